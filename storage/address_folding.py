@@ -1,21 +1,21 @@
-"""The one folding of email addresses: two addresses are the same where their foldings are equal."""
+"""Case folding of email addresses: two addresses are the same if their foldings are equal."""
 
 import unicodedata
 from typing import Final, NewType
 
 FoldedAddress = NewType("FoldedAddress", str)
-"""What columns called `folded_email` hold, and keys of caches that are looked up by address."""
+"""The type of columns named `folded_email`, and of cache keys that are looked up by address."""
 MAX_DOMAIN_LENGTH: Final = 253
-"""No name in the DNS is longer."""
+"""Limit of the DNS for a domain name."""
 _DEVIATIONS: Final = frozenset("ßẞς\u200c\u200d")
-"""Letters that the older IDNA 2003 makes other domains of."""
+"""Letters that the older IDNA 2003 maps to other domains."""
 
 
 def fold_address(email: str) -> FoldedAddress:
-    """Return the local part composed (NFC) and in lower case, the domain as A-labels.
+    """Return the local part composed (NFC) and in lower case, and the domain as A-labels.
 
     The domain decides where mail goes: so `faß.de` is not `fass.de`, as names with these letters
-    would be. Mail goes to the address as it is stored, and never to its folding.
+    would be. Mail is sent to the address as it is stored, never to its folding.
     """
     if email.isascii():
         return FoldedAddress(email.lower())
@@ -24,7 +24,7 @@ def fold_address(email: str) -> FoldedAddress:
 
 
 def folded_domain(domain: str) -> str:
-    """Return the domain as A-labels; one that the DNS cannot have composed and in lower case."""
+    """Return the domain as A-labels; a domain unknown to the DNS is composed and lower-cased."""
     try:
         return ascii_domain(domain)
     except ValueError:
@@ -32,12 +32,10 @@ def folded_domain(domain: str) -> str:
 
 
 def ascii_domain(domain: str) -> str:
-    """Return the domain as the DNS has it, in lower case.
+    """Return the domain as the DNS has it, in lower case; raise ValueError if it cannot be there.
 
-    Raises ValueError where it cannot be there.
-
-    By IDNA 2008 with the mapping of UTS 46, as browsers do it; what only IDNA 2003 knows, as
-    domains of emoji, by that.
+    Uses IDNA 2008 with the mapping of UTS 46, as browsers do; domains that only IDNA 2003 knows,
+    such as emoji domains, are converted by that.
     """
     if domain.isascii():
         return domain.lower()

@@ -1,4 +1,4 @@
-"""Words of whose use people want to know."""
+"""Alert words: words that notify a user when a message holds them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ async def of_user(connection: Connection, realm_id: RealmId, user_id: UserId) ->
 
 
 async def of_realm(connection: Connection, realm_id: RealmId) -> list[AlertWordRow]:
-    """Return every word, and who has it in this spelling."""
+    """Return every alert word of the realm, with its user and in that user's spelling."""
     return await connection.many(
         AlertWordRow,
         """
@@ -42,7 +42,7 @@ async def of_realm(connection: Connection, realm_id: RealmId) -> list[AlertWordR
 async def insert(
     connection: Connection, realm_id: RealmId, user_id: UserId, words: Sequence[str]
 ) -> None:
-    """Add words that the user does not have; the user's row is locked."""
+    """Insert words that the user does not have. The caller has locked the user's row."""
     await connection.execute(
         """
         INSERT INTO alert_words (realm_id, user_id, word)
@@ -57,7 +57,10 @@ async def insert(
 async def delete(
     connection: Connection, realm_id: RealmId, user_id: UserId, words: Sequence[str]
 ) -> None:
-    """Take words, in the spelling that they have, from the user, whose row is locked."""
+    """Delete words of the user, given in their stored spelling.
+
+    The caller has locked the user's row.
+    """
     await connection.execute(
         """
         DELETE FROM alert_words

@@ -1,4 +1,4 @@
-"""Keys that people give to programs, beside the one that each account has."""
+"""Named API keys that users create for programs, besides the one that each account has."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,13 +23,13 @@ class KeyRow:
 
 @dataclass(frozen=True, slots=True)
 class UsedKeyRow:
-    """What is to be known of a key when it is used."""
+    """The fields of a key that authentication needs."""
 
     key_id: ApiKeyId
     user_id: UserId
     scopes: list[str]
     is_noted: bool
-    """Its use has been noted within the last five minutes."""
+    """Whether its use has been recorded within the last five minutes."""
 
 
 async def insert(
@@ -43,7 +43,7 @@ async def insert(
     scopes: Sequence[str],
     expires_at: datetime | None,
 ) -> ApiKeyId:
-    """Keep a new key; return its id. The caller has locked the user's row."""
+    """Insert a key; return its id. The caller has locked the user's row."""
     key_id: ApiKeyId = await connection.value(
         """
         INSERT INTO api_keys (realm_id, user_id, name, digest, hint, scopes, expires_at)
@@ -63,7 +63,7 @@ async def insert(
 
 
 async def used(connection: Connection, realm_id: RealmId, digest: bytes) -> UsedKeyRow | None:
-    """Return the key of this digest, unless it has expired or been revoked."""
+    """Return the key with this digest, unless it has expired or been revoked."""
     return await connection.one(
         UsedKeyRow,
         """
@@ -79,7 +79,7 @@ async def used(connection: Connection, realm_id: RealmId, digest: bytes) -> Used
 
 
 async def live(connection: Connection, realm_id: RealmId, digests: Sequence[bytes]) -> list[bytes]:
-    """Return those of these that have neither expired nor been revoked."""
+    """Return those of the digests with keys that have neither expired nor been revoked."""
     return await connection.values(
         """
         SELECT digest FROM api_keys
@@ -92,7 +92,7 @@ async def live(connection: Connection, realm_id: RealmId, digests: Sequence[byte
 
 
 async def note_use(connection: Connection, realm_id: RealmId, key_id: ApiKeyId) -> None:
-    """It is used now. Nothing waits for this, and nobody else who notes the same."""
+    """Record that the key is used now. Takes no lock that others wait for."""
     await connection.execute(
         """
         UPDATE api_keys SET last_used_at = now()
@@ -108,7 +108,7 @@ async def note_use(connection: Connection, realm_id: RealmId, key_id: ApiKeyId) 
 
 
 async def of_user(connection: Connection, realm_id: RealmId, user_id: UserId) -> list[KeyRow]:
-    """Return all keys of the user, also those that have expired, the newest first."""
+    """Return all keys of the user, expired ones included, newest first."""
     return await connection.many(
         KeyRow,
         """
@@ -123,7 +123,7 @@ async def of_user(connection: Connection, realm_id: RealmId, user_id: UserId) ->
 
 
 async def count_live(connection: Connection, realm_id: RealmId, user_ids: Sequence[UserId]) -> int:
-    """Return how many keys of these users open their accounts."""
+    """Return how many unexpired keys these users have."""
     count: int = await connection.value(
         """
         SELECT count(*) FROM api_keys
@@ -139,7 +139,7 @@ async def count_live(connection: Connection, realm_id: RealmId, user_ids: Sequen
 async def delete(
     connection: Connection, realm_id: RealmId, user_id: UserId, key_id: ApiKeyId
 ) -> str | None:
-    """Revoke the user's key; return its name, or None if they have none of this id."""
+    """Delete the user's key; return its name, or None if the user has no key of this id."""
     name: str | None = await connection.value(
         """
         DELETE FROM api_keys
@@ -156,7 +156,7 @@ async def delete(
 async def delete_of_users(
     connection: Connection, realm_id: RealmId, user_ids: Sequence[UserId]
 ) -> int:
-    """Revoke all keys of these users; return how many they were."""
+    """Delete all keys of these users; return how many were deleted."""
     return await connection.execute(
         "DELETE FROM api_keys WHERE realm_id = %(realm_id)s AND user_id = ANY(%(user_ids)s)",
         realm_id=realm_id,

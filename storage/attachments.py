@@ -1,4 +1,4 @@
-"""Files that people have uploaded, and the messages that hold them."""
+"""Uploaded files (attachments), and the messages that refer to them."""
 
 import re
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from storage.ids import AttachmentId, MessageId, RealmId, UserId
 class AttachmentRow:
     attachment_id: AttachmentId
     path_id: str
-    """What stands in its address."""
+    """The part of the URL that identifies the file."""
     name: str
     content_type: str
     size: int
@@ -23,14 +23,15 @@ class AttachmentRow:
     owner_id: UserId
     created_at: datetime
     width: int | None = None
-    """Of a picture, in pixels; None as long as nobody has looked, 0 if it cannot be shown."""
+    """Width of a picture in pixels; None until it has been examined, 0 if it cannot be displayed.
+    """
     height: int | None = None
     is_animated: bool = False
-    """Whether there is a small picture that moves."""
+    """Whether there is an animated thumbnail."""
 
     @property
     def blob_key(self) -> str:
-        """Where its content is kept."""
+        """Key of the content in the blob store."""
         return f"uploads/{self.path_id.rpartition('/')[0]}"
 
 
@@ -48,7 +49,7 @@ _SELECT: LiteralString = """
 async def readable(
     connection: Connection, realm_id: RealmId, user_id: UserId, path_ids: Sequence[str]
 ) -> list[AttachmentRow]:
-    """Those of the files that the user may read: their own, and what a message shows them."""
+    """Return those of the files that the user may read: their own, and readable messages'."""
     return await connection.many(
         AttachmentRow,
         _SELECT
@@ -67,7 +68,7 @@ async def readable(
 async def shown_of_owner(
     connection: Connection, realm_id: RealmId, owner_id: UserId
 ) -> list[dict[str, Any]]:
-    """Return what somebody has uploaded, as clients know it; the newest first."""
+    """Return the owner's files as the API returns them, newest first."""
     return await connection.values(
         """
         SELECT shown_attachment(a.realm_id, a.attachment_id) FROM attachments a
@@ -82,7 +83,7 @@ async def shown_of_owner(
 async def shown(
     connection: Connection, realm_id: RealmId, attachment_ids: Sequence[AttachmentId]
 ) -> list[dict[str, Any]]:
-    """Return these as clients know them."""
+    """Return these files as the API returns them."""
     return await connection.values(
         """
         SELECT shown_attachment(a.realm_id, a.attachment_id) FROM attachments a
@@ -95,7 +96,10 @@ async def shown(
 
 
 async def insert(connection: Connection, realm_id: RealmId, row: AttachmentRow) -> AttachmentId:
-    """Keep a new one; its own id does not count. The caller has locked the organization's space."""
+    """Insert an attachment; the row's own id is ignored.
+
+    The caller has locked the realm's upload space.
+    """
     attachment_id: AttachmentId = await connection.value(
         """
         INSERT INTO attachments (realm_id, path_id, name, content_type, size, digest, owner_id,
@@ -119,7 +123,7 @@ async def insert(connection: Connection, realm_id: RealmId, row: AttachmentRow) 
 def locking_of_owner(
     realm_id: RealmId, owner_id: UserId, attachment_id: AttachmentId
 ) -> Locking[AttachmentRow]:
-    """Return the file, if it is theirs."""
+    """Return the query that locks the file, if it belongs to this owner."""
     return Locking(
         AttachmentRow,
         _SELECT
@@ -133,7 +137,7 @@ def locking_of_owner(
 
 
 async def delete(connection: Connection, realm_id: RealmId, attachment_id: AttachmentId) -> None:
-    """A locked one goes."""
+    """Delete a locked attachment."""
     await connection.execute(
         """
         DELETE FROM attachments
@@ -145,7 +149,7 @@ async def delete(connection: Connection, realm_id: RealmId, attachment_id: Attac
 
 
 def forget_messages(realm_id: RealmId, attachment_id: AttachmentId) -> Statement:
-    """After the clock: no message holds what has been deleted."""
+    """Under the clock's lock: remove the references of a deleted attachment from messages."""
     return Statement(
         """
         DELETE FROM attachment_messages
@@ -159,7 +163,7 @@ def forget_messages(realm_id: RealmId, attachment_id: AttachmentId) -> Statement
 
 
 def hold(realm_id: RealmId, message_id: MessageId, ids: Sequence[AttachmentId]) -> Statement:
-    """After the clock: the message holds these and no others; their owners are told."""
+    """Under the clock's lock: set a message's attachments; append events to their owners."""
     return Statement(
         """
         SELECT set_attachments(%(realm_id)s, %(message_id)s, %(attachment_ids)s::bigint[])
@@ -169,7 +173,7 @@ def hold(realm_id: RealmId, message_id: MessageId, ids: Sequence[AttachmentId]) 
 
 
 def let_go(realm_id: RealmId, message_ids: Sequence[MessageId]) -> Statement:
-    """After the clock: the messages hold nothing any more; the owners are told."""
+    """Under the clock's lock: clear the messages' attachments; append events to their owners."""
     return Statement(
         "SELECT let_attachments_go(%(realm_id)s, %(message_ids)s::bigint[])",
         {"realm_id": realm_id, "message_ids": list(message_ids)},
@@ -177,7 +181,7 @@ def let_go(realm_id: RealmId, message_ids: Sequence[MessageId]) -> Statement:
 
 
 def locking_held(realm_id: RealmId, message_ids: Sequence[MessageId]) -> Locking[AttachmentRow]:
-    """What the messages hold, however much: for writes that run alone, and so wait for it."""
+    """Lock all attachments of the messages: for writes outside a batch, which may wait."""
     return Locking(
         AttachmentRow,
         """
@@ -198,7 +202,7 @@ def locking_held(realm_id: RealmId, message_ids: Sequence[MessageId]) -> Locking
 async def held_by(
     connection: Connection, realm_id: RealmId, message_id: MessageId
 ) -> list[AttachmentRow]:
-    """Return what the message holds."""
+    """Return the attachments of the message."""
     query = locking_held(realm_id, [message_id])
     return await connection.many(AttachmentRow, query.sql, **query.params)
 
@@ -209,7 +213,7 @@ async def note_letting_go(
     attachment_ids: Sequence[AttachmentId],
     now: datetime,
 ) -> None:
-    """Locked ones are about to be let go of by a message: from now on their days are counted."""
+    """Record that a message drops these locked attachments: their retention period starts now."""
     await connection.execute(
         """
         UPDATE attachments SET let_go_at = %(now)s
@@ -224,7 +228,7 @@ async def note_letting_go(
 async def own_held(
     connection: Connection, realm_id: RealmId, owner_id: UserId, message_id: MessageId
 ) -> list[AttachmentId]:
-    """Return those of somebody's files that a message holds."""
+    """Return those of the owner's attachments that the message refers to."""
     return await connection.values(
         """
         SELECT a.attachment_id FROM attachments a
@@ -239,7 +243,7 @@ async def own_held(
     )
 
 
-# -- small pictures
+# -- thumbnails
 
 
 async def by_id(
@@ -265,7 +269,7 @@ async def note_picture(
     height: int,
     is_animated: bool,
 ) -> None:
-    """Small ones are in the store; a width of 0: none can be made."""
+    """Record that thumbnails are in the store; a width of 0 means that none can be made."""
     await connection.execute(
         """
         UPDATE attachments
@@ -289,7 +293,7 @@ async def waiting_messages(
     before: MessageId | None,
     limit: int,
 ) -> list[MessageId]:
-    """Messages that hold the picture and show what is `pending` in them, the newest first."""
+    """Return messages that refer to the picture and contain `pending`, newest first."""
     return await connection.values(
         """
         SELECT m.id FROM attachment_messages h
@@ -310,7 +314,7 @@ async def waiting_messages(
 async def awaited(
     connection: Connection, realm_id: RealmId, message_ids: Sequence[MessageId], *, pending: str
 ) -> list[AttachmentId]:
-    """Return the pictures for which these messages show what is `pending`."""
+    """Return the pictures for which these messages contain the placeholder `pending`."""
     return await connection.values(
         """
         SELECT DISTINCT h.attachment_id FROM messages m
@@ -327,13 +331,13 @@ async def awaited(
     )
 
 
-# -- what nobody needs
+# -- orphans
 
 
 async def orphans(
     connection: Connection, realm_id: RealmId, *, before: datetime, limit: int
 ) -> list[AttachmentRow]:
-    """Return files that have been in no message since then, and in none that is yet to be sent."""
+    """Return files that have been in no message, sent or scheduled, since `before`."""
     return await connection.many(
         AttachmentRow,
         _SELECT
@@ -350,9 +354,10 @@ async def orphans(
 def delete_orphan(
     realm_id: RealmId, attachment_id: AttachmentId, *, before: datetime, write_id: str
 ) -> Statement:
-    """After the clock: a locked one goes if it is an orphan then, and its owner is told.
+    """Under the clock's lock: delete a locked attachment if it is an orphan.
 
-    Returns whether it went. The organization's space is locked too.
+    Appends the event of its owner; the statement returns whether it was deleted. The upload space
+    of the realm is locked too.
     """
     return Statement(
         "SELECT delete_orphan(%(realm_id)s, %(attachment_id)s, %(before)s, %(write_id)s)",
@@ -366,7 +371,7 @@ def delete_orphan(
 
 
 async def known_blobs(connection: Connection, realm_id: RealmId, keys: Sequence[str]) -> list[str]:
-    """Return those of the keys that an attachment has, or a small picture of one."""
+    """Return those of the keys that belong to an attachment or to a thumbnail of one."""
     starts = {key: _OF_ATTACHMENT.fullmatch(key) for key in keys}
     known = await connection.values(
         """
@@ -380,7 +385,7 @@ async def known_blobs(connection: Connection, realm_id: RealmId, keys: Sequence[
     return [key for key, start in starts.items() if start and start[1] in known]
 
 
-# -- how much there is
+# -- upload quota
 
 
 @dataclass(frozen=True, slots=True)
@@ -389,7 +394,7 @@ class SpaceRow:
 
 
 def locking_space(realm_id: RealmId) -> Locking[SpaceRow]:
-    """Return how much the organization has uploaded."""
+    """Return the query that locks the realm's used upload space."""
     return Locking(
         SpaceRow,
         "SELECT bytes FROM upload_space WHERE realm_id = %(realm_id)s",
@@ -406,7 +411,7 @@ async def space_used(connection: Connection, realm_id: RealmId) -> int:
 
 
 async def begin_space(connection: Connection, realm_id: RealmId) -> None:
-    """Let there be a row to lock."""
+    """Insert the row that `locking_space` locks."""
     await connection.execute(
         "INSERT INTO upload_space (realm_id) VALUES (%(realm_id)s) ON CONFLICT DO NOTHING",
         realm_id=realm_id,
@@ -414,7 +419,10 @@ async def begin_space(connection: Connection, realm_id: RealmId) -> None:
 
 
 async def add_to_space(connection: Connection, realm_id: RealmId, size: int) -> int:
-    """So much more, or less, is used. The caller has locked the row. How much it is then."""
+    """Add `size` bytes (may be negative) to the used space; return the total.
+
+    The caller has locked it.
+    """
     used: int = await connection.value(
         """
         UPDATE upload_space SET bytes = bytes + %(size)s WHERE realm_id = %(realm_id)s

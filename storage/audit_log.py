@@ -1,4 +1,4 @@
-"""Who changed what: one row for each change, written with it."""
+"""Audit log: one row for each change, written in the transaction of the change."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ _SELECT: LiteralString = """
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """What was and what is, of one subject; None: of the organization."""
+    """Old and new value of one subject; a subject of None stands for the realm."""
 
     subject_id: int | None
     before: Mapping[str, Any]
@@ -40,7 +40,7 @@ class Change:
 def insert(
     realm_id: RealmId, *, actor_id: UserId | None, action: str, changes: Sequence[Change]
 ) -> Statement:
-    """Keep that this has been done at the current position: a row for each change, in order."""
+    """Insert the changes of an action, in order, at the current position of the clock."""
     return Statement(
         """
         INSERT INTO audit_log (realm_id, position, actor_id, action, subject_id, before, after)
@@ -69,7 +69,7 @@ async def newest(
     actor_id: UserId | None = None,
     action: str | None = None,
 ) -> list[AuditRow]:
-    """Return the newest rows, newest first; those below an id, by one actor, of one action."""
+    """Return rows newest first, optionally below an id, by one actor, or of one action."""
     sql = _SELECT
     if below is not None:
         sql += " AND audit_id < %(below)s"

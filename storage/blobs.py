@@ -1,4 +1,4 @@
-"""Where files are kept: content under a key, written once, read in pieces."""
+"""Blob stores: content under a key, written once, read in chunks."""
 
 import asyncio
 import errno
@@ -20,7 +20,7 @@ Value = TypeVar("Value")
 
 CHUNK_BYTES: Final = 64 * 1024
 INCOMING: Final = "incoming"
-"""The folder of what has not been kept yet."""
+"""The folder of unfinished uploads."""
 
 _KEY: Final = re.compile(
     r"[a-z]+/[0-9]+/[0-9a-f]{2}/[A-Za-z0-9_-]{22}(?:-[a-z]{1,10})?(?:\.[a-z]{1,10}){0,2}"
@@ -31,57 +31,60 @@ _FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
 class BlobStoreError(OSError):
-    """The store does not do what it is asked for; trying again may help."""
+    """The store failed; a retry may succeed."""
 
 
 def new_key(kind: str, realm_id: int) -> str:
-    """Return a key that nobody can guess."""
+    """Return a key that cannot be guessed."""
     return f"{kind}/{realm_id}/{secrets.token_hex(1)}/{secrets.token_urlsafe(16)}"
 
 
 def check_key(key: str) -> None:
-    """Raise ValueError for what is no key: no other name ever reaches the store."""
+    """Raise ValueError if it is not a valid key: no other name reaches the store."""
     if not _KEY.fullmatch(key):
         raise ValueError(f"not the key of a file: {key!r}")
 
 
 @dataclass(frozen=True, slots=True)
 class KeptBlob:
-    """Something that is in the store."""
+    """A stored blob."""
 
     key: str
     written_at: float
-    """In seconds since 1970."""
+    """Seconds since 1970."""
 
 
 class BlobStore(Protocol):
-    """Files by key. A key is written once; whoever reads it gets what was written, or nothing."""
+    """Blobs by key; each key is written once.
+
+    A reader gets the whole content, or FileNotFoundError.
+    """
 
     async def receive(self) -> "IncomingBlob":
-        """Return a place for content that comes in pieces."""
+        """Return a writer for content that arrives in chunks."""
         ...
 
     def read(
         self, key: str, start: int = 0, length: int | None = None
     ) -> AsyncGenerator[bytes, None]:
-        """The content from `start`, in pieces. Raises FileNotFoundError at the first of them."""
+        """Yield the content from `start` in chunks. Raises FileNotFoundError before the first."""
         ...
 
     async def size(self, key: str) -> int:
-        """Return how long it is. Raises FileNotFoundError."""
+        """Return its size in bytes; raise FileNotFoundError if there is none."""
         ...
 
     async def delete(self, key: str) -> None:
-        """Nothing is under the key from now on; it may have been so before."""
+        """Delete the key; a missing key is no error."""
         ...
 
     def kept(self) -> AsyncIterator[KeptBlob]:
-        """Everything in the store, and what was left of writes that did not end."""
+        """Yield all stored blobs, leftovers of unfinished writes included."""
         ...
 
 
 class LocalBlobStore(BlobStore):
-    """Files in a folder of this machine, which all processes of the server share."""
+    """Blobs in a folder on this machine, shared by all processes of the server."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -91,7 +94,7 @@ class LocalBlobStore(BlobStore):
         return IncomingBlob(await self.nameless(), _keep_here)
 
     async def nameless(self) -> "NamelessFile":
-        """Return a file on its way into this store, or by way of this machine into another."""
+        """Create a file for this store, or for staging on the way to another."""
         return await _in_thread(lambda: NamelessFile(self._root))
 
     @override
@@ -152,9 +155,10 @@ class LocalBlobStore(BlobStore):
 
 
 class NamelessFile:
-    """A file on its way into a local store, which blocks whoever writes it.
+    """A file being written to a local store, by blocking calls.
 
-    Root leaves everything to the owner of the store: a server that is not root has to read it.
+    If the process is root, files are given to the owner of the store: a server that is not root has
+    to read them.
     """
 
     def __init__(self, root: Path) -> None:
@@ -170,7 +174,7 @@ class NamelessFile:
 
     @property
     def path(self) -> Path:
-        """Where it is until it is kept or dropped."""
+        """Path of the file until it is kept or discarded."""
         assert self._path is not None, "it is kept once"
         return self._path
 
@@ -179,7 +183,7 @@ class NamelessFile:
         return self._hash.digest()
 
     def write(self, chunk: bytes) -> None:
-        """Add all of it, or nothing: what has come before may be kept though the disk is full."""
+        """Append all of the chunk, or nothing: earlier content can be kept on a full disk."""
         rest = memoryview(chunk)
         try:
             while rest:
@@ -192,7 +196,7 @@ class NamelessFile:
         self.size += len(chunk)
 
     def read(self, start: int) -> bytes:
-        """Return a piece of what has been written, from there."""
+        """Return a chunk of what has been written, from `start`."""
         return os.pread(self._file.fileno(), CHUNK_BYTES, start)
 
     def keep(self, key: str) -> None:
@@ -218,7 +222,7 @@ class NamelessFile:
             self._path = None
 
     def _make_folder(self, folder: Path) -> list[Path]:
-        """Return the folders that were not there before."""
+        """Create missing folders; return those that were created."""
         new = [each for each in (folder, *folder.parents) if not each.exists()]
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         for each in new:
@@ -231,7 +235,7 @@ class NamelessFile:
 
 
 class IncomingBlob:
-    """Content on its way into a store: a file of this machine, without its name yet."""
+    """Content on its way into a store, buffered in a local file without a name."""
 
     def __init__(
         self, file: NamelessFile, keep: Callable[[NamelessFile, str], Awaitable[None]]
@@ -245,22 +249,22 @@ class IncomingBlob:
 
     @property
     def digest(self) -> bytes:
-        """SHA-256 of what has been written."""
+        """Return the SHA-256 of what has been written."""
         return self._file.digest
 
     async def write(self, chunk: bytes) -> None:
-        """Add all of it, or raise OSError and add nothing."""
+        """Append all of the chunk, or raise OSError and append nothing."""
         await _in_thread(lambda: self._file.write(chunk))
 
     async def read(self) -> AsyncGenerator[bytes, None]:
-        """What has been written so far, in pieces."""
+        """Yield what has been written so far, in chunks."""
         start = 0
         while chunk := await _in_thread(partial(self._file.read, start)):
             start += len(chunk)
             yield chunk
 
     async def keep(self, key: str) -> None:
-        """Let it be there under the key, for good: a loss of power takes it no more.
+        """Store it under the key durably: it survives a loss of power.
 
         Raises FileExistsError, and BlobStoreError.
         """
@@ -268,7 +272,7 @@ class IncomingBlob:
         await self._keep(self._file, key)
 
     async def discard(self) -> None:
-        """Drop it, unless it has been kept."""
+        """Discard the content, unless it has been kept."""
         await _in_thread(self._file.discard)
 
 
@@ -277,7 +281,7 @@ async def _keep_here(file: NamelessFile, key: str) -> None:
 
 
 def _owner_of(folder: Path) -> tuple[int, int]:
-    """User and group of the folder, or of the one in which it is going to be."""
+    """Return user and group of the folder, or of its nearest existing parent."""
     found = next(each for each in (folder, *folder.parents) if each.exists()).stat()
     return found.st_uid, found.st_gid
 
@@ -295,9 +299,9 @@ def _reading(file: int, count: int, start: int) -> Callable[[], bytes]:
 
 
 async def _in_thread(work: Callable[[], Value]) -> Value:
-    """Do it beside the loop, to its end: a cancelled request must not leave a file half open.
+    """Run `work` in a thread, to its end: a cancelled request must not leave a file half open.
 
-    Raises BlobStoreError where there is no room.
+    Raises BlobStoreError if there is no room.
     """
     doing = asyncio.ensure_future(asyncio.to_thread(work))
     try:

@@ -1,4 +1,4 @@
-"""What bots keep from one run to the next: texts by name."""
+"""Persistent storage of bots: strings by key."""
 
 from collections.abc import Mapping, Sequence
 
@@ -9,7 +9,7 @@ from storage.ids import RealmId, UserId
 async def of_user(
     connection: Connection, realm_id: RealmId, user_id: UserId, keys: Sequence[str] | None
 ) -> dict[str, str]:
-    """Return what is kept under these keys; under all with None."""
+    """Return the values of these keys; of all keys if None."""
     rows = await connection.tuples(
         """
         SELECT key, value FROM bot_storage
@@ -27,7 +27,7 @@ async def of_user(
 async def size(
     connection: Connection, realm_id: RealmId, user_id: UserId, *, but: Sequence[str]
 ) -> int:
-    """How many characters are kept, in keys and in what is under them, but for these keys."""
+    """Return the characters stored, keys and values together, excluding the keys in `but`."""
     found: int = await connection.value(
         """
         SELECT coalesce(sum(length(key) + length(value)), 0)::bigint FROM bot_storage
@@ -44,7 +44,7 @@ async def size(
 async def put(
     connection: Connection, realm_id: RealmId, user_id: UserId, values: Mapping[str, str]
 ) -> None:
-    """Keep these, in place of what was there. The caller has locked the user's row."""
+    """Insert or replace these values. The caller has locked the user's row."""
     await connection.execute(
         """
         INSERT INTO bot_storage (realm_id, user_id, key, value)
@@ -62,10 +62,7 @@ async def put(
 async def delete(
     connection: Connection, realm_id: RealmId, user_id: UserId, keys: Sequence[str] | None
 ) -> int:
-    """Forget what is under these keys; everything with None.
-
-    The caller has locked the user's row.
-    """
+    """Delete these keys, or all if None; return how many. The caller has locked the user's row."""
     return await connection.execute(
         """
         DELETE FROM bot_storage

@@ -1,4 +1,4 @@
-"""What is chosen for bots: their names and owners, and where they are called."""
+"""Settings of bots: names, owners and the services that they call."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,13 +16,13 @@ class ServiceRow:
     base_url: str
     token: str
     told_at: datetime | None = None
-    """When its owner was told last that it cannot be called."""
+    """When its owner was last notified that the service cannot be reached."""
 
 
 async def rename(
     connection: Connection, realm_id: RealmId, bot_id: UserId, *, full_name: str
 ) -> None:
-    """Write what the bot is called. The caller has locked its row."""
+    """Update the bot's name. The caller has locked its row."""
     await connection.execute(
         """
         UPDATE users SET full_name = %(full_name)s, folded_name = %(folded_name)s
@@ -38,7 +38,7 @@ async def rename(
 async def give(
     connection: Connection, realm_id: RealmId, bot_id: UserId, *, owner_id: UserId
 ) -> None:
-    """Write who looks after the bot. The caller has locked its row."""
+    """Update the bot's owner. The caller has locked its row."""
     await connection.execute(
         """
         UPDATE users SET bot_owner_id = %(owner_id)s
@@ -81,7 +81,7 @@ async def insert_service(connection: Connection, realm_id: RealmId, service: Ser
 
 
 async def update_service(connection: Connection, realm_id: RealmId, service: ServiceRow) -> None:
-    """Let it be called elsewhere, or in another way. The caller has locked the bot's row."""
+    """Update URL, interface or token of the bot's service. The caller has locked the bot's row."""
     await connection.execute(
         """
         UPDATE bot_services
@@ -99,7 +99,7 @@ async def update_service(connection: Connection, realm_id: RealmId, service: Ser
 async def owner_told(
     connection: Connection, realm_id: RealmId, bot_id: UserId, *, at: datetime
 ) -> None:
-    """The bot's owner has been told that it cannot be called."""
+    """Record that the owner has been notified that the bot's service cannot be reached."""
     await connection.execute(
         """
         UPDATE bot_services SET told_at = %(at)s
@@ -113,7 +113,7 @@ async def owner_told(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DefaultsRow:
-    """What a bot's requests mean where they leave something out."""
+    """A bot's defaults for parameters that its requests omit."""
 
     bot_id: UserId
     sending_channel_id: ChannelId | None = None

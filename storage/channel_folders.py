@@ -1,4 +1,4 @@
-"""Folders into which an organization sorts its channels."""
+"""Channel folders: named groups into which a realm sorts its channels."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ _SELECT: LiteralString = """
 
 
 async def of_realm(connection: Connection, realm_id: RealmId) -> list[FolderRow]:
-    """Return all of them, archived ones too, in order."""
+    """Return all folders in order, archived ones included."""
     return await connection.many(
         FolderRow, _SELECT + "ORDER BY sort_order, folder_id", realm_id=realm_id
     )
@@ -54,7 +54,7 @@ async def insert(
     creator_id: UserId | None,
     created_at: datetime,
 ) -> FolderRow:
-    """Add it as the last one. The caller has locked the realm's row exclusively."""
+    """Insert a folder at the end. The caller has locked the realm's row exclusively."""
     row = await connection.one(
         FolderRow,
         """
@@ -80,10 +80,7 @@ async def insert(
 
 
 async def update(connection: Connection, realm_id: RealmId, row: FolderRow) -> None:
-    """Let the folder be like this, in its place.
-
-    The caller has locked the realm's row exclusively.
-    """
+    """Update the folder, but for its place. The caller has locked the realm's row exclusively."""
     await connection.execute(
         """
         UPDATE channel_folders
@@ -104,7 +101,7 @@ async def update(connection: Connection, realm_id: RealmId, row: FolderRow) -> N
 async def update_order(
     connection: Connection, realm_id: RealmId, folder_ids: Sequence[FolderId]
 ) -> None:
-    """Let them be listed in this order. The caller has locked the realm's row exclusively."""
+    """Update the order of the folders. The caller has locked the realm's row exclusively."""
     await connection.execute(
         """
         UPDATE channel_folders f SET sort_order = n.place - 1

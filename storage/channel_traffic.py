@@ -1,4 +1,4 @@
-"""How much is sent to each channel: counted once a day, for it costs a look at each message."""
+"""Message counts of channels, computed once a day, because that reads every message."""
 
 from datetime import date, datetime
 
@@ -7,7 +7,7 @@ from storage.ids import RealmId
 
 
 async def realms_to_count(connection: Connection, day: date) -> list[RealmId]:
-    """Return those in which nothing has been counted on this day; deactivated ones rest."""
+    """Return active realms without channel counts of this day."""
     return await connection.values(
         """
         SELECT r.realm_id FROM realms r
@@ -21,8 +21,11 @@ async def realms_to_count(connection: Connection, day: date) -> list[RealmId]:
 
 
 async def count(connection: Connection, realm_id: RealmId, *, since: datetime, day: date) -> None:
-    """Count what was sent since then, on this day. Channels without messages are left out."""
-    # Whoever counts at the same time waits for the other here, and then counts the same.
+    """Count the messages since then, and store the counts of this day.
+
+    Empty channels are omitted.
+    """
+    # A concurrent count waits here for the lock, and then counts the same.
     await connection.execute(
         "DELETE FROM channel_traffic WHERE realm_id = %(realm_id)s", realm_id=realm_id
     )

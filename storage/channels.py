@@ -28,7 +28,7 @@ class ChannelRow:
     message_retention_days: int | None
     permissions: dict[str, Any]
     subscriber_count: int
-    """Active users who are subscribed."""
+    """Number of subscribed active users."""
     changed_at: Position
 
 
@@ -51,7 +51,7 @@ class NewChannel:
 
 @dataclass(frozen=True, slots=True)
 class NamedChannel:
-    """What a name stands for."""
+    """A channel that was looked up by name."""
 
     name: str
     key: FoldedName
@@ -60,13 +60,13 @@ class NamedChannel:
 
 @dataclass(frozen=True, slots=True)
 class ActivityRow:
-    """The first message that a channel holds, when the last was sent, and how many of late."""
+    """First and last message of a channel, and how many were sent recently."""
 
     channel_id: ChannelId
     first_message_id: MessageId | None
     last_sent_at: datetime | None
     recent_messages: int
-    """As storage/channel_traffic.py has counted them."""
+    """As last counted by storage/channel_traffic.py."""
 
 
 _SELECT: LiteralString = """
@@ -84,7 +84,7 @@ async def by_ids(
     *,
     share: bool = False,
 ) -> list[ChannelRow]:
-    """Return those that exist, archived or not, by id; with `share` locked against changes."""
+    """Return the channels that exist, archived or not, by id; `share` takes shared locks."""
     sql = (
         _SELECT + "WHERE realm_id = %(realm_id)s AND channel_id = ANY(%(ids)s) ORDER BY channel_id"
     )
@@ -96,7 +96,7 @@ async def by_ids(
 
 
 def locking(realm_id: RealmId, channel_ids: Sequence[ChannelId]) -> Locking[ChannelRow]:
-    """Return these channels, whose subscribers or settings are about to change."""
+    """Return the query that locks these channels, to change subscribers or settings."""
     return Locking(
         ChannelRow,
         _SELECT + "WHERE realm_id = %(realm_id)s AND channel_id = ANY(%(ids)s) ORDER BY channel_id",
@@ -108,14 +108,14 @@ def locking(realm_id: RealmId, channel_ids: Sequence[ChannelId]) -> Locking[Chan
 async def by_names(
     connection: Connection, realm_id: RealmId, names: Sequence[str]
 ) -> list[ChannelRow]:
-    """Return those with these names."""
+    """Return the channels with these names."""
     found = await named(connection, realm_id, names)
     ids = [each.channel_id for each in found if each.channel_id is not None]
     return await by_ids(connection, realm_id, ids)
 
 
 async def sharing_name(connection: Connection, realm_id: RealmId, name: str) -> list[ChannelRow]:
-    """All channels of this name, the oldest first: at most one once it is unique (see `named`)."""
+    """Return all channels of this name, oldest first: at most one once names are unique."""
     return await connection.many(
         ChannelRow,
         _SELECT
@@ -129,10 +129,10 @@ async def sharing_name(connection: Connection, realm_id: RealmId, name: str) -> 
 async def named(
     connection: Connection, realm_id: RealmId, names: Sequence[str]
 ) -> list[NamedChannel]:
-    """Return what each of these names stands for, in their order.
+    """Return the channel for each of these names, in their order.
 
-    Several channels have a name only until `parley migrate` has renamed what an older release let
-    in: then the one that is written so is meant, or else the oldest.
+    Several channels can have a name only until `parley migrate` has renamed duplicates of an older
+    release: then an exact match wins, or else the oldest.
     """
     return await connection.many(
         NamedChannel,
@@ -154,7 +154,7 @@ async def named(
 
 @dataclass(frozen=True, slots=True)
 class VersionRow:
-    """Which row a channel has, and what may change without it."""
+    """Version of a channel's row, and the columns that change without a new version."""
 
     channel_id: ChannelId
     changed_at: Position
@@ -162,7 +162,7 @@ class VersionRow:
 
 
 async def versions(connection: Connection, realm_id: RealmId) -> list[VersionRow]:
-    """Of all channels, archived or not, by id."""
+    """Return the versions of all channels, archived or not, by id."""
     return await connection.many(
         VersionRow,
         """
@@ -176,7 +176,7 @@ async def versions(connection: Connection, realm_id: RealmId) -> list[VersionRow
 async def naming(
     connection: Connection, realm_id: RealmId, group_ids: Iterable[GroupId]
 ) -> list[ChannelRow]:
-    """Return the channels of which a permission of their own names one of these groups."""
+    """Return the channels that have a permission set to one of these groups."""
     return await connection.many(
         ChannelRow,
         _SELECT
@@ -196,7 +196,7 @@ async def naming(
 async def naming_people(
     connection: Connection, realm_id: RealmId, user_ids: Iterable[UserId]
 ) -> list[ChannelRow]:
-    """The channels of which a permission names one of these people, or that they have made."""
+    """Return the channels that these users created, or that have a permission naming them."""
     return await connection.many(
         ChannelRow,
         _SELECT
@@ -214,7 +214,7 @@ async def naming_people(
 
 
 async def default_ids(connection: Connection, realm_id: RealmId) -> list[ChannelId]:
-    """Return the channels that new people join, archived ones left out."""
+    """Return the ids of the default channels, archived ones excluded."""
     return await connection.values(
         """
         SELECT channel_id FROM channels
@@ -228,7 +228,7 @@ async def default_ids(connection: Connection, realm_id: RealmId) -> list[Channel
 async def activity(
     connection: Connection, realm_id: RealmId, channel_ids: Sequence[ChannelId]
 ) -> list[ActivityRow]:
-    """Return what each of these channels shows of its messages."""
+    """Return the activity of each of these channels."""
     return await connection.many(
         ActivityRow,
         """
@@ -260,7 +260,7 @@ def tell_activity(
     audience: bytes,
     write_id: str,
 ) -> Statement:
-    """After the clock: tell what the channel shows of its messages, if that has changed."""
+    """Under the clock's lock: append an event if the channel's activity has changed."""
     return Statement(
         """
         SELECT tell_channel_activity(%(realm_id)s, %(channel_id)s, %(first)s, %(last)s, %(now)s,
@@ -280,7 +280,7 @@ def tell_activity(
 
 
 async def insert(connection: Connection, realm_id: RealmId, new: NewChannel) -> ChannelRow:
-    """Return a new channel without subscribers.
+    """Insert a channel without subscribers.
 
     The caller has locked the realm's row, which guards names.
     """
@@ -323,7 +323,7 @@ async def insert(connection: Connection, realm_id: RealmId, new: NewChannel) -> 
 async def change_subscriber_counts(
     connection: Connection, realm_id: RealmId, changes: Mapping[ChannelId, int]
 ) -> None:
-    """Add to the counts of these channels, which the caller has locked."""
+    """Add to the subscriber counts of these channels, which the caller has locked."""
     await connection.execute(
         """
         UPDATE channels c SET subscriber_count = c.subscriber_count + change.by
@@ -337,9 +337,9 @@ async def change_subscriber_counts(
 
 
 async def update(connection: Connection, realm_id: RealmId, row: ChannelRow) -> None:
-    """Let the channel be like this, but for who is in it.
+    """Update the channel, except its subscribers.
 
-    The caller has locked the channel's row, and for another name the realm's, which guards names.
+    The caller has locked the channel's row, and to change the name, the realm's.
     """
     await connection.execute(
         """
@@ -373,7 +373,7 @@ async def update(connection: Connection, realm_id: RealmId, row: ChannelRow) -> 
 async def has_named_topics(
     connection: Connection, realm_id: RealmId, channel_id: ChannelId
 ) -> bool:
-    """Return whether the channel holds a message whose topic is not the empty one."""
+    """Return whether the channel holds a message outside the empty topic."""
     found: bool = await connection.value(
         """
         SELECT EXISTS (
@@ -389,7 +389,7 @@ async def has_named_topics(
 
 
 def changed(realm_id: RealmId, channel_ids: Sequence[ChannelId]) -> Statement:
-    """Decisions that rest on older rows of these channels are stale from this position on."""
+    """Invalidate decisions that rest on older rows of these channels, from this position on."""
     return Statement(
         """
         UPDATE channels SET changed_at = current_position()
@@ -400,7 +400,7 @@ def changed(realm_id: RealmId, channel_ids: Sequence[ChannelId]) -> Statement:
 
 
 async def has_web_public(connection: Connection, realm_id: RealmId) -> bool:
-    """Return whether the realm has a channel that is open to people without an account."""
+    """Return whether the realm has a channel that is readable without an account."""
     found: bool = await connection.value(
         """
         SELECT EXISTS (SELECT FROM channels

@@ -14,7 +14,7 @@ WAIT_FOR_THE_CLOCK = Statement("SET LOCAL lock_timeout = 0")
 
 
 def lock(realm_id: RealmId) -> Statement:
-    """Take the realm's turn; returns (position, epoch, day). Held until commit."""
+    """Lock the realm's clock until commit; returns (position, epoch, day)."""
     return Statement(
         "SELECT r_position, r_epoch, r_day FROM clock_lock(%(realm_id)s)", {"realm_id": realm_id}
     )
@@ -23,7 +23,7 @@ def lock(realm_id: RealmId) -> Statement:
 def append(
     realm_id: RealmId, *, kind: str, audience: bytes, body: bytes, write_id: str
 ) -> Statement:
-    """Append one entry at the next position, which it gives."""
+    """Append one entry at the next position, and return that position."""
     return Statement(
         "SELECT append_entry(%(realm_id)s, %(kind)s, %(audience)b, %(body)b, %(write_id)s::uuid)",
         {
@@ -37,7 +37,7 @@ def append(
 
 
 def advance(realm_id: RealmId) -> Statement:
-    """End the turn; returns (position, kind, audience, body, write_id) of each new entry."""
+    """Advance the clock; returns (position, kind, audience, body, write_id) of each new entry."""
     return Statement(
         "SELECT r_position, r_kind, r_audience, r_body, r_write_id::text"
         " FROM clock_advance(%(realm_id)s)",
@@ -53,7 +53,7 @@ class ClockRow:
 
 
 async def read(connection: Connection, realm_id: RealmId) -> ClockRow | None:
-    """Return where the realm's clock stands in this connection's snapshot."""
+    """Return the realm's clock as of the connection's snapshot."""
     return await connection.one(
         ClockRow,
         "SELECT realm_id, position, epoch FROM clocks_now(ARRAY[%(realm_id)s::bigint])",
@@ -76,10 +76,10 @@ async def create(connection: Connection, realm_id: RealmId) -> None:
 
 
 async def end_backends(connection: Connection, pids: list[int]) -> None:
-    """See to it that these processes of Postgres are gone, with what they have not begun yet.
+    """Terminate these backends of Postgres, so that nothing they were sent runs later.
 
-    Raises StatementTimeoutError if one of them is not gone soon. Where a standby has to confirm
-    each write, one that waits for that is left alone: it would commit what no standby has.
+    Raises StatementTimeoutError if one of them does not end soon. A backend that waits for a
+    standby's confirmation is left alone: ended, it would commit what no standby has.
     """
     ended = await connection.values(
         """
@@ -99,7 +99,7 @@ async def end_backends(connection: Connection, pids: list[int]) -> None:
 async def written_by(
     connection: Connection, realm_id: RealmId, *, write_ids: list[str], since: Position
 ) -> list[tuple[Any, ...]]:
-    """Return what these writes left in the log above `since`, as `advance` gives it."""
+    """Return the log entries above `since` of these writes, in the form that `advance` returns."""
     return await connection.tuples(
         """
         SELECT position, kind, audience, body, write_id::text

@@ -1,4 +1,4 @@
-"""What people have to confirm by mail, until they do or it is too late."""
+"""Pending confirmations by email, until they are confirmed or expire."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from storage.database import Connection
 from storage.ids import RealmId, UserId
 
 THE_SERVER = RealmId(0)
-"""Stands for the organizations that are yet to be founded."""
+"""Stands for realms that are yet to be created."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ async def insert(
     user_id: UserId | None = None,
     seconds: int,
 ) -> int:
-    """Something to be confirmed within so long; return its id. What is too late goes."""
+    """Insert a confirmation that expires after `seconds`; return its id. Deletes expired ones."""
     await connection.execute(
         "DELETE FROM confirmations WHERE realm_id = %(realm_id)s AND ends_at <= now()",
         realm_id=realm_id,
@@ -53,7 +53,7 @@ async def insert(
 async def by_id(
     connection: Connection, realm_id: RealmId, confirmation_id: int
 ) -> ConfirmationRow | None:
-    """Return what is to be confirmed; None if it has been, or if it is too late."""
+    """Return the pending confirmation; None if it was confirmed or has expired."""
     return await connection.one(
         ConfirmationRow,
         """
@@ -74,9 +74,9 @@ async def add_token(
     *,
     user_id: UserId | None = None,
 ) -> bool:
-    """Let the token of this digest confirm it; False if it has been confirmed or ended meanwhile.
+    """Store the digest of the confirmation's token; return False if it is confirmed or expired.
 
-    `user_id`: the account that it is about, where the row does not name one yet.
+    `user_id`: the account, if the row does not name one yet.
     """
     added = await connection.execute(
         """
@@ -95,7 +95,7 @@ async def add_token(
 async def by_token(
     connection: Connection, realm_id: RealmId, digest: bytes, purposes: Sequence[str]
 ) -> ConfirmationRow | None:
-    """Return what the token confirms, if it is one of these and has not been done."""
+    """Return the pending confirmation with this token, if it has one of these purposes."""
     return await connection.one(
         ConfirmationRow,
         """
@@ -110,7 +110,7 @@ async def by_token(
 
 
 async def take(connection: Connection, realm_id: RealmId, confirmation_id: int) -> bool:
-    """It is confirmed, once. Return False if that has been done before."""
+    """Mark it as confirmed. Return False if it was already."""
     taken = await connection.execute(
         """
         DELETE FROM confirmations
@@ -125,7 +125,7 @@ async def take(connection: Connection, realm_id: RealmId, confirmation_id: int) 
 async def drop_of_user(
     connection: Connection, realm_id: RealmId, user_id: UserId, *, purpose: str
 ) -> None:
-    """What else the user has to confirm of the kind is void."""
+    """Delete the user's other pending confirmations of this purpose."""
     await connection.execute(
         """
         DELETE FROM confirmations
@@ -140,7 +140,7 @@ async def drop_of_user(
 async def end_of_users(
     connection: Connection, realm_id: RealmId, user_ids: Sequence[UserId]
 ) -> list[str]:
-    """End everything that is pending for these accounts; the purposes of what was."""
+    """Delete all pending confirmations of these accounts; return their purposes."""
     return await connection.values(
         """
         DELETE FROM confirmations

@@ -1,4 +1,4 @@
-"""Makes connections to the database that leads, and refuses what would harm: see `refusals`."""
+"""Connect to the primary, and refuse hosts that are unsafe to use (see `refusals`)."""
 
 import asyncio
 import logging
@@ -24,15 +24,15 @@ logger = logging.getLogger(__name__)
 
 CONNECT_SECONDS: Final = 10
 SURVEY_SECONDS: Final = 10.0
-"""How old the answers of the hosts may be, where there are several."""
+"""Maximum age of the hosts' answers, if there are several hosts."""
 KEEPALIVE: Final[dict[str, Any]] = {
     "keepalives": 1,
     "keepalives_idle": 10,
     "keepalives_interval": 5,
     "tcp_user_timeout": 15_000,
 }
-"""A host that vanished without a word is noticed by probes, or, where something was sent to it,
-when that is not acknowledged for so many milliseconds: TCP alone goes on for a quarter of an hour.
+"""TCP settings by which a host that vanished is noticed: by probes, or by data that is not
+acknowledged for so many milliseconds. Without them TCP retries for a quarter of an hour.
 """
 OPTIONS: Final[LiteralString] = """
     SELECT pg_backend_pid(), set_config('parley.session', %(marker)s, false),
@@ -40,12 +40,13 @@ OPTIONS: Final[LiteralString] = """
            set_config('timezone', 'UTC', false),
            set_config('default_transaction_isolation', 'read committed', false)
 """
-"""By a statement, for a pooler may refuse or drop what is asked for at the start.
+"""Set by a statement, because a pooler may refuse or drop options of the start packet.
 
-Compiling a plan takes longer than any of our queries. A thousand ids are looked up one by one:
-pages are in memory, or not far from it, and a table is long. And whatever the database is set to: a
-write sees what was committed before its turn, which under another level it could not; and the last
-moment of the year 9999 is one that Python knows."""
+JIT takes longer than any of our queries. A thousand ids are looked up one by one: pages are in
+memory, and a table is long. The isolation level makes a write see what was committed before its
+turn, whatever the database's default; and the time zone keeps the end of the year 9999 within the
+range of Python.
+"""
 CLAIM: Final[LiteralString] = """
     SELECT r_generation, r_system, r_timeline, r_outcome
       FROM claim_lineage(%(generation)s, %(system)s, %(timeline)s, %(keeps_positions)s)
@@ -59,18 +60,21 @@ STRICT: Final[LiteralString] = """
                       WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, false)
 """
 EMIT: Final[LiteralString] = "SELECT pg_logical_emit_message(true, 'parley', '')::text"
-"""A commit that writes nothing. Once a standby has confirmed it, it has all that came before: what
-was committed here without one, and is visible since Postgres was started again, too."""
+"""A commit without changes.
+
+Once a standby has confirmed it, it has everything before it, also what was committed without a
+confirmation and became visible after a restart.
+"""
 SESSIONS_SECONDS: Final = 60.0
-"""How long a pooler is known to pool sessions; each use of a connection asks besides."""
+"""How long a pooler is trusted to pool by session; each use of a connection checks as well."""
 TRIAL_ROUNDS: Final = 3
 TRIAL_SECONDS: Final = 5.0
 
 
 async def sessions_are_shared(one: PgConnection, other: PgConnection) -> bool:
-    """Return whether two connections come to the sessions of each other, by turns in transactions.
+    """Return whether two connections share server sessions, as with a pooler in transaction mode.
 
-    Either has set its marker. In a session of its own it finds that, and answers at once.
+    Each has set its marker; in a session of its own it finds that marker, and returns at once.
     """
     try:
         async with asyncio.timeout(TRIAL_SECONDS):
@@ -89,34 +93,34 @@ async def _is_own(raw: PgConnection) -> bool:
 
 
 class Connector:
-    """Connects to one of the hosts of an address: to the one that leads, if any does.
+    """Connects to the primary among the hosts of an address.
 
     Each connection is checked once, in the round trip that sets its options: its database may not
-    be older than the newest that this process has seen or heard of. With `serves` a database that
-    was restored or promoted begins a new generation.
+    be older than the newest lineage that this process knows of. With `serves`, a database that was
+    restored or promoted starts a new generation.
     """
 
     def __init__(self, url: str, *, serves: bool = False, strict: bool = False) -> None:
-        """With `strict` a write counts only when a standby has confirmed it."""
+        """Create a connector; with `strict` a commit waits for a standby's confirmation."""
         self._serves = serves
         self._strict = strict
         self._named = lineage.hosts_of(url)
         self._hosts = self._named
-        """The one that leads first."""
+        """The hosts, the primary first."""
         self._surveyed_at: float | None = None
         self._surveying: asyncio.Task[None] | None = None
         self._is_suspect = False
-        """Whether a pooler was found to share sessions."""
+        """Whether a pooler was found to share sessions between connections."""
         self._sessions_tried_at = -SESSIONS_SECONDS
         self._connections: WeakSet[PgConnection] = WeakSet()
         self.seen: Lineage | None = None
         """The newest lineage that this process knows of."""
         self.trouble: Exception | None = None
-        """What the last attempt to connect failed of; None once one has succeeded."""
+        """Error of the last attempt to connect; None after a success."""
         self.refused: dict[str, RefusedError] = {}
-        """Hosts that may not be used, and why."""
+        """Hosts that are refused, with the error."""
         self.on_newer: Callable[[], None] = lambda: None
-        """Is called when this process finds, or hears of, a newer lineage than before."""
+        """Callback for a lineage that is newer than all before."""
 
     @property
     def has_several_hosts(self) -> bool:
@@ -124,7 +128,7 @@ class Connector:
 
     @property
     def refused_briefly(self) -> list[str]:
-        """Which of the hosts may not be used, by their place in the address, and why."""
+        """Return the refused hosts, by their place in the address, and why."""
         names = [host.name for host in self._named]
         return [
             f"database {names.index(name) + 1} of {len(names)}: {error.brief}"
@@ -133,10 +137,7 @@ class Connector:
         ]
 
     async def connect(self, **named: Any) -> PgConnection:
-        """Return a checked connection in autocommit mode.
-
-        Raises psycopg.Error where there is none.
-        """
+        """Return a checked connection in autocommit mode; raise psycopg.Error if there is none."""
         await self._survey_if_stale()
         first: Exception | None = None
         for host in self._hosts:
@@ -153,9 +154,9 @@ class Connector:
         raise first
 
     def learn(self, news: Lineage) -> bool:
-        """Take notice of a lineage. Return whether it is newer than all before.
+        """Take note of a lineage; return whether it is newer than all before.
 
-        Connections to an older one are cut off, also while in use.
+        Connections to an older one are closed, also while in use.
         """
         if self.seen is not None and not self.seen.is_older_than(news):
             return False
@@ -170,7 +171,7 @@ class Connector:
         return is_change
 
     async def survey(self) -> None:
-        """Ask all hosts what they are, and put the one that leads first."""
+        """Ask all hosts for their lineage, and put the primary first."""
         hosts = await asyncio.to_thread(lineage.survey, self._hosts)
         self._hosts = hosts
         self._surveyed_at = asyncio.get_running_loop().time()
@@ -181,7 +182,7 @@ class Connector:
             self._note(host)
 
     async def watch(self) -> None:
-        """Ask all hosts again and again, until cancelled: an old primary may come back."""
+        """Survey all hosts periodically until cancelled: an old primary may come back."""
         while True:
             await asyncio.sleep(SURVEY_SECONDS)
             await self.survey()
@@ -197,7 +198,7 @@ class Connector:
         await asyncio.shield(self._surveying)
 
     def _note(self, host: Host) -> None:
-        """Keep in mind, and log once, that this host is older than what leads."""
+        """Remember, and log once, that this host has an older lineage than the primary."""
         found = host.lineage
         if found is not None and not host.is_standby and found.is_older_than(self.seen):
             assert self.seen is not None
@@ -241,7 +242,7 @@ class Connector:
         raw.is_strict = self._strict
         raw.lineage = found
         raw.on_shared = self._suspect
-        # Postgres gives its own number at the start, a pooler one that stands for its client.
+        # Postgres sends its own number at the start, a pooler one that stands for its client.
         raw.is_pooled = raw.backend != raw.info.backend_pid
         if raw.is_pooled or self._is_suspect:
             await self._refuse_shared_sessions(raw, host)
@@ -258,21 +259,21 @@ class Connector:
             self.learn(found)
 
     async def _require_standby(self, raw: PgConnection) -> None:
-        """Let each commit of the session wait for a standby; refuse where Postgres would not."""
+        """Make each commit of the session wait for a standby; refuse a server that would not."""
         raw.refuse_unconfirmed()
         [[names, *_]] = await (await raw.ask(STRICT, {})).rows(tuple)
         if not names:
             raise unconfirmed_writes("synchronous_standby_names is empty")
 
     def _suspect(self) -> None:
-        """A pooler shares sessions: connect only once that is over."""
+        """Treat the pooler as sharing sessions: connect only after a check."""
         self._is_suspect = True
         self.trouble = shared_sessions()
         for raw in self._connections:
             raw.cut_off()
 
     async def _refuse_shared_sessions(self, raw: PgConnection, host: Host) -> None:
-        """Find out whether the pooler that is in between keeps a session for each connection."""
+        """Find out whether the pooler keeps one session for each connection; refuse it if not."""
         now = asyncio.get_running_loop().time()
         if not self._is_suspect and now < self._sessions_tried_at + SESSIONS_SECONDS:
             return
@@ -290,7 +291,10 @@ class Connector:
         self._sessions_tried_at = now
 
     async def _prepared(self, raw: PgConnection) -> tuple[Lineage | None, str]:
-        """Set the session's options; what the database is, and what became of its record."""
+        """Set the session's options.
+
+        Return the database's lineage and the result of claiming it.
+        """
         if self._strict:
             await self._require_standby(raw)
         try:
@@ -303,7 +307,7 @@ class Connector:
         except psycopg.errors.UndefinedTable:
             if self._serves:
                 raise
-            # What was prepared stays, and what was set does not.
+            # Prepared statements stay, and settings do not.
             options, answer = await raw.ask(OPTIONS, {"marker": raw.marker}), None
         [[raw.backend, *_]] = await options.rows(tuple)
         if answer is None:

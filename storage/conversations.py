@@ -1,4 +1,4 @@
-"""Topics and direct-message groups: a conversation is either."""
+"""Conversations: topics of channels, and direct-message groups."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,8 +21,8 @@ async def topic_named(
 ) -> TopicRow | None:
     """Return the channel's topic of this name.
 
-    Several have it only until `parley migrate` has renamed what an older release let in: then the
-    oldest is meant.
+    Several can have it only until `parley migrate` has renamed duplicates of an older release: then
+    the oldest.
     """
     return await connection.one(
         TopicRow,
@@ -56,7 +56,7 @@ async def topics_by_ids(
 async def dm_group_of(
     connection: Connection, realm_id: RealmId, user_ids: Sequence[UserId]
 ) -> DmGroupId | None:
-    """Return the group of exactly these people (sorted), if they have one."""
+    """Return the group of exactly these users (sorted), if it exists."""
     found: DmGroupId | None = await connection.value(
         """
         SELECT dm_group_id FROM dm_groups
@@ -71,7 +71,7 @@ async def dm_group_of(
 async def dm_group_has_messages(
     connection: Connection, realm_id: RealmId, user_ids: Sequence[UserId]
 ) -> bool:
-    """Return whether a message is left in the group of exactly these people (sorted)."""
+    """Return whether the group of exactly these users (sorted) has a message."""
     found: bool = await connection.value(
         """
         SELECT EXISTS (
@@ -86,7 +86,7 @@ async def dm_group_has_messages(
 
 
 async def new_dm_group_id(connection: Connection) -> DmGroupId:
-    """Return an id for a group that is about to be made."""
+    """Reserve the id of a new direct-message group."""
     new: DmGroupId = await connection.value("SELECT nextval('conversation_ids')")
     return new
 
@@ -97,13 +97,13 @@ _NAMED: Final[LiteralString] = """
 _IN_CHANNELS: Final[LiteralString] = (
     " AND channel_id = ANY ((SELECT %(channel_ids)s::bigint[])::bigint[])"
 )
-"""How many there are, is hidden from the planner, which else would plan anew for each search."""
+"""Hides the number of channels from the planner, which would plan each search anew otherwise."""
 
 
 async def topic_ids_named(
     connection: Connection, realm_id: RealmId, name: str, channel_ids: Sequence[int] | None
 ) -> list[int]:
-    """Return the topics of this name: those channels', or those of all."""
+    """Return the topics of this name, in these channels or in all."""
     return await connection.values(
         _NAMED + ("" if channel_ids is None else _IN_CHANNELS) + " ORDER BY topic_id",
         realm_id=realm_id,
@@ -115,14 +115,14 @@ async def topic_ids_named(
 @dataclass(frozen=True, slots=True)
 class RecentDmGroup:
     user_ids: list[UserId]
-    """Everybody in the group, sorted."""
+    """All members, sorted."""
     max_message_id: int
 
 
 async def recent_dm_groups(
     connection: Connection, realm_id: RealmId, user_id: UserId, *, limit: int = 1_000
 ) -> list[RecentDmGroup]:
-    """Return the user's direct-message groups that have messages, the most recent first."""
+    """Return the user's direct-message groups that have messages, most recent first."""
     return await connection.many(
         RecentDmGroup,
         """
@@ -154,7 +154,7 @@ class TopicHead:
 async def topics_of(
     connection: Connection, realm_id: RealmId, channel_id: ChannelId
 ) -> list[TopicHead]:
-    """Return the channel's topics that hold a message, the latest first."""
+    """Return the channel's topics that have a message, latest first."""
     return await connection.many(
         TopicHead,
         """
@@ -175,7 +175,7 @@ async def topics_of(
 async def topics_given_to(
     connection: Connection, realm_id: RealmId, channel_id: ChannelId, user_id: UserId
 ) -> list[TopicHead]:
-    """Return the same, as far as the user was given their messages."""
+    """Return the same, restricted to messages that the user received."""
     return await connection.many(
         TopicHead,
         """

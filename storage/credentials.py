@@ -1,4 +1,4 @@
-"""With what people sign in: passwords, of which only hashes are kept, and API keys."""
+"""Credentials for sign-in: password hashes and API keys."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from storage.ids import RealmId, UserId
 
 @dataclass(frozen=True, slots=True)
 class CredentialsRow:
-    """What is needed to let somebody in."""
+    """What sign-in needs to know of an account."""
 
     user_id: UserId
     email: str
@@ -19,12 +19,12 @@ class CredentialsRow:
     api_key: str
     password_hash: str | None
     changed_at: datetime | None
-    """When the account's credentials changed last; None: never since it was made."""
+    """When the account's credentials changed last; None if never."""
 
 
 @dataclass(frozen=True, slots=True)
 class SecretsRow:
-    """What an owner of the account proves to know, and since when it is so."""
+    """The user's password hash, and when the credentials changed last."""
 
     api_key: str
     password_hash: str | None
@@ -32,9 +32,9 @@ class SecretsRow:
 
 
 async def by_email(connection: Connection, realm_id: RealmId, email: str) -> CredentialsRow | None:
-    """Return of the user with this address; not of the system's bots.
+    """Return the credentials of the user with this address; system bots are excluded.
 
-    Where several older accounts have the same address, that of the one that is written so.
+    If several older accounts have the same address, the one that is spelled exactly so.
     """
     return await connection.one(
         CredentialsRow,
@@ -53,7 +53,7 @@ async def by_email(connection: Connection, realm_id: RealmId, email: str) -> Cre
 
 
 async def user_of_key(connection: Connection, realm_id: RealmId, digest: bytes) -> UserId | None:
-    """Whose account the key of this SHA-256 opens. What is not their own is not compared."""
+    """Return the user of the API key with this SHA-256. Other columns are not compared."""
     found: UserId | None = await connection.value(
         """
         SELECT user_id FROM users
@@ -80,7 +80,10 @@ async def password_hash(connection: Connection, realm_id: RealmId, user_id: User
 
 
 async def of_user(connection: Connection, realm_id: RealmId, user_id: UserId) -> SecretsRow:
-    """Return the user's password hash, and when their credentials changed last. They exist."""
+    """Return the user's password hash, and when the credentials changed last.
+
+    The user must exist.
+    """
     found = await connection.one(
         SecretsRow,
         """
@@ -97,10 +100,9 @@ async def of_user(connection: Connection, realm_id: RealmId, user_id: UserId) ->
 async def hold_unchanged(
     connection: Connection, realm_id: RealmId, user_id: UserId, *, changed_at: datetime | None
 ) -> bool:
-    """Keep the credentials from changing until the end of the transaction.
+    """Lock the credentials against changes until the commit.
 
-    Return False if the account is closed, or if they have changed since they were seen with this
-    time.
+    Return False if the account is deactivated, or if they have changed since `changed_at`.
     """
     held = await connection.values(
         """
@@ -119,7 +121,10 @@ async def hold_unchanged(
 async def note_change(
     connection: Connection, realm_id: RealmId, user_ids: Sequence[UserId]
 ) -> None:
-    """The credentials of these accounts change now. The caller has locked their rows."""
+    """Set the time of these accounts' last credential change to now.
+
+    The caller has locked their rows.
+    """
     await connection.execute(
         """
         UPDATE users SET credentials_changed_at = clock_timestamp()
@@ -133,7 +138,7 @@ async def note_change(
 async def update_password(
     connection: Connection, realm_id: RealmId, user_id: UserId, password_hash: str
 ) -> None:
-    """Keep the hash of another password. The caller has locked the user's row."""
+    """Update the hash after a change of the password. The caller has locked the user's row."""
     await connection.execute(
         """
         UPDATE users SET password_hash = %(new)s
@@ -148,10 +153,7 @@ async def update_password(
 async def update_password_hash(
     connection: Connection, realm_id: RealmId, user_id: UserId, *, old: str, new: str
 ) -> bool:
-    """Keep the new hash of the same password.
-
-    Return False if the password has changed meanwhile.
-    """
+    """Update the hash of the same password. Return False if the password has changed meanwhile."""
     updated = await connection.execute(
         """
         UPDATE users SET password_hash = %(new)s
@@ -168,7 +170,7 @@ async def update_password_hash(
 async def update_api_keys(
     connection: Connection, realm_id: RealmId, keys: Mapping[UserId, str]
 ) -> None:
-    """The keys that open these accounts from now on. The caller has locked their rows."""
+    """Update the API keys of these accounts. The caller has locked their rows."""
     await connection.execute(
         """
         UPDATE users u SET api_key = k.api_key

@@ -1,4 +1,4 @@
-"""The database, and connections that run one typed query a call."""
+"""The database pool, and connections that run one typed query a call."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -28,23 +28,23 @@ Third = TypeVar("Third")
 
 
 class DatabaseUnavailableError(Exception):
-    """The database cannot be reached now, or went away in the middle; trying again may help."""
+    """The database cannot be reached; a retry may succeed."""
 
 
 class ConnectionLostError(DatabaseUnavailableError):
-    """The connection ended while it was used: what only reads may be tried on another at once."""
+    """The connection was lost while in use. Reads may be retried on another at once."""
 
 
 class LockUnavailableError(Exception):
-    """A row that a batch wanted is locked by someone else, or is not there."""
+    """A row that a batch needs is locked by another transaction, or is missing."""
 
 
 class StatementTimeoutError(Exception):
-    """A statement or a lock took longer than it may."""
+    """A statement or a lock exceeded its timeout."""
 
 
 NOT_NOW: Final = (DatabaseUnavailableError, StatementTimeoutError)
-"""What may go better when it is tried again."""
+"""Errors after which a retry may succeed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,43 +57,43 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Locking(Generic[Row]):
-    """A query whose rows are to be locked until commit. `sql` has no locking clause of its own."""
+    """A query that locks its rows until commit. `sql` has no locking clause of its own."""
 
     row: type[Row]
     sql: LiteralString
     params: Mapping[str, Any]
     expected: int
-    """How many rows there should be: fewer means that somebody holds some, or they are gone.
+    """The number of rows expected: fewer means that some are locked by others, or are gone.
 
-    With 0 a write in a batch takes a held row to be gone: for those alone that are never in one.
+    With 0 a write in a batch takes a locked row to be missing: only for rows that no batch uses.
     """
     clause: LiteralString = " FOR NO KEY UPDATE"
 
     def shared(self) -> "Locking[Row]":
-        """Return the same rows, only to be kept as they are: others may hold them so at once."""
+        """The same rows with a shared lock: kept from changing, but others may share it."""
         return replace(self, clause=" FOR SHARE")
 
     async def waiting(self, connection: "Connection") -> list[Row]:
-        """Lock them all, waiting for those who hold them."""
+        """Lock all rows, waiting for other transactions."""
         return await connection.many(self.row, self.sql + self.clause, **self.params)
 
     async def skipping(self, connection: "Connection") -> list[Row]:
-        """Lock those that nobody holds."""
+        """Lock the rows that are free, and skip those that other transactions hold."""
         return await connection.many(
             self.row, self.sql + self.clause + " SKIP LOCKED", **self.params
         )
 
 
 CONFIRM_SECONDS: Final = 10.0
-"""How long a standby may take to confirm a write."""
+"""Timeout for a standby to confirm a write."""
 _ANSWERED: Final = (TransactionStatus.IDLE, TransactionStatus.INTRANS, TransactionStatus.INERROR)
 
 
 class Connection:
-    """One database connection: a query a call, named parameters, typed rows.
+    """A database connection: one query per call, named parameters, typed rows.
 
-    Everything it raises for a lost server is DatabaseUnavailableError; a query that the
-    database refuses raises psycopg's own error, which is a fault of ours.
+    Raises DatabaseUnavailableError if the server is lost; a query that the database refuses raises
+    psycopg's own error, which is a bug of the caller.
     """
 
     __slots__ = ("_is_together", "raw")
@@ -104,24 +104,24 @@ class Connection:
 
     @property
     def backend(self) -> int:
-        """The process of Postgres at the other end."""
+        """Process id of the backend."""
         return self.raw.backend or self.raw.info.backend_pid
 
     @property
     def patience_seconds(self) -> float | None:
-        """How long to wait for a commit: for ever, unless it needs a standby, which may be away."""
+        """Timeout of a commit: none, unless it waits for a standby, which may be away."""
         return CONFIRM_SECONDS if self.raw.is_strict else None
 
     @property
     def has_answered(self) -> bool:
-        """Whether what was asked has been answered, if by an error, so that it is of use again."""
+        """Whether the last query was answered, also by an error, so that it is usable."""
         return self.raw.info.transaction_status in _ANSWERED
 
     @property
     def sees_only_what_is_committed(self) -> bool:
-        """Whether each query sees what has been committed last, and nothing else.
+        """Whether each query sees what was committed last, and nothing else.
 
-        In a transaction one may see changes of its own, or an older moment.
+        In a transaction one may see changes of its own, or an older snapshot.
         """
         # In a pipeline the status is that from before it: what runs in one is a transaction.
         if self.raw.pgconn.pipeline_status != PipelineStatus.OFF:
@@ -135,7 +135,7 @@ class Connection:
         return built(row, answer.result, found)
 
     async def one(self, row: type[Row], sql: LiteralString, **params: Any) -> Row | None:
-        """Return the first row, or None where there is none."""
+        """Return the first row, or None if there is none."""
         return first(await self.many(row, sql, **params))
 
     async def tuples(self, sql: LiteralString, **params: Any) -> list[tuple[Any, ...]]:
@@ -149,7 +149,7 @@ class Connection:
         return [dict(zip(names, row, strict=True)) for row in found]
 
     async def value(self, sql: LiteralString, **params: Any) -> Any:
-        """Return the first column of the first row, or None where there is no row."""
+        """Return the first column of the first row, or None if there is none."""
         return first(await self.values(sql, **params))
 
     async def values(self, sql: LiteralString, **params: Any) -> list[Any]:
@@ -158,7 +158,7 @@ class Connection:
         return await answer.rows(itemgetter(0))
 
     async def execute(self, sql: LiteralString, **params: Any) -> int:
-        """Change rows; return how many."""
+        """Execute a change; return the number of rows affected."""
         answer = await self.raw.ask(sql, params)
         return await answer.count()
 
@@ -176,9 +176,9 @@ class Connection:
     async def together(self, *readings: Reading[Result]) -> tuple[Result, ...]: ...
 
     async def together(self, *readings: Reading[Any]) -> tuple[Any, ...]:
-        """Return what these give, which all read on this connection; if one fails, the others end.
+        """Run coroutines that read on this connection; return their results. If one fails, all end.
 
-        In a snapshot their queries share round trips, as far as none needs another's answer.
+        In a snapshot their queries share round trips as long as none needs another's answer.
         """
         is_within, self._is_together = self._is_together, True
         try:
@@ -187,17 +187,20 @@ class Connection:
             self._is_together = is_within
 
     async def others_turn(self) -> None:
-        """Let those who read together with this come as far, if anybody does."""
+        """Yield to the coroutines that read together with this one, if any."""
         if self._is_together:
             await next_round()
 
     async def run(self, statement: Statement) -> list[tuple[Any, ...]]:
-        """Run a statement made earlier; its rows, if it gives any."""
+        """Run a prepared Statement; return its rows, if any."""
         answer = await self.raw.ask(statement.sql, statement.params)
         return await answer.rows(tuple)
 
     async def run_together(self, statements: Sequence[Statement]) -> list[list[tuple[Any, ...]]]:
-        """Run statements in order in one round trip; the rows of each. All fail if one does."""
+        """Run statements in order in one round trip; return the rows of each.
+
+        All fail if one does.
+        """
         async with self.raw.pipelined():
             answers = [await self.raw.ask(s.sql, s.params) for s in statements]
         return [await answer.rows(tuple) for answer in answers]
@@ -219,12 +222,13 @@ class Connection:
 
 
 UNAVAILABLE: Final = ("08", "53", "57P", "58", "25006")
-"""What codes of errors begin with that say: not now. Connections, room (of the disk, in memory),
-shutting down, the machine below; and that this one takes no writes, for another one leads now."""
+"""SQLSTATE prefixes of errors after which a retry may succeed: connections, resources (disk,
+memory), shutdown, system errors; and a read-only server, because another one is primary now.
+"""
 
 
 def is_lost(error: psycopg.Error) -> bool:
-    """Return whether the server went away, or cannot do anything now, rather than refused this."""
+    """Return whether the error means a lost or unavailable server, not a refused query."""
     if isinstance(error, psycopg.OperationalError) and error.sqlstate is None:
         return True
     return (error.sqlstate or "").startswith(UNAVAILABLE)
@@ -232,7 +236,7 @@ def is_lost(error: psycopg.Error) -> bool:
 
 @asynccontextmanager
 async def translated_errors() -> AsyncIterator[None]:
-    """Driver errors that callers can act upon become ours; others pass."""
+    """Translate driver errors that callers handle; let others pass."""
     try:
         yield
     except (
@@ -248,7 +252,7 @@ async def translated_errors() -> AsyncIterator[None]:
 
 
 class Database:
-    """A pool of connections to one Postgres."""
+    """A connection pool for one Postgres."""
 
     def __init__(
         self, url: str, pool: AsyncConnectionPool[PgConnection], connector: Connector
@@ -259,10 +263,10 @@ class Database:
         self._check: asyncio.Task[None] | None = None
         self._held: dict[asyncio.Task[Any] | None, PgConnection] = {}
         self._callers = 0
-        """How many wait for a connection."""
+        """Number of callers waiting for a connection."""
 
     def pool_use(self) -> Mapping[str, int]:
-        """How many connections there are, how many are free, and how many callers wait for one."""
+        """Return the number of connections, of idle ones, and of callers that wait for one."""
         found = self._pool.get_stats()
         return {
             "size": found["pool_size"],
@@ -272,16 +276,16 @@ class Database:
 
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[Connection]:
-        """A connection in autocommit mode: each query is a transaction of its own."""
+        """Yield a connection in autocommit mode: each query is a transaction of its own."""
         async with translated_errors(), self._checked_out() as raw:
             yield Connection(raw)
 
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[Connection]:
-        """The connection that this task holds already, in whatever state, or else one more.
+        """Yield the connection that this task holds already, in whatever state, or else a new one.
 
-        Whoever waits for a second connection while holding one may wait for people who do the
-        same, and all of them for ever.
+        A task that waits for a second connection while holding one may deadlock with others that
+        do.
         """
         held = self._held.get(asyncio.current_task())
         if held is not None:
@@ -292,25 +296,28 @@ class Database:
 
     @property
     def is_short_of_connections(self) -> bool:
-        """Whether somebody waits for a connection."""
+        """Whether callers are waiting for a connection."""
         return self._callers > 0
 
     @property
     def is_held(self) -> bool:
-        """Whether this task holds a connection already, which `reading` would give it."""
+        """Whether this task holds a connection already, which `reading` would return."""
         return asyncio.current_task() in self._held
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Connection]:
-        """One READ COMMITTED transaction; it commits when the block ends, raising rolls back."""
+        """Yield a READ COMMITTED transaction.
+
+        It commits at the end of the block, and rolls back on an error.
+        """
         async with translated_errors(), self._checked_out() as raw, raw.transaction():
             yield Connection(raw)
 
     @asynccontextmanager
     async def snapshot(self) -> AsyncIterator[Connection]:
-        """One REPEATABLE READ transaction: all its queries see the same moment.
+        """Yield a read-only REPEATABLE READ transaction: all queries see the same snapshot.
 
-        It only reads. What it sends is not waited for, but what that gives.
+        Its own BEGIN and COMMIT are not waited for, only the results of queries.
         """
         async with translated_errors(), self._checked_out() as raw:
             try:
@@ -325,7 +332,7 @@ class Database:
 
     @asynccontextmanager
     async def direct(self) -> AsyncIterator[PgConnection]:
-        """A connection outside the pool, for LISTEN and session locks."""
+        """Yield a connection outside the pool, for LISTEN and session locks."""
         async with translated_errors(), await self.connector.connect() as raw:
             yield raw
 
@@ -341,8 +348,8 @@ class Database:
         finally:
             self._callers -= 1
         if task and task.cancelling() > cancels:
-            # The pool prefers a connection that came in the same moment to the cancellation:
-            # whoever cancelled us would wait for ever.
+            # The pool prefers a connection that came in the same moment to the cancellation: then
+            # the canceller would wait for ever.
             await asyncio.shield(self._pool.putconn(raw))
             raise asyncio.CancelledError
         raw.is_unconfirmed = raw.is_pooled
@@ -370,12 +377,12 @@ class Database:
         return f"No answer from the database: {reason_of(trouble)}"
 
     def attempts(self) -> int:
-        """Return how often this pool has tried to connect."""
+        """Number of attempts of this pool to connect."""
         return self._pool.get_stats().get("connections_num", 0)
 
     def _look_for_dead_ones(self) -> None:
-        # One connection died, so others of the pool are likely dead too: find out now rather
-        # than pay for a check at each checkout.
+        # One connection died, so others of the pool are likely dead too: check now rather than pay
+        # for a check at each checkout.
         if self._check is None or self._check.done():
             self._check = asyncio.create_task(self._pool.check())
 
@@ -389,12 +396,11 @@ async def open_database(
     serves: bool = False,
     strict: bool = False,
 ) -> AsyncIterator[Database]:
-    """Open a pool on `url`; raises DatabaseUnavailableError if nobody answers there.
+    """Open a pool on `url`; raise DatabaseUnavailableError if no server answers.
 
-    With `serves` (for whoever writes or hands out positions) each new connection first sees to
-    it that a restored or promoted database has begun a new generation. One that is older than what
-    this process knows of is never used. With `strict` a write counts only when a standby has
-    confirmed it.
+    With `serves` (for processes that write or return positions) each new connection first makes a
+    restored or promoted database start a new generation. One that is older than the lineage this
+    process knows is never used. With `strict` a commit waits for a standby's confirmation.
     """
     set_json_loads(orjson.loads)
     connector = Connector(url, serves=serves, strict=strict)

@@ -1,4 +1,4 @@
-"""Channels that newcomers may choose to join together."""
+"""Default channel groups: channels that new users may join together."""
 
 from dataclasses import dataclass
 
@@ -13,11 +13,11 @@ class ChannelGroupRow:
     name: str
     description: str
     channel_ids: list[ChannelId]
-    """In order."""
+    """In display order."""
 
 
 async def of_realm(connection: Connection, realm_id: RealmId) -> list[ChannelGroupRow]:
-    """Return all groups, in the order of their names."""
+    """Return all groups, ordered by name."""
     return await connection.many(
         ChannelGroupRow,
         """
@@ -34,7 +34,7 @@ async def new_id(connection: Connection) -> ChannelGroupId:
 
 
 async def put(connection: Connection, realm_id: RealmId, row: ChannelGroupRow) -> None:
-    """Let the group be like this, new or not. The caller has locked the realm's row exclusively."""
+    """Insert or update the group. The caller has locked the realm's row exclusively."""
     await connection.execute(
         """
         INSERT INTO default_channel_groups (realm_id, group_id, name, folded_name, description,
@@ -55,7 +55,7 @@ async def put(connection: Connection, realm_id: RealmId, row: ChannelGroupRow) -
 
 
 async def delete(connection: Connection, realm_id: RealmId, group_id: ChannelGroupId) -> None:
-    """Forget the group. The caller has locked the realm's row exclusively."""
+    """Delete the group. The caller has locked the realm's row exclusively."""
     await connection.execute(
         """
         DELETE FROM default_channel_groups

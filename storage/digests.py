@@ -1,4 +1,4 @@
-"""Digests: who gets one, and what has happened meanwhile."""
+"""Digest emails: which users get one, and what it contains."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,13 +8,13 @@ from storage.database import Connection
 from storage.ids import ChannelId, MessageId, RealmId, UserId
 
 READ = 20_000
-"""Of the newest messages of an organization: what is hot is among them."""
+"""Number of a realm's newest messages that are searched for active topics."""
 
 
 async def due(
     connection: Connection, realm_id: RealmId, *, day: date, away_since: datetime, limit: int
 ) -> list[UserId]:
-    """People who want digests, have not been here since then, and have none of this day yet."""
+    """Return users who want digests, have been away since then, and have none for this day yet."""
     return await connection.values(
         """
         SELECT u.user_id FROM users u
@@ -42,7 +42,10 @@ async def due(
 async def begin(
     connection: Connection, realm_id: RealmId, user_ids: Sequence[UserId], day: date
 ) -> None:
-    """They are to get the digest of this day. The caller has locked the realm's row exclusively."""
+    """Mark the digest of this day as begun for these users.
+
+    The caller has locked the realm's row exclusively.
+    """
     await connection.execute(
         """
         INSERT INTO digests (realm_id, user_id, day)
@@ -58,7 +61,7 @@ async def begin(
 async def undone(
     connection: Connection, realm_id: RealmId, user_ids: Sequence[UserId], day: date
 ) -> list[UserId]:
-    """Return those of them who have not got the digest of this day."""
+    """Return those of the users with an unfinished digest of this day."""
     return await connection.values(
         """
         SELECT user_id FROM digests
@@ -73,7 +76,7 @@ async def undone(
 
 
 async def finish(connection: Connection, realm_id: RealmId, user_id: UserId, day: date) -> None:
-    """It is sent, or there was nothing to send."""
+    """Mark the digest as finished: it was sent, or had no content."""
     await connection.execute(
         """
         UPDATE digests SET done = true
@@ -87,7 +90,7 @@ async def finish(connection: Connection, realm_id: RealmId, user_id: UserId, day
 
 @dataclass(frozen=True, slots=True)
 class HotTopic:
-    """A conversation in which much is said."""
+    """A topic with much activity."""
 
     topic_id: int
     channel_id: ChannelId
@@ -96,13 +99,13 @@ class HotTopic:
     people: int
     count: int
     message_ids: list[MessageId]
-    """The first of them."""
+    """Its first messages."""
 
 
 async def hot_topics(
     connection: Connection, realm_id: RealmId, *, since: datetime, limit: int, shown: int
 ) -> list[HotTopic]:
-    """Return where most people have said most since then, of all channels; the hottest first."""
+    """Return the topics with the most senders and messages since then, most first."""
     return await connection.many(
         HotTopic,
         """
@@ -132,7 +135,7 @@ async def hot_topics(
 async def loud_for(
     connection: Connection, realm_id: RealmId, user_id: UserId, topic_ids: Sequence[int]
 ) -> set[int]:
-    """Those of the topics that are in the user's channels, and muted neither there nor here."""
+    """Return those of the topics that are in the user's channels and not muted."""
     return set(
         await connection.values(
             """
@@ -154,7 +157,7 @@ async def loud_for(
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A message that somebody may read, and has not read."""
+    """An unread message that the user may read."""
 
     id: MessageId
     sender_id: UserId
@@ -167,7 +170,7 @@ class Shown:
 async def unread_of(
     connection: Connection, realm_id: RealmId, user_id: UserId, message_ids: Sequence[MessageId]
 ) -> list[Shown]:
-    """Return those of the messages that the user may read, has not read, and does not mute."""
+    """Return those of the messages that the user may read, has not read, and has not muted."""
     return await connection.many(
         Shown,
         """
@@ -191,7 +194,7 @@ async def unread_of(
 async def new_public_channels(
     connection: Connection, realm_id: RealmId, *, since: datetime, limit: int
 ) -> list[str]:
-    """Public channels that were made since then, by name; the newest first."""
+    """Return the names of public channels created since then, newest first."""
     return await connection.values(
         """
         SELECT name FROM channels

@@ -1,11 +1,11 @@
-"""Which entry of the directory outside belongs to which account."""
+"""External ids of accounts in a directory (LDAP, SCIM)."""
 
 from storage.database import Connection
 from storage.ids import RealmId, UserId
 
 
 async def user_of(connection: Connection, realm_id: RealmId, directory_id: str) -> UserId | None:
-    """Whose entry it is."""
+    """Return the user with this directory id."""
     found: UserId | None = await connection.value(
         """
         SELECT user_id FROM directory_ids
@@ -18,7 +18,7 @@ async def user_of(connection: Connection, realm_id: RealmId, directory_id: str) 
 
 
 async def of_user(connection: Connection, realm_id: RealmId, user_id: UserId) -> str | None:
-    """Return the id of their entry, as far as it is known."""
+    """Return the user's directory id, if it is known."""
     found: str | None = await connection.value(
         """
         SELECT directory_id FROM directory_ids
@@ -33,7 +33,7 @@ async def of_user(connection: Connection, realm_id: RealmId, user_id: UserId) ->
 async def insert(
     connection: Connection, realm_id: RealmId, user_id: UserId, directory_id: str
 ) -> None:
-    """The entry is theirs, unless either has another.
+    """Insert the mapping, unless either side has another.
 
     The caller has locked the realm's row exclusively.
     """

@@ -1,4 +1,4 @@
-"""Jobs that are done and must not be done again, where the work itself leaves no row."""
+"""Jobs that are done and must not run again, if the work itself leaves no row."""
 
 from datetime import timedelta
 
@@ -34,7 +34,7 @@ async def insert(connection: Connection, realm_id: RealmId, queue: str, key: str
 
 
 async def forget(connection: Connection, *, older_than: timedelta) -> int:
-    """Remove old records; return how many."""
+    """Delete old records; return how many."""
     return await connection.execute(
         "DELETE FROM done_jobs WHERE done_at < now() - %(age)s", age=older_than
     )

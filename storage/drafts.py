@@ -1,4 +1,4 @@
-"""Messages that people have begun to write, kept for all their clients."""
+"""Drafts: unsent messages, stored for all clients of a user."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from storage.ids import DraftId, RealmId, UserId
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """What a draft says, and to whom: a channel, people, or nobody yet."""
+    """Content and recipient of a draft: a channel, users, or none yet."""
 
     type: str
     to_ids: list[int]
@@ -27,7 +27,7 @@ class DraftRow(Draft):
 async def of_user(
     connection: Connection, realm_id: RealmId, user_id: UserId, *, limit: int | None = None
 ) -> list[DraftRow]:
-    """Return the user's drafts, the last edited first."""
+    """Return the user's drafts, last edited first."""
     return await connection.many(
         DraftRow,
         """
@@ -42,7 +42,7 @@ async def of_user(
 
 
 def locking(realm_id: RealmId, user_id: UserId, draft_id: DraftId) -> Locking[DraftRow]:
-    """Return the user's draft, which is about to change or go."""
+    """Return the query that locks the user's draft."""
     return Locking(
         DraftRow,
         """
@@ -58,7 +58,7 @@ def locking(realm_id: RealmId, user_id: UserId, draft_id: DraftId) -> Locking[Dr
 async def insert(
     connection: Connection, realm_id: RealmId, user_id: UserId, drafts: Sequence[Draft]
 ) -> list[DraftId]:
-    """Keep new drafts; return their ids, in order."""
+    """Insert drafts; return their ids, in order."""
     return [
         DraftId(
             await connection.value(
@@ -84,7 +84,7 @@ async def insert(
 async def update(
     connection: Connection, realm_id: RealmId, user_id: UserId, draft_id: DraftId, draft: Draft
 ) -> None:
-    """Replace a locked draft by what it says now."""
+    """Update a locked draft."""
     await connection.execute(
         """
         UPDATE drafts SET type = %(type)s, to_ids = %(to_ids)s::bigint[], topic = %(topic)s,
@@ -105,7 +105,7 @@ async def update(
 async def delete(
     connection: Connection, realm_id: RealmId, user_id: UserId, draft_id: DraftId
 ) -> None:
-    """Let a locked draft go."""
+    """Delete a locked draft."""
     await connection.execute(
         """
         DELETE FROM drafts
@@ -118,7 +118,7 @@ async def delete(
 
 
 async def delete_of_user(connection: Connection, realm_id: RealmId, user_id: UserId) -> int:
-    """Drop all drafts of the user; return how many there were."""
+    """Delete all drafts of the user; return how many."""
     return await connection.execute(
         "DELETE FROM drafts WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s",
         realm_id=realm_id,

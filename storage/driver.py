@@ -1,8 +1,8 @@
-"""Connections of psycopg whose statements all go one way: named parameters, prepared, rows as text.
+"""psycopg connections with one way to run statements: named parameters, prepared, rows as text.
 
-psycopg gives the protocol, the pool, transactions, cancelling, and turns values into parameters
-and back. Its cursors and pipelines serve every use, and cost more of the processor than most of
-what we ask (docs/adr/0031-statements.md).
+psycopg provides the protocol, the pool, transactions, cancelling, and the conversion of values. Its
+cursors and pipelines serve every use, and cost more CPU than most of our queries
+(docs/adr/0031-statements.md).
 """
 
 import asyncio
@@ -36,17 +36,17 @@ Row = tuple[Any, ...]
 
 PREPARED_AFTER: Final = 2
 MAX_PREPARED: Final = 100
-"""Statements that a connection keeps, the one that was not used for longest gives way."""
+"""Maximum number of prepared statements per connection; the least recently used is evicted."""
 CANCEL_SECONDS: Final = 5.0
 
 _CONFIRMATION: Final = (
     b"SELECT 1 / (current_setting('parley.session', true) IS NOT DISTINCT FROM $1)::int"
 )
-"""Fails in the session of another."""
+"""Fails in another connection's session."""
 _TEXT: Final = 25
-"""The type of its parameter, by number."""
+"""OID of the parameter's type."""
 _WAITS_FOR_STANDBY: Final = "SyncRepWaitForLSN"
-"""The function of Postgres that says that it waits for no standby any more."""
+"""The function that Postgres names in the warning that a commit no longer waits for a standby."""
 _NOT_PREPARED: Final = b"26000"
 
 _PLACEHOLDER: Final = re.compile(r"%(?:%|\((\w+)\)([sb]))")
@@ -55,7 +55,7 @@ _FORMATS: Final = {"s": PyFormat.AUTO, "b": PyFormat.BINARY}
 
 @dataclass(frozen=True, slots=True)
 class _Query:
-    """SQL as Postgres has it, and which parameters its numbers stand for."""
+    """SQL in the form that Postgres takes, and the parameter for each of its numbers."""
 
     text: bytes
     names: tuple[str, ...]
@@ -79,30 +79,30 @@ def _query(sql: LiteralString) -> _Query:
 
 
 class Answer:
-    """What a statement gives; where statements are sent together, what it will have given."""
+    """The result of a statement; in a pipeline, a result to come."""
 
     __slots__ = ("_connection", "confirms", "place", "plan", "result")
 
     def __init__(self, connection: "PgConnection", plan: "_Plan | None") -> None:
         self._connection = connection
         self.plan = plan
-        """What this prepares."""
+        """The plan that this statement prepares."""
         self.confirms = False
         """Whether this asks for the session's marker."""
         self.place = 0
-        """Among all that the connection has sent together."""
+        """Its place among the pipelined statements of the connection."""
         self.result: PGresult | None = None
 
     async def rows(self, make: Callable[[Sequence[Any]], Made]) -> list[Made]:
-        """Return its rows, none where it has none to give. Raises what Postgres refused it with."""
+        """Return its rows, or an empty list; raise the error of Postgres."""
         return self._connection.rows_of(await self.taken(), make)
 
     async def count(self) -> int:
-        """Return how many rows it changed, or gave."""
+        """Return the number of rows changed or returned."""
         return (await self.taken()).command_tuples or 0
 
     async def taken(self) -> PGresult:
-        """Return the whole of it, which has succeeded."""
+        """Return the whole result, or raise its error."""
         if self.result is None:
             await self._connection.receive(self)
         assert self.result is not None
@@ -115,45 +115,52 @@ _SUCCEEDED: Final = (ExecStatus.TUPLES_OK, ExecStatus.COMMAND_OK, ExecStatus.PIP
 
 
 class PgConnection(psycopg.AsyncConnection[Row]):
-    """A connection in autocommit mode, for one task at a time, on one loop."""
+    """A connection in autocommit mode, for one task at a time, on one event loop."""
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
         self.prepare_threshold = None  # psycopg deallocates all that is prepared, ours with it
         self.marker = secrets.token_hex(8)
-        """Stands for this session: its settings hold it, and the names of what it prepares."""
+        """Identifies this session: its settings hold it, and the names of its prepared statements.
+        """
         self.is_strict = False
-        """Whether a commit counts only when a standby has confirmed it. Then no statement is
-        cancelled: a commit that is would take place here alone, for all to see."""
+        """Whether a commit waits for a standby.
+
+        Then no statement is cancelled: a cancelled commit would take place here alone, visible to
+        all.
+        """
         self._is_unreplicated = False
         self.is_pooled = False
-        """Whether a pooler is in between."""
+        """Whether there is a pooler in between."""
         self.is_unconfirmed = False
-        """Whether the next statement is the first since the connection was borrowed: with it the
-        session is asked for its marker, which a pooler may have exchanged for another."""
+        """Whether the next statement is the first since checkout: with it the session is asked for
+        its marker, because a pooler may have exchanged the session.
+        """
         self.on_shared: Callable[[], None] = lambda: None
-        """Is called when this turns out to be another's session."""
+        """Callback for a session that turns out to be another connection's."""
         self.plans = Plans(self.marker)
         self.backend = 0
-        """The process of Postgres at the other end, by its own word: a pooler makes up another."""
+        """Process id of the backend by its own answer: a pooler makes up another."""
         self.lineage: Lineage | None = None
-        """Of its database, where that is known."""
+        """Lineage of its database, if known."""
         self._values = Transformer(self)
         self._sockets: Sockets | None = None
         self._owner = object()
-        """Stands for this connection among the sockets, without keeping it."""
+        """Key of this connection among the sockets, without a reference to it."""
         self._expected: deque[Answer] | None = None
-        """What has been sent together and not come yet."""
+        """Answers that were sent in a pipeline and are still to come."""
         self._sent = self._flushed = 0
-        """How many statements have been sent together, and how many Postgres is to answer now."""
+        """Number of statements sent in the pipeline, and of those that Postgres was asked to
+        answer.
+        """
         self._is_foreign = False
         self._failure: PGresult | None = None
-        """Why what was sent together is not done."""
+        """The error that aborted the pipeline."""
 
     async def ask(self, sql: LiteralString, params: Mapping[str, Any]) -> Answer:
-        """Run one statement. Within `pipelined` it is only sent, and its answer comes later.
+        """Run one statement. Within `pipelined` it is only sent, and answered later.
 
-        `%(name)s` is a parameter, `%(name)b` one as bytes, `%%` a per cent sign.
+        `%(name)s` is a parameter, `%(name)b` a binary one, `%%` a per cent sign.
         """
         if self.is_unconfirmed and not sql.startswith("BEGIN"):
             return await self._ask_confirmed(sql, params)
@@ -174,13 +181,13 @@ class PgConnection(psycopg.AsyncConnection[Row]):
         return answer
 
     def rows_of(self, result: PGresult, make: Callable[[Sequence[Any]], Made]) -> list[Made]:
-        """Return the rows of an answer."""
+        """Return the rows of a result."""
         self._values.set_pgresult(result, set_loaders=True)
         return self._values.load_rows(0, result.ntuples, make)
 
     @asynccontextmanager
     async def pipelined(self) -> AsyncIterator[None]:
-        """What is asked in this block is not waited for, but its answers where they are taken.
+        """Send the statements of this block without waiting; wait only where an answer is read.
 
         If a statement fails, so do those after it, and the block at its end.
         """
@@ -195,7 +202,7 @@ class PgConnection(psycopg.AsyncConnection[Row]):
         await self._end_pipeline()
 
     async def receive(self, answer: Answer) -> None:
-        """Wait until the answer of what was sent is there."""
+        """Wait for the answer of a pipelined statement."""
         if answer.place > self._flushed:
             self.pgconn.send_flush_request()
             self._flushed = self._sent
@@ -229,7 +236,7 @@ class PgConnection(psycopg.AsyncConnection[Row]):
             self._sockets.leave(descriptor, self._owner)
 
     def refuse_unconfirmed(self) -> None:
-        """Treat a commit that no longer waited for a standby as one with an unknown outcome."""
+        """Raise an error of unknown outcome for a commit that no longer waited for a standby."""
 
         def notice(diagnostic: psycopg.errors.Diagnostic) -> None:
             if diagnostic.source_function == _WAITS_FOR_STANDBY:
@@ -243,13 +250,13 @@ class PgConnection(psycopg.AsyncConnection[Row]):
             raise unconfirmed_writes("the wait for it was ended")
 
     async def prepare_confirmation(self) -> None:
-        """Prepare what asks the session for its marker. Within `pipelined`."""
+        """Prepare the statement that asks for the session's marker. Within `pipelined`."""
         _ = await self._send(
             partial(self.pgconn.send_prepare, self._confirmation, _CONFIRMATION, [_TEXT])
         )
 
     def error_of(self, result: PGresult) -> psycopg.Error:
-        """What Postgres refused a statement with; or that the session is not ours any more."""
+        """Return the error of a failed statement, or that the session is another's."""
         state = result.error_field(DiagnosticField.SQLSTATE)
         if self._is_foreign or state == _NOT_PREPARED:
             self._is_foreign = True
@@ -261,7 +268,7 @@ class PgConnection(psycopg.AsyncConnection[Row]):
     async def _ask_confirmed(self, sql: LiteralString, params: Mapping[str, Any]) -> Answer:
         """Ask for the session's marker and run the statement, in one round trip.
 
-        Where the marker is another's, the statement is not run.
+        If the marker is another's, the statement is not run.
         """
         self.is_unconfirmed = False
         if self._expected is None:
@@ -282,13 +289,13 @@ class PgConnection(psycopg.AsyncConnection[Row]):
         return b"parley_%b" % self.marker.encode()
 
     def cut_off(self) -> None:
-        """End the connection, also while in use: a statement fails as if the server had gone."""
+        """Close the connection, also while in use: a statement fails as if the server had gone."""
         if not self.closed:
             with suppress(OSError), socket.socket(fileno=os.dup(self.pgconn.socket)) as connected:
                 connected.shutdown(socket.SHUT_RDWR)
 
     async def _newly_prepared(self, plan: "_Plan") -> bytes | None:
-        """Return the name of a statement that is now prepared; None if it is asked too seldom."""
+        """Return the name of a statement to be prepared now; None if it is used too seldom."""
         name = self.plans.new_name_of(plan)
         if name is None:
             return None
@@ -304,7 +311,7 @@ class PgConnection(psycopg.AsyncConnection[Row]):
         return name
 
     async def _keep_few_prepared(self) -> None:
-        # After the statement that is new: a transaction of some isolation has to begin before
+        # After the new statement: a transaction with an isolation level has to begin before
         # anything else, and in a pipeline this would be in it.
         excess = self.plans.excess()
         if excess is not None:
@@ -359,8 +366,8 @@ class PgConnection(psycopg.AsyncConnection[Row]):
             await self.wait(self._received(end))
         finally:
             self._expected = None
-            # Whoever waits may be gone, and all answers be there nevertheless. A connection that
-            # stays in this mode would never answer again.
+            # The waiting task may be gone even though all answers arrived. A connection left in
+            # this mode would never answer again.
             if end.result is not None:
                 self.pgconn.exit_pipeline_mode()
             else:
@@ -370,7 +377,7 @@ class PgConnection(psycopg.AsyncConnection[Row]):
             raise self.error_of(self._failure)
 
     async def _cancel(self, gen: PQGen[Any]) -> None:
-        """Nobody waits any more: let Postgres stop, or else leave the connection."""
+        """Cancel a statement that no task waits for; if that fails, close the connection."""
         if self.pgconn.transaction_status != TransactionStatus.ACTIVE:
             return
         if self.is_strict:
@@ -389,33 +396,36 @@ class PgConnection(psycopg.AsyncConnection[Row]):
 
 
 class _Plan(NamedTuple):
-    """What Postgres keeps of a statement: one plan for each set of types of its parameters."""
+    """A prepared plan: one for each statement and set of parameter types."""
 
     text: bytes
     types: tuple[int, ...]
 
 
 class Plans:
-    """Which statements a connection has prepared, or has been asked for."""
+    """The statements that a connection has prepared, or counted."""
 
     def __init__(self, prefix: str) -> None:
-        """`prefix`: in another session nothing is prepared under names that begin so."""
+        """Create the register.
+
+        `prefix` starts the names, to keep them apart from other sessions'.
+        """
         self._prefix = prefix.encode()
         self.after = PREPARED_AFTER
-        """A statement that has been asked so often is prepared when it is asked again."""
+        """A statement that has run so often is prepared when it is run again."""
         self._asked: OrderedDict[_Plan, int] = OrderedDict()
         self._names: OrderedDict[_Plan, bytes] = OrderedDict()
         self._count = 0
 
     def name_of(self, plan: _Plan) -> bytes | None:
-        """By what name it is prepared."""
+        """Return the name under which it is prepared."""
         name = self._names.get(plan)
         if name is not None:
             self._names.move_to_end(plan)
         return name
 
     def new_name_of(self, plan: _Plan) -> bytes | None:
-        """By what name it is to be prepared now; None if it has not been asked often enough."""
+        """Return the name for preparing it now; None if it has not been run often enough."""
         times = self._asked.pop(plan, 0)
         if times < self.after:
             self._asked[plan] = times + 1
@@ -427,9 +437,9 @@ class Plans:
         return name
 
     def excess(self) -> bytes | None:
-        """Return the name of one that is not kept any more."""
+        """Return the name of a statement to be evicted."""
         return self._names.popitem(last=False)[1] if len(self._names) > MAX_PREPARED else None
 
     def forget(self, plan: _Plan) -> None:
-        """It could not be prepared."""
+        """Remove a statement that could not be prepared."""
         self._names.pop(plan, None)

@@ -1,4 +1,4 @@
-"""What people have missed and is mailed to them together; and addresses that take no mail."""
+"""Batches of missed messages to be mailed, and addresses that accept no mail."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from storage.ids import ChannelId, MessageId, RealmId, UserId
 
 
 async def close(connection: Connection, realm_id: RealmId, user_id: UserId, batch_id: int) -> float:
-    """Let the batch take nothing more, if it is due; seconds until it is, 0 for a closed one."""
+    """Close the batch if it is due; return the seconds until it is, 0 for a closed one."""
     closed = await connection.execute(
         """
         DELETE FROM email_batches
@@ -38,7 +38,7 @@ async def close(connection: Connection, realm_id: RealmId, user_id: UserId, batc
 async def in_batch(
     connection: Connection, realm_id: RealmId, user_id: UserId, batch_id: int
 ) -> list[MessageId]:
-    """Return the messages that are still to be mailed in the batch, oldest first."""
+    """Return the messages still to be mailed in the batch, oldest first."""
     return await connection.values(
         """
         SELECT message_id FROM notifications
@@ -55,7 +55,7 @@ async def in_batch(
 async def take_out(
     connection: Connection, realm_id: RealmId, user_id: UserId, message_ids: Iterable[MessageId]
 ) -> None:
-    """They have been mailed, or need not be any more."""
+    """Remove messages from the batch that were mailed, or need not be."""
     await connection.execute(
         """
         UPDATE notifications SET email_batch_id = NULL
@@ -70,7 +70,7 @@ async def take_out(
 
 @dataclass(frozen=True, slots=True)
 class ConversationRow:
-    """Of some messages, those of one conversation."""
+    """The messages of one conversation."""
 
     conversation_id: int
     message_ids: list[MessageId]
@@ -80,7 +80,7 @@ class ConversationRow:
 async def conversations_of(
     connection: Connection, realm_id: RealmId, ids: Iterable[MessageId]
 ) -> list[ConversationRow]:
-    """Return where these messages are, the conversation of the newest one first."""
+    """Return the conversations of these messages, the newest message's first."""
     return await connection.many(
         ConversationRow,
         """
@@ -95,7 +95,7 @@ async def conversations_of(
 
 @dataclass(frozen=True, slots=True)
 class MissedRow:
-    """A message as emails show it."""
+    """A message in the form that emails need."""
 
     id: MessageId
     channel_id: ChannelId | None
@@ -103,7 +103,7 @@ class MissedRow:
     channel_name: str | None
     topic: str | None
     user_ids: list[UserId] | None
-    """The people of a direct message."""
+    """All users of a direct message."""
     sender_id: UserId
     sent_at: datetime
     content: str
@@ -134,7 +134,7 @@ async def missed(
 
 
 async def is_elsewhere_too(connection: Connection, realm_id: RealmId, address: str) -> bool:
-    """Return whether somebody of another organization of this server has the same address."""
+    """Return whether a user of another realm of this server has the same address."""
     found: bool = await connection.value(
         """
         SELECT EXISTS (
@@ -152,7 +152,7 @@ async def is_elsewhere_too(connection: Connection, realm_id: RealmId, address: s
 async def refused(
     connection: Connection, realm_id: RealmId, user_id: UserId, address: str, reason: str
 ) -> None:
-    """Note that a mail server takes nothing for this address."""
+    """Record that a mail server refused this address."""
     await connection.execute(
         """
         INSERT INTO undeliverable_addresses AS a (realm_id, user_id, address, reason)
@@ -169,7 +169,7 @@ async def refused(
 
 
 async def taken(connection: Connection, realm_id: RealmId, user_id: UserId) -> None:
-    """Note that mail to them is taken again."""
+    """Record that mail to the user is accepted again."""
     await connection.execute(
         """
         DELETE FROM undeliverable_addresses
@@ -189,7 +189,7 @@ async def is_undeliverable(
     times: int,
     within: timedelta,
 ) -> bool:
-    """Return whether the address was refused so often, the last time lately: it is left alone."""
+    """Return whether the address was refused `times` times, the last time within `within`."""
     found: bool = await connection.value(
         """
         SELECT EXISTS (

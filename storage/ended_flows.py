@@ -1,4 +1,4 @@
-"""Ways to other sites and back, each of which ends once."""
+"""Sign-in flows through other sites, each of which ends once."""
 
 from storage.database import Connection
 from storage.ids import RealmId
@@ -7,7 +7,7 @@ from storage.ids import RealmId
 async def end(
     connection: Connection, realm_id: RealmId, flow_digest: bytes, *, seconds: int
 ) -> bool:
-    """End the flow, and keep that for so long. Return False if it has ended before."""
+    """Mark the flow as ended, for `seconds`. Return False if it was already."""
     await connection.execute(
         "DELETE FROM ended_flows WHERE realm_id = %(realm_id)s AND ends_at <= now()",
         realm_id=realm_id,

@@ -1,4 +1,4 @@
-"""Takes out of the database what somebody has said and done, a bounded part at a time."""
+"""Delete a user's messages and data from the database, one bounded step at a time."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -44,32 +44,32 @@ OWN: Final[Mapping[LiteralString, LiteralString]] = {
     "user_statuses": "user_id",
     "user_topics": "user_id",
 }
-"""Tables with rows that are somebody's own, and the column that says whose."""
+"""Tables with rows that belong to one user, and the column that names the user."""
 
 LEFT: Final = {
     "attachments": "go one by one, with their content",
     "bot_services": "are those of bots, which are closed with their owner",
     "bot_defaults": "are those of bots, which are closed with their owner",
-    "channel_folders": "say who has made what is everybody's: by then, a number without a name",
-    "channels": "say who has made what is everybody's: by then, a number without a name",
+    "channel_folders": "name the creator of shared things: by then, a number without a name",
+    "channels": "name the creator of shared things: by then, a number without a name",
     "dm_group_members": "say who the others have written to: by then, a number without a name",
     "group_members": "say what the number may do when it is opened again",
-    "messages": "go conversation by conversation, and everybody who saw them is told",
-    "reactions": "go conversation by conversation, and everybody who saw them is told",
+    "messages": "are deleted by conversation, with events to all who saw them",
+    "reactions": "are deleted by conversation, with events to all who saw them",
     "realm_exports": "say who has asked for a file, which goes: by then, a number without a name",
-    "realm_emoji": "say who has added what is everybody's: by then, a number without a name",
+    "realm_emoji": "name the creator of shared things: by then, a number without a name",
     "subscriptions": "say which channels the number was in, for what others have read there",
-    "user_groups": "say who has made what is everybody's: by then, a number without a name",
-    "users": "keeps the number, without anything that says whose it was",
+    "user_groups": "name the creator of shared things: by then, a number without a name",
+    "users": "keeps the number, without anything that identifies the person",
     "webhook_calls": "are of bots and messages, by number, and go within eight days",
     "audit_log": "loses what it says of the person, and keeps what was done to the organization",
 }
-"""Other tables that name people, and what becomes of their rows."""
+"""Other tables that name users, and what becomes of their rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """Some of what somebody has written, or reacted to, in one conversation."""
+    """Messages of one conversation that a user has sent, or reacted to."""
 
     channel_id: int | None
     conversation_id: int
@@ -79,7 +79,7 @@ class Written:
 async def some_messages(
     connection: Connection, realm_id: RealmId, user_id: UserId, *, limit: int
 ) -> Written | None:
-    """Of somebody's oldest messages those of one conversation; None: there are none."""
+    """Return the user's oldest messages in one conversation; None if there are none."""
     return await connection.one(
         Written,
         """
@@ -98,7 +98,7 @@ async def some_messages(
 async def some_from_the_system(
     connection: Connection, realm_id: RealmId, user_id: UserId, *, limit: int
 ) -> Written | None:
-    """The same of what bots of the system have told somebody alone: it calls them by name."""
+    """Return messages of system bots to the user alone, in one conversation: they name the user."""
     return await connection.one(
         Written,
         """
@@ -123,7 +123,7 @@ async def some_from_the_system(
 async def some_naming(
     connection: Connection, realm_id: RealmId, user_id: UserId, *, limit: int
 ) -> Written | None:
-    """Return the same of what bots of the system have told others of somebody, by name."""
+    """Return messages of system bots to others that name the user, in one conversation."""
     return await connection.one(
         Written,
         """
@@ -145,7 +145,7 @@ async def some_naming(
 async def some_reacted(
     connection: Connection, realm_id: RealmId, user_id: UserId, *, limit: int
 ) -> Written | None:
-    """Return the same of the messages of others to which somebody has reacted."""
+    """Return messages of others in one conversation to which the user has reacted."""
     return await connection.one(
         Written,
         """
@@ -164,7 +164,7 @@ async def some_reacted(
 async def reactions_to(
     connection: Connection, realm_id: RealmId, user_id: UserId, message_ids: Sequence[MessageId]
 ) -> list[ReactionRow]:
-    """Somebody's reactions to these messages."""
+    """Return the user's reactions to these messages."""
     return await connection.many(
         ReactionRow,
         """
@@ -182,7 +182,7 @@ async def reactions_to(
 async def some_files(
     connection: Connection, realm_id: RealmId, user_id: UserId, *, limit: int
 ) -> list[int]:
-    """Return files that somebody has uploaded, by id."""
+    """Return ids of files that the user uploaded."""
     return await connection.values(
         """
         SELECT attachment_id FROM attachments
@@ -198,7 +198,7 @@ async def some_files(
 async def tables_left(
     connection: Connection, realm_id: RealmId, user_id: UserId
 ) -> list[LiteralString]:
-    """Return which of the tables of `OWN` hold something of somebody."""
+    """Return the tables of `OWN` that still have rows of the user."""
     queries: list[LiteralString] = [
         f"SELECT '{table}' WHERE EXISTS (SELECT FROM {table}"  # noqa: S608 - names from above
         f" WHERE realm_id = %(realm_id)s AND {column} = %(user_id)s)"
@@ -210,7 +210,7 @@ async def tables_left(
 def delete_own(
     realm_id: RealmId, user_id: UserId, table: LiteralString, *, limit: int
 ) -> Statement:
-    """After the clock: so many of somebody's rows go from this table of `OWN`."""
+    """Under the clock's lock: delete up to `limit` of the user's rows in this table of `OWN`."""
     return Statement(
         f"""
         DELETE FROM {table} WHERE realm_id = %(realm_id)s AND ctid = ANY(ARRAY(
@@ -223,15 +223,15 @@ def delete_own(
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Some entries of the log, looked through for somebody."""
+    """A range of the log, searched for entries of one user."""
 
     last: Position
     own: list[Position]
-    """What only they could get."""
+    """Entries that only the user could receive."""
     about: list[Position]
-    """What tells others of them, or holds one of the words."""
+    """Entries that tell others about the user, or hold one of the words."""
     farewell: Position | None
-    """Where the entry is that tells that the account has lost its name."""
+    """Position of the entry that tells that the account has lost its name."""
 
 
 async def stretch_of_log(
@@ -244,9 +244,9 @@ async def stretch_of_log(
     after: Position,
     limit: int,
 ) -> Stretch | None:
-    """Return the next entries; None where the log ends.
+    """Return the next entries; None at the end of the log.
 
-    Jobs are left out: they name people by number.
+    Jobs are skipped: they name users by number.
     """
     return await connection.one(
         Stretch,
@@ -284,7 +284,7 @@ async def stretch_of_log(
 async def forget_person(
     connection: Connection, realm_id: RealmId, user_id: UserId, *, email: str, full_name: str
 ) -> None:
-    """The account has no person any more. The caller has locked its row."""
+    """Remove the personal data of the account's row, which the caller has locked."""
     await connection.execute(
         """
         UPDATE users
@@ -304,7 +304,7 @@ async def forget_person(
 
 
 async def forget_record(connection: Connection, realm_id: RealmId, user_id: UserId) -> None:
-    """The audit log, and what was set aside, say nothing of the person any more."""
+    """Remove the user's personal data from the audit log and from failed jobs."""
     await connection.execute(
         """
         UPDATE audit_log SET before = '{}', after = '{}'

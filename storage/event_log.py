@@ -1,4 +1,4 @@
-"""The realm's log: read after a cursor, keep partitions ahead, trim behind."""
+"""The realm's event log: read after a cursor, create partitions ahead, drop old ones."""
 
 from dataclasses import dataclass
 from datetime import date
@@ -24,7 +24,10 @@ class LogRow:
 async def after(
     connection: Connection, realm_id: RealmId, *, cursor: Position, limit: int, max_bytes: int
 ) -> list[LogRow]:
-    """Entries above the cursor in order: at most `limit`, and about `max_bytes` (one at least)."""
+    """Return entries above the cursor in order, at most `limit`.
+
+    They have about `max_bytes`, but at least one is returned.
+    """
     return await connection.many(
         LogRow,
         """
@@ -45,7 +48,7 @@ async def after(
 
 
 async def oldest(connection: Connection, realm_id: RealmId) -> Position | None:
-    """Return the first position still kept, or None for an empty log."""
+    """Return the oldest position still in the log, or None if it is empty."""
     position: Position | None = await connection.value(
         "SELECT min(position) FROM event_log WHERE realm_id = %(realm_id)s", realm_id=realm_id
     )
@@ -53,7 +56,7 @@ async def oldest(connection: Connection, realm_id: RealmId) -> Position | None:
 
 
 async def blank(connection: Connection, realm_id: RealmId, positions: list[Position]) -> int:
-    """Take the bodies out of entries whose message is deleted."""
+    """Remove the bodies of entries of deleted messages; return how many."""
     return await connection.execute(
         """
         UPDATE event_log SET body = NULL
@@ -67,7 +70,7 @@ async def blank(connection: Connection, realm_id: RealmId, positions: list[Posit
 async def make_partitions(
     connection: Connection, *, days_ahead: int = PARTITIONS_AHEAD_DAYS
 ) -> int:
-    """See to it that the coming days have their partitions; return how many were made."""
+    """Create the partitions of the coming days; return how many were created."""
     made: int = await connection.value("SELECT event_log_partitions(%(days)s)", days=days_ahead)
     return made
 
@@ -75,8 +78,8 @@ async def make_partitions(
 async def trim(connection: Connection, *, before: date) -> list[str]:
     """Drop the partitions of days before this one; return their names.
 
-    Without a transaction around it: a partition is detached while others read and write. What an
-    interrupted run has left half detached is finished first.
+    Call it without a transaction: a partition is detached while others read and write. A detach
+    that an interrupted run left unfinished is completed first.
     """
     dropped = []
     for name, is_pending in await _partitions(connection, before=before):
@@ -91,7 +94,7 @@ async def trim(connection: Connection, *, before: date) -> list[str]:
 
 
 async def _partitions(connection: Connection, *, before: date) -> list[tuple[str, bool]]:
-    """Partitions of earlier days: (name, whether a detach of it was interrupted)."""
+    """Return partitions of earlier days: (name, whether a detach of it was interrupted)."""
     rows = await connection.tuples(
         """
         SELECT c.relname::text, i.inhdetachpending

@@ -1,4 +1,4 @@
-"""A client's event queue: one small row, written at register and touched once a minute."""
+"""A client's event queue: one small row, inserted at register and touched once a minute."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,13 +23,12 @@ class EventQueueRow:
 async def insert(
     connection: Connection, realm_id: RealmId, row: EventQueueRow, *, most: int = UNBOUNDED
 ) -> list[QueueId]:
-    """Make the queue known, for what comes after its base; in a transaction of its own.
+    """Insert the queue, in a transaction of its own; events above its base are delivered to it.
 
-    Its user has at most so many queues then: those that were polled least recently end, and are
-    returned.
+    The user keeps at most `most` queues: the least recently polled are deleted and returned.
 
-    The clock is held meanwhile: whatever is written from then on is written by somebody who sees
-    the queue, and so tells its user's flags. The commit is not waited for: `begin` is what counts.
+    The clock is locked meanwhile: every later write sees the queue, and so publishes its user's
+    flags. The commit is not waited for: `begin` is what counts.
     """
     return await connection.values(
         """
@@ -72,9 +71,9 @@ async def begin(
     base: Position,
     params: dict[str, Any],
 ) -> None:
-    """Let the queue begin after this position, if it has not ended meanwhile.
+    """Set the position after which the queue begins, if it has not been deleted meanwhile.
 
-    `params` are added to those that it was inserted with.
+    `params` are merged into those that it was inserted with.
     """
     await connection.execute(
         """
@@ -93,7 +92,7 @@ async def begin(
 async def live(
     connection: Connection, realm_id: RealmId, queue_ids: Sequence[QueueId]
 ) -> list[EventQueueRow]:
-    """Return those that live: not deleted, not expired, and of the clock's epoch."""
+    """Return the live queues: not deleted, not expired, and of the clock's epoch."""
     return await connection.many(
         EventQueueRow,
         """
@@ -109,7 +108,7 @@ async def live(
 
 
 async def delete(connection: Connection, realm_id: RealmId, queue_id: QueueId) -> bool:
-    """End the queue. Return False if there was none."""
+    """Delete the queue. Return False if there was none."""
     deleted = await connection.execute(
         "DELETE FROM event_queues WHERE realm_id = %(realm_id)s AND queue_id = %(queue_id)s",
         realm_id=realm_id,
@@ -129,7 +128,7 @@ async def delete_of_users(
 
 
 async def delete_all(connection: Connection, realm_id: RealmId) -> list[UserId]:
-    """End all queues of the realm; whose they were, once for each."""
+    """Delete all queues of the realm; return their users, each once."""
     return await connection.values(
         "DELETE FROM event_queues WHERE realm_id = %(realm_id)s RETURNING user_id",
         realm_id=realm_id,
@@ -139,7 +138,10 @@ async def delete_all(connection: Connection, realm_id: RealmId) -> list[UserId]:
 async def touch(
     connection: Connection, realm_ids: Sequence[RealmId], queue_ids: Sequence[QueueId]
 ) -> int:
-    """Note that these queues (pairwise with their realms) are polled. Nothing waits for it."""
+    """Record that these queues (pairwise with their realms) were polled.
+
+    It takes no lock that others wait for.
+    """
     return await connection.execute(
         """
         UPDATE event_queues q SET last_seen_at = now()
@@ -152,7 +154,7 @@ async def touch(
 
 
 async def delete_expired(connection: Connection) -> int:
-    """Remove the rows of queues that nobody has polled for their lifespan."""
+    """Delete the rows of queues that were not polled within their lifespan; return how many."""
     return await connection.execute(
         """
         DELETE FROM event_queues

@@ -1,4 +1,4 @@
-"""User groups: the role groups of a realm, and those that people make."""
+"""User groups: the system (role) groups of a realm, and custom ones."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ class GroupRow:
     created_at: datetime | None
     permissions: dict[str, Any]
     member_ids: list[UserId]
-    """Direct members; empty for role groups, whose members follow from the roles."""
+    """Direct members; empty for role groups: their members follow from the roles."""
     subgroup_ids: list[GroupId]
     changed_at: Position
 
@@ -51,7 +51,7 @@ async def by_id(connection: Connection, realm_id: RealmId, group_id: GroupId) ->
 async def memberships(
     connection: Connection, realm_id: RealmId, user_ids: Sequence[UserId]
 ) -> dict[GroupId, tuple[UserId, ...]]:
-    """The groups of which any of these users is a direct member, and who; role groups left out."""
+    """Return the groups with any of these users as a direct member, and which; no role groups."""
     rows = await connection.tuples(
         """
         SELECT group_id, array_agg(user_id ORDER BY user_id) FROM group_members
@@ -79,7 +79,7 @@ async def insert_system_groups(
     descriptions: Mapping[str, str],
     nesting: Mapping[str, str],
 ) -> dict[str, GroupId]:
-    """Role groups for a new realm, in this order, and what is nested in which. Their ids."""
+    """Insert the role groups of a new realm, in this order and nested so; return their ids."""
     rows = await connection.tuples(
         """
         WITH ids AS (
@@ -119,7 +119,7 @@ async def insert(
     created_at: datetime,
     permissions: Mapping[str, Any],
 ) -> GroupId:
-    """Return a new group without anybody in it.
+    """Insert a group without members.
 
     The caller has locked the realm's row, which guards names.
     """
@@ -152,7 +152,7 @@ async def update(
     deactivated: bool,
     permissions: Mapping[str, Any],
 ) -> None:
-    """Keep what people choose about a group. The caller has locked the realm's row exclusively."""
+    """Update the group's settings. The caller has locked the realm's row exclusively."""
     await connection.execute(
         """
         UPDATE user_groups
@@ -173,7 +173,7 @@ async def update(
 async def add_members(
     connection: Connection, realm_id: RealmId, group_id: GroupId, user_ids: Sequence[UserId]
 ) -> None:
-    """Let them be direct members, which they are not yet."""
+    """Add direct members that the group does not have yet."""
     await connection.execute(
         """
         INSERT INTO group_members (realm_id, group_id, user_id)
@@ -203,7 +203,7 @@ async def remove_members(
 async def add_subgroups(
     connection: Connection, realm_id: RealmId, group_id: GroupId, subgroup_ids: Sequence[GroupId]
 ) -> None:
-    """Nest these groups directly in it, which they are not yet."""
+    """Add direct subgroups that the group does not have yet."""
     await connection.execute(
         """
         INSERT INTO group_subgroups (realm_id, group_id, subgroup_id)

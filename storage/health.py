@@ -1,4 +1,4 @@
-"""What an operator wants to know of the database: is it fit for us, and how is it."""
+"""Health of the database for operators: whether it is fit for use, and its figures."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -20,7 +20,7 @@ from storage.trial import refusal_of_serving
 
 @dataclass(frozen=True, slots=True)
 class Durability:
-    """Settings of the server that decide whether what was answered can be lost."""
+    """Settings of the server that decide whether acknowledged writes can be lost."""
 
     version: str
     fsync: bool
@@ -30,26 +30,26 @@ class Durability:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """The database in figures."""
+    """Figures of the database."""
 
     version: str
     size_bytes: int
     connections: int
     max_connections: int
     reads_only: bool
-    """It is a standby, or was told to take no writes."""
+    """Whether it is a standby, or configured to be read-only."""
 
 
 @dataclass(frozen=True, slots=True)
 class Migrations:
-    """What the database has of the schema, and what it lacks."""
+    """Applied and missing migrations."""
 
     applied: int
     latest: str | None
     pending: tuple[str, ...]
-    """This code does not work before they are applied."""
+    """Migrations that must be applied before this code runs."""
     after_deploy: tuple[str, ...]
-    """To be applied once this code runs everywhere."""
+    """Migrations to apply once this code runs everywhere."""
 
 
 def durability(connection: Connection) -> Durability:
@@ -83,7 +83,10 @@ async def facts(connection: database.Connection) -> Facts:
 
 
 async def migrations(connection: database.Connection) -> Migrations:
-    """Raises MigrationError where the database is newer than the code."""
+    """Return the state of the migrations.
+
+    Raise MigrationError if the database is newer than the code.
+    """
     known = known_migrations()
     rows: list[tuple[int, str]] = []
     if await connection.value("SELECT to_regclass('schema_migrations') IS NOT NULL"):
@@ -102,7 +105,7 @@ async def migrations(connection: database.Connection) -> Migrations:
 
 
 async def takes_writes(connection: database.Connection) -> bool:
-    """Return whether it is neither a standby nor read only."""
+    """Return whether it is neither a standby nor read-only."""
     return bool(await connection.value("SELECT current_setting('transaction_read_only') = 'off'"))
 
 
@@ -113,19 +116,19 @@ PROBE: Final = (
         " FROM generate_series(1, 2000) AS n ORDER BY 1) AS sorted"
     ),
 )
-"""More than fits into that memory is sorted on disk: half a megabyte that needs room there."""
+"""Sorts more than fits into work_mem, so that half a megabyte is written to disk."""
 
 
 async def has_room(connection: database.Connection) -> None:
-    """Write something that does not last. Raises DatabaseUnavailableError where there is no room.
+    """Write a temporary file; raise DatabaseUnavailableError if there is no room.
 
-    Without room reads work as ever, and so do writes for as long as there are gaps to fill.
+    On a full disk reads succeed, and so do writes while there are gaps to fill.
     """
     await connection.run_together(PROBE)
 
 
 def refusal(found: Durability) -> str | None:
-    """Return why no server may run on such a database, as one sentence; None where one may."""
+    """Return why no server may run on such a database, as one sentence; None if one may."""
     if not found.fsync:
         return "The database runs with fsync off and can lose everything: set fsync = on."
     if not found.full_page_writes:
@@ -137,9 +140,9 @@ def refusal(found: Durability) -> str | None:
 
 
 def refusal_of(url: str) -> str | None:
-    """Return why no server may run on the database at this address; None where one may.
+    """Return why no server may run on the database at this address; None if one may.
 
-    Raises MigrationError where it does not answer.
+    Raises MigrationError if it does not respond.
     """
     with connected(url) as connection:
         found = refusal(durability(connection)) or lack(connection)
@@ -149,12 +152,12 @@ def refusal_of(url: str) -> str | None:
 
 
 EXACT_MESSAGES = 100_000
-"""Counting more of them would take too long for a glance."""
+"""Maximum number of messages that are counted exactly."""
 
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What the database holds. Beyond EXACT_MESSAGES their number is an estimate."""
+    """Row counts. Above EXACT_MESSAGES the number of messages is an estimate."""
 
     realms: int
     users: int

@@ -1,4 +1,4 @@
-"""Pages of history: the messages of a place, of somebody or with a flag, around an anchor."""
+"""Pages of history: messages of a narrow around an anchor."""
 
 import functools
 from collections.abc import Sequence
@@ -23,10 +23,10 @@ from storage.search import Search
 
 OLDEST: Final = MessageId(0)
 NEWEST: Final = MessageId(2**63 - 1)
-"""Anchors at the two ends of everything."""
+"""Anchors at the two ends of the history."""
 
 MAX_UNREAD: Final = 50_000
-"""How many unread messages are looked at, the newest of them."""
+"""Maximum number of unread messages that are searched, the newest."""
 
 Flag = Literal["unread", "starred", "mentioned", "alerted"]
 _FLAG_BITS: Final[dict[Flag, int]] = {
@@ -39,7 +39,7 @@ _FLAG_BITS: Final[dict[Flag, int]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Without:
-    """What a message must not be: where none of these places, in no flagged state, by nobody."""
+    """Terms that are negated: places, flags, senders."""
 
     channel_ids: tuple[ChannelId, ...] = ()
     conversation_ids: tuple[int, ...] = ()
@@ -48,19 +48,19 @@ class Without:
     flags: tuple[Flag, ...] = ()
     mentioned: tuple[UserId, ...] = ()
     searches: tuple[Search, ...] = ()
-    """Of none of these it has all words."""
+    """Searches that must not match."""
     traits: int = 0
-    """Bits none of which it has."""
+    """Trait bits that must not be set."""
     reaction: bool = False
     direct: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """Which messages: all that is said holds. Nothing said of where: the feed.
+    """Which messages: all conditions must hold. Without a place it is the feed.
 
-    The feed is what the reader's present subscriptions show, their direct messages, and what
-    they starred or reacted to elsewhere. The reader's own flags are looked for everywhere: only
+    The feed holds what the reader's present subscriptions show, their direct messages, and what
+    they starred or reacted to elsewhere. The reader's own flags are looked up everywhere: only
     messages of their history have them.
     """
 
@@ -71,7 +71,7 @@ class Scope:
     topic: str | None = None
     """With one channel and no `conversation_ids`: its topic of this name, if there is one."""
     in_feed: bool = False
-    """Of the conversations only what the feed has, unless flags are looked for."""
+    """Restrict the conversations to the feed, unless flags are looked up."""
     people: tuple[UserId, ...] = ()
     """With `only_direct` and no `conversation_ids`: the group of exactly these, sorted."""
     only_direct: bool = False
@@ -79,9 +79,9 @@ class Scope:
     flags: tuple[Flag, ...] = ()
     ids: Sequence[MessageId] | None = None
     mentioned: tuple[UserId, ...] = ()
-    """Each of them is mentioned by name."""
+    """Users who are all mentioned by name."""
     traits: int = 0
-    """Bits of `messages.traits`, all of them there."""
+    """Bits of `messages.traits` that must all be set."""
     reacted: bool = False
     search: Search | None = None
     without: Without = Without()
@@ -89,7 +89,7 @@ class Scope:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Window:
-    """How many messages on either side of the anchor, and whether it is wanted itself."""
+    """Number of messages before and after the anchor, and whether to include it."""
 
     anchor: MessageId
     before: int
@@ -103,13 +103,13 @@ class Page:
     """By id, ascending."""
     found_anchor: bool
     found_oldest: bool
-    """False also where the oldest is on the page and nothing shows that it is."""
+    """May be False though the oldest is on the page, if nothing proves it."""
     found_newest: bool
 
 
 @dataclass(frozen=True, slots=True)
 class PageOfIds:
-    """The same without the messages."""
+    """A page of message ids only."""
 
     ids: list[MessageId]
     found_anchor: bool
@@ -125,7 +125,7 @@ _OF_TOPIC: Final[LiteralString] = """ARRAY(
 _OF_PEOPLE: Final[LiteralString] = """ARRAY(
     SELECT x.dm_group_id FROM dm_groups x
      WHERE x.realm_id = %(realm_id)s AND x.user_ids = %(people)s::bigint[])"""
-"""Looked up on the way: to ask for it first would be another round trip."""
+"""Part of the query: asking for it first would be another round trip."""
 _HISTORY: Final[LiteralString] = """history_page(
     %(realm_id)s, %(reader_id)s, %(place)s, %(channel_ids)s::bigint[],
     %(conversation_ids)s::bigint[], %(below)s, %(before)s, %(from)s, %(after)s)"""
@@ -135,7 +135,7 @@ _NARROWED: Final[LiteralString] = """narrowed_page(
     %(mentioned)s::bigint[], %(limit)s, %(below)s, %(before)s, %(from)s, %(after)s)"""
 _HOLDING: Final = HAS_LINK | HAS_IMAGE | HAS_ATTACHMENT
 MANY_CONVERSATIONS: Final = 200
-"""More of them are not merged, but looked for in the feed or in their channels."""
+"""Above this number conversations are not merged, but looked up in the feed or their channels."""
 
 
 async def page(
@@ -160,7 +160,7 @@ async def page(
 async def page_of_ids(
     connection: Connection, realm_id: RealmId, reader_id: UserId, scope: Scope, window: Window
 ) -> PageOfIds:
-    """Return the same page, by its ids alone."""
+    """Return the same page, ids only."""
     ids: list[MessageId] = await connection.value(
         "SELECT " + _ids(scope), **_parameters(realm_id, reader_id, scope, window)
     )
@@ -184,7 +184,7 @@ async def first_unread(
 async def first_since(
     connection: Connection, realm_id: RealmId, moment: datetime
 ) -> MessageId | None:
-    """Return the first message that anybody sent then or later."""
+    """Return the first message of any sender at or after the moment."""
     found: MessageId | None = await connection.value(
         "SELECT first_message_since(%(realm_id)s, %(moment)s)", realm_id=realm_id, moment=moment
     )
@@ -216,7 +216,7 @@ def _ids(scope: Scope) -> LiteralString:
 
 
 def _in_conversation(page: LiteralString, scope: Scope) -> LiteralString:
-    """Return the page, of the conversation that the scope names, if it names one."""
+    """Return the page query of the conversation that the scope names, if it names one."""
     if scope.topic is not None:
         return page.replace(_CONVERSATIONS, _OF_TOPIC)
     if scope.people:
@@ -259,7 +259,7 @@ def _has_many(scope: Scope) -> bool:
 
 
 def _driver(scope: Scope) -> str:
-    """Return what gives the ids that the other terms filter."""
+    """Return the SQL for the ids that the other terms filter."""
     if scope.flags or scope.mentioned or scope.ids is not None:
         return "ids"
     if scope.search is not None and scope.search.parts:
@@ -272,7 +272,7 @@ def _driver(scope: Scope) -> str:
 
 
 def _terms(scope: Scope) -> dict[str, Any]:
-    """Return all terms but places, as narrow_filter takes them."""
+    """Return all terms except places, as narrow_filter takes them."""
     without = scope.without
     terms: dict[str, Any] = {
         "sender": scope.sender_id,
@@ -295,7 +295,7 @@ def _terms(scope: Scope) -> dict[str, Any]:
 
 
 def _onwards(window: Window) -> tuple[int, int]:
-    """Where what follows begins, and how many: the anchor and what lies above it are one piece."""
+    """Return start and length of the later part: the anchor and what lies above it."""
     if window.anchor == NEWEST:
         return NEWEST, 0
     if window.include_anchor:

@@ -30,4 +30,4 @@ MessageId = NewType("MessageId", int)
 
 ScheduledMessageId = NewType("ScheduledMessageId", int)
 ReminderId = NewType("ReminderId", int)
-"""Both are the positions at which they were asked for, so no message has the same id."""
+"""Like the above the position at which it was created, so no message has the same id."""

@@ -1,8 +1,8 @@
-"""Several readings on one connection, side by side, without tasks.
+"""Interleave several coroutines on one connection, without tasks.
 
-Each runs until it waits for answers of the database; when all do, all go on. So the queries of
-such a round are sent one after the other before anybody waits, and how many rounds there are
-depends on the readings alone.
+Each runs until it waits for answers of the database; when all wait, all continue. So the queries of
+a round are sent together before any is awaited, and the number of rounds depends on the coroutines
+alone.
 """
 
 import types
@@ -13,20 +13,20 @@ Result = TypeVar("Result")
 Reading = Coroutine[Any, Any, Result]
 
 _ROUND: Final = object()
-"""What a reading yields that is ready for the next round."""
+"""Yielded by a coroutine that is ready for the next round."""
 _WAITS: Final = object()
 
 
 @types.coroutine
 def next_round() -> Generator[object, None, None]:
-    """Within `side_by_side`: let the others of this round come as far."""
+    """Within `side_by_side`: let the other coroutines of this round catch up."""
     yield _ROUND
 
 
 async def side_by_side(readings: tuple[Reading[Any], ...], *, is_within: bool) -> tuple[Any, ...]:
-    """Return what the readings give. If one fails, the others are given up.
+    """Run the coroutines in rounds; return their results. If one fails, the others are closed.
 
-    With `is_within` this is part of a reading, and its rounds are that one's.
+    With `is_within` this is part of another coroutine, and uses its rounds.
     """
     found: dict[int, Any] = {}
     waiting = dict(enumerate(readings))
@@ -47,7 +47,7 @@ async def side_by_side(readings: tuple[Reading[Any], ...], *, is_within: bool) -
 
 @types.coroutine
 def _one_round(reading: Reading[Any]) -> Generator[Any, None, Any]:
-    """Run the reading to the next round (_WAITS), or to its end. For all else it waits here."""
+    """Run the coroutine to the next round (_WAITS) or to its end; await everything else."""
     thrown: BaseException | None = None
     while True:
         try:

@@ -1,4 +1,4 @@
-"""Who has been asked to join an organization."""
+"""Invitations to join a realm, by email or by link."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,36 +10,36 @@ from storage.database import Connection, Locking
 from storage.ids import ChannelId, GroupId, InvitationId, RealmId, UserId
 
 MAX_TOKENS = 10
-"""Of one invitation that work: those of its last mails."""
+"""Maximum number of valid tokens of one invitation: those of its last emails."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terms:
-    """What somebody is asked to join as, and by whom."""
+    """Inviter, role, channels and groups of an invitation."""
 
     inviter_id: UserId
     role: int
     channel_ids: Sequence[ChannelId]
     group_ids: Sequence[GroupId]
     includes_defaults: bool
-    """They join the default channels, too."""
+    """Whether they join the default channels, too."""
     welcome_text: str | None
-    """What the welcome bot adds; None: what the organization has for that."""
+    """Text added by the welcome bot; None for the realm's default."""
     tells_inviter: bool
     ends_at: datetime | None
-    """None: never."""
+    """None: never expires."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InvitationRow(Terms):
     invitation_id: InvitationId
     email: str | None
-    """None: a link that anybody may use who has it."""
+    """None for a link that can be used by any number of people."""
     by_link: InvitationId | None
-    """The link by which somebody has asked for this one themselves."""
+    """The link by which the invitation was requested."""
     invited_at: datetime
     state: str
-    """open, accepted or revoked."""
+    """`open`, `accepted` or `revoked`."""
     token_digests: Sequence[bytes]
     mails: int
 
@@ -63,7 +63,10 @@ async def insert(
     now: datetime,
     by_link: InvitationId | None = None,
 ) -> list[InvitationId]:
-    """Return an invitation for each address, or a link for None; in the same order."""
+    """Insert an invitation for each address, or a link for None.
+
+    Return the ids in the same order.
+    """
     return await connection.values(
         """
         INSERT INTO invitations (realm_id, inviter_id, email, folded_email, by_link, role,
@@ -97,9 +100,9 @@ async def insert(
 async def open_ones(
     connection: Connection, realm_id: RealmId, *, now: datetime, of_inviter: UserId | None = None
 ) -> list[InvitationRow]:
-    """Return those that can still be taken up, of one inviter or of all; the newest first.
+    """Return the open invitations, of one inviter or of all; newest first.
 
-    What people have asked for themselves by a link is none of them.
+    Those requested by a link are excluded.
     """
     return await connection.many(
         InvitationRow,
@@ -119,7 +122,7 @@ async def open_ones(
 async def open_of_email(
     connection: Connection, realm_id: RealmId, email: str, *, now: datetime
 ) -> list[InvitationId]:
-    """Those that ask whoever has this address to join, and can still be taken up; newest first."""
+    """Return the open invitations to this address, newest first."""
     return await connection.values(
         """
         SELECT invitation_id FROM invitations
@@ -149,7 +152,7 @@ async def by_id(
 async def open_of_inviters(
     connection: Connection, realm_id: RealmId, inviter_ids: Sequence[UserId]
 ) -> list[InvitationRow]:
-    """The open invitations of these inviters, those included that people requested by a link."""
+    """Return the open invitations of these inviters, those requested by a link included."""
     return await connection.many(
         InvitationRow,
         _SELECT
@@ -165,7 +168,7 @@ async def open_of_inviters(
 def locking_all(
     realm_id: RealmId, invitation_ids: Sequence[InvitationId]
 ) -> Locking[InvitationRow]:
-    """Lock several invitations, in the order of their ids."""
+    """Return the query that locks several invitations, in the order of their ids."""
     return Locking(
         InvitationRow,
         _SELECT
@@ -185,7 +188,7 @@ def locking(realm_id: RealmId, invitation_id: InvitationId) -> Locking[Invitatio
 
 
 async def mailed_since(connection: Connection, realm_id: RealmId, since: datetime) -> int:
-    """Return how many invitations members have had mailed since then."""
+    """Return how many invitation emails of members were sent since then."""
     count: int = await connection.value(
         """
         SELECT coalesce(sum(mails), 0) FROM invitations
@@ -205,7 +208,7 @@ async def mail_again(
     since: datetime,
     now: datetime,
 ) -> None:
-    """A locked one is mailed once more; mails before `since` no longer count."""
+    """Record another email of a locked invitation; emails before `since` no longer count."""
     await connection.execute(
         """
         UPDATE invitations
@@ -223,7 +226,7 @@ async def mail_again(
 async def add_token(
     connection: Connection, realm_id: RealmId, invitation_id: InvitationId, digest: bytes
 ) -> None:
-    """Whoever holds the token of this digest may take it up; the oldest beyond MAX_TOKENS go."""
+    """Store the digest of a token for the invitation; delete the oldest beyond MAX_TOKENS."""
     await connection.execute(
         """
         UPDATE invitations
@@ -240,9 +243,9 @@ async def add_token(
 async def end(
     connection: Connection, realm_id: RealmId, invitation_id: InvitationId, *, state: str
 ) -> None:
-    """A locked one has been accepted, or revoked. What opened it still opens the news of that.
+    """Mark a locked invitation as accepted or revoked, and forget its address.
 
-    For whom it was is forgotten.
+    Its tokens still open the page that says so.
     """
     await connection.execute(
         """
@@ -259,7 +262,7 @@ async def end(
 async def end_of_email(
     connection: Connection, realm_id: RealmId, email: str
 ) -> list[InvitationRow]:
-    """Whoever has this address is in: all that asked them to join is taken up with it."""
+    """Mark all invitations to this address as accepted; return them."""
     return await connection.many(
         InvitationRow,
         """
@@ -277,7 +280,7 @@ async def end_of_email(
 
 
 async def forget(connection: Connection, realm_id: RealmId, *, before: datetime) -> None:
-    """Those that ended before then, one way or another, and were mailed before it, go."""
+    """Delete invitations that ended before then and were mailed before it."""
     await connection.execute(
         """
         DELETE FROM invitations

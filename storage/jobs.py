@@ -1,4 +1,4 @@
-"""The queues of the embedded mode: jobs that wait, are in hand, or have died."""
+"""Job queues of the embedded mode: waiting, in progress and dead jobs."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -7,13 +7,13 @@ from datetime import datetime
 from storage.database import Connection
 
 CHANNEL = "parley_jobs"
-"""Where a queue's name is notified when it has something to hand out."""
+"""Channel of NOTIFY: the payload is a queue with jobs to hand out."""
 
 
 LAST_REALM = 2**63 - 1
 REALMS_AT_A_TIME = 100
 LOOK_BEYOND = 4
-"""Others are claiming at the same time, and hold some of what comes first."""
+"""Factor of rows to look at: concurrent claims hold some of the first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +24,12 @@ class NewJob:
     after_seconds: float = 0.0
     realm_id: int = 0
     asked_at: float = 0.0
-    """Seconds since 1970; 0: now."""
+    """Seconds since 1970; 0 for now."""
 
 
 @dataclass(frozen=True, slots=True)
 class JobRow:
-    """A job handed out. `fence` tells this hand-out from all others."""
+    """A job that was handed out. `fence` distinguishes this delivery from all others."""
 
     id: int
     key: str
@@ -42,7 +42,7 @@ class JobRow:
 
 @dataclass(frozen=True, slots=True)
 class WaitingJobRow:
-    """A job as an operator sees it."""
+    """A job as operators see it."""
 
     id: str
     key: str
@@ -68,16 +68,17 @@ class DeadJobRow:
 
 @dataclass(frozen=True, slots=True)
 class QueueStats:
-    """What an operator wants to see of a queue."""
+    """Figures of a queue for operators."""
 
     queue: str
     waiting: int
-    """Due, or delayed until later."""
+    """Jobs due, or delayed."""
     in_hand: int
     oldest_seconds: float
-    """Since something asked for the oldest job that waits or is in hand.
+    """Age of the oldest job that waits or is in progress, since it was requested.
 
-    A job that was put off, and whose time has not come yet, does not count."""
+    A postponed job that is not due yet does not count.
+    """
     dead: int
 
 
@@ -104,7 +105,7 @@ async def insert(connection: Connection, jobs: Sequence[NewJob]) -> None:
 
 
 async def announce(connection: Connection, queues: Sequence[str]) -> None:
-    """Wake the consumers of these queues: after the commit that put jobs into them."""
+    """Notify the consumers of these queues, after the commit that inserted the jobs."""
     await connection.execute(
         "SELECT pg_notify(%(channel)s, queue) FROM unnest(%(queues)s::text[]) AS queue",
         channel=CHANNEL,
@@ -115,11 +116,11 @@ async def announce(connection: Connection, queues: Sequence[str]) -> None:
 async def claim(
     connection: Connection, queue: str, *, limit: int, lease_seconds: float, after_realm: int = -1
 ) -> list[JobRow]:
-    """Hand out up to `limit` due jobs; each is due again when its lease ends.
+    """Claim up to `limit` due jobs; each is due again when its lease ends.
 
-    Realms take turns, beginning with the one after `after_realm`: first the oldest due job of
-    each, then the next of each, and so on. It takes one step in an index a realm that has jobs,
-    up to REALMS_AT_A_TIME.
+    Round-robin over realms, beginning with the one after `after_realm`: first the oldest due job of
+    each, then the next of each, and so on. It takes one index step per realm with jobs, up to
+    REALMS_AT_A_TIME.
     """
     return await connection.many(
         JobRow,
@@ -166,7 +167,7 @@ async def claim(
 
 
 async def seconds_until_due(connection: Connection, queue: str) -> float | None:
-    """Return how long until the queue's next job may be handed out; None for an empty queue."""
+    """Return the seconds until the queue's next job is due; None for an empty queue."""
     seconds: float | None = await connection.value(
         """
         SELECT extract(epoch FROM min(due_at) - clock_timestamp())::float8
@@ -178,7 +179,7 @@ async def seconds_until_due(connection: Connection, queue: str) -> float | None:
 
 
 async def extend(connection: Connection, jobs: Sequence[JobRow], *, lease_seconds: float) -> None:
-    """Lengthen the leases of jobs that are still in hand."""
+    """Extend the leases of jobs that are still in progress."""
     await connection.execute(
         """
         UPDATE jobs SET due_at = clock_timestamp() + make_interval(secs => %(lease_seconds)s)
@@ -192,7 +193,7 @@ async def extend(connection: Connection, jobs: Sequence[JobRow], *, lease_second
 
 
 async def delete(connection: Connection, job: JobRow) -> bool:
-    """Forget a job that is done. Return False if it has been handed out again since."""
+    """Delete a finished job. Return False if it has been handed out again since."""
     deleted = await connection.execute(
         "DELETE FROM jobs WHERE id = %(id)s AND fence = %(fence)s",
         id=job.id,
@@ -202,7 +203,7 @@ async def delete(connection: Connection, job: JobRow) -> bool:
 
 
 async def postpone(connection: Connection, job: JobRow, *, after_seconds: float) -> bool:
-    """Let the job be due again after that long.
+    """Schedule the job again after that long.
 
     Return False if it has been handed out again since.
     """
@@ -220,7 +221,7 @@ async def postpone(connection: Connection, job: JobRow, *, after_seconds: float)
 
 
 async def give_back(connection: Connection, jobs: Sequence[JobRow]) -> None:
-    """Let jobs that nobody has worked on be due at once; the attempt does not count."""
+    """Release jobs that were not started: due at once, without counting the attempt."""
     await connection.execute(
         """
         UPDATE jobs SET claimed = false, attempts = jobs.attempts - 1, due_at = clock_timestamp()
@@ -233,7 +234,7 @@ async def give_back(connection: Connection, jobs: Sequence[JobRow]) -> None:
 
 
 async def bury(connection: Connection, job: JobRow, *, reason: str, trace: str = "") -> bool:
-    """Move the job to the dead ones. Return False if it has been handed out again since."""
+    """Move the job to the dead jobs. Return False if it has been handed out again since."""
     moved = await connection.execute(
         """
         WITH dead AS (
@@ -253,7 +254,7 @@ async def bury(connection: Connection, job: JobRow, *, reason: str, trace: str =
 
 
 async def dead(connection: Connection, queue: str, *, limit: int) -> list[DeadJobRow]:
-    """Return the queue's dead jobs, the latest first."""
+    """Return the queue's dead jobs, latest first."""
     return await connection.many(
         DeadJobRow,
         """
@@ -267,7 +268,7 @@ async def dead(connection: Connection, queue: str, *, limit: int) -> list[DeadJo
 
 
 async def waiting(connection: Connection, queue: str, *, limit: int) -> list[WaitingJobRow]:
-    """Return those of the queue's jobs that may be handed out now, the first ones first."""
+    """Return the queue's jobs that are due, first ones first."""
     return await connection.many(
         WaitingJobRow,
         """
@@ -281,7 +282,7 @@ async def waiting(connection: Connection, queue: str, *, limit: int) -> list[Wai
 
 
 async def count_later(connection: Connection, queue: str) -> int:
-    """Return how many of the queue's jobs wait for later."""
+    """Return how many of the queue's jobs are delayed."""
     count: int = await connection.value(
         """
         SELECT count(*) FROM jobs
@@ -293,7 +294,7 @@ async def count_later(connection: Connection, queue: str) -> int:
 
 
 async def hurry(connection: Connection, queue: str) -> int:
-    """Let all of the queue's jobs that wait for later be due now; return how many."""
+    """Make all delayed jobs of the queue due now; return how many."""
     return await connection.execute(
         """
         UPDATE jobs SET due_at = clock_timestamp()
@@ -304,7 +305,7 @@ async def hurry(connection: Connection, queue: str) -> int:
 
 
 async def replay(connection: Connection, queue: str, ids: Collection[str] | None) -> int:
-    """Put these of the queue's dead jobs, or all, back among the living; return how many."""
+    """Move these of the queue's dead jobs, or all, back to the queue; return how many."""
     return await connection.execute(
         """
         WITH risen AS (
@@ -322,7 +323,7 @@ async def replay(connection: Connection, queue: str, ids: Collection[str] | None
 
 
 async def forget_dead(connection: Connection, queue: str, ids: Collection[str] | None) -> int:
-    """Drop these of the queue's dead jobs, or all; return how many."""
+    """Delete these of the queue's dead jobs, or all; return how many."""
     return await connection.execute(
         """
         DELETE FROM dead_jobs
@@ -335,7 +336,7 @@ async def forget_dead(connection: Connection, queue: str, ids: Collection[str] |
 
 
 async def stats(connection: Connection) -> list[QueueStats]:
-    """Return all queues that hold anything."""
+    """Return figures of all queues that have jobs."""
     return await connection.many(
         QueueStats,
         """

@@ -1,4 +1,4 @@
-"""Which of several databases leads: the order of their lineages, and how each is found out."""
+"""Lineage of databases: which of several is the primary, and how that is found out."""
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -8,27 +8,27 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 ASK_SECONDS: Final = 3
-"""How long a host may take to say what it is, where there are several."""
+"""Timeout for a host to report its lineage, if there are several."""
 NEVER_SERVED: Final = -1
-"""The generation of a database that no server of Parley has used yet."""
+"""Generation of a database that no server of Parley has used yet."""
 DEFAULT_PORT: Final = "5432"
 
 
 @dataclass(frozen=True, slots=True)
 class Lineage:
-    """What a database is a continuation of.
+    """The lineage of a database.
 
-    A restored or promoted database begins a new generation, which is higher than any before.
+    A restored or promoted database starts a new generation, higher than any before.
     """
 
     generation: int
     system: int
-    """The identifier that Postgres gave the cluster."""
+    """System identifier of the cluster."""
     timeline: int
-    """Postgres begins a new one at each promotion."""
+    """Postgres starts a new one at each promotion."""
 
     def is_older_than(self, other: "Lineage | None") -> bool:
-        """Return whether the other one leads: what is written here, it would never have."""
+        """Return whether the other one is newer: what is written here would be lost there."""
         if other is None:
             return False
         if self.generation != other.generation:
@@ -38,21 +38,21 @@ class Lineage:
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """One of the hosts that the address of the database names, and what it said of itself."""
+    """One of the hosts in the database's address, and its lineage."""
 
     name: str
     conninfo: str
     lineage: Lineage | None = None
-    """None: it did not answer, or has no tables of Parley."""
+    """None if it did not respond, or has no tables of Parley."""
     is_original: bool = False
-    """Whether it is a copy by replication or the original itself, and not what was loaded."""
+    """Whether it is the original or a replica, not restored from a dump."""
     is_standby: bool = False
     error: psycopg.Error | None = None
-    """Why it did not answer."""
+    """Why it did not respond."""
 
     @property
     def rank(self) -> tuple[bool, bool, int, bool, int]:
-        """The higher, the sooner it should be used."""
+        """Sort key: the highest is to be used."""
         found = self.lineage or Lineage(NEVER_SERVED, 0, 0)
         is_there = self.error is None
         return (
@@ -73,7 +73,7 @@ READ: Final[LiteralString] = """
               FROM pg_control_system()) s
       LEFT JOIN database_identity d ON true
 """
-"""What a database is, on any release's schema, also on a standby."""
+"""Reads the lineage with any release's schema, also on a standby."""
 
 
 def lineage_of(row: tuple[Any, ...]) -> Lineage:
@@ -87,7 +87,7 @@ def lineage_of(row: tuple[Any, ...]) -> Lineage:
 
 
 def hosts_of(url: str) -> list[Host]:
-    """Return the hosts that the address names, each with an address of its own."""
+    """Return the hosts in the address, each with an address of its own."""
     params = conninfo_to_dict(url)
     lists = {key: str(params.get(key) or "").split(",") for key in ("host", "hostaddr", "port")}
     count = max(map(len, lists.values()))
@@ -99,13 +99,13 @@ def hosts_of(url: str) -> list[Host]:
 
 
 def survey(hosts: list[Host]) -> list[Host]:
-    """Return what each host is, asked all at once; the one that leads first."""
+    """Return the hosts with their lineages, asked concurrently; the primary first."""
     with ThreadPoolExecutor(len(hosts)) as threads:
         return sorted(threads.map(_asked, hosts), key=lambda host: host.rank, reverse=True)
 
 
 def survey_of(url: str) -> list[Host]:
-    """What each of the hosts of an address is; nothing where it names one, or cannot be read."""
+    """Return the surveyed hosts of an address; empty if it has one host, or cannot be parsed."""
     try:
         hosts = hosts_of(url)
     except psycopg.ProgrammingError:
@@ -114,7 +114,7 @@ def survey_of(url: str) -> list[Host]:
 
 
 def leading(hosts: list[Host]) -> Lineage | None:
-    """Return the newest lineage of a survey, whose first host leads."""
+    """Return the newest lineage of a survey: the first host's."""
     found = [host.lineage for host in hosts if host.lineage is not None and not host.is_standby]
     return found[0] if found and found[0].generation > NEVER_SERVED else None
 
@@ -155,7 +155,7 @@ def _asked(host: Host) -> Host:
 
 
 def _read(connection: psycopg.Connection[Any]) -> tuple[Any, ...] | None:
-    """Return None where Parley has no tables."""
+    """Return the row of READ; None if there are no tables of Parley."""
     try:
         return connection.execute(READ).fetchone()
     except psycopg.errors.UndefinedTable:

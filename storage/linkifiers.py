@@ -1,4 +1,4 @@
-"""Patterns whose matches become links, in the order in which they count."""
+"""Linkifiers: patterns of text that become links, in order of precedence."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ async def of_realm(connection: Connection, realm_id: RealmId) -> list[LinkifierR
 async def insert(
     connection: Connection, realm_id: RealmId, *, pattern: str, url_template: str
 ) -> LinkifierId:
-    """Add it as the last one. The caller has locked the realm's row exclusively."""
+    """Insert it at the end. The caller has locked the realm's row exclusively."""
     linkifier_id: LinkifierId = await connection.value(
         """
         INSERT INTO linkifiers (realm_id, pattern, url_template, sort_order)
@@ -44,7 +44,7 @@ async def insert(
 
 
 async def update(connection: Connection, realm_id: RealmId, row: LinkifierRow) -> None:
-    """Let it look for something else, or lead elsewhere.
+    """Update pattern and URL.
 
     The caller has locked the realm's row exclusively.
     """
@@ -63,7 +63,7 @@ async def update(connection: Connection, realm_id: RealmId, row: LinkifierRow) -
 async def update_order(
     connection: Connection, realm_id: RealmId, ids: Sequence[LinkifierId]
 ) -> None:
-    """Let them count in this order. The caller has locked the realm's row exclusively."""
+    """Update the order of precedence. The caller has locked the realm's row exclusively."""
     await connection.execute(
         """
         UPDATE linkifiers l SET sort_order = n.place

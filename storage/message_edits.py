@@ -1,4 +1,4 @@
-"""Messages that are about to change: locked, with all that their change has to know."""
+"""Messages about to change: locked, with everything that the change needs to know."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,11 +21,11 @@ class ChangingRow:
     content: str
     rendered_content: str
     entry_positions: list[Position] | None
-    """The entries that hold what it says, beside the one at its own position."""
+    """Log entries that hold its content, besides the one at its own position."""
 
 
 def lock_visible(realm_id: RealmId, user_id: UserId, message_id: MessageId) -> Locking[ChangingRow]:
-    """Return the message, if the user may read it."""
+    """Return the query that locks the message, if the user may read it."""
     return Locking(
         ChangingRow,
         """
@@ -44,14 +44,14 @@ def lock_visible(realm_id: RealmId, user_id: UserId, message_id: MessageId) -> L
 async def visible(
     connection: Connection, realm_id: RealmId, user_id: UserId, message_id: MessageId
 ) -> ChangingRow | None:
-    """Return the same without a lock: to know what else has to be locked before it."""
+    """Return the same row without a lock, to find out what else has to be locked first."""
     query = lock_visible(realm_id, user_id, message_id)
     return await connection.one(ChangingRow, query.sql, **query.params)
 
 
 @dataclass(frozen=True, slots=True)
 class LockedRow:
-    """One of many messages that are about to go."""
+    """A message about to be deleted."""
 
     id: MessageId
     conversation_id: int
@@ -60,7 +60,7 @@ class LockedRow:
 
 
 def locking(realm_id: RealmId, message_ids: Sequence[MessageId]) -> Locking[LockedRow]:
-    """Return these messages, by id."""
+    """Return the query that locks these messages, by id."""
     return Locking(
         LockedRow,
         """
@@ -85,7 +85,7 @@ async def change_content(
     edited_at: datetime,
     history_entry: Mapping[str, Any] | None,
 ) -> None:
-    """Change the content of a locked message. Without an entry its history stays as it is."""
+    """Update the content of a locked message; without an entry its history stays as it is."""
     await connection.execute(
         """
         UPDATE messages m
@@ -111,7 +111,7 @@ async def change_content(
 
 
 def holds_content(realm_id: RealmId, message_id: MessageId) -> Statement:
-    """At an entry that holds what a locked message says: it goes when the message goes."""
+    """At a log entry: record that it holds a locked message's content."""
     return Statement(
         """
         UPDATE messages
@@ -125,7 +125,7 @@ def holds_content(realm_id: RealmId, message_id: MessageId) -> Statement:
 def set_content_flags(
     realm_id: RealmId, message_id: MessageId, flags: Mapping[UserId, int]
 ) -> Statement:
-    """After the clock: these flags follow from what it says now, and no others do."""
+    """Under the clock's lock: set the flags that follow from the new content, and clear others."""
     return Statement(
         """
         SELECT set_content_flags(%(realm_id)s, %(message_id)s, %(user_ids)s::bigint[],
@@ -141,7 +141,7 @@ def set_content_flags(
 
 
 def add_reader_flags(realm_id: RealmId, message_id: MessageId) -> Statement:
-    """At an entry: everybody who hears of it is told which flags they have on the message."""
+    """At a log entry: add to it the flags that each reader has on the message."""
     return Statement(
         "SELECT add_reader_flags(%(realm_id)s, %(message_id)s)",
         {"realm_id": realm_id, "message_id": message_id},
@@ -150,12 +150,12 @@ def add_reader_flags(realm_id: RealmId, message_id: MessageId) -> Statement:
 
 @dataclass(frozen=True, slots=True)
 class ReaderRow:
-    """Somebody whom messages of one channel concern, and who may read there."""
+    """A user concerned by messages of one channel, who may read there."""
 
     user_id: UserId
     is_subscribed: bool
     reads_all: bool
-    """Whether they may read the messages that they were not given, too."""
+    """Whether they may also read messages that they did not receive."""
 
 
 async def readers(
@@ -167,10 +167,10 @@ async def readers(
     outsiders_only: bool,
     also: Sequence[UserId] = (),
 ) -> list[ReaderRow]:
-    """Whom these messages concern, of those who may read the channel (wherever they are now).
+    """Return the users concerned by these messages who may read the channel.
 
-    Its subscribers, those who received them where they were sent, and those who have flags. With
-    `outsiders_only` the subscribers are left out: their number is not bounded.
+    Its subscribers, those who received them where they were sent, and those who have flags on them.
+    With `outsiders_only` the subscribers are left out: their number is not bounded.
     """
     return await connection.many(
         ReaderRow,
@@ -241,10 +241,12 @@ async def given(
     *,
     only_received: bool,
 ) -> list[GivenRow]:
-    """Return which of the channel messages each of them was given; those to whom none was left out.
+    """Return which of the channel messages each user was given.
 
-    They received them, or were where they are when they came there: with `only_received` that does
-    not count.
+    Users who were given all are left out.
+
+    They received them, or were in the channel when the messages were moved there: with
+    `only_received` that does not count.
     """
     return await connection.many(
         GivenRow,
@@ -272,7 +274,7 @@ async def may_remember(
     user_ids: Sequence[UserId],
     message_ids: Sequence[MessageId],
 ) -> list[UserId]:
-    """Those of the users who may have received some of the messages, or have flags on one."""
+    """Return those of the users who may have received, or have flags on, some of the messages."""
     return await connection.values(
         """
         SELECT s.user_id
@@ -296,7 +298,7 @@ async def may_remember(
 
 @dataclass(frozen=True, slots=True)
 class HistoryRow:
-    """What a message has been through."""
+    """Edit history of a message."""
 
     sender_id: UserId
     sent_at: datetime
@@ -305,7 +307,7 @@ class HistoryRow:
     content: str
     rendered_content: str
     edit_history: list[dict[str, Any]]
-    """Newest first, renames of its topic among them."""
+    """Newest first, topic renames included."""
 
 
 async def history_of(

@@ -9,14 +9,14 @@ from storage.database import Connection, Statement
 from storage.ids import MessageId, RealmId, UserId
 
 UNREAD: Final = 1
-"""Unread whatever has been marked as read; it wins over all ranges."""
+"""Unread despite all ranges of what was read."""
 STARRED: Final = 2
 COLLAPSED: Final = 4
 MENTIONED: Final = 8
-"""By name, or by a group that the reader is in."""
+"""By name, or by a group of the reader."""
 HAS_ALERT_WORD: Final = 16
 HISTORICAL: Final = 32
-"""In the reader's history though they did not receive it."""
+"""In the reader's history although they did not receive it."""
 TOPIC_WILDCARD_MENTIONED: Final = 64
 
 _NAMES: Final = {
@@ -36,7 +36,7 @@ def names(flags: int) -> tuple[str, ...]:
 
 @functools.lru_cache(maxsize=1_000)
 def of_reader(flags: int, *, unread: bool, received: bool, has_wildcard: bool) -> tuple[str, ...]:
-    """Return all flags of a reader on the wire: those that have a bit and those that follow."""
+    """Return all wire flags of a reader: those that have a bit and those that follow."""
     found = set(names(flags))
     if not unread:
         found.add("read")
@@ -57,7 +57,7 @@ def change(
     audience: bytes,
     write_id: str,
 ) -> Statement:
-    """After the clock: set or take off a flag on those of the messages that the user may read.
+    """Under the clock's lock: set or clear a flag on those of the messages that the user may read.
 
     Returns the ids that changed, sorted. Appends update_message_flags for them, at most 1,000 an
     entry; nothing changed, no entry.
@@ -82,7 +82,7 @@ def change(
 
 
 def remember(realm_id: RealmId, user_id: UserId, message_ids: Iterable[MessageId]) -> Statement:
-    """After the clock: what the user may read but did not receive becomes part of their history."""
+    """Under the clock's lock: add readable messages to the user's history."""
     return Statement(
         "SELECT mark_historical(%(realm_id)s, %(user_id)s, %(message_ids)s::bigint[])",
         {"realm_id": realm_id, "user_id": user_id, "message_ids": list(message_ids)},
@@ -91,7 +91,7 @@ def remember(realm_id: RealmId, user_id: UserId, message_ids: Iterable[MessageId
 
 @dataclass(frozen=True, slots=True)
 class StateRow:
-    """How one message stands to one user."""
+    """State of one message for one user."""
 
     user_id: UserId
     message_id: MessageId
@@ -103,7 +103,7 @@ class StateRow:
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """Their names on the wire."""
+        """Their wire names."""
         return of_reader(
             self.flag_bits,
             unread=self.unread,
@@ -119,7 +119,7 @@ async def states(
     user_ids: Iterable[UserId],
     message_ids: Iterable[MessageId],
 ) -> list[StateRow]:
-    """Return how each of the messages stands to each of the users, readable or not."""
+    """Return the state of each message for each user, readable or not."""
     return await connection.many(
         StateRow,
         """
@@ -138,7 +138,7 @@ async def states(
 async def mentioned_in(
     connection: Connection, realm_id: RealmId, message_id: MessageId
 ) -> set[UserId]:
-    """Whom the message mentions: by name, by a group, or by its topic."""
+    """Return the users that the message mentions: by name, by a group, or by its topic."""
     return set(
         await connection.values(
             """
@@ -154,7 +154,7 @@ async def mentioned_in(
 async def starred_ids(
     connection: Connection, realm_id: RealmId, user_id: UserId
 ) -> list[MessageId]:
-    """Return what the user has starred and may read, sorted."""
+    """Return the messages that the user has starred and may read, sorted."""
     return await connection.values(
         """
         SELECT s.id

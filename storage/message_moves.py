@@ -1,8 +1,8 @@
-"""Moves, renames and deletions of messages. Nothing of any reader changes with a move.
+"""Moves, renames and deletions of messages. A move changes no reader's state.
 
-What a user received and has read follows where a message was sent, which never changes; what
-they may read follows where it is, and when it came there. So a move writes the messages and no
-row of anybody.
+What a user received and has read follows from where a message was sent, which never changes; what
+they may read follows from where it is, and when it came there. So a move writes the messages and no
+row of any user.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from storage.name_folding import fold_name
 
 
 def topics(realm_id: RealmId, topic_ids: Sequence[TopicId]) -> Locking[TopicRow]:
-    """Return the topics, to be locked before they are renamed or messages leave or join them."""
+    """Return the query that locks topics, for a rename or for messages to enter or leave."""
     wanted = sorted(set(topic_ids))
     return Locking(
         TopicRow,
@@ -33,17 +33,17 @@ def topics(realm_id: RealmId, topic_ids: Sequence[TopicId]) -> Locking[TopicRow]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rename:
-    """A whole topic gets another name. Nothing of its messages is written."""
+    """A rename of a whole topic, which writes none of its messages."""
 
     realm_id: RealmId
     topic_id: TopicId
     name: str
     history_entry: dict[str, Any]
     last_id: MessageId
-    """The newest message that was there when it was decided."""
+    """The newest message in the topic when it was decided."""
     audiences: list[bytes]
     message_ids: list[list[MessageId]]
-    """For each audience, what it is told of; later messages are told to an only audience."""
+    """The messages in each audience's event; later messages are added if there is one audience."""
     body: dict[str, Any]
     message_id: MessageId
     old_policy_body: dict[str, Any]
@@ -54,7 +54,7 @@ class Rename:
     write_id: str
 
     def statement(self) -> Statement:
-        """After the clock: gives 'renamed', or 'stale' with nothing done."""
+        """Under the clock's lock: rename; returns 'renamed', or 'stale' with nothing done."""
         values = {name: getattr(self, name) for name in self.__slots__}
         for name in ("history_entry", "body", "old_policy_body", "new_policy_body", "work"):
             value = values[name]
@@ -74,7 +74,7 @@ class Rename:
 
 
 def ensure_topic(realm_id: RealmId, channel_id: ChannelId, name: str) -> Statement:
-    """After the clock: see to it that the channel has a topic of this name."""
+    """Under the clock's lock: create a topic of this name in the channel if there is none."""
     return Statement(
         """
         INSERT INTO topics (realm_id, channel_id, name, folded_name)
@@ -104,10 +104,10 @@ async def move(
     moved_at: datetime,
     history_entry: dict[str, Any],
 ) -> int:
-    """Put locked messages of a topic into another locked topic of the channel; return how many.
+    """Move locked messages of a topic to another locked topic; return how many.
 
-    Whoever is in the channel at the next position is given those that come from another: if they
-    cross, both channels are locked, and nothing else is in the transaction.
+    Between channels, the subscribers at the next position are given the messages: then both
+    channels are locked, and nothing else is in the transaction.
     """
     return await connection.execute(
         """
@@ -150,7 +150,7 @@ async def move(
 
 @dataclass(frozen=True, slots=True)
 class MovableRow:
-    """Messages of a topic that somebody may read, from some message on."""
+    """Messages of a topic, from some message on, that a user may read."""
 
     total: int
     first_id: MessageId | None
@@ -159,7 +159,7 @@ class MovableRow:
     """The first that is not older than the limit."""
     recent: int
     holds_all: bool
-    """Whether these are all messages that the topic has."""
+    """Whether these are all messages of the topic."""
 
 
 async def movable(
@@ -173,7 +173,7 @@ async def movable(
     sent_since: datetime | None,
     only_given: bool,
 ) -> MovableRow:
-    """What of the topic, between two messages, the user may read: all, or what they were given."""
+    """Return what the user may read, or was given, of the topic between two messages."""
     row = await connection.one(
         MovableRow,
         """
@@ -253,7 +253,7 @@ async def newest_in_topic(
     limit: int,
     given_to: UserId | None = None,
 ) -> list[MessageId]:
-    """Return the topic's newest messages; with `given_to` of what that user was given."""
+    """Return the topic's newest messages; with `given_to` only those that user was given."""
     return await connection.values(
         """
         SELECT m.id FROM messages m
@@ -272,7 +272,7 @@ async def newest_in_topic(
 
 
 async def is_empty(connection: Connection, realm_id: RealmId, topic_id: TopicId) -> bool:
-    """Return whether no message is in the topic."""
+    """Return whether the topic has no message."""
     found: bool = await connection.value(
         """
         SELECT NOT EXISTS (SELECT FROM messages
@@ -296,9 +296,9 @@ def move_user_topics(
     new_body: dict[str, Any],
     write_id: str,
 ) -> Statement:
-    """After the clock: what people want of a topic goes with all its messages to another one.
+    """Under the clock's lock: transfer users' topic policies with all messages of a topic.
 
-    `was_empty`: the new topic had no message. `losers` may not read there. Tells them.
+    `was_empty`: the new topic had no message. `losers` may not read there. Appends their events.
     """
     return Statement(
         """
@@ -328,7 +328,7 @@ def tell_regained(
     empty_topic_display_name: str,
     write_id: str,
 ) -> Statement:
-    """After the clock: for whom of these users messages that they see again are unread, is told."""
+    """Under the clock's lock: append events for users with unread messages they can see again."""
     return Statement(
         """
         SELECT tell_regained(%(realm_id)s, %(user_ids)s::bigint[], %(message_ids)s::bigint[],
@@ -345,9 +345,11 @@ def tell_regained(
 
 
 def delete(realm_id: RealmId, message_ids: Sequence[MessageId]) -> Statement:
-    """After the clock: locked messages go, with flags, reactions and widgets. Returns the ids.
+    """Under the clock's lock: delete locked messages with flags, reactions, widgets.
 
-    What has been marked as read stays: a set may well cover what is gone.
+    Returns the ids.
+
+    The sets of what was read stay: they may cover deleted messages.
     """
     return Statement(
         """

@@ -1,4 +1,4 @@
-"""Where a message is and was: what those who act upon it have to know."""
+"""Where a message is and was, for actions upon it."""
 
 from dataclasses import dataclass
 from typing import Final, LiteralString
@@ -15,9 +15,9 @@ class MessagePlace:
     conversation_id: int
     origin_channel_id: ChannelId | None
     entered_at: Position | None
-    """When it came to its channel from another: who was in the channel then was given it."""
+    """Position of its move into the channel, if any: subscribers at that time were given it."""
     is_archived: bool
-    """Whether its channel is."""
+    """Whether its channel is archived."""
 
 
 _VISIBLE: Final[LiteralString] = """
@@ -36,7 +36,7 @@ _VISIBLE: Final[LiteralString] = """
 def lock_visible(
     realm_id: RealmId, user_id: UserId, message_id: MessageId
 ) -> Locking[MessagePlace]:
-    """Return the message, if the user may read it."""
+    """Return the query that locks the message, if the user may read it."""
     return Locking(
         MessagePlace,
         _VISIBLE,
@@ -48,14 +48,14 @@ def lock_visible(
 async def visible(
     connection: Connection, realm_id: RealmId, user_id: UserId, message_id: MessageId
 ) -> MessagePlace | None:
-    """Return the message, if the user may read it; it may be elsewhere a moment later."""
+    """Return the message, if the user may read it, without a lock: it may move meanwhile."""
     return await connection.one(
         MessagePlace, _VISIBLE, realm_id=realm_id, user_id=user_id, message_id=message_id
     )
 
 
 async def dm_user_ids(connection: Connection, realm_id: RealmId, dm_group_id: int) -> list[UserId]:
-    """Everybody in a direct-message group, by id."""
+    """Return all users of a direct-message group, by id."""
     user_ids: list[UserId] | None = await connection.value(
         """
         SELECT user_ids FROM dm_groups

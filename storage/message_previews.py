@@ -1,4 +1,4 @@
-"""Messages that may show previews of pages, and how they look with them."""
+"""Messages that may show previews of linked pages."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ from storage.message_edits import ChangingRow
 async def wanting(
     connection: Connection, realm_id: RealmId, message_ids: Sequence[MessageId]
 ) -> list[MessageId]:
-    """Return those of people that link something, where the organization shows previews."""
+    """Return those by users that contain links, if the realm shows previews."""
     return await connection.values(
         """
         SELECT m.id FROM messages m
@@ -30,7 +30,7 @@ async def wanting(
 
 
 def locking(realm_id: RealmId, message_id: MessageId) -> Locking[ChangingRow]:
-    """Return the message, whoever may read it."""
+    """Return the query that locks the message, readable for all or not."""
     return Locking(
         ChangingRow,
         """
@@ -55,7 +55,7 @@ async def current(
 async def update(
     connection: Connection, realm_id: RealmId, message_id: MessageId, rendered: str
 ) -> None:
-    """Let a locked message look so."""
+    """Update the rendered content of a locked message."""
     await connection.execute(
         """
         UPDATE messages SET rendered_content = %(rendered)s

@@ -1,4 +1,4 @@
-"""Messages as one reader sees them; what holds for every reader is a bit set, `traits`."""
+"""Messages as one reader sees them; what holds for all readers is a bit set, `traits`."""
 
 from collections.abc import Iterable
 from typing import Any, Final, LiteralString
@@ -17,11 +17,11 @@ HAS_LINK: Final = 16
 HAS_IMAGE: Final = 32
 HAS_ATTACHMENT: Final = 64
 TELLS_OF_RESOLVING: Final = 128
-"""Read at once by all but those who want such notices unread (storage/unread_notices.py)."""
+"""Read at once, except for users who want such notices unread (storage/unread_notices.py)."""
 CONTENT_TRAITS: Final = (
     CHANNEL_WILDCARD | TOPIC_WILDCARD | IS_ME_MESSAGE | HAS_LINK | HAS_IMAGE | HAS_ATTACHMENT
 )
-"""Those that follow from the text: an edit sets them anew."""
+"""Traits that follow from the text: an edit recomputes them."""
 
 
 class MessageRow(msgspec.Struct, frozen=True):
@@ -37,27 +37,27 @@ class MessageRow(msgspec.Struct, frozen=True):
     topic: str | None
     """None for a direct message."""
     user_ids: list[UserId] | None
-    """The people of a direct message, sorted; None in a channel."""
+    """Users of a direct message, sorted; None in a channel."""
     sent_at: int
-    """In seconds since 1970, as on the wire."""
+    """Seconds since 1970, as on the wire."""
     edited_at: int | None
     traits: int
     client: str
     content: str
-    """As Markdown or rendered, whichever was asked for."""
+    """Markdown or rendered, as requested."""
     edit_history: list[dict[str, Any]] | None
-    """Newest first, renames of its topic among them."""
+    """Newest first, topic renames included."""
     reactions: str | None
-    """In the order in which they came, as JSON with the names that the API uses; None: no such."""
+    """JSON with the API's names, in the order of creation; None if there are none."""
     submessages: str | None
-    """The same."""
+    """Likewise."""
     flag_bits: int
     received: bool
     unread: bool
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """The reader's flags, by their names on the wire."""
+        """The reader's wire flags."""
         return message_flags.of_reader(
             self.flag_bits,
             unread=self.unread,
@@ -72,11 +72,11 @@ _ROWS: Final[LiteralString] = """
 
 
 def rows_of(ids: LiteralString) -> LiteralString:
-    """Return a query that gives MessageRow, by id: of the ids, those that the reader may read.
+    """Return a query for MessageRow, by id: of the ids, those that the reader may read.
 
-    Its parameters are `realm_id`, `reader_id` and `rendered`, and what the expression has.
+    Its parameters are `realm_id`, `reader_id` and `rendered`, and those of the expression.
     """
-    # One look, and one plan: the database's function reads what is said where it judges.
+    # One index scan and one plan: the database's function reads the content where it checks access.
     return _ROWS.replace("@ids", ids)
 
 
@@ -102,7 +102,7 @@ async def for_reader(
 async def rendered(
     connection: Connection, realm_id: RealmId, ids: Iterable[MessageId]
 ) -> dict[MessageId, str]:
-    """Return the HTML of messages of which it is known that the reader may read them."""
+    """Return the HTML of messages that the reader is known to be allowed to read."""
     return dict(
         await connection.tuples(
             """
@@ -116,7 +116,7 @@ async def rendered(
 
 
 async def count_by(connection: Connection, realm_id: RealmId, senders: Iterable[UserId]) -> int:
-    """Return how many messages these people have sent."""
+    """Return how many messages these users have sent."""
     count: int = await connection.value(
         """
         SELECT count(*) FROM messages

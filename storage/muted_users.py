@@ -1,4 +1,4 @@
-"""Whom people have muted: what those send counts as read at once."""
+"""Muted users: messages they send count as read at once."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ class MutedUserRow:
 
 
 async def of_user(connection: Connection, realm_id: RealmId, user_id: UserId) -> list[MutedUserRow]:
-    """Whom the user mutes now, in the order in which they did."""
+    """Return the users that this user mutes now, in the order of muting."""
     return await connection.many(
         MutedUserRow,
         """
@@ -32,7 +32,7 @@ async def of_user(connection: Connection, realm_id: RealmId, user_id: UserId) ->
 async def senders_read(
     connection: Connection, realm_id: RealmId, user_ids: Sequence[UserId]
 ) -> dict[UserId, dict[UserId, Position]]:
-    """For whom of these, below which position, the messages of whom count as read."""
+    """Return, for each user, senders, and the position up to which their messages count as read."""
     found: dict[UserId, dict[UserId, Position]] = {}
     for user_id, muted_user_id, read_below in await connection.tuples(
         """
@@ -55,9 +55,9 @@ def mute(
     audience: bytes,
     write_id: str,
 ) -> Statement:
-    """After the clock: mute them; return whether they were not muted yet.
+    """Under the clock's lock: mute the user; return whether they were not muted yet.
 
-    Appends muted_users, and update_message_flags for what the user saw of them as unread.
+    Appends muted_users, and update_message_flags for their messages that were unread.
     """
     return Statement(
         """
@@ -79,7 +79,7 @@ def mute(
 def unmute(
     realm_id: RealmId, user_id: UserId, muted_user_id: UserId, *, audience: bytes, write_id: str
 ) -> Statement:
-    """After the clock: mute them no longer; return whether they were muted. Appends muted_users.
+    """Under the clock's lock: unmute the user; return whether they were muted. Appends muted_users.
 
     What they have sent so far stays read.
     """

@@ -1,4 +1,4 @@
-"""Names that are the same by their folding, and that an older release let in beside each other."""
+"""Duplicate names: names with equal foldings that an older release accepted."""
 
 from dataclasses import dataclass
 from typing import Final, Literal, LiteralString
@@ -13,13 +13,13 @@ Kind = Literal["channel", "topic", "group", "folder", "default channel group"]
 
 @dataclass(frozen=True, slots=True)
 class DuplicateRow:
-    """What has to get another name: an older row has this one."""
+    """A row that has to be renamed: an older row has the same name."""
 
     kind: Kind
     id: int
     name: str
     channel_id: ChannelId | None
-    """The channel of a topic."""
+    """Channel of a topic."""
 
 
 _NAMES: Final[LiteralString] = """
@@ -57,7 +57,7 @@ def realm_ids(url: str) -> list[RealmId]:
 
 
 async def of_realm(connection: Connection, realm_id: RealmId) -> list[DuplicateRow]:
-    """Return all rows but the oldest of each name, the oldest first."""
+    """Return all rows but the oldest of each name, oldest first."""
     return await connection.many(
         DuplicateRow,
         _NAMES  # noqa: S608 - a constant
@@ -74,7 +74,7 @@ async def of_realm(connection: Connection, realm_id: RealmId) -> list[DuplicateR
 async def is_taken(
     connection: Connection, realm_id: RealmId, row: DuplicateRow, folded_name: FoldedName
 ) -> bool:
-    """Return whether something of the same kind and place has the name."""
+    """Return whether another row of the same kind and place has the name."""
     found: bool = await connection.value(
         _NAMES  # noqa: S608 - a constant
         + """

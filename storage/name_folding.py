@@ -1,10 +1,10 @@
-"""The one folding of names: two names are the same where their foldings are equal."""
+"""Case folding of names: two names are the same if their foldings are equal."""
 
 import unicodedata
 from typing import NewType
 
 FoldedName = NewType("FoldedName", str)
-"""What columns called `folded_name` hold, and keys of caches that are looked up by name."""
+"""The type of columns named `folded_name`, and of cache keys that are looked up by name."""
 
 
 def fold_name(name: str) -> FoldedName:

@@ -1,4 +1,4 @@
-"""Which channels and conversations a term of a narrow stands for."""
+"""Resolve narrow terms to channels and conversations."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from storage.ids import ChannelId, RealmId, UserId
 async def channels_that_are(
     connection: Connection, realm_id: RealmId, kind: str
 ) -> list[ChannelId]:
-    """Return all that are `public`, `web-public` or `archived`."""
+    """Return all channels that are `public`, `web-public` or `archived`."""
     return await connection.values(
         """
         SELECT channel_id FROM channels
@@ -28,8 +28,8 @@ async def topics_of_feed(
 ) -> list[int]:
     """Return those of the topics that may have messages in the user's feed.
 
-    They are in channels to which the user is subscribed, or hold messages that the user has in
-    their history without having received them.
+    They are in channels to which the user is subscribed, or hold messages that are in the user's
+    history without having been received.
     """
     return await connection.values(
         """
@@ -59,7 +59,7 @@ async def dm_groups_including(
     *,
     at_least: int,
 ) -> list[int]:
-    """Return the user's groups of so many people or more in which all of the others are."""
+    """Return the user's groups of at least so many users that include all of the others."""
     return await connection.values(
         """
         SELECT g.dm_group_id
@@ -81,7 +81,7 @@ async def resolved_topics(
     user_id: UserId,
     channel_ids: Sequence[int] | None,
 ) -> list[int]:
-    """Topics marked as resolved in these channels or in any, whoever the user is."""
+    """Return topics marked as resolved in these channels or in any, for any user."""
     del user_id
     return await connection.values(
         """
@@ -100,7 +100,7 @@ async def followed_topics(
     user_id: UserId,
     channel_ids: Sequence[int] | None,
 ) -> list[int]:
-    """Topics that the user follows, in these channels or in any."""
+    """Return topics that the user follows, in these channels or in any."""
     return await _by_policy(connection, realm_id, user_id, channel_ids, policy=3)
 
 
@@ -110,7 +110,7 @@ async def muted_topics(
     user_id: UserId,
     channel_ids: Sequence[int] | None,
 ) -> list[int]:
-    """Topics that the user has muted, and those of muted channels that are not unmuted."""
+    """Return topics that the user has muted, and those of muted channels that are not unmuted."""
     of_channels = await connection.values(
         """
         SELECT t.topic_id

@@ -1,4 +1,4 @@
-"""Places in a client that people keep at hand."""
+"""Navigation views: places in a client that users pin."""
 
 from dataclasses import dataclass
 
@@ -16,7 +16,7 @@ class NavigationViewRow:
 async def of_user(
     connection: Connection, realm_id: RealmId, user_id: UserId
 ) -> list[NavigationViewRow]:
-    """Return the user's, as they came."""
+    """Return the user's views, in the order of creation."""
     return await connection.many(
         NavigationViewRow,
         """
@@ -31,7 +31,7 @@ async def of_user(
 async def put(
     connection: Connection, realm_id: RealmId, user_id: UserId, row: NavigationViewRow
 ) -> None:
-    """Add it, or let the one of its fragment be like that. The caller has locked the user's row."""
+    """Insert or replace the view with this fragment. The caller has locked the user's row."""
     await connection.execute(
         """
         INSERT INTO navigation_views (realm_id, user_id, fragment, is_pinned, name)

@@ -1,4 +1,4 @@
-"""Who may want to be notified of messages, and what was decided about it."""
+"""Candidates for notifications of messages, and the decisions that were recorded."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ START: Final[Pair] = (UserId(0), MessageId(0))
 
 @dataclass(frozen=True, slots=True)
 class FactsRow:
-    """All that decides whether one person is notified of one message, but for presence."""
+    """Everything except presence that decides whether a user is notified of a message."""
 
     user_id: UserId
     message_id: MessageId
@@ -23,20 +23,21 @@ class FactsRow:
     is_direct: bool
     is_mentioned: bool
     topic_wildcard: bool
-    """It mentions the topic, in which they have taken part."""
+    """Whether it mentions a topic in which the user has taken part."""
     channel_wildcard: bool
     has_alert_word: bool
     channel_muted: bool
     own_push: bool | None
     own_email: bool | None
     own_wildcards: bool | None
-    """What they want of this channel; None: what they want of all."""
+    """Setting for this channel; None for the user's general setting."""
     policy: int
-    """Of the topic, as in server/domain/topic_policies.py; 0 where the message itself made them
-    follow it, which is no reason to notify them of that message."""
+    """Visibility policy of the topic, as in server/domain/topic_policies.py; 0 if the message
+    itself made the user follow it, which is no reason to notify them of it.
+    """
     mutes_sender: bool
     is_unread: bool
-    """They received it, may read it now, and have not."""
+    """Whether the user received it, may read it now, and has not."""
 
     @property
     def pair(self) -> Pair:
@@ -62,15 +63,15 @@ _OF_PEOPLE: Final[LiteralString] = """
                               AND u.is_active AND u.bot_type IS NULL)
 """
 _OF_ALL: Final[LiteralString] = _OF_PEOPLE + "ORDER BY x.user_id LIMIT %(limit)s::bigint + 2"
-"""Two of those who are first may come to nothing: who sent all of the messages, and the last one of
-the page before."""
+"""Two more: the sender of all of the messages and the last row of the previous page may be
+skipped."""
 _OF_EACH: Final[LiteralString] = _OF_PEOPLE + (
     "AND x.user_id <> a.sender_id AND (x.user_id, a.id) > (%(after_user_id)s, %(after_id)s)"
     " ORDER BY x.user_id LIMIT %(limit)s"
 )
-# A branch for each kind of wish: all rest on indexes that hold the few who have it, by user, and
-# read no more of them than a page holds. Whom `page` leaves out must not take up room there. What
-# is wished of a channel or a topic is asked once, however many messages it got.
+# One branch per kind of setting: each uses an index of the few users who have it, by user, and
+# reads no more than a page. Users excluded by `page` must not take up room there. Settings of a
+# channel or a topic are read once, however many messages it got.
 _WHO_MAY_WANT: Final[LiteralString] = """
     hearers AS MATERIALIZED (
         SELECT c.channel_id, w.user_id
@@ -145,7 +146,7 @@ _FACTS: Final[LiteralString] = """
            coalesce(here.is_muted, false) AS channel_muted, here.push_notifications AS own_push,
            here.email_notifications AS own_email,
            here.wildcard_mentions_notify AS own_wildcards,
-           -- A send gives those whom it mentions the policy at the time of its message.
+           -- A send gives mentioned users the policy at the time of its message.
            CASE WHEN t.visibility_policy = 3 AND t.last_updated = p.sent_at THEN 0
                 ELSE coalesce(t.visibility_policy, 0) END::integer AS policy,
            EXISTS (SELECT FROM muted_users x
@@ -171,10 +172,10 @@ async def who_may_want(
     after: Pair = START,
     limit: int,
 ) -> list[FactsRow]:
-    """Return those who may want to be notified of the messages, by user and message, past `after`.
+    """Return users who may want to be notified of the messages, by user and message, past `after`.
 
-    Fewer than `limit` are the last ones. Active people, never the sender; bots are never notified.
-    Costs what they are, not what the channels' subscribers are.
+    Fewer than `limit` means the last page. Active users, never the sender; bots are never notified.
+    The cost is proportional to the result, not to the channels' subscribers.
     """
     return await connection.many(
         FactsRow,
@@ -190,7 +191,7 @@ async def who_may_want(
 async def facts_of(
     connection: Connection, realm_id: RealmId, pairs: Sequence[Pair]
 ) -> list[FactsRow]:
-    """Return the same of these people and messages, whatever they may want."""
+    """Return the same for these users and messages, regardless of settings."""
     return await connection.many(
         FactsRow,
         _ASKED + _THESE + _FACTS,
@@ -206,9 +207,9 @@ async def facts_of(
 async def present(
     connection: Connection, realm_id: RealmId, user_ids: Iterable[UserId], *, within: timedelta
 ) -> set[UserId]:
-    """Those of them who are there: so lately they did something, or a client of theirs polled.
+    """Return those of the users who are present: active, or polled by a client, so lately.
 
-    A client that says all the while that nobody sits at it counts for nothing.
+    Clients that report their user as idle do not count.
     """
     return set(
         await connection.values(
@@ -229,7 +230,7 @@ async def present(
     )
 
 
-# -- what was decided
+# -- recorded decisions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -240,15 +241,15 @@ class NewNotification:
     push_reason: str | None
     group_id: GroupId | None
     batching_seconds: int
-    """How long their emails wait for more."""
+    """How long their emails wait to be batched."""
 
 
 async def insert(
     connection: Connection, realm_id: RealmId, decided: Sequence[NewNotification]
 ) -> None:
-    """Keep what was decided; what had been decided before stays.
+    """Record decisions; existing ones stay.
 
-    Who is to get an email has a batch from now on, which their next messages join.
+    Users to be emailed get an open batch, which their next messages join.
     """
     await connection.execute(
         """
@@ -307,9 +308,9 @@ class PushRow:
 async def unhanded_pushes(
     connection: Connection, realm_id: RealmId, message_ids: Iterable[MessageId], *, limit: int
 ) -> list[PushRow]:
-    """Return what is to be pushed of these messages, and whose queue may not know of it yet.
+    """Return pushes of these messages that may not be in their queue yet.
 
-    Nothing is pushed to who has no phone.
+    Users without devices are left out.
     """
     return await connection.many(
         PushRow,
@@ -331,7 +332,7 @@ async def unhanded_pushes(
 async def pushes_handed(
     connection: Connection, realm_id: RealmId, pushes: Sequence[PushRow]
 ) -> None:
-    """Their queue has them."""
+    """Mark pushes as enqueued."""
     await connection.execute(
         """
         UPDATE notifications n SET push_handed = true
@@ -349,7 +350,7 @@ async def pushes_handed(
 async def pushed(
     connection: Connection, realm_id: RealmId, user_id: UserId, message_ids: Sequence[MessageId]
 ) -> None:
-    """Record that the user's phones have these."""
+    """Record that the messages were pushed to the user's devices."""
     await connection.execute(
         """
         UPDATE notifications SET pushed = true
@@ -364,7 +365,7 @@ async def pushed(
 
 @dataclass(frozen=True, slots=True)
 class BatchRow:
-    """What somebody has missed is mailed together, when it is due."""
+    """A batch of missed messages to be mailed together when it is due."""
 
     user_id: UserId
     batch_id: int
@@ -374,7 +375,7 @@ class BatchRow:
 async def unhanded_batches(
     connection: Connection, realm_id: RealmId, message_ids: Iterable[MessageId], *, limit: int
 ) -> list[BatchRow]:
-    """The batches that these messages have opened, and whose queue may not know of them yet."""
+    """Return batches opened by these messages that may not be in their queue yet."""
     return await connection.many(
         BatchRow,
         """
@@ -394,7 +395,7 @@ async def unhanded_batches(
 async def batches_handed(
     connection: Connection, realm_id: RealmId, batches: Iterable[BatchRow]
 ) -> None:
-    """Their queue has them."""
+    """Mark batches as enqueued."""
     await connection.execute(
         """
         UPDATE email_batches SET handed = true
@@ -408,9 +409,9 @@ async def batches_handed(
 async def late_batches(
     connection: Connection, *, late: timedelta, limit: int
 ) -> list[tuple[RealmId, BatchRow]]:
-    """Batches that are due for so long that their queue has lost them, if it ever had them.
+    """Return batches that are overdue, so that their job must have been lost.
 
-    They are due now, and so not found again before they are as late again.
+    They are rescheduled to now, so they are not returned again until they are as late again.
     """
     rows = await connection.tuples(
         """
@@ -427,12 +428,12 @@ async def late_batches(
     return [(realm_id, BatchRow(user_id, batch_id, 0.0)) for realm_id, user_id, batch_id in rows]
 
 
-# -- withdrawing
+# -- withdrawal
 
 
 @dataclass(frozen=True, slots=True)
 class StaleRow:
-    """A notification of what has been read, or is out of the reader's sight."""
+    """A notification of a message that has been read, or that the user cannot see any more."""
 
     user_id: UserId
     message_id: MessageId
@@ -448,7 +449,7 @@ async def stale(
     message_ids: Iterable[MessageId] = (),
     limit: int,
 ) -> list[StaleRow]:
-    """Stale notifications among these, all of these people, and all of these messages."""
+    """Return stale notifications among these, all of these users, and all of these messages."""
     return await connection.many(
         StaleRow,
         """
@@ -485,7 +486,7 @@ async def stale(
 
 
 async def delete(connection: Connection, realm_id: RealmId, pairs: Sequence[Pair]) -> None:
-    """Forget these; nothing is mailed of them any more."""
+    """Delete these; they are left out of emails."""
     await connection.execute(
         """
         DELETE FROM notifications n
@@ -500,7 +501,7 @@ async def delete(connection: Connection, realm_id: RealmId, pairs: Sequence[Pair
 
 
 async def forget(connection: Connection, *, older_than: timedelta) -> int:
-    """Remove what was decided long ago, whatever became of it; return how many."""
+    """Delete old decisions, whatever became of them; return how many."""
     return await connection.execute(
         "DELETE FROM notifications WHERE decided_at < now() - %(age)s", age=older_than
     )

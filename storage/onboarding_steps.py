@@ -1,4 +1,4 @@
-"""What clients have explained to people."""
+"""Onboarding steps that users have seen."""
 
 from storage.database import Connection
 from storage.ids import RealmId, UserId
@@ -14,7 +14,7 @@ async def seen_by(connection: Connection, realm_id: RealmId, user_id: UserId) ->
 
 
 async def insert(connection: Connection, realm_id: RealmId, user_id: UserId, step: str) -> None:
-    """The caller has locked the user's row, and knows that it is not there."""
+    """Insert a step that is missing. The caller has locked the user's row."""
     await connection.execute(
         """
         INSERT INTO onboarding_steps (realm_id, user_id, step)

@@ -1,4 +1,4 @@
-"""Sites at which code of a language can be tried."""
+"""Code playgrounds: sites to run code of a language."""
 
 from dataclasses import dataclass
 
@@ -28,7 +28,7 @@ async def of_realm(connection: Connection, realm_id: RealmId) -> list[Playground
 async def insert(
     connection: Connection, realm_id: RealmId, *, name: str, language: str, url_template: str
 ) -> PlaygroundId:
-    """Add it. The caller has locked the realm's row exclusively."""
+    """Insert a playground. The caller has locked the realm's row exclusively."""
     playground_id: PlaygroundId = await connection.value(
         """
         INSERT INTO playgrounds (realm_id, name, pygments_language, url_template)

@@ -1,4 +1,4 @@
-"""The pool of connections to Postgres: which it gives, looks after, and makes again."""
+"""The connection pool: checkout order, liveness checks and reconnecting."""
 
 import asyncio
 import logging
@@ -20,20 +20,21 @@ from storage.refusals import RefusedError
 logger = logging.getLogger(__name__)
 
 RECONNECT_SECONDS = 0.25
-"""Between two attempts to connect again: a server that only restarted is found at once."""
+"""Delay between attempts to reconnect: a restarted server is found at once."""
 SPARE_SECONDS = 15.0
-"""A connection that nobody has needed for so long is closed, one each time: each is a process of
-Postgres with its memory."""
+"""A connection that was idle for so long is closed, one each time: each is a process of Postgres
+with its memory.
+"""
 
 
 @asynccontextmanager
 async def opened_pool(
     connector: Connector, *, min_size: int, max_size: int
 ) -> AsyncIterator[AsyncConnectionPool[PgConnection]]:
-    """A pool of what the connector connects.
+    """Open a pool of the connector's connections.
 
-    Raises psycopg.OperationalError if no database answers, and what it is refused for at once: the
-    pool itself would try that again until it gives up.
+    Raises psycopg.OperationalError if no database responds, or if it is refused: the pool itself
+    would retry until its timeout.
     """
     logging.getLogger("psycopg.pool").setLevel(logging.CRITICAL)  # it would tell each attempt
     reconnecting = _Reconnecting(connector)
@@ -62,7 +63,7 @@ async def opened_pool(
 
 
 async def _first_of(work: Coroutine[Any, Any, None], failure: asyncio.Future[None]) -> None:
-    """Wait for the work, or raise the failure that comes before it."""
+    """Wait for the work; raise the failure if that comes first."""
     working = asyncio.create_task(work)
     try:
         done, _ = await asyncio.wait([working, failure], return_when=asyncio.FIRST_COMPLETED)
@@ -74,9 +75,9 @@ async def _first_of(work: Coroutine[Any, Any, None], failure: asyncio.Future[Non
 
 
 async def _confirm_life(raw: PgConnection) -> None:
-    """Ask a connection whether it lives, if it looks dead. Raises an OperationalError if so.
+    """Check a connection that looks dead; raise OperationalError if it is.
 
-    Nobody talks to us on a connection of the pool unasked, but to say goodbye.
+    Postgres sends nothing unasked on a pooled connection but its goodbye.
     """
     poll = select.poll()
     poll.register(raw.fileno(), select.POLLIN)
@@ -85,7 +86,7 @@ async def _confirm_life(raw: PgConnection) -> None:
 
 
 class _Door:
-    """What the pool takes for the class of its connections."""
+    """Stands in for the class of the pool's connections."""
 
     def __init__(
         self, connector: Connector, reconnecting: "_Reconnecting", refused: asyncio.Future[None]
@@ -95,7 +96,7 @@ class _Door:
         self._refused = refused
 
     async def connect(self, _conninfo: str, **named: Any) -> PgConnection:
-        """Return a connection that was checked, for the pool."""
+        """Return a checked connection for the pool."""
         try:
             connection = await self._connector.connect(**named)
         except RefusedError as error:
@@ -107,9 +108,9 @@ class _Door:
 
 
 class _Warm(deque[PgConnection]):
-    """The free connections of a pool, of which the one that was used last is given first.
+    """The idle connections of a pool; the last used is checked out first.
 
-    Its process of Postgres has all at hand: taking them in turn made a send a tenth slower.
+    Its backend has warm caches: taking them in turn made a send a tenth slower.
     """
 
     @override
@@ -118,9 +119,9 @@ class _Warm(deque[PgConnection]):
 
 
 class _Reconnecting:
-    """Goes on trying to connect, at an even pace: the pool itself waits longer and longer.
+    """Retry to connect at an even pace: the pool itself backs off longer and longer.
 
-    It also tells once what the pool tells of each attempt.
+    It also logs once what the pool logs of each attempt.
     """
 
     def __init__(self, connector: Connector) -> None:
@@ -129,7 +130,7 @@ class _Reconnecting:
         self._is_away = False
 
     def succeeded(self) -> None:
-        """There is a new connection."""
+        """Reset after a successful connection."""
         if self._is_away:
             logger.info("database.recovered")
         self._is_away = False

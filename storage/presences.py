@@ -1,4 +1,4 @@
-"""When people were last seen, and last active: written by pings, many at a time."""
+"""Presence: when users were last seen and last active; pings are written in batches."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from storage.ids import RealmId, UserId
 
 @dataclass(frozen=True, slots=True)
 class PresenceRow:
-    """Somebody's presence, and what their address depends on."""
+    """A user's presence, and what the visibility of their address depends on."""
 
     user_id: UserId
     email: str
@@ -23,11 +23,11 @@ class PresenceRow:
 
 @dataclass(frozen=True, slots=True)
 class Ping:
-    """What somebody's clients have said."""
+    """The ping of a user's clients."""
 
     user_id: UserId
     active_at: datetime | None
-    """None: nobody sat there."""
+    """None if the user was idle."""
     seen_at: datetime
 
 
@@ -41,7 +41,7 @@ _SELECT: LiteralString = """
 async def changed_since(
     connection: Connection, realm_id: RealmId, update_id: int
 ) -> list[PresenceRow]:
-    """Return those of active people with higher numbers, by number."""
+    """Return rows of active users with higher numbers, by number."""
     return await connection.many(
         PresenceRow,
         _SELECT + "AND p.update_id > %(update_id)s ORDER BY p.update_id, p.user_id",
@@ -53,7 +53,7 @@ async def changed_since(
 async def of_users(
     connection: Connection, realm_id: RealmId, user_ids: Sequence[UserId]
 ) -> list[PresenceRow]:
-    """Return those of these people who are active and have been seen."""
+    """Return rows of those of these users who are active and have been seen."""
     return await connection.many(
         PresenceRow,
         _SELECT + "AND p.user_id = ANY(%(user_ids)s) ORDER BY p.user_id",
@@ -63,10 +63,10 @@ async def of_users(
 
 
 def record(realm_id: RealmId, pings: Sequence[Ping]) -> Statement:
-    """Keep what is later than what is known, under the realm's next number.
+    """Record pings that are later than what is stored, under the realm's next number.
 
-    Returns (user, active before, seen before) of each who is kept; None for whom nothing was known.
-    Bots are left out, and people who are deactivated or do not want it to be known.
+    Returns (user, active before, seen before) of each row written; None if there was none. Bots,
+    deactivated users and those who hide their presence are left out.
     """
     return Statement(
         """
@@ -86,7 +86,7 @@ def record(realm_id: RealmId, pings: Sequence[Ping]) -> Statement:
 async def arrive(
     connection: Connection, realm_id: RealmId, user_id: UserId, *, now: datetime
 ) -> None:
-    """They are here and active. Nobody else writes presence in the realm until the commit."""
+    """Record that the user is active. Locks all presence writes of the realm until the commit."""
     update_id = await _turn(connection, realm_id)
     await connection.execute(
         """
@@ -106,7 +106,7 @@ async def arrive(
 async def leave(
     connection: Connection, realm_id: RealmId, user_id: UserId, *, latest: datetime
 ) -> None:
-    """They have not been here since then at the latest. As for the rest, see `arrive`."""
+    """Record that the user has been away since `latest`. Locks as `arrive` does."""
     update_id = await _turn(connection, realm_id)
     await connection.execute(
         """

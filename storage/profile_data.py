@@ -1,4 +1,4 @@
-"""What people say in the fields that their organization has for it."""
+"""Profile data: users' values of their realm's custom profile fields."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -16,14 +16,14 @@ class ValueRow:
 
 
 ProfileData = Mapping[ProfileFieldId, ValueRow]
-"""One person's values, by field."""
+"""One user's values, by field."""
 NO_DATA: Final[ProfileData] = {}
 
 
 async def of_users(
     connection: Connection, realm_id: RealmId, user_ids: Sequence[UserId]
 ) -> dict[UserId, ProfileData]:
-    """Return what these people say; those who say nothing are left out."""
+    """Return the values of these users; users without any are left out."""
     rows = await connection.tuples(
         """
         SELECT user_id, field_id, value, rendered_value FROM profile_values
@@ -37,7 +37,7 @@ async def of_users(
 
 
 async def of_realm(connection: Connection, realm_id: RealmId) -> dict[UserId, ProfileData]:
-    """Return what everybody says; those who say nothing are left out."""
+    """Return the values of all users; users without any are left out."""
     rows = await connection.tuples(
         """
         SELECT user_id, field_id, value, rendered_value FROM profile_values
@@ -51,7 +51,7 @@ async def of_realm(connection: Connection, realm_id: RealmId) -> dict[UserId, Pr
 async def upsert(
     connection: Connection, realm_id: RealmId, user_id: UserId, values: ProfileData
 ) -> None:
-    """Keep these values of somebody, whose row the caller has locked."""
+    """Insert or update values of the user. The caller has locked the user's row."""
     await connection.execute(
         """
         INSERT INTO profile_values (realm_id, user_id, field_id, value, rendered_value)
@@ -72,7 +72,7 @@ async def upsert(
 async def delete(
     connection: Connection, realm_id: RealmId, user_id: UserId, field_ids: Sequence[ProfileFieldId]
 ) -> None:
-    """Forget what somebody says there, whose row the caller has locked."""
+    """Delete values of the user. The caller has locked the user's row."""
     await connection.execute(
         """
         DELETE FROM profile_values
@@ -93,7 +93,7 @@ async def who_say(
     *,
     limit: int,
 ) -> list[UserId]:
-    """Whoever says one of these there: so many at most."""
+    """Return up to `limit` users who have one of these values of the field."""
     return await connection.values(
         """
         SELECT user_id FROM profile_values
@@ -114,7 +114,7 @@ async def delete_values(
     field_id: ProfileFieldId,
     values: Sequence[str],
 ) -> dict[UserId, str]:
-    """Forget where one of these users, whose rows are locked, says one of these; who said what."""
+    """Delete these values of the field for these locked users; return the value of each user."""
     rows = await connection.tuples(
         """
         WITH gone AS (

@@ -1,4 +1,4 @@
-"""What organizations ask of their people."""
+"""Custom profile fields of realms."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -20,7 +20,7 @@ class FieldRow:
 
 
 async def of_realm(connection: Connection, realm_id: RealmId) -> list[FieldRow]:
-    """Return all fields, in the order in which they are shown."""
+    """Return all fields, in display order."""
     return await connection.many(
         FieldRow,
         """
@@ -46,7 +46,7 @@ async def new_id(connection: Connection) -> ProfileFieldId:
 
 
 async def insert(connection: Connection, realm_id: RealmId, row: FieldRow) -> None:
-    """Add it as the last one, under an id from `new_id`.
+    """Insert the field at the end, under an id from `new_id`.
 
     The caller has locked the realm's row exclusively.
     """
@@ -66,7 +66,7 @@ async def insert(connection: Connection, realm_id: RealmId, row: FieldRow) -> No
 
 
 async def update(connection: Connection, realm_id: RealmId, row: FieldRow) -> None:
-    """Let it ask otherwise; its type stays. The caller has locked the realm's row exclusively."""
+    """Update the field, except its type. The caller has locked the realm's row exclusively."""
     await connection.execute(
         """
         UPDATE profile_fields
@@ -83,7 +83,7 @@ async def update(connection: Connection, realm_id: RealmId, row: FieldRow) -> No
 async def update_order(
     connection: Connection, realm_id: RealmId, field_ids: Sequence[ProfileFieldId]
 ) -> None:
-    """Show them in this order. The caller has locked the realm's row exclusively."""
+    """Update the display order. The caller has locked the realm's row exclusively."""
     await connection.execute(
         """
         UPDATE profile_fields f SET sort_order = n.place
@@ -96,7 +96,7 @@ async def update_order(
 
 
 async def delete(connection: Connection, realm_id: RealmId, field_id: ProfileFieldId) -> None:
-    """Ask no more, and forget what people have said."""
+    """Delete the field and all of its values."""
     await connection.execute(
         """
         WITH forgotten AS (

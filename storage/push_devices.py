@@ -1,4 +1,4 @@
-"""The phones on which people want notifications, and how they are reached."""
+"""Push devices: phones that get notifications, and how they are reached."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -14,19 +14,19 @@ Status = Literal["active", "failed", "pending"]
 
 @dataclass(frozen=True, slots=True)
 class PlainDevice:
-    """One that is sent what everybody on the way can read."""
+    """A device that gets unencrypted notifications."""
 
     device_id: PushDeviceId
     kind: Kind
     token: str
     app_id: str | None
     is_registered: bool
-    """Whether the bouncer knows it."""
+    """Whether it is registered with the bouncer."""
 
 
 @dataclass(frozen=True, slots=True)
 class SealedDevice:
-    """One that is sent what it alone can read, and that the bouncer knows."""
+    """A device that gets encrypted notifications, registered with the bouncer."""
 
     device_id: PushDeviceId
     kind: Kind
@@ -55,7 +55,7 @@ class DeviceRow:
 
     @property
     def plain(self) -> PlainDevice | None:
-        """The device, if it is one that has a token."""
+        """The plain device, if it has a token."""
         if self.token is None:
             return None
         is_registered = self.bouncer_id is not None
@@ -63,7 +63,7 @@ class DeviceRow:
 
     @property
     def sealed(self) -> SealedDevice | None:
-        """The device, if it is one that can be sent something encrypted."""
+        """The sealed device, if it can get encrypted notifications."""
         if self.account_id is None or self.public_key is None or self.bouncer_id is None:
             return None
         return SealedDevice(
@@ -79,7 +79,7 @@ _SELECT: LiteralString = """
 
 
 async def of_user(connection: Connection, realm_id: RealmId, user_id: UserId) -> list[DeviceRow]:
-    """Return all of somebody's devices, the oldest first."""
+    """Return all devices of the user, oldest first."""
     return await connection.many(
         DeviceRow, _SELECT + "ORDER BY device_id", realm_id=realm_id, user_id=user_id
     )
@@ -120,7 +120,7 @@ async def insert_plain(
     app_id: str | None,
     now: datetime,
 ) -> PushDeviceId | None:
-    """Return a new device; None if it was there. The caller has locked the user's row."""
+    """Insert a device; return None if it exists. The caller has locked the user's row."""
     found: PushDeviceId | None = await connection.value(
         """
         INSERT INTO push_devices (realm_id, user_id, kind, token, app_id, created_at)
@@ -148,9 +148,9 @@ async def put_sealed(
     public_key: bytes,
     now: datetime,
 ) -> PushDeviceId:
-    """Return a device that the bouncer is still to take, in place of one that it has not taken.
+    """Insert a device with pending registration; replace one that is still pending.
 
-    It has an id of its own: what is heard of the one before it concerns nobody any more.
+    It has a new id, so that late responses for the previous one are ignored.
     """
     new: PushDeviceId = await connection.value(
         """
@@ -175,7 +175,7 @@ async def put_sealed(
 async def pending_since(
     connection: Connection, realm_id: RealmId, before: datetime
 ) -> list[tuple[UserId, PushDeviceId]]:
-    """The devices that a bouncer was to take before that time, of which it has said nothing."""
+    """Return devices with a registration pending since before that time."""
     return await connection.tuples(
         """
         SELECT user_id, device_id FROM push_devices
@@ -197,7 +197,7 @@ async def settle(
     bouncer_id: int | None,
     error_code: str | None = None,
 ) -> None:
-    """Keep what the bouncer has said of the device."""
+    """Record the bouncer's response about the device."""
     await connection.execute(
         """
         UPDATE push_devices SET bouncer_id = %(bouncer_id)s, error_code = %(error_code)s
@@ -232,7 +232,7 @@ async def delete(
 async def delete_of_users(
     connection: Connection, realm_id: RealmId, user_ids: Sequence[UserId]
 ) -> list[UserId]:
-    """Forget all of their devices: the owner of each."""
+    """Delete all of their devices; return the owner of each."""
     return await connection.values(
         """
         DELETE FROM push_devices

@@ -1,4 +1,4 @@
-"""Messages as phones show them, and what phones show now."""
+"""Push notifications: messages in the form that phones show, and what is shown now."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ class PushedRow:
     topic: str | None
     user_ids: list[UserId]
     names: list[str]
-    """Of everybody in a direct message, in the order of `user_ids`."""
+    """Names of all users of a direct message, in the order of `user_ids`."""
     group_name: str | None
 
     @property
@@ -42,7 +42,7 @@ class PushedRow:
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """What decides how they are shown."""
+    """The sender's fields that decide how they are displayed."""
 
     user_id: UserId
     email: str
@@ -55,7 +55,7 @@ class Sender:
 async def message(
     connection: Connection, realm_id: RealmId, message_id: MessageId, group_id: GroupId | None
 ) -> PushedRow | None:
-    """Return the message, with the name of the group that it mentions; None if it is gone."""
+    """Return the message, with the name of the mentioned group; None if it is gone."""
     return await connection.one(
         PushedRow,
         """
@@ -90,7 +90,7 @@ async def message(
 async def is_unread(
     connection: Connection, realm_id: RealmId, user_id: UserId, message_id: MessageId
 ) -> bool:
-    """Return whether somebody has received the message, may read it, and has not."""
+    """Return whether the user has received the message, may read it, and has not."""
     found: bool | None = await connection.value(
         """
         SELECT s.received AND s.unread
@@ -107,7 +107,7 @@ async def is_unread(
 async def shown_beside(
     connection: Connection, realm_id: RealmId, user_id: UserId, message_ids: Iterable[MessageId]
 ) -> int:
-    """Return how many messages somebody's phones show, or are about to, beside these."""
+    """Return how many other messages the user's phones show, or are about to."""
     count: int = await connection.value(
         """
         SELECT count(*) FROM notifications

@@ -1,4 +1,4 @@
-"""Budgets of requests by key and window, leased by the serving processes."""
+"""Request budgets by key and window, leased by the serving processes."""
 
 from dataclasses import dataclass
 
@@ -7,20 +7,20 @@ from storage.database import Connection
 
 @dataclass(frozen=True, slots=True)
 class LeaseRow:
-    """What has been leased, and where the key stands in the present window."""
+    """A lease, and the state of the key in the present window."""
 
     granted: int
-    """None are: the budget is used up, or others took it in this very moment (`free` > 0)."""
+    """0 if the budget is used up, or was leased by others concurrently (`free` > 0)."""
     free: int
-    """What was left of the budget before."""
+    """The budget that was left before."""
     window: int
-    """The number of the window, by the database's clock."""
+    """Number of the window, by the database's clock."""
     elapsed: float
     """Seconds since it began."""
     used: int
-    """In this window, with what has been granted now."""
+    """Usage in this window, this lease included."""
     used_before: int
-    """In the window before, which counts by the share of it that the last `seconds` cover."""
+    """Usage in the previous window, which counts by the share that the last `seconds` cover."""
 
 
 async def lease(
@@ -32,9 +32,9 @@ async def lease(
     unused: int = 0,
     unused_window: int = 0,
 ) -> LeaseRow:
-    """Take a quarter of what is left of the key's budget: `limit` uses in any `seconds`.
+    """Lease a quarter of what is left of the key's budget: `limit` uses in any `seconds`.
 
-    `unused` of an earlier lease, in the window `unused_window`, are given back.
+    `unused` of an earlier lease, in the window `unused_window`, are returned.
     """
     row = await connection.one(
         LeaseRow,
@@ -90,12 +90,12 @@ async def lease(
 
 
 async def forget(connection: Connection, key: str) -> None:
-    """Let the key begin anew."""
+    """Reset the key's budget."""
     await connection.execute("DELETE FROM rate_limits WHERE key = %(key)s", key=key)
 
 
 async def delete_old(connection: Connection, prefix: str, *, seconds: int) -> None:
-    """Delete the windows of `seconds` that no longer count, of all keys that begin so."""
+    """Delete windows of `seconds` that no longer count, for all keys with this prefix."""
     await connection.execute(
         """
         DELETE FROM rate_limits

@@ -18,7 +18,7 @@ class ReactionRow:
 async def of_message(
     connection: Connection, realm_id: RealmId, message_id: MessageId
 ) -> list[ReactionRow]:
-    """Return the message's reactions, in the order in which they came."""
+    """Return the message's reactions, in the order of creation."""
     return await connection.many(
         ReactionRow,
         """
@@ -32,7 +32,7 @@ async def of_message(
 
 
 def insert(realm_id: RealmId, reaction: ReactionRow) -> Statement:
-    """Add a reaction that is not there: the message's row is locked."""
+    """Insert a reaction that is missing; the message's row is locked."""
     return Statement(
         """
         INSERT INTO reactions (realm_id, message_id, user_id, reaction_type, emoji_code,
@@ -52,7 +52,7 @@ def insert(realm_id: RealmId, reaction: ReactionRow) -> Statement:
 
 
 def delete(realm_id: RealmId, reaction: ReactionRow) -> Statement:
-    """Take a reaction off."""
+    """Delete a reaction."""
     return Statement(
         """
         DELETE FROM reactions

@@ -1,4 +1,4 @@
-"""Who has read a message."""
+"""Read receipts: which users have read a message."""
 
 from storage.database import Connection
 from storage.ids import MessageId, RealmId, UserId
@@ -12,9 +12,9 @@ async def readers(
     *,
     tells_by_default: bool,
 ) -> list[UserId]:
-    """Active people but the sender who received the message and have read it, and tell.
+    """Return active users but the sender who received and read the message, and send receipts.
 
-    Without those who have muted who asks, or whom they have muted.
+    Excludes users who have muted the one who asks, or are muted by them.
     """
     return await connection.values(
         """

@@ -1,7 +1,7 @@
-"""What a user has read: sets of ranges by channel and by conversation, and flagged exceptions.
+"""Read state: sets of ranges by channel and by conversation, and flagged exceptions.
 
-A message is unread if the user may read it and either it is flagged so, or they received it and
-no set of the place where it was sent covers it. docs/adr/0003-no-row-per-recipient.md.
+A message is unread if the user may read it and either it is flagged so, or they received it and no
+set of the place where it was sent covers it. docs/adr/0003-no-row-per-recipient.md.
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,27 +12,27 @@ from storage.database import Connection, Statement
 from storage.ids import ChannelId, MessageId, RealmId, UserId
 
 MAX_UNREAD: Final = 50_000
-"""How many unread messages are told of, the newest."""
+"""Maximum number of unread messages that are reported, the newest."""
 
 DIRECT: Final = ChannelId(0)
-"""Stands for all direct messages among the channels whose reads are folded."""
+"""Stands for all direct messages among the channels with folded reads."""
 
 MANY_SKIPPED: Final = 100
-"""So many covered messages looked at in a channel make folding worth its write."""
+"""Number of covered messages skipped in a channel that makes folding worth its write."""
 FAR_BEHIND: Final = 50_000
-"""How many positions a fold must gain where it saves no look-ups yet."""
+"""Number of positions a fold must gain where it saves no look-ups yet."""
 
 
 @dataclass(frozen=True, slots=True)
 class UnreadConversation:
-    """What is unread of a topic or a direct-message group."""
+    """Unread messages of a topic or a direct-message group."""
 
     conversation_id: int
     channel_id: ChannelId | None
     topic: str | None
     """None for a direct-message group."""
     user_ids: list[UserId] | None
-    """The people of the group, sorted; None for a topic."""
+    """Users of the group, sorted; None for a topic."""
     message_ids: list[MessageId]
     """Sorted."""
 
@@ -41,14 +41,15 @@ class UnreadConversation:
 class Unread:
     conversations: list[UnreadConversation]
     mentioned: frozenset[MessageId]
-    """Those that mention the user by name or group."""
+    """Messages that mention the user by name or group."""
     wildcards: frozenset[MessageId]
-    """Wildcard and group mentions, where the user has not muted
-    the topic, nor its channel without unmuting or following the topic."""
+    """Wildcard and group mentions, unless the user has muted the topic, or its channel without
+    unmuting or following the topic.
+    """
     is_cut: bool
-    """There are older ones, which are not told of."""
+    """Whether there are older ones that are not reported."""
     foldable: list[ChannelId]
-    """Where `folds` would make the next look cheaper."""
+    """Channels where `folds` would make the next read cheaper."""
 
     @property
     def count(self) -> int:
@@ -66,7 +67,7 @@ class Fold:
 async def unread(
     connection: Connection, realm_id: RealmId, user_id: UserId, *, limit: int = MAX_UNREAD
 ) -> Unread:
-    """Return all that is unread, the newest `limit` of it.
+    """Return all unread messages, at most the newest `limit`.
 
     One round trip; two if anything is unread, three if there are wildcard mentions.
     """
@@ -99,7 +100,7 @@ async def unread(
 
 
 def _merged(rows: Iterable[tuple[Any, ...]]) -> list[UnreadConversation]:
-    """One entry a conversation: a block, or messages that were moved, give rows of their own."""
+    """Return one entry per conversation: blocks, and moved messages, have rows of their own."""
     found: dict[int, UnreadConversation] = {}
     for channel_id, conversation_id, ids, _, _, topic, user_ids in rows:
         if not ids:
@@ -117,7 +118,7 @@ def _merged(rows: Iterable[tuple[Any, ...]]) -> list[UnreadConversation]:
 
 
 def _cut_to(conversations: list[UnreadConversation], limit: int) -> bool:
-    """Leave the newest `limit`; return whether anything had to go."""
+    """Cut to the newest `limit`; return whether anything was removed."""
     every = [i for each in conversations for i in each.message_ids]
     if len(every) <= limit:
         return False
@@ -187,9 +188,9 @@ async def _where_not_muted(
 
 
 def _foldable(rows: Iterable[tuple[Any, ...]], *, saw_all: bool) -> list[ChannelId]:
-    """Return where a fold would pay.
+    """Return the channels where a fold would pay.
 
-    Below what is told of it is not known what a set could absorb.
+    Below the reported messages it is not known what a set could absorb.
     """
     skipped: dict[ChannelId, int] = {}
     oldest: dict[ChannelId, int] = {}
@@ -211,7 +212,7 @@ def _foldable(rows: Iterable[tuple[Any, ...]], *, saw_all: bool) -> list[Channel
 async def folds(
     connection: Connection, realm_id: RealmId, user_id: UserId, channel_ids: Iterable[ChannelId]
 ) -> list[Fold]:
-    """Return what the sets of these channels may absorb, so that less has to be looked at."""
+    """Return what the sets of these channels may absorb, so that reads look at less."""
     return await connection.many(
         Fold,
         """
@@ -225,7 +226,10 @@ async def folds(
 
 
 def fold(realm_id: RealmId, user_id: UserId, folds: Sequence[Fold]) -> Statement:
-    """After the clock: let the sets absorb what `folds` gave. Nobody can tell the difference."""
+    """Under the clock's lock: merge the result of `folds` into the sets.
+
+    Nothing visible changes.
+    """
     return Statement(
         """
         SELECT fold_reads(%(realm_id)s, %(user_id)s, %(channel_ids)s::bigint[],
@@ -242,7 +246,7 @@ def fold(realm_id: RealmId, user_id: UserId, folds: Sequence[Fold]) -> Statement
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Who marks which messages as read, and the audience of what tells of it."""
+    """A user and the messages they mark as read, and the audience of their event."""
 
     user_id: UserId
     message_ids: Iterable[MessageId]
@@ -250,7 +254,7 @@ class Reader:
 
 
 def mark_reads(realm_id: RealmId, readers: Iterable[Reader], *, write_id: str) -> Statement:
-    """After the clock: mark for each reader those of the messages that are unread.
+    """Under the clock's lock: mark for each reader those of the messages that are unread.
 
     Each reader occurs once. Returns (user_id, message_id) of what changed, sorted. Appends
     update_message_flags for each reader, at most 1,000 messages an entry; nothing changed, no
@@ -284,11 +288,10 @@ def mark_unread(
     audience: bytes,
     write_id: str,
 ) -> Statement:
-    """After the clock: flag those of the messages that are read and may be unread.
+    """Under the clock's lock: flag those of the messages that are read and may be unread.
 
     Returns (ids that changed, channels left out because the user is not subscribed), both sorted.
-    Appends as mark_reads does; `empty_topic_name` is what clients call the empty topic that do not
-    know it.
+    Appends as mark_reads does; `empty_topic_name` is the empty topic's name for old clients.
     """
     return Statement(
         """
@@ -310,9 +313,9 @@ def mark_unread(
 def mark_conversation_read(
     realm_id: RealmId, user_id: UserId, conversation_id: int, *, audience: bytes, write_id: str
 ) -> Statement:
-    """After the clock: mark what a topic or a direct-message group shows.
+    """Under the clock's lock: mark a topic or a direct-message group as read.
 
-    It does not ask whether the user may read there.
+    It does not check whether the user may read there.
     """
     return _mark_shown_read(
         realm_id, user_id, None, conversation_id, audience=audience, write_id=write_id
@@ -322,9 +325,9 @@ def mark_conversation_read(
 def mark_channel_read(
     realm_id: RealmId, user_id: UserId, channel_id: ChannelId, *, audience: bytes, write_id: str
 ) -> Statement:
-    """After the clock: mark what a channel shows.
+    """Under the clock's lock: mark a channel as read.
 
-    It does not ask whether the user may read there.
+    It does not check whether the user may read there.
     """
     return _mark_shown_read(
         realm_id, user_id, channel_id, None, audience=audience, write_id=write_id
@@ -334,7 +337,7 @@ def mark_channel_read(
 def mark_left_read(
     realm_id: RealmId, left: Sequence[tuple[UserId, ChannelId]], *, write_id: str
 ) -> Statement:
-    """After the clock: who leaves a channel, or comes in, has read what it shows, and is told.
+    """Under the clock's lock: mark a channel as read for users who join or leave it.
 
     Appends update_message_flags for each of them, at most 1,000 messages an entry.
     """
@@ -358,10 +361,10 @@ async def perhaps_unread(
     channel_id: ChannelId,
     user_ids: Sequence[UserId] | None,
 ) -> list[UserId]:
-    """Return those of these users (None: of all) for whom something there may be unread.
+    """Return those of these users (None: of all) who may have unread messages in the channel.
 
-    They have received it elsewhere, before it was moved here, or have marked it as unread: whom it
-    came to by being subscribed is not looked for.
+    They have received them elsewhere, before they were moved here, or have marked them as unread:
+    what came by subscription is not considered.
     """
     return await connection.values(
         """
@@ -389,9 +392,9 @@ async def perhaps_unread(
 
 
 def mark_hidden_read(realm_id: RealmId, channel_id: ChannelId, *, write_id: str) -> Statement:
-    """After the clock: what people marked as unread there without being given it is read.
+    """Under the clock's lock: mark as read what users marked as unread without being given it.
 
-    The channel keeps it from them from now on. Each of them is told.
+    The channel hides it from them from now on. Appends an event for each.
     """
     return Statement(
         """
@@ -446,9 +449,9 @@ def mark_all_read(
     write_id: str,
     limit: int = MAX_UNREAD,
 ) -> Statement:
-    """After the clock: mark everything.
+    """Under the clock's lock: mark everything as read.
 
-    Tells of what the user saw as unread, the newest `limit` of it, and that this is all.
+    Appends the newest `limit` that were unread, and that this is all.
     """
     return Statement(
         """

@@ -1,4 +1,4 @@
-"""The domains whose addresses belong to an organization."""
+"""Email domains that belong to a realm."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ class DomainRow:
 
 
 async def of_realm(connection: Connection, realm_id: RealmId) -> list[DomainRow]:
-    """Return all domains, in the order in which they were added."""
+    """Return all domains, in the order of creation."""
     return await connection.many(
         DomainRow,
         """
@@ -25,7 +25,7 @@ async def of_realm(connection: Connection, realm_id: RealmId) -> list[DomainRow]
 
 
 async def insert(connection: Connection, realm_id: RealmId, row: DomainRow) -> int:
-    """Add it; its number. The caller has locked the realm's row exclusively."""
+    """Insert a domain; return its id. The caller has locked the realm's row exclusively."""
     domain_id: int = await connection.value(
         """
         INSERT INTO realm_domains (realm_id, domain, allow_subdomains)

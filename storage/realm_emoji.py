@@ -1,4 +1,4 @@
-"""Emoji of organizations."""
+"""Custom emoji of realms."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,12 +14,12 @@ class EmojiRow:
     author_id: UserId
     blob_key: str
     still_key: str | None
-    """Of an animated one: what it looks like standing still."""
+    """The still image of an animated emoji."""
     deactivated: bool
 
 
 async def of_realm(connection: Connection, realm_id: RealmId) -> list[EmojiRow]:
-    """Return all that there are and were."""
+    """Return all emoji, deactivated ones included."""
     return await connection.many(
         EmojiRow,
         """
@@ -39,7 +39,7 @@ async def insert(
     blob_key: str,
     still_key: str | None,
 ) -> EmojiId:
-    """Return a new one, of a name that none has that is in use.
+    """Insert an emoji; no active one has its name.
 
     The caller has locked the realm's row exclusively.
     """
@@ -59,7 +59,7 @@ async def insert(
 
 
 async def deactivate(connection: Connection, realm_id: RealmId, emoji_id: EmojiId) -> None:
-    """Nobody finds it any more. The caller has locked the realm's row exclusively."""
+    """Deactivate the emoji. The caller has locked the realm's row exclusively."""
     await connection.execute(
         """
         UPDATE realm_emoji SET deactivated = true
@@ -71,7 +71,7 @@ async def deactivate(connection: Connection, realm_id: RealmId, emoji_id: EmojiI
 
 
 async def known_blobs(connection: Connection, realm_id: RealmId, keys: Sequence[str]) -> list[str]:
-    """Return those of the keys that an emoji has."""
+    """Return those of the keys that belong to an emoji."""
     return await connection.values(
         """
         SELECT k FROM unnest(%(keys)s::text[]) AS k

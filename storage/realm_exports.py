@@ -1,4 +1,4 @@
-"""Files with an organization's data that its administrators have asked for."""
+"""Exports of realms that administrators have requested."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,11 +21,11 @@ class ExportRow:
     failed_at: datetime | None
     deleted_at: datetime | None
     link_secret: str | None = None
-    """What its link has instead of the secret in the blob's key."""
+    """The secret in its link, if it differs from the one in the blob's key."""
 
     @property
     def is_there(self) -> bool:
-        """Whether the file can be fetched."""
+        """Whether the file can be downloaded."""
         return self.blob_key is not None and self.deleted_at is None
 
     @property
@@ -40,14 +40,14 @@ _SELECT: LiteralString = """
 
 
 async def all_of_them(connection: Connection, realm_id: RealmId) -> list[ExportRow]:
-    """Return the realm's, as they came; those that are gone, too."""
+    """Return the realm's exports in the order of creation, deleted ones included."""
     return await connection.many(ExportRow, _SELECT + " ORDER BY export_id", realm_id=realm_id)
 
 
 async def by_link(
     connection: Connection, realm_id: RealmId, *, blob_key: str, secret: str
 ) -> ExportRow | None:
-    """The one that this link leads to: by its own secret, or by its blob's key without one."""
+    """Return the export of this link: by its own secret, or by its blob's key if it has none."""
     sql = (
         _SELECT
         + """
@@ -64,13 +64,13 @@ async def by_id(connection: Connection, realm_id: RealmId, export_id: int) -> Ex
 
 
 def locking(realm_id: RealmId, export_id: int) -> Locking[ExportRow]:
-    """Return this one."""
+    """Return the query that locks this export."""
     sql = _SELECT + " AND export_id = %(export_id)s"
     return Locking(ExportRow, sql, {"realm_id": realm_id, "export_id": export_id}, expected=1)
 
 
 def locking_there(realm_id: RealmId, *, expected: int) -> Locking[ExportRow]:
-    """Exports with a file that can be fetched."""
+    """Return the query that locks exports with a file that can be downloaded."""
     sql = _SELECT + " AND blob_key IS NOT NULL AND deleted_at IS NULL ORDER BY export_id"
     return Locking(ExportRow, sql, {"realm_id": realm_id}, expected=expected)
 
@@ -83,7 +83,7 @@ async def insert(
     acting_user_id: UserId,
     requested_at: datetime,
 ) -> int:
-    """Return one that is still to be made: its id."""
+    """Insert a pending export; return its id."""
     export_id: int = await connection.value(
         """
         INSERT INTO realm_exports (realm_id, export_type, acting_user_id, requested_at)
@@ -99,7 +99,7 @@ async def insert(
 
 
 async def update(connection: Connection, realm_id: RealmId, row: ExportRow) -> None:
-    """What has become of a locked one."""
+    """Update the state of a locked export."""
     await connection.execute(
         """
         UPDATE realm_exports
@@ -120,7 +120,7 @@ async def update(connection: Connection, realm_id: RealmId, row: ExportRow) -> N
 
 
 async def too_old(connection: Connection, realm_id: RealmId, *, before: datetime) -> list[int]:
-    """Return those whose file has been there since then."""
+    """Return exports with a file that has existed since before then."""
     return await connection.values(
         """
         SELECT export_id FROM realm_exports
@@ -133,7 +133,7 @@ async def too_old(connection: Connection, realm_id: RealmId, *, before: datetime
 
 
 async def known_blobs(connection: Connection, realm_id: RealmId, keys: Sequence[str]) -> list[str]:
-    """Return those of the keys that an export has."""
+    """Return those of the keys that belong to an export."""
     return await connection.values(
         """
         SELECT blob_key FROM realm_exports

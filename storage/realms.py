@@ -1,4 +1,4 @@
-"""Organizations."""
+"""Realms (organizations)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -41,12 +41,12 @@ async def by_id(
 
 
 async def all_of_them(connection: Connection) -> list[RealmRow]:
-    """Return all organizations of the server, the deactivated ones too."""
+    """Return all realms of the server, deactivated ones included."""
     return await connection.many(RealmRow, _ALL + " ORDER BY realm_id")
 
 
 async def only_open(connection: Connection) -> RealmRow | None:
-    """The organization of the server that is not deactivated; None if there is not just one."""
+    """Return the only active realm of the server; None if there is not exactly one."""
     rows = await connection.many(
         RealmRow, _ALL + " WHERE NOT deactivated ORDER BY realm_id LIMIT 2"
     )
@@ -54,7 +54,7 @@ async def only_open(connection: Connection) -> RealmRow | None:
 
 
 def locking(realm_id: RealmId) -> Locking[RealmRow]:
-    """Return the realm's row. Who holds it is the only one who adds people to the realm."""
+    """Return the query that locks the realm's row: only its holder adds users to the realm."""
     return Locking(RealmRow, _SELECT, {"realm_id": realm_id}, expected=1)
 
 
@@ -75,7 +75,7 @@ async def ids(connection: Connection) -> list[RealmId]:
 async def insert(
     connection: Connection, *, subdomain: str, name: str, settings: dict[str, Any]
 ) -> RealmId | None:
-    """Return a new realm, without people, groups or clock; None if the subdomain is taken."""
+    """Insert a realm, without users, groups or clock; return None if the subdomain is taken."""
     realm_id: RealmId | None = await connection.value(
         """
         INSERT INTO realms (subdomain, name, settings, created_at)
@@ -91,7 +91,7 @@ async def insert(
 
 
 async def known_blobs(connection: Connection, realm_id: RealmId, keys: Sequence[str]) -> list[str]:
-    """Return those of the keys that are of the organization's own pictures."""
+    """Return those of the keys that belong to the realm's own pictures."""
     return await connection.values(
         """
         SELECT k FROM unnest(%(keys)s::text[]) AS k
@@ -108,7 +108,7 @@ async def known_blobs(connection: Connection, realm_id: RealmId, keys: Sequence[
 async def update_settings(
     connection: Connection, realm_id: RealmId, settings: dict[str, Any]
 ) -> None:
-    """Keep these settings. The caller has locked the realm's row exclusively."""
+    """Update the settings. The caller has locked the realm's row exclusively."""
     await connection.execute(
         "UPDATE realms SET settings = %(settings)s WHERE realm_id = %(realm_id)s",
         realm_id=realm_id,
@@ -125,7 +125,7 @@ async def update(
     rendered_description: str,
     settings: dict[str, Any],
 ) -> None:
-    """Keep what administrators choose. The caller has locked the realm's row exclusively."""
+    """Update what administrators set. The caller has locked the realm's row exclusively."""
     await connection.execute(
         """
         UPDATE realms
@@ -144,7 +144,7 @@ async def update(
 async def update_deactivated(
     connection: Connection, realm_id: RealmId, *, deactivated: bool
 ) -> None:
-    """Whether the organization is closed. The caller has locked the realm's row exclusively."""
+    """Deactivate or reactivate the realm. The caller has locked the realm's row exclusively."""
     await connection.execute(
         "UPDATE realms SET deactivated = %(deactivated)s WHERE realm_id = %(realm_id)s",
         realm_id=realm_id,
@@ -153,7 +153,7 @@ async def update_deactivated(
 
 
 def changed(realm_id: RealmId) -> Statement:
-    """Return the realm has changed at the current position."""
+    """Record that the realm has changed at the current position."""
     return Statement(
         "UPDATE realms SET changed_at = current_position() WHERE realm_id = %(realm_id)s",
         {"realm_id": realm_id},
@@ -161,7 +161,7 @@ def changed(realm_id: RealmId) -> Statement:
 
 
 def groups_changed(realm_id: RealmId) -> Statement:
-    """Return some group of the realm has changed at the current position."""
+    """Record that a group of the realm has changed at the current position."""
     return Statement(
         "UPDATE realms SET groups_changed_at = current_position() WHERE realm_id = %(realm_id)s",
         {"realm_id": realm_id},

@@ -1,4 +1,4 @@
-"""Why a database does not answer or takes no writes, in words that lead to the cause."""
+"""Causes of database errors, in words that tell operators what to do."""
 
 import re
 from dataclasses import dataclass
@@ -12,13 +12,13 @@ FULL: Final = "its disk is full"
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """A kind of trouble: what Postgres or libpq say of it, and what to do about it."""
+    """A cause: how Postgres or libpq report it, and what to do about it."""
 
     brief: str
-    """In a few words, which name no host and no role."""
+    """A few words that name no host and no role."""
     sqlstates: tuple[str, ...]
     pattern: str
-    """Where an attempt to connect fails, there is no code, only the text."""
+    """Matches the text of a failed connection attempt, which has no SQLSTATE."""
     remedy: str = ""
 
 
@@ -74,7 +74,7 @@ CAUSES: Final = (
 
 
 def cause_of(error: BaseException) -> Cause | None:
-    """Return the kind of trouble, if it is a known one."""
+    """Return the cause of the error, if it is a known one."""
     state = getattr(error, "sqlstate", None)
     for cause in CAUSES:
         if state in cause.sqlstates:
@@ -85,7 +85,7 @@ def cause_of(error: BaseException) -> Cause | None:
 
 
 def brief_of(error: BaseException) -> str:
-    """Return the cause in a few words that are safe to show: they name no host, and no role."""
+    """Return the cause in a few words that are safe to show: without host and role."""
     own = getattr(error, "brief", None)
     if isinstance(own, str):
         return own
@@ -94,7 +94,7 @@ def brief_of(error: BaseException) -> str:
 
 
 def reason_of(error: BaseException) -> str:
-    """Return the cause for operators, with what was said and what to do, without a full stop."""
+    """Return the cause for operators: the original message and what to do, without a full stop."""
     said = first_line(error)
     cause = None if hasattr(error, "brief") else cause_of(error)
     if cause is None:
@@ -109,5 +109,5 @@ def first_line(error: BaseException) -> str:
 
 
 def is_full(error: psycopg.Error) -> bool:
-    """Return whether there is no room left for what was to be written."""
+    """Return whether the error means that there is no room left."""
     return error.sqlstate in {"53100", "53000"}

@@ -1,4 +1,4 @@
-"""Why a database that answers is not used: each reason is one sentence."""
+"""Reasons for refusing a database that responds: each is one sentence."""
 
 import psycopg
 
@@ -6,16 +6,16 @@ from storage.lineage import NEVER_SERVED, Lineage
 
 
 class RefusedError(psycopg.OperationalError):
-    """The database answers, and must not be used as it is; the message is one sentence."""
+    """The database responds, and must not be used as it is; the message is one sentence."""
 
     def __init__(self, sentence: str, *, brief: str) -> None:
         super().__init__(sentence)
         self.brief = brief
-        """In a few words that are safe to show."""
+        """A few words that are safe to show."""
 
 
 def older_database(name: str, found: Lineage, seen: Lineage) -> RefusedError:
-    """Return an old primary that has come back, or a standby that was promoted too late."""
+    """Return the error for an old primary that is back, or a standby promoted too late."""
     own = f"generation {found.generation}, timeline {found.timeline}"
     if found.generation == NEVER_SERVED:
         own = "no server has ever used it"
@@ -37,7 +37,7 @@ def standby_database(name: str) -> RefusedError:
 
 
 def unconfirmed_writes(reason: str) -> RefusedError:
-    """No standby has what is written, and the operator has said that one must."""
+    """Return the error for a primary without the standby that the operator requires."""
     return RefusedError(
         f"The database cannot have writes confirmed by a standby ({reason}), and"
         " PARLEY_DATABASE_STRICT_REPLICATION asks for that: let a standby follow it that"
@@ -47,7 +47,7 @@ def unconfirmed_writes(reason: str) -> RefusedError:
 
 
 def shared_sessions() -> RefusedError:
-    """A pooler that gives a session to another client after each transaction, or statement."""
+    """Return the error for a pooler that shares sessions between clients."""
     return RefusedError(
         "A pooler between Parley and its database shares connections between transactions, which"
         " mixes up what is prepared, locked and listened to: let it pool sessions"

@@ -1,4 +1,4 @@
-"""Of what people have asked to be reminded."""
+"""Reminders of messages."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,25 +10,25 @@ from storage.database import Connection, Locking, Statement
 from storage.ids import MessageId, RealmId, ReminderId, UserId
 
 NEW: Final = ReminderId(0)
-"""Instead of the id of one that is not kept yet."""
+"""In place of the id of a reminder that is not inserted yet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReminderRow:
-    """Of what somebody is to be reminded, and when."""
+    """A reminder of a message for a user, with its time."""
 
     realm_id: RealmId
     user_id: UserId
     message_id: MessageId | None
     note: str
     content: str
-    """What the reminder says, but for the message itself: that is read when it is due."""
+    """The reminder's text without the message itself, which is read when it is due."""
     rendered_content: str
     due_at: datetime
     reminder_id: ReminderId = NEW
-    """The position at which it is kept."""
+    """The position at which it was created."""
     failure: str | None = None
-    """Why it could not be sent. None: it waits."""
+    """Why it could not be sent; None while it is pending."""
 
 
 _WAITING: Final[LiteralString] = """
@@ -44,7 +44,7 @@ _SELECT: Final[LiteralString] = (
 
 
 async def of_user(connection: Connection, realm_id: RealmId, user_id: UserId) -> list[ReminderRow]:
-    """Return the user's reminders, the next one first."""
+    """Return the user's reminders, next one first."""
     return await connection.many(
         ReminderRow,
         _SELECT
@@ -58,7 +58,7 @@ async def of_user(connection: Connection, realm_id: RealmId, user_id: UserId) ->
 
 
 async def count_of_user(connection: Connection, realm_id: RealmId, user_id: UserId) -> int:
-    """Return how many reminders the user has, those that have failed among them."""
+    """Return how many reminders the user has, failed ones included."""
     count: int = await connection.value(
         """
         SELECT count(*) FROM reminders
@@ -71,7 +71,7 @@ async def count_of_user(connection: Connection, realm_id: RealmId, user_id: User
 
 
 def locking(realm_id: RealmId, user_id: UserId, reminder_id: ReminderId) -> Locking[ReminderRow]:
-    """Return the user's reminder, which is about to be sent or to go."""
+    """Return the query that locks the user's reminder."""
     return Locking(
         ReminderRow,
         _SELECT
@@ -84,7 +84,7 @@ def locking(realm_id: RealmId, user_id: UserId, reminder_id: ReminderId) -> Lock
 
 
 def insert(realm_id: RealmId, row: ReminderRow) -> Statement:
-    """Keep it; the current position is its id."""
+    """Insert the reminder; the current position is its id."""
     return Statement(
         """
         INSERT INTO reminders (
@@ -107,7 +107,7 @@ def insert(realm_id: RealmId, row: ReminderRow) -> Statement:
 async def fail(
     connection: Connection, realm_id: RealmId, reminder_id: ReminderId, failure: str
 ) -> None:
-    """A locked one could not be sent."""
+    """Record that a locked reminder could not be sent."""
     await connection.execute(
         """
         UPDATE reminders SET failure = %(failure)s
@@ -120,7 +120,7 @@ async def fail(
 
 
 async def delete(connection: Connection, realm_id: RealmId, reminder_id: ReminderId) -> None:
-    """Let a locked one go."""
+    """Delete a locked reminder."""
     await connection.execute(
         "DELETE FROM reminders WHERE realm_id = %(realm_id)s AND reminder_id = %(id)s",
         realm_id=realm_id,
@@ -131,7 +131,7 @@ async def delete(connection: Connection, realm_id: RealmId, reminder_id: Reminde
 def sent(
     realm_id: RealmId, reminder_id: ReminderId, *, audience: bytes, body: bytes, write_id: str
 ) -> Statement:
-    """With the send of a locked one: let it go, and tell of it. For Send.statement."""
+    """With the send of a locked reminder: delete it and append its event. For Send.statement."""
     return Statement(
         "SELECT reminder_sent(%(realm_id)s, %(timer_id)s, %(timer_audience)b, %(timer_body)b,"
         " %(write_id)s::uuid)",
@@ -140,11 +140,11 @@ def sent(
 
 
 async def due(connection: Connection, window: timers.Window) -> list[ReminderRow]:
-    """Return what is to be sent, of each realm the longest due first."""
+    """Return due reminders, of each realm the longest due first."""
     return await connection.many(ReminderRow, timers.due(_COLUMNS, _WAITING), **window.params())
 
 
 async def among(connection: Connection, timer_keys: Sequence[timers.TimerKey]) -> list[ReminderRow]:
-    """Return those of these that are still to be sent, as they are by now."""
+    """Return those of these that are still pending, as they are by now."""
     query = timers.among(_COLUMNS, _WAITING)
     return await connection.many(ReminderRow, query, **timers.keys(timer_keys))

@@ -1,4 +1,4 @@
-"""Ranges of the log whose jobs are shipped once more."""
+"""Ranges of the event log to be shipped again as jobs."""
 
 from datetime import date, datetime
 
@@ -8,7 +8,7 @@ from storage.shipping import CursorRow
 
 
 async def first_day(connection: Connection) -> date | None:
-    """Return the first day that the log is kept of; None without any partition."""
+    """Return the first day in the log; None without any partition."""
     day: date | None = await connection.value(
         """
         SELECT min(to_date(right(c.relname, 8), 'YYYYMMDD'))
@@ -20,7 +20,7 @@ async def first_day(connection: Connection) -> date | None:
 
 
 async def shipped_until(connection: Connection, realm_id: RealmId) -> CursorRow | None:
-    """Return the realm's cursor; what is past it is still to be shipped for the first time."""
+    """Return the realm's cursor; entries past it have not been shipped at all."""
     return await connection.one(
         CursorRow,
         "SELECT realm_id, position, epoch FROM shipper_cursors WHERE realm_id = %(realm_id)s",
@@ -31,10 +31,10 @@ async def shipped_until(connection: Connection, realm_id: RealmId) -> CursorRow 
 async def last_before(
     connection: Connection, realm_id: RealmId, moment: datetime
 ) -> Position | None:
-    """Return a position before all that was written since the moment; None if nothing is that new.
+    """Return a position before all entries since the moment; None if there are none.
 
-    Entries know only their day. Within the first day, the messages sent before the moment say more:
-    positions become visible in order.
+    Entries know only their day. Within the first day, the messages sent before the moment give
+    more: positions become visible in order.
     """
     position: Position | None = await connection.value(
         """
@@ -60,7 +60,7 @@ async def last_before(
 async def hand_over_again(
     connection: Connection, realm_id: RealmId, *, after: Position, until: Position
 ) -> None:
-    """Let the fan-out publish again the pushes and calls of these messages that are not done."""
+    """Let the fan-out enqueue again the pushes and calls of these messages that are not done."""
     await connection.execute(
         """
         WITH pushes AS (

@@ -1,4 +1,4 @@
-"""What people find again in a channel, or lose with it: unread, starred, set for topics."""
+"""Access to a channel's messages gained or lost: unread, starred, topic policies."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -10,7 +10,7 @@ from storage.ids import ChannelId, RealmId, UserId
 async def starred_by(
     connection: Connection, realm_id: RealmId, channel_id: ChannelId
 ) -> list[UserId]:
-    """Return all who have starred something there."""
+    """Return users who have starred messages in the channel."""
     return await connection.values(
         """
         SELECT DISTINCT f.user_id FROM message_flags f
@@ -26,7 +26,7 @@ async def starred_by(
 async def with_traces(
     connection: Connection, realm_id: RealmId, channel_id: ChannelId, user_ids: Sequence[UserId]
 ) -> list[UserId]:
-    """Those of these users who have starred something there, or set something for a topic."""
+    """Return those of these users who have starred messages or topic policies in the channel."""
     return await connection.values(
         """
         SELECT f.user_id FROM message_flags f
@@ -52,7 +52,7 @@ def tell_flags(
     empty_topic_display_name: str,
     write_id: str,
 ) -> Statement:
-    """After the clock: each is told what is unread and what is starred in the channel for them."""
+    """Under the clock's lock: append unread and starred messages that users regain there."""
     return Statement(
         """
         SELECT tell_regained(%(realm_id)s, ARRAY[g.user_id], shown.r_ids || ARRAY(
@@ -72,9 +72,9 @@ def tell_flags(
 def tell_unstarred(
     realm_id: RealmId, lost: Sequence[tuple[UserId, ChannelId]], *, write_id: str
 ) -> Statement:
-    """After the clock: each is told that the stars are gone of what they may not read there.
+    """Under the clock's lock: append the removal of stars on messages that users may not read.
 
-    The stars themselves stay, for when they may read it again.
+    The stars themselves stay, for when they may read them again.
     """
     return Statement(
         """
@@ -104,14 +104,14 @@ def tell_policies(
     empty_topic_display_name: str,
     write_id: str,
 ) -> Statement:
-    """After the clock: each is told what they have set for the channel's topics.
+    """Under the clock's lock: append the users' policies for the channel's topics.
 
-    With policy 0 those are told it who may not read the channel: for them nothing is set.
+    With policy 0 it is appended for users who may not read the channel: for them nothing is set.
     """
     return Statement(
         """
-        SELECT append_entry(%(realm_id)s, 'user_topic', to_users(told.user_ids),
-                            convert_to(told.body::text, 'UTF8'), %(write_id)s::uuid)
+        SELECT append_entry(%(realm_id)s, 'user_topic', to_users(entry.user_ids),
+                            convert_to(entry.body::text, 'UTF8'), %(write_id)s::uuid)
           FROM (SELECT array_agg(u.user_id ORDER BY u.user_id) AS user_ids,
                        jsonb_build_object(
                            'stream_id', t.channel_id, 'topic_name', t.name,
@@ -133,7 +133,7 @@ def tell_policies(
                  WHERE (a.access > 0) = (%(policy)s::integer IS NULL)
                  GROUP BY t.channel_id, t.topic_id, t.name, c.is_archived, p.policy,
                           p.last_updated
-                 ORDER BY t.topic_id, p.policy, p.last_updated) told
+                 ORDER BY t.topic_id, p.policy, p.last_updated) entry
         """,
         {
             **_parameters(realm_id, concerned, empty_topic_display_name, write_id),
@@ -149,9 +149,9 @@ def tell_muted(
     empty_topic_display_name: str,
     write_id: str,
 ) -> Statement:
-    """After the clock: who has muted a topic there is told all that they have muted, as of old.
+    """Under the clock's lock: append the legacy list of muted topics to users who muted one there.
 
-    That is of channels which they may read.
+    It lists topics of channels that they may read.
     """
     return Statement(
         """

@@ -1,4 +1,4 @@
-"""Uploads that come in several requests, and the parts of them that are there."""
+"""Resumable uploads: files sent in several requests, and the parts received so far."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ class ResumableRow:
     size: int
     received: int
     blob_key: str
-    """Where its content will be."""
+    """Key of the complete content."""
     expires_at: datetime
     is_finished: bool
 
@@ -42,7 +42,7 @@ async def insert(connection: Connection, realm_id: RealmId, row: ResumableRow) -
 async def of_owner(
     connection: Connection, realm_id: RealmId, owner_id: UserId, upload_id: str, now: datetime
 ) -> ResumableRow | None:
-    """Return the upload, if it is theirs and may still go on."""
+    """Return the owner's upload, if it may still be resumed."""
     return await connection.one(
         ResumableRow,
         """
@@ -60,7 +60,7 @@ async def of_owner(
 
 @dataclass(frozen=True, slots=True)
 class UnfinishedRow:
-    """What somebody has announced that is still to come."""
+    """Announced bytes of a user's unfinished uploads."""
 
     count: int
     bytes: int
@@ -69,7 +69,7 @@ class UnfinishedRow:
 async def unfinished(
     connection: Connection, realm_id: RealmId, owner_id: UserId, now: datetime
 ) -> UnfinishedRow:
-    """Somebody's uploads that are no files yet, and may go on."""
+    """Return the owner's uploads that are unfinished and may be resumed."""
     row = await connection.one(
         UnfinishedRow,
         """
@@ -95,7 +95,7 @@ async def add_part(
     blob_key: str,
     expires_at: datetime,
 ) -> bool:
-    """So much more is there, in this blob. Return False if it is not what comes next any more."""
+    """Append a part in this blob. Return False if `start` is not the next byte any more."""
     added = await connection.execute(
         """
         WITH next AS (
@@ -119,7 +119,7 @@ async def add_part(
 
 
 async def parts(connection: Connection, realm_id: RealmId, upload_id: str) -> list[str]:
-    """Return the blobs of what is there, in order."""
+    """Return the blobs of the parts, in order."""
     return await connection.values(
         """
         SELECT blob_key FROM upload_parts
@@ -133,7 +133,7 @@ async def parts(connection: Connection, realm_id: RealmId, upload_id: str) -> li
 async def claim(
     connection: Connection, realm_id: RealmId, upload_id: str, *, now: datetime, until: datetime
 ) -> bool:
-    """Return whether the caller may put a whole one together: one at a time, and for so long."""
+    """Claim a complete upload for assembly until `until`; return False if it is claimed."""
     claimed = await connection.execute(
         """
         UPDATE resumable_uploads SET claimed_until = %(until)s
@@ -152,7 +152,7 @@ async def claim(
 async def claim_until(
     connection: Connection, realm_id: RealmId, upload_id: str, *, until: datetime | None
 ) -> None:
-    """Whoever has claimed it goes on until then; None: has given up."""
+    """Extend the claim until then; None releases it."""
     await connection.execute(
         """
         UPDATE resumable_uploads SET claimed_until = %(until)s
@@ -167,7 +167,7 @@ async def claim_until(
 async def is_claimed(
     connection: Connection, realm_id: RealmId, upload_id: str, *, now: datetime
 ) -> bool:
-    """Return whether somebody is putting it together."""
+    """Return whether the upload is being assembled."""
     return bool(
         await connection.value(
             """
@@ -183,7 +183,7 @@ async def is_claimed(
 
 
 async def finish(connection: Connection, realm_id: RealmId, upload_id: str) -> None:
-    """It has been put together: its parts are nobody's any more."""
+    """Mark it as assembled: its parts become orphans."""
     await connection.execute(
         """
         WITH gone AS (
@@ -199,7 +199,7 @@ async def finish(connection: Connection, realm_id: RealmId, upload_id: str) -> N
 
 
 async def delete(connection: Connection, realm_id: RealmId, upload_id: str) -> None:
-    """It does not go on; its parts are nobody's any more."""
+    """Delete the upload: its parts become orphans."""
     await connection.execute(
         """
         DELETE FROM resumable_uploads
@@ -213,7 +213,7 @@ async def delete(connection: Connection, realm_id: RealmId, upload_id: str) -> N
 async def content_of_owner(
     connection: Connection, realm_id: RealmId, owner_id: UserId
 ) -> list[str]:
-    """Return the blobs of all that somebody has begun to upload, and has not finished."""
+    """Return the blobs of all unfinished uploads of the owner."""
     return await connection.values(
         """
         SELECT p.blob_key FROM upload_parts p
@@ -229,7 +229,7 @@ async def content_of_owner(
 async def expired(
     connection: Connection, realm_id: RealmId, *, now: datetime, limit: int
 ) -> list[str]:
-    """Return those that have waited too long for their rest."""
+    """Return uploads that have expired."""
     return await connection.values(
         """
         SELECT upload_id FROM resumable_uploads
@@ -242,7 +242,7 @@ async def expired(
 
 
 async def known_blobs(connection: Connection, realm_id: RealmId, keys: Sequence[str]) -> list[str]:
-    """Return those of the keys under which a part is, or the content of an upload that goes on."""
+    """Return those of the keys that belong to a part, or to the content of a live upload."""
     return await connection.values(
         """
         SELECT p.blob_key FROM upload_parts p

@@ -1,4 +1,4 @@
-"""Messages whose time is over: which they are, and where they are kept before they are gone."""
+"""Retention: expired messages, and the archive that keeps them before they are gone."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,10 +10,10 @@ from storage.ids import ChannelId, MessageId, RealmId
 
 @dataclass(frozen=True, slots=True)
 class Expired:
-    """The oldest messages of one conversation, by id."""
+    """The oldest expired messages of one conversation, by id."""
 
     channel_id: ChannelId | None
-    """None: they are direct messages."""
+    """None for direct messages."""
     conversation_id: int
     message_ids: list[MessageId]
 
@@ -27,11 +27,10 @@ async def in_channels(
     limit: int,
     without: Sequence[int] = (),
 ) -> list[Expired]:
-    """What is older than its channel keeps messages, or else than `realm_days`; -1: for ever.
+    """Return messages older than their channel's retention, or else `realm_days` (-1: for ever).
 
-    Of each channel so many at most, the oldest that are in none of the conversations `without`; a
-    channel whose oldest message is not old enough
-    costs no more than that one.
+    At most `limit` per channel, the oldest that are in none of the conversations `without`; a
+    channel whose oldest message is not old enough costs no more than that one.
     """
     return await connection.many(
         Expired,
@@ -69,7 +68,7 @@ async def directly(
     limit: int,
     without: Sequence[int] = (),
 ) -> list[Expired]:
-    """Return the oldest direct messages, of those that were sent before; so many at most.
+    """Return the oldest direct messages sent before `before`, at most `limit`.
 
     In none of the conversations `without`.
     """
@@ -95,7 +94,7 @@ async def directly(
 async def set_aside(
     connection: Connection, realm_id: RealmId, message_ids: Sequence[MessageId], *, now: datetime
 ) -> None:
-    """Keep locked messages, which are about to be deleted, as they are."""
+    """Copy locked messages, which are about to be deleted, to the archive."""
     await connection.execute(
         """
         INSERT INTO expired_messages (realm_id, id, expired_at, message)
@@ -109,7 +108,7 @@ async def set_aside(
 
 
 async def forget(connection: Connection, *, before: datetime, limit: int) -> int:
-    """Drop for good what was set aside before then, so much at most; how much it was."""
+    """Delete up to `limit` archived messages from before then; return how many."""
     return await connection.execute(
         """
         DELETE FROM expired_messages e

@@ -1,4 +1,4 @@
-"""What the role of the server may do in its database, or in a sentence what it lacks."""
+"""Privileges of the server's role in its database, and what is missing, in one sentence."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -12,25 +12,25 @@ REFUSALS: Final = (
     psycopg.errors.InvalidSchemaName,
     psycopg.errors.ReadOnlySqlTransaction,
 )
-"""What no second try helps against, but only whoever administers the database."""
+"""Errors that no retry helps against: the database's administrator has to act."""
 
 
 class RightMissingError(Exception):
-    """The role may not do what the server has to; the message is one sentence."""
+    """The role lacks a privilege that the server needs; the message is one sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rights:
-    """What the role may do."""
+    """Privileges of the role."""
 
     creates: bool
-    """Tables, where those of the server are, or come to be."""
+    """Whether it may create tables in the server's schema."""
     owns: bool
-    """Those that are there."""
+    """Whether it owns the existing tables."""
 
 
 def lack(connection: psycopg.Connection) -> str | None:
-    """What the role lacks or the database does not let it, as one sentence; None if nothing."""
+    """Return the missing privilege as one sentence; None if nothing is missing."""
     if sentence := _why_no_writes(connection.info):
         return sentence
     with connection.cursor(row_factory=class_row(Rights)) as cursor:
@@ -79,5 +79,5 @@ def _wants_owner(info: psycopg.ConnectionInfo, reason: str) -> str:
 
 
 def _name(name: str) -> str:
-    """As statements have it, so that one can be copied."""
+    """Return the quoted name, so that statements can be copied."""
     return sql.Identifier(name).as_string()

@@ -1,4 +1,4 @@
-"""Rows as their types: built by position, which is quicker than by name."""
+"""Build rows of a type by position, which is faster than by name."""
 
 import functools
 import inspect
@@ -15,7 +15,7 @@ Values = tuple[Any, ...]
 
 
 def built(row: type[Row], result: PGresult | None, found: Sequence[Values]) -> list[Row]:
-    """Return what was found, each as `row(**columns)`."""
+    """Return the result's rows, each as `row(**columns)`."""
     if not found:
         return []
     names = columns(result)
@@ -27,21 +27,21 @@ def built(row: type[Row], result: PGresult | None, found: Sequence[Values]) -> l
 
 
 def columns(result: PGresult | None) -> tuple[str, ...]:
-    """Return what the columns of an answer are called."""
+    """Return the names of the result's columns."""
     assert result is not None, "rows come from a result"
     return tuple([(result.fname(n) or b"").decode() for n in range(result.nfields)])
 
 
 def first(found: Sequence[Found]) -> Found | None:
-    """Return the first of what was found, if anything was."""
+    """Return the first element, or None."""
     return found[0] if found else None
 
 
 @functools.lru_cache(maxsize=1_000)
 def _arranged(row: Callable[..., Any], names: tuple[str, ...]) -> Callable[[Values], Values] | None:
-    """How to put values of these columns in the order of the type's arguments; `tuple`: they are.
+    """Return a function that orders these columns as the type's arguments; `tuple` if they are.
 
-    None: they cannot be given by position.
+    None: they cannot be passed by position.
     """
     wanted = [
         parameter.name

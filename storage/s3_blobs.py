@@ -1,4 +1,4 @@
-"""Files in a bucket of S3, or of a store that speaks as it does."""
+"""Blobs in a bucket of S3, or of a compatible store."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import contextmanager, suppress
@@ -28,32 +28,32 @@ if TYPE_CHECKING:
     from obstore.store import S3Config
 
 SILENCE: Final = timedelta(seconds=30)
-"""How long the bucket may say nothing."""
+"""Timeout of a silent bucket."""
 CONNECTING: Final = timedelta(seconds=5)
 WHOLE: Final = timedelta(hours=12)
-"""How long a file may take on its way to a slow client."""
+"""Timeout of a file's transfer to a slow client."""
 TRIES: Final = 4
 TRYING: Final = timedelta(seconds=15)
-"""After that, nothing is tried again: somebody waits for the answer."""
+"""Time after which a request is not retried: a client waits for the response."""
 PART_BYTES: Final = 8 * 1024 * 1024
-"""What is larger goes in parts of this size, two at once."""
+"""Larger files are uploaded in parts of this size, two at once."""
 LISTED_AT_ONCE: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bucket:
-    """Which bucket, and how it is reached."""
+    """Name, address and credentials of a bucket."""
 
     name: str
     region: str
     endpoint: str | None = None
-    """Of a store that is not Amazon's."""
+    """URL of a store that is not Amazon's."""
     access_key: str | None = None
     secret_key: str | None = None
-    """None: what the machine itself may do is asked for where it runs."""
+    """None: the machine's own credentials are used."""
 
     def config(self) -> "S3Config":
-        """Return the same as the library has it."""
+        """Return the configuration for the library."""
         config: S3Config = {
             "region": self.region,
             "virtual_hosted_style_request": self.endpoint is None,
@@ -67,9 +67,9 @@ class Bucket:
 
 
 class S3BlobStore(BlobStore):
-    """Files in a bucket, which servers on any number of machines share.
+    """Blobs in a bucket, which servers on any number of machines share.
 
-    What has not been kept yet is in a folder of this machine.
+    Incoming content is staged in a local folder.
     """
 
     def __init__(self, bucket: Bucket, folder: Path) -> None:
@@ -92,7 +92,7 @@ class S3BlobStore(BlobStore):
         return IncomingBlob(await self._incoming.nameless(), self._keep)
 
     async def _keep(self, file: NamelessFile, key: str) -> None:
-        # Keys are made up once: two who keep the same one keep the same content.
+        # Keys are random: two writers of the same key have the same content.
         with suppress(FileNotFoundError):
             await _size(self._store, key)
             raise FileExistsError(key)
@@ -144,7 +144,7 @@ class S3BlobStore(BlobStore):
 
 
 async def _size(store: S3Store, key: str) -> int:
-    """Return how long it is. Raises FileNotFoundError."""
+    """Return its size; raise FileNotFoundError."""
     with _telling(key):
         found: int = (await obstore.head_async(store, key))["size"]
     return found
@@ -152,7 +152,7 @@ async def _size(store: S3Store, key: str) -> int:
 
 @contextmanager
 def _telling(key: str) -> Iterator[None]:
-    """Turn what the library raises into what stores raise."""
+    """Translate the library's errors to those of BlobStore."""
     try:
         yield
     except (FileNotFoundError, NotFoundError):

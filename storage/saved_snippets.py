@@ -1,4 +1,4 @@
-"""Pieces of text that people keep to use them again."""
+"""Saved snippets: texts that users keep for reuse."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -18,7 +18,7 @@ class SavedSnippetRow:
 async def of_user(
     connection: Connection, realm_id: RealmId, user_id: UserId
 ) -> list[SavedSnippetRow]:
-    """Return the user's snippets, in the order in which they were made."""
+    """Return the user's snippets, in the order of creation."""
     return await connection.many(
         SavedSnippetRow,
         """
@@ -34,7 +34,7 @@ async def of_user(
 def locking(
     realm_id: RealmId, user_id: UserId, saved_snippet_id: SavedSnippetId
 ) -> Locking[SavedSnippetRow]:
-    """Return the user's snippet, which is about to change or go."""
+    """Return the query that locks the user's snippet."""
     return Locking(
         SavedSnippetRow,
         """
@@ -56,7 +56,7 @@ async def insert(
     content: str,
     created_at: datetime,
 ) -> SavedSnippetId:
-    """Keep a new snippet; return its id."""
+    """Insert a snippet; return its id."""
     new: SavedSnippetId = await connection.value(
         """
         INSERT INTO saved_snippets (realm_id, user_id, title, content, created_at)
@@ -75,7 +75,7 @@ async def insert(
 async def update(
     connection: Connection, realm_id: RealmId, user_id: UserId, snippet: SavedSnippetRow
 ) -> None:
-    """Give a locked snippet this title and content."""
+    """Update title and content of a locked snippet."""
     await connection.execute(
         """
         UPDATE saved_snippets SET title = %(title)s, content = %(content)s
@@ -96,7 +96,7 @@ async def delete(
     user_id: UserId,
     saved_snippet_id: SavedSnippetId,
 ) -> None:
-    """Let a locked snippet go."""
+    """Delete a locked snippet."""
     await connection.execute(
         """
         DELETE FROM saved_snippets

@@ -1,4 +1,4 @@
-"""Messages that people have asked to be sent later."""
+"""Scheduled messages: messages to be sent later."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,28 +10,28 @@ from storage.database import Connection, Locking, Statement
 from storage.ids import ChannelId, RealmId, ScheduledMessageId, UserId
 
 NEW: Final = ScheduledMessageId(0)
-"""Instead of the id of one that is not kept yet."""
+"""In place of the id of a message that is not inserted yet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScheduledMessageRow:
-    """What is to be sent, by whom, where and when."""
+    """A message to be sent, with its sender, recipient and time."""
 
     realm_id: RealmId
     sender_id: UserId
     channel_id: ChannelId | None
     topic: str
     user_ids: list[UserId]
-    """Of a direct message: everybody but the sender, who stands there only if alone."""
+    """Recipients of a direct message, without the sender unless alone."""
     content: str
     rendered_content: str
     due_at: datetime
     read_by_sender: bool
     client: str
     scheduled_message_id: ScheduledMessageId = NEW
-    """The position at which it is kept."""
+    """The position at which it was created."""
     failure: str | None = None
-    """Why it could not be sent. None: it waits."""
+    """Why it could not be sent; None while it is pending."""
 
 
 _WAITING: Final[LiteralString] = """
@@ -50,7 +50,7 @@ _SELECT: Final[LiteralString] = (
 async def of_user(
     connection: Connection, realm_id: RealmId, user_id: UserId
 ) -> list[ScheduledMessageRow]:
-    """Return what the user has scheduled, the next one first; what has failed too."""
+    """Return the user's scheduled messages, next one first; failed ones too."""
     return await connection.many(
         ScheduledMessageRow,
         _SELECT
@@ -64,7 +64,7 @@ async def of_user(
 
 
 async def count_of_user(connection: Connection, realm_id: RealmId, user_id: UserId) -> int:
-    """Return how many scheduled messages the user has, those that have failed among them."""
+    """Return how many scheduled messages the user has, failed ones included."""
     count: int = await connection.value(
         """
         SELECT count(*) FROM scheduled_messages
@@ -79,7 +79,7 @@ async def count_of_user(connection: Connection, realm_id: RealmId, user_id: User
 def locking(
     realm_id: RealmId, user_id: UserId, scheduled_message_id: ScheduledMessageId
 ) -> Locking[ScheduledMessageRow]:
-    """Return the user's scheduled message, which is about to be sent, to change or to go."""
+    """Return the query that locks the user's scheduled message."""
     return Locking(
         ScheduledMessageRow,
         _SELECT
@@ -93,7 +93,7 @@ def locking(
 
 
 def insert(realm_id: RealmId, row: ScheduledMessageRow) -> Statement:
-    """Keep it; the current position is its id."""
+    """Insert the message; the current position is its id."""
     return Statement(
         """
         INSERT INTO scheduled_messages (
@@ -119,7 +119,7 @@ def insert(realm_id: RealmId, row: ScheduledMessageRow) -> Statement:
 
 
 async def update(connection: Connection, realm_id: RealmId, row: ScheduledMessageRow) -> None:
-    """Let a locked one be like this."""
+    """Update a locked message."""
     await connection.execute(
         """
         UPDATE scheduled_messages
@@ -143,7 +143,7 @@ async def update(connection: Connection, realm_id: RealmId, row: ScheduledMessag
 async def delete(
     connection: Connection, realm_id: RealmId, scheduled_message_id: ScheduledMessageId
 ) -> None:
-    """Let a locked one go."""
+    """Delete a locked message."""
     await connection.execute(
         """
         DELETE FROM scheduled_messages
@@ -162,7 +162,7 @@ def sent(
     body: bytes,
     write_id: str,
 ) -> Statement:
-    """With the send of a locked one: let it go, and tell of it. For Send.statement."""
+    """With the send of a locked message: delete it and append its event. For Send.statement."""
     return Statement(
         "SELECT scheduled_message_sent(%(realm_id)s, %(timer_id)s, %(timer_audience)b,"
         " %(timer_body)b, %(write_id)s::uuid)",
@@ -179,7 +179,10 @@ def failed(
     body: bytes,
     write_id: str,
 ) -> Statement:
-    """With the send of a notice: a locked one has failed, which is told. For Send.statement."""
+    """With the send of a notice: mark a locked one as failed; append its event.
+
+    For Send.statement.
+    """
     return Statement(
         "SELECT scheduled_message_failed(%(realm_id)s, %(timer_id)s, %(failure)s,"
         " %(timer_audience)b, %(timer_body)b, %(write_id)s::uuid)",
@@ -191,7 +194,7 @@ def failed(
 
 
 async def due(connection: Connection, window: timers.Window) -> list[ScheduledMessageRow]:
-    """Return what is to be sent, of each realm the longest due first."""
+    """Return due messages, of each realm the longest due first."""
     return await connection.many(
         ScheduledMessageRow, timers.due(_COLUMNS, _WAITING), **window.params()
     )
@@ -200,6 +203,6 @@ async def due(connection: Connection, window: timers.Window) -> list[ScheduledMe
 async def among(
     connection: Connection, timer_keys: Sequence[timers.TimerKey]
 ) -> list[ScheduledMessageRow]:
-    """Return those of these that are still to be sent, as they are by now."""
+    """Return those of these that are still pending, as they are by now."""
     query = timers.among(_COLUMNS, _WAITING)
     return await connection.many(ScheduledMessageRow, query, **timers.keys(timer_keys))

@@ -1,4 +1,4 @@
-"""The schema as one text: what the migrations build, for people to read and tests to compare."""
+"""The schema as text: what the migrations build, for readers and tests."""
 
 import re
 import subprocess
@@ -19,14 +19,14 @@ NOISE = re.compile(
     r"--.*|SET .*;|SELECT pg_catalog\.set_config.*;|\\(un)?restrict .*"
     r"|ALTER TABLE ONLY \S+ ALTER COLUMN \S+ SET \(pg_\w+=\d+\);"
 )
-"""Lines that differ from one build of Postgres to the next, and say nothing about the schema.
+"""Lines that differ between builds of Postgres, and say nothing about the schema.
 
 Some builds stamp every column with a version of their own: that is the last kind.
 """
 
 
 def dump(url: str) -> str:
-    """Return the schema of a database, without what depends on who dumps it."""
+    """Return the schema of a database, without what depends on the client."""
     text = subprocess.run(
         [find_binaries()["pg_dump"], *OPTIONS, url], capture_output=True, text=True, check=True
     ).stdout
@@ -35,7 +35,7 @@ def dump(url: str) -> str:
 
 
 def dump_migrated() -> str:
-    """Return the schema that the migrations build, in a database made for this and thrown away."""
+    """Return the schema that the migrations build, in a temporary database."""
     with (
         tempfile.TemporaryDirectory(prefix="parley-") as directory,
         embedded_postgres(Path(directory)) as url,

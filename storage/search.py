@@ -1,4 +1,4 @@
-"""Full-text search: what to ask the index for, and the index itself. docs/adr/0013-search.md."""
+"""Full-text search: queries of the index, and its maintenance. docs/adr/0013-search.md."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -10,47 +10,47 @@ from storage.ids import ChannelId, MessageId, Position, RealmId
 
 MAX_LENGTH_OF_KEY: Final = 6
 SHORTEST_END: Final = 3
-"""Of a word in ASCII letters, shorter ends are not in the index."""
+"""Minimum length of an indexed suffix, for words in ASCII letters."""
 _LIKE: Final = re.compile(r"[\\%_]")
 _REGEX: Final = re.compile(r"[!-/:-@\[-^`{-~]")
 _SIGMA: Final = "\N{GREEK SMALL LETTER SIGMA}"
 _FINAL_SIGMA: Final = "\N{GREEK SMALL LETTER FINAL SIGMA}"
-"""How texts that were indexed before migration 0068 have it at the end of a word."""
+"""How texts indexed before migration 0068 spell it at the end of a word."""
 _GAP: Final = "[^\\w\x01]+"
-"""What may be between the words of a phrase: not where one text ends and another begins."""
+"""What may separate the words of a phrase, but not a boundary between two texts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A word or a phrase to be found."""
+    """A word or phrase to search for."""
 
     text: str
-    """Folded, with one blank between words that are to follow each other."""
+    """Folded, with one space between the words of a phrase."""
     runs: tuple[str, ...]
-    """Its parts that consist of letters and digits."""
+    """Its runs of letters and digits."""
     stem: str | None
 
     @property
     def is_phrase(self) -> bool:
-        """Whether it is of several words, which are to follow each other."""
+        """Whether it has several words, which must follow each other."""
         return " " in self.text
 
     @property
     def begins_words(self) -> bool:
-        """Whether it counts only where a word begins: so do phrases, and what is short."""
+        """Whether it matches only at the beginning of a word, as phrases and short words do."""
         first = self.runs[0] if self.runs and self.text.startswith(self.runs[0]) else ""
         is_short = len(first) < SHORTEST_END or self.is_phrase
         return first != "" and first.isascii() and is_short
 
     @property
     def pattern(self) -> str | None:
-        """For LIKE, on folded text."""
+        """LIKE pattern, for folded text."""
         is_plain = not (self.begins_words or self.is_phrase or _SIGMA in self.text)
         return _within(self.text) if is_plain else None
 
     @property
     def start(self) -> str | None:
-        """As a regular expression, if LIKE cannot say it."""
+        """Regular expression, if LIKE cannot express it."""
         if self.pattern is not None:
             return None
         words = _GAP.join(_escaped(part, _REGEX) for part in self.text.split())
@@ -59,7 +59,10 @@ class Word:
 
     @property
     def query(self) -> str:
-        """For the index, with @ for where the keys of a block begin; empty: it cannot say."""
+        """Index query, with @ for where the keys of a block begin.
+
+        Empty if it cannot be expressed.
+        """
         *first, last = self.runs or ("",)
         # A word ends with each run but the last, so its end is known.
         keys = [_key(run, ends=True) for run in first]
@@ -69,13 +72,13 @@ class Word:
         if self.stem is None:
             return runs
         stems = f"{_key(self.stem, ends=False)} | '@={self.stem}'"
-        # The stem's key finds whatever begins with it.
+        # The stem's key finds all words that begin with it.
         return f"({stems})" if self.text.startswith(self.stem) else f"({runs} | {stems})"
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A query of the index, for messages of these topics; None: for all."""
+    """A query of the index, for messages of these topics; None for all."""
 
     query: str
     topic_ids: Sequence[int] | None = None
@@ -83,15 +86,15 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """Words all of which a message's text or topic has to have."""
+    """Words that must all occur in a message's text or topic."""
 
     language: str
     words: tuple[Word, ...]
     parts: tuple[Part, ...] = ()
-    """What of the index may match; empty: it cannot help."""
+    """Index queries for possible matches; empty if the index cannot help."""
 
     def as_json(self) -> dict[str, Any]:
-        """For the database's functions."""
+        """Return it as JSON for the database's functions."""
         return {
             "language": self.language,
             "patterns": [word.pattern for word in self.words],
@@ -116,7 +119,7 @@ def _within(text: str) -> str:
 
 
 def _key(run: str, *, ends: bool) -> str:
-    """Of an end of a word that is this, or begins with it: one key is found sooner than many."""
+    """Return the key of a suffix, exact or as a prefix: one key is found faster than many."""
     is_one = ends or len(run) >= MAX_LENGTH_OF_KEY
     key = f"'@{run[:MAX_LENGTH_OF_KEY]}'{'' if is_one else ':*'}"
     if len(run) > MAX_LENGTH_OF_KEY or not run.endswith(_SIGMA):
@@ -127,9 +130,9 @@ def _key(run: str, *, ends: bool) -> str:
 async def words_of(
     connection: Connection, language: str, texts: Sequence[tuple[str, bool]]
 ) -> Search:
-    """Return what to look for. Of a phrase (True beside its text) no stems count.
+    """Return the parsed search; phrases (True beside the text) are not stemmed.
 
-    Words that the language does not search for (`the`) are left out, unless there are no others.
+    Stop words of the language are removed, unless there are no others.
     """
     rows = await connection.tuples(
         """
@@ -159,8 +162,9 @@ _MATCHED: Final[LiteralString] = """
 _IN_CHANNELS: Final[LiteralString] = (
     " AND x.channel_id = ANY ((SELECT %(channel_ids)s::bigint[])::bigint[])"
 )
-"""How many there are of everything, is hidden from the planner: it would plan anew at each search,
-for longer than the query takes."""
+"""Hides the number of channels from the planner: it would plan anew at each search, for longer than
+the query takes.
+"""
 _BY_WORDS: Final[LiteralString] = """
                     OFFSET 0) t
               JOIN unnest((SELECT %(likes)s::text[]), (SELECT %(stem_likes)s::text[]),
@@ -177,7 +181,7 @@ async def planned(
     search: Search,
     channel_ids: Sequence[ChannelId] | None,
 ) -> Search:
-    """The search with its parts: words may be in the topic while the others are in the text."""
+    """Return the search with its parts: some words may be in the topic, others in the text."""
     rows = await connection.tuples(
         _MATCHED + ("" if channel_ids is None else _IN_CHANNELS) + _BY_WORDS,
         realm_id=realm_id,
@@ -202,7 +206,7 @@ def _query_of(words: Iterable[Word]) -> str:
 
 
 async def stems_of(connection: Connection, language: str, words: Sequence[str]) -> dict[str, str]:
-    """The stem of each word; of what is not one word, all of its stems with blanks between them."""
+    """Return the stem of each word; of texts with several words, all stems with spaces between."""
     found = await connection.values(
         """
         SELECT array_to_string(tsvector_to_array(to_tsvector(%(language)s::regconfig, w.word)), ' ')
@@ -214,20 +218,20 @@ async def stems_of(connection: Connection, language: str, words: Sequence[str]) 
     return dict(zip(words, found, strict=True))
 
 
-# -- keeping the index
+# -- maintaining the index
 
 
 @dataclass(frozen=True, slots=True)
 class Behind:
-    """A realm of which something is not in the index yet."""
+    """A realm with an incomplete index."""
 
     realm_id: RealmId
     language: str | None
-    """The code of the organization's language; None: not set."""
+    """Language code of the realm; None if not set."""
 
 
 async def lagging(connection: Connection) -> list[Behind]:
-    """Realms whose clock is ahead of the index, or in which messages have been edited."""
+    """Return realms with messages that are not in the index, or have been edited."""
     return await connection.many(
         Behind,
         """
@@ -244,9 +248,10 @@ async def lagging(connection: Connection) -> list[Behind]:
 async def index_some(
     connection: Connection, realm_id: RealmId, language: str, *, limit: int
 ) -> bool:
-    """Bring up to `limit` messages into the index; return whether there is more to do.
+    """Index up to `limit` messages; return whether there is more to do.
 
-    In a transaction. Only one at a time works on a realm; for others there is nothing to do.
+    In a transaction. Only one process at a time works on a realm; for others there is nothing to
+    do.
     """
     await connection.execute(
         """
@@ -269,7 +274,7 @@ async def index_some(
         return False
     [(indexed, known, position)] = rows
     if known != language:
-        # Stems are another language's now: what there is, is made anew.
+        # The language has changed, and so the stems: rebuild the index.
         await _forget(connection, realm_id)
         indexed = Position(0)
     ids = await _index_between(connection, realm_id, language, (indexed, position), limit)
@@ -294,9 +299,9 @@ async def _index_between(
     span: tuple[Position, Position],
     limit: int,
 ) -> list[MessageId]:
-    """Index what was sent above the first position and up to the second; its ids.
+    """Index messages above the first position and up to the second; return their ids.
 
-    Without locks: whoever edits or deletes one of them meanwhile leaves a mark.
+    Without locks: concurrent edits and deletions leave a mark.
     """
     return await connection.values(
         """
@@ -326,9 +331,9 @@ async def _index_between(
 
 
 async def _index_stale(connection: Connection, realm_id: RealmId, language: str, limit: int) -> int:
-    """Index edited messages anew, as far as nobody is editing them now, and forget what is gone.
+    """Index edited messages again, skipping locked ones, and remove deleted ones.
 
-    How many.
+    Return how many.
     """
     done = await connection.values(
         """
@@ -336,7 +341,7 @@ async def _index_stale(connection: Connection, realm_id: RealmId, language: str,
             SELECT x.message_id FROM search_stale x WHERE x.realm_id = %(realm_id)s
              ORDER BY x.message_id LIMIT %(limit)s
         ), held AS MATERIALIZED (
-            -- The message before its mark, in the order in which whoever edits locks them.
+            -- The message before its mark, in the order in which edits lock them.
             SELECT m.realm_id, m.id, m.rendered_content FROM messages m
              WHERE m.realm_id = %(realm_id)s AND m.id IN (SELECT w.message_id FROM wanted w)
                FOR NO KEY UPDATE SKIP LOCKED

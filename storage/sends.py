@@ -34,7 +34,7 @@ class Send(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     channel_version: Position | None
     subscription_version: Position | None
     topic_id: TopicId | None
-    """None for a channel message: the topic is new."""
+    """None in a channel message: the topic is new."""
     topic_name: str | None
     dm_group_id: DmGroupId | None
     dm_user_ids: list[UserId]
@@ -52,22 +52,22 @@ class Send(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     idempotency_key: str | None
     idempotency_digest: bytes | None
     policy_started: int | None
-    """The visibility policy that the sender's settings give a topic they start; 2 or 3."""
+    """Visibility policy that the sender's settings give to topics they start; 2 or 3."""
     policy_sent: int | None
     policy_mentioned: list[UserId]
-    """Who may come to follow the topic because the message mentions them."""
+    """Users who may follow the topic because the message mentions them."""
     follows_by_default: bool
-    """Whether those do who have not said otherwise."""
+    """Whether they do if they have no setting of their own."""
     empty_topic_name: str
-    """What clients call the empty topic that do not know it."""
+    """The empty topic's name for clients that do not know it."""
     widget: str | None = None
-    """What makes a widget of the message, as JSON."""
+    """JSON of the widget that the message becomes."""
     attachment_ids: list[AttachmentId] = []
-    """Files that the message holds."""
+    """Files that the message refers to."""
 
     @property
     def is_plain(self) -> bool:
-        """Whether `together` can do it: it does nothing beside going into a conversation."""
+        """Whether `together` can send it: it does nothing besides entering a conversation."""
         return not (
             (self.channel_id is not None and self.topic_id is None)
             or self.flagged_user_ids
@@ -112,9 +112,9 @@ class Send(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 def together(realm_id: RealmId, sends: Sequence[Send]) -> Statement:
-    """Sends of a realm that are plain, as one statement, which gives of each what `statement` does.
+    """Build one statement for plain sends of a realm; it returns for each what `statement` does.
 
-    One whose conversation does not exist is stale: `statement` makes it.
+    A send to a missing conversation is stale: `statement` creates it.
     """
     return Statement(
         "SELECT outcome, message_id, conversation_id, new_policy, known_digest"
@@ -124,11 +124,10 @@ def together(realm_id: RealmId, sends: Sequence[Send]) -> Statement:
 
 
 def in_turn(realm_id: RealmId, sends: Sequence[Send]) -> Statement:
-    """Return the same with the clock's turn around it: a transaction of its own in one statement.
+    """Build the same statement with the clock's lock around it: a whole transaction.
 
     Returns (epoch, outcome, message_id, new_policy, known_digest) of each send; and then, after
-    five columns of nothing, (position, kind, audience, body, write_id) of each entry but the
-    messages.
+    five empty columns, (position, kind, audience, body, write_id) of each entry but the messages.
     """
     return Statement(
         "SELECT r_epoch, r_outcome, r_message_id, r_policy, r_digest,"
@@ -176,7 +175,7 @@ _THEN_END: Final[LiteralString] = ") END AS followed"
 
 @dataclass(frozen=True, slots=True)
 class KnownRow:
-    """A send that took place under a key."""
+    """A send that took place under an idempotency key."""
 
     digest: bytes
     message_id: MessageId
@@ -186,7 +185,7 @@ class KnownRow:
 async def known(
     connection: Connection, realm_id: RealmId, user_id: UserId, key: str
 ) -> KnownRow | None:
-    """Return what the user has sent under this key, if anything."""
+    """Return the user's send under this key, if any."""
     return await connection.one(
         KnownRow,
         """
@@ -202,7 +201,7 @@ async def known(
 async def subscriber_count(
     connection: Connection, realm_id: RealmId, channel_id: ChannelId, *, limit: int
 ) -> int:
-    """Return how many are subscribed; counts no further than `limit`."""
+    """Return the number of subscribers; counts no further than `limit`."""
     count: int = await connection.value(
         """
         SELECT count(*) FROM (
@@ -220,7 +219,7 @@ async def subscriber_count(
 async def topic_participants(
     connection: Connection, realm_id: RealmId, topic_id: TopicId
 ) -> list[UserId]:
-    """Subscribers who have sent to the topic or reacted there."""
+    """Return subscribers who have sent to the topic or reacted there."""
     return await connection.values(
         """
         SELECT s.user_id FROM subscriptions s
@@ -241,7 +240,7 @@ async def topic_participants(
 
 
 async def forget_idempotency_keys(connection: Connection, *, older_than: timedelta) -> int:
-    """Remove keys whose sends nobody tries again any more; return how many."""
+    """Delete idempotency keys that are no longer retried; return how many."""
     return await connection.execute(
         "DELETE FROM idempotency_keys WHERE created_at < now() - %(age)s", age=older_than
     )

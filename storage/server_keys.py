@@ -1,4 +1,4 @@
-"""Keys with which the server signs what comes back to it."""
+"""Signing keys of the server."""
 
 import secrets
 
@@ -8,7 +8,7 @@ KEY_BYTES = 32
 
 
 async def key_for(connection: Connection, purpose: str) -> bytes:
-    """Return the key for this purpose, always the same; made the first time somebody asks."""
+    """Return the key for this purpose, always the same; created at the first request."""
     find = "SELECT key FROM server_keys WHERE purpose = %(purpose)s"
     found = await connection.value(find, purpose=purpose)
     if found is None:

@@ -1,4 +1,4 @@
-"""Who has signed in with a browser, and until when."""
+"""Browser sessions of users."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from storage.database import Connection
 from storage.ids import RealmId, UserId
 
 MAX_OF_USER = 50
-"""The oldest end where somebody begins more."""
+"""Maximum number of sessions per user; the oldest are ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ async def insert(
     user_agent: str,
     seconds: int,
 ) -> None:
-    """A session that ends by itself after so long; those of the user that have ended go."""
+    """Insert a session that expires after `seconds`; delete the user's expired ones."""
     await connection.execute(
         """
         INSERT INTO sessions (realm_id, token_digest, user_id, user_agent, ends_at)
@@ -59,7 +59,7 @@ async def insert(
 
 
 async def user_of(connection: Connection, realm_id: RealmId, token_digest: bytes) -> UserId | None:
-    """Whose session it is; None if it has ended, or never was."""
+    """Return the session's user; None if it has expired, or never existed."""
     user_id: UserId | None = await connection.value(
         """
         SELECT user_id FROM sessions
@@ -91,7 +91,7 @@ async def is_fresh(
 async def live(
     connection: Connection, realm_id: RealmId, token_digests: Sequence[bytes]
 ) -> list[bytes]:
-    """Return those of these that have not ended."""
+    """Return those of the digests that belong to live sessions."""
     return await connection.values(
         """
         SELECT token_digest FROM sessions
@@ -104,7 +104,7 @@ async def live(
 
 
 async def ever_came(connection: Connection, realm_id: RealmId, user_id: UserId) -> bool:
-    """Return whether somebody has a session, or has ever asked for something."""
+    """Return whether the user has a session, or has ever made a request."""
     return bool(
         await connection.value(
             """
@@ -120,7 +120,7 @@ async def ever_came(connection: Connection, realm_id: RealmId, user_id: UserId) 
 
 
 async def of_user(connection: Connection, realm_id: RealmId, user_id: UserId) -> list[SessionRow]:
-    """Return those that have not ended, the newest first."""
+    """Return the user's live sessions, newest first."""
     return await connection.many(
         SessionRow,
         """
@@ -134,7 +134,7 @@ async def of_user(connection: Connection, realm_id: RealmId, user_id: UserId) ->
 
 
 async def end(connection: Connection, realm_id: RealmId, token_digest: bytes) -> None:
-    """End this one; if it has ended, nothing happens."""
+    """Delete this session, if it exists."""
     await connection.execute(
         """
         DELETE FROM sessions
@@ -152,7 +152,7 @@ async def end_of_users(
     *,
     but: bytes | None = None,
 ) -> int:
-    """End all of these users, but for the one of this digest; how many had not ended before."""
+    """Delete all sessions of these users except the one of `but`; return how many were live."""
     ended = await connection.values(
         """
         DELETE FROM sessions
@@ -168,7 +168,7 @@ async def end_of_users(
 
 
 async def end_all(connection: Connection, realm_id: RealmId) -> None:
-    """End all sessions of the realm."""
+    """Delete all sessions of the realm."""
     await connection.execute(
         "DELETE FROM sessions WHERE realm_id = %(realm_id)s", realm_id=realm_id
     )

@@ -1,4 +1,4 @@
-"""Accounts whose addresses are the same by their folding: reported, and never merged."""
+"""Accounts with equal address foldings: reported, and never merged."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,14 +10,14 @@ from storage.migrate import Connection
 
 @dataclass(frozen=True, slots=True)
 class SharedAddress:
-    """One address of several accounts, as each of them writes it; the oldest account first."""
+    """One address of several accounts, as each of them spells it; oldest account first."""
 
     realm_id: RealmId
     emails: Sequence[str]
 
 
 def fill_foldings(connection: Connection) -> int:
-    """Compute what SQL cannot: the foldings of addresses with letters beyond ASCII.
+    """Compute the foldings of non-ASCII addresses, which SQL cannot.
 
     Return how many.
     """
@@ -34,7 +34,7 @@ def fill_foldings(connection: Connection) -> int:
 
 
 def shared_addresses(connection: Connection) -> list[SharedAddress]:
-    """Return all of them, in all realms."""
+    """Return all shared addresses, in all realms."""
     rows = connection.execute(
         """
         SELECT realm_id, array_agg(email ORDER BY user_id) FROM users

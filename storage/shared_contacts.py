@@ -1,4 +1,4 @@
-"""Who shares a channel or a direct-message group with whom."""
+"""Shared contacts: users who share a channel or a direct-message group."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ from storage.ids import RealmId, UserId
 
 
 async def known_to(connection: Connection, realm_id: RealmId, user_id: UserId) -> set[UserId]:
-    """Those who share a channel or a direct-message group with the user, themselves included."""
+    """Return the users who share a channel or direct-message group with the user, and the user."""
     return set((await known_to_each(connection, realm_id, [user_id]))[user_id])
 
 
@@ -18,9 +18,9 @@ async def known_to_each(
     *,
     among: Sequence[UserId] | None = None,
 ) -> dict[UserId, frozenset[UserId]]:
-    """For each of these users those who share a channel or a direct-message group with them.
+    """Return, for each user, those who share a channel or a direct-message group with them.
 
-    With `among` only those of them; each knows themselves in any case.
+    With `among` only those of them; each user is always included in their own set.
     """
     rows = await connection.tuples(
         """
@@ -53,7 +53,7 @@ async def known_to_each(
 async def partners_of_each(
     connection: Connection, realm_id: RealmId, user_ids: Sequence[UserId]
 ) -> dict[UserId, list[UserId]]:
-    """For each of these users those who share a direct-message group with them."""
+    """Return, for each user, those who share a direct-message group with them."""
     rows = await connection.tuples(
         """
         SELECT mine.user_id, array_agg(DISTINCT theirs.user_id)

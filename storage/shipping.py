@@ -1,4 +1,4 @@
-"""How far the shipper has come in each realm's log, and who the shipper is."""
+"""Cursors of the job shipper in each realm's log, and the election of the shipper."""
 
 import asyncio
 import random
@@ -15,12 +15,12 @@ from storage.ids import Position, RealmId
 LOCK_CLASS = 0x5041_0001  # of advisory locks: the first of Parley's own
 LEADER_SILENCE_SECONDS = 10
 STANDBY_SECONDS = 0.5
-"""Between two attempts of a standby to take the lock of its shard."""
+"""Delay between attempts of a standby shipper to take the lock of its shard."""
 
 
 @dataclass(frozen=True, slots=True)
 class CursorRow:
-    """Everything in the realm's log up to `position` is shipped. Epoch 0: nothing ever was."""
+    """The shipper's cursor: the realm's log is shipped up to `position`. Epoch 0: never."""
 
     realm_id: RealmId
     position: Position
@@ -29,7 +29,7 @@ class CursorRow:
 
 @dataclass(frozen=True, slots=True)
 class LaggingRow:
-    """A realm with news for the shipper: its cursor, and where its clock stands."""
+    """A realm with unshipped entries: its cursor and its clock."""
 
     realm_id: RealmId
     position: Position
@@ -43,7 +43,7 @@ class LaggingRow:
 
     @property
     def caught_up(self) -> CursorRow:
-        """The cursor once there is no entry left up to where the clock stood."""
+        """Return the cursor for when no entry is left up to that clock."""
         return CursorRow(self.realm_id, self.clock_position, self.clock_epoch)
 
 
@@ -62,10 +62,10 @@ class ShippableRow:
 async def leading(
     database: Database, shard: int, *, silence_seconds: int = LEADER_SILENCE_SECONDS
 ) -> AsyncIterator[Connection]:
-    """Wait to be the shard's only shipper; the connection whose life is the leadership.
+    """Wait to become the shard's only shipper; yield the connection that holds the lock.
 
-    It is outside every pooler. A leader whose host vanishes, or that says nothing on it for
-    `silence_seconds`, is put down by Postgres, and the next in line takes over.
+    It bypasses every pooler. A leader on a host that vanishes, or that is silent on it for
+    `silence_seconds`, is disconnected by Postgres, and the next in line takes over.
     """
     async with database.direct() as raw:
         connection = Connection(raw)
@@ -100,7 +100,7 @@ async def _locked(connection: Connection, shard: int) -> None:
 async def lagging(
     connection: Connection, *, shard: int, shards: int, limit: int
 ) -> list[LaggingRow]:
-    """Return the shard's realms whose clock is past their cursor, those furthest behind first."""
+    """Return the shard's realms with a clock past their cursor, furthest behind first."""
     return await connection.many(
         LaggingRow,
         """
@@ -128,10 +128,10 @@ async def entries_between(
     without_body: Sequence[str] = (),
     limit: int,
 ) -> list[ShippableRow]:
-    """Return the first `limit` entries of these kinds past one cursor and up to another, in order.
+    """Return the first `limit` entries of these kinds between two cursors, in order.
 
     Exact, whatever the epochs, as long as the clock has been seen at `until`: positions become
-    visible in order. An entry whose body was blanked is left out; the bodies of kinds
+    visible in order. An entry whose body was removed is left out; the bodies of kinds
     `without_body` are, too.
     """
     return await connection.many(
@@ -155,7 +155,7 @@ async def entries_between(
 
 
 async def move(connection: Connection, old: CursorRow, new: CursorRow) -> bool:
-    """Move the realm's cursor. False, and nothing moved, if it is not at `old` any more."""
+    """Move the realm's cursor. Return False, with nothing moved, if it is not at `old` any more."""
     moved = await connection.execute(
         """
         INSERT INTO shipper_cursors AS mine (realm_id, position, epoch)
@@ -178,7 +178,7 @@ async def move(connection: Connection, old: CursorRow, new: CursorRow) -> bool:
 async def move_with_jobs(
     connection: Connection, old: CursorRow, new: CursorRow, new_jobs: Sequence[jobs.NewJob]
 ) -> bool:
-    """Move the cursor and put the jobs into the table, both or neither.
+    """Move the cursor and insert the jobs, both or neither.
 
     Return False for neither.
     """
@@ -190,7 +190,7 @@ async def move_with_jobs(
 
 
 async def needed_since(connection: Connection) -> date | None:
-    """The first day of the log that holds an entry not yet shipped; None if there is none."""
+    """Return the first day of the log with unshipped entries; None if there are none."""
     day: date | None = await connection.value(
         """
         SELECT min(next.day)

@@ -1,4 +1,4 @@
-"""Which connections to the database have something to read."""
+"""Readiness of database connections, by one epoll per event loop."""
 
 import asyncio
 import select
@@ -10,22 +10,22 @@ from psycopg.waiting import READY_R, READY_RW, READY_W, WAIT_W, Ready, Wait
 
 _READ: Final = select.EPOLLIN
 _READY: Final = {select.EPOLLIN: READY_R, select.EPOLLOUT: READY_W}
-"""What else there is, as the end of a connection, both reading and writing find out."""
+"""Other events, such as the end of a connection, wake both readers and writers."""
 
 
 class Sockets:
-    """Tells which connections of a loop have something to read, or may write.
+    """Reports which connections of an event loop are readable or writable.
 
-    To begin and to end watching for each answer costs more than most answers, so it goes on
-    between them: in an epoll of our own, from which a descriptor that libpq closes, as it does
-    unasked when the other end is gone, vanishes by itself. The loop would trip over that.
+    Registering for each answer costs more than most answers, so connections stay registered, in an
+    epoll of our own: a descriptor that libpq closes unasked when the other end is gone vanishes
+    from it by itself. The loop's selector would fail on that.
     """
 
     _of_loops: ClassVar[WeakKeyDictionary[asyncio.AbstractEventLoop, Self]] = WeakKeyDictionary()
 
     @classmethod
     def of_this_loop(cls) -> Self:
-        """Return those of the running loop."""
+        """Return the instance of the running event loop."""
         loop = asyncio.get_running_loop()
         found = cls._of_loops.get(loop)
         if found is None:
@@ -39,7 +39,7 @@ class Sockets:
         asyncio.get_running_loop().add_reader(self._epoll.fileno(), self._wake)
 
     async def ready(self, descriptor: int, owner: object, wanted: Wait) -> Ready:
-        """Wait until one may go on. `owner`: whose descriptor it is, for numbers are used again."""
+        """Wait until the descriptor is ready. `owner` identifies it, because numbers are reused."""
         if self._owners.get(descriptor) is not owner:
             self._watch(descriptor)
             self._owners[descriptor] = owner
@@ -55,7 +55,7 @@ class Sockets:
         return ready
 
     def leave(self, descriptor: int, owner: object) -> None:
-        """It is closed: who waits for it finds out."""
+        """Unregister a closed descriptor; wake its waiter."""
         if self._owners.get(descriptor) is owner:
             del self._owners[descriptor]
             self._tell(self._waiting.get(descriptor), READY_RW)
@@ -69,7 +69,7 @@ class Sockets:
     def _wake(self) -> None:
         for descriptor, events in self._epoll.poll(0):
             waiter = self._waiting.get(descriptor)
-            if waiter is None:  # a goodbye: whoever asks next finds out
+            if waiter is None:  # a goodbye: the next caller finds out
                 self._owners.pop(descriptor, None)
                 with suppress(OSError):
                     self._epoll.unregister(descriptor)

@@ -1,4 +1,4 @@
-"""What is left of work that takes several transactions."""
+"""State of work that takes several transactions."""
 
 from dataclasses import dataclass
 from typing import Any, LiteralString
@@ -11,9 +11,9 @@ from storage.ids import RealmId
 class WorkRow:
     work_id: str
     plan: dict[str, Any]
-    """What is to be done, as the kind of work has it."""
+    """What is to be done, in the format of its kind."""
     done: int | None
-    """How far it has come, as the kind counts. None: only telling people of it is left."""
+    """Progress, in the unit of its kind. None: only notifications are left."""
 
 
 _SELECT: LiteralString = """
@@ -27,7 +27,7 @@ async def by_id(connection: Connection, realm_id: RealmId, work_id: str) -> Work
 
 
 def locking(realm_id: RealmId, work_id: str) -> Locking[WorkRow]:
-    """Return the work, if it is not done. Locked before anything else by all who go on with it."""
+    """Return the query that locks the work, if it is not done. Taken before any other lock."""
     return Locking(WorkRow, _SELECT, {"realm_id": realm_id, "work_id": work_id}, expected=1)
 
 
@@ -47,8 +47,8 @@ async def insert(connection: Connection, realm_id: RealmId, row: WorkRow) -> Non
 async def go_on(
     connection: Connection, realm_id: RealmId, work_id: str, *, done: int | None
 ) -> None:
-    """It has come so far."""
-    # A long plan stays where it is: only a row that points to it is written.
+    """Update the progress."""
+    # A long plan stays in place: only a row that points to it is written.
     await connection.execute(
         """
         UPDATE stepped_work SET done = %(done)s
@@ -61,7 +61,7 @@ async def go_on(
 
 
 async def delete(connection: Connection, realm_id: RealmId, work_id: str) -> None:
-    """All of it is done."""
+    """Delete the finished work."""
     await connection.execute(
         """
         DELETE FROM stepped_work

@@ -1,4 +1,4 @@
-"""What widgets attach to their messages."""
+"""Submessages: what widgets attach to their messages."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ class SubmessageRow:
 async def positions_of(
     connection: Connection, realm_id: RealmId, message_ids: Sequence[MessageId]
 ) -> list[Position]:
-    """Return where the log holds what is attached to the messages."""
+    """Return the positions of the log entries of the messages' submessages."""
     return await connection.values(
         """
         SELECT id FROM submessages
@@ -33,7 +33,7 @@ async def positions_of(
 async def first_of(
     connection: Connection, realm_id: RealmId, message_id: MessageId
 ) -> SubmessageRow | None:
-    """Return what says which widget the message is, if it is one."""
+    """Return the submessage that defines the message's widget, if it has one."""
     return await connection.one(
         SubmessageRow,
         """
@@ -49,7 +49,7 @@ async def first_of(
 def insert(
     realm_id: RealmId, message_id: MessageId, sender_id: UserId, msg_type: str, content: str
 ) -> Statement:
-    """Attach it to the message, whose row is locked; the position is its id."""
+    """Insert a submessage; the message's row is locked. The position is its id."""
     return Statement(
         """
         INSERT INTO submessages (realm_id, message_id, id, sender_id, msg_type, content)

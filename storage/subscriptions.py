@@ -1,4 +1,4 @@
-"""Who is, and was, subscribed to which channel."""
+"""Subscriptions to channels, present and past."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class SubscriptionRow:
 
 @dataclass(frozen=True, slots=True)
 class SpanRow:
-    """From `first` to `last` (None: still) the user received what the channel got."""
+    """The user received what was sent to the channel from `first` to `last` (None: still)."""
 
     user_id: UserId
     channel_id: ChannelId
@@ -36,7 +36,7 @@ class SpanRow:
 
 @dataclass(frozen=True, slots=True)
 class Membership:
-    """A user and a channel that they join or leave. `color` matters for who never was there."""
+    """A user and a channel to join or leave. `color` is used for first-time subscribers."""
 
     user_id: UserId
     channel_id: ChannelId
@@ -44,7 +44,7 @@ class Membership:
 
 
 def new_row(membership: Membership) -> SubscriptionRow:
-    """Return what `activate` makes of a membership that was never there before."""
+    """Return the row that `activate` inserts for a first-time subscriber."""
     return SubscriptionRow(
         user_id=membership.user_id,
         channel_id=membership.channel_id,
@@ -63,7 +63,7 @@ def new_row(membership: Membership) -> SubscriptionRow:
 
 @dataclass(frozen=True, slots=True)
 class SubscribersRow:
-    """Some subscribers of a channel, as JSON: large lists are only passed on."""
+    """Subscribers of a channel, as JSON: large lists are passed on without parsing."""
 
     channel_id: ChannelId
     user_ids: str
@@ -84,7 +84,7 @@ async def of_user_in(
     *,
     share: bool = False,
 ) -> SubscriptionRow | None:
-    """Return the user's subscription, active or past; with `share` locked against changes."""
+    """Return the user's subscription, active or past; `share` takes a shared lock."""
     sql = (
         _SELECT
         + """
@@ -99,7 +99,7 @@ async def of_user_in(
 async def of_user(
     connection: Connection, realm_id: RealmId, user_id: UserId
 ) -> list[SubscriptionRow]:
-    """Return all that the user has or had, by channel."""
+    """Return the user's subscriptions, active and past, by channel."""
     return await connection.many(
         SubscriptionRow,
         _SELECT + "WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s ORDER BY channel_id",
@@ -111,7 +111,7 @@ async def of_user(
 async def of_users(
     connection: Connection, realm_id: RealmId, user_ids: Sequence[UserId]
 ) -> list[SubscriptionRow]:
-    """Return all that these users have or had."""
+    """Return these users' subscriptions, active and past."""
     return await connection.many(
         SubscriptionRow,
         _SELECT + "WHERE realm_id = %(realm_id)s AND user_id = ANY(%(user_ids)s)",
@@ -127,8 +127,8 @@ async def in_channels(
     user_ids: Sequence[UserId],
     channel_ids: Sequence[ChannelId],
 ) -> list[SubscriptionRow]:
-    """Return what these users have or had in these channels."""
-    # OFFSET 0 keeps it one look-up by key for each pair, whatever is known of the table.
+    """Return these users' subscriptions to these channels, active and past."""
+    # OFFSET 0 keeps it one look-up by key for each pair, whatever the statistics are.
     return await connection.many(
         SubscriptionRow,
         """
@@ -151,7 +151,7 @@ async def in_channels(
 async def active_in(
     connection: Connection, realm_id: RealmId, channel_id: ChannelId
 ) -> list[SubscriptionRow]:
-    """Everybody's who is subscribed to the channel, deactivated people's too."""
+    """Return the active subscriptions to the channel, deactivated users' included."""
     return await connection.many(
         SubscriptionRow,
         _SELECT
@@ -167,7 +167,7 @@ async def active_in(
 async def spans_of(
     connection: Connection, realm_id: RealmId, user_ids: Sequence[UserId]
 ) -> list[SpanRow]:
-    """Return when these users received which channel, past subscriptions too."""
+    """Return these users' spans in all channels, past subscriptions included."""
     return await connection.many(
         SpanRow,
         """
@@ -183,7 +183,7 @@ async def spans_of(
 async def spans_in(
     connection: Connection, realm_id: RealmId, channel_ids: Sequence[ChannelId]
 ) -> list[SpanRow]:
-    """Return the subscribers' spans of these channels, past subscriptions too."""
+    """Return the spans of all subscribers of these channels, past ones included."""
     return await connection.many(
         SpanRow,
         """
@@ -203,7 +203,7 @@ async def spans_in(
 async def active_user_ids(
     connection: Connection, realm_id: RealmId, channel_id: ChannelId
 ) -> list[UserId]:
-    """Return the subscribers of now who are active users."""
+    """Return the present subscribers who are active users."""
     return await connection.values(
         """
         SELECT s.user_id FROM subscriptions s
@@ -223,8 +223,8 @@ async def subscribers(
     *,
     at_most: int | None = None,
 ) -> list[SubscribersRow]:
-    """The active users in each of these channels, by id; the first `at_most` of each if given."""
-    # The few inactive users are left out: joining the many active ones takes three times as long.
+    """Return the active users in each channel, by id; the first `at_most` of each if given."""
+    # Excluding the few inactive users is three times as fast as joining the many active ones.
     return await connection.many(
         SubscribersRow,
         """
@@ -248,7 +248,7 @@ async def subscribers(
 async def subscribers_with(
     connection: Connection, realm_id: RealmId, memberships: Sequence[Membership]
 ) -> list[SubscribersRow]:
-    """Return the active users in these channels, as they are when the memberships are written."""
+    """Return the active users in these channels, as if the memberships were written."""
     return await connection.many(
         SubscribersRow,
         """
@@ -274,7 +274,7 @@ async def subscribers_with(
 async def with_role(
     connection: Connection, realm_id: RealmId, channel_ids: Sequence[ChannelId], *, role: int
 ) -> set[ChannelId]:
-    """Return those of these channels to which an active user of this role is subscribed."""
+    """Return those of these channels that have an active subscriber of this role."""
     found = await connection.values(
         """
         SELECT DISTINCT s.channel_id FROM users u
@@ -309,7 +309,7 @@ async def ids_with_role(
 async def colors(
     connection: Connection, realm_id: RealmId, user_ids: Sequence[UserId]
 ) -> dict[UserId, set[str]]:
-    """Return the colors that each of these users has for the channels they are in."""
+    """Return the colors that each user has for their channels."""
     rows = await connection.tuples(
         """
         SELECT user_id, array_agg(DISTINCT color) FROM subscriptions
@@ -325,7 +325,7 @@ async def colors(
 async def activate(
     connection: Connection, realm_id: RealmId, memberships: Iterable[Membership]
 ) -> None:
-    """Subscribe; those who were there before keep their settings. The channels are locked."""
+    """Subscribe; former subscribers keep their settings. The channels are locked."""
     joining = list(memberships)
     await connection.execute(
         """
@@ -343,7 +343,7 @@ async def activate(
 async def deactivate(
     connection: Connection, realm_id: RealmId, memberships: Iterable[Membership]
 ) -> None:
-    """Unsubscribe; settings are kept for who comes back. The channels are locked."""
+    """Unsubscribe; settings are kept for a later return. The channels are locked."""
     await connection.execute(
         """
         UPDATE subscriptions s SET active = false
@@ -359,7 +359,7 @@ async def deactivate(
 async def update_settings(
     connection: Connection, realm_id: RealmId, rows: Sequence[SubscriptionRow]
 ) -> None:
-    """Let the subscriptions have these settings. The caller has locked the users' rows."""
+    """Update subscription settings. The caller has locked the users' rows."""
     await connection.execute(
         """
         UPDATE subscriptions s
@@ -390,7 +390,7 @@ async def update_settings(
 
 
 def changed(realm_id: RealmId, user_id: UserId, channel_ids: Sequence[ChannelId]) -> Statement:
-    """Decisions on older rows of these subscriptions are stale from this position on."""
+    """Invalidate decisions on older rows of these subscriptions, from this position on."""
     return Statement(
         """
         UPDATE subscriptions SET changed_at = current_position()
@@ -404,9 +404,9 @@ def changed(realm_id: RealmId, user_id: UserId, channel_ids: Sequence[ChannelId]
 def begin(
     realm_id: RealmId, user_ids: Sequence[UserId], colors: Mapping[ChannelId, str]
 ) -> Statement:
-    """They are in each of the channels, and receive what is sent there above this position.
+    """Subscribe the users to each of the channels: they receive what is sent above this position.
 
-    Who has been there before keeps the color, and what else they have set. The channels are locked.
+    Former subscribers keep color and settings. The channels are locked.
     """
     return Statement(
         """
@@ -432,7 +432,7 @@ def begin(
 def begin_spans(
     realm_id: RealmId, user_ids: Sequence[UserId], channel_ids: Sequence[ChannelId]
 ) -> Statement:
-    """They receive what is sent above this position in each of the channels."""
+    """Begin spans: the users receive what is sent to the channels above this position."""
     return Statement(
         """
         UPDATE subscriptions s
@@ -450,7 +450,7 @@ def begin_spans(
 def end_spans(
     realm_id: RealmId, user_ids: Sequence[UserId], channel_ids: Sequence[ChannelId]
 ) -> Statement:
-    """They receive nothing that is sent above this position in each of the channels."""
+    """End spans: the users receive nothing that is sent to the channels above this position."""
     return Statement(
         """
         UPDATE subscriptions s
@@ -476,7 +476,7 @@ def _pairs(realm_id: RealmId, memberships: Sequence[Membership]) -> dict[str, An
 async def wanting_typing(
     connection: Connection, realm_id: RealmId, channel_id: ChannelId, *, limit: int
 ) -> list[UserId] | None:
-    """The subscribers who want to know who types; None if more than `limit` are subscribed."""
+    """Return subscribers who want typing notifications; None if more than `limit` subscribe."""
     rows = await connection.tuples(
         """
         SELECT s.user_id, coalesce((u.settings ->> 'receives_typing_notifications')::boolean, true)

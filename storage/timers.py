@@ -1,4 +1,4 @@
-"""When the next of what people have put off is due, whatever it is."""
+"""Timers: the next due time of scheduled messages and reminders."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,25 +9,25 @@ from storage.database import Connection
 from storage.ids import RealmId
 
 TimerKey = tuple[RealmId, int]
-"""A realm, and the id of a timer in it."""
+"""Realm, and id of a timer in it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Window:
-    """What is to be looked for that is due."""
+    """A query for what is due."""
 
     now: datetime
     without: Sequence[TimerKey] = ()
-    """What is left alone."""
+    """Timers to skip."""
     busy: Sequence[RealmId] = ()
-    """Realms that are left alone altogether."""
+    """Realms to skip."""
     realms: int
-    """Of how many realms at most: those that have waited longest."""
+    """Maximum number of realms: those that have waited longest."""
     limit: int
-    """How much of each realm at most."""
+    """Maximum number of rows per realm."""
 
     def params(self) -> dict[str, Any]:
-        """As `due` takes them."""
+        """Return the parameters of `due`."""
         return {
             "now": self.now,
             "without_realms": [realm_id for realm_id, _ in self.without],
@@ -39,13 +39,13 @@ class Window:
 
 
 async def now(connection: Connection) -> datetime:
-    """Return the time by the database's clock: the same for all who look for what is due."""
+    """Return the time by the database's clock, so that all processes agree on what is due."""
     moment: datetime = await connection.value("SELECT clock_timestamp()")
     return moment
 
 
 async def next_at(connection: Connection, *, after: datetime) -> datetime | None:
-    """The first time after that one at which something is due in some realm, if there is any."""
+    """Return the first due time after that one in any realm, if there is any."""
     moment: datetime | None = await connection.value(
         """
         SELECT least(
@@ -79,21 +79,21 @@ _IN_ORDER: Final[LiteralString] = """
 
 
 def due(columns: LiteralString, waiting: LiteralString) -> LiteralString:
-    """Return a query for what a window shows, of each realm the longest due first.
+    """Return a query for a window's due rows, of each realm the longest due first.
 
-    `waiting` is FROM what there is, which is called t; its ids are i.timer_id.
+    `waiting` is the FROM clause, with alias t; its ids are i.timer_id.
     """
     late = waiting + _LATE
     return _REALMS + late + _OF_EACH + columns + late + _IN_ORDER
 
 
 def among(columns: LiteralString, waiting: LiteralString) -> LiteralString:
-    """Return a query for those of some that have not failed; `waiting` as for `due`."""
+    """Return a query for those of some rows that have not failed; `waiting` as for `due`."""
     return columns + waiting + _THESE
 
 
 def keys(timer_keys: Sequence[TimerKey]) -> dict[str, Any]:
-    """As `among` takes them."""
+    """Return the parameters of `among`."""
     return {
         "realm_ids": [realm_id for realm_id, _ in timer_keys],
         "ids": [timer_id for _, timer_id in timer_keys],
@@ -103,7 +103,7 @@ def keys(timer_keys: Sequence[TimerKey]) -> dict[str, Any]:
 def telling(
     realm_id: RealmId, timer_id: int, audience: bytes, body: bytes, write_id: str
 ) -> dict[str, Any]:
-    """Parameters of what follows from a send. They stand beside those of the send itself."""
+    """Return parameters of a statement that follows a send, beside those of the send."""
     return {
         "realm_id": realm_id,
         "timer_id": timer_id,

@@ -1,4 +1,4 @@
-"""Tries on a database what serving needs of it, and changes nothing there."""
+"""Try what serving needs of a database, without changing it."""
 
 import asyncio
 import secrets
@@ -17,13 +17,13 @@ from storage.rights import RightMissingError
 from storage.wakeups import listening, notifying
 
 CONNECTIONS: Final = 4
-"""Fewer than a process has, and enough to see whether they are shared or counted."""
+"""Fewer than a process has, and enough to see whether they are shared or limited."""
 TRIAL_SECONDS: Final = 20.0
 LOCK: Final = 0x5041_0002
 
 
 def refusal_of_serving(url: str) -> str | None:
-    """Return what serving would fail of, as one sentence; None if nothing."""
+    """Return why serving would fail, as one sentence; None if it would not."""
     return asyncio.run(_refusal(url))
 
 

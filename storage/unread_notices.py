@@ -1,6 +1,6 @@
-"""For whom the notices that a topic is resolved, or no longer, are all unread, and since when.
+"""Users that keep all notices of resolved topics unread, and since when.
 
-Without a row the user's settings say it, for all times. docs/adr/0003-no-row-per-recipient.md.
+Without a row the user's settings decide, for all times. docs/adr/0003-no-row-per-recipient.md.
 """
 
 from storage.database import Connection, Statement
@@ -8,7 +8,7 @@ from storage.ids import RealmId, UserId
 
 
 async def keep_past(connection: Connection, realm_id: RealmId, user_id: UserId) -> None:
-    """Before the settings change: what they have said of notices so far stays true of those.
+    """Before a change of the settings: keep the state of notices so far.
 
     The caller has locked the user's row.
     """
@@ -36,7 +36,7 @@ def begin(realm_id: RealmId, user_id: UserId) -> Statement:
 
 
 def end(realm_id: RealmId, user_id: UserId) -> Statement:
-    """Return the same: notices above it are read at once."""
+    """Likewise: notices above it are read at once."""
     return Statement(
         """
         UPDATE unread_notices

@@ -1,4 +1,4 @@
-"""What people's clients ask for: how often, and when last."""
+"""Activity of users' clients: number of requests, and the last one."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,14 +9,14 @@ from storage.database import Connection
 from storage.ids import RealmId, UserId
 
 MAX_CLIENTS: Final = 30
-"""Of one person: clients call themselves what they like."""
+"""Maximum per user: clients choose their own names."""
 OTHERS: Final = "others"
-"""The clients of somebody who has too many."""
+"""Name for further clients of a user who has too many."""
 
 
 @dataclass(frozen=True, slots=True)
 class Visits:
-    """How often somebody's client has asked for something, and when last."""
+    """Requests of a user's client: number, and time of the last."""
 
     realm_id: RealmId
     user_id: UserId
@@ -27,7 +27,7 @@ class Visits:
 
 
 async def add(connection: Connection, visits: Sequence[Visits]) -> None:
-    """Count these, each of which names its realm, with what is known."""
+    """Add these counts, each with its realm."""
     await connection.execute(
         """
         WITH given AS (
@@ -67,7 +67,7 @@ async def add(connection: Connection, visits: Sequence[Visits]) -> None:
 async def newest(
     connection: Connection, realm_id: RealmId, *, limit: int, user_id: UserId | None = None
 ) -> list[Visits]:
-    """Return what was asked for last, newest first; of one user if given."""
+    """Return the latest activity, newest first; of one user if given."""
     return await connection.many(
         Visits,
         """
@@ -83,7 +83,7 @@ async def newest(
 
 
 async def forget(connection: Connection, *, older_than: timedelta) -> int:
-    """Drop what has not been asked for so long; how much."""
+    """Delete activity older than that; return how many."""
     return await connection.execute(
         "DELETE FROM user_activity WHERE last_at < now() - %(age)s", age=older_than
     )

@@ -1,4 +1,4 @@
-"""What people say of themselves: a text and an emoji."""
+"""User status: a text and an emoji."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,11 +10,11 @@ from storage.ids import RealmId, UserId
 
 @dataclass(frozen=True, slots=True)
 class UserStatusRow:
-    """Somebody's status; what is empty is not set."""
+    """A user's status; empty fields are not set."""
 
     user_id: UserId
     away: bool
-    """They do not want their presence to be known."""
+    """Whether the user hides their presence."""
     status_text: str = ""
     emoji_name: str = ""
     emoji_code: str = ""
@@ -42,7 +42,7 @@ _OF_WHOM_THERE_IS_ANYTHING_TO_SAY: LiteralString = """
 
 
 async def of_realm(connection: Connection, realm_id: RealmId) -> list[UserStatusRow]:
-    """Return those of active people of whom there is anything to say."""
+    """Return the non-empty statuses of active users."""
     return await connection.many(
         UserStatusRow,
         _SELECT + _OF_WHOM_THERE_IS_ANYTHING_TO_SAY,
@@ -63,7 +63,7 @@ async def of_users(
 
 
 async def put(connection: Connection, realm_id: RealmId, row: UserStatusRow) -> None:
-    """Keep the text and the emoji. The caller has locked the user's row."""
+    """Update text and emoji. The caller has locked the user's row."""
     await connection.execute(
         """
         INSERT INTO user_statuses (realm_id, user_id, status_text, emoji_name, emoji_code,
@@ -84,7 +84,7 @@ async def put(connection: Connection, realm_id: RealmId, row: UserStatusRow) -> 
 
 
 async def delete(connection: Connection, realm_id: RealmId, user_id: UserId) -> None:
-    """Nothing is set any more. The caller has locked the user's row."""
+    """Delete the status. The caller has locked the user's row."""
     await connection.execute(
         """
         DELETE FROM user_statuses WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s

@@ -1,4 +1,4 @@
-"""What people want of single topics: to follow, unmute or mute them."""
+"""Visibility policies of users for topics: follow, unmute or mute."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -18,7 +18,7 @@ class UserTopicRow:
 
 
 async def user_ids_of(connection: Connection, realm_id: RealmId, topic_id: TopicId) -> list[UserId]:
-    """Return those who have set something for the topic."""
+    """Return users who have a policy for the topic."""
     return await connection.values(
         """
         SELECT user_id FROM user_topics
@@ -30,7 +30,7 @@ async def user_ids_of(connection: Connection, realm_id: RealmId, topic_id: Topic
 
 
 async def of_user(connection: Connection, realm_id: RealmId, user_id: UserId) -> list[UserTopicRow]:
-    """Return the topics for which the user has set something, in archived channels too."""
+    """Return the user's topic policies, in archived channels too."""
     return await connection.many(
         UserTopicRow,
         """
@@ -50,13 +50,13 @@ class MutedTopicRow:
     channel_name: str
     topic: str
     muted_at: int
-    """As a Unix time."""
+    """Unix time."""
 
 
 async def muted_by(
     connection: Connection, realm_id: RealmId, user_id: UserId
 ) -> list[MutedTopicRow]:
-    """Return what the user has muted of the channels that they may read, archived ones left out."""
+    """Return the user's muted topics in channels that they may read, archived ones excluded."""
     return await connection.many(
         MutedTopicRow,
         """
@@ -79,10 +79,10 @@ def change(
     empty_topic_name: str,
     write_id: str,
 ) -> Statement:
-    """After the clock: set the policy, 0 for none; the topic is made if it needs to be.
+    """Under the clock's lock: set the policy, 0 for none; create the topic if needed.
 
     Appends user_topic if that changes something, and muted_topics where it is concerned.
-    `empty_topic_name` is what clients call the empty topic that do not know it.
+    `empty_topic_name` is the empty topic's name for clients that do not know it.
     """
     return Statement(
         """
@@ -114,7 +114,7 @@ def raise_to(
     empty_topic_name: str,
     write_id: str,
 ) -> Statement:
-    """After the clock: give the policy (2 or 3) that taking part gives, unless theirs is as high.
+    """Under the clock's lock: raise the policy (2 or 3) after participation, unless it is as high.
 
     Appends as `change` does.
     """

@@ -1,4 +1,4 @@
-"""People and bots."""
+"""Users: people and bots."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class UserRow:
     is_system_bot: bool
     api_key: str
     avatar_key: str | None
-    """Of the picture that they have given themselves."""
+    """Key of the uploaded avatar."""
     avatar_version: int
     timezone: str
     date_joined: datetime
@@ -59,7 +59,7 @@ _SELECT: LiteralString = """
 async def by_ids(
     connection: Connection, realm_id: RealmId, user_ids: Sequence[UserId], *, share: bool = False
 ) -> list[UserRow]:
-    """Return those who exist, active or not, by id; with `share` locked against changes."""
+    """Return those who exist, active or not, by id; `share` takes a shared lock."""
     sql = _SELECT + "WHERE realm_id = %(realm_id)s AND user_id = ANY(%(ids)s) ORDER BY user_id"
     if share:
         return await connection.many(
@@ -84,7 +84,7 @@ async def roles(
 
 
 async def bot_ids(connection: Connection, realm_id: RealmId) -> list[UserId]:
-    """Return all bots, active or not, those of the system too."""
+    """Return all bots, active or not, system bots included."""
     return await connection.values(
         """
         SELECT user_id FROM users WHERE realm_id = %(realm_id)s AND bot_type IS NOT NULL
@@ -94,7 +94,7 @@ async def bot_ids(connection: Connection, realm_id: RealmId) -> list[UserId]:
 
 
 async def by_id(connection: Connection, realm_id: RealmId, user_id: UserId) -> UserRow | None:
-    """Return the same of one, which is planned once and for all."""
+    """Return one user; its plan is prepared once."""
     return await connection.one(
         UserRow,
         _SELECT + "WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s",
@@ -106,7 +106,7 @@ async def by_id(connection: Connection, realm_id: RealmId, user_id: UserId) -> U
 async def by_emails(
     connection: Connection, realm_id: RealmId, emails: Sequence[str]
 ) -> list[UserRow]:
-    """Those with these addresses by their foldings; of older accounts several may have the same."""
+    """Return users with these addresses by folding; of older accounts several may share one."""
     foldings = {fold_address(email) for email in emails}
     rows = await connection.many(
         UserRow,
@@ -122,7 +122,7 @@ async def by_emails(
 
 
 def _is_plain(folding: FoldedAddress) -> bool:
-    """Return whether it cannot be the folding of an address with letters beyond ASCII."""
+    """Return whether it cannot be the folding of an address with non-ASCII letters."""
     return folding.isascii() and "xn--" not in folding
 
 
@@ -136,7 +136,7 @@ async def _unfolded(connection: Connection, realm_id: RealmId) -> list[UserRow]:
 
 
 async def named(connection: Connection, realm_id: RealmId, full_name: str) -> list[UserRow]:
-    """Active users of this name; several may share it."""
+    """Return active users of this name; several may share it."""
     return await connection.many(
         UserRow,
         _SELECT + "WHERE realm_id = %(realm_id)s AND folded_name = %(folded_name)s AND is_active"
@@ -153,7 +153,7 @@ async def all_of_realm(connection: Connection, realm_id: RealmId) -> list[UserRo
 
 
 async def last_change(connection: Connection, realm_id: RealmId) -> Position:
-    """Return the position of the newest change to anybody."""
+    """Return the position of the newest change to any user."""
     position: Position | None = await connection.value(
         "SELECT max(changed_at) FROM users WHERE realm_id = %(realm_id)s", realm_id=realm_id
     )
@@ -163,7 +163,7 @@ async def last_change(connection: Connection, realm_id: RealmId) -> Position:
 async def changed_since(
     connection: Connection, realm_id: RealmId, position: Position
 ) -> list[UserRow]:
-    """Return those who have changed above this position."""
+    """Return users who have changed above this position."""
     return await connection.many(
         UserRow,
         _SELECT + "WHERE realm_id = %(realm_id)s AND changed_at > %(position)s ORDER BY user_id",
@@ -175,7 +175,7 @@ async def changed_since(
 async def ids_by_role(
     connection: Connection, realm_id: RealmId, *, without_bots: bool = False
 ) -> dict[int, tuple[UserId, ...]]:
-    """Active people and bots by their role, or people only; never the system's bots."""
+    """Return active users by role, without system bots, and optionally without bots."""
     rows = await connection.tuples(
         """
         SELECT role, array_agg(user_id ORDER BY user_id) FROM users
@@ -192,7 +192,7 @@ async def ids_by_role(
 async def active_among(
     connection: Connection, realm_id: RealmId, user_ids: Iterable[UserId]
 ) -> set[UserId]:
-    """Return those of these ids that are active users'."""
+    """Return those of these ids that belong to active users."""
     wanted = sorted(set(user_ids))
     if not wanted:
         return set()
@@ -209,7 +209,7 @@ async def active_among(
 
 
 async def inactive_ids(connection: Connection, realm_id: RealmId) -> list[UserId]:
-    """Everybody who is deactivated."""
+    """Return all deactivated users."""
     found: list[UserId] = await connection.value(
         """
         SELECT ARRAY(SELECT user_id FROM users WHERE realm_id = %(realm_id)s AND NOT is_active)
@@ -226,7 +226,7 @@ async def up_to_role(
     least_role: int,
     or_among: Iterable[UserId],
 ) -> list[UserRow]:
-    """Active users of this role or one above it, and those of these ids; no system's bots."""
+    """Return active users of this role or above, and of these ids; no system bots."""
     return await connection.many(
         UserRow,
         _SELECT
@@ -243,7 +243,7 @@ async def up_to_role(
 async def bots(
     connection: Connection, realm_id: RealmId, *, owner_id: UserId | None = None
 ) -> list[UserRow]:
-    """The realm's bots, active or not, without the system's; only those of an owner if given."""
+    """Return the realm's bots, active or not, without system bots; of one owner if given."""
     return await connection.many(
         UserRow,
         _SELECT
@@ -257,7 +257,7 @@ async def bots(
 
 
 def locking(realm_id: RealmId, user_ids: Sequence[UserId]) -> Locking[UserRow]:
-    """Return the rows of these users, by id."""
+    """Return the query that locks the rows of these users, by id."""
     ids = sorted(set(user_ids))
     return Locking(
         UserRow,
@@ -268,14 +268,14 @@ def locking(realm_id: RealmId, user_ids: Sequence[UserId]) -> Locking[UserRow]:
 
 
 async def new_ids(connection: Connection, count: int) -> list[UserId]:
-    """Ids for users who are about to be inserted, rising."""
+    """Reserve ids for users about to be inserted, ascending."""
     return await connection.values(
         "SELECT nextval('user_ids') FROM generate_series(1, %(count)s)", count=count
     )
 
 
 async def insert(connection: Connection, realm_id: RealmId, new: Sequence[NewUserRow]) -> None:
-    """Add them all. The caller has locked the realm's row and has looked for their addresses."""
+    """Insert them all. The caller has locked the realm's row and has checked their addresses."""
     await connection.execute(
         """
         INSERT INTO users (realm_id, user_id, email, folded_email, full_name, folded_name,
@@ -319,7 +319,7 @@ async def update_own(
     timezone: str,
     settings: dict[str, Any],
 ) -> None:
-    """What somebody chooses for themselves. The caller has locked their row."""
+    """Update what users set themselves. The caller has locked the user's row."""
     await connection.execute(
         """
         UPDATE users
@@ -344,7 +344,7 @@ async def update_avatar(
     avatar_key: str | None,
     avatar_version: int,
 ) -> None:
-    """Another picture, or none. The caller has locked the row."""
+    """Update or remove the avatar. The caller has locked the user's row."""
     await connection.execute(
         """
         UPDATE users SET avatar_key = %(avatar_key)s, avatar_version = %(avatar_version)s
@@ -360,7 +360,7 @@ async def update_avatar(
 async def update_email(
     connection: Connection, realm_id: RealmId, user_id: UserId, email: str
 ) -> None:
-    """Another address. The caller has locked the realm's row, and has looked who has it."""
+    """Update the address. The caller has locked the realm's row, and has checked for duplicates."""
     await connection.execute(
         """
         UPDATE users SET email = %(email)s, folded_email = %(folded_email)s
@@ -388,7 +388,7 @@ async def update_active(
 
 
 async def can_create_users(connection: Connection, realm_id: RealmId, user_id: UserId) -> bool:
-    """Return whether the operator lets the user, if they are an administrator, make accounts."""
+    """Return whether the operator allows the user, if an administrator, to create accounts."""
     return bool(
         await connection.value(
             """
@@ -404,7 +404,7 @@ async def can_create_users(connection: Connection, realm_id: RealmId, user_id: U
 async def grant(
     connection: Connection, realm_id: RealmId, user_id: UserId, *, create_users: bool
 ) -> None:
-    """Say what the operator lets the user do."""
+    """Update the operator's grant to the user."""
     await connection.execute(
         """
         UPDATE users SET can_create_users = %(create_users)s
@@ -431,7 +431,7 @@ async def update_role(
 
 
 def changed(realm_id: RealmId, user_ids: Sequence[UserId]) -> Statement:
-    """Return these users have changed at the current position."""
+    """Record that these users have changed at the current position."""
     return Statement(
         """
         UPDATE users SET changed_at = current_position()
@@ -442,7 +442,7 @@ def changed(realm_id: RealmId, user_ids: Sequence[UserId]) -> Statement:
 
 
 async def known_blobs(connection: Connection, realm_id: RealmId, keys: Sequence[str]) -> list[str]:
-    """Return those of the keys under which somebody's picture is, small or medium."""
+    """Return those of the keys that belong to an avatar, small or medium."""
     return await connection.values(
         """
         SELECT k FROM unnest(%(keys)s::text[]) AS k

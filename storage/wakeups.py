@@ -1,4 +1,4 @@
-"""LISTEN and NOTIFY, on connections of their own that never go through a pooler."""
+"""LISTEN and NOTIFY, on connections of their own that bypass every pooler."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing, asynccontextmanager
@@ -10,16 +10,16 @@ from storage.database import Connection, Database, DatabaseUnavailableError
 from storage.driver import PgConnection
 
 STALLED_MILLISECONDS = 60_000
-"""How long Postgres waits for a listener that takes nothing: what it has not read is kept for
-everybody, and when that is 8 GB nobody can notify any more. Over a Unix socket it waits for ever.
+"""Timeout of Postgres for a stalled listener: unread notifications are kept for all, and at 8 GB no
+session can notify any more. Over a Unix socket it waits for ever.
 """
 
 
 @asynccontextmanager
 async def listening(database: Database, channel: str) -> AsyncIterator[AsyncIterator[str]]:
-    """The payloads notified on the channel after this is entered, while the connection lives.
+    """Yield the payloads notified on the channel from now on, while the connection lives.
 
-    Its end, and the failure to begin, is a DatabaseUnavailableError.
+    Its end, and a failure to start, raise DatabaseUnavailableError.
     """
     async with database.direct() as connection:
         await connection.execute(
@@ -38,18 +38,18 @@ async def _payloads(connection: PgConnection) -> AsyncGenerator[str, None]:
 
 
 class Notifier:
-    """Sends wake-ups. Each call is a commit of its own, for NOTIFY serialises all commits.
+    """Send notifications. Each call is a commit of its own, because NOTIFY serialises commits.
 
-    A crash of Postgres may forget the last of them: whoever listens has to look again after one.
+    A crash of Postgres may lose the last of them: listeners have to check again after one.
     """
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
     async def notify(self, channel: str, payloads: Sequence[str]) -> None:
-        """Wake whoever listens, once for each payload, in order, in one round trip.
+        """Notify listeners once for each payload, in order, in one round trip.
 
-        DatabaseUnavailableError where nothing was sent, or perhaps nothing.
+        Raises DatabaseUnavailableError if nothing was sent, or perhaps nothing.
         """
         try:
             await self._connection.execute(
@@ -67,9 +67,9 @@ class Notifier:
 
 @asynccontextmanager
 async def notifying(database: Database) -> AsyncIterator[Notifier]:
-    """A connection to send wake-ups on."""
+    """Yield a notifier on a connection of its own."""
     async with database.direct() as raw:
         connection = Connection(raw)
-        # Whoever waits for the flush of a commit that says nothing lasting holds up real ones.
+        # Waiting for the flush of a commit with no lasting effect would delay real ones.
         await connection.execute("SET synchronous_commit = off")
         yield Notifier(connection)

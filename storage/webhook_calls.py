@@ -1,4 +1,4 @@
-"""Messages for which bots are called, and how that went."""
+"""Calls of outgoing webhooks: messages that trigger bots, and the outcome."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,10 +19,10 @@ class CallRow:
 
 
 async def ask(connection: Connection, realm_id: RealmId, message_ids: Sequence[MessageId]) -> None:
-    """Note which bots are to be called for these messages; what is noted already stays.
+    """Record calls of the bots that these messages trigger; existing ones stay.
 
-    Those who get a direct message, and those who are mentioned aloud and by name. What bots write
-    calls none: two of them would never end.
+    Bots that get a direct message, and bots that are mentioned by name, not silently. Messages of
+    bots trigger none: two of them would never end.
     """
     await connection.execute(
         """
@@ -50,7 +50,7 @@ async def ask(connection: Connection, realm_id: RealmId, message_ids: Sequence[M
 async def unhanded(
     connection: Connection, realm_id: RealmId, message_ids: Sequence[MessageId]
 ) -> list[CallRow]:
-    """Calls for these messages that are still to be handed to their queue."""
+    """Return calls for these messages that are not enqueued yet."""
     return await connection.many(
         CallRow,
         """
@@ -65,7 +65,7 @@ async def unhanded(
 
 
 async def handed(connection: Connection, realm_id: RealmId, calls: Sequence[CallRow]) -> None:
-    """The queue has their jobs."""
+    """Mark calls as enqueued."""
     await connection.execute(
         """
         UPDATE webhook_calls c SET is_handed = true
@@ -96,7 +96,7 @@ async def of_bot(
 
 
 async def failed(connection: Connection, realm_id: RealmId, call: CallRow) -> None:
-    """It has failed once more, and is tried again."""
+    """Record a failed attempt; the call is retried."""
     await connection.execute(
         """
         UPDATE webhook_calls SET failures = %(failures)s + 1
@@ -111,7 +111,7 @@ async def failed(connection: Connection, realm_id: RealmId, call: CallRow) -> No
 
 
 async def end(connection: Connection, realm_id: RealmId, call: CallRow, outcome: str) -> None:
-    """It has ended so, and is not made again."""
+    """Record the call's outcome; it is not retried."""
     await connection.execute(
         """
         UPDATE webhook_calls SET outcome = %(outcome)s
@@ -126,7 +126,7 @@ async def end(connection: Connection, realm_id: RealmId, call: CallRow, outcome:
 
 
 async def forget(connection: Connection, *, older_than: timedelta) -> int:
-    """Remove calls that are long over; return how many."""
+    """Delete old calls; return how many."""
     return await connection.execute(
         "DELETE FROM webhook_calls WHERE asked_at < now() - %(age)s", age=older_than
     )

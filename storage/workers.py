@@ -1,4 +1,4 @@
-"""Which processes there are, what they work on, and which queues an operator has stopped."""
+"""Processes, the queues that they work on, and queues that an operator has paused."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,12 +8,12 @@ from typing import Any
 from storage.database import Connection
 
 SILENT_SECONDS = 30
-"""A process that has not been heard of for so long is gone."""
+"""A process that has not reported for so long is gone."""
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerRow:
-    """What a process says of itself."""
+    """The report of a process."""
 
     id: str
     host: str
@@ -21,41 +21,41 @@ class WorkerRow:
     version: str
     started_at: datetime
     ship_lag_seconds: float | None
-    """How far the shipper is behind the logs; None where another process leads it."""
+    """Lag of the shipper; None if another process leads it."""
     queues: Mapping[str, Any]
-    """Those that it works on."""
+    """Queues that it works on."""
     serves: bool = False
-    """Whether it answers clients."""
+    """Whether it serves requests."""
     takes_mail: bool = False
-    """Whether email that becomes messages comes to it."""
+    """Whether it receives incoming email."""
     state: Mapping[str, float] = field(default_factory=dict)
-    """How much it holds of what, by name."""
+    """Gauges of its buffers and caches, by name."""
     seen_seconds: float = 0.0
-    """How long ago it said so."""
+    """Age of the report."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueueAtWork:
-    """What is known of a queue beside what its broker says. Times are seconds before now."""
+    """State of a queue beyond the broker's figures. Times are seconds before now."""
 
     queue: str
     paused: bool = False
     workers: int = 0
     in_hand: int = 0
     attempts: int = 0
-    """That have ended, of the processes that are there now."""
+    """Finished attempts, of the processes that are alive."""
     retried: int = 0
-    """Attempts that failed, and will not have been the last."""
+    """Failed attempts that will be retried."""
     oldest_in_hand_seconds: float | None = None
     newest_handed_seconds: float | None = None
-    """How long ago the job was asked for that was handed out last."""
+    """Seconds since the request of the job that was handed out last."""
     seen_empty_seconds: float | None = None
 
     def oldest_seconds(self, *, is_waiting: bool) -> float:
-        """At most how old the queue's oldest job is.
+        """Return an upper bound for the age of the queue's oldest job.
 
-        Whatever waits was asked for after what was handed out last, and after the queue was last
-        seen empty.
+        Waiting jobs were requested after the one handed out last, and after the queue was last seen
+        empty.
         """
         bounds = [self.newest_handed_seconds, self.seen_empty_seconds]
         waiting = min((b for b in bounds if b is not None), default=0.0) if is_waiting else 0.0
@@ -63,7 +63,7 @@ class QueueAtWork:
 
 
 async def report(connection: Connection, row: WorkerRow) -> None:
-    """The process lives, and this is what it does."""
+    """Record the report of a living process."""
     await connection.execute(
         """
         INSERT INTO workers (id, host, pid, version, started_at, ship_lag_seconds, queues, serves,
@@ -88,7 +88,7 @@ async def report(connection: Connection, row: WorkerRow) -> None:
 
 
 async def leave(connection: Connection, worker_id: str) -> None:
-    """The process ends, and with it those who have long been silent."""
+    """Remove a process that ends, and those that have long been silent."""
     await connection.execute(
         """
         DELETE FROM workers
@@ -99,7 +99,7 @@ async def leave(connection: Connection, worker_id: str) -> None:
 
 
 async def at_work(connection: Connection) -> list[WorkerRow]:
-    """Return the processes that are alive, as far as is known."""
+    """Return the processes that are alive."""
     return await connection.many(
         WorkerRow,
         """
@@ -115,11 +115,11 @@ async def at_work(connection: Connection) -> list[WorkerRow]:
 
 
 async def queues_at_work(connection: Connection) -> dict[str, QueueAtWork]:
-    """Return all queues that somebody works on, has stopped, or has looked at."""
+    """Return all queues that a process works on, or that were paused or observed."""
     rows = await connection.many(
         QueueAtWork,
         """
-        WITH told AS (
+        WITH reports AS (
             SELECT queue, count(*) AS workers, sum((work ->> 'in_hand')::int)::int AS in_hand,
                    sum((work ->> 'done')::int + (work ->> 'retried')::int
                        + (work ->> 'dead')::int + (work ->> 'lost')::int)::int AS attempts,
@@ -131,13 +131,13 @@ async def queues_at_work(connection: Connection) -> dict[str, QueueAtWork]:
              GROUP BY queue),
         moment AS (SELECT extract(epoch FROM clock_timestamp())::float8 AS now)
         SELECT queue, coalesce(known.paused_at IS NOT NULL, false) AS paused,
-               coalesce(told.workers, 0) AS workers, coalesce(told.in_hand, 0) AS in_hand,
-               coalesce(told.attempts, 0) AS attempts, coalesce(told.retried, 0) AS retried,
-               greatest(0, now - told.oldest_at) AS oldest_in_hand_seconds,
-               greatest(0, now - told.newest_at) AS newest_handed_seconds,
+               coalesce(reports.workers, 0) AS workers, coalesce(reports.in_hand, 0) AS in_hand,
+               coalesce(reports.attempts, 0) AS attempts, coalesce(reports.retried, 0) AS retried,
+               greatest(0, now - reports.oldest_at) AS oldest_in_hand_seconds,
+               greatest(0, now - reports.newest_at) AS newest_handed_seconds,
                greatest(0, now - extract(epoch FROM known.seen_empty_at)::float8)
                    AS seen_empty_seconds
-          FROM moment CROSS JOIN (told FULL JOIN job_queues AS known USING (queue))
+          FROM moment CROSS JOIN (reports FULL JOIN job_queues AS known USING (queue))
         """,
         silent=SILENT_SECONDS,
     )
@@ -145,7 +145,7 @@ async def queues_at_work(connection: Connection) -> dict[str, QueueAtWork]:
 
 
 async def saw_empty(connection: Connection, queues: Sequence[str]) -> None:
-    """Nothing waits in these queues now."""
+    """Record that these queues are empty now."""
     await connection.execute(
         """
         INSERT INTO job_queues AS known (queue, seen_empty_at)
@@ -157,7 +157,7 @@ async def saw_empty(connection: Connection, queues: Sequence[str]) -> None:
 
 
 async def pause(connection: Connection, queue: str) -> None:
-    """Let nobody begin work on this queue until it is resumed."""
+    """Pause the queue: no process starts a job on it until it is resumed."""
     await connection.execute(
         """
         INSERT INTO job_queues AS known (queue, paused_at) VALUES (%(queue)s, clock_timestamp())
@@ -169,7 +169,7 @@ async def pause(connection: Connection, queue: str) -> None:
 
 
 async def resume(connection: Connection, queue: str) -> bool:
-    """Let the queue be worked on again. Return False if it was not stopped."""
+    """Resume the queue. Return False if it was not paused."""
     resumed = await connection.execute(
         "UPDATE job_queues SET paused_at = NULL WHERE queue = %(queue)s AND paused_at IS NOT NULL",
         queue=queue,
@@ -178,12 +178,12 @@ async def resume(connection: Connection, queue: str) -> bool:
 
 
 async def paused(connection: Connection) -> list[str]:
-    """Return the queues that are stopped."""
+    """Return the paused queues."""
     return await connection.values("SELECT queue FROM job_queues WHERE paused_at IS NOT NULL")
 
 
 async def ship_lag(connection: Connection) -> float | None:
-    """How many seconds the shipper is behind the logs; None where none has been heard of lately."""
+    """Return the lag of the shipper in seconds; None if none has reported lately."""
     lag: float | None = await connection.value(
         """
         SELECT max(ship_lag_seconds) FROM workers

@@ -1,4 +1,4 @@
-"""Words of whose use somebody wants to know."""
+"""Words of whose use a user wants to know."""
 
 from collections.abc import Sequence
 

@@ -41,7 +41,7 @@ OWN_KEY: Final = Extent(api_key=True)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewKey:
-    """A key that somebody wants to have."""
+    """A key that a user wants to have."""
 
     name: str
     scopes: Scopes

@@ -28,7 +28,7 @@ ORPHANS_KEPT: Final = timedelta(days=30)
 
 
 async def readable(connection: Connection, actor: Actor, path_id: str) -> AttachmentRow:
-    """Return the file, for somebody who may read it now.
+    """Return the file, for a user who may read it now.
 
     Raises NotFoundError: it may not be known.
     """
@@ -151,7 +151,7 @@ async def before_letting_go(tx: Tx, message_ids: Sequence[MessageId], now: datet
 
     Return whether any is.
     """
-    tx.must_be_exact()  # in a batch what somebody holds would be left out
+    tx.must_be_exact()  # in a batch what a user holds would be left out
     held = await tx.lock(attachments.locking_held(tx.realm_id, message_ids))
     if held:
         ids = [row.attachment_id for row in held]

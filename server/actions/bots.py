@@ -45,7 +45,7 @@ NO_SUCH_BOT: Final = "No such bot"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewBot:
-    """A bot that somebody wants to have."""
+    """A bot that a user wants to have."""
 
     full_name: str
     short_name: str

@@ -48,6 +48,6 @@ async def to_be_confirmed(tx: Tx, digest: bytes, *purposes: str) -> Confirmation
 
 
 async def confirm(tx: Tx, row: ConfirmationRow) -> None:
-    """It is confirmed, and cannot be again. Raises LinkExpiredError if somebody was faster."""
+    """It is confirmed, and cannot be again. Raises LinkExpiredError if a user was faster."""
     if not await confirmations.take(await tx.changing(), tx.realm_id, row.confirmation_id):
         raise LinkExpiredError

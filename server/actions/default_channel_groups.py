@@ -92,7 +92,7 @@ async def remove_group(tx: Tx, actor: Actor, group_id: ChannelGroupId) -> None:
 
 
 async def leave_groups(tx: Tx, actor_id: UserId, channel_id: ChannelId) -> None:
-    """The channel is in no group any more: it is closed, or everybody joins it.
+    """The channel is in no group any more: it is closed, or every user joins it.
 
     The caller has locked the realm's row exclusively.
     """

@@ -16,7 +16,7 @@ from storage.ids import UserId
 async def join_from_directory(
     tx: Tx, new: NewUser, *, directory_id: str | None, now: datetime
 ) -> UserId:
-    """Return an account for somebody whom the directory knows, there by this id.
+    """Return an account for a user whom the directory knows, there by this id.
 
     Raises BadRequestError where the organization is not open to them, and as `create_users` does.
     """
@@ -29,13 +29,13 @@ async def join_from_directory(
 
 
 async def know_by_directory_id(tx: Tx, user_id: UserId, directory_id: str) -> None:
-    """Keep which entry is somebody's, so that they are known though all in it changes."""
+    """Keep which entry is a user's, so that they are known though all in it changes."""
     await lock_realm(tx, alone=True)
     await directory_ids.insert(await tx.changing(), tx.realm_id, user_id, directory_id)
 
 
 async def call_as_directory_does(tx: Tx, user_id: UserId, full_name: str) -> None:
-    """Call somebody like this, as if they had changed it. Raises BadRequestError."""
+    """Call a user like this, as if they had changed it. Raises BadRequestError."""
     realm = await lock_realm(tx, alone=True)
     [row] = await tx.lock(users.locking(tx.realm_id, [user_id]))
     context = await locked_realm_of(tx, realm, [row])
@@ -43,8 +43,8 @@ async def call_as_directory_does(tx: Tx, user_id: UserId, full_name: str) -> Non
 
 
 async def write_as_directory_does(tx: Tx, user_id: UserId, email: str) -> None:
-    """Give somebody the address that they have there; the old one is told.
+    """Give a user the address that they have there; the old one is told.
 
-    Raises BadRequestError for one that the organization does not take, or that somebody has.
+    Raises BadRequestError for one that the organization does not take, or that a user has.
     """
     await readdress(tx, user_id, email)

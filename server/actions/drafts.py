@@ -18,7 +18,7 @@ from storage.users import UserRow
 
 
 def check_keeps_drafts(row: UserRow) -> None:
-    """Raise BadRequestError for somebody whose drafts stay in each client."""
+    """Raise BadRequestError for a user whose drafts stay in each client."""
     if not UserSettings.of(row.settings).enable_drafts_synchronization:
         raise BadRequestError("User has disabled synchronizing drafts.")
 

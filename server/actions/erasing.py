@@ -140,7 +140,7 @@ async def _drop_parts(tx: Tx, user_id: UserId) -> None:
 async def _blank_log(tx: Tx, plan: Plan, done: int) -> int | None:
     """Go on through the log; how far it has come then, less than 0 after the farewell, or None.
 
-    What came after the farewell tells others that nobody is behind the account any more.
+    What came after the farewell tells others that no user is behind the account any more.
     """
     found = await erasure.stretch_of_log(
         await tx.connection(),
@@ -167,7 +167,7 @@ def _nameless(user_id: UserId) -> str:
 
 
 async def _forget_person(tx: Tx, context: LockedRealm, user_id: UserId) -> None:
-    """Whoever knows the account is told that nobody is behind it any more."""
+    """Whoever knows the account is told that no user is behind it any more."""
     [row] = await tx.lock(users.locking(tx.realm_id, [user_id]))
     values = (await profile_data.of_users(await tx.connection(), tx.realm_id, [user_id])).get(
         user_id, {}

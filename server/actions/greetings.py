@@ -1,4 +1,4 @@
-"""What bots say when somebody has joined: to them, to whoever has invited them, and to all."""
+"""What bots say when a user has joined: to them, to whoever has invited them, and to all."""
 
 from hashlib import sha256
 from typing import Final

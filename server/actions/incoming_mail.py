@@ -62,7 +62,7 @@ async def add_files(tx: Tx, target: Target, mailed: Mailed) -> None:
 
 
 async def take(tx: Tx, target: Target, mailed: Mailed, now: datetime) -> Clocked[Sent]:
-    """Send what has come to an address. Raises a DomainError if nobody may say it there now."""
+    """Send what has come to an address. Raises a DomainError if no user may say it there now."""
     actor, draft = await _speaker(tx, target, mailed)
     return await send_message(tx, actor, draft, None, now)
 

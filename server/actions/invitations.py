@@ -38,7 +38,7 @@ Problem = tuple[str, str, bool]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wish:
-    """What somebody wants others to be asked to join as."""
+    """What a user wants others to be asked to join as."""
 
     role: int
     channel_ids: Sequence[ChannelId] = ()
@@ -62,7 +62,7 @@ async def invite(
 ) -> Invited:
     """Ask those who have these addresses to join; each gets a mail.
 
-    With anything wrong nobody is invited: raises BadRequestError for no address, and for what the
+    With anything wrong no user is invited: raises BadRequestError for no address, and for what the
     actor may not give or do; InvitationFailedError for addresses that cannot be or are not
     admitted, where the day's limit is reached, and where all of them have accounts.
     """
@@ -93,7 +93,7 @@ async def invite(
 
 
 async def make_link(tx: Tx, actor: Actor, wish: Wish, *, now: datetime) -> InvitationId:
-    """Return a link by which anybody may join who has it. Raises BadRequestError."""
+    """Return a link by which any user may join who has it. Raises BadRequestError."""
     context = await lock_context(tx, actor)
     terms = await _terms(tx, context, actor, wish, by_link=True)
     [made] = await invitations.insert(await tx.changing(), tx.realm_id, terms, [None], now=now)
@@ -164,7 +164,7 @@ def _still_supports(context: LockedRealm, row: InvitationRow) -> bool:
 
 
 async def visible(connection: Connection, actor: Actor, now: datetime) -> list[InvitationRow]:
-    """Return the open invitations that somebody may know of."""
+    """Return the open invitations that a user may know of."""
     own_only = None if actor.person.is_administrator else actor.user_id
     rows = await invitations.open_ones(connection, actor.realm_id, now=now, of_inviter=own_only)
     return [row for row in rows if sees(actor.person, row)]
@@ -183,7 +183,7 @@ async def tell(tx: Tx, *changed: Terms) -> Entry:
 def _keep(
     tx: Tx, entry: Entry, actor: Actor, action: str, *ids: InvitationId, **facts: int
 ) -> None:
-    """Without addresses: those are nobody's yet whom the organization could ask."""
+    """Without addresses: those are no user's yet whom the organization could ask."""
     what = {"invitation_ids": list(ids), **facts}
     audit.record_outcomes(tx, entry, actor.user_id, action, {actor.user_id: what})
 
@@ -205,7 +205,7 @@ def check_may_invite(standing: Standing, role: int, *, by_link: bool) -> None:
 async def grantable(
     connection: Connection, context: LockedRealm, realm_id: RealmId, terms: Terms
 ) -> Terms:
-    """The same terms without those channels and groups to which the inviter may add nobody."""
+    """The same terms without those channels and groups to which the inviter may add no user."""
     standing = context.standing(terms.inviter_id)
     channel_ids = list(terms.channel_ids)
     found = await channels.by_ids(connection, realm_id, channel_ids)

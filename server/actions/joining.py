@@ -41,7 +41,7 @@ class HasAccountError(BadRequestError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Newcomer:
-    """What somebody chooses who joins."""
+    """What a user chooses who joins."""
 
     full_name: str
     password_hash: str | None
@@ -88,9 +88,9 @@ async def accept(tx: Tx, key: Key, newcomer: Newcomer, *, now: datetime) -> User
 async def accept_of_address(
     tx: Tx, email: str, newcomer: Newcomer, *, now: datetime
 ) -> UserId | None:
-    """The same for somebody whose address others vouch for, by the newest that is still good.
+    """The same for a user whose address others vouch for, by the newest that is still good.
 
-    None if nobody asks them to join. Raises BadRequestError.
+    None if no user asks them to join. Raises BadRequestError.
     """
     tx.must_be_exact()
     connection = await tx.connection()

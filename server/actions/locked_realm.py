@@ -23,7 +23,7 @@ PEOPLE_IN_BATCH: Final = 50
 class LockedRealm:
     """The realm, its groups and some people, which stay as they are until the commit.
 
-    Whoever changes a role or a group, a setting of the realm, or whether somebody is active,
+    Whoever changes a role or a group, a setting of the realm, or whether a user is active,
     holds the realm's row alone; this write holds it too.
     """
 
@@ -45,7 +45,7 @@ async def lock_context(
 ) -> LockedRealm:
     """Return the realm, kept as it is, and these people; those who do not exist are left out.
 
-    With `names_change` nobody else adds or renames a channel until the commit. Raises
+    With `names_change` no other user adds or renames a channel until the commit. Raises
     UserDeactivatedError if the actor is no longer active.
     """
     context = await lock_realm_context(tx, [actor.user_id, *others], names_change=names_change)
@@ -58,7 +58,7 @@ async def lock_context(
 async def lock_realm_context(
     tx: Tx, user_ids: Sequence[UserId], *, names_change: bool = False
 ) -> LockedRealm:
-    """Return the same for work that nobody asks for at the moment."""
+    """Return the same for work that no user asks for at the moment."""
     realm = await lock_realm(tx, alone=names_change)
     people = await users.by_ids(await tx.connection(), tx.realm_id, sorted(set(user_ids)))
     return await locked_realm_of(tx, realm, people)

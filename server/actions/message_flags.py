@@ -89,7 +89,7 @@ async def mark_conversation_read(tx: Tx, actor: Actor, conversation_id: int) -> 
 
 
 async def fold_reads(tx: Tx, actor: Actor, folds: Sequence[read_state.Fold]) -> None:
-    """Shorten what is kept of the actor's reading; nobody can tell the difference."""
+    """Shorten what is kept of the actor's reading; no user can tell the difference."""
     statement = read_state.fold(tx.realm_id, actor.user_id, folds)
     tx.clocked(Effect(statement))
 

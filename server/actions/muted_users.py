@@ -13,9 +13,9 @@ from storage.ids import UserId
 
 
 async def mute_user(tx: Tx, actor: Actor, user_id: UserId, *, now: datetime) -> None:
-    """Mute somebody whom the actor may know, active or not: what there is of theirs is read.
+    """Mute a user whom the actor may know, active or not: what there is of theirs is read.
 
-    Raises BadRequestError, for somebody who is muted already too.
+    Raises BadRequestError, for a user who is muted already too.
     """
     if user_id == actor.user_id:
         raise BadRequestError("Cannot mute self")
@@ -32,7 +32,7 @@ async def mute_user(tx: Tx, actor: Actor, user_id: UserId, *, now: datetime) -> 
 
 
 async def unmute_user(tx: Tx, actor: Actor, user_id: UserId) -> None:
-    """Mute somebody no longer: what they have sent so far stays read. Raises BadRequestError."""
+    """Mute a user no longer: what they have sent so far stays read. Raises BadRequestError."""
     statement = muted_users.unmute(
         tx.realm_id,
         actor.user_id,

@@ -1,4 +1,4 @@
-"""Who gets an account because somebody in the organization says so."""
+"""Who gets an account because a user in the organization says so."""
 
 from datetime import datetime
 
@@ -24,7 +24,7 @@ MAY_NOT_CREATE = (
 
 
 async def create_person(tx: Tx, actor: Actor, new: NewUser, *, now: datetime) -> CreatedUser:
-    """Return an account for a person, whose address nobody has to confirm.
+    """Return an account for a person, whose address no user has to confirm.
 
     Raises BadRequestError for who may not do it, for an address that the organization does not
     admit, and as `create_users` does.
@@ -50,7 +50,7 @@ async def check_may_create(connection: Connection, actor: Actor) -> None:
 
 
 async def grant_creation(tx: Tx, user_id: UserId, *, create_users: bool) -> None:
-    """The operator lets somebody make accounts, or no longer."""
+    """The operator lets a user make accounts, or no longer."""
     connection = await tx.changing()
     before = await users.can_create_users(connection, tx.realm_id, user_id)
     await users.grant(connection, tx.realm_id, user_id, create_users=create_users)

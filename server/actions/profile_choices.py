@@ -1,4 +1,4 @@
-"""Whoever chose what is no choice any more chooses nothing, and everybody is told: in steps."""
+"""Whoever chose what is no choice any more chooses nothing, and every user is told: in steps."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -39,7 +39,7 @@ def choices_of(row: FieldRow) -> set[str]:
 async def lock_first(tx: Tx, plan: Plan) -> list[UserId]:
     """Return some of those who chose it: their rows will say that they have changed.
 
-    Nobody else chooses it, for the realm is held.
+    No other user chooses it, for the realm is held.
     """
     return await _lock_some(tx, plan, PEOPLE_PER_STEP)
 
@@ -106,7 +106,7 @@ async def _withdraw(tx: Tx, context: LockedRealm, plan: Plan, user_ids: Sequence
 async def _who_know_of(
     connection: Connection, context: LockedRealm, user_ids: Sequence[UserId]
 ) -> list[tuple[Audience, Sequence[UserId]]]:
-    """Everybody with whom of these they know; nobody twice."""
+    """Everybody with whom of these they know; no user twice."""
     if context.settings.guests_know_everybody(context.graph):
         return [(EVERYONE, user_ids)]
     realm_id = context.realm.realm_id

@@ -25,20 +25,20 @@ from storage.profile_fields import FieldRow
 from storage.users import UserRow
 
 Answers = Mapping[ProfileFieldId, Value | None]
-"""What somebody is to say in some fields; None, or what is empty: nothing."""
+"""What a user is to say in some fields; None, or what is empty: nothing."""
 
 
 async def change_own_data(tx: Tx, actor: Actor, answers: Answers) -> None:
     """Say all of this, or nothing of it; whoever may know the actor is told.
 
-    What is said already is told to nobody. Raises BadRequestError.
+    What is said already is told to no user. Raises BadRequestError.
     """
     context = await lock_context(tx, actor)
     await _change(tx, actor, context, actor.user_id, answers)
 
 
 async def change_data_of(tx: Tx, actor: Actor, user_id: UserId, answers: Answers) -> None:
-    """The same of somebody else, for administrators."""
+    """The same of another user, for administrators."""
     context = await lock_context(tx, actor, [user_id])
     if not context.standing(actor.user_id).person.is_administrator:
         raise BadRequestError("Must be an organization administrator")

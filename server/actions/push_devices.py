@@ -1,4 +1,4 @@
-"""People's phones come and go. Whoever changes somebody's devices holds their row."""
+"""People's phones come and go. Whoever changes a user's devices holds their row."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta

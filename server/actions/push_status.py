@@ -1,4 +1,4 @@
-"""Whether an organization's people get push notifications: the service says so, nobody decides."""
+"""Whether an organization's people get push notifications: the service says so, no user decides."""
 
 from dataclasses import dataclass
 from typing import Any, Final
@@ -35,7 +35,7 @@ class PushStatus:
 
 
 async def keep_push_status(tx: Tx, status: PushStatus) -> None:
-    """Keep it, and tell everybody, unless it is known."""
+    """Keep it, and tell every user, unless it is known."""
     realm = await lock_realm(tx, alone=True)
     settings = RealmSettings.of(realm.settings)
     before = {name: getattr(settings, name) for name in status.settings}

@@ -49,7 +49,7 @@ async def change_domain(tx: Tx, actor: Actor, domain: str, *, allow_subdomains: 
 
 
 async def remove_domain(tx: Tx, actor: Actor, domain: str) -> None:
-    """It belongs no longer; with the last one nobody is kept out for theirs any more.
+    """It belongs no longer; with the last one no user is kept out for theirs any more.
 
     Raises BadRequestError.
     """

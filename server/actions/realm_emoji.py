@@ -64,7 +64,7 @@ async def add_emoji(tx: Tx, actor: Actor, new: NewEmoji) -> None:
 
 
 async def deactivate_emoji(tx: Tx, actor: Actor, name: str) -> None:
-    """Let nobody find it any more; messages keep it. Raises BadRequestError, NotFoundError."""
+    """Let no user find it any more; messages keep it. Raises BadRequestError, NotFoundError."""
     standing, there = await _stand(tx, actor)
     row = next((each for each in there if each.name == name and not each.deactivated), None)
     if row is None:

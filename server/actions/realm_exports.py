@@ -66,7 +66,7 @@ async def tell_of_consent(tx: Tx, user_id: UserId, *, consented: bool) -> None:
 
 
 async def keep_export(tx: Tx, export_id: int, *, blob_key: str, size: int, digest: bytes) -> bool:
-    """Return the file is there, under this key; return False if nobody waits for it any more."""
+    """Return the file is there, under this key; return False if no user waits for it any more."""
     row = await _lock(tx, export_id)
     if row is None or not row.is_pending:
         return False

@@ -60,7 +60,7 @@ class RealmChange:
 async def change_realm(
     tx: Tx, actor: Actor, change: RealmChange, *, available: Sequence[str]
 ) -> None:
-    """Change all of it, or nothing; what has that value already stays, and nobody is told.
+    """Change all of it, or nothing; what has that value already stays, and no user is told.
 
     Some settings are for owners only. Guests who from now on know other people than before, and
     people who are full members all at once, or no longer, register anew: their queues end.
@@ -108,7 +108,7 @@ async def _follow(tx: Tx, actor: Actor, context: LockedRealm, values: Mapping[st
 
 
 def _check_may(role: int, change: RealmChange) -> None:
-    """Raise BadRequestError if somebody of this role may not change that."""
+    """Raise BadRequestError if a user of this role may not change that."""
     if role > ADMINISTRATOR:
         raise BadRequestError("Must be an organization administrator")
     wanted = {*change.settings, *change.permissions}
@@ -170,7 +170,7 @@ async def _permissions(
 
 @dataclass(frozen=True)
 class _Changed:
-    """The organization before and after, and how everybody is told."""
+    """The organization before and after, and how every user is told."""
 
     tx: Tx
     actor: Actor
@@ -187,7 +187,7 @@ class _Changed:
         return audit.differences(_facts(self.context.realm), _facts(self.realm))
 
     async def keep_and_tell(self, connection: Connection) -> None:
-        """Tell everybody of each difference; and of what older clients know it by."""
+        """Tell every user of each difference; and of what older clients know it by."""
         await realms.update(
             connection,
             self.tx.realm_id,

@@ -70,7 +70,7 @@ async def create_realm(
 
 
 async def open_first_channel(tx: Tx, owner: Actor) -> None:
-    """A channel in which everybody is who joins, and a word of welcome for its owner."""
+    """A channel in which every user is who joins, and a word of welcome for its owner."""
     request = SubscriptionRequest(
         wanted=[FIRST_CHANNEL],
         principals=[owner.user_id],

@@ -94,7 +94,7 @@ async def deliver(bench: RealmServices, row: ReminderRow) -> bool:
 
     The message, that it no longer waits, and what is told of both are one commit. A message that is
     gone, or that its reader lost, is not shown; the reminder comes all the same. Return False if
-    somebody else does it.
+    another user does it.
     """
     realm_cache = bench.realm_cache
     async with bench.read() as connection:

@@ -39,7 +39,7 @@ MessageType = Literal["channel", "direct"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """What somebody asks to be sent later. `timestamp` is in seconds since 1970."""
+    """What a user asks to be sent later. `timestamp` is in seconds since 1970."""
 
     type: MessageType
     to: int | list[int]
@@ -125,7 +125,7 @@ async def deliver(bench: RealmServices, row: ScheduledMessageRow) -> bool:
     """Send what is due, or let it fail and say so: once, however many try it at a time.
 
     The message, that it is no longer scheduled, and what is told of both are one commit. Return
-    False if somebody else does it, or it is not what `row` says.
+    False if another user does it, or it is not what `row` says.
     """
     sender = await bench.realm_cache.user(row.sender_id)
     assert sender is not None, "nobody is ever removed"

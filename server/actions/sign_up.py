@@ -41,7 +41,7 @@ async def sign_up(tx: Tx, digest: bytes, new: NewUser, *, now: datetime) -> User
 
 
 async def admit(tx: Tx, new: NewUser, *, now: datetime) -> UserId:
-    """Return an account for somebody who comes by themselves, and whose address is theirs.
+    """Return an account for a user who comes by themselves, and whose address is theirs.
 
     Whoever has an invitation joins by that. Raises BadRequestError where the organization is not
     open to them, and as `create_users` does.
@@ -65,7 +65,7 @@ async def admit(tx: Tx, new: NewUser, *, now: datetime) -> UserId:
 async def check_known_may_join(
     connection: Connection, realm: RealmRow, email: str, *, now: datetime
 ) -> None:
-    """The same for somebody whose address is theirs: if they are invited, that will do."""
+    """The same for a user whose address is theirs: if they are invited, that will do."""
     if not await invitations.open_of_email(connection, realm.realm_id, email, now=now):
         await check_may_join(connection, realm, email)
 
@@ -73,14 +73,14 @@ async def check_known_may_join(
 def check_way(settings: RealmSettings, purpose: str) -> None:
     """Raise BadRequestError for a link in a mail where people come from elsewhere.
 
-    Else anybody with an address could pass by the directory or the site that knows its people.
+    Else any user with an address could pass by the directory or the site that knows its people.
     """
     if purpose == SIGN_UP and not settings.wants_method(PASSWORDS):
         raise BadRequestError(NOT_BY_EMAIL)
 
 
 async def check_may_join(connection: Connection, realm: RealmRow, email: str) -> None:
-    """Raise BadRequestError unless somebody with this address may join without an invitation."""
+    """Raise BadRequestError unless a user with this address may join without an invitation."""
     settings = RealmSettings.of(realm.settings)
     if settings.invite_required:
         raise BadRequestError(BY_INVITATION)

@@ -16,7 +16,7 @@ JUST_JOINED: Final = timedelta(minutes=1)
 
 
 async def tell_of_sign_in(tx: Tx, user_id: UserId, user_agent: str, *, now: datetime) -> None:
-    """Mail them that somebody has signed in with their account, unless they want no such mail.
+    """Mail them that a user has signed in with their account, unless they want no such mail.
 
     The first time is no news: it follows the making of the account.
     """

@@ -92,7 +92,7 @@ async def take_step(tx: Tx, kind: Kind[Plan], work_id: str, size: int) -> bool:
 
 
 async def _lock(tx: Tx, work_id: str) -> WorkRow | None:
-    # Work that is done must not look like work that somebody holds.
+    # Work that is done must not look like work that a user holds.
     if await stepped_work.by_id(await tx.connection(), tx.realm_id, work_id) is None:
         return None
     found = await tx.lock(stepped_work.locking(tx.realm_id, work_id))

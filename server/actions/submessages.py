@@ -17,7 +17,7 @@ from storage.ids import MessageId
 async def add_submessage(
     tx: Tx, actor: Actor, message_id: MessageId, msg_type: str, content: str, *, now: datetime
 ) -> None:
-    """Attach something to a widget that the actor can see; everybody who sees it is told.
+    """Attach something to a widget that the actor can see; every user who sees it is told.
 
     They take part in its topic, which may give them a policy for it.
     """

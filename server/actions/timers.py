@@ -50,7 +50,7 @@ async def check_room(tx: Tx, actor: Actor, what: str, count_of_user: CountOfUser
 async def claim(tx: Tx, locking: Locking[Row], row: Row) -> None:
     """Hold the row, as it was read before, until the commit. Raises TakenError; never waits.
 
-    Whoever delivers holds it from before the clock until it is gone, so nobody else does.
+    Whoever delivers holds it from before the clock until it is gone, so no other user does.
     """
     if await locking.skipping(await tx.connection()) != [row]:
         raise TakenError

@@ -1,4 +1,4 @@
-"""Telling others that somebody types: checked like a message, and never stored."""
+"""Telling others that a user types: checked like a message, and never stored."""
 
 from collections.abc import Sequence
 from typing import Any, Final, Literal
@@ -21,7 +21,7 @@ from storage.ids import ChannelId, MessageId, TopicId, UserId
 from storage.users import UserRow
 
 MAX_CHANNEL_SUBSCRIBERS: Final = 100
-"""In larger channels nobody is told: it would be noise, at a high price."""
+"""In larger channels no user is told: it would be noise, at a high price."""
 MAX_DIRECT_RECIPIENTS: Final = 20
 
 Op = Literal["start", "stop"]
@@ -90,7 +90,7 @@ async def in_channel(
 async def in_edit(
     realm_cache: RealmCache, read: Reading, actor: Actor, op: Op, message_id: MessageId
 ) -> Told | None:
-    """Return the same of somebody who edits their own message."""
+    """Return the same of a user who edits their own message."""
     async with read() as connection:
         row = await message_edits.visible(connection, actor.realm_id, actor.user_id, message_id)
         if row is None:

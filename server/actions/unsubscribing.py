@@ -23,7 +23,7 @@ async def stop_welcomes(tx: Tx, actor: Actor) -> None:
 
 
 async def stop_sign_ins(tx: Tx, actor: Actor) -> None:
-    """No more emails when somebody signs in. Raises UserDeactivatedError."""
+    """No more emails when a user signs in. Raises UserDeactivatedError."""
     tx.must_be_exact()
     await change_own_settings(tx, actor, OwnChange(settings={"enable_login_emails": False}))
 

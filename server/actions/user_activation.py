@@ -54,7 +54,7 @@ ONLY_OWNER: Final = "Cannot deactivate the only organization owner"
 async def deactivate_as_administrator(
     tx: Tx, actor: Actor, user_id: UserId, *, comment: str | None, now: datetime
 ) -> None:
-    """Close somebody's account; a comment, even an empty one, is mailed to a person.
+    """Close a user's account; a comment, even an empty one, is mailed to a person.
 
     Raises BadRequestError: for who may not do it, an unknown user, and for the only owner.
     """
@@ -89,10 +89,10 @@ async def deactivate_own(tx: Tx, actor: Actor, proof: Proof, *, now: datetime) -
 async def reactivate_as_administrator(
     tx: Tx, actor: Actor, user_id: UserId, *, now: datetime
 ) -> None:
-    """Open somebody's account again. A bot whose owner is gone is the actor's from now on.
+    """Open a user's account again. A bot whose owner is gone is the actor's from now on.
 
     Raises BadRequestError: for who may not do it, an unknown user, one who is active, and for a
-    name that somebody else has by now.
+    name that another user has by now.
     """
     realm = await lock_as_administrator(tx, actor)
     row = await _known(tx, actor, user_id)
@@ -114,7 +114,7 @@ async def deactivate_user(
     """Close the account, and those of the user's bots; their event queues end at once.
 
     Their keys and sessions open nothing any more, also when the account is opened again.
-    Somebody who is deactivated already stays it. `by` is who is kept as having done it; None: the
+    A user who is deactivated already stays it. `by` is who is kept as having done it; None: the
     operator. `news` is mailed to the person. Raises BadRequestError for an unknown user and for the
     only owner.
     """
@@ -149,7 +149,7 @@ async def reactivate_user(
     """Open the account again: with its role, groups and channels, and with another key.
 
     The user's bots stay closed. `by` is as above. Raises BadRequestError for an unknown user, one
-    who is active, and for a name that somebody else has by now.
+    who is active, and for a name that another user has by now.
     """
     realm = await lock_realm(tx, alone=True)
     connection = await tx.connection()

@@ -16,7 +16,7 @@ from storage.ids import UserId
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserChange:
-    """What is to be different about somebody; None stays as it is."""
+    """What is to be different about a user; None stays as it is."""
 
     full_name: str | None = None
     role: int | None = None

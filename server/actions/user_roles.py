@@ -25,9 +25,9 @@ from storage.users import UserRow
 
 
 async def change_role(tx: Tx, actor: Actor, user_id: UserId, role: int, *, now: datetime) -> None:
-    """Give somebody another role; all who may know them are told.
+    """Give a user another role; all who may know them are told.
 
-    Bots never have a higher role than their owner: those of somebody who comes down come with
+    Bots never have a higher role than their owner: those of a user who comes down come with
     them. The event queues of all of these end: with another role one sees other channels, people,
     addresses and bots, from one position to the next, and their clients register anew. Raises
     BadRequestError: for who may not do it, an unknown user or role, and for the only owner.
@@ -107,7 +107,7 @@ async def _changeable(
 
 
 async def owners_of(connection: Connection, realm_id: RealmId) -> tuple[UserId, ...]:
-    """The people who own the organization: without one of them nobody could look after it."""
+    """The people who own the organization: without one of them no user could look after it."""
     by_role = await users.ids_by_role(connection, realm_id, without_bots=True)
     return by_role.get(OWNER, ())
 

@@ -75,7 +75,7 @@ class NewPassword:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnChange:
-    """What somebody wants to be different about themselves."""
+    """What a user wants to be different about themselves."""
 
     settings: Mapping[str, Any] = field(default_factory=dict)
     full_name: str | None = None
@@ -84,7 +84,7 @@ class OwnChange:
 
 
 async def change_own_settings(tx: Tx, actor: Actor, change: OwnChange) -> Ended:
-    """Change all of it, or nothing; what has that value already stays, and nobody is told.
+    """Change all of it, or nothing; what has that value already stays, and no user is told.
 
     Switching the synchronization of drafts off deletes those that the server keeps. Returns what
     a new password has ended. Raises BadRequestError.
@@ -118,7 +118,7 @@ async def change_own_settings(tx: Tx, actor: Actor, change: OwnChange) -> Ended:
 
 
 async def rename(tx: Tx, actor: Actor, context: LockedRealm, row: UserRow, name: str) -> None:
-    """Call somebody otherwise, whoever they are; whoever may know them is told.
+    """Call a user otherwise, whoever they are; whoever may know them is told.
 
     The caller has locked their row, and the realm alone, and says that the actor may do it.
     Raises BadRequestError.
@@ -145,7 +145,7 @@ async def _keep(tx: Tx, connection: Connection, new: UserRow) -> None:
 
 
 async def change_settings_defaults(tx: Tx, actor: Actor, changes: Mapping[str, Any]) -> None:
-    """Let newcomers start with these settings. Nobody who is there already is concerned.
+    """Let newcomers start with these settings. No user who is there already is concerned.
 
     Raises BadRequestError.
     """
@@ -215,7 +215,7 @@ async def _check_renaming(
 
 
 def _facts(row: UserRow) -> dict[str, SettingValue]:
-    """Return all that somebody sets for themselves."""
+    """Return all that a user sets for themselves."""
     settings: dict[str, SettingValue] = asdict(UserSettings.of(row.settings))
     return settings | {"full_name": row.full_name, "timezone": row.timezone}
 

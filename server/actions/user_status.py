@@ -77,7 +77,7 @@ async def change_own_status(
 
 
 async def change_status_of(tx: Tx, actor: Actor, user_id: UserId, change: StatusChange) -> None:
-    """An administrator changes somebody's. Raises BadRequestError."""
+    """An administrator changes a user's. Raises BadRequestError."""
     context = await lock_context(tx, actor, [user_id])
     if not context.standing(actor.user_id).person.is_administrator:
         raise BadRequestError("Must be an organization administrator")

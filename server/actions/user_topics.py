@@ -22,7 +22,7 @@ async def change_policy(
 ) -> None:
     """Give a topic the actor's policy: of a channel that they may read, by its id or its name.
 
-    A topic that nobody has sent to yet may have one. Taking a policy off is always possible.
+    A topic that no user has sent to yet may have one. Taking a policy off is always possible.
     Raises BadRequestError.
     """
     context = await lock_context(tx, actor)

@@ -42,7 +42,7 @@ class NewService:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Start:
-    """Where somebody is from the beginning; channels that are archived and what is gone is not."""
+    """Where a user is from the beginning; channels that are archived and what is gone is not."""
 
     channel_ids: Sequence[ChannelId] = ()
     includes_defaults: bool = True
@@ -191,7 +191,7 @@ async def _refuse_taken(
 ) -> None:
     """Raise BadRequestError if an address has an account already, or is given twice.
 
-    Those of the organization's own domain that stand for hidden ones are nobody's.
+    Those of the organization's own domain that stand for hidden ones are no user's.
     """
     wanted: set[FoldedAddress] = set()
     for each in new:

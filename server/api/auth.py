@@ -187,7 +187,7 @@ def address_in(authorization: str | None) -> str:
 
 
 def named_key(authorization: str | None) -> str | None:
-    """Return the key, if a key with a name is what somebody shows.
+    """Return the key, if a key with a name is what a user shows.
 
     Raises a DomainError of status 401.
     """

@@ -155,7 +155,7 @@ async def dev_list_users(request: Request, params: NoParams) -> DevUsers:
 
 
 async def _realm_cache(request: Request) -> RealmCache:
-    """That of the organization at this address. Raises DomainError if nobody can sign in there."""
+    """That of the organization at this address. Raises DomainError if no user can sign in there."""
     if request.realm_id is None:
         raise BadRequestError("Subdomain required")
     realm_cache = request.app.realm_caches.of(request.realm_id)

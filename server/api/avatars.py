@@ -95,7 +95,7 @@ async def _avatar(request: Request, user_id: UserId) -> Avatar:
 
 
 async def _avatar_of_address(request: Request, email: str) -> Avatar:
-    """That of the user with this address. Raises NotFoundError if it is nobody's, or unknown."""
+    """That of the user with this address. Raises NotFoundError if it is no user's, or unknown."""
     row = await user_by_email(request, email)
     if row is None:
         raise NotFoundError("No such user")

@@ -19,7 +19,7 @@ from storage import sessions
 from storage.ids import RealmId
 
 SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
-"""They change nothing, so anybody may lead a browser to them."""
+"""They change nothing, so any user may lead a browser to them."""
 TOKEN_HEADER: Final = "X-CSRFToken"  # noqa: S105 - a name
 TOKEN_FIELD: Final = "csrfmiddlewaretoken"  # noqa: S105 - a name
 

@@ -47,7 +47,7 @@ def big_blue_button(app: App) -> BigBlueButton:
 async def create(request: Request, params: MeetingParams) -> CallResult:
     """Return a link to a call of its own.
 
-    Nothing is asked of BigBlueButton before somebody follows it.
+    Nothing is asked of BigBlueButton before a user follows it.
     """
     _ = big_blue_button(request.app)
     meeting = Meeting(

@@ -124,7 +124,7 @@ def _draft(request: Request, params: WebhookParams, topic: str, content: str) ->
 
 
 async def _tell_owner(request: Request, reason: str) -> None:
-    """By the notification bot, once an hour: nobody reads what a program is answered."""
+    """By the notification bot, once an hour: no user reads what a program is answered."""
     row, now = request.actor.row, request.app.clock.now()
     assert row.bot_owner_id is not None
     content = f"Your bot {mention(row)} could not post what it was sent:\n\n{quoted(reason)}"

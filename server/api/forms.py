@@ -69,7 +69,7 @@ def _kind(content_type: str) -> str:
 def percent_decoded(data: bytes) -> str:
     """Return the text behind percent escapes. Raises BadRequestError if that is not UTF-8.
 
-    The standard library takes a second for a megabyte of escapes, in which nobody else would be
+    The standard library takes a second for a megabyte of escapes, in which no other user would be
     served; this takes time in proportion to copying. Where an escape is none, it stays.
     """
     if b"%" in data:

@@ -242,7 +242,7 @@ async def list_subgroups(request: Request, params: ListSubgroupsParams) -> Subgr
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """A group at one moment, with everybody who may be in it."""
+    """A group at one moment, with every user who may be in it."""
 
     connection: Connection
     row: GroupRow

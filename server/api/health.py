@@ -47,7 +47,7 @@ class Readiness(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 class Checks:
     """Answers `/health` and `/ready`, with 200 or 503, without asking who wants to know.
 
-    Health is the truth about the whole: the database, the broker, and whether somebody ships the
+    Health is the truth about the whole: the database, the broker, and whether a user ships the
     log's jobs. Readiness is whether this process can answer requests: it does so also while the
     broker is away, for events and jobs only come later then; and not while it drains.
     """

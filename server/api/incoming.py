@@ -101,7 +101,7 @@ class ReceivedFile:
 
 @dataclass(slots=True)
 class Received:
-    """What has come of a form; whoever receives it drops the files that nobody has kept."""
+    """What has come of a form; whoever receives it drops the files that no user has kept."""
 
     fields: dict[str, str]
     files: list[ReceivedFile]

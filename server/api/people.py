@@ -11,7 +11,7 @@ from storage.users import UserRow
 
 
 async def known_ids(request: Request, connection: Connection) -> set[UserId] | None:
-    """Whom the caller may know beside bots; None: everybody."""
+    """Whom the caller may know beside bots; None: every user."""
     actor = request.actor
     if not actor.is_guest or await request.realm_cache.guests_know_everybody():
         return None

@@ -87,7 +87,7 @@ class IdenticonParams(Params):
 
 
 async def make(request: Request, params: IdenticonParams) -> RawResult:
-    """Return a pattern for somebody, or an organization, without a picture."""
+    """Return a pattern for a user, or an organization, without a picture."""
     wanted = _IDENTICON.fullmatch(params.filename)
     if wanted is None:
         raise NotFoundError("This file does not exist.")

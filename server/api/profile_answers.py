@@ -1,4 +1,4 @@
-"""What somebody is to say in custom profile fields, as a parameter."""
+"""What a user is to say in custom profile fields, as a parameter."""
 
 from collections.abc import Sequence
 

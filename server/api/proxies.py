@@ -1,4 +1,4 @@
-"""Whose request it is: the peer's, or that of somebody for whom a trusted proxy forwards."""
+"""Whose request it is: the peer's, or that of a user for whom a trusted proxy forwards."""
 
 import re
 from ipaddress import IPv6Address, ip_address

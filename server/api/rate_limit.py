@@ -224,7 +224,7 @@ class RateLimits:
             await self.by_user.count(f"{realm_id}:{user_id}", headers)
 
     async def count_address(self, address: str, headers: dict[str, str]) -> None:
-        """Count a request of somebody who is not signed in. Raises RateLimitedError."""
+        """Count a request of a user who is not signed in. Raises RateLimitedError."""
         if self._is_on:
             await self.by_address.count(home_of(address), headers)
 
@@ -247,9 +247,9 @@ class RateLimits:
     async def count_account_mail(
         self, realm_id: RealmId, email: str, address: str, headers: dict[str, str]
     ) -> None:
-        """Count a mail to somebody, asked for from this network address. Raises RateLimitedError.
+        """Count a mail to a user, asked for from this network address. Raises RateLimitedError.
 
-        The same whether anybody has the email address.
+        The same whether any user has the email address.
         """
         if not self._is_on:
             return

@@ -64,7 +64,7 @@ async def delete(request: Request, params: ExportParams) -> Empty:
 
 
 class Consent(msgspec.Struct, frozen=True, kw_only=True):
-    """Whether somebody lets their private data be exported."""
+    """Whether a user lets their private data be exported."""
 
     user_id: UserId
     consented: bool

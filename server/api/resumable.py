@@ -27,12 +27,12 @@ WAITS: Final = timedelta(hours=24)
 MAX_UNFINISHED: Final = 50
 """Of one person."""
 CLAIMED: Final = timedelta(seconds=15)
-"""How long nobody else may put the parts together, unless whoever does so says that they go on."""
+"""Timeout of the claim to assemble an upload; the process that holds it extends it."""
 CLAIMING_SECONDS: Final = 4.0
 """How often they say so."""
 LOOK_SECONDS: Final = 0.2
 LOOKS: Final = 150
-"""How often, and so how long, somebody looks who waits for them: longer than for a dead process."""
+"""How often, and so how long, a user looks who waits for them: longer than for a dead process."""
 
 
 class OffsetConflictError(DomainError):
@@ -82,7 +82,7 @@ class Resumable:
             unfinished = await resumable_uploads.unfinished(
                 connection, actor.realm_id, actor.user_id, request.app.clock.now()
             )
-            # Of others nothing is counted: nobody keeps them from uploading by announcing much.
+            # Of others nothing is counted: no user keeps them from uploading by announcing much.
             actions.check_quota(quota, used + unfinished.bytes, size)
             if unfinished.count >= MAX_UNFINISHED:
                 raise BadRequestError(f"Too many unfinished uploads (limit: {MAX_UNFINISHED})")
@@ -147,7 +147,7 @@ class Resumable:
     async def finish(self, row: ResumableRow) -> Uploaded:
         """Make a file of one that is whole; doing so again gives the same.
 
-        Waits while somebody else does so: whoever hears that all is there does not ask again.
+        Waits while another user does so: whoever hears that all is there does not ask again.
         Raises LockedError if that takes long, UploadQuotaError, and NotFoundError.
         """
         for _ in range(LOOKS):
@@ -159,7 +159,7 @@ class Resumable:
         raise LockedError("This upload is being put together.")
 
     async def _assemble(self, row: ResumableRow) -> bool:
-        """Return whether it is a file now; False: somebody else is at it."""
+        """Return whether it is a file now; False: another user is at it."""
         app, realm_id = self.request.app, self.request.actor.realm_id
         now = app.clock.now()
         async with self.request.read() as connection:

@@ -1,4 +1,4 @@
-"""What a client has to know before anybody signs in."""
+"""What a client has to know before any user signs in."""
 
 from typing import Any
 

@@ -91,7 +91,7 @@ async def _sign_in(
 
 
 async def person_with(app: App, realm_cache: RealmCache, email: str) -> CredentialsRow | None:
-    """Whoever has this address, which somebody else vouches for; None if nobody has.
+    """Whoever has this address, which another user vouches for; None if no user has.
 
     Raises UserDeactivatedError for whom no such word lets in.
     """
@@ -183,7 +183,7 @@ async def _join(app: App, realm_cache: RealmCache, entry: "Entry") -> Credential
 async def _keep_up(
     app: App, realm_cache: RealmCache, found: CredentialsRow, entry: "Entry"
 ) -> None:
-    """Let the account be as the entry is; what cannot be keeps nobody outside."""
+    """Let the account be as the entry is; what cannot be keeps no user outside."""
     row = await realm_cache.user(found.user_id)
     if row is None:
         return

@@ -1,4 +1,4 @@
-"""Typing over HTTP: tells others that somebody types."""
+"""Typing over HTTP: tells others that a user types."""
 
 from typing import Annotated, Literal
 

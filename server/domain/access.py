@@ -73,7 +73,7 @@ _LEAST_ROLE: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """What the engine has to know of somebody."""
+    """What the engine has to know of a user."""
 
     user_id: UserId
     role: int
@@ -175,7 +175,7 @@ class GroupGraph:
         return replace(setting, direct_members=there)
 
     def contains(self, setting: GroupSetting, person: Person) -> bool:
-        """Return whether the setting admits the person. A deactivated group admits nobody."""
+        """Return whether the setting admits the person. A deactivated group admits no user."""
         if person.user_id in setting.direct_members:
             return True
         return any(self._admits(group_id, person) for group_id in self._below(setting.group_ids))
@@ -183,7 +183,7 @@ class GroupGraph:
     def may_mention(self, group_id: GroupId, person: Person) -> bool:
         """Return whether the person may mention the group.
 
-        Role groups are for nobody to mention.
+        Role groups are for no user to mention.
         """
         if group_id in self.deactivated or group_id in self.system_names:
             return False

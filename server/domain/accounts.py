@@ -1,4 +1,4 @@
-"""The rules of accounts: names and addresses that somebody may have."""
+"""The rules of accounts: names and addresses that a user may have."""
 
 import re
 import unicodedata
@@ -39,7 +39,7 @@ def checked_full_name(name: str) -> str:
 
 
 def as_full_name(text: str, *, email: str) -> str:
-    """A name that somebody may have, of what another place calls them, or else of their address."""
+    """A name that a user may have, of what another place calls them, or else of their address."""
     for wanted in (text, email.partition("@")[0]):
         clean = "".join(c for c in " ".join(wanted.split()) if _may_be_in_name(c))
         clean = " ".join(clean.split())[:MAX_NAME_LENGTH].strip()
@@ -51,7 +51,7 @@ def as_full_name(text: str, *, email: str) -> str:
 
 
 def checked_timezone(name: str) -> str:
-    """Return the name of a time zone; empty where nobody knows it. Raises InvalidParameterError."""
+    """Return the name of a time zone; empty if it is unknown. Raises InvalidParameterError."""
     if name and name not in _timezones():
         raise InvalidParameterError("timezone", f"timezone: {name[:60]!r} is not one")
     return name

@@ -11,9 +11,9 @@ from storage.ids import Position, RealmId, UserId
 from storage.users import UserRow
 
 SPECTATOR_ID: Final = UserId(0)
-"""Stands for whoever has no account; nobody has it."""
+"""Stands for whoever has no account; no user has it."""
 
-# Names under which clients with a person at them introduce themselves: what somebody sends
+# Names under which clients with a person at them introduce themselves: what a user sends
 # there is read by them. Bots and scripts use other names.
 _CLIENTS_WITH_A_PERSON = (
     "zulipmobile",
@@ -61,7 +61,7 @@ class Actor:
 
     @property
     def is_spectator(self) -> bool:
-        """Whether it is somebody without an account, who sees what is public to the web."""
+        """Whether it is a user without an account, who sees what is public to the web."""
         return self.row.user_id == SPECTATOR_ID
 
     @property
@@ -74,7 +74,7 @@ class Actor:
 
     @property
     def has_person_at_client(self) -> bool:
-        """Whether somebody sits at this client, who sees what they send."""
+        """Whether a user sits at this client, who sees what they send."""
         name = self.client.lower().replace("-", "").replace("_", "").replace(" ", "")
         return name.startswith(_CLIENTS_WITH_A_PERSON)
 

@@ -70,7 +70,7 @@ def lacking(needed: Scope) -> str:
 
 
 def new_api_key() -> str:
-    """Return a key that nobody can guess."""
+    """Return a key that no user can guess."""
     return _random(API_KEY_LENGTH)
 
 

@@ -20,14 +20,14 @@ MADE: Final = "J"
 UPLOADED: Final = "U"
 
 FIRST_VERSION: Final = 1
-"""Of everybody's picture; each change adds one."""
+"""Of every user's picture; each change adds one."""
 IDENTICONS: Final = "identicon"
 MEDIUM: Final = "-medium"
 """What large pictures have before the end of their names; clients write it there themselves."""
 
 
 class Pictured(Addressed, Protocol):
-    """What is to be known of somebody to say which picture is theirs."""
+    """What is to be known of a user to say which picture is theirs."""
 
     @property
     def avatar_key(self) -> str | None:
@@ -49,7 +49,7 @@ class Avatar:
 
 
 def avatar_of(row: Pictured, address: RealmAddress) -> Avatar:
-    """Return the user's picture for all who know them: by the address that everybody knows."""
+    """Return the user's picture for all who know them: by the address that every user knows."""
     if row.avatar_key is None:
         email = public_email(row, address.domain)
         return _given_to(row.user_id, email, row.avatar_version, address)
@@ -68,7 +68,7 @@ def avatar_of_unknown(user_id: UserId, address: RealmAddress) -> Avatar:
 
 
 def _given_to(user_id: UserId, email: str, version: int, address: RealmAddress) -> Avatar:
-    """Return the picture of somebody who has not chosen one."""
+    """Return the picture of a user who has not chosen one."""
     if address.gravatars:
         return Avatar(
             source=GRAVATAR,

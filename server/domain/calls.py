@@ -32,7 +32,7 @@ class Meeting:
 
 
 def link_to(key: bytes, meeting: Meeting) -> str:
-    """Return where people join it, below the organization's address; nobody else can make it."""
+    """Return where people join it, below the organization's address; no other user can make it."""
     token = _serializer(key).dumps(
         [
             meeting.realm_id,
@@ -62,7 +62,7 @@ class BigBlueButton:
     secret: str
 
     def creating(self, meeting: Meeting) -> str:
-        """Return what to ask before somebody joins; again is as once."""
+        """Return what to ask before a user joins; again is as once."""
         return self._asking(
             "create",
             meetingID=meeting.meeting_id,

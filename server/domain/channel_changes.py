@@ -112,9 +112,9 @@ def differing_permissions(old: ChannelRow, new: ChannelRow) -> list[str]:
 
 
 def sight_may_differ(old: ChannelRow, new: ChannelRow) -> bool:
-    """Return whether anybody may know of one and not of the other, or read one and not the other.
+    """Return whether any user may know of one and not of the other, or read one and not the other.
 
-    Everybody but guests reads a public channel, and no permission opens one to guests.
+    Every user but guests reads a public channel, and no permission opens one to guests.
     """
     return privacy_differs(old, new) or (
         new.invite_only and any(n in GRANTS_METADATA for n in differing_permissions(old, new))

@@ -23,7 +23,7 @@ class CreationNotPermittedError(BadRequestError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChannelTerms:
-    """What somebody asks of the channels that their request makes."""
+    """What a user asks of the channels that their request makes."""
 
     invite_only: bool = False
     is_web_public: bool = False

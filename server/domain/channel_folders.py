@@ -7,7 +7,7 @@ from server.domain import names
 MAX_NAME_LENGTH: Final = 60
 MAX_DESCRIPTION_LENGTH: Final = 1024
 MAX_FOLDERS: Final = 1_000
-"""Of one organization: everybody's client is told of all."""
+"""Of one organization: every user's client is told of all."""
 
 
 def checked_name(name: str) -> str:

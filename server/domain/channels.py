@@ -101,9 +101,9 @@ def clean_description(description: str) -> str:
 
 
 def first_free_color(start: int, used: Collection[str]) -> str:
-    """Return a color that somebody does not use yet for a channel, where there is one left.
+    """Return a color that a user does not use yet for a channel, where there is one left.
 
-    Everybody begins to look at the channel's own, so most people see it alike.
+    Every user begins to look at the channel's own, so most people see it alike.
     """
     turned = [COLORS[(start + step) % len(COLORS)] for step in range(len(COLORS))]
     return next((color for color in turned if color not in used), turned[0])

@@ -6,7 +6,7 @@ RESET_PASSWORD: Final = "reset_password"  # noqa: S105 - a name
 CHANGE_EMAIL: Final = "change_email"
 SIGN_UP: Final = "sign_up"
 VOUCHED_SIGN_UP: Final = "vouched_sign_up"
-"""Of somebody whose address another site has verified: no mail asks for it."""
+"""Of a user whose address another site has verified: no mail asks for it."""
 FOUND_REALM: Final = "found_realm"
 
 VALID_SECONDS: Final = 24 * 3600

@@ -8,7 +8,7 @@ from storage.channels import ChannelRow
 MAX_NAME_LENGTH: Final = 60
 MAX_DESCRIPTION_LENGTH: Final = 1024
 MAX_GROUPS: Final = 100
-"""Of one organization: everybody's client is told of all."""
+"""Of one organization: every user's client is told of all."""
 MAX_CHANNELS: Final = 100
 """In one of them: whoever chooses it joins all in one transaction."""
 
@@ -25,5 +25,5 @@ def checked_group_description(description: str, *, parameter: str) -> str:
 
 
 def may_be_in_a_group(channel: ChannelRow) -> bool:
-    """Public channels that nobody joins anyway."""
+    """Public channels that no user joins anyway."""
     return not (channel.invite_only or channel.is_archived or channel.is_default)

@@ -64,7 +64,7 @@ def _codes() -> frozenset[str]:
 
 
 def is_built_in(name: str) -> bool:
-    """Return whether everybody has an emoji of this name, in every organization."""
+    """Return whether every user has an emoji of this name, in every organization."""
     return name == SERVICE_EMOJI or name in codes_by_name()
 
 

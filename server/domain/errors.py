@@ -65,7 +65,7 @@ class InvalidJsonError(DomainError):
 
 
 class UnauthorizedError(DomainError):
-    """No credentials, or such as nobody has."""
+    """No credentials, or such as no user has."""
 
     code = "UNAUTHORIZED"
     status = 401

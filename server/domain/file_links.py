@@ -29,14 +29,14 @@ class Reader(NamedTuple):
 
 
 def url_for(key: bytes, reader: Reader, now: datetime) -> str:
-    """Return the link, below the organization's address; nobody without the key can make it."""
+    """Return the link, below the organization's address; no user without the key can make it."""
     expires = int(now.timestamp()) + VALID_SECONDS
     token = str(_serializer(key).dumps([*reader, expires]))
     return PATH.format(token=token, filename=reader.path_id.rpartition("/")[2])
 
 
 def reader_of(key: bytes, token: str, now: datetime) -> Reader | None:
-    """For whom it was made; None if nobody made it, or too long ago."""
+    """For whom it was made; None if no user made it, or too long ago."""
     try:
         realm_id, user_id, path_id, expires = _serializer(key).loads(token)
     except (BadData, ValueError):

@@ -106,7 +106,7 @@ def checked_setting(
 
 
 def shortest(value: GroupSetting, graph: GroupGraph) -> GroupSetting:
-    """Return one group where the value is no more than that; the nobody group where it is empty."""
+    """Return the single group of the value; the `nobody` group if the value is empty."""
     if value.group_id is not None or value.direct_members:
         return value
     if not value.direct_subgroups:

@@ -117,7 +117,7 @@ def is_name_taken(name: str, graph: GroupGraph, *, by_others_than: GroupId | Non
 
 
 def within(group: GroupRow) -> GroupSetting:
-    """Return its people and groups, also where it is deactivated and as such admits nobody."""
+    """Return its people and groups, also where it is deactivated and as such admits no user."""
     return GroupSetting(
         direct_members=tuple(group.member_ids), direct_subgroups=tuple(group.subgroup_ids)
     )

@@ -17,7 +17,7 @@ from storage.invitations import Terms
 PATH: Final = "/join/{token}"
 """The page that a link opens, at the organization's address."""
 PURPOSE: Final = "invitations"
-"""The name of the key that signs the links that anybody may use (storage/server_keys.py)."""
+"""The name of the key that signs the links that any user may use (storage/server_keys.py)."""
 MAX_ADDRESSES: Final = 1_000
 """In one request."""
 MAX_PARTS: Final = 10 * MAX_ADDRESSES
@@ -32,7 +32,7 @@ _TOKEN: Final = re.compile(r"([1-9][0-9]{0,17})\.([A-Za-z0-9_-]{32})")
 
 
 class Key(NamedTuple):
-    """What somebody shows who wants to join."""
+    """What a user shows who wants to join."""
 
     invitation_id: InvitationId
     secret: str
@@ -61,13 +61,13 @@ def link_key(key: bytes, realm_id: RealmId, invitation_id: InvitationId) -> Key:
 
 
 def read_token(token: str) -> Key | None:
-    """Return what the link holds; None if nobody made it."""
+    """Return what the link holds; None if no user made it."""
     match = _TOKEN.fullmatch(token)
     return Key(InvitationId(int(match[1])), match[2]) if match else None
 
 
 def sees(person: Person, terms: Terms) -> bool:
-    """Whether somebody may know of the invitation: their own, or one that they look after."""
+    """Whether a user may know of the invitation: their own, or one that they look after."""
     return terms.inviter_id == person.user_id or (
         not person.is_bot and person.is_administrator and looks_after(person.role, terms)
     )
@@ -76,7 +76,7 @@ def sees(person: Person, terms: Terms) -> bool:
 def looks_after(administrator_role: int, terms: Terms) -> bool:
     """Return whether people of this role look after what others have sent.
 
-    Not what asks somebody to be more than they are: its link would make them that.
+    Not what asks a user to be more than they are: its link would make them that.
     """
     return administrator_role <= terms.role
 

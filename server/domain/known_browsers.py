@@ -24,7 +24,7 @@ def dump(key: bytes, realm_id: RealmId, user_ids: Sequence[UserId]) -> str:
 
 
 def load(key: bytes, realm_id: RealmId, cookie: str | None) -> list[UserId]:
-    """Who has signed in there before; nobody, for what is no cookie of ours, or too old."""
+    """Who has signed in there before; no user, for what is no cookie of ours, or too old."""
     try:
         realm, *user_ids = _serializer(key).loads(cookie or "", max_age=VALID_SECONDS)
     except (BadData, ValueError):

@@ -1,4 +1,4 @@
-"""The languages that somebody may choose, each by its own name."""
+"""The languages that a user may choose, each by its own name."""
 
 from typing import Final
 

@@ -78,7 +78,7 @@ _FLAGS: Final = {
 
 
 def _dm(event: Any, operand: "Operand", reader: Reader) -> bool:
-    """As in history: the conversation of the reader with those who are named, and nobody else."""
+    """As in history: the conversation of the reader with those who are named, and no other user."""
     message = event.message
     if message.channel_id is not None:
         return False

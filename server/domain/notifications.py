@@ -1,4 +1,4 @@
-"""Of which messages somebody is notified by email or push, and why: a rule without data."""
+"""Of which messages a user is notified by email or push, and why: a rule without data."""
 
 import re
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """How a message stands to somebody who did not send it and is no bot."""
+    """How a message stands to a user who did not send it and is no bot."""
 
     row: FactsRow
     settings: UserSettings
@@ -50,7 +50,7 @@ class Facts:
 
 
 class Decision(NamedTuple):
-    """By what somebody is notified now, and whether to look at it again in a while."""
+    """By what a user is notified now, and whether to look at it again in a while."""
 
     email: Reason | None = None
     push: Reason | None = None
@@ -66,7 +66,7 @@ NOTHING: Final = Decision()
 
 
 def decide(facts: Facts, *, only_mentions: bool = False) -> Decision:
-    """Return whether somebody is notified of a message.
+    """Return whether a user is notified of a message.
 
     `only_mentions`: it is not new, but mentions them only now.
     """

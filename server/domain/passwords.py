@@ -20,7 +20,7 @@ TIME_COST: Final = 2
 PARALLELISM: Final = 1
 NICENESS: Final = 14
 """Of the threads that hash, beside the others of their process. The most there is (19) would let
-nobody sign in where nothing of the processor is left."""
+no user sign in where nothing of the processor is left."""
 MIN_LENGTH: Final = 6
 MAX_LENGTH: Final = 100
 MIN_GUESSES: Final = 10_000
@@ -32,7 +32,7 @@ _hasher: Final = argon2.PasswordHasher(
     time_cost=TIME_COST, memory_cost=MEMORY_KIB, parallelism=PARALLELISM
 )
 
-# Of a random password that nobody kept: checking against it takes as long as a real check.
+# Of a random password that no user kept: checking against it takes as long as a real check.
 _NOBODYS_HASH: Final = (
     "$argon2id$v=19$m=19456,t=2,p=1$"
     "ziaDNobrHjZeiFrwQbgQAw$HWH2nWFwYYKvyttHvzqoTpPI8BpzVjyzHD3GKkoL9kY"
@@ -50,7 +50,7 @@ class Verdict:
 class Passwords:
     """Hashes and checks passwords in at most `threads` threads; each takes 19 MiB and 20 ms.
 
-    Where there is not enough of the processor, whoever signs in waits, and nobody else.
+    Where there is not enough of the processor, whoever signs in waits, and no other user.
     """
 
     def __init__(self, threads: int = 2) -> None:

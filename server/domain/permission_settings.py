@@ -14,7 +14,7 @@ from server.domain.access import (
 )
 
 CHANNEL_CREATOR: Final = "stream_creator_or_nobody"
-"""Default of a channel's setting: whoever creates it; nobody, if a bot of the system did."""
+"""Default of a channel's setting: whoever creates it; no user, if a bot of the system did."""
 GROUP_CREATOR: Final = "group_creator"
 """Default of a group's setting: whoever creates it."""
 

@@ -15,7 +15,7 @@ OFFLINE_AFTER_SECONDS: Final = 200
 NEWS_AFTER_SECONDS: Final = 55
 """What was known this short ago need not be said again, by another client of the same person."""
 ACTIVE_LAG_SECONDS: Final = 70
-"""In the legacy form somebody is active whose last ping but one was, at the latest."""
+"""In the legacy form a user is active whose last ping but one was, at the latest."""
 DEFAULT_HISTORY_DAYS: Final = 14
 SECONDS_A_DAY: Final = 24 * 3600
 NOTHING_YET: Final = -1
@@ -25,15 +25,15 @@ CLIENT: Final = "website"
 
 Status = Literal["active", "idle", "offline"]
 PRESENCE_OF: Final[dict[Status, int]] = {"offline": 0, "idle": 1, "active": 2}
-"""How much somebody is there."""
+"""How much a user is there."""
 
 
 class Presence(msgspec.Struct, frozen=True, array_like=True):
-    """When somebody was active and seen last, in whole Unix seconds."""
+    """When a user was active and seen last, in whole Unix seconds."""
 
     user_id: UserId
     email: str
-    """The address by which everybody knows them."""
+    """The address by which every user knows them."""
     active_timestamp: int
     idle_timestamp: int
     """When one of their clients was last heard of, whether they sat at it or not."""
@@ -79,7 +79,7 @@ class Presence(msgspec.Struct, frozen=True, array_like=True):
 
 
 def presence_of(row: PresenceRow, domain: str) -> Presence:
-    """Return what is kept of somebody, as clients know it. `domain` is that of the organization."""
+    """Return what is kept of a user, as clients know it. `domain` is that of the organization."""
     return Presence(
         row.user_id,
         public_email(row, domain),
@@ -89,7 +89,7 @@ def presence_of(row: PresenceRow, domain: str) -> Presence:
 
 
 def status_of(active_timestamp: float, idle_timestamp: float, now: float) -> Status:
-    """Return what somebody counts as who was active and seen then."""
+    """Return what a user counts as who was active and seen then."""
     if now - active_timestamp <= OFFLINE_AFTER_SECONDS:
         return "active"
     return "idle" if now - idle_timestamp <= OFFLINE_AFTER_SECONDS else "offline"

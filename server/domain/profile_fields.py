@@ -13,7 +13,7 @@ from server.domain.errors import BadRequestError, InvalidParameterError
 from server.domain.names import unprintable_at
 
 MAX_FIELDS: Final = 100
-"""Of one organization: everybody's client is told of all."""
+"""Of one organization: every user's client is told of all."""
 MAX_IN_SUMMARY: Final = 2
 MAX_NAME_LENGTH: Final = 40
 MAX_HINT_LENGTH: Final = 80
@@ -241,7 +241,7 @@ Value = str | Sequence[int]
 
 
 def checked_value(name: str, field_type: int, field_data: str, value: Value) -> str:
-    """Return what somebody says, as it is kept; the people whom it names are looked at elsewhere.
+    """Return what a user says, as it is kept; the people whom it names are looked at elsewhere.
 
     Raises BadRequestError.
     """

@@ -20,7 +20,7 @@ _LEAST_ROLE_TO_SEE = {
 
 
 class Addressed(Protocol):
-    """What is to be known of somebody to say what their address is to others."""
+    """What is to be known of a user to say what their address is to others."""
 
     @property
     def user_id(self) -> UserId: ...
@@ -38,7 +38,7 @@ def least_role_to_see_email(row: Addressed) -> int:
 
 
 def hides_email(row: Addressed) -> bool:
-    """Return whether there is anybody who may not know the user's real address."""
+    """Return whether there is any user who may not know the user's real address."""
     return least_role_to_see_email(row) < GUEST
 
 
@@ -48,7 +48,7 @@ def knows_email(viewer: UserRow, row: UserRow) -> bool:
 
 
 def public_email(row: Addressed, domain: str) -> str:
-    """Return the address by which everybody knows the user: real, or made up where that is hidden.
+    """Return the address by which every user knows the user: real, or made up where that is hidden.
 
     `domain` is that of the organization's address.
     """
@@ -56,7 +56,7 @@ def public_email(row: Addressed, domain: str) -> str:
 
 
 def hidden_email(user_id: int, domain: str) -> str:
-    """Return what stands for an address that not everybody may know."""
+    """Return what stands for an address that not every user may know."""
     return f"user{user_id}@{domain}"
 
 

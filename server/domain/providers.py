@@ -1,4 +1,4 @@
-"""Who else may say who somebody is: other sites, as the operator has registered with them."""
+"""Who else may say who a user is: other sites, as the operator has registered with them."""
 
 import base64
 import re
@@ -89,7 +89,7 @@ class SamlProvider(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """Of the addresses that it may name, if not all."""
     email_attribute: str = ""
     name_attributes: tuple[str, ...] = ()
-    """Those with somebody's name, or with parts of it in their order."""
+    """Those with a user's name, or with parts of it in their order."""
 
     @property
     def certificates(self) -> list[str]:
@@ -209,7 +209,7 @@ def _checked(name: str, provider: Provider) -> Provider:
 
 
 class JwtKey(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """With what an organization's own site signs who somebody is."""
+    """With what an organization's own site signs who a user is."""
 
     key: str
     """A shared secret (HS...), or a public key in PEM."""

@@ -29,7 +29,7 @@ class DirectGroup(msgspec.Struct, frozen=True):
 
 
 GroupValue = str | int | DirectGroup
-"""Who is permitted: a role group by name (until somebody chooses), a group by id, or direct."""
+"""Who is permitted: a role group by name (until a user chooses), a group by id, or direct."""
 
 
 class RealmSettings(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""When somebody who answers that they cannot now may be asked again."""
+"""When a user who answers that they cannot now may be asked again."""
 
 from datetime import datetime
 from email.utils import parsedate_to_datetime
@@ -13,7 +13,7 @@ _PASSING: Final = frozenset(
 
 
 def is_passing(status: int) -> bool:
-    """Return whether the same request may go better later, if nobody changes it."""
+    """Return whether the same request may go better later, if no user changes it."""
     return status in _PASSING or status >= HTTPStatus.INTERNAL_SERVER_ERROR
 
 

@@ -1,6 +1,6 @@
 """Sessions of browsers: what their cookies hold, and what their forms do.
 
-A cookie holds a token that nobody can guess. The server keeps its digest alone, so that whoever
+A cookie holds a token that no user can guess. The server keeps its digest alone, so that whoever
 reads the database cannot sign in with what is there.
 """
 
@@ -13,13 +13,13 @@ from typing import Final
 from storage.ids import UserId
 
 SESSION: Final = "parley_session"
-"""The cookie of somebody who has signed in."""
+"""The cookie of a user who has signed in."""
 VISITOR: Final = "parley_visitor"
-"""The cookie of somebody who has not: forms are tied to it."""
+"""The cookie of a user who has not: forms are tied to it."""
 FORM_TOKEN: Final = "csrftoken"  # noqa: S105 - a name
 """The cookie in which scripts of our pages find what their requests have to carry."""
 SECURE_PREFIX: Final = "__Host-"
-"""Browsers take such a cookie over TLS only, and from nobody but the very host."""
+"""Browsers take such a cookie over TLS only, and from no user but the very host."""
 MAX_TOKEN_LENGTH: Final = 100
 
 
@@ -34,13 +34,13 @@ def digest_of(token: str) -> bytes:
 
 
 def form_token(token: str) -> str:
-    """What the forms shown to the holder of the cookie carry, so that nobody else can make one."""
+    """Return the CSRF token of forms for the holder of the cookie."""
     return hmac.digest(token.encode(), b"form", "sha256").hex()
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """Somebody's session, by the token in their cookie."""
+    """A user's session, by the token in their cookie."""
 
     token: str
     user_id: UserId

@@ -49,7 +49,7 @@ class Pictured(Protocol):
 
     @property
     def width(self) -> int | None:
-        """In pixels; None as long as nobody has looked, 0 if it cannot be shown."""
+        """In pixels; None as long as no user has looked, 0 if it cannot be shown."""
         ...
 
     @property

@@ -20,7 +20,7 @@ _INCLUDING: Final[dict[Participation, tuple[int, ...]]] = {
 
 
 def policy_gained(settings: UserSettings, part: Participation, *, in_muted: bool) -> int | None:
-    """Return the policy for a topic that somebody with these settings gains by taking part in it.
+    """Return the policy for a topic that a user with these settings gains by taking part in it.
 
     `in_muted`: they have muted its channel.
     """

@@ -32,7 +32,7 @@ class Subscriber(NamedTuple):
 
 
 def token_for(key: bytes, subscriber: Subscriber) -> str:
-    """Return what names the subscriber in a link; nobody without the key can make it."""
+    """Return what names the subscriber in a link; no user without the key can make it."""
     said = [subscriber.realm_id, subscriber.user_id]
     return str(_serializer(key, subscriber.kind).dumps(said))
 

@@ -14,7 +14,7 @@ MEMBERS: Final = 2
 ADMINISTRATORS: Final = 3
 NOBODY: Final = 4
 MODERATORS: Final = 5
-"""Who sees somebody's email address: values of email_address_visibility."""
+"""Who sees a user's email address: values of email_address_visibility."""
 
 EMOJI_SETS: Final = {
     "google": "Google",

@@ -1,4 +1,4 @@
-"""Files of somebody are there, are in other messages, or are gone; only their owner is told."""
+"""Files of a user are there, are in other messages, or are gone; only their owner is told."""
 
 from typing import Any, ClassVar, Literal
 

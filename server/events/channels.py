@@ -28,7 +28,7 @@ GroupValue = int | dict[str, list[int]]
 
 
 class ChannelInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """A channel, as everybody who may know of it is shown it."""
+    """A channel, as every user who may know of it is shown it."""
 
     stream_id: ChannelId
     name: str

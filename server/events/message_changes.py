@@ -58,7 +58,7 @@ class MessagesChanged(Event, frozen=True, kw_only=True, omit_defaults=True):
     channel_name: str = ""
     content: ContentChange | None = None
     rendering_only: bool = False
-    """It says the same, and looks otherwise: nobody has edited it."""
+    """It says the same, and looks otherwise: no user has edited it."""
     move: Relocation | None = None
     empty_topic_display_name: str = ""
 

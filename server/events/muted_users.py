@@ -1,4 +1,4 @@
-"""Whom somebody mutes has changed; only they are told."""
+"""Whom a user mutes has changed; only they are told."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar

@@ -1,4 +1,4 @@
-"""Something has been explained to somebody; only they are told."""
+"""Something has been explained to a user; only they are told."""
 
 from collections.abc import Iterable
 from typing import ClassVar, Literal

@@ -50,7 +50,7 @@ class RealmDeactivated(_OfRealm, frozen=True, kw_only=True):
 
 
 class RealmReactivated(_OfRealm, frozen=True, kw_only=True):
-    """It is open again. Nobody is there yet who could be told: for the server's caches alone."""
+    """It is open again. No user is there yet who could be told: for the server's caches alone."""
 
     kind: ClassVar[str] = "realm/reactivated"
     wire_type: ClassVar[str] = ""

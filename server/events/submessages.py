@@ -1,4 +1,4 @@
-"""A widget's state has changed: somebody voted, added a task, and the like."""
+"""A widget's state has changed: a user voted, added a task, and the like."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar

@@ -78,7 +78,7 @@ class SubscriptionsAdded(Event, frozen=True, kw_only=True):
     defaults: dict[str, bool]
     """What counts for these users where a setting is left open."""
     is_return: bool = False
-    """The channels come back from the archive: nobody joins, and other clients know already."""
+    """The channels come back from the archive: no user joins, and other clients know already."""
 
     @override
     def wire(self, position: Position, view: ClientView) -> Sequence[Any]:
@@ -105,7 +105,7 @@ UPDATES_PER_ENTRY: Final = MAX_WIRE_EVENTS // 2
 
 
 class ChannelName(msgspec.Struct, frozen=True, kw_only=True):
-    """A channel that is no longer anybody's: enough to find it."""
+    """A channel that is no longer any user's: enough to find it."""
 
     stream_id: ChannelId
     name: str

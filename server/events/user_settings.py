@@ -100,7 +100,7 @@ class OldDisplaySettingChanged(Event, frozen=True, kw_only=True):
 
     type: Literal["update_display_settings"] = "update_display_settings"
     user: str
-    """Their address, as everybody knows it."""
+    """Their address, as every user knows it."""
     setting_name: str
     setting: SettingValue
     language_name: str | UnsetType = UNSET
@@ -160,7 +160,7 @@ class NotificationDefaultChanged(Event, frozen=True, kw_only=True):
 
 
 class SettingsDefaultChanged(Event, frozen=True, kw_only=True):
-    """Newcomers start with something else; nobody who is there is concerned."""
+    """Newcomers start with something else; no user who is there is concerned."""
 
     kind: ClassVar[str] = "realm_user_settings_defaults/update"
     wire_type: ClassVar[str] = "realm_user_settings_defaults"

@@ -1,4 +1,4 @@
-"""What somebody wants of a topic: to follow it, unmute it, mute it."""
+"""What a user wants of a topic: to follow it, unmute it, mute it."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar

@@ -19,7 +19,7 @@ from storage.users import UserRow
 
 
 class ShownValue(msgspec.Struct, frozen=True, kw_only=True):
-    """What somebody says in a profile field."""
+    """What a user says in a profile field."""
 
     value: str
     rendered_value: str | UnsetType = UNSET
@@ -35,7 +35,7 @@ class User(msgspec.Struct, frozen=True, kw_only=True):
 
     user_id: UserId
     email: str
-    """By which everybody knows them."""
+    """By which every user knows them."""
     delivery_email: str | None
     """The real one; None for those who may not know it."""
     full_name: str
@@ -99,7 +99,7 @@ def shown_user(
 
 
 def inaccessible_user(row: UserRow, address: RealmAddress) -> User:
-    """Return what those are shown who may not know that user: only that there is somebody."""
+    """Return what those are shown who may not know that user: only that there is a user."""
     shown = inaccessible_person(row.user_id, address)
     return User(
         user_id=row.user_id,
@@ -163,7 +163,7 @@ class InaccessibleUserAdded(UserAdded, frozen=True, kw_only=True):
 
 
 class ChangedValue(msgspec.Struct, frozen=True, kw_only=True):
-    """What somebody says from now on in a profile field; None: nothing."""
+    """What a user says from now on in a profile field; None: nothing."""
 
     id: ProfileFieldId
     value: str | None
@@ -171,7 +171,7 @@ class ChangedValue(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PersonChange(msgspec.Struct, frozen=True, kw_only=True):
-    """What is new about somebody; the other fields are left out."""
+    """What is new about a user; the other fields are left out."""
 
     user_id: UserId
     full_name: str | UnsetType = UNSET
@@ -190,7 +190,7 @@ class PersonChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UserChanged(_OfUsers, frozen=True, kw_only=True):
-    """Something about somebody is different."""
+    """Something about a user is different."""
 
     kind: ClassVar[str] = "realm_user/update"
 
@@ -254,7 +254,7 @@ class AvatarChanged(_OfUsers, frozen=True, kw_only=True):
 
 
 class EmailChanged(_OfUsers, frozen=True, kw_only=True):
-    """Everybody who may know somebody knows them by another address.
+    """Everybody who may know a user knows them by another address.
 
     So they know them by another picture too, if it is found by the address.
     """
@@ -342,7 +342,7 @@ class UsersForgotten(_OfUsers, frozen=True, kw_only=True):
     varies_by: ClassVar[tuple[str, ...]] = ("client_gravatar", "user_list_incomplete")
 
     people: list[User]
-    """Each as somebody whom one may not know."""
+    """Each as a user whom one may not know."""
 
     @override
     def wire(self, position: Position, view: ClientView) -> Sequence[Any]:

@@ -1,4 +1,4 @@
-"""What somebody sees of the realm's channels; register's `stream` and `default_streams`."""
+"""What a user sees of the realm's channels; register's `stream` and `default_streams`."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -70,7 +70,7 @@ class Permissions:
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """The channels that somebody may know of, archived ones too, and what they had there."""
+    """The channels that a user may know of, archived ones too, and what they had there."""
 
     standing: Standing
     rows: Sequence[ChannelRow]

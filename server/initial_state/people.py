@@ -104,7 +104,7 @@ class Listing:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """What groups have to know of somebody who is active, and no bot of the system."""
+    """What groups have to know of a user who is active, and no bot of the system."""
 
     role: int
     date_joined: datetime
@@ -119,14 +119,14 @@ class People:
     bots: Mapping[UserId, UserRow]
     """Active or not; those of the system left out."""
     hiding: frozenset[UserId]
-    """Those whose address not everybody may know."""
+    """Those whose address not every user may know."""
     fields: frozenset[ProfileFieldId]
-    """The profile fields there are: with one of them go all its values, and nobody changes."""
+    """The profile fields there are: with one of them go all its values, and no user changes."""
     profiles: Profiles
     listings: dict[Viewer, Listing] = field(default_factory=dict)
-    """Those that somebody has asked for."""
+    """Those that a user has asked for."""
     derived: dict[str, Any] = field(default_factory=dict)
-    """What sections have made of this, to be used as long as nobody changes."""
+    """What sections have made of this, to be used as long as no user changes."""
 
     @classmethod
     def of(
@@ -148,7 +148,7 @@ class People:
         return later
 
     def viewer(self, role: int, *, client_gravatar: bool) -> Viewer:
-        # Owners see what administrators see; and all see the same where nobody hides anything.
+        # Owners see what administrators see; and all see the same where no user hides anything.
         return (max(role, ADMINISTRATOR) if self.hiding else 0, client_gravatar)
 
     def _with(self, rows: Sequence[UserRow], profiles: Profiles, position: Position) -> "People":
@@ -174,7 +174,7 @@ async def people_of(snapshot: Snapshot) -> People:
 
 
 async def known(snapshot: Snapshot) -> set[UserId] | None:
-    """Whom the snapshot's actor may know, beside bots; None: everybody."""
+    """Whom the snapshot's actor may know, beside bots; None: every user."""
     settings = snapshot.settings
     if not snapshot.actor.is_guest or settings.guests_know_everybody(snapshot.graph):
         return None

@@ -38,7 +38,7 @@ def _seconds(days: int | None) -> int:
 async def _rolls(snapshot: Snapshot) -> tuple[PresenceIndex, PresenceIndex]:
     """Return what is kept in memory, and what the snapshot has beyond it.
 
-    That is kept for nobody else: meanwhile somebody may have been closed, or be called otherwise.
+    That is kept for no user else: meanwhile a user may have been closed, or be called otherwise.
     """
     domain = snapshot.address.domain
     kept = snapshot.realm_cache.recall(ROLL)

@@ -61,7 +61,7 @@ class PresenceIndex:
     def take(self, rows: Iterable[PresenceRow]) -> None:
         """Add what was read with numbers above the last one, in the order of the numbers.
 
-        Somebody else may have read the same, or more, meanwhile.
+        Another user may have read the same, or more, meanwhile.
         """
         for row in rows:
             known = self._entries.get(row.user_id)

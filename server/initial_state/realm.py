@@ -217,11 +217,11 @@ LIMITS: Final = {
     "server_typing_started_wait_period_milliseconds": 30_000,
     "server_typing_stopped_wait_period_milliseconds": 12_000,
 }
-"""The same for everybody."""
+"""The same for every user."""
 
 
 async def fetch_billing(_: Snapshot) -> dict[str, Any]:
-    """Nobody pays for an organization here, so nobody asks to be spared it."""
+    """Nobody pays for an organization here, so no user asks to be spared it."""
     return {"realm_billing": {"has_pending_sponsorship_request": False}}
 
 

@@ -6,7 +6,7 @@ from server.initial_state.base import Section, Snapshot
 
 
 async def fetch_calls(_: Snapshot) -> dict[str, Any]:
-    """Return this server has no credentials of Zoom's, so nobody has signed in there for it."""
+    """Return this server has no credentials of Zoom's, so no user has signed in there for it."""
     return {"has_zoom_token": False}
 
 

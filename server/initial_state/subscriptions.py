@@ -24,7 +24,7 @@ SOME: Final = 100
 
 
 class NeverSubscribedInfo(ChannelInfo, frozen=True, kw_only=True):
-    """A channel that somebody sees and has never been in."""
+    """A channel that a user sees and has never been in."""
 
     subscribers: Raw | UnsetType = UNSET
     partial_subscribers: Raw | UnsetType = UNSET
@@ -32,7 +32,7 @@ class NeverSubscribedInfo(ChannelInfo, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class Lists:
-    """Every channel that somebody may know of is in one of them."""
+    """Every channel that a user may know of is in one of them."""
 
     subscriptions: list[SubscriptionInfo]
     unsubscribed: list[SubscriptionInfo]
@@ -68,7 +68,7 @@ async def _subscribers(
     rows: Sequence[ChannelRow],
     include: IncludeSubscribers,
 ) -> dict[ChannelId, dict[str, Any]]:
-    """For each channel the field that says who is in it; nothing if nobody asks."""
+    """For each channel the field that says who is in it; nothing if no user asks."""
     if include == "false":
         return {}
     few = [r.channel_id for r in rows if include == "true" or r.subscriber_count <= FEW]

@@ -1,4 +1,4 @@
-"""Register's `realm_user`: who one is and what one may do, and everybody else."""
+"""Register's `realm_user`: who one is and what one may do, and every other user."""
 
 from collections.abc import Collection, Mapping
 from typing import Any

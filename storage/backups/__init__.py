@@ -1,4 +1,4 @@
-"""Backups: all that an installation keeps, in one file, from which it can be made again."""
+"""Backups: a whole installation in one file, from which it can be restored."""
 
 from storage.backups.archive import BackupError, Manifest, Progress
 from storage.backups.dumping import dump

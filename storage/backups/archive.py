@@ -1,4 +1,4 @@
-"""The file of a backup: a ZIP archive of the tables' rows, and what is known of them."""
+"""The file format of a backup: a ZIP archive of the tables' rows and a manifest."""
 
 import hashlib
 import os
@@ -21,17 +21,17 @@ FORMAT: Final = 1
 MANIFEST: Final = "manifest.json"
 PIECE_BYTES: Final = 1024 * 1024
 COMPRESSION: Final = 1
-"""More takes several times as long, and gains a tenth."""
+"""Higher levels take several times as long and save a tenth."""
 
 Described = TypeVar("Described")
 
 
 class BackupError(Exception):
-    """No backup can be made, or nothing restored from it; the message is one sentence."""
+    """A backup cannot be made or restored; the message is one sentence for the operator."""
 
 
 class Table(msgspec.Struct, frozen=True, kw_only=True):
-    """A table's rows, as COPY writes them."""
+    """The rows of one table, as written by COPY, with their count and checksum."""
 
     name: str
     columns: list[str]
@@ -41,20 +41,20 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
-    """What a backup holds: one moment of the database."""
+    """Describes a backup, which is one snapshot of the database."""
 
     format: int = FORMAT
     version: str
-    """Of the Parley that made it."""
+    """Version of the Parley that made the backup."""
     made_at: datetime
     postgres: str
     migrations: list[str]
     database_bytes: int
-    """What the database took on disk, with its indexes."""
+    """Size of the database on disk, indexes included."""
     log_days: list[date]
     tables: list[Table]
     sequences: dict[str, int | None]
-    """The last value given out, if any was."""
+    """Last value of each sequence, if any."""
     files: int = 0
     file_bytes: int = 0
 
@@ -64,12 +64,12 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 Progress = Callable[[str, int, int], None]
-"""Told of a table, how many of its rows are done, and how many bytes."""
+"""Progress callback: table name, rows done, bytes done."""
 
 
 @dataclass(slots=True)
 class Tally:
-    """Counts and digests what passes by."""
+    """Count and hash the bytes that pass through."""
 
     rows: int = 0
     size: int = 0
@@ -87,7 +87,10 @@ class Tally:
 
 @contextmanager
 def writing(path: Path) -> Iterator[zipfile.ZipFile]:
-    """An archive that appears at `path` whole, readable by its owner alone, or not at all."""
+    """Yield an archive that appears at `path` complete, or not at all.
+
+    Only its owner may read it.
+    """
     unfinished = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with open(unfinished, "xb", opener=_private) as file:
@@ -106,7 +109,7 @@ def writing(path: Path) -> Iterator[zipfile.ZipFile]:
 
 @contextmanager
 def reading(path: Path) -> Iterator[tuple[zipfile.ZipFile, Manifest]]:
-    """A backup, and what it says of itself."""
+    """Yield an opened backup and its manifest; raise BackupError if it is not one."""
     with opened(path, Manifest, "backup") as (archive, manifest):
         if manifest.format != FORMAT:
             raise BackupError(f"{path} was made by another version of Parley: use that one.")
@@ -117,7 +120,7 @@ def reading(path: Path) -> Iterator[tuple[zipfile.ZipFile, Manifest]]:
 def opened(
     path: Path, kind: type[Described], what: str
 ) -> Iterator[tuple[zipfile.ZipFile, Described]]:
-    """An archive, and what it says of itself; `what` it should be is for the sentence if not."""
+    """Yield an archive and its manifest; `what` names the expected kind in the error message."""
     try:
         with zipfile.ZipFile(path) as archive:
             yield archive, msgspec.json.decode(archive.read(MANIFEST), type=kind)
@@ -130,7 +133,7 @@ def opened(
 
 @contextmanager
 def telling(outcome: str) -> Iterator[None]:
-    """Say in a sentence what the database refused."""
+    """Turn database errors into a BackupError with one sentence."""
     try:
         yield
     except (psycopg.OperationalError, *REFUSALS):
@@ -141,12 +144,12 @@ def telling(outcome: str) -> Iterator[None]:
 
 
 def member(table: str) -> str:
-    """Return what the rows of the table are called in the archive."""
+    """Return the name of the table's member in the archive."""
     return f"tables/{table}.copy"
 
 
 def pieces(file: IO[bytes]) -> Iterator[bytes]:
-    """All that can be read from it."""
+    """Yield the content of the file in chunks."""
     while piece := file.read(PIECE_BYTES):
         yield piece
 
@@ -157,9 +160,9 @@ def damaged(
     member: Callable[[str], str],
     progress: Progress,
 ) -> str | None:
-    """Read all rows, and compare them with their sums: the first table that is not as it was.
+    """Verify the checksums of all rows; return the first damaged table.
 
-    `member` says what the rows of a table are called in the archive.
+    `member` maps a table to the name of its member in the archive.
     """
     for table in tables:
         tally = Tally()
@@ -174,7 +177,7 @@ def damaged(
 
 @contextmanager
 def copying(connection: psycopg.Connection[Any], table: Table) -> Iterator[psycopg.Copy]:
-    """A COPY into the table, of the columns that the archive has."""
+    """Open a COPY into the table, with the columns of the archive."""
     statement = sql.SQL("COPY {} ({}) FROM STDIN").format(
         sql.Identifier(table.name), sql.SQL(", ").join(map(sql.Identifier, table.columns))
     )

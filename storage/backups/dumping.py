@@ -1,4 +1,4 @@
-"""Writes a backup of a database that goes on being used."""
+"""Write a backup of a database while it is in use."""
 
 import shutil
 import zipfile
@@ -25,17 +25,15 @@ from storage.backups.files import put_files, size_of
 from storage.migrate import Connection, applied, connected, unlimited
 
 OF_THIS_INSTALLATION: Final = ["database_identity", "event_queues", "schema_migrations", "workers"]
-"""Tables that say nothing to another: who runs here, and where clients of this time stand."""
+"""Tables that are meaningless in another installation: identity, worker and client state."""
 
 
 def dump(
     url: str, path: Path, *, folder: Path, version: str, now: datetime, progress: Progress
 ) -> Manifest:
-    """Write all that the database holds at one moment, and the files in the folder.
+    """Write a snapshot of the database, and the files in the folder, to `path`.
 
-    Blocks nobody but migrations.
-
-    Raises BackupError and MigrationError.
+    Blocks only migrations. Raises BackupError and MigrationError.
     """
     with connected(url) as connection, telling("No backup was made"):
         if not applied(connection):
@@ -76,7 +74,7 @@ def _dump_rows(
 
 
 def _tables(connection: Connection) -> list[tuple[str, list[str]]]:
-    """Return the tables with their columns, kept as they are until the transaction ends."""
+    """Return the tables with their columns, locked against schema changes until the commit."""
     found = connection.execute(
         """
         SELECT c.relname, array_agg(a.attname::text ORDER BY a.attnum)
@@ -96,7 +94,7 @@ def _tables(connection: Connection) -> list[tuple[str, list[str]]]:
 
 
 def _require_room(connection: Connection, path: Path, folder: Path) -> None:
-    """All must fit even if nothing of it can be compressed."""
+    """Raise BackupError unless there is room for everything uncompressed."""
     needed = _value(
         connection,
         """
@@ -151,7 +149,7 @@ def _log_days(connection: Connection) -> list[date]:
 
 
 def _sequences(connection: Connection) -> dict[str, int | None]:
-    """They are read last, so they stand above all ids in the rows."""
+    """Return the sequences' last values. Read last, so that they are above all ids in the rows."""
     found = connection.execute(
         "SELECT sequencename, last_value FROM pg_sequences WHERE schemaname = 'public' ORDER BY 1"
     ).fetchall()

@@ -1,4 +1,4 @@
-"""What people have uploaded, into a backup and out of it: the folder of a LocalBlobStore."""
+"""Uploaded files in a backup: the folder of a LocalBlobStore."""
 
 import os
 import zipfile
@@ -14,19 +14,20 @@ FOLDER: Final = "files"
 
 
 def size_of(root: Path) -> int:
-    """Return how many bytes lie there."""
+    """Return the total size of the files in bytes."""
     return sum(size for _, size in _kept(root))
 
 
 def put_files(archive: zipfile.ZipFile, root: Path, progress: Progress) -> tuple[int, int]:
-    """Add all that is kept there; return how many files, and how many bytes.
+    """Add all files of the store; return how many, and how many bytes.
 
-    Call it after the rows were read: then each file of a row is there, unless it was removed since.
+    Call it after the rows were read: then each file that a row names is there, unless it was
+    deleted since.
     """
     count = size = 0
     for key, _ in _kept(root):
         with suppress(FileNotFoundError), (root / key).open("rb") as source:
-            # Most are packed already.
+            # Most are compressed already.
             entry = zipfile.ZipInfo(f"{FOLDER}/{key}")
             with archive.open(entry, "w", force_zip64=True) as target:
                 for piece in pieces(source):
@@ -38,7 +39,7 @@ def put_files(archive: zipfile.ZipFile, root: Path, progress: Progress) -> tuple
 
 
 def compare_files(archive: zipfile.ZipFile, manifest: Manifest, progress: Progress) -> None:
-    """Read all files of the archive, which has a sum of each. Raises BackupError."""
+    """Verify the checksum of every file in the archive; raise BackupError at a mismatch."""
     count = size = 0
     for entry in _entries(archive):
         with archive.open(entry) as file:
@@ -50,7 +51,7 @@ def compare_files(archive: zipfile.ZipFile, manifest: Manifest, progress: Progre
 
 
 def take_files(archive: zipfile.ZipFile, root: Path, progress: Progress) -> None:
-    """Put the files of the archive where they were; those that are there already stay."""
+    """Extract the files of the archive into the store; existing files stay."""
     size = 0
     for count, entry in enumerate(_entries(archive)):
         key = _key(entry)
@@ -65,7 +66,7 @@ def take_files(archive: zipfile.ZipFile, root: Path, progress: Progress) -> None
 
 
 def _kept(root: Path) -> Iterator[tuple[str, int]]:
-    """The key and the size of each file; not what is still on its way in."""
+    """Yield key and size of each stored file, unfinished writes excluded."""
     for folder, _, names in os.walk(root):
         for name in names:
             path = Path(folder) / name

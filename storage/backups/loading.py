@@ -1,4 +1,4 @@
-"""Makes a database what it was when the backup was written, in an epoch of its own."""
+"""Restore a database from a backup, in a new epoch."""
 
 import zipfile
 from pathlib import Path
@@ -40,7 +40,7 @@ PUT_BACK: Final = """
      WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r' AND NOT c.relispartition
        AND NOT EXISTS (SELECT FROM pg_constraint k WHERE k.conindid = i.indexrelid)
 """
-"""What is dropped while rows are loaded, and what makes it again: once for all, not row by row."""
+"""Constraints that are dropped while rows are loaded, with the statements that restore them."""
 
 REMOVALS: Final = """
     SELECT format('DROP TABLE %s CASCADE', c.oid::regclass) FROM pg_class c
@@ -59,11 +59,14 @@ REMOVALS: Final = """
 
 
 LEAD = "SELECT claim_lineage(NULL, NULL, NULL, false)"
-"""What is restored begins a generation of its own: it leads, whatever has led before."""
+"""A restored database starts a new generation, and leads whichever one led before."""
 
 
 def refusal(url: str, *, replace: bool) -> str | None:
-    """Why the backup cannot be restored into this database, as one sentence; None if it can."""
+    """Return why the backup cannot be restored into this database; None if it can.
+
+    The reason is one sentence.
+    """
     with connected(url) as connection:
         if others := _others(connection):
             return (
@@ -75,7 +78,10 @@ def refusal(url: str, *, replace: bool) -> str | None:
 
 
 def refusal_of_version(manifest: Manifest) -> str | None:
-    """Return why this Parley cannot restore it anywhere, as one sentence; None if it can."""
+    """Return why this version cannot restore the backup anywhere; None if it can.
+
+    The reason is one sentence.
+    """
     known = {migration.name for migration in known_migrations()}
     unknown = next((name for name in reversed(manifest.migrations) if name not in known), None)
     if unknown is None:
@@ -84,7 +90,7 @@ def refusal_of_version(manifest: Manifest) -> str | None:
 
 
 def verify(path: Path, progress: Progress) -> Manifest:
-    """Read all of the backup, and compare it with what it should be. Raises BackupError."""
+    """Verify the whole backup; raise BackupError if it is damaged."""
     with reading(path) as (archive, manifest):
         table = damaged(archive, manifest.tables, member, progress)
         if table is not None:
@@ -94,11 +100,11 @@ def verify(path: Path, progress: Progress) -> Manifest:
 
 
 def restore(url: str, path: Path, *, folder: Path, progress: Progress) -> Manifest:
-    """Put what is in the backup in the place of all that the database holds, or change nothing.
+    """Replace the content of the database by the backup, or change nothing.
 
-    The backup has been verified, and neither refusal speaks against it. Whoever was a client
-    before registers anew, and no position is given out twice. The files go into the folder
-    before: without rows they would be removed in a day. Raises BackupError.
+    The backup has been verified, and both refusals returned None. Clients have to register again,
+    and no position is used twice. The files are extracted first: without rows they would be deleted
+    within a day. Raises BackupError.
     """
     with reading(path) as (archive, manifest), connected(url) as connection:
         theirs, later = _migrations(manifest)
@@ -117,7 +123,7 @@ def restore(url: str, path: Path, *, folder: Path, progress: Progress) -> Manife
 
 
 def _migrations(manifest: Manifest) -> tuple[list[Migration], list[Migration]]:
-    """Those that the database of the backup had, and those that this release needs besides."""
+    """Return the migrations in the backup's database, and those that this release adds."""
     had = set(manifest.migrations)
     known = known_migrations()
     needed = needed_before_deploy(known)
@@ -137,7 +143,7 @@ def _others(connection: Connection) -> int:
 
 
 def _occupied(connection: Connection, *, replace: bool) -> str | None:
-    """Return what stands in the way: something that is not ours, or an organization."""
+    """Return what prevents the restore: a foreign object, or an existing realm."""
     row = connection.execute(
         """
         SELECT to_regclass('public.schema_migrations') IS NOT NULL,

@@ -1,4 +1,4 @@
-"""The private Postgres of the one-command start: in the data directory, on a unix socket."""
+"""The embedded Postgres of the one-command start: in the data directory, on a unix socket."""
 
 from storage.embedded.errors import EmbeddedError
 from storage.embedded.server import EmbeddedPostgres, embedded_postgres, has_cluster, running_url

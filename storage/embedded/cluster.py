@@ -1,4 +1,4 @@
-"""Making a cluster, and what its Postgres is told when it starts."""
+"""Create a cluster, and the settings of its Postgres."""
 
 import shutil
 import subprocess
@@ -18,7 +18,7 @@ ROLE = "parley"
 DATABASE = "parley"
 
 ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LC_ALL": "C", "TZ": "UTC"}
-"""All that the programs of Postgres see of ours: PGHOST and the like would mislead them."""
+"""The whole environment of Postgres's programs: PGHOST and the like would mislead them."""
 
 BUILTIN_LOCALE_SINCE = 17
 IO_METHOD_SINCE = 18
@@ -33,7 +33,7 @@ SETTINGS = {
     "autovacuum_max_workers": "2",
     "jit": "off",
     "max_wal_size": "512MB",
-    # Nothing that was answered is lost.
+    # No acknowledged write is lost.
     "fsync": "on",
     "synchronous_commit": "on",
     "full_page_writes": "on",
@@ -42,19 +42,19 @@ SETTINGS = {
     "listen_addresses": "",
     "unix_socket_permissions": "0700",
     "cluster_name": "parley",
-    # The same everywhere.
+    # The same on every machine.
     "timezone": "UTC",
     "log_timezone": "UTC",
     "lc_messages": "C",
     "log_checkpoints": "off",
     "log_min_messages": "warning",
-    # Without the values of the row that a statement failed on.
+    # Without the row values of a failed statement.
     "log_error_verbosity": "terse",
 }
 
 
 def make_cluster(layout: Layout, binaries: Binaries, account: Account, door: Door) -> None:
-    """Make the cluster with its role and database; it appears whole or not at all."""
+    """Create the cluster with its role and database; it appears complete or not at all."""
     for leftover in layout.data.glob("unfinished-*"):
         shutil.rmtree(leftover, ignore_errors=True)
     unfinished = Path(tempfile.mkdtemp(prefix="unfinished-", dir=layout.data))
@@ -64,7 +64,7 @@ def make_cluster(layout: Layout, binaries: Binaries, account: Account, door: Doo
         programs = _Programs(layout, account, door)
         programs.run([binaries["initdb"], *_initdb_options(binaries, seen)])
         statements = f"CREATE ROLE {ROLE} LOGIN;\nCREATE DATABASE {DATABASE} OWNER {ROLE};\n"
-        # A server of one user, without sockets, for the two statements.
+        # Single-user mode, without sockets, for the two statements.
         programs.run([binaries["postgres"], "--single", "-D", str(seen), "postgres"], statements)
         unfinished.rename(layout.cluster)
     except BaseException:
@@ -73,7 +73,7 @@ def make_cluster(layout: Layout, binaries: Binaries, account: Account, door: Doo
 
 
 def write_access_rules(layout: Layout) -> None:
-    """Only the user of the operating system that Parley runs as gets in, without a password."""
+    """Write the access rules: only Parley's account may connect, without a password."""
     name = my_name().replace('"', '""')
     rules = {
         layout.hba: "local all all peer map=parley\n",
@@ -88,7 +88,7 @@ def write_access_rules(layout: Layout) -> None:
 def server_command(
     seen: Layout, binaries: Binaries, socket_directory: Path, overrides: Mapping[str, str]
 ) -> list[str]:
-    """The command line of the server: all settings are on it, so none stays behind in a file.
+    """Return the server's command line: all settings are on it, none in a file.
 
     `seen` and `socket_directory` are the paths as the server sees them.
     """
@@ -106,7 +106,7 @@ def server_command(
 
 
 def explain(output: str, layout: Layout) -> str:
-    """Return one sentence for what Postgres said before it gave up."""
+    """Return one sentence for the output of a Postgres that failed to start."""
     known = {
         "No space left on device": f"The disk that holds {layout.data} is full.",
         "Disk quota exceeded": f"The disk quota for {layout.data} is used up.",
@@ -136,7 +136,7 @@ def _initdb_options(binaries: Binaries, directory: Path) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Programs:
-    """Runs programs of Postgres to their end, as the account."""
+    """Run programs of Postgres to their end, as the account."""
 
     layout: Layout
     account: Account

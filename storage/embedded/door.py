@@ -1,4 +1,4 @@
-"""How the account of Postgres gets into the data directory, also where the way there is closed."""
+"""Access of Postgres's account to the data directory, even below private directories."""
 
 import os
 import sys
@@ -19,15 +19,15 @@ class Door:
 
     layout: Layout
     descriptors: tuple[int, ...] = ()
-    """To be inherited by whoever uses these paths."""
+    """File descriptors that processes using these paths must inherit."""
 
     @property
     def is_open(self) -> bool:
-        """Whether the account may go all the way by itself."""
+        """Whether the account can reach the directory by its path."""
         return not self.descriptors
 
     def path(self, path: Path, real: Layout) -> Path:
-        """Return the same path through the door, if it lies behind it."""
+        """Return the path through the door, if it is inside the data directory."""
         if not path.is_relative_to(real.data):
             return path
         return self.layout.data / path.relative_to(real.data)
@@ -35,13 +35,12 @@ class Door:
 
 @contextmanager
 def open_door(layout: Layout, account: Account) -> Iterator[Door]:
-    """Let the account pass through the data directory itself, and no directory above it.
+    """Let the account enter the data directory itself, and no directory above it.
 
-    Where one above is closed, the account inherits the data directory as open: then it is in it,
-    whatever lies on the way.
+    If one above is private, the account inherits the data directory as an open descriptor.
     """
     if account.first_closed(layout.data) == layout.data:
-        # Passing through shows no names, and everything in it has rights of its own.
+        # Execute permission shows no names, and everything inside has permissions of its own.
         layout.data.chmod(layout.data.stat().st_mode | 0o011)
     closed = account.first_closed(layout.data)
     if closed is None:

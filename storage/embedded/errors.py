@@ -1,4 +1,4 @@
-"""What keeps the private Postgres from running."""
+"""Errors of the private Postgres."""
 
 
 class EmbeddedError(Exception):

@@ -1,4 +1,4 @@
-"""What lies where in the data directory, and who may enter."""
+"""Paths in the data directory, and their permissions."""
 
 import errno
 import fcntl
@@ -16,7 +16,7 @@ from storage.embedded.errors import EmbeddedError
 from storage.embedded.pid_file import SOCKET_NAME
 
 LONGEST_SOCKET_PATH = 103 if sys.platform == "darwin" else 107
-"""Bytes that the kernel takes for the address of a unix socket."""
+"""Limit of the kernel, in bytes, for the address of a unix socket."""
 
 FALLBACK_PREFIX = "parley-"
 
@@ -59,7 +59,7 @@ class Layout:
         return self.data / "socket"
 
     def version(self) -> int | None:
-        """The major version of Postgres that made the cluster; None where there is none yet."""
+        """Return the major version of Postgres that made the cluster; None if there is none yet."""
         try:
             return int((self.cluster / "PG_VERSION").read_text().split(".")[0])
         except FileNotFoundError:
@@ -67,7 +67,7 @@ class Layout:
 
 
 def make_data_directory(data: Path) -> None:
-    """Make it if need be, and find out whether it can be written."""
+    """Create the directory if needed; raise EmbeddedError if it cannot be written."""
     try:
         data.mkdir(mode=0o711 if os.geteuid() == ROOT else PRIVATE, parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=data) as probe:
@@ -82,7 +82,7 @@ def make_data_directory(data: Path) -> None:
 
 
 def lock_data_directory(layout: Layout) -> int:
-    """Hold the lock of the data directory, as a file descriptor; the kernel lets go with us."""
+    """Lock the data directory; return the file descriptor. The kernel releases it when we end."""
     descriptor = os.open(layout.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -99,7 +99,7 @@ def lock_data_directory(layout: Layout) -> int:
 
 
 def check_space(data: Path) -> None:
-    """A new cluster must fit."""
+    """Raise EmbeddedError unless a new cluster fits."""
     free = shutil.disk_usage(data).free
     if free < SPACE_FOR_A_CLUSTER:
         raise EmbeddedError(
@@ -109,7 +109,7 @@ def check_space(data: Path) -> None:
 
 
 def choose_socket_directory(layout: Layout, account: Account, last: Path | None) -> Path:
-    """A directory for the socket that only we enter; a short one where the data lies too deep."""
+    """Return a private directory for the socket; a short one if the data's path is too long."""
     if fits_a_socket(layout.socket_directory):
         directory = layout.socket_directory
         directory.mkdir(mode=PRIVATE, exist_ok=True)
@@ -127,14 +127,14 @@ def fits_a_socket(directory: Path) -> bool:
 
 
 def remove_fallback(layout: Layout, directory: Path) -> None:
-    """Remove the socket's directory if it was made outside the data directory."""
+    """Remove the socket's directory if it was created outside the data directory."""
     if directory != layout.socket_directory and directory.name.startswith(FALLBACK_PREFIX):
         with suppress(OSError):
             directory.rmdir()
 
 
 def _is_private(directory: Path, account: Account) -> bool:
-    """Return whether the directory is still there, and still nobody else's."""
+    """Return whether the directory still exists and still belongs to the account alone."""
     try:
         status = directory.lstat()
     except OSError:

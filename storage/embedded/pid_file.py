@@ -1,4 +1,4 @@
-"""What a running Postgres tells about itself in its data directory."""
+"""Read what a running Postgres records in its data directory."""
 
 import os
 import signal
@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 OPEN_DIRECTORIES = Path("/proc/self/fd")
-"""Linux shows each process here what it has open, by number."""
+"""Linux lists each process's open files here, by number."""
 
 SOCKET_NAME = ".s.PGSQL.5432"
 
 
 @dataclass(frozen=True, slots=True)
 class Postmaster:
-    """A process that serves the cluster, or did when it wrote its file."""
+    """The process that serves the cluster, or did when it wrote its file."""
 
     pid: int
     started: str
@@ -23,19 +23,19 @@ class Postmaster:
     cluster: Path
 
     def is_ready(self) -> bool:
-        """Return whether it accepts connections."""
+        """Whether it accepts connections."""
         return self.status == "ready"
 
     def has_socket(self) -> bool:
-        """Whether its socket is still there, which a cleaner of temporary files may remove."""
+        """Whether its socket still exists, which a cleaner of temporary files may remove."""
         return (self.socket_directory / SOCKET_NAME).exists()
 
     def is_alive(self) -> bool:
-        """Return whether that process runs, and is the Postgres of this very directory."""
+        """Whether the process runs, and is the Postgres of this very directory."""
         return self.number_is_taken() and not _is_zombie(self.pid) and self._serves_cluster()
 
     def number_is_taken(self) -> bool:
-        """Return whether any process has its number, be it another's."""
+        """Whether any process, ours or not, has its number."""
         try:
             os.kill(self.pid, 0)
         except OSError:
@@ -47,8 +47,8 @@ class Postmaster:
             os.kill(self.pid, number)
 
     def _serves_cluster(self) -> bool:
-        # After a reboot, or in a new container, the number may be somebody else's. Postgres
-        # works in its data directory, and nobody else does.
+        # After a reboot, or in a new container, the number may be another process's. Postgres works
+        # in its data directory, and no other process does.
         if sys.platform != "linux":
             return True
         try:
@@ -58,7 +58,7 @@ class Postmaster:
 
 
 def read_postmaster(cluster: Path) -> Postmaster | None:
-    """Return what `postmaster.pid` says; None where it is absent or not completely written."""
+    """Return the content of `postmaster.pid`; None if it is absent or incomplete."""
     try:
         lines = (cluster / "postmaster.pid").read_text().splitlines()
     except OSError:
@@ -70,7 +70,7 @@ def read_postmaster(cluster: Path) -> Postmaster | None:
 
 
 def _as_we_see_it(path: Path, cluster: Path) -> Path:
-    """Return the real path, where Postgres was given one that leads through an open directory."""
+    """Return the real path of one that Postgres was given through an open directory."""
     if not path.is_relative_to(OPEN_DIRECTORIES):
         return path
     _number, *behind = path.relative_to(OPEN_DIRECTORIES).parts

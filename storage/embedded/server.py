@@ -1,4 +1,4 @@
-"""Starting, adopting and stopping the private Postgres."""
+"""Start, adopt and stop the private Postgres."""
 
 import os
 import signal
@@ -39,10 +39,10 @@ FURTHER_CLIENT_VARIABLES = (
     *("PGSERVICE", "PGSERVICEFILE", "PGSYSCONFDIR", "PGREQUIRESSL", "PGDATESTYLE", "PGTZ"),
     *("PGGEQO", "PGCLIENTENCODING", "PGSSLMODE", "PGHOSTADDR"),
 )
-"""Those that libpq reads apart from its list of options."""
+"""Variables that libpq reads besides its list of options."""
 
 READY_SECONDS = 300
-"""After a crash Postgres replays its log first, which on a slow disk takes its time."""
+"""Timeout of a start. After a crash Postgres replays its log first, which takes time."""
 
 STOP_SECONDS = 30
 
@@ -51,16 +51,17 @@ POLL_SECONDS = 0.005
 LOG_LIMIT_BYTES = 10 * 1024 * 1024
 
 PASSING_REASONS = ("already exists", "is still in use")
-"""What a start meets shortly after a kill, while the dead server's last processes end."""
+"""Errors of a start shortly after a kill, while the dead server's last processes end."""
 
 RETRY_SECONDS = 15
 
 
 @contextmanager
 def embedded_postgres(data: Path) -> Iterator[str]:
-    """Run the private Postgres of this data directory; the address of its database.
+    """Run the private Postgres of this data directory; yield the URL of its database.
 
-    Raises EmbeddedError where that is impossible. One that a killed Parley left is adopted.
+    Raises EmbeddedError if that is impossible. A server that a killed Parley left running is
+    adopted.
     """
     postgres = EmbeddedPostgres(data)
     try:
@@ -71,7 +72,7 @@ def embedded_postgres(data: Path) -> Iterator[str]:
 
 
 def running_url(data: Path) -> str | None:
-    """The address of the database if a private Postgres runs there now, whoever started it."""
+    """Return the database's URL if a private Postgres runs there, started by any process."""
     postmaster = read_postmaster(Layout(data.resolve()).cluster)
     if postmaster is None or not postmaster.is_ready() or not postmaster.is_alive():
         return None
@@ -84,10 +85,10 @@ def has_cluster(data: Path) -> bool:
 
 
 class EmbeddedPostgres:
-    """The private Postgres of one data directory, which this process alone may start."""
+    """The private Postgres of one data directory, which is locked by this process."""
 
     def __init__(self, data: Path, settings: Mapping[str, str] | None = None) -> None:
-        """`settings` are told to Postgres instead of ours of the same names."""
+        """Create it; `settings` override our defaults of the same names."""
         self._settings = dict(settings or {})
         self._layout = Layout(data.resolve())
         self._lock: int | None = None
@@ -98,7 +99,7 @@ class EmbeddedPostgres:
         self._log_start = 0
 
     def start(self) -> None:
-        """Begin to start, and return before it is ready: there is other work to do meanwhile."""
+        """Start it, and return before it is ready."""
         make_data_directory(self._layout.data)
         if self._lock is None:
             self._lock = lock_data_directory(self._layout)
@@ -106,7 +107,10 @@ class EmbeddedPostgres:
             self._adopt_or_launch()
 
     def wait_until_ready(self) -> str:
-        """Wait for connections to be accepted; the address of the database."""
+        """Wait until connections are accepted; return the URL of the database.
+
+        Raises EmbeddedError.
+        """
         deadline = time.monotonic() + READY_SECONDS
         retry_until = time.monotonic() + RETRY_SECONDS
         while time.monotonic() < deadline:
@@ -121,13 +125,13 @@ class EmbeddedPostgres:
         )
 
     def is_running(self) -> bool:
-        """Return whether its process is there, ready or not."""
+        """Whether its process runs, ready or not."""
         if self._process is not None:
             return self._process.poll() is None
         return self._adopted is not None and self._adopted.is_alive()
 
     def stop(self) -> None:
-        """Stop it cleanly and let go of the data directory. Does nothing the second time."""
+        """Stop it cleanly and release the data directory. Does nothing the second time."""
         if self._lock is None:
             return
         for number in (signal.SIGINT, signal.SIGQUIT):
@@ -192,7 +196,7 @@ class EmbeddedPostgres:
             )
 
     def _ready_postmaster(self) -> Postmaster | None:
-        """Return the running server once it accepts connections, not the note of a dead one."""
+        """Return the server once it accepts connections; ignores a dead one's pid file."""
         postmaster = read_postmaster(self._layout.cluster)
         if postmaster is None or postmaster == self._left_behind:
             return None
@@ -209,7 +213,7 @@ class EmbeddedPostgres:
             self._adopt_or_launch()
 
     def _signal_and_wait(self, number: signal.Signals) -> bool:
-        """Return whether the server ended in time."""
+        """Send the signal; return whether the server ended in time."""
         if self._process is not None:
             self._process.send_signal(number)
         elif self._adopted is not None:
@@ -222,7 +226,7 @@ class EmbeddedPostgres:
 
 @contextmanager
 def _disk_errors(layout: Layout) -> Iterator[None]:
-    """Say in a sentence why our own files could not be written."""
+    """Turn errors of our own files into one sentence."""
     try:
         yield
     except OSError as error:
@@ -234,7 +238,7 @@ def _disk_errors(layout: Layout) -> Iterator[None]:
 
 
 def _forget_client_variables() -> None:
-    """Take PGPORT and the like out of the environment: they are meant for another Postgres."""
+    """Remove PGPORT and the like from the environment: they are meant for another Postgres."""
     for option in Conninfo.get_defaults():
         if option.envvar:
             os.environ.pop(option.envvar.decode(), None)  # noqa: TID251 - libpq reads it there
@@ -243,11 +247,11 @@ def _forget_client_variables() -> None:
 
 
 def _private(path: str, flags: int) -> int:
-    """Open a file that nobody else reads: statements that failed are in the log."""
+    """Open a file that only its owner can read: failed statements are in the log."""
     return os.open(path, flags, 0o600)
 
 
 def _url(socket_directory: Path) -> str:
-    """The address, for a process that nothing of its environment leads elsewhere any more."""
+    """Return the URL, for a process without such variables in its environment."""
     _forget_client_variables()
     return f"postgresql://{ROLE}@/{DATABASE}?host={quote(str(socket_directory), safe='')}"

@@ -1,4 +1,4 @@
-"""Exports: one organization in one file of an open format, from which it can be made elsewhere."""
+"""Exports: one realm in a file of an open format, which another server can import."""
 
 from storage.exports.files import drop_files, put_files, take_files
 from storage.exports.loading import Place, load, refusal_of_version, renumbering

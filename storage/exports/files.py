@@ -1,4 +1,4 @@
-"""What people have uploaded, into an export and out of it, from and to any store."""
+"""Uploaded files in an export, from and to any blob store."""
 
 import zipfile
 from collections.abc import Callable
@@ -9,8 +9,10 @@ from storage.blobs import BlobStore, check_key
 from storage.exports.manifest import FOLDER, ExportError
 
 KINDS = frozenset({"avatar", "emoji", "icon", "logo", "thumbnails", "uploads"})
-"""How the keys of content begin of which exported rows speak. What is still coming in, and other
-exports, are nobody's yet, or not for everybody."""
+"""Prefixes of blob keys that exported rows refer to.
+
+Incoming content and other exports are excluded.
+"""
 
 
 async def put_files(
@@ -20,9 +22,10 @@ async def put_files(
     progress: Progress,
     is_wanted: Callable[[str], bool] = lambda _: True,
 ) -> tuple[int, int]:
-    """Add the content that the realm has in the store; return how many files, and how many bytes.
+    """Add the realm's stored content; return how many files, and how many bytes.
 
-    Call it after the rows were read: then each file of a row is there, unless it was removed since.
+    Call it after the rows were read: then each file that a row names is there, unless it was
+    deleted since.
     """
     count = size = 0
     async for blob in blobs.kept():
@@ -39,7 +42,7 @@ async def _put(archive: zipfile.ZipFile, blobs: BlobStore, key: str) -> int:
     async with aclosing(blobs.read(key)) as chunks:
         first = await anext(chunks, b"")  # before anything is written: it may be gone
         size = len(first)
-        # Most are packed already.
+        # Most are compressed already.
         with archive.open(zipfile.ZipInfo(FOLDER + key), "w", force_zip64=True) as target:
             target.write(first)
             async for chunk in chunks:
@@ -50,9 +53,9 @@ async def _put(archive: zipfile.ZipFile, blobs: BlobStore, key: str) -> int:
 async def take_files(
     archive: zipfile.ZipFile, blobs: BlobStore, rekeyed: Callable[[str], str], progress: Progress
 ) -> list[str]:
-    """Put the files of the archive into the store, under the keys that they have there.
+    """Put the files of the archive into the store under their new keys; return the keys.
 
-    Returns these, or takes them back when one of them cannot be kept. Raises ExportError.
+    If one cannot be stored, those before are deleted. Raises ExportError.
     """
     kept: list[str] = []
     size = 0
@@ -80,7 +83,7 @@ async def _take(
     try:
         return await _bring(archive, entry, blobs, key)
     except FileExistsError:
-        # An import that was cut off has left it: no organization has it yet.
+        # Left by an import that was cut off: no realm has it yet.
         await blobs.delete(key)
         return await _bring(archive, entry, blobs, key)
 

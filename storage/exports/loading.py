@@ -1,4 +1,4 @@
-"""Makes an organization of an export, beside those that the server has."""
+"""Import a realm from an export, beside the realms that the server has."""
 
 import zipfile
 from collections.abc import Callable, Iterator
@@ -15,31 +15,31 @@ from storage.exports.tables import EXPORTED, IDS
 from storage.migrate import Connection, known_migrations, unlimited
 
 SIGNED: Final = b"/external_content/"
-"""What is in rows with such links, among others."""
+"""Found in rows with signed links to external content."""
 REALM_SEQUENCE: Final = IDS["realm_id"]
 IMPORTING: Final = 0x5041_0002_0000_0000
-"""An advisory lock: who holds it is the only one who imports into a server that is new."""
+"""Advisory lock that serialises imports into a new server."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where the organization comes to."""
+    """The destination of an import: the realm and the server."""
 
     subdomain: str
     new_key: Callable[[], str]
-    """A secret for whoever needs one, and whose own is not in the export."""
+    """Generates secrets that are not in the export."""
     with_own_links: Callable[[str], str] = str
-    """A text with the links that the other server has signed signed by this one."""
+    """Replaces links signed by the other server by links that this one signs."""
 
     def read(self, line: bytes) -> Any:
-        """Return a row of the export, as it is to be here but for its numbers."""
+        """Return a row of the export in its new form, except for the ids."""
         if SIGNED in line:
             line = self.with_own_links(line.decode()).encode()
         return orjson.loads(line)
 
 
 def refusal_of_version(manifest: Manifest) -> str | None:
-    """Return why this Parley cannot import it, as one sentence; None if it can."""
+    """Return why this version cannot import it, as one sentence; None if it can."""
     known = {migration.name for migration in known_migrations()}
     unknown = next((name for name in reversed(manifest.migrations) if name not in known), None)
     if unknown is None:
@@ -48,9 +48,9 @@ def refusal_of_version(manifest: Manifest) -> str | None:
 
 
 def renumbering(connection: Connection, manifest: Manifest, subdomain: str) -> Renumbering:
-    """Return how ids change when the organization comes here. The new ones are taken from now on.
+    """Return the mapping of ids for an import; new ids are reserved from now on.
 
-    On a server that has given out none, all stay what they are. Raises ExportError.
+    On a server without any ids, all stay what they are. Raises ExportError.
     """
     taken = connection.execute("SELECT FROM realms WHERE subdomain = %s", [subdomain]).fetchone()
     if taken is not None:
@@ -65,10 +65,10 @@ def renumbering(connection: Connection, manifest: Manifest, subdomain: str) -> R
 
 
 def _is_new(connection: Connection) -> bool:
-    """Return whether the server has no organization, nor anybody else who is about to bring one.
+    """Return whether the server has no realm, and no other import is running.
 
-    Then what sequences say was taken by imports that have failed, and is free. The lock is the
-    connection's until its end.
+    Then the sequences were advanced by failed imports, and their values are free. The connection
+    holds the advisory lock until it is closed.
     """
     row = connection.execute(
         "SELECT pg_try_advisory_lock(%s) AND NOT EXISTS (SELECT FROM realms)", [IMPORTING]
@@ -85,9 +85,9 @@ def load(
     place: Place,
     progress: Progress,
 ) -> None:
-    """Add all rows in one transaction, or none. Raises ExportError and BackupError.
+    """Insert all rows in one transaction. Raises ExportError and BackupError.
 
-    The organization begins a new epoch, so it gives out no id again that it had given out since.
+    The realm starts a new epoch, so it uses no id again that it had used since the export.
     """
     with telling("Nothing was imported"), connection.transaction():
         unlimited(connection)
@@ -102,7 +102,7 @@ def load(
 
 
 def _begin(connection: Connection, realm_id: int, position: int) -> None:
-    """Let the clock go on, and the realm be told from the one that it is a copy of."""
+    """Restore the clock's position, and mark the realm as different from its original."""
     connection.execute(
         "INSERT INTO realm_clock (realm_id, position) VALUES (%s, %s)", [realm_id, position]
     )
@@ -125,9 +125,9 @@ def _begin(connection: Connection, realm_id: int, position: int) -> None:
 def _reserve(
     connection: Connection, sequence: str, lowest: int, highest: int, *, is_new: bool
 ) -> int:
-    """How much is added to ids, so that those from `lowest` to `highest` are free, and kept so."""
+    """Reserve the ids `lowest` to `highest` after adding an offset; return the offset."""
     with connection.transaction():
-        # Nobody takes a number in between: this locks the sequence, and changes nothing.
+        # This locks the sequence without changing it, so that no id is taken in between.
         connection.execute(sql.SQL("ALTER SEQUENCE {} NO CYCLE").format(sql.Identifier(sequence)))
         row = connection.execute(
             sql.SQL("SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM {}").format(
@@ -171,15 +171,15 @@ def _lines(file: IO[bytes]) -> Iterator[bytes]:
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """A column of a table here."""
+    """A column of a table of this server."""
 
     name: str
     is_array: bool
     is_filled: bool
-    """Whether it holds a secret, and no NULL."""
+    """Whether it holds a secret and is NOT NULL."""
 
     def value(self, row: dict[str, Any], place: Place) -> str | None:
-        """Return the row's value, as COPY reads it."""
+        """Return the row's value in the format of COPY."""
         value = row[self.name]
         if value is None:
             return place.new_key() if self.is_filled else None
@@ -191,7 +191,7 @@ class _Column:
 
 
 def _columns(connection: Connection, table: Table) -> list[_Column]:
-    """Return those of the export, in its order."""
+    """Return the columns that the export has, in its order."""
     found = connection.execute(
         """
         SELECT a.attname::text, t.typcategory = 'A', a.attnotnull

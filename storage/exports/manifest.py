@@ -1,4 +1,4 @@
-"""What an export says of itself, and how it is read."""
+"""The manifest of an export, and how it is read."""
 
 import zipfile
 from collections.abc import Iterator
@@ -13,34 +13,35 @@ from storage.backups.archive import BackupError, Progress, Table, damaged, opene
 
 FORMAT: Final = "parley-export-1"
 FOLDER: Final = "files/"
-"""How the names of files in the archive begin."""
+"""Prefix of file names in the archive."""
 
 Scope = Literal["everything", "consented", "public"]
-"""All that is the organization's; what is public, and what those have who let it be exported; what
-every member may read."""
+"""`everything`: all data of the realm; `consented`: public data, and that of users who consented to
+an export; `public`: what every member may read.
+"""
 
 
 class ExportError(BackupError):
-    """Nothing can be exported or imported; the message is one sentence."""
+    """An export or import failed; the message is one sentence for the operator."""
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
-    """What an export holds: one moment of one organization."""
+    """Describes an export, which is a snapshot of one realm."""
 
     format: str = FORMAT
     version: str
-    """Of the Parley that made it."""
+    """Version of the Parley that made the export."""
     made_at: datetime
     scope: Scope
     secrets: bool
-    """Whether it holds hashes of passwords, API keys and tokens."""
+    """Whether it holds password hashes, API keys and tokens."""
     realm_id: int
     subdomain: str
     name: str
     position: int
-    """Of the organization's clock: the id of its newest message is not above."""
+    """Position of the realm's clock, not below the id of its newest message."""
     sequences: dict[str, int]
-    """The largest id that was given out, by sequence."""
+    """Largest id in use, by sequence."""
     migrations: list[str]
     tables: list[Table]
     files: int = 0
@@ -53,7 +54,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
 
 @contextmanager
 def reading(path: Path) -> Iterator[tuple[zipfile.ZipFile, Manifest]]:
-    """An export, and what it says of itself. Raises ExportError and BackupError."""
+    """Yield an opened export and its manifest. Raises ExportError and BackupError."""
     with opened(path, Manifest, "export") as (archive, manifest):
         if manifest.format != FORMAT:
             raise ExportError(f"{path} has another format ({manifest.format}).")
@@ -61,12 +62,12 @@ def reading(path: Path) -> Iterator[tuple[zipfile.ZipFile, Manifest]]:
 
 
 def member(table: str) -> str:
-    """Return what the rows of the table are called in the archive."""
+    """Return the name of the table's member in the archive."""
     return f"{table}.jsonl"
 
 
 def verify(path: Path, progress: Progress) -> Manifest:
-    """Read all of the export, and compare it with what it should be. Raises ExportError."""
+    """Verify the whole export; raise ExportError if it is damaged."""
     with reading(path) as (archive, manifest):
         table = damaged(archive, manifest.tables, member, progress)
         if table is not None:
@@ -76,7 +77,7 @@ def verify(path: Path, progress: Progress) -> Manifest:
 
 
 def _compare_files(archive: zipfile.ZipFile, manifest: Manifest, progress: Progress) -> None:
-    """Read all files of the archive, which has a sum of each. Raises ExportError."""
+    """Verify the checksum of every file in the archive; raise ExportError at a mismatch."""
     count = size = 0
     for entry in archive.infolist():
         if entry.filename.startswith(FOLDER):

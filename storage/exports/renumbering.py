@@ -1,6 +1,6 @@
-"""Ids that the whole server gives out, as they become when an organization comes to another one.
+"""Renumbering of ids from the server's sequences, when a realm moves to another server.
 
-What belongs to the organization alone, like the ids of its messages, stays what it is.
+Ids that belong to the realm alone, such as those of messages, stay the same.
 """
 
 import re
@@ -16,7 +16,7 @@ Row = dict[str, Any]
 USERS, GROUPS, CHANNELS = IDS["user_id"], IDS["group_id"], IDS["channel_id"]
 EMOJI, REALM = IDS["emoji_id"], IDS["realm_id"]
 PEOPLE_FIELD: Final = 6
-"""The type of profile fields whose values are people."""
+"""Type of profile fields that hold users."""
 
 TEXTS: Final = frozenset(
     {
@@ -54,23 +54,23 @@ _SUBJECTS: Final = (
     ("domain", IDS["domain_id"]),
     ("", USERS),
 )
-"""Of what kind the subject of an action is, by how the action's name begins."""
+"""Kind of an audit entry's subject, by the prefix of its action."""
 
 
 class Renumbering:
-    """Gives each id the number that it has in the new place: so much more, by sequence."""
+    """Maps each id to its number on the new server, by an offset per sequence."""
 
     def __init__(self, offsets: Mapping[str, int], realm_id: int) -> None:
-        """`realm_id` is the one in the export."""
+        """Create the mapping; `realm_id` is the one in the export."""
         self._offsets = offsets
         self._old_realm = realm_id
         self.realm_id = realm_id + offsets[REALM]
         self._changes_nothing = not any(offsets.values())
         self.people_fields: set[int] = set()
-        """Profile fields whose values are people, by their old ids."""
+        """Old ids of profile fields that hold users."""
 
     def row(self, table: str, row: Row) -> Row:
-        """Return the row of the table as it is there. Rows of a table come after those it needs."""
+        """Return the row with new ids. Rows of a table come after those it refers to."""
         if self._changes_nothing:
             return row
         if table == "profile_fields" and row["field_type"] == PEOPLE_FIELD:
@@ -85,14 +85,14 @@ class Renumbering:
         )
 
     def key(self, key: str) -> str:
-        """Of content in the store."""
+        """Return the new key of a blob."""
         found = _KEY.fullmatch(key)
         if found is None or found["realm"] != str(self._old_realm):
             return key
         return f"{found['kind']}/{self.realm_id}/{found['rest']}"
 
     def named(self, name: str, value: Any) -> Any:
-        """Return a value, in a column or within JSON, by what it is called."""
+        """Return the new value of a column, or of a key within JSON, with this name."""
         if isinstance(value, str):
             return self._named_text(name, value)
         if isinstance(value, bool) or value is None:
@@ -105,18 +105,18 @@ class Renumbering:
         return {each: self.named(each, inner) for each, inner in value.items()}
 
     def id(self, sequence: str, value: int) -> int:
-        """Return what is not positive is no id."""
+        """Return the new id; values that are not positive stay as they are."""
         return value + self._offsets.get(sequence, 0) if value > 0 else value
 
     def ids(self, sequence: str, values: list[int]) -> list[int]:
         return [self.id(sequence, value) for value in values]
 
     def text(self, text: str) -> str:
-        """Markdown or HTML. Links to whole addresses lead where they led."""
+        """Return Markdown or HTML with new ids. Absolute links stay as they are."""
         return _NUMBERED.sub(self._in_text, text)
 
     def narrow(self, fragment: str) -> str:
-        """Return what names a place in a client."""
+        """Return the URL fragment of a narrow with new ids."""
         return _PLACE.sub(self._in_narrow, fragment)
 
     def _named_text(self, name: str, value: str) -> str:
@@ -151,7 +151,7 @@ def _sequence_of(name: str) -> str | None:
     return CHANNELS if _CHANNEL_SETTING.fullmatch(name) else None
 
 
-# -- what is unlike its name
+# -- exceptions to the rule of names
 
 
 def _emoji_code(numbers: Renumbering, row: Row, value: str) -> str:
@@ -182,7 +182,7 @@ def _path_id(numbers: Renumbering, _: Row, value: str) -> str:
 
 
 def _submessage(numbers: Renumbering, _: Row, value: str) -> str:
-    """Votes and tasks name who made the option, or the task, in their key."""
+    """Return votes and tasks with new ids: their keys name the creator of the option or task."""
     data = orjson.loads(value)
     if isinstance(data, dict) and isinstance(data.get("key"), str):
         maker, comma, number = data["key"].partition(",")

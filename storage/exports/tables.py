@@ -1,4 +1,4 @@
-"""Which tables an export holds, and which not, and why: every table with a realm is in here."""
+"""Which tables an export contains, and which not and why: lists every table with a realm."""
 
 from dataclasses import dataclass
 from typing import Final, LiteralString
@@ -14,7 +14,7 @@ READABLE: Final[LiteralString] = """
             SELECT FROM dm_groups d
              WHERE d.realm_id = m.realm_id AND d.dm_group_id = m.conversation_id
                AND d.user_ids && %(people)s::bigint[]))"""
-"""Messages `m` that everybody may read, or one of those who let their data be exported."""
+"""Messages `m` that every member may read, or that a consenting user may read."""
 ABOUT_READABLE: Final[LiteralString] = f"""
     EXISTS (SELECT FROM messages m
              WHERE m.realm_id = t.realm_id AND m.id = t.message_id AND {READABLE})"""
@@ -23,22 +23,22 @@ KNOWN_EMAIL: Final[LiteralString] = """
     CASE WHEN t.user_id = ANY(%(people)s::bigint[])
            OR coalesce((t.settings ->> 'email_address_visibility')::int, 1) <> 4
          THEN t.email ELSE 'user' || t.user_id || '@hidden.invalid' END"""
-"""The address, unless not even administrators may know it."""
+"""The email address, unless not even administrators may know it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """A table of which an export holds the realm's rows."""
+    """A table that exports contain."""
 
     name: str
     limited: LiteralString | None = None
-    """Which rows `t` an export of less than everything holds; None: all."""
+    """Which rows `t` a partial export contains; None: all."""
     secrets: tuple[str, ...] = ()
     """Columns that are NULL in an export without secrets."""
     is_secret: bool = False
-    """Whether an export without secrets holds no rows of it."""
+    """Whether an export without secrets omits the table."""
     withheld: tuple[tuple[str, LiteralString], ...] = ()
-    """What stands for columns in an export of less than everything."""
+    """Expressions that replace columns in a partial export."""
 
 
 EXPORTED: Final = (
@@ -119,7 +119,7 @@ EXPORTED: Final = (
     Exported("expired_messages", NOTHING),
     Exported("audit_log", NOTHING),
 )
-"""In the order in which they are read back."""
+"""In the order of an import."""
 
 NOT_EXPORTED: Final = {
     "realm_clock": "its position is in the manifest; an import begins a new epoch",
@@ -149,7 +149,7 @@ NOT_EXPORTED: Final = {
     "search_stale": "the search index, which is made anew",
     "push_devices": "phones register anew, with keys of the server that they talk to",
 }
-"""Tables with a realm of which an export holds nothing, and why."""
+"""Tables with a realm that exports do not contain, and why."""
 
 IDS: Final = {
     "realm_id": "realms_realm_id_seq",
@@ -193,8 +193,9 @@ IDS: Final = {
     "emoji_id": "realm_emoji_ids",
     "saved_snippet_id": "saved_snippet_ids",
 }
-"""Which sequence gives ids of this name, in columns and within JSON. Names mean the same
-everywhere; what is unlike its name is in `renumbering`."""
+"""The sequence of ids with this name, in columns and within JSON. Names mean the same everywhere;
+exceptions are in `renumbering`.
+"""
 
 DEFAULT_CHANNEL_GROUPS: Final = "default_channel_group_ids"
 SEQUENCES: Final = frozenset({*IDS.values(), DEFAULT_CHANNEL_GROUPS})
@@ -215,4 +216,4 @@ OF_THE_REALM: Final = frozenset(
         *("size", "bytes", "count", "subject_id"),
     }
 )
-"""Numbers that stay what they are: positions of the realm's clock, and amounts."""
+"""Numbers that stay the same: positions of the realm's clock, and amounts."""

@@ -1,4 +1,4 @@
-"""Writes one organization's rows as lines of JSON, while its people go on."""
+"""Write a realm's rows as lines of JSON, while it is in use."""
 
 import asyncio
 import zipfile
@@ -20,16 +20,16 @@ from storage.exports.tables import EXPORTED, NOTHING, SEQUENCES, Exported
 from storage.migrate import Connection, applied, connected, unlimited
 
 OF_UPLOADS: Final = ("uploads", "thumbnails")
-"""How the keys of what people upload begin, and of what is made of it."""
+"""Key prefixes of uploaded files and their thumbnails."""
 ANIMATED: Final = "-anim"
-"""How the key of a small picture that moves ends, before its type."""
+"""Suffix of an animated thumbnail's key, before the file extension."""
 IN_PART, WHOLE = 1, 2
-"""What `channel_access` says of a channel."""
+"""Values of `channel_access`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What is to be exported."""
+    """Options of an export."""
 
     realm_id: int
     scope: Scope
@@ -41,9 +41,9 @@ class Request:
 async def export(
     url: str, path: Path, request: Request, blobs: BlobStore, progress: Progress
 ) -> Manifest:
-    """Write one moment of the realm to `path`, readable by its owner alone; whole, or not at all.
+    """Write a snapshot of the realm to `path`, readable by its owner only; complete or not at all.
 
-    Blocks nobody but migrations. Raises ExportError, BackupError and MigrationError.
+    Blocks only migrations. Raises ExportError, BackupError and MigrationError.
     """
     with writing(path) as archive:
         manifest, paths = await asyncio.to_thread(_write_rows, url, archive, request, progress)
@@ -62,7 +62,7 @@ async def export(
 def _write_rows(
     url: str, archive: zipfile.ZipFile, request: Request, progress: Progress
 ) -> tuple[Manifest, frozenset[str] | None]:
-    """Add the realm's rows; also the paths of the uploads among them, None for all."""
+    """Add the realm's rows; return the manifest and the paths of their uploads, None for all."""
     with (
         connected(url) as connection,
         telling("Nothing was exported"),
@@ -109,9 +109,9 @@ def _realm(connection: Connection, realm_id: int) -> tuple[str, str, int]:
 def _readable(
     connection: Connection, realm_id: int, scope: Scope
 ) -> Mapping[str, Sequence[int]] | None:
-    """Who lets their data be exported, and which channels everybody, or one of them, may read.
+    """Return consenting users and the channels that a partial export may read; None for a full one.
 
-    Return None where everything is exported. `protected` channels are read in part.
+    `protected` channels are read in part.
     """
     if scope == "everything":
         return None
@@ -162,7 +162,7 @@ def _write(
         cursor.copy(query, {"realm_id": request.realm_id, **(known or {})}) as rows,
     ):
         for row in rows:
-            # JSON escapes all that COPY would, but for its own backslashes.
+            # JSON escapes everything that COPY would, except its own backslashes.
             line = bytes(row).replace(b"\\\\", b"\\")
             file.write(line)
             tally.add(line)
@@ -175,7 +175,7 @@ def _write(
 def _query(
     table: Exported, columns: Sequence[str], request: Request, *, is_limited: bool
 ) -> sql.Composed:
-    """COPY of the rows, each an object."""
+    """Return the COPY of the rows, each as a JSON object."""
     instead: dict[str, LiteralString] = dict(table.withheld) if is_limited else {}
     if not request.secrets:
         instead |= dict.fromkeys(table.secrets, "NULL")
@@ -198,7 +198,7 @@ def _query(
 def _uploads(
     connection: Connection, realm_id: int, known: Mapping[str, Sequence[int]]
 ) -> frozenset[str]:
-    """Return the paths of the uploads whose rows are exported."""
+    """Return the paths of the uploads with exported rows."""
     table = next(each for each in EXPORTED if each.name == "attachments")
     assert table.limited is not None
     found = connection.execute(
@@ -224,7 +224,7 @@ def _columns(connection: Connection, table: str) -> list[str]:
 
 
 def _sequences(connection: Connection) -> dict[str, int]:
-    """They are read last, so they stand above all ids in the rows."""
+    """Return the sequences' last values. Read last, so that they are above all ids in the rows."""
     found = connection.execute(
         "SELECT sequencename::text, coalesce(last_value, 0) FROM pg_sequences"
         " WHERE schemaname = 'public' AND sequencename = ANY(%s) ORDER BY 1",

@@ -71,7 +71,7 @@ async def of_messages(
 ) -> list[Telling]:
     """Whom messages of one conversation concern, each with those that they may read now.
 
-    The channel is locked: nobody comes or goes until the commit. Never empty.
+    The channel is locked: no user comes or goes until the commit. Never empty.
     """
     connection = await tx.connection()
     if channel is None:
@@ -164,7 +164,7 @@ async def _what_they_read(
 
 def _grouped(read: ReadBy) -> list[Telling]:
     by_messages: dict[tuple[MessageId, ...], list[UserId]] = {}
-    # Nearly everybody reads the very same messages: these are not compared one by one.
+    # Nearly every user reads the very same messages: these are not compared one by one.
     users_of: dict[int, list[UserId]] = {}
     for user_id, message_ids in read.items():
         users = users_of.get(id(message_ids))

@@ -1,4 +1,4 @@
-"""Reads what somebody writes: its HTML, whom it concerns, and what else follows from the text.
+"""Reads what a user writes: its HTML, whom it concerns, and what else follows from the text.
 
 Sending and editing call the same functions: `read_content`, then `check_mentions`.
 """
@@ -162,7 +162,7 @@ async def typeset_ahead(realm_cache: RealmCache, content: str, *, share: Hashabl
     """Have the text's code coloured and its formulas set, before its transaction begins.
 
     `share`: who in the organization writes it, since people have equal shares of that process.
-    Rendering then finds what was done in time, and waits for nobody; the rest is plain.
+    Rendering then finds what was done in time, and waits for no user; the rest is plain.
     """
     if len(content) > MAX_MESSAGE_LENGTH:
         return
@@ -208,7 +208,7 @@ async def check_mentions(
     read: Reading,
     instead_of: str = "",
 ) -> None:
-    """Mentioning a group, or everybody in a large place, needs a permission. Raises DomainError.
+    """Mentioning a group, or every user in a large place, needs a permission. Raises DomainError.
 
     `instead_of` is the HTML of what the message said before: groups that it mentioned may stay.
     """

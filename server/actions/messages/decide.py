@@ -45,7 +45,7 @@ MAX_DM_RECIPIENTS: Final = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """What somebody asks to send."""
+    """What a user asks to send."""
 
     type: Literal["channel", "direct"]
     to: str | int | Sequence[int] | Sequence[str]
@@ -85,7 +85,7 @@ class Decision:
     place: Place
     written: ReadContent
     mentioned_bots: tuple[UserId, ...]
-    """Where everybody may read: they hear it without being in the channel."""
+    """Where every user may read: they hear it without being in the channel."""
     topic_links: tuple[dict[str, str], ...]
     """Links in the topic's name."""
 
@@ -329,7 +329,7 @@ async def _check_direct_permissions(
 ) -> None:
     """Whom the organization lets write to whom directly, and who may begin with it.
 
-    Bots always may, and to bots and oneself everybody.
+    Bots always may, and to bots and oneself every user.
     """
     persons = [p for p in people.values() if p.bot_type is None]
     if actor.is_bot or all(p.user_id == actor.user_id for p in persons):

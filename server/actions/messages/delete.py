@@ -88,7 +88,7 @@ async def _lock_topic(
 ) -> tuple[ChannelRow, TopicRow]:
     """Return the topic of a channel that the actor may read. Raises BadRequestError.
 
-    Nobody moves anything in or out of the channel until the commit.
+    No user moves anything in or out of the channel until the commit.
     """
     locked = await tx.lock(channels.locking(tx.realm_id, [channel_id]).shared())
     is_in = await is_subscribed(tx, actor, channel_id)

@@ -38,7 +38,7 @@ class NewContent:
 async def edit_content(
     tx: Tx, actor: Actor, message_id: MessageId, new: NewContent, now: datetime
 ) -> None:
-    """Let one's own message say something else. Everybody whom it concerns is told."""
+    """Let one's own message say something else. Every user whom it concerns is told."""
     subject = await lock_subject(tx, actor, message_id)
     await check_editable(tx, subject, new, now)
     await edit_locked(tx, subject, new, now)
@@ -215,7 +215,7 @@ def tell_of_content(
     *,
     first: Statement | None = None,
 ) -> None:
-    """Tell what a locked message says, or looks like, now; `first` runs before anybody is told."""
+    """Tell what a locked message says, or looks like, now; `first` runs before any user is told."""
     for telling in tellings:
         entry = tx.append(event, telling.audience)
         tx.at_position(entry, message_edits.holds_content(tx.realm_id, event.message_id))
@@ -228,7 +228,7 @@ def tell_of_content(
 async def _new_mentions(tx: Tx, subject: Subject, written: ReadContent) -> MessageFanout | None:
     """Return what notifies those whom the message mentions only from now on, if there are any.
 
-    A direct message concerns everybody in it already.
+    A direct message concerns every user in it already.
     """
     row = subject.row
     if subject.channel is None:

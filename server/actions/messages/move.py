@@ -106,7 +106,7 @@ async def begin(
 
 @dataclass(frozen=True, slots=True)
 class _EnsureTopic(ClockedWrite[Begun]):
-    """The topic to which messages go is made, if nobody else has."""
+    """The topic to which messages go is made, if no other user has."""
 
     make: Statement
 

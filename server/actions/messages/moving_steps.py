@@ -79,7 +79,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 def policy_body(
     channel_id: ChannelId, topic: str, now: datetime, display_name: str
 ) -> dict[str, Any]:
-    """Return what is told of somebody's policy for a topic, but for the policy."""
+    """Return what is told of a user's policy for a topic, but for the policy."""
     return {
         "stream_id": channel_id,
         "topic_name": topic,

@@ -58,7 +58,7 @@ async def deliver(bench: RealmServices, draft: Draft, sender: SystemBot = NOTIFI
 
 
 class Notice(msgspec.Struct, frozen=True, kw_only=True):
-    """One message of the notification bot: in a channel's topic, or to somebody."""
+    """One message of the notification bot: in a channel's topic, or to a user."""
 
     to: ChannelId | list[UserId]
     topic: str = ""

@@ -1,4 +1,4 @@
-"""Previews of linked pages come under a message that everybody has already."""
+"""Previews of linked pages come under a message that every user has already."""
 
 from collections.abc import Sequence
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Messages that everybody has already look different, and say the same."""
+"""Messages that every user has already look different, and say the same."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass

@@ -72,7 +72,7 @@ async def report(
 
 
 async def deliver(bench: RealmServices, draft: Draft) -> None:
-    """Send what `report` returned. Raises BadRequestError: the reporter knows that nobody was told.
+    """Send what `report` returned. Raises BadRequestError: then no message was sent.
 
     The reason is not of the reporter's making, so it is none of the codes that clients act upon.
     """

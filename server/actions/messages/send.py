@@ -44,7 +44,7 @@ class Sent:
 async def prepare(
     realm_cache: RealmCache, actor: Actor, draft: Draft, read: Reading
 ) -> Decision | None:
-    """Decide before the write, on cached rows: rendering and look-ups hold nobody up.
+    """Decide before the write, on cached rows: rendering and look-ups hold no user up.
 
     Return None where the cached rows refuse it: a refusal has to be exact, so the write decides.
     """

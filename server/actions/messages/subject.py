@@ -1,4 +1,4 @@
-"""The message that somebody wants to change, and what that rests on: all of it locked."""
+"""The message that a user wants to change, and what that rests on: all of it locked."""
 
 from dataclasses import dataclass
 
@@ -30,7 +30,7 @@ ARCHIVED = "Messages of an archived channel cannot be changed"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """A message that the actor may read. Nobody else changes it, or its place, until the commit."""
+    """Lock a message that the actor may read, and its place, until the commit."""
 
     actor: Actor
     context: LockedRealm
@@ -114,7 +114,7 @@ async def lock_subject(
 async def lock_place(tx: Tx, actor: Actor, message_id: MessageId) -> MessagePlace:
     """Lock a message that the actor may read, to attach something to it. Raises BadRequestError.
 
-    Its channel is kept as it is, too: nobody who has just been removed from it still adds to it.
+    Its channel is kept as it is, too: no user who has just been removed from it still adds to it.
     """
     here = (tx.realm_id, actor.user_id, message_id)
     seen = await message_places.visible(await tx.connection(), *here)

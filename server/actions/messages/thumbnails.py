@@ -1,4 +1,4 @@
-"""Small pictures take their place in messages that everybody has already."""
+"""Small pictures take their place in messages that every user has already."""
 
 from datetime import datetime
 

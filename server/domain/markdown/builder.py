@@ -31,7 +31,7 @@ _MEMBERS: dict[str, Callable[[], Node]] = {
 }
 
 Found: TypeAlias = nodes.Link | nodes.Mention
-"""What else than its looks matters of a message; mentions that notify nobody do not."""
+"""What else than its looks matters of a message; mentions that notify no user do not."""
 
 
 class FenceReader(Protocol):

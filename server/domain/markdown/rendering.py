@@ -134,5 +134,5 @@ def _rendered(source: str, document: Document) -> Rendered:
 
 
 def render_description(text: str) -> str:
-    """Return the HTML of a channel's or group's description, in which nobody is mentioned."""
+    """Return the HTML of a channel's or group's description, in which no user is mentioned."""
     return render(text, EmptyResolver()).html

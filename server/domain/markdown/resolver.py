@@ -34,7 +34,7 @@ class MentionedChannel(NamedTuple):
 class MentionResolver(Protocol):
     """Answers from memory, at once: a rendering may ask hundreds of times.
 
-    None means that the text stays text: nobody has that name, several have it, or the sender
+    None means that the text stays text: no user has that name, several have it, or the sender
     may not know of it. The names that come back are the ones shown, in their own spelling.
     """
 

@@ -21,7 +21,7 @@ from server.domain.markdown.source import MARK
 from server.domain.words import begins_word, stands_free
 
 MAX_TOKENS = 500
-"""Possible tokens after these stay text: nobody writes so many, and each may be looked up."""
+"""Possible tokens after these stay text: no user writes so many, and each may be looked up."""
 
 
 @dataclass(frozen=True, slots=True)

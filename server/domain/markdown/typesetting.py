@@ -1,4 +1,4 @@
-"""What is set by somebody else, because it may take long: code in colours, and formulas."""
+"""What is set by another user, because it may take long: code in colours, and formulas."""
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
