@@ -137,7 +137,7 @@ async def read_by_link(request: Request, params: TemporaryParams) -> None:
     reader = file_links.reader_of(key, params.token, request.app.clock.now())
     if reader is None or reader.realm_id != request.realm_id:
         # Those that were made are fetched by pages full of pictures; this one is a guess.
-        await request.limits.count_address(request.remote_address, request.respond_with)
+        await request.limits.count_address(request.remote_address, request.response_headers)
         raise BadRequestError("This link is invalid, or too old.")
     await _send(request, await _actor(request, reader), reader.path_id)
 

@@ -76,7 +76,7 @@ async def fetch_api_key(request: Request, params: FetchParams) -> KeyFetched:
         await _realm_cache(request),
         params.username,
         params.password,
-        request.respond_with,
+        request.response_headers,
         address=request.remote_address,
     )
     return await _let_in(request, found)

@@ -25,7 +25,7 @@ class EmojiData(Result):
 
 async def get(request: Request, params: NoParams) -> RawResult:
     del params
-    request.respond_with["Cache-Control"] = _CACHE_CONTROL
+    request.response_headers["Cache-Control"] = _CACHE_CONTROL
     return RawResult(_body())
 
 
@@ -41,7 +41,7 @@ async def picture(request: Request, params: NoParams) -> RawResult:
     """Return the server's own emoji. Clients know its place by themselves, for reactions, too."""
     del params
     headers = {"Content-Type": "image/png", "Cache-Control": _CACHE_CONTROL}
-    request.respond_with.update({**SAFE_HEADERS, **headers})
+    request.response_headers.update({**SAFE_HEADERS, **headers})
     return RawResult(_picture(), is_enveloped=False)
 
 

@@ -19,11 +19,12 @@ from server.app import App
 from server.domain.actor import Actor
 from server.domain.addresses import API_PREFIX
 from server.domain.api_keys import Scope, lacking
-from server.domain.errors import BadRequestError, DomainError, UnauthorizedError
+from server.domain.errors import BadRequestError, DomainError, NotFoundError, UnauthorizedError
 from server.domain.sessions import Session
 from server.realm_cache import RealmCache
 from server.settings import Settings
 from server.transactions import Tx
+from server.writer import WriteTx
 from storage.database import Connection
 from storage.ids import RealmId
 
@@ -152,41 +153,55 @@ async def _nothing() -> AsyncIterator[bytes]:
 
 @dataclass(slots=True)
 class Request:
-    """One request: who asks, for which realm, and what the handler may use."""
+    """A request to an endpoint or a page, with its caller and realm."""
 
     app: App
     headers: Mapping[str, str]
+    path: str
     host: str
     remote_address: str
     realm_id: RealmId | None
+    """None at the root address of a server whose organizations have subdomains."""
     limits: RateLimits
     open_stream: "Callable[[], Stream]"
-    """For an answer in pieces: the handler then returns None."""
-    respond_with: dict[str, str]
-    """Headers that the handler adds to the answer."""
+    """Begin a chunked response; the handler then returns None."""
+    response_headers: dict[str, str]
+    """Headers that the handler adds to the response."""
     method: str = "GET"
     caller: Actor | None = None
     session: Session | None = None
-    """The caller's, if it is a browser that they have signed in with."""
+    """The caller's session, for requests of a browser with the session cookie."""
     credential: Credential | None = None
-    """What has to be looked at again, on endpoints that stream events, if it may end meanwhile."""
+    """The credential to verify again, on endpoints that stream events, if it may be revoked."""
     payload: bytes = b""
-    """The body, on endpoints that take one whole."""
+    """The body, on endpoints with a RawPayload."""
     content: AsyncIterator[bytes] = field(default_factory=_nothing)
-    """The body of an endpoint that takes content, as it comes. It may be read once."""
+    """The body of an endpoint with StreamedContent. It may be read once."""
     files: list[ReceivedFile] = field(default_factory=list)
-    """On endpoints that take a file: one, or none. What the handler does not keep is dropped."""
+    """On endpoints with a FileUpload: one or none. Files that the handler does not keep are
+    dropped."""
+    path_params: Mapping[str, str] = field(default_factory=dict)
+    """Of a page, as are the following."""
+    query: Mapping[str, str] = field(default_factory=dict)
+    form: Mapping[str, str] = field(default_factory=dict)
+    visitor_token: str | None = None
+    """From the cookie of a visitor without a session; set as soon as a form is shown."""
+    cookies: list[str] = field(default_factory=list)
+    """Values of Set-Cookie for the page."""
 
     @property
     def actor(self) -> Actor:
-        """The caller; on endpoints that anyone may call there may be none."""
+        """The caller. Raises UnauthorizedError if there is none (`Access.ANONYMOUS`)."""
         if self.caller is None:
             raise UnauthorizedError("Not logged in: API authentication or user session required")
         return self.caller
 
     @property
     def realm_cache(self) -> RealmCache:
-        return self.app.realm_caches.of(self.actor.realm_id)
+        """The cache of the organization at this address. Raises NotFoundError without one."""
+        if self.realm_id is None:
+            raise NotFoundError("There is no organization at this address.")
+        return self.app.realm_caches.of(self.realm_id)
 
     @property
     def workbench(self) -> RealmServices:
@@ -201,7 +216,7 @@ class Request:
             self.limits,
             self.actor,
             self.session,
-            self.respond_with,
+            self.response_headers,
             self.remote_address,
         )
 
@@ -227,7 +242,7 @@ class Request:
         Raises RateLimitedError.
         """
         if self.realm_id is not None:
-            await self.limits.count_sign_in(self.realm_id, name, self.respond_with)
+            await self.limits.count_sign_in(self.realm_id, name, self.response_headers)
 
     async def forget_sign_ins(self, name: str) -> None:
         """It was the right password: earlier tries under this name no longer count."""
@@ -244,6 +259,14 @@ class Request:
         actor = self.actor
         writer = self.app.writers.of(actor.realm_id)
         return await writer.write(lambda tx: action(tx, actor, *args, **kwargs))
+
+    async def transact(self, action: Callable[[WriteTx], Awaitable[Answer]]) -> Answer:
+        """Run the action as a write of this address's realm, on behalf of no actor."""
+        return await self.app.writers.of(self.realm_cache.realm_id).write(action)
+
+    def form_value(self, name: str) -> str:
+        """A field of a page's form; empty if it is missing."""
+        return self.form.get(name, "")
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[Connection]:

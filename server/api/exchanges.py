@@ -12,10 +12,10 @@ from server.api.endpoint import DeferredResponse, Endpoint
 from server.api.envelopes import error_body
 from server.api.handler import HandlerContext, RequestHandler
 from server.api.incoming import SILENCE_SECONDS, IncomingBody, patience
+from server.api.pages import Pages
 from server.api.request_ids import REQUEST_ID, request_id_of
 from server.api.response_writer import HttpExchange, ResponseWriter
 from server.api.routes import Router
-from server.api.visits import Pages
 from server.app import App
 from server.domain.errors import DomainError
 

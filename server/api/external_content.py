@@ -32,7 +32,7 @@ async def read(request: Request, params: PictureParams) -> None:
     except Busy:
         raise PicturesNotReadyError("Too many pictures are on their way.") from None
     if picture is None:
-        request.respond_with["Cache-Control"] = CACHE_CONTROL_OF_NOTHING
+        request.response_headers["Cache-Control"] = CACHE_CONTROL_OF_NOTHING
         raise NotFoundError(NOTHING_THERE)
     await send_picture(
         request,

@@ -83,7 +83,7 @@ async def send_picture(
     stream = request.open_stream()
     await stream.start(
         {
-            **request.respond_with,
+            **request.response_headers,
             **headers,
             "Content-Type": content_type,
             "Content-Disposition": "inline",
@@ -121,7 +121,7 @@ async def _send(
         except FileNotFoundError:
             raise NotFoundError("This file does not exist.") from None
         stream = request.open_stream()
-        await stream.start({**request.respond_with, **headers}, status)
+        await stream.start({**request.response_headers, **headers}, status)
         if first:
             await stream.send(first)
         async for chunk in chunks:

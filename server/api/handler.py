@@ -50,13 +50,13 @@ from server.api.envelopes import error_body, success_body
 from server.api.failed_sign_ins import log_failure
 from server.api.health import CHECKED_PATHS, Checks
 from server.api.incoming import FORM_BYTES, IncomingBody, Received, receive, too_large
+from server.api.pages import Pages
 from server.api.proxies import client_address
 from server.api.rate_limit import RateLimits
 from server.api.request_ids import REQUEST_ID
 from server.api.response_writer import ClientGoneError, ResponseWriter
 from server.api.routes import Router
 from server.api.streams import ChunkedStream
-from server.api.visits import Pages, Visit
 from server.app import App
 from server.domain.actor import Actor
 from server.domain.addresses import API_PREFIX
@@ -234,26 +234,33 @@ class RequestHandler:
 
     async def _page(self, headers: dict[str, str]) -> Page:
         server = self._server
-        route, place = server.pages.find(self._method, self._path)
+        route, path_params = server.pages.find(self._method, self._path)
         self.endpoint = route.path
         self.body.check()
         address = self._remote_address()
         realm_id = await self._realm(address, headers)
-        visit = Visit(
-            app=server.app,
-            limits=server.rate_limits,
-            method=self._method,
+        request = self._new_request(address, realm_id, {})
+        request.path_params = path_params
+        request.query = forms.read_query(self._query)
+        request.form = forms.read_body(self._headers, self.body.content())
+        self._may_have_acted = self._method not in SAFE_METHODS
+        return await server.pages.answer(route, request)
+
+    def _new_request(
+        self, address: str, realm_id: RealmId | None, response_headers: dict[str, str]
+    ) -> Request:
+        return Request(
+            app=self._server.app,
+            headers=self._headers,
             path=self._path,
             host=self._headers.get("Host", ""),
             remote_address=address,
-            headers=self._headers,
             realm_id=realm_id,
-            place=place,
-            query=forms.read_query(self._query),
-            form=forms.read_body(self._headers, self.body.content()),
+            limits=self._server.rate_limits,
+            open_stream=self._open_stream,
+            response_headers=response_headers,
+            method=self._method,
         )
-        self._may_have_acted = self._method not in SAFE_METHODS
-        return await server.pages.answer(route, visit)
 
     async def _begin_handling(
         self, headers: dict[str, str]
@@ -323,17 +330,7 @@ class RequestHandler:
         server = self._server
         address = self._remote_address()
         realm_id = await self._realm(address, headers)
-        request = Request(
-            app=server.app,
-            headers=self._headers,
-            host=self._headers.get("Host", ""),
-            remote_address=address,
-            realm_id=realm_id,
-            limits=server.rate_limits,
-            respond_with=headers,
-            open_stream=self._open_stream,
-            method=self._method,
-        )
+        request = self._new_request(address, realm_id, headers)
         if endpoint.access not in (Access.ANONYMOUS, Access.INTERNAL):
             await self._find_caller(endpoint, request)
         if endpoint.is_rate_limited:
@@ -375,7 +372,7 @@ class RequestHandler:
                 method="api_key",
                 account=address_in(credentials),
             )
-            await request.limits.count_address(request.remote_address, request.respond_with)
+            await request.limits.count_address(request.remote_address, request.response_headers)
             raise
         if endpoint.response is ResponseKind.EVENT_STREAM and realm_id is not None:
             request.credential = self._credential(realm_id, request.session, credentials)
@@ -391,7 +388,7 @@ class RequestHandler:
 
     async def _count(self, request: Request) -> None:
         """Count the request. Raises RateLimitedError."""
-        caller, headers = request.caller, request.respond_with
+        caller, headers = request.caller, request.response_headers
         if caller is None or caller.is_spectator:
             await request.limits.count_address(request.remote_address, headers)
         else:

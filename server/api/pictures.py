@@ -92,7 +92,7 @@ async def make(request: Request, params: IdenticonParams) -> RawResult:
     if wanted is None:
         raise NotFoundError("This file does not exist.")
     headers = {"Content-Type": "image/png", "Cache-Control": _CACHE_CONTROL}
-    request.respond_with.update({**SAFE_HEADERS, **headers})
+    request.response_headers.update({**SAFE_HEADERS, **headers})
     return RawResult(identicon(wanted[1], MEDIUM if wanted[2] else SMALL), is_enveloped=False)
 
 

@@ -113,7 +113,7 @@ async def read(request: Request, params: FileParams) -> None:
                 connection, request.realm_id, blob_key=key, secret=params.secret
             )
     if row is None or request.realm_id is None:
-        await request.limits.count_address(request.remote_address, request.respond_with)
+        await request.limits.count_address(request.remote_address, request.response_headers)
         raise NotFoundError("This file does not exist.")
     realm_cache = request.app.realm_caches.of(request.realm_id)
     asker = await realm_cache.user(row.acting_user_id)

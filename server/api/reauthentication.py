@@ -46,7 +46,7 @@ class Reauthentication:
     limits: RateLimits
     actor: Actor
     session: Session | None
-    respond_with: dict[str, str]
+    response_headers: dict[str, str]
     """Headers of the answer, which get what is left of the tries."""
     address: str
     """The client's network address, under which a wrong password is logged."""
@@ -120,7 +120,7 @@ class Reauthentication:
             method="password",
             account=actor.row.email,
         ):
-            await self.limits.count_sign_in(actor.realm_id, actor.row.email, self.respond_with)
+            await self.limits.count_sign_in(actor.realm_id, actor.row.email, self.response_headers)
             verdict = await self.app.passwords.verify(password, password_hash)
             if not verdict.right:
                 raise WrongPasswordError(WRONG_PASSWORD)

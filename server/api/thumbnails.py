@@ -61,7 +61,7 @@ async def spin(request: Request, params: NoParams) -> RawResult:
     """Return what messages show until there is a small picture."""
     del params
     headers = {"Content-Type": "image/svg+xml", "Cache-Control": "public, max-age=86400"}
-    request.respond_with.update({**SAFE_HEADERS, **headers})
+    request.response_headers.update({**SAFE_HEADERS, **headers})
     return RawResult(_SPINNER, is_enveloped=False)
 
 

@@ -52,7 +52,7 @@ class UploadParams(Params):
 async def options(request: Request, params: NoParams) -> RawResult:
     """Return what this server can do."""
     del params
-    request.respond_with |= {
+    request.response_headers |= {
         "Tus-Resumable": VERSION,
         "Tus-Version": VERSION,
         "Tus-Extension": EXTENSIONS,
@@ -68,7 +68,7 @@ async def create(request: Request, params: NoParams) -> RawResult:
     size = _number(request, "Upload-Length")
     uploads = Resumable(request)
     row = await uploads.begin(size, _name(request.headers.get("Upload-Metadata", "")))
-    request.respond_with["Location"] = f"{API_PREFIX}{PATH}/{row.upload_id}"
+    request.response_headers["Location"] = f"{API_PREFIX}{PATH}/{row.upload_id}"
     if request.headers.get("Content-Type") == CONTENT_TYPE:
         row = replace(row, received=await uploads.take(row, request.content))
     return await _answer(uploads, row, HTTPStatus.CREATED)
@@ -83,7 +83,7 @@ async def look(request: Request, params: UploadParams) -> RawResult:
         # Its last answer may be lost, and with it whoever was about to finish it.
         await uploads.finish(row)
     _tell(request, row)
-    request.respond_with |= {"Upload-Length": str(row.size), "Cache-Control": "no-store"}
+    request.response_headers |= {"Upload-Length": str(row.size), "Cache-Control": "no-store"}
     return RawResult(b"", is_enveloped=False)
 
 
@@ -120,16 +120,16 @@ async def _answer(uploads: Resumable, row: ResumableRow, status: int) -> RawResu
 
 
 def _tell(request: Request, row: ResumableRow) -> None:
-    request.respond_with |= {
+    request.response_headers |= {
         "Upload-Offset": str(row.received),
         "Upload-Expires": format_datetime(row.expires_at.astimezone(UTC), usegmt=True),
     }
 
 
 def _check_version(request: Request) -> None:
-    request.respond_with["Tus-Resumable"] = VERSION
+    request.response_headers["Tus-Resumable"] = VERSION
     if request.headers.get("Tus-Resumable") != VERSION:
-        request.respond_with["Tus-Version"] = VERSION
+        request.response_headers["Tus-Version"] = VERSION
         raise UnknownVersionError(f"Tus-Resumable must be {VERSION}.")
 
 

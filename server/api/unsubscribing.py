@@ -109,7 +109,7 @@ async def _subscriber(request: Request, token: str) -> Subscriber:
 
 
 def _page(request: Request, title: str, body: str) -> RawResult:
-    request.respond_with.update(_HEADERS)
+    request.response_headers.update(_HEADERS)
     page = _PAGE.format(title=escape(title), body=body)
     return RawResult(page.encode(), is_enveloped=False)
 

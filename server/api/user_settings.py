@@ -106,7 +106,7 @@ async def _ask_for_address(request: Request, email: str, proof: Proof) -> None:
     if request.app.mailer is None:
         raise BadRequestError("The address cannot be changed: this server sends no emails.")
     await request.limits.count_account_mail(
-        request.actor.realm_id, email, request.remote_address, request.respond_with
+        request.actor.realm_id, email, request.remote_address, request.response_headers
     )
     await request.write(ask_for_new_address, email, proof)
 

@@ -9,8 +9,8 @@ from server.actions.credential_changes import Proof
 from server.actions.email_changes import ask_for_new_address, change_address
 from server.actions.user_activation import deactivate_own
 from server.actions.user_settings import NewPassword, OwnChange, change_own_settings
-from server.api.endpoint import Access
-from server.api.visits import PageRoute, Visit
+from server.api.endpoint import Access, Request
+from server.api.pages import PageRoute
 from server.domain.accounts import checked_new_email
 from server.domain.api_keys import Scope, checked_name
 from server.domain.browsers import browser_name
@@ -59,95 +59,95 @@ NOTICES: Final = {
 }
 
 
-async def account(visit: Visit) -> Page:
-    return await _account(visit)
+async def account(request: Request) -> Page:
+    return await _account(request)
 
 
-async def ask_for_email(visit: Visit) -> Page:
+async def ask_for_email(request: Request) -> Page:
     """Mail a link to the new address."""
     try:
-        email = checked_new_email(visit.sent("email"))
-        if email == visit.actor.row.email:
+        email = checked_new_email(request.form_value("email"))
+        if email == request.actor.row.email:
             raise BadRequestError("This is the address that your account has already.")
-        proof = await _proof(visit)
-        await count_mail(visit, email)
-        await visit.write(lambda tx: ask_for_new_address(tx, visit.actor, email, proof))
+        proof = await _proof(request)
+        await count_mail(request, email)
+        await request.transact(lambda tx: ask_for_new_address(tx, request.actor, email, proof))
     except DomainError as error:
-        return await _account(visit, error, "email")
-    return go(visit, f"{ACCOUNT}?done=email-sent")
+        return await _account(request, error, "email")
+    return go(request, f"{ACCOUNT}?done=email-sent")
 
 
-async def ask_whether_email(visit: Visit) -> Page:
+async def ask_whether_email(request: Request) -> Page:
     """The page to which that mail leads: programs that look at links change nothing."""
-    row = await to_confirm(visit, CHANGE_EMAIL)
-    action = CONFIRM.format(token=visit.place["token"])
-    return await show(visit, "email_confirm.html", email=row.email, action=action)
+    row = await to_confirm(request, CHANGE_EMAIL)
+    action = CONFIRM.format(token=request.path_params["token"])
+    return await show(request, "email_confirm.html", email=row.email, action=action)
 
 
-async def confirm_email(visit: Visit) -> Page:
-    digest = digest_in(visit)
-    ended = await visit.write(lambda tx: change_address(tx, digest))
-    return go(visit, done_at(SIGN_IN if visit.caller is None else ACCOUNT, "email", ended))
+async def confirm_email(request: Request) -> Page:
+    digest = digest_in(request)
+    ended = await request.transact(lambda tx: change_address(tx, digest))
+    return go(request, done_at(SIGN_IN if request.caller is None else ACCOUNT, "email", ended))
 
 
-async def change_password(visit: Visit) -> Page:
+async def change_password(request: Request) -> Page:
     """Another password, or the first one; all other sessions end, and this one goes on."""
-    actor = visit.actor
+    actor = request.actor
     try:
-        proof = await _proof(visit)
-        if not (await visit.realm_cache.settings()).wants_method(PASSWORDS):
+        proof = await _proof(request)
+        if not (await request.realm_cache.settings()).wants_method(PASSWORDS):
             raise BadRequestError("Nobody signs in with a password of their own here.")
-        password = await checked_new_password(visit, actor.row.email, actor.row.full_name)
-        new_hash = await visit.app.passwords.hash(password)
-        new = NewPassword(new_hash, proof, end_keys=bool(visit.sent("end_keys")))
-        ended = await visit.write(
+        password = await checked_new_password(request, actor.row.email, actor.row.full_name)
+        new_hash = await request.app.passwords.hash(password)
+        new = NewPassword(new_hash, proof, end_keys=bool(request.form_value("end_keys")))
+        ended = await request.transact(
             lambda tx: change_own_settings(tx, actor, OwnChange(password=new))
         )
     except DomainError as error:
-        return await _account(visit, error, "password")
-    return go(visit, done_at(ACCOUNT, "password", ended))
+        return await _account(request, error, "password")
+    return go(request, done_at(ACCOUNT, "password", ended))
 
 
-async def show_api_key(visit: Visit) -> Page:
+async def show_api_key(request: Request) -> Page:
     """The key, to whoever knows the password: it opens everything."""
     try:
-        await _proof(visit)
+        await _proof(request)
     except DomainError as error:
-        return await _account(visit, error, "api-key")
-    return await _account(visit, api_key=visit.actor.row.api_key)
+        return await _account(request, error, "api-key")
+    return await _account(request, api_key=request.actor.row.api_key)
 
 
-async def regenerate_api_key(visit: Visit) -> Page:
+async def regenerate_api_key(request: Request) -> Page:
     """Another key: the one before opens nothing any more, on no device."""
-    actor, end_named = visit.actor, bool(visit.sent("end_named"))
+    actor, end_named = request.actor, bool(request.form_value("end_named"))
     try:
-        proof = await _proof(visit)
-        key, ended = await visit.write(
+        proof = await _proof(request)
+        key, ended = await request.transact(
             lambda tx: regenerate_own(tx, actor, proof, end_named=end_named)
         )
     except DomainError as error:
-        return await _account(visit, error, "api-key")
-    return await _account(visit, api_key=key, ended=ended)
+        return await _account(request, error, "api-key")
+    return await _account(request, api_key=key, ended=ended)
 
 
-async def make_named_key(visit: Visit) -> Page:
+async def make_named_key(request: Request) -> Page:
     """A key for a program: it is shown on the page that answers, and never again."""
-    actor, now = visit.actor, visit.app.clock.now()
+    actor, now = request.actor, request.app.clock.now()
     try:
         new = NewKey(
-            name=checked_name(visit.sent("name")),
-            scopes=SCOPES.get(visit.sent("scopes"), frozenset()),
-            expires_at=expiry_of(visit.sent("days"), now),
+            name=checked_name(request.form_value("name")),
+            scopes=SCOPES.get(request.form_value("scopes"), frozenset()),
+            expires_at=expiry_of(request.form_value("days"), now),
         )
         if not new.scopes:
             raise BadRequestError("Choose what the key is for.")
-        proof = await _proof(visit)
-        _, key = await visit.write(
+        proof = await _proof(request)
+        _, key = await request.transact(
             lambda tx: make_key(tx, actor.user_id, new, by=actor.user_id, proof=proof, now=now)
         )
     except DomainError as error:
-        return await _account(visit, error, "keys")
-    return await _account(visit, named_key=key)
+        return await _account(request, error, "keys")
+    return await _account(request, named_key=key)
 
 
 def expiry_of(days: str, now: datetime) -> datetime | None:
@@ -158,58 +158,58 @@ def expiry_of(days: str, now: datetime) -> datetime | None:
     return None if lifetime is None else now + lifetime
 
 
-async def change_notifications(visit: Visit) -> Page:
+async def change_notifications(request: Request) -> Page:
     """Save the form of notification settings; all clients get the events."""
-    actor = visit.actor
+    actor = request.actor
     try:
-        change = OwnChange(settings=chosen_in(visit.form))
-        await visit.write(lambda tx: change_own_settings(tx, actor, change))
+        change = OwnChange(settings=chosen_in(request.form))
+        await request.transact(lambda tx: change_own_settings(tx, actor, change))
     except DomainError as error:
-        return await _account(visit, error, "notifications")
-    return go(visit, f"{ACCOUNT}?done=notifications")
+        return await _account(request, error, "notifications")
+    return go(request, f"{ACCOUNT}?done=notifications")
 
 
-async def end_sessions(visit: Visit) -> Page:
+async def end_sessions(request: Request) -> Page:
     """Sign out everywhere else."""
-    actor, session = visit.actor, visit.session
-    async with visit.app.database.connection() as connection:
+    actor, session = request.actor, request.session
+    async with request.app.database.connection() as connection:
         await sessions.end_of_users(
             connection,
             actor.realm_id,
             [actor.user_id],
             but=None if session is None else session.digest,
         )
-    return go(visit, f"{ACCOUNT}?done=sessions")
+    return go(request, f"{ACCOUNT}?done=sessions")
 
 
-async def revoke(visit: Visit) -> Page:
+async def revoke(request: Request) -> Page:
     """A key that was given to a program opens nothing any more."""
-    actor, number = visit.actor, visit.sent("key_id")
+    actor, number = request.actor, request.form_value("key_id")
     try:
         if not (number.isascii() and number.isdigit() and len(number) < MAX_DIGITS):
             raise BadRequestError("No such API key")
         key_id = ApiKeyId(int(number))
-        await visit.write(lambda tx: revoke_key(tx, actor.user_id, key_id, by=actor.user_id))
+        await request.transact(lambda tx: revoke_key(tx, actor.user_id, key_id, by=actor.user_id))
     except DomainError as error:
-        return await _account(visit, error, "keys")
-    return go(visit, f"{ACCOUNT}?done=revoked")
+        return await _account(request, error, "keys")
+    return go(request, f"{ACCOUNT}?done=revoked")
 
 
-async def close(visit: Visit) -> Page:
+async def close(request: Request) -> Page:
     """Close the account; its sessions end with it."""
-    actor, now = visit.actor, visit.app.clock.now()
+    actor, now = request.actor, request.app.clock.now()
     try:
-        if not visit.sent("sure"):
+        if not request.form_value("sure"):
             raise BadRequestError("Tick the box if you want to close your account.")
-        proof = await _proof(visit)
-        await visit.write(lambda tx: deactivate_own(tx, actor, proof, now=now))
+        proof = await _proof(request)
+        await request.transact(lambda tx: deactivate_own(tx, actor, proof, now=now))
     except DomainError as error:
-        return await _account(visit, error, "close")
-    return go(visit, f"{SIGN_IN}?done=closed")
+        return await _account(request, error, "close")
+    return go(request, f"{SIGN_IN}?done=closed")
 
 
 async def _account(
-    visit: Visit,
+    request: Request,
     error: DomainError | None = None,
     section: str = "",
     *,
@@ -218,24 +218,24 @@ async def _account(
     ended: Ended | None = None,
 ) -> Page:
     """The page; what is wrong stands in its section."""
-    actor, realm_cache = visit.actor, visit.realm_cache
-    async with visit.app.database.connection() as connection:
+    actor, realm_cache = request.actor, request.realm_cache
+    async with request.app.database.connection() as connection:
         where = await sessions.of_user(connection, actor.realm_id, actor.user_id)
         keys = await api_keys.of_user(connection, actor.realm_id, actor.user_id)
     settings, own_settings = await realm_cache.settings(), UserSettings.of(actor.row.settings)
-    own = b"" if visit.session is None else visit.session.digest
-    done = visit.query.get("done", "")
+    own = b"" if request.session is None else request.session.digest
+    done = request.query.get("done", "")
     return await show(
-        visit,
+        request,
         "account.html",
         error=error,
         problems={} if error is None else {section: said(error)},
         notice=NOTICES.get(done, ""),
-        ended=ended_in(visit.query) if ended is None and done else ended,
-        email=visit.sent("email"),
-        name=visit.sent("name"),
-        has_password=await visit.reauthentication.has_password(),
-        is_fresh=await visit.reauthentication.is_fresh(),
+        ended=ended_in(request.query) if ended is None and done else ended,
+        email=request.form_value("email"),
+        name=request.form_value("name"),
+        has_password=await request.reauthentication.has_password(),
+        is_fresh=await request.reauthentication.is_fresh(),
         sign_in_again=f"{SIGN_IN}?{urlencode({'again': 'yes', 'next': ACCOUNT})}",
         by_password=settings.wants_method(PASSWORDS),
         may_change_email=not settings.email_changes_disabled or actor.person.is_administrator,
@@ -251,9 +251,9 @@ async def _account(
     )
 
 
-async def _proof(visit: Visit) -> Proof:
+async def _proof(request: Request) -> Proof:
     """That the account's owner has sent the form. Raises a DomainError."""
-    return await visit.reauthentication.prove(visit.sent("password"))
+    return await request.reauthentication.prove(request.form_value("password"))
 
 
 PAGES = (

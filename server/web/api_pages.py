@@ -5,8 +5,8 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from server.api.endpoint import Access
-from server.api.visits import PageRoute, Visit
+from server.api.endpoint import Access, Request
+from server.api.pages import PageRoute
 from server.domain.errors import NotFoundError
 from server.runtime.pages import Page
 from server.web.reference import MAX_QUERY, read_reference
@@ -21,30 +21,30 @@ EXAMPLE_SITE: Final = "https://chat.example.com"
 _CODE: Final = re.compile(r"`([^`]+)`")
 
 
-async def index(visit: Visit) -> Page:
+async def index(request: Request) -> Page:
     """All operations by area, or those that a search finds."""
-    query = " ".join(visit.query.get("q", "")[:MAX_QUERY].split())
+    query = " ".join(request.query.get("q", "")[:MAX_QUERY].split())
     body = await asyncio.to_thread(_found, query) if query else await asyncio.to_thread(_areas)
     return await show(
-        visit,
+        request,
         "api.html",
         query=query,
         body=body,
         introduction=[] if query else read_reference().introduction,
-        site=await _site(visit),
-        email=visit.caller.row.email if visit.caller else "you@example.com",
+        site=await _site(request),
+        email=request.caller.row.email if request.caller else "you@example.com",
         prose=prose,
     )
 
 
-async def one(visit: Visit) -> Page:
+async def one(request: Request) -> Page:
     """An operation with its parameters, an example, and the others of its area."""
     reference = await asyncio.to_thread(read_reference)
-    operation = reference.by_name.get(visit.place["operation"])
+    operation = reference.by_name.get(request.path_params["operation"])
     if operation is None:
         raise NotFoundError("There is no such operation.")
     body = await asyncio.to_thread(_body_of, operation.name)
-    return await show(visit, "api_operation.html", operation=operation, body=body)
+    return await show(request, "api_operation.html", operation=operation, body=body)
 
 
 # What is the same for everyone is rendered in a thread: the organization's settings take 12 ms.
@@ -68,10 +68,10 @@ def _body_of(name: str) -> "Markup":
     return fragment("api_operation_body.html", operation=operation, area=area, prose=prose)
 
 
-async def _site(visit: Visit) -> str:
-    if visit.realm_id is None:
+async def _site(request: Request) -> str:
+    if request.realm_id is None:
         return EXAMPLE_SITE
-    return (await visit.realm_cache.address()).url
+    return (await request.realm_cache.address()).url
 
 
 def prose(text: str) -> "Markup":

@@ -5,8 +5,8 @@ from http import HTTPStatus
 import structlog
 
 from server.api.calls import big_blue_button
-from server.api.endpoint import Access
-from server.api.visits import PageRoute, Visit
+from server.api.endpoint import Access, Request
+from server.api.pages import PageRoute
 from server.domain.calls import JOIN, PURPOSE, created_at, meeting_of
 from server.domain.errors import BadRequestError
 from server.egress import EgressError
@@ -17,24 +17,24 @@ from storage import server_keys
 logger = structlog.get_logger(__name__)
 
 
-async def join(visit: Visit) -> Page:
+async def join(request: Request) -> Page:
     """Let BigBlueButton make the call, unless it is there, and send the browser into it."""
-    service = big_blue_button(visit.app)
-    async with visit.app.database.connection() as connection:
+    service = big_blue_button(request.app)
+    async with request.app.database.connection() as connection:
         key = await server_keys.key_for(connection, PURPOSE)
-    meeting = meeting_of(key, visit.query.get("bigbluebutton", ""))
-    if meeting is None or meeting.realm_id != visit.actor.realm_id:
+    meeting = meeting_of(key, request.query.get("bigbluebutton", ""))
+    if meeting is None or meeting.realm_id != request.actor.realm_id:
         raise BadRequestError("This link leads to no call.")
     try:
-        answer = await visit.app.egress.fetch("GET", service.creating(meeting))
+        answer = await request.app.egress.fetch("GET", service.creating(meeting))
     except EgressError as error:
         return _failed(str(error))
     created = created_at(answer.body)
     if created is None:
         return _failed(f"It answered {answer.status}.")
-    row = visit.actor.row
+    row = request.actor.row
     place = service.joining(meeting, created=created, user_id=row.user_id, full_name=row.full_name)
-    return go(visit, place)
+    return go(request, place)
 
 
 def _failed(reason: str) -> Page:

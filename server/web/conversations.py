@@ -14,8 +14,8 @@ from urllib.parse import urlencode
 
 import msgspec
 
-from server.api.endpoint import Access
-from server.api.visits import PageRoute, Visit
+from server.api.endpoint import Access, Request
+from server.api.pages import PageRoute
 from server.domain.actor import Actor, spectator
 from server.domain.channels import Standing
 from server.domain.errors import NotFoundError
@@ -77,62 +77,62 @@ class _Place:
     topic: str = ""
 
 
-async def message(visit: Visit) -> Page:
+async def message(request: Request) -> Page:
     """A message among its neighbours; `show` asks for those `earlier` or `later` instead."""
-    reader = await _reader(visit)
+    reader = await _reader(request)
     if reader is None:
-        return go(visit, sign_in_first(visit))
-    wanted, realm_cache = MessageId(_number(visit.place["message_id"])), visit.realm_cache
-    async with visit.app.database.connection() as connection:
+        return go(request, sign_in_first(request))
+    wanted, realm_cache = MessageId(_number(request.path_params["message_id"])), request.realm_cache
+    async with request.app.database.connection() as connection:
         found = await fetch.by_ids(realm_cache, connection, reader, [wanted], _VIEW)
         if not found:
-            return await _missing(visit, reader, _NO_MESSAGE)
-        place = await _place_of(visit, reader, found[0])
-        asked = _range(visit.query.get("show", ""), wanted, place)
+            return await _missing(request, reader, _NO_MESSAGE)
+        place = await _place_of(request, reader, found[0])
+        asked = _range(request.query.get("show", ""), wanted, place)
         fetched = await fetch.page(realm_cache, connection, reader, asked)
-    return await _conversation(visit, place, fetched, marked=wanted)
+    return await _conversation(request, place, fetched, marked=wanted)
 
 
-async def topic(visit: Visit) -> Page:
+async def topic(request: Request) -> Page:
     """The latest messages of a topic."""
-    reader = await _reader(visit)
+    reader = await _reader(request)
     if reader is None:
-        return go(visit, sign_in_first(visit))
-    name = visit.query.get("name", "")
-    async with visit.app.database.connection() as connection:
-        channel = await _channel(visit, connection, reader)
+        return go(request, sign_in_first(request))
+    name = request.query.get("name", "")
+    async with request.app.database.connection() as connection:
+        channel = await _channel(request, connection, reader)
         if channel is None:
-            return await _missing(visit, reader, _NO_CHANNEL)
-        place = await _topic_of(visit, channel.channel_id, channel.name, name)
+            return await _missing(request, reader, _NO_CHANNEL)
+        place = await _topic_of(request, channel.channel_id, channel.name, name)
         asked = fetch.Wanted(terms=place.terms, anchor="newest", before=AT_ONCE, view=_VIEW)
-        fetched = await fetch.page(visit.realm_cache, connection, reader, asked)
-    return await _conversation(visit, place, fetched)
+        fetched = await fetch.page(request.realm_cache, connection, reader, asked)
+    return await _conversation(request, place, fetched)
 
 
-async def channel(visit: Visit) -> Page:
+async def channel(request: Request) -> Page:
     """The topics of a channel, the latest first."""
-    reader = await _reader(visit)
+    reader = await _reader(request)
     if reader is None:
-        return go(visit, sign_in_first(visit))
-    number = visit.query.get("page", "")
+        return go(request, sign_in_first(request))
+    number = request.query.get("page", "")
     first = (int(number) - 1 if re.fullmatch(r"[1-9][0-9]{0,5}", number) else 0) * TOPICS_AT_ONCE
-    async with visit.app.database.connection() as connection:
-        found = await _channel(visit, connection, reader)
+    async with request.app.database.connection() as connection:
+        found = await _channel(request, connection, reader)
         if found is None:
-            return await _missing(visit, reader, _NO_CHANNEL)
+            return await _missing(request, reader, _NO_CHANNEL)
         is_in = await _is_in(connection, reader, found.channel_id)
-        if (await _standing(visit, reader)).reads_history(found, subscribed=is_in):
+        if (await _standing(request, reader)).reads_history(found, subscribed=is_in):
             heads = await conversations.topics_of(connection, reader.realm_id, found.channel_id)
         else:
             heads = await conversations.topics_given_to(
                 connection, reader.realm_id, found.channel_id, reader.user_id
             )
-    settings, own = await visit.realm_cache.settings(), channel_page(found.channel_id)
+    settings, own = await request.realm_cache.settings(), channel_page(found.channel_id)
     shown, page = heads[first : first + TOPICS_AT_ONCE], first // TOPICS_AT_ONCE + 1
     return await show(
-        visit,
+        request,
         "channel.html",
-        sign_in=_sign_in(visit),
+        sign_in=_sign_in(request),
         channel=found,
         topics=[
             (
@@ -146,13 +146,13 @@ async def channel(visit: Visit) -> Page:
     )
 
 
-async def all_channels(visit: Visit) -> Page:
+async def all_channels(request: Request) -> Page:
     """The channels that are public to the web, and those to which the caller is subscribed."""
-    reader = await _reader(visit)
+    reader = await _reader(request)
     if reader is None:
-        return go(visit, sign_in_first(visit))
-    realm_id, standing = reader.realm_id, await _standing(visit, reader)
-    async with visit.app.database.connection() as connection:
+        return go(request, sign_in_first(request))
+    realm_id, standing = reader.realm_id, await _standing(request, reader)
+    async with request.app.database.connection() as connection:
         own = await subscriptions.of_users(connection, realm_id, [reader.user_id])
         subscribed = {row.channel_id for row in own if row.active}
         web_public = await narrows.channels_that_are(connection, realm_id, "web-public")
@@ -163,9 +163,9 @@ async def all_channels(visit: Visit) -> Page:
         if not row.is_archived and standing.reads(row, subscribed=row.channel_id in subscribed)
     ]
     return await show(
-        visit,
+        request,
         "channels.html",
-        sign_in=_sign_in(visit),
+        sign_in=_sign_in(request),
         channels=[
             (row.name, row.description, channel_page(row.channel_id))
             for row in sorted(readable, key=lambda row: fold_name(row.name))
@@ -173,35 +173,35 @@ async def all_channels(visit: Visit) -> Page:
     )
 
 
-async def has_spectators(visit: Visit) -> bool:
+async def has_spectators(request: Request) -> bool:
     """Whether visitors may read here what is public to the web."""
-    settings = await visit.realm_cache.settings()
-    if not (visit.app.settings.web_public_channels and settings.enable_spectator_access):
+    settings = await request.realm_cache.settings()
+    if not (request.app.settings.web_public_channels and settings.enable_spectator_access):
         return False
-    return not (await visit.realm_cache.realm()).deactivated
+    return not (await request.realm_cache.realm()).deactivated
 
 
-async def _reader(visit: Visit) -> Actor | None:
+async def _reader(request: Request) -> Actor | None:
     """The signed-in caller, or a spectator where the organization permits them."""
-    if visit.caller is not None or not await has_spectators(visit):
-        return visit.caller
-    settings = await visit.realm_cache.settings()
-    now = visit.app.clock.now()
-    return spectator(visit.realm_cache.realm_id, settings.user_settings_defaults, now)
+    if request.caller is not None or not await has_spectators(request):
+        return request.caller
+    settings = await request.realm_cache.settings()
+    now = request.app.clock.now()
+    return spectator(request.realm_cache.realm_id, settings.user_settings_defaults, now)
 
 
-async def _missing(visit: Visit, reader: Actor, sentence: str) -> Page:
+async def _missing(request: Request, reader: Actor, sentence: str) -> Page:
     """The same page for what does not exist and for what the reader may not read.
 
     Visitors are asked to sign in, in either case: an account may be able to read it.
     """
     if reader.is_spectator:
-        return go(visit, sign_in_first(visit))
-    return await show(visit, "missing.html", error=NotFoundError(sentence))
+        return go(request, sign_in_first(request))
+    return await show(request, "missing.html", error=NotFoundError(sentence))
 
 
-async def _standing(visit: Visit, reader: Actor) -> Standing:
-    realm_cache = visit.realm_cache
+async def _standing(request: Request, reader: Actor) -> Standing:
+    realm_cache = request.realm_cache
     return Standing(reader.person, await realm_cache.groups(), await realm_cache.settings())
 
 
@@ -210,19 +210,19 @@ async def _is_in(connection: Connection, reader: Actor, channel_id: ChannelId) -
     return own is not None and own.active
 
 
-async def _channel(visit: Visit, connection: Connection, reader: Actor) -> ChannelRow | None:
+async def _channel(request: Request, connection: Connection, reader: Actor) -> ChannelRow | None:
     """The channel of this page, if the reader may read its content."""
-    channel_id = ChannelId(_number(visit.place["channel_id"]))
+    channel_id = ChannelId(_number(request.path_params["channel_id"]))
     found = await channels.by_ids(connection, reader.realm_id, [channel_id])
     is_in = await _is_in(connection, reader, channel_id)
-    standing = await _standing(visit, reader)
+    standing = await _standing(request, reader)
     return found[0] if found and standing.reads(found[0], subscribed=is_in) else None
 
 
-async def _place_of(visit: Visit, reader: Actor, found: MessageObject) -> _Place:
+async def _place_of(request: Request, reader: Actor, found: MessageObject) -> _Place:
     if isinstance(found.stream_id, int):
         assert isinstance(found.display_recipient, str), "a channel has a name"
-        return await _topic_of(visit, found.stream_id, found.display_recipient, found.subject)
+        return await _topic_of(request, found.stream_id, found.display_recipient, found.subject)
     assert not isinstance(found.display_recipient, str), "direct messages have people"
     people = found.display_recipient
     names = [each.full_name for each in people if each.id != reader.user_id]
@@ -230,8 +230,8 @@ async def _place_of(visit: Visit, reader: Actor, found: MessageObject) -> _Place
     return _Place(title, (Term("dm", tuple(each.id for each in people)),))
 
 
-async def _topic_of(visit: Visit, channel_id: int, channel: str, topic: str) -> _Place:
-    shown = topic or (await visit.realm_cache.settings()).empty_topic_display_name
+async def _topic_of(request: Request, channel_id: int, channel: str, topic: str) -> _Place:
+    shown = topic or (await request.realm_cache.settings()).empty_topic_display_name
     terms = (Term("channel", channel_id), Term("topic", topic))
     return _Place(f"#{channel} > {shown}", terms, channel_id, channel, topic)
 
@@ -250,7 +250,7 @@ def _range(asked: str, wanted: MessageId, place: _Place) -> fetch.Wanted:
 
 
 async def _conversation(
-    visit: Visit,
+    request: Request,
     place: _Place,
     fetched: fetch.Fetched,
     *,
@@ -263,9 +263,9 @@ async def _conversation(
     if shown and not page.found_newest:
         later = f"{shown[-1].page}?{urlencode({'show': 'later'})}"
     return await show(
-        visit,
+        request,
         "conversation.html",
-        sign_in=_sign_in(visit),
+        sign_in=_sign_in(request),
         title=place.title,
         channel=place.channel,
         channel_page="" if place.channel_id is None else channel_page(place.channel_id),
@@ -294,9 +294,9 @@ async def _shown(messages: Sequence[MessageObject]) -> list[ShownMessage]:
     return shown
 
 
-def _sign_in(visit: Visit) -> str:
+def _sign_in(request: Request) -> str:
     """Where visitors sign in to come back here; empty for the signed-in caller."""
-    return sign_in_first(visit) if visit.caller is None else ""
+    return sign_in_first(request) if request.caller is None else ""
 
 
 def _number(text: str) -> int:

@@ -5,8 +5,8 @@ from ipaddress import ip_address
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
-from server.api.endpoint import Access
-from server.api.visits import PageRoute, Visit
+from server.api.endpoint import Access, Request
+from server.api.pages import PageRoute
 from server.app import App
 from server.domain.channels import Standing
 from server.domain.errors import DomainError, NotFoundError
@@ -31,28 +31,28 @@ class Mailing(NamedTuple):
     """Where those that are not sent are to be read, for those who look after the organization."""
 
 
-async def home(visit: Visit) -> Page:
+async def home(request: Request) -> Page:
     """For those who have signed in: there is no client in the browser yet, and it says so."""
-    return await show_home(visit)
+    return await show_home(request)
 
 
 async def show_home(
-    visit: Visit,
+    request: Request,
     error: DomainError | None = None,
     details: Sequence[str] = (),
     *,
     link: str = "",
 ) -> Page:
     """Render the page, with what is wrong with an invitation, or with the link that was made."""
-    address, actor = await visit.realm_cache.address(), visit.actor
-    mailing = _mailing(visit.app)
+    address, actor = await request.realm_cache.address(), request.actor
+    mailing = _mailing(request.app)
     standing = Standing(
-        actor.person, await visit.realm_cache.groups(), await visit.realm_cache.settings()
+        actor.person, await request.realm_cache.groups(), await request.realm_cache.settings()
     )
-    invites = visit.app.mailer is not None and standing.realm_permits("can_invite_users_group")
+    invites = request.app.mailer is not None and standing.realm_permits("can_invite_users_group")
     makes_links = standing.realm_permits("create_multiuse_invite_group")
     return await show(
-        visit,
+        request,
         "home.html",
         error=error,
         url=address.url,
@@ -62,13 +62,13 @@ async def show_home(
         level=FEATURE_LEVEL,
         emails=mailing.words,
         emails_at=mailing.shown_at if actor.person.is_administrator else "",
-        pushes=visit.app.pushes is not None,
+        pushes=request.app.pushes is not None,
         invites=invites,
-        invitees=visit.sent("invitees"),
+        invitees=request.form_value("invitees"),
         makes_links=makes_links,
         link=link,
-        sends_mail=sends_mail(visit.app),
-        notice=_notice(visit.query.get(INVITED, "")),
+        sends_mail=sends_mail(request.app),
+        notice=_notice(request.query.get(INVITED, "")),
         details=details,
     )
 
@@ -102,8 +102,8 @@ def _is_local(url: str) -> bool:
         return host == "localhost" or host.endswith(".localhost")
 
 
-async def static(visit: Visit) -> Page:
-    found = static_file(visit.place["name"])
+async def static(request: Request) -> Page:
+    found = static_file(request.path_params["name"])
     if found is None:
         raise NotFoundError("There is no such page.")
     return found

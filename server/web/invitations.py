@@ -6,9 +6,9 @@ from urllib.parse import urlencode
 
 from server.actions import invitations
 from server.actions.invitations import Wish, invite
-from server.api.endpoint import Access
+from server.api.endpoint import Access, Request
 from server.api.invitations import NO_MAIL, PASSED_OVER
-from server.api.visits import PageRoute, Visit
+from server.api.pages import PageRoute
 from server.domain.access import MEMBER
 from server.domain.errors import BadRequestError, DomainError, InvitationFailedError
 from server.domain.invitations import PATH, PURPOSE, addresses_in, link_key
@@ -22,54 +22,54 @@ INVITE: Final = "/invite"
 LINK: Final = "/invite/link"
 
 
-async def ask(visit: Visit) -> Page:
+async def ask(request: Request) -> Page:
     """Mail the invitations; what is wrong with them stands beside the form."""
-    app, actor = visit.app, visit.actor
+    app, actor = request.app, request.actor
     now = app.clock.now()
-    wish = _wish(visit, now)
-    emails = addresses_in(visit.sent("invitees"))
+    wish = _wish(request, now)
+    emails = addresses_in(request.form_value("invitees"))
     per_day = app.settings.invitations_per_day
     try:
         if app.mailer is None:
             raise BadRequestError(NO_MAIL)
-        invited = await visit.write(
+        invited = await request.transact(
             lambda tx: invite(tx, actor, emails, wish, per_day=per_day, now=now)
         )
     except DomainError as error:
-        return await _explained(visit, error)
+        return await _explained(request, error)
     if invited.passed_over:
-        return await _explained(visit, InvitationFailedError(PASSED_OVER, invited.passed_over))
-    return go(visit, f"{HOME}?{urlencode({INVITED: len(emails)})}")
+        return await _explained(request, InvitationFailedError(PASSED_OVER, invited.passed_over))
+    return go(request, f"{HOME}?{urlencode({INVITED: len(emails)})}")
 
 
-async def make_link(visit: Visit) -> Page:
+async def make_link(request: Request) -> Page:
     """Make a reusable invitation link, and show it."""
-    app, actor, now = visit.app, visit.actor, visit.app.clock.now()
-    wish = _wish(visit, now)
+    app, actor, now = request.app, request.actor, request.app.clock.now()
+    wish = _wish(request, now)
     try:
-        made = await visit.write(lambda tx: invitations.make_link(tx, actor, wish, now=now))
+        made = await request.transact(lambda tx: invitations.make_link(tx, actor, wish, now=now))
     except DomainError as error:
-        return await _explained(visit, error)
+        return await _explained(request, error)
     async with app.database.connection() as connection:
         key = await server_keys.key_for(connection, PURPOSE)
-    token = link_key(key, visit.realm_cache.realm_id, made).token
-    url = (await visit.realm_cache.address()).url
-    return await show_home(visit, link=url + PATH.format(token=token))
+    token = link_key(key, request.realm_cache.realm_id, made).token
+    url = (await request.realm_cache.address()).url
+    return await show_home(request, link=url + PATH.format(token=token))
 
 
-def _wish(visit: Visit, now: datetime) -> Wish:
+def _wish(request: Request, now: datetime) -> Wish:
     """As members, into the channels of newcomers, for as long as the server's settings say."""
     return Wish(
-        role=max(MEMBER, visit.actor.row.role),  # larger numbers may do less
+        role=max(MEMBER, request.actor.row.role),  # larger numbers may do less
         includes_defaults=True,
         tells_inviter=True,
-        ends_at=now + timedelta(minutes=visit.app.settings.invitation_minutes),
+        ends_at=now + timedelta(minutes=request.app.settings.invitation_minutes),
     )
 
 
-async def _explained(visit: Visit, error: DomainError) -> Page:
+async def _explained(request: Request, error: DomainError) -> Page:
     details = [f"{email}: {reason}" for email, reason, _ in error.details.get("errors", ())]
-    return await show_home(visit, error, details)
+    return await show_home(request, error, details)
 
 
 PAGES = (

@@ -14,8 +14,8 @@ from server.actions.joining import (
     join_by_link,
     open_invitation,
 )
-from server.api.endpoint import Access
-from server.api.visits import PageRoute, Visit
+from server.api.endpoint import Access, Request
+from server.api.pages import PageRoute
 from server.domain.access import Person
 from server.domain.accounts import checked_full_name, checked_new_email
 from server.domain.channels import Standing
@@ -50,110 +50,113 @@ class _Opened(NamedTuple):
     inviter: UserRow
 
 
-async def look(visit: Visit) -> Page:
+async def look(request: Request) -> Page:
     """The page to which the link leads."""
-    opened = await _open(visit)
-    if _is_direct(visit, opened):
-        return await _form(visit, opened)
+    opened = await _open(request)
+    if _is_direct(request, opened):
+        return await _form(request, opened)
     if opened.row.email is None:
-        if "sent" in visit.query:
-            return await show(visit, "join_sent.html", realm_name=opened.realm.name)
-        return await _address_form(visit, opened)
-    async with visit.app.database.connection() as connection:
+        if "sent" in request.query:
+            return await show(request, "join_sent.html", realm_name=opened.realm.name)
+        return await _address_form(request, opened)
+    async with request.app.database.connection() as connection:
         try:
             await check_address(connection, opened.realm, opened.row.email)
         except HasAccountError as error:
-            return await _refusal(visit, error, place=SIGN_IN)
-    return await _form(visit, opened)
+            return await _refusal(request, error, place=SIGN_IN)
+    return await _form(request, opened)
 
 
-async def join(visit: Visit) -> Page:
+async def join(request: Request) -> Page:
     """What was chosen there becomes an account, whose owner is signed in at once."""
-    opened = await _open(visit)
-    is_direct = _is_direct(visit, opened)
+    opened = await _open(request)
+    is_direct = _is_direct(request, opened)
     if opened.row.email is None and not is_direct:
-        return await _ask(visit, opened)
+        return await _ask(request, opened)
     try:
-        user_id = await (_join_directly if is_direct else _accept)(visit, opened)
+        user_id = await (_join_directly if is_direct else _accept)(request, opened)
     except HasAccountError as error:
-        return await _refusal(visit, error, place=SIGN_IN)
+        return await _refusal(request, error, place=SIGN_IN)
     except (BadRequestError, RateLimitedError) as error:
-        return await _form(visit, opened, error)
-    await begin_session(visit, user_id)
-    return go(visit, HOME)
+        return await _form(request, opened, error)
+    await begin_session(request, user_id)
+    return go(request, HOME)
 
 
-async def _accept(visit: Visit, opened: _Opened) -> UserId:
+async def _accept(request: Request, opened: _Opened) -> UserId:
     """Make the account of the address that the invitation was mailed to."""
-    newcomer, now = await _newcomer(visit, opened, opened.row.email or ""), visit.app.clock.now()
-    return await visit.write(lambda tx: accept(tx, opened.key, newcomer, now=now))
+    newcomer, now = (
+        await _newcomer(request, opened, opened.row.email or ""),
+        request.app.clock.now(),
+    )
+    return await request.transact(lambda tx: accept(tx, opened.key, newcomer, now=now))
 
 
-async def _join_directly(visit: Visit, opened: _Opened) -> UserId:
+async def _join_directly(request: Request, opened: _Opened) -> UserId:
     """Make the account of the address that was entered, where no mail can confirm it."""
-    email = checked_new_email(visit.sent("email"))
-    await visit.limits.count_join(visit.remote_address, visit.limit_headers)
-    newcomer, now = await _newcomer(visit, opened, email), visit.app.clock.now()
+    email = checked_new_email(request.form_value("email"))
+    await request.limits.count_join(request.remote_address, request.response_headers)
+    newcomer, now = await _newcomer(request, opened, email), request.app.clock.now()
     link_id = opened.row.invitation_id
-    return await visit.write(lambda tx: join_by_link(tx, link_id, email, newcomer, now=now))
+    return await request.transact(lambda tx: join_by_link(tx, link_id, email, newcomer, now=now))
 
 
-def _is_direct(visit: Visit, opened: _Opened) -> bool:
+def _is_direct(request: Request, opened: _Opened) -> bool:
     """Whether this is a link for many, on a server that cannot mail its visitors.
 
     Raises BadRequestError if the organization takes no passwords: such an account could be
     entered by its address alone.
     """
-    if opened.row.email is not None or sends_mail(visit.app):
+    if opened.row.email is not None or sends_mail(request.app):
         return False
     if not _takes_passwords(opened):
         raise BadRequestError(NO_WAY.format(inviter=opened.inviter.full_name))
     return True
 
 
-async def _open(visit: Visit) -> _Opened:
+async def _open(request: Request) -> _Opened:
     """What the link of this page opens. Raises LinkError."""
-    key = read_token(visit.place["token"])
+    key = read_token(request.path_params["token"])
     if key is None:
         raise LinkError(NOT_OURS)
-    realm, now = await visit.realm_cache.realm(), visit.app.clock.now()
-    async with visit.app.database.connection() as connection:
+    realm, now = await request.realm_cache.realm(), request.app.clock.now()
+    async with request.app.database.connection() as connection:
         signing = await server_keys.key_for(connection, PURPOSE)
         secret = link_key(signing, realm.realm_id, key.invitation_id).secret
         row, inviter = await open_invitation(connection, realm, key, secret, now)
     person = Person(
         inviter.user_id, inviter.role, inviter.date_joined, is_bot=inviter.bot_type is not None
     )
-    groups, settings = await visit.realm_cache.groups(), await visit.realm_cache.settings()
+    groups, settings = await request.realm_cache.groups(), await request.realm_cache.settings()
     check_still_invites(Standing(person, groups, settings), row)
     return _Opened(realm, key, row, inviter)
 
 
-async def _ask(visit: Visit, opened: _Opened) -> Page:
+async def _ask(request: Request, opened: _Opened) -> Page:
     """Mail an invitation to whoever has entered their address."""
-    email = visit.sent("email")
-    now = visit.app.clock.now()
+    email = request.form_value("email")
+    now = request.app.clock.now()
     try:
         email = checked_new_email(email)
-        await count_mail(visit, email)
+        await count_mail(request, email)
         link_id = opened.row.invitation_id
-        await visit.write(lambda tx: ask_by_link(tx, link_id, email, now=now))
+        await request.transact(lambda tx: ask_by_link(tx, link_id, email, now=now))
     except LinkError:
         raise
     except HasAccountError as error:
-        return await _refusal(visit, error, place=SIGN_IN)
+        return await _refusal(request, error, place=SIGN_IN)
     except DomainError as error:
-        return await _address_form(visit, opened, error, email)
-    return go(visit, f"{PATH.format(token=opened.key.token)}?sent=yes")
+        return await _address_form(request, opened, error, email)
+    return go(request, f"{PATH.format(token=opened.key.token)}?sent=yes")
 
 
-async def _newcomer(visit: Visit, opened: _Opened, email: str) -> Newcomer:
+async def _newcomer(request: Request, opened: _Opened, email: str) -> Newcomer:
     """What they have chosen. Raises BadRequestError."""
-    name = checked_full_name(visit.sent("full_name"))
+    name = checked_full_name(request.form_value("full_name"))
     password_hash = None
     if _takes_passwords(opened):
-        password = await checked_new_password(visit, name, email)
-        password_hash = await visit.app.passwords.hash(password)
+        password = await checked_new_password(request, name, email)
+        password_hash = await request.app.passwords.hash(password)
     return Newcomer(full_name=name, password_hash=password_hash)
 
 
@@ -161,25 +164,25 @@ def _takes_passwords(opened: _Opened) -> bool:
     return RealmSettings.of(opened.realm.settings).wants_method(PASSWORDS)
 
 
-async def _form(visit: Visit, opened: _Opened, error: DomainError | None = None) -> Page:
+async def _form(request: Request, opened: _Opened, error: DomainError | None = None) -> Page:
     return await show(
-        visit,
+        request,
         "join.html",
         error=error,
         action=PATH.format(token=opened.key.token),
         inviter=opened.inviter.full_name,
-        email=opened.row.email or visit.sent("email"),
+        email=opened.row.email or request.form_value("email"),
         asks_email=opened.row.email is None,
-        full_name=visit.sent("full_name"),
+        full_name=request.form_value("full_name"),
         by_password=_takes_passwords(opened),
     )
 
 
 async def _address_form(
-    visit: Visit, opened: _Opened, error: DomainError | None = None, email: str = ""
+    request: Request, opened: _Opened, error: DomainError | None = None, email: str = ""
 ) -> Page:
     return await show(
-        visit,
+        request,
         "join_address.html",
         error=error,
         action=PATH.format(token=opened.key.token),
@@ -188,8 +191,8 @@ async def _address_form(
     )
 
 
-async def _refusal(visit: Visit, error: DomainError, *, place: str) -> Page:
-    return await show(visit, "join_refused.html", error=error, place=place)
+async def _refusal(request: Request, error: DomainError, *, place: str) -> Page:
+    return await show(request, "join_refused.html", error=error, place=place)
 
 
 PAGES = (

@@ -1,6 +1,6 @@
 """Pages that send somebody an email."""
 
-from server.api.visits import Visit
+from server.api.endpoint import Request
 from server.app import App
 from server.domain.errors import BadRequestError
 from server.mail.folder import MailFolder
@@ -12,13 +12,13 @@ def sends_mail(app: App) -> bool:
     return app.mailer is not None and not isinstance(app.mailer, MailFolder)
 
 
-async def count_mail(visit: Visit, email: str) -> None:
+async def count_mail(request: Request, email: str) -> None:
     """Count a mail to this address. Raises RateLimitedError, and BadRequestError without mail."""
-    if visit.app.mailer is None:
+    if request.app.mailer is None:
         raise BadRequestError(
             "This server sends no emails. Ask whoever looks after it for what you need."
         )
-    realm_id = visit.realm_id or THE_SERVER
-    await visit.limits.count_account_mail(
-        realm_id, email, visit.remote_address, visit.limit_headers
+    realm_id = request.realm_id or THE_SERVER
+    await request.limits.count_account_mail(
+        realm_id, email, request.remote_address, request.response_headers
     )

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from server.api.visits import Visit
+from server.api.endpoint import Request
 from server.domain.accounts import checked_password
 from server.domain.errors import BadRequestError
 
@@ -13,15 +13,15 @@ WEAK: Final = (
 )
 
 
-async def checked_new_password(visit: Visit, *known: str) -> str:
+async def checked_new_password(request: Request, *known: str) -> str:
     """What was typed, if it cannot be guessed from what is known of them.
 
     Raises BadRequestError.
     """
-    password = visit.sent(FIELD)
+    password = request.form_value(FIELD)
     checked_password(password)
-    realm = await visit.realm_cache.realm() if visit.realm_id is not None else None
+    realm = await request.realm_cache.realm() if request.realm_id is not None else None
     names = (realm.name,) if realm is not None else ()
-    if await visit.app.passwords.is_weak(password, *known, *names):
+    if await request.app.passwords.is_weak(password, *known, *names):
         raise BadRequestError(WEAK)
     return password

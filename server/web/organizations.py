@@ -5,8 +5,8 @@ from typing import Final
 from server.actions.confirmations import LinkExpiredError
 from server.actions.realms import create_realm, open_first_channel
 from server.actions.users import NewUser
-from server.api.endpoint import Access
-from server.api.visits import PageRoute, Visit
+from server.api.endpoint import Access, Request
+from server.api.pages import PageRoute
 from server.domain.accounts import checked_full_name, checked_new_email
 from server.domain.actor import Actor
 from server.domain.addresses import Addresses
@@ -30,160 +30,162 @@ RESERVED: Final = frozenset({"admin", "api", "ftp", "imap", "mail", "ns", "smtp"
 """Names that people take for something else than an organization."""
 
 
-async def find(visit: Visit) -> Page:
+async def find(request: Request) -> Page:
     """Ask for an organization's name in addresses, and lead there."""
-    wanted, wrong = visit.query.get("subdomain", ""), None
-    if wanted and visit.app.settings.root_domain is not None:
+    wanted, wrong = request.query.get("subdomain", ""), None
+    if wanted and request.app.settings.root_domain is not None:
         try:
             subdomain = checked_subdomain(wanted)
-            async with visit.app.database.connection() as connection:
+            async with request.app.database.connection() as connection:
                 found = await realms.ids_of_subdomains(connection, [subdomain])
             if found:
-                return go(visit, _url(visit, subdomain) + SIGN_IN)
+                return go(request, _url(request, subdomain) + SIGN_IN)
             wrong = NotFoundError("There is no organization of this name.")
         except BadRequestError as error:
             wrong = NotFoundError(error.message)
-    if not wanted and (only := await _only_place(visit)) is not None:
-        return go(visit, only + SIGN_IN)
+    if not wanted and (only := await _only_place(request)) is not None:
+        return go(request, only + SIGN_IN)
     return await show(
-        visit,
+        request,
         "find.html",
         error=wrong,
-        form_leads_to=_everywhere(visit),
+        form_leads_to=_everywhere(request),
         wanted=wanted,
-        root=visit.app.settings.root_domain,
-        is_open=visit.app.settings.open_realm_creation,
+        root=request.app.settings.root_domain,
+        is_open=request.app.settings.open_realm_creation,
     )
 
 
-async def _only_place(visit: Visit) -> str | None:
+async def _only_place(request: Request) -> str | None:
     """The address of the only organization of the server; None where none or several are open.
 
     Where anybody may found organizations, the page offers that as well, and stays.
     """
-    if visit.app.settings.open_realm_creation:
+    if request.app.settings.open_realm_creation:
         return None
-    async with visit.app.database.connection() as connection:
+    async with request.app.database.connection() as connection:
         row = await realms.only_open(connection)
-    if row is None or (row.subdomain and visit.app.settings.root_domain is None):
+    if row is None or (row.subdomain and request.app.settings.root_domain is None):
         return None
-    return _url(visit, row.subdomain)
+    return _url(request, row.subdomain)
 
 
-async def ask(visit: Visit) -> Page:
-    if "sent" in visit.query:
-        return await show(visit, "mail_sent.html", title="Read your email", next=ASK)
-    return await _asking(visit)
+async def ask(request: Request) -> Page:
+    if "sent" in request.query:
+        return await show(request, "mail_sent.html", title="Read your email", next=ASK)
+    return await _asking(request)
 
 
-async def send(visit: Visit) -> Page:
+async def send(request: Request) -> Page:
     """Mail a link to whoever wants to found an organization."""
     try:
-        _check_open(visit)
-        email = checked_new_email(visit.sent("email"))
+        _check_open(request)
+        email = checked_new_email(request.form_value("email"))
         if is_disposable(email):
             raise BadRequestError("Please use your real email address, not a disposable one.")
-        await count_mail(visit, email)
+        await count_mail(request, email)
     except DomainError as error:
-        return await _asking(visit, error)
-    async with visit.app.database.connection() as connection:
+        return await _asking(request, error)
+    async with request.app.database.connection() as connection:
         confirmation_id = await confirmations.insert(
             connection, THE_SERVER, purpose=FOUND_REALM, email=email, seconds=VALID_SECONDS
         )
     # There is no log yet that could hold it; who gets nothing asks again.
     job = ConfirmationEmail(realm_id=THE_SERVER, confirmation_id=confirmation_id)
-    await visit.app.jobs.publish(outgoing(job, key=f"found.{confirmation_id}"))
-    return go(visit, f"{ASK}?sent=yes")
+    await request.app.jobs.publish(outgoing(job, key=f"found.{confirmation_id}"))
+    return go(request, f"{ASK}?sent=yes")
 
 
-async def choose(visit: Visit) -> Page:
+async def choose(request: Request) -> Page:
     """The page to which the mail leads."""
-    return await _choosing(visit, await _confirmed(visit))
+    return await _choosing(request, await _confirmed(request))
 
 
-async def found(visit: Visit) -> Page:
+async def found(request: Request) -> Page:
     """Make the organization, and lead its owner there."""
-    row = await _confirmed(visit)
+    row = await _confirmed(request)
     try:
-        _check_open(visit)
-        subdomain = await _found(visit, row)
+        _check_open(request)
+        subdomain = await _found(request, row)
     except BadRequestError as error:
-        return await _choosing(visit, row, error)
-    return go(visit, f"{_url(visit, subdomain)}{SIGN_IN}?done=founded")
+        return await _choosing(request, row, error)
+    return go(request, f"{_url(request, subdomain)}{SIGN_IN}?done=founded")
 
 
-async def _found(visit: Visit, row: ConfirmationRow) -> str:
+async def _found(request: Request, row: ConfirmationRow) -> str:
     """Make what the form says; its subdomain. Raises BadRequestError, and nothing has happened."""
-    name, subdomain = checked_realm_name(visit.sent("name")), _subdomain(visit)
-    full_name = checked_full_name(visit.sent("full_name"))
-    password = await checked_new_password(visit, row.email, full_name, name)
-    password_hash = await visit.app.passwords.hash(password)
+    name, subdomain = checked_realm_name(request.form_value("name")), _subdomain(request)
+    full_name = checked_full_name(request.form_value("full_name"))
+    password = await checked_new_password(request, row.email, full_name, name)
+    password_hash = await request.app.passwords.hash(password)
     owner = NewUser(email=row.email, full_name=full_name, password_hash=password_hash)
-    now = visit.app.clock.now()
-    async with visit.app.database.transaction() as connection:
+    now = request.app.clock.now()
+    async with request.app.database.transaction() as connection:
         if not await confirmations.take(connection, THE_SERVER, row.confirmation_id):
             raise LinkExpiredError
         made = await create_realm(connection, name=name, subdomain=subdomain, owner=owner, now=now)
-    founder = await visit.app.realm_caches.of(made.realm_id).user(made.owner.user_id)
+    founder = await request.app.realm_caches.of(made.realm_id).user(made.owner.user_id)
     assert founder is not None, "it was just made"
     actor = Actor(made.realm_id, founder)
-    await visit.app.writers.of(made.realm_id).write(lambda tx: open_first_channel(tx, actor))
+    await request.app.writers.of(made.realm_id).write(lambda tx: open_first_channel(tx, actor))
     return subdomain
 
 
-def _check_open(visit: Visit) -> None:
-    if not visit.app.settings.open_realm_creation:
+def _check_open(request: Request) -> None:
+    if not request.app.settings.open_realm_creation:
         raise BadRequestError("Ask whoever looks after this server for a new organization.")
 
 
-def _subdomain(visit: Visit) -> str:
+def _subdomain(request: Request) -> str:
     """The name in addresses that was chosen. Raises BadRequestError for one that cannot be."""
-    if visit.app.settings.root_domain is None:
+    if request.app.settings.root_domain is None:
         return ""
-    subdomain = checked_subdomain(visit.sent("subdomain"))
+    subdomain = checked_subdomain(request.form_value("subdomain"))
     if not subdomain or subdomain in RESERVED:
         raise BadRequestError("Choose another name for the address.")
     return subdomain
 
 
-async def _asking(visit: Visit, error: DomainError | None = None) -> Page:
+async def _asking(request: Request, error: DomainError | None = None) -> Page:
     return await show(
-        visit,
+        request,
         "found_ask.html",
         error=error,
-        email=visit.sent("email"),
-        is_open=visit.app.settings.open_realm_creation,
+        email=request.form_value("email"),
+        is_open=request.app.settings.open_realm_creation,
     )
 
 
-async def _choosing(visit: Visit, row: ConfirmationRow, error: DomainError | None = None) -> Page:
+async def _choosing(
+    request: Request, row: ConfirmationRow, error: DomainError | None = None
+) -> Page:
     return await show(
-        visit,
+        request,
         "found.html",
         error=error,
-        form_leads_to=_everywhere(visit),
-        action=FOUND.format(token=visit.place["token"]),
+        form_leads_to=_everywhere(request),
+        action=FOUND.format(token=request.path_params["token"]),
         email=row.email,
-        name=visit.sent("name"),
-        subdomain=visit.sent("subdomain"),
-        full_name=visit.sent("full_name"),
-        root=visit.app.settings.root_domain,
+        name=request.form_value("name"),
+        subdomain=request.form_value("subdomain"),
+        full_name=request.form_value("full_name"),
+        root=request.app.settings.root_domain,
     )
 
 
-async def _confirmed(visit: Visit) -> ConfirmationRow:
+async def _confirmed(request: Request) -> ConfirmationRow:
     """What the link proves, whose address has no organization's name in it."""
-    return await to_confirm(visit, FOUND_REALM, realm_id=THE_SERVER)
+    return await to_confirm(request, FOUND_REALM, realm_id=THE_SERVER)
 
 
-def _url(visit: Visit, subdomain: str) -> str:
-    settings = visit.app.settings
+def _url(request: Request, subdomain: str) -> str:
+    settings = request.app.settings
     return Addresses(settings.public_url, settings.root_domain).of_realm(subdomain).url
 
 
-def _everywhere(visit: Visit) -> str:
+def _everywhere(request: Request) -> str:
     """The origins of all organizations, to which forms here lead."""
-    return "" if visit.app.settings.root_domain is None else _url(visit, "*")
+    return "" if request.app.settings.root_domain is None else _url(request, "*")
 
 
 PAGES = (

@@ -4,8 +4,8 @@ from typing import Final
 
 from server.actions.confirmations import ask_to_confirm
 from server.actions.passwords import reset_password
-from server.api.endpoint import Access
-from server.api.visits import PageRoute, Visit
+from server.api.endpoint import Access, Request
+from server.api.pages import PageRoute
 from server.domain.accounts import checked_email
 from server.domain.confirmations import PATHS, RESET_PASSWORD
 from server.domain.errors import BadRequestError, DomainError, PasswordAuthDisabledError
@@ -22,53 +22,55 @@ ASK: Final = "/accounts/password/reset"
 CHOOSE: Final = PATHS[RESET_PASSWORD]
 
 
-async def ask(visit: Visit) -> Page:
-    await _refuse_without_passwords(visit)
-    if "sent" in visit.query:
-        return await show(visit, "mail_sent.html", title="Read your email", next=SIGN_IN)
-    return await show(visit, "reset_ask.html", email=visit.query.get("email", ""))
+async def ask(request: Request) -> Page:
+    await _refuse_without_passwords(request)
+    if "sent" in request.query:
+        return await show(request, "mail_sent.html", title="Read your email", next=SIGN_IN)
+    return await show(request, "reset_ask.html", email=request.query.get("email", ""))
 
 
-async def send(visit: Visit) -> Page:
+async def send(request: Request) -> Page:
     """Send a mail, whether anybody has the address or not: only its reader learns that."""
-    await _refuse_without_passwords(visit)
-    email = visit.sent("email")
+    await _refuse_without_passwords(request)
+    email = request.form_value("email")
     try:
         email = checked_email(email)
-        await count_mail(visit, email)
+        await count_mail(request, email)
     except DomainError as error:
-        return await show(visit, "reset_ask.html", error=error, email=email)
-    await visit.write(lambda tx: ask_to_confirm(tx, purpose=RESET_PASSWORD, email=email))
-    return go(visit, f"{ASK}?sent=yes")
+        return await show(request, "reset_ask.html", error=error, email=email)
+    await request.transact(lambda tx: ask_to_confirm(tx, purpose=RESET_PASSWORD, email=email))
+    return go(request, f"{ASK}?sent=yes")
 
 
-async def choose(visit: Visit) -> Page:
+async def choose(request: Request) -> Page:
     """The page to which the mail leads."""
-    await to_confirm(visit, RESET_PASSWORD)
-    return await _form(visit)
+    await to_confirm(request, RESET_PASSWORD)
+    return await _form(request)
 
 
-async def keep(visit: Visit) -> Page:
-    email = (await to_confirm(visit, RESET_PASSWORD)).email
+async def keep(request: Request) -> Page:
+    email = (await to_confirm(request, RESET_PASSWORD)).email
     try:
-        password = await checked_new_password(visit, email)
+        password = await checked_new_password(request, email)
     except BadRequestError as error:
-        return await _form(visit, error)
-    digest = digest_in(visit)
-    new_hash = await visit.app.passwords.hash(password)
-    end_keys = bool(visit.sent("end_keys"))
-    _, ended = await visit.write(lambda tx: reset_password(tx, digest, new_hash, end_keys=end_keys))
-    await visit.limits.forget_sign_ins(visit.realm_cache.realm_id, email)
-    return go(visit, done_at(SIGN_IN, "password", ended))
+        return await _form(request, error)
+    digest = digest_in(request)
+    new_hash = await request.app.passwords.hash(password)
+    end_keys = bool(request.form_value("end_keys"))
+    _, ended = await request.transact(
+        lambda tx: reset_password(tx, digest, new_hash, end_keys=end_keys)
+    )
+    await request.limits.forget_sign_ins(request.realm_cache.realm_id, email)
+    return go(request, done_at(SIGN_IN, "password", ended))
 
 
-async def _form(visit: Visit, error: DomainError | None = None) -> Page:
-    action = CHOOSE.format(token=visit.place["token"])
-    return await show(visit, "reset_choose.html", error=error, action=action)
+async def _form(request: Request, error: DomainError | None = None) -> Page:
+    action = CHOOSE.format(token=request.path_params["token"])
+    return await show(request, "reset_choose.html", error=error, action=action)
 
 
-async def _refuse_without_passwords(visit: Visit) -> None:
-    if not (await visit.realm_cache.settings()).wants_method(PASSWORDS):
+async def _refuse_without_passwords(request: Request) -> None:
+    if not (await request.realm_cache.settings()).wants_method(PASSWORDS):
         raise PasswordAuthDisabledError("Password authentication is disabled in your organization")
 
 

@@ -5,7 +5,7 @@ from typing import Final
 from urllib.parse import urlencode, urlsplit
 
 from server.api.browsers import SAFE_METHODS
-from server.api.visits import Visit
+from server.api.endpoint import Request
 
 HOME: Final = "/"
 SIGN_IN: Final = "/login"
@@ -28,9 +28,9 @@ def place_here(wanted: str) -> str:
     return HOME if parts.scheme or parts.netloc else wanted
 
 
-def sign_in_first(visit: Visit) -> str:
+def sign_in_first(request: Request) -> str:
     """Where somebody signs in before they see this page."""
-    if visit.method not in SAFE_METHODS:
+    if request.method not in SAFE_METHODS:
         return SIGN_IN
-    wanted = place_here(visit.path + (f"?{urlencode(visit.query)}" if visit.query else ""))
+    wanted = place_here(request.path + (f"?{urlencode(request.query)}" if request.query else ""))
     return SIGN_IN if wanted == HOME else f"{SIGN_IN}?{urlencode({'next': wanted})}"

@@ -11,10 +11,10 @@ import structlog
 
 from server.actions.sign_up import check_known_may_join
 from server.api.browsers import cookie, read_cookie
-from server.api.endpoint import Access
+from server.api.endpoint import Access, Request
 from server.api.failed_sign_ins import failures_logged
+from server.api.pages import PageRoute
 from server.api.sign_in import person_with
-from server.api.visits import PageRoute, Visit
 from server.domain.accounts import as_full_name, checked_email
 from server.domain.confirmations import PATHS, VALID_SECONDS, VOUCHED_SIGN_UP
 from server.domain.errors import (
@@ -46,66 +46,66 @@ MAX_FLOW_LENGTH: Final = 4_000
 ENDED: Final = "Your account was changed since you began to sign in. Sign in again."
 
 
-async def begin(visit: Visit) -> Page:
+async def begin(request: Request) -> Page:
     """Send the browser to the other site, and remember what for."""
-    name = await _wanted(visit)
-    otp = visit.query.get("mobile_flow_otp", "")
+    name = await _wanted(request)
+    otp = request.query.get("mobile_flow_otp", "")
     if otp:
         checked_otp(otp)
-    wanted = place_here(visit.query.get("next", ""))
-    now = visit.app.clock.now()
-    flow = Flow.begin(name, visit.realm_cache.realm_id, wanted=wanted, otp=otp, now=now)
-    identities = visit.app.identities
+    wanted = place_here(request.query.get("next", ""))
+    now = request.app.clock.now()
+    flow = Flow.begin(name, request.realm_cache.realm_id, wanted=wanted, otp=otp, now=now)
+    identities = request.app.identities
     provider = identities.providers[name]
     try:
-        place = await provider.way_there(flow, await _redirect_uri(visit, name))
+        place = await provider.way_there(flow, await _redirect_uri(request, name))
     except IdentityError as error:
         logger.warning("identity_provider.unavailable", provider=name, reason=error.reason)
         raise
-    visit.cookies.append(
+    request.cookies.append(
         cookie(
-            visit.app,
+            request.app,
             FLOW,
             identities.flows.dump(flow),
             seconds=FLOW_SECONDS,
             others_may_post=provider.posts_back,
         )
     )
-    return go(visit, place)
+    return go(request, place)
 
 
-async def come_back(visit: Visit) -> Page:
+async def come_back(request: Request) -> Page:
     """Learn who they are, and let them in; whoever has no account may be asked to join."""
-    name = await _wanted(visit)
-    said = visit.form if visit.method == "POST" else visit.query
+    name = await _wanted(request)
+    said = request.form if request.method == "POST" else request.query
     logged = partial(
         failures_logged,
-        visit.app,
-        visit.realm_cache.realm_id,
-        address=visit.remote_address,
+        request.app,
+        request.realm_cache.realm_id,
+        address=request.remote_address,
         method=name,
     )
     async with logged():
-        flow, identity = await _identify(visit, name, said)
-    visit.cookies.append(cookie(visit.app, FLOW, "", seconds=0))
+        flow, identity = await _identify(request, name, said)
+    request.cookies.append(cookie(request.app, FLOW, "", seconds=0))
     async with logged(account=identity.email):
-        found = await person_with(visit.app, visit.realm_cache, identity.email)
+        found = await person_with(request.app, request.realm_cache, identity.email)
         if found is not None:
             _check_begun_since(flow, found)
     if found is None:
-        return await _join(visit, identity)
-    return await let_in(visit, found, wanted=flow.wanted, otp=flow.otp)
+        return await _join(request, identity)
+    return await let_in(request, found, wanted=flow.wanted, otp=flow.otp)
 
 
-async def _identify(visit: Visit, name: str, said: Mapping[str, str]) -> tuple[Flow, Identity]:
+async def _identify(request: Request, name: str, said: Mapping[str, str]) -> tuple[Flow, Identity]:
     """The flow that ends here, and the identity that the provider asserts. Raises DomainError."""
     try:
-        flow = _flow(visit, name, said)
-        provider = visit.app.identities.providers[name]
+        flow = _flow(request, name, said)
+        provider = request.app.identities.providers[name]
         answer = said[provider.answer_field]
-        identity = await provider.identify(flow, answer, await _redirect_uri(visit, name))
+        identity = await provider.identify(flow, answer, await _redirect_uri(request, name))
         email = checked_email(identity.email)
-        await _end(visit, flow)
+        await _end(request, flow)
     except IdentityError as error:
         logger.warning("identity_provider.assertion_refused", provider=name, reason=error.reason)
         raise
@@ -118,14 +118,14 @@ def _check_begun_since(flow: Flow, found: CredentialsRow) -> None:
         raise AuthenticationFailedError(ENDED)
 
 
-def _flow(visit: Visit, name: str, said: Mapping[str, str]) -> Flow:
+def _flow(request: Request, name: str, said: Mapping[str, str]) -> Flow:
     """The flow that this answer ends, in this very browser. Raises IdentityError."""
-    kept = read_cookie(visit.app, visit.headers, FLOW, longest=MAX_FLOW_LENGTH)
-    flow = visit.app.identities.flows.load(kept) if kept is not None else None
+    kept = read_cookie(request.app, request.headers, FLOW, longest=MAX_FLOW_LENGTH)
+    flow = request.app.identities.flows.load(kept) if kept is not None else None
     if flow is None:
         raise IdentityError("there is no flow", "That took too long. Sign in again.")
-    is_own = flow.provider == name and flow.realm_id == visit.realm_cache.realm_id
-    provider = visit.app.identities.providers[name]
+    is_own = flow.provider == name and flow.realm_id == request.realm_cache.realm_id
+    provider = request.app.identities.providers[name]
     state = said.get(provider.state_field, "")
     if not is_own or not compare_digest(flow.state.encode(), state.encode()):
         raise IdentityError("the state is of another flow")
@@ -134,19 +134,19 @@ def _flow(visit: Visit, name: str, said: Mapping[str, str]) -> Flow:
     return flow
 
 
-async def _end(visit: Visit, flow: Flow) -> None:
+async def _end(request: Request, flow: Flow) -> None:
     """Nobody comes in by this flow again. Raises IdentityError if somebody has."""
-    digest, seconds, realm_id = digest_of(flow.state), FLOW_SECONDS, visit.realm_cache.realm_id
-    async with visit.app.database.transaction() as connection:
+    digest, seconds, realm_id = digest_of(flow.state), FLOW_SECONDS, request.realm_cache.realm_id
+    async with request.app.database.transaction() as connection:
         if not await ended_flows.end(connection, realm_id, digest, seconds=seconds):
             raise IdentityError("the flow has ended before", "That took too long. Sign in again.")
 
 
-async def _join(visit: Visit, identity: Identity) -> Page:
+async def _join(request: Request, identity: Identity) -> Page:
     """Let somebody choose a name whose address the other site has verified."""
-    realm_cache, token = visit.realm_cache, new_token()
-    async with visit.app.database.transaction() as connection:
-        realm, now = await realm_cache.realm(), visit.app.clock.now()
+    realm_cache, token = request.realm_cache, new_token()
+    async with request.app.database.transaction() as connection:
+        realm, now = await realm_cache.realm(), request.app.clock.now()
         await check_known_may_join(connection, realm, identity.email, now=now)
         confirmation_id = await confirmations.insert(
             connection,
@@ -160,33 +160,33 @@ async def _join(visit: Visit, identity: Identity) -> Page:
         )
     place = PATHS[VOUCHED_SIGN_UP].format(token=token)
     name = as_full_name(identity.full_name, email=identity.email)
-    return go(visit, f"{place}?{urlencode({'full_name': name})}")
+    return go(request, f"{place}?{urlencode({'full_name': name})}")
 
 
-async def metadata(visit: Visit) -> Page:
+async def metadata(request: Request) -> Page:
     """What a site reads to know this organization, before anybody signs in there."""
-    name = visit.place["provider"]
-    site = visit.app.identities.providers.get(name)
-    found = None if site is None else site.metadata(await _redirect_uri(visit, name))
+    name = request.path_params["provider"]
+    site = request.app.identities.providers.get(name)
+    found = None if site is None else site.metadata(await _redirect_uri(request, name))
     if found is None:
         raise NotFoundError("There is no such site.")
     return Page(HTTPStatus.OK, found, "application/samlmetadata+xml", HEADERS)
 
 
-async def _wanted(visit: Visit) -> str:
+async def _wanted(request: Request) -> str:
     """The provider's name. Raises NotFoundError if people do not sign in there."""
-    name, realm_cache = visit.place["provider"], visit.realm_cache
+    name, realm_cache = request.path_params["provider"], request.realm_cache
     if (await realm_cache.realm()).deactivated:
         raise RealmDeactivatedError("This organization has been deactivated")
-    settings, known = await realm_cache.settings(), visit.app.settings.sign_in_providers
+    settings, known = await realm_cache.settings(), request.app.settings.sign_in_providers
     if name not in known or not settings.wants_method(known.method_of(name)):
         raise NotFoundError("Nobody signs in to this organization like that.")
     return name
 
 
-async def _redirect_uri(visit: Visit, name: str) -> str:
+async def _redirect_uri(request: Request, name: str) -> str:
     """Where the other site sends the browser back to: it has to know that address."""
-    address = await visit.realm_cache.address()
+    address = await request.realm_cache.address()
     return address.url + BACK.format(provider=name)
 
 

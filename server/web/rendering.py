@@ -6,7 +6,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 
 from server.api.browsers import TOKEN_FIELD, cookie
-from server.api.visits import Visit
+from server.api.endpoint import Request
 from server.domain.emoji import picture_url
 from server.domain.errors import DomainError, RateLimitedError
 from server.domain.realm_settings import RealmSettings
@@ -25,7 +25,7 @@ A_YEAR: Final = 365 * 24 * 3600
 
 
 async def show(
-    visit: Visit,
+    request: Request,
     template: str,
     *,
     error: DomainError | None = None,
@@ -39,8 +39,8 @@ async def show(
     origin besides this one the answer to its form may send the browser.
     """
     realm, icon = None, None
-    if visit.realm_id is not None:
-        realm = await visit.realm_cache.realm()
+    if request.realm_id is not None:
+        realm = await request.realm_cache.realm()
         key = RealmSettings.of(realm.settings).icon_key
         icon = None if key is None else picture_url(key)
     body = (
@@ -50,8 +50,8 @@ async def show(
             {
                 "realm": realm,
                 "icon": icon,
-                "caller": visit.caller,
-                "token": _token_for(visit),
+                "caller": request.caller,
+                "token": _token_for(request),
                 "problem": "" if error is None else said(error),
                 **values,
             }
@@ -59,7 +59,7 @@ async def show(
     )
     headers = {**HEADERS, "Content-Security-Policy": _policy(form_leads_to)}
     status = HTTPStatus.OK if error is None else error.status
-    return Page(status, body.encode(), headers=headers, cookies=visit.cookies)
+    return Page(status, body.encode(), headers=headers, cookies=request.cookies)
 
 
 def fragment(template: str, **values: Any) -> "Markup":
@@ -85,10 +85,10 @@ def refusal(status: int, sentence: str) -> Page:
     return Page(status, body.encode(), headers=headers)
 
 
-def go(visit: Visit, place: str) -> Page:
+def go(request: Request, place: str) -> Page:
     """Send the browser there."""
     return Page(
-        HTTPStatus.SEE_OTHER, b"", headers={"Location": place, **HEADERS}, cookies=visit.cookies
+        HTTPStatus.SEE_OTHER, b"", headers={"Location": place, **HEADERS}, cookies=request.cookies
     )
 
 
@@ -122,14 +122,14 @@ def _policy(form_leads_to: str) -> str:
     )
 
 
-def _token_for(visit: Visit) -> str:
+def _token_for(request: Request) -> str:
     """What the page's forms carry; a visitor gets the cookie that it belongs to."""
-    if visit.session is not None:
-        return visit.session.form_token
-    if visit.visitor is None:
-        visit.visitor = new_token()
-        visit.cookies.append(cookie(visit.app, VISITOR, visit.visitor))
-    return form_token(visit.visitor)
+    if request.session is not None:
+        return request.session.form_token
+    if request.visitor_token is None:
+        request.visitor_token = new_token()
+        request.cookies.append(cookie(request.app, VISITOR, request.visitor_token))
+    return form_token(request.visitor_token)
 
 
 @lru_cache(maxsize=1)

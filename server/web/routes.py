@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from server.api.visits import PageRoute
+from server.api.pages import PageRoute
 from server.web import (
     account,
     api_pages,

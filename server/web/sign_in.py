@@ -7,9 +7,9 @@ from urllib.parse import urlencode
 
 from server.actions.signing_in import tell_of_sign_in
 from server.api.browsers import cookie, read_cookie
-from server.api.endpoint import Access
+from server.api.endpoint import Access, Request
+from server.api.pages import PageRoute
 from server.api.sign_in import who_signs_in
-from server.api.visits import PageRoute, Visit
 from server.domain import known_browsers
 from server.domain.errors import AuthenticationFailedError, DomainError
 from server.domain.mobile_flow import checked_otp, way_back
@@ -42,34 +42,36 @@ NOTICES: Final = {
 """What the page says of what has led to it."""
 
 
-async def ask(visit: Visit) -> Page:
+async def ask(request: Request) -> Page:
     """The page with the form; a visitor who has signed in goes on at once, or signs in `again`."""
-    otp = visit.query.get("mobile_flow_otp", "")
+    otp = request.query.get("mobile_flow_otp", "")
     if otp:
         checked_otp(otp)
-    elif visit.caller is not None and "again" not in visit.query:
-        return go(visit, place_here(visit.query.get("next", "")))
-    return await _form(visit, visit.query)
+    elif request.caller is not None and "again" not in request.query:
+        return go(request, place_here(request.query.get("next", "")))
+    return await _form(request, request.query)
 
 
-async def sign_in(visit: Visit) -> Page:
+async def sign_in(request: Request) -> Page:
     """Look at the password, and let its owner in."""
     try:
         found = await who_signs_in(
-            visit.app,
-            visit.limits,
-            visit.realm_cache,
-            visit.sent("username"),
-            visit.sent("password"),
-            visit.limit_headers,
-            address=visit.remote_address,
+            request.app,
+            request.limits,
+            request.realm_cache,
+            request.form_value("username"),
+            request.form_value("password"),
+            request.response_headers,
+            address=request.remote_address,
         )
     except DomainError as error:
-        return await _form(visit, visit.form, error)
-    return await let_in(visit, found, wanted=visit.sent("next"), otp=visit.sent("mobile_flow_otp"))
+        return await _form(request, request.form, error)
+    return await let_in(
+        request, found, wanted=request.form_value("next"), otp=request.form_value("mobile_flow_otp")
+    )
 
 
-async def let_in(visit: Visit, found: CredentialsRow, *, wanted: str, otp: str) -> Page:
+async def let_in(request: Request, found: CredentialsRow, *, wanted: str, otp: str) -> Page:
     """Begin a session for an account whose owner has signed in, or give their app its key.
 
     They go to the wanted place if it is one of ours. What was known of the browser before is
@@ -77,14 +79,14 @@ async def let_in(visit: Visit, found: CredentialsRow, *, wanted: str, otp: str) 
     have changed since they were compared.
     """
     if otp:
-        await _tell_of_sign_in(visit, found.user_id)
-        return await _give_to_app(visit, found, otp)
-    await begin_session(visit, found.user_id, changed_at=found.changed_at)
-    return go(visit, place_here(wanted))
+        await _tell_of_sign_in(request, found.user_id)
+        return await _give_to_app(request, found, otp)
+    await begin_session(request, found.user_id, changed_at=found.changed_at)
+    return go(request, place_here(wanted))
 
 
 async def begin_session(
-    visit: Visit, user_id: UserId, *, changed_at: datetime | None = None
+    request: Request, user_id: UserId, *, changed_at: datetime | None = None
 ) -> None:
     """Let the browser be that user's from now on; the session that it had ends.
 
@@ -92,24 +94,26 @@ async def begin_session(
     AuthenticationFailedError if these have changed since: a session that began a moment later would
     outlive the end of all others.
     """
-    app, realm_id = visit.app, visit.realm_cache.realm_id
+    app, realm_id = request.app, request.realm_cache.realm_id
     seconds = app.settings.session_days * 24 * 3600
     token = new_token()
-    user_agent = visit.headers.get("User-Agent", "")[:MAX_USER_AGENT_LENGTH].replace("\0", "")
+    user_agent = request.headers.get("User-Agent", "")[:MAX_USER_AGENT_LENGTH].replace("\0", "")
     async with app.database.connection() as connection:
         key = await server_keys.key_for(connection, known_browsers.PURPOSE)
-    kept = read_cookie(app, visit.headers, known_browsers.COOKIE, longest=known_browsers.MAX_LENGTH)
+    kept = read_cookie(
+        app, request.headers, known_browsers.COOKIE, longest=known_browsers.MAX_LENGTH
+    )
     known = known_browsers.load(key, realm_id, kept)
     if user_id not in known:
-        await _tell_of_sign_in(visit, user_id)
+        await _tell_of_sign_in(request, user_id)
     others = [each for each in known if each != user_id]
     async with app.database.transaction() as connection:
         if not await credentials.hold_unchanged(
             connection, realm_id, user_id, changed_at=changed_at
         ):
             raise AuthenticationFailedError("Your username or password is incorrect")
-        if visit.session is not None:
-            await sessions.end(connection, realm_id, visit.session.digest)
+        if request.session is not None:
+            await sessions.end(connection, realm_id, request.session.digest)
         await sessions.insert(
             connection,
             realm_id,
@@ -118,9 +122,9 @@ async def begin_session(
             user_agent=user_agent,
             seconds=seconds,
         )
-    visit.session = Session(token, user_id)
-    form_token = visit.session.form_token
-    visit.cookies += [
+    request.session = Session(token, user_id)
+    form_token = request.session.form_token
+    request.cookies += [
         cookie(app, SESSION, token, seconds=seconds),
         cookie(app, FORM_TOKEN, form_token, seconds=seconds, scripts_may=True),
         cookie(app, VISITOR, "", seconds=0),
@@ -133,43 +137,45 @@ async def begin_session(
     ]
 
 
-async def _tell_of_sign_in(visit: Visit, user_id: UserId) -> None:
-    if visit.app.mailer is not None:
-        user_agent, now = visit.headers.get("User-Agent", ""), visit.app.clock.now()
-        await visit.write(lambda tx: tell_of_sign_in(tx, user_id, user_agent, now=now))
+async def _tell_of_sign_in(request: Request, user_id: UserId) -> None:
+    if request.app.mailer is not None:
+        user_agent, now = request.headers.get("User-Agent", ""), request.app.clock.now()
+        await request.transact(lambda tx: tell_of_sign_in(tx, user_id, user_agent, now=now))
 
 
-async def sign_out(visit: Visit) -> Page:
+async def sign_out(request: Request) -> Page:
     """End the session, here and in every other tab."""
-    if visit.session is not None:
-        async with visit.app.database.connection() as connection:
-            await sessions.end(connection, visit.realm_cache.realm_id, visit.session.digest)
-    visit.cookies += [cookie(visit.app, name, "", seconds=0) for name in (SESSION, FORM_TOKEN)]
-    return go(visit, SIGN_IN)
+    if request.session is not None:
+        async with request.app.database.connection() as connection:
+            await sessions.end(connection, request.realm_cache.realm_id, request.session.digest)
+    request.cookies += [cookie(request.app, name, "", seconds=0) for name in (SESSION, FORM_TOKEN)]
+    return go(request, SIGN_IN)
 
 
-async def _give_to_app(visit: Visit, found: CredentialsRow, otp: str) -> Page:
+async def _give_to_app(request: Request, found: CredentialsRow, otp: str) -> Page:
     """Send the app the key that was there when its user signed in, not one that came since."""
     place = way_back(
-        visit.app.settings.mobile_scheme,
+        request.app.settings.mobile_scheme,
         otp,
-        realm_url=(await visit.realm_cache.address()).url,
+        realm_url=(await request.realm_cache.address()).url,
         email=found.email,
         user_id=found.user_id,
         key=found.api_key,
     )
-    return go(visit, place)
+    return go(request, place)
 
 
-async def _form(visit: Visit, sent: Mapping[str, str], error: DomainError | None = None) -> Page:
+async def _form(
+    request: Request, sent: Mapping[str, str], error: DomainError | None = None
+) -> Page:
     otp = sent.get("mobile_flow_otp", "")
-    settings, available = await visit.realm_cache.settings(), visit.app.settings.sign_in_methods
+    settings, available = await request.realm_cache.settings(), request.app.settings.sign_in_methods
     has_own_passwords = settings.wants_method(PASSWORDS)
     return await show(
-        visit,
+        request,
         "sign_in.html",
         error=error,
-        form_leads_to=f"{visit.app.settings.mobile_scheme}:" if otp else "",
+        form_leads_to=f"{request.app.settings.mobile_scheme}:" if otp else "",
         username=sent.get("username", ""),
         next=place_here(sent.get("next", "")),
         otp=otp,
@@ -179,18 +185,18 @@ async def _form(visit: Visit, sent: Mapping[str, str], error: DomainError | None
         by_name=LDAP in available and settings.wants_method(LDAP),
         has_own_passwords=has_own_passwords,
         is_open=has_own_passwords and not settings.invite_required,
-        has_spectators=await has_spectators(visit) and not otp,
-        providers=_providers(visit, settings, sent),
+        has_spectators=await has_spectators(request) and not otp,
+        providers=_providers(request, settings, sent),
     )
 
 
 def _providers(
-    visit: Visit, settings: RealmSettings, sent: Mapping[str, str]
+    request: Request, settings: RealmSettings, sent: Mapping[str, str]
 ) -> list[tuple[str, str, str]]:
     """Other sites to sign in at: their names, what to read there, and where that leads."""
     kept = {name: sent[name] for name in ("next", "mobile_flow_otp") if sent.get(name)}
     tail = f"?{urlencode(kept)}" if kept else ""
-    wanted = visit.app.settings.sign_in_providers
+    wanted = request.app.settings.sign_in_providers
     return [
         (name, wanted.label_of(name), f"/accounts/login/social/{name}{tail}")
         for name in wanted

@@ -11,8 +11,8 @@ from server.actions.sign_up import (
     sign_up,
 )
 from server.actions.users import NewUser
-from server.api.endpoint import Access
-from server.api.visits import PageRoute, Visit
+from server.api.endpoint import Access, Request
+from server.api.pages import PageRoute
 from server.domain.accounts import checked_full_name, checked_new_email
 from server.domain.confirmations import PATHS, SIGN_UP, VOUCHED_SIGN_UP
 from server.domain.errors import BadRequestError, DomainError, RealmDeactivatedError
@@ -34,104 +34,104 @@ GROUP: Final = "channel_group_"
 DIGITS: Final = 18
 
 
-async def ask(visit: Visit) -> Page:
-    if "sent" in visit.query:
-        return await show(visit, "mail_sent.html", title="Read your email", next=SIGN_IN)
-    return await _asking(visit)
+async def ask(request: Request) -> Page:
+    if "sent" in request.query:
+        return await show(request, "mail_sent.html", title="Read your email", next=SIGN_IN)
+    return await _asking(request)
 
 
-async def send(visit: Visit) -> Page:
+async def send(request: Request) -> Page:
     """Send a mail. Whether the address has an account is told there, and nowhere else."""
-    realm_cache = visit.realm_cache
+    realm_cache = request.realm_cache
     try:
         realm = await realm_cache.realm()
         if realm.deactivated:
             raise RealmDeactivatedError("This organization has been deactivated")
-        email = checked_new_email(visit.sent("email"))
+        email = checked_new_email(request.form_value("email"))
         check_way(await realm_cache.settings(), SIGN_UP)
-        async with visit.app.database.connection() as connection:
+        async with request.app.database.connection() as connection:
             await check_may_join(connection, realm, email)
-        await count_mail(visit, email)
+        await count_mail(request, email)
     except DomainError as error:
-        return await _asking(visit, error)
-    await visit.write(lambda tx: ask_to_confirm(tx, purpose=SIGN_UP, email=email))
-    return go(visit, f"{ASK}?sent=yes")
+        return await _asking(request, error)
+    await request.transact(lambda tx: ask_to_confirm(tx, purpose=SIGN_UP, email=email))
+    return go(request, f"{ASK}?sent=yes")
 
 
-async def choose(visit: Visit) -> Page:
+async def choose(request: Request) -> Page:
     """The page to which the mail leads."""
-    return await _joining(visit, await _email(visit))
+    return await _joining(request, await _email(request))
 
 
-async def join(visit: Visit) -> Page:
+async def join(request: Request) -> Page:
     """Make the account, and let its owner in."""
-    email = await _email(visit)
-    app, digest = visit.app, digest_in(visit)
+    email = await _email(request)
+    app, digest = request.app, digest_in(request)
     try:
-        name = checked_full_name(visit.sent("full_name"))
+        name = checked_full_name(request.form_value("full_name"))
         password_hash = None
-        if await _by_password(visit):
-            password = await checked_new_password(visit, email, name)
+        if await _by_password(request):
+            password = await checked_new_password(request, email, name)
             password_hash = await app.passwords.hash(password)
         new = NewUser(
             email=email,
             full_name=name,
             password_hash=password_hash,
-            channel_groups=_chosen(visit),
+            channel_groups=_chosen(request),
         )
-        user_id = await visit.write(lambda tx: sign_up(tx, digest, new, now=app.clock.now()))
+        user_id = await request.transact(lambda tx: sign_up(tx, digest, new, now=app.clock.now()))
     except BadRequestError as error:
-        return await _joining(visit, email, error)
-    await begin_session(visit, user_id)
-    return go(visit, HOME)
+        return await _joining(request, email, error)
+    await begin_session(request, user_id)
+    return go(request, HOME)
 
 
-async def _email(visit: Visit) -> str:
+async def _email(request: Request) -> str:
     """Whose address the link of this page was made for. Raises a DomainError if it is not good."""
-    row = await to_confirm(visit, SIGN_UP, VOUCHED_SIGN_UP)
-    check_way(await visit.realm_cache.settings(), row.purpose)
+    row = await to_confirm(request, SIGN_UP, VOUCHED_SIGN_UP)
+    check_way(await request.realm_cache.settings(), row.purpose)
     return row.email
 
 
-async def _asking(visit: Visit, error: DomainError | None = None) -> Page:
+async def _asking(request: Request, error: DomainError | None = None) -> Page:
     closed = ""
-    if (await visit.realm_cache.settings()).invite_required:
+    if (await request.realm_cache.settings()).invite_required:
         closed = f"{BY_INVITATION} Ask somebody who is there already."
-    elif not await _by_password(visit):
+    elif not await _by_password(request):
         closed = NOT_BY_EMAIL
     return await show(
-        visit,
+        request,
         "sign_up_ask.html",
         error=error,
-        email=visit.sent("email"),
+        email=request.form_value("email"),
         closed=closed,
     )
 
 
-async def _joining(visit: Visit, email: str, error: DomainError | None = None) -> Page:
-    async with visit.app.database.connection() as connection:
-        groups = await default_channel_groups.of_realm(connection, visit.realm_cache.realm_id)
+async def _joining(request: Request, email: str, error: DomainError | None = None) -> Page:
+    async with request.app.database.connection() as connection:
+        groups = await default_channel_groups.of_realm(connection, request.realm_cache.realm_id)
     return await show(
-        visit,
+        request,
         "sign_up_join.html",
         error=error,
         groups=[group for group in groups if group.channel_ids],
-        chosen=_chosen(visit),
-        action=JOIN.format(token=visit.place["token"]),
+        chosen=_chosen(request),
+        action=JOIN.format(token=request.path_params["token"]),
         email=email,
-        full_name=visit.sent("full_name") or visit.query.get("full_name", ""),
-        by_password=await _by_password(visit),
+        full_name=request.form_value("full_name") or request.query.get("full_name", ""),
+        by_password=await _by_password(request),
     )
 
 
-def _chosen(visit: Visit) -> set[ChannelGroupId]:
+def _chosen(request: Request) -> set[ChannelGroupId]:
     """The default channel groups whose boxes are ticked."""
-    ids = [name.removeprefix(GROUP) for name in visit.form if name.startswith(GROUP)]
+    ids = [name.removeprefix(GROUP) for name in request.form if name.startswith(GROUP)]
     return {ChannelGroupId(int(each)) for each in ids if each.isdecimal() and len(each) <= DIGITS}
 
 
-async def _by_password(visit: Visit) -> bool:
-    return (await visit.realm_cache.settings()).wants_method(PASSWORDS)
+async def _by_password(request: Request) -> bool:
+    return (await request.realm_cache.settings()).wants_method(PASSWORDS)
 
 
 PAGES = (

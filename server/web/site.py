@@ -8,9 +8,9 @@ from typing_extensions import override
 
 from server.api.auth import holder_of
 from server.api.browsers import SAFE_METHODS, TOKEN_FIELD, TOKEN_HEADER, read_cookie, session_of
-from server.api.endpoint import Access
+from server.api.endpoint import Access, Request
+from server.api.pages import PageRoute, Pages
 from server.api.routes import Router
-from server.api.visits import PageRoute, Pages, Visit
 from server.domain.addresses import API_PREFIX
 from server.domain.errors import (
     BadRequestError,
@@ -44,74 +44,74 @@ class Site(Pages):
         return self._router.find(method, _plain(path))
 
     @override
-    async def answer(self, route: PageRoute, visit: Visit) -> Page:
-        _refuse_nulls(visit)
-        if visit.realm_id is None and not (route.is_of_server or not route.is_rate_limited):
-            return go(visit, FIND)
-        visit.session = await session_of(visit.app, visit.realm_id, visit.headers)
-        visit.visitor = read_cookie(visit.app, visit.headers, VISITOR)
-        await _recognize(visit)
-        await _count(route, visit)
-        if visit.method not in SAFE_METHODS and not route.takes_foreign_forms:
-            _check_form(visit)
+    async def answer(self, route: PageRoute, request: Request) -> Page:
+        _refuse_nulls(request)
+        if request.realm_id is None and not (route.is_of_server or not route.is_rate_limited):
+            return go(request, FIND)
+        request.session = await session_of(request.app, request.realm_id, request.headers)
+        request.visitor_token = read_cookie(request.app, request.headers, VISITOR)
+        await _recognize(request)
+        await _count(route, request)
+        if request.method not in SAFE_METHODS and not route.takes_foreign_forms:
+            _check_form(request)
         if route.access is Access.ANONYMOUS:
-            return await route.view(visit)
-        if visit.caller is None:
-            return go(visit, sign_in_first(visit))
-        if route.access is Access.ADMIN and not visit.caller.person.is_administrator:
+            return await route.view(request)
+        if request.caller is None:
+            return go(request, sign_in_first(request))
+        if route.access is Access.ADMIN and not request.caller.person.is_administrator:
             raise BadRequestError("Must be an organization administrator")
-        return await route.view(visit)
+        return await route.view(request)
 
     @override
     def refusal(self, error: DomainError) -> Page:
         return refusal(error.status, error.message)
 
 
-def _refuse_nulls(visit: Visit) -> None:
+def _refuse_nulls(request: Request) -> None:
     """Raise BadRequestError for text that no database takes."""
-    given = (*visit.place.values(), *visit.query.values(), *visit.form.values())
+    given = (*request.path_params.values(), *request.query.values(), *request.form.values())
     if any("\0" in text for text in given):
         raise BadRequestError("Text cannot hold null characters.")
 
 
-async def _recognize(visit: Visit) -> None:
+async def _recognize(request: Request) -> None:
     """Know whoever has signed in. Whose account is closed has no session any more."""
-    if visit.session is None or visit.realm_id is None:
+    if request.session is None or request.realm_id is None:
         return
     try:
-        visit.caller = await holder_of(visit.app, visit.realm_id, visit.session)
+        request.caller = await holder_of(request.app, request.realm_id, request.session)
     except (RealmDeactivatedError, UserDeactivatedError):
-        visit.session = None
+        request.session = None
 
 
-async def _count(route: PageRoute, visit: Visit) -> None:
+async def _count(route: PageRoute, request: Request) -> None:
     if not route.is_rate_limited:
         return
-    if visit.caller is None:
-        await visit.limits.count_address(visit.remote_address, visit.limit_headers)
+    if request.caller is None:
+        await request.limits.count_address(request.remote_address, request.response_headers)
     else:
-        actor = visit.caller
-        await visit.limits.count_user(actor.realm_id, actor.user_id, visit.limit_headers)
+        actor = request.caller
+        await request.limits.count_user(actor.realm_id, actor.user_id, request.response_headers)
 
 
-def _check_form(visit: Visit) -> None:
+def _check_form(request: Request) -> None:
     """Raise CsrfFailedError unless a page of ours has shown the form, to this very browser."""
-    token = visit.visitor if visit.session is None else visit.session.token
-    given = visit.headers.get(TOKEN_HEADER) or visit.sent(TOKEN_FIELD)
-    if token is None or not _comes_from_here(visit) or not is_form_token(given, token):
+    token = request.visitor_token if request.session is None else request.session.token
+    given = request.headers.get(TOKEN_HEADER) or request.form_value(TOKEN_FIELD)
+    if token is None or not _comes_from_here(request) or not is_form_token(given, token):
         raise CsrfFailedError(
             "This form is too old, or your browser keeps no cookies. Go back, reload the page,"
             " and try again."
         )
 
 
-def _comes_from_here(visit: Visit) -> bool:
+def _comes_from_here(request: Request) -> bool:
     """Whether a form was sent by a page of ours, as far as the browser tells."""
-    site = visit.headers.get("Sec-Fetch-Site")
+    site = request.headers.get("Sec-Fetch-Site")
     if site is not None:
         return site in SAME_SITE
-    origin = visit.headers.get("Origin")
-    return origin is None or urlsplit(origin).netloc == visit.host
+    origin = request.headers.get("Origin")
+    return origin is None or urlsplit(origin).netloc == request.host
 
 
 def _plain(path: str) -> str:

@@ -69,7 +69,7 @@ async def answer_raw(request: Request, params: NoParams) -> RawResult:
 
 
 async def answer_unsayably(request: Request, _: NoParams) -> RawResult:
-    request.respond_with["X-Test"] = "one line\nand another"
+    request.response_headers["X-Test"] = "one line\nand another"
     return RawResult(b"{}")
 
 

@@ -5,10 +5,10 @@ from functools import lru_cache
 
 import pytest
 
-from server.api.endpoint import Access
+from server.api.endpoint import Access, Request
 from server.api.handler import BROWSER_PREFIX
+from server.api.pages import PageRoute
 from server.api.routes import ROUTES, RoutesError
-from server.api.visits import PageRoute, Visit
 from server.domain.addresses import API_PREFIX
 from server.runtime.pages import Page
 from server.web import Site
@@ -19,7 +19,7 @@ from testkit.sources import ROOT
 CALL = {"GET": r"(?:look|go)\(", "POST": r"(?:submit|post)\("}
 
 
-async def nothing(visit: Visit) -> Page:
+async def nothing(request: Request) -> Page:
     return Page(200, b"")
 
 
