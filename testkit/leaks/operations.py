@@ -387,7 +387,7 @@ class Type(Step):
     ) -> list[Told]:
         """Some may miss it: restricted guests whose queue is let go when they join a channel.
 
-        docs/adr/0033-people-shown.md.
+        docs/adr/0033-masked-people.md.
         """
         perhaps = frozenset(
             n for n in people if model.users[n].is_guest and not model.guests_know_everybody
