@@ -15,7 +15,12 @@ from testkit.faults.http import Answer
 from testkit.leaks.hands import Hands
 from testkit.leaks.model import OWNER, Channel, Grant, Model
 from testkit.leaks.operations import Step, noticed
-from testkit.leaks.policies import policies_found_again, policies_known, policies_lost
+from testkit.leaks.policies import (
+    policies_found_again,
+    policies_gone,
+    policies_known,
+    policies_lost,
+)
 from testkit.leaks.told import NOBODY, Told
 
 CHANNEL_EVENTS = "channel events"
@@ -321,6 +326,7 @@ class Archive(Changing):
         told = [Told(kind="stream", key=key, must=model.seers(channel))]
         if self.archived and self.is_told:
             told += _closed_read(model, self.channel)
+            told += policies_gone(model, self.channel)
         return told + self.said(model, hands, answer)
 
 

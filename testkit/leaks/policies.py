@@ -69,6 +69,18 @@ def policies_lost(model: Model, channel: int, known: frozenset[tuple[int, str]])
     ]
 
 
+def policies_gone(model: Model, channel: int) -> list[Told]:
+    """Users who see the channel and may not read it may get their lost policies once more."""
+    place = model.channels[channel]
+    return [
+        _told((channel, topic), frozenset({user}))
+        for user, there, topic in sorted(model.policies)
+        if there == channel
+        and model.sees(model.users[user], place)
+        and not model.reads(model.users[user], place)
+    ]
+
+
 def policy_set(model: Model, user: int, place: Place, policy: int) -> list[Told]:
     """Somebody says what they want of a topic, which need not be there."""
     before = model.policies.get((user, *place), NONE)
