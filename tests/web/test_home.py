@@ -69,7 +69,7 @@ async def test_it_warns_of_an_address_that_phones_cannot_reach(
         browser = await signed_in(visitor, make, ada)
     assert ("leads a phone to itself" in browser.text) == is_local
     assert ("Whoever looks after the server can open it" in browser.text) == is_local
-    assert "./scripts/run" not in browser.page
+    assert "--host 0.0.0.0" not in browser.page
 
 
 async def test_where_emails_stay_is_told_to_administrators(
