@@ -1,4 +1,4 @@
-"""The one engine of permissions: who is in a group, by role or by membership."""
+"""The permission engine: who is in a group, by role or by membership."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -40,7 +40,7 @@ SYSTEM_GROUPS: Final = (
     EVERYONE_GROUP,
     INTERNET_GROUP,
 )
-"""The role groups, in the order in which a realm gets them."""
+"""Role groups, in the order in which a realm gets them."""
 ROLE_GROUPS: Final = {
     OWNER: OWNERS_GROUP,
     ADMINISTRATOR: ADMINISTRATORS_GROUP,
@@ -48,7 +48,7 @@ ROLE_GROUPS: Final = {
     MEMBER: MEMBERS_GROUP,
     GUEST: EVERYONE_GROUP,
 }
-"""The role group whose direct members are the people of each role."""
+"""The role group of each role's direct members."""
 SYSTEM_GROUP_NESTING: Final = {
     ADMINISTRATORS_GROUP: OWNERS_GROUP,
     MODERATORS_GROUP: ADMINISTRATORS_GROUP,
@@ -57,7 +57,7 @@ SYSTEM_GROUP_NESTING: Final = {
     EVERYONE_GROUP: MEMBERS_GROUP,
     INTERNET_GROUP: EVERYONE_GROUP,
 }
-"""The role group that is nested directly in each."""
+"""The role group that is nested directly in each role group."""
 
 # The lowest authority (the largest number) that each role group admits.
 _LEAST_ROLE: Final = {
@@ -73,7 +73,7 @@ _LEAST_ROLE: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """What the engine has to know of a user."""
+    """The fields of a user that the permission engine needs."""
 
     user_id: UserId
     role: int
@@ -93,13 +93,13 @@ class Person:
         return self.role <= ADMINISTRATOR
 
     def is_full(self, waiting_period: timedelta, now: datetime) -> bool:
-        """Return whether they count as a full member: by role, or for having waited long enough."""
+        """Return whether they are a full member: by role, or after the waiting period."""
         if self.role != MEMBER:
             return self.role < MEMBER
         return now - self.date_joined >= waiting_period
 
     def role_groups(self, waiting_period: timedelta, now: datetime) -> tuple[str, ...]:
-        """Return the role groups of which they are a direct member."""
+        """Return the role groups with this person as a direct member."""
         own = ROLE_GROUPS[self.role]
         if self.role == MEMBER and self.is_full(waiting_period, now):
             return (own, FULL_MEMBERS_GROUP)
@@ -108,7 +108,7 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class GroupSetting:
-    """Whom a permission is given to: one group, or members and groups named directly."""
+    """Value of a permission: one group, or users and groups named directly."""
 
     group_id: GroupId | None = None
     direct_members: tuple[UserId, ...] = ()
@@ -121,7 +121,7 @@ class GroupSetting:
 
     @classmethod
     def parse(cls, value: Any) -> "GroupSetting":
-        """From its form in JSON, which storage and wire share."""
+        """Parse the JSON form, which storage and wire share."""
         if isinstance(value, int):
             return cls(group_id=GroupId(value))
         return cls(
@@ -140,20 +140,20 @@ class GroupSetting:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """Those whom some settings may admit: people of role groups, and others by name."""
+    """Superset of the users that some settings admit: role groups, and users by id."""
 
     role_groups: frozenset[str]
     user_ids: frozenset[UserId]
 
     @property
     def least_role(self) -> int:
-        """The largest role number among the role groups; 0 where there is none."""
+        """Return the largest role number among the role groups; 0 if there is none."""
         return max((_LEAST_ROLE.get(name, 0) for name in self.role_groups), default=0)
 
 
 @dataclass(frozen=True, slots=True)
 class GroupGraph:
-    """All groups of a realm, as the engine needs them."""
+    """All groups of a realm, for the permission engine."""
 
     ids_by_name: Mapping[str, GroupId]
     system_names: Mapping[GroupId, str]
@@ -161,21 +161,21 @@ class GroupGraph:
     subgroups: Mapping[GroupId, tuple[GroupId, ...]]
     deactivated: frozenset[GroupId]
     permissions: Mapping[GroupId, Mapping[str, Any]]
-    """Stored settings of each group; what is absent has its default."""
+    """Stored settings of each group; missing ones have their default."""
     waiting_period: timedelta
     clock: Clock
     gone: frozenset[UserId] = frozenset()
-    """Deactivated people: what names them gives them nothing until they come back."""
+    """Deactivated users: permissions that name them have no effect until they are reactivated."""
 
     def as_it_stands(self, setting: GroupSetting) -> GroupSetting:
-        """The setting without the people who are gone: so it counts, and so clients know it."""
+        """Return the setting without deactivated users: so it counts, and so clients get it."""
         if self.gone.isdisjoint(setting.direct_members):
             return setting
         there = tuple(u for u in setting.direct_members if u not in self.gone)
         return replace(setting, direct_members=there)
 
     def contains(self, setting: GroupSetting, person: Person) -> bool:
-        """Return whether the setting admits the person. A deactivated group admits no user."""
+        """Return whether the setting admits the person. A deactivated group admits none."""
         if person.user_id in setting.direct_members:
             return True
         return any(self._admits(group_id, person) for group_id in self._below(setting.group_ids))
@@ -183,7 +183,7 @@ class GroupGraph:
     def may_mention(self, group_id: GroupId, person: Person) -> bool:
         """Return whether the person may mention the group.
 
-        Role groups are for no user to mention.
+        Role groups cannot be mentioned.
         """
         if group_id in self.deactivated or group_id in self.system_names:
             return False
@@ -191,7 +191,7 @@ class GroupGraph:
         return value is None or self.contains(GroupSetting.parse(value), person)
 
     def members_of(self, group_ids: Iterable[GroupId]) -> frozenset[UserId]:
-        """Members of these groups and of those nested in them; role groups aside."""
+        """Return members of these groups and of those nested in them; role groups excluded."""
         return frozenset(
             user_id
             for group_id in self._below(group_ids)
@@ -199,11 +199,14 @@ class GroupGraph:
         )
 
     def within(self, group_id: GroupId) -> frozenset[GroupId]:
-        """Return all groups nested in this one, directly or not, as far as they are active."""
+        """Return all active groups nested in this one, directly or not."""
         return frozenset(self._below(self.subgroups.get(group_id, ())))
 
     def around(self, group_id: GroupId) -> frozenset[GroupId]:
-        """The group, and all in which it is nested, directly or not; deactivated ones too."""
+        """Return the group and all groups that contain it, directly or not.
+
+        Deactivated ones too.
+        """
         above: dict[GroupId, list[GroupId]] = {}
         for outer, nested in self.subgroups.items():
             for inner in nested:
@@ -216,7 +219,7 @@ class GroupGraph:
         return frozenset(found)
 
     def reach(self, settings: Iterable[GroupSetting]) -> Reach:
-        """Whom these settings may admit, without asking who has which role."""
+        """Return the users whom these settings may admit, without looking up roles."""
         settings = list(settings)
         start = [group_id for setting in settings for group_id in setting.group_ids]
         below = list(self._below(dict.fromkeys(start)))
@@ -229,7 +232,7 @@ class GroupGraph:
         )
 
     def _below(self, start: Iterable[GroupId]) -> Iterable[GroupId]:
-        """Return the groups and all that are nested in them, each once."""
+        """Yield the groups and all nested in them, each once."""
         waiting = list(start)
         seen = set(waiting)
         while waiting:

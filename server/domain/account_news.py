@@ -1,4 +1,4 @@
-"""What people are told of their accounts by email: one struct for each kind of mail.
+"""Account emails about changes: one struct for each kind of email.
 
 Each has a template of its own in server/mail/templates/, named after its tag.
 """
@@ -14,34 +14,34 @@ from server.domain.unsubscribing import SIGN_INS, WELCOMES
 
 
 class News(msgspec.Struct, frozen=True):
-    """What is told."""
+    """Base of all account emails."""
 
     stopped_as: ClassVar[str] = ""
-    """The kind of emails that people may have no more of (server/domain/unsubscribing.py)."""
+    """The kind of emails that a link unsubscribes from (server/domain/unsubscribing.py)."""
 
 
 class Deactivated(News, frozen=True, tag="account_deactivated"):
-    """An administrator has closed the account."""
+    """An administrator has deactivated the account."""
 
     comment: str = ""
-    """What they say about it."""
+    """The administrator's comment."""
 
     def subject(self, realm_name: str) -> str:
         return f"Your account at {realm_name} has been deactivated"
 
 
 class PasswordChanged(News, frozen=True, tag="account_password_changed"):
-    """The account has another password."""
+    """The account's password has changed."""
 
     ended: Ended | None = None
-    """None: a release that did not say so has asked."""
+    """None if the job comes from a release without this field."""
 
     def subject(self, realm_name: str) -> str:
         return f"Your password for {realm_name} was changed"
 
 
 class AddressChanged(News, frozen=True, tag="account_address_changed"):
-    """The account has another address than the one that this goes to."""
+    """The account's address has changed; sent to the old one."""
 
     new_address: str
     ended: Ended | None = None
@@ -51,7 +51,7 @@ class AddressChanged(News, frozen=True, tag="account_address_changed"):
 
 
 class KeysReplaced(News, frozen=True, tag="account_keys_replaced"):
-    """The account has another API key."""
+    """The account's API key has been replaced."""
 
     ended: Ended
 
@@ -60,7 +60,7 @@ class KeysReplaced(News, frozen=True, tag="account_keys_replaced"):
 
 
 class Closed(News, frozen=True, tag="account_closed"):
-    """Its owner has closed the account."""
+    """The user has deactivated their own account."""
 
     ended: Ended
 
@@ -69,7 +69,7 @@ class Closed(News, frozen=True, tag="account_closed"):
 
 
 class Welcome(News, frozen=True, tag="account_welcome"):
-    """The account is there."""
+    """The account has been created."""
 
     stopped_as: ClassVar[str] = WELCOMES
 
@@ -78,21 +78,21 @@ class Welcome(News, frozen=True, tag="account_welcome"):
 
 
 class SignedIn(News, frozen=True, tag="account_signed_in"):
-    """Somebody has signed in with a browser that is new to the account, or with an app."""
+    """A sign-in with an unknown browser, or with an app."""
 
     stopped_as: ClassVar[str] = SIGN_INS
 
     at: datetime
     timezone: str
-    """Of whoever reads it; empty: not known."""
+    """Time zone of the recipient; empty if unknown."""
     device: str | None
-    """None: it does not say what it is."""
+    """None if the client does not identify itself."""
     has_password_here: bool = True
-    """Or where the organization's people are known: only there another one can be chosen."""
+    """Whether the account has a password here, and not at an identity provider or directory."""
 
     @property
     def when(self) -> str:
-        """The time as people say it where they are."""
+        """Return the time in the recipient's time zone, formatted."""
         zone = ZoneInfo(self.timezone) if self.timezone else UTC
         return f"{self.at.astimezone(zone):%A, %Y-%m-%d, %H:%M} ({self.timezone or 'UTC'})"
 
@@ -103,4 +103,4 @@ class SignedIn(News, frozen=True, tag="account_signed_in"):
 AccountNews = (
     Deactivated | PasswordChanged | AddressChanged | KeysReplaced | Closed | Welcome | SignedIn
 )
-"""All kinds."""
+"""All kinds of account emails."""

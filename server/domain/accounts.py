@@ -1,4 +1,4 @@
-"""The rules of accounts: names and addresses that a user may have."""
+"""Validation of accounts: names and email addresses."""
 
 import re
 import unicodedata
@@ -12,7 +12,7 @@ from server.domain.passwords import MAX_LENGTH, MIN_LENGTH
 MIN_NAME_LENGTH: Final = 1
 MAX_NAME_LENGTH: Final = 100
 NOT_IN_NAMES: Final = frozenset('*`\\>"@')
-"""They would end a mention or begin something else."""
+"""Characters that would end a mention or begin other syntax."""
 MAX_EMAIL_LENGTH: Final = 254
 NAMELESS: Final = "Somebody"
 NAME_TAKEN: Final = "Name is already in use."
@@ -21,11 +21,11 @@ _EMAIL: Final = re.compile(
     r"[^\s@,;<>()\[\]\"\\]+@[^\s@,;<>()\[\]\"\\.]+(\.[^\s@,;<>()\[\]\"\\.]+)*"
 )
 _ID_AT_END: Final = re.compile(r"\|\d+$")
-"""How a mention says which one is meant of several people of a name."""
+"""Suffix by which a mention selects one of several users of a name."""
 
 
 def checked_full_name(name: str) -> str:
-    """Return the name as it is kept. Raises BadRequestError."""
+    """Return the normalized name; raise BadRequestError if it is invalid."""
     name = " ".join(name.split())
     if len(name) > MAX_NAME_LENGTH:
         raise BadRequestError("Name too long!")
@@ -39,7 +39,7 @@ def checked_full_name(name: str) -> str:
 
 
 def as_full_name(text: str, *, email: str) -> str:
-    """A name that a user may have, of what another place calls them, or else of their address."""
+    """Return a valid name made from a name of another system, or else from the address."""
     for wanted in (text, email.partition("@")[0]):
         clean = "".join(c for c in " ".join(wanted.split()) if _may_be_in_name(c))
         clean = " ".join(clean.split())[:MAX_NAME_LENGTH].strip()
@@ -58,7 +58,7 @@ def checked_timezone(name: str) -> str:
 
 
 def checked_email(email: str) -> str:
-    """Return the address as it is kept, in the letters that were given. Raises BadRequestError."""
+    """Return the address in its given spelling; raise BadRequestError if it is invalid."""
     email = email.strip()
     if len(email) > MAX_EMAIL_LENGTH or _EMAIL.fullmatch(email) is None:
         raise BadRequestError(f"Enter a valid email address, not {email[:MAX_EMAIL_LENGTH]!r}.")
@@ -66,10 +66,10 @@ def checked_email(email: str) -> str:
 
 
 def checked_new_email(email: str) -> str:
-    """Return the address of a new account, or the new one of an account: one that mail can reach.
+    """Return a deliverable address, for a new account or a change; raise BadRequestError.
 
     Not every mail server takes letters beyond ASCII before the @ (SMTPUTF8), and an account that
-    gets no mail can confirm nothing; in the domain they are encoded. Raises BadRequestError.
+    gets no mail can confirm nothing; in the domain they are encoded.
     """
     email = checked_email(email)
     if not email.rpartition("@")[0].isascii():
@@ -80,7 +80,7 @@ def checked_new_email(email: str) -> str:
 
 
 def checked_password(password: str | None) -> str | None:
-    """Return the password, or none at all. Raises BadRequestError."""
+    """Return the password, or None; raise BadRequestError if it is too short or long."""
     if password is None or MIN_LENGTH <= len(password) <= MAX_LENGTH:
         return password
     raise BadRequestError(f"Passwords have {MIN_LENGTH} to {MAX_LENGTH} characters.")

@@ -1,4 +1,4 @@
-"""Who makes a request."""
+"""The actor of a request."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,10 +11,10 @@ from storage.ids import Position, RealmId, UserId
 from storage.users import UserRow
 
 SPECTATOR_ID: Final = UserId(0)
-"""Stands for whoever has no account; no user has it."""
+"""User id of spectators, who have no account; no user has it."""
 
-# Names under which clients with a person at them introduce themselves: what a user sends
-# there is read by them. Bots and scripts use other names.
+# Names of clients with a person at them, who reads what they send. Bots and scripts use other
+# names.
 _CLIENTS_WITH_A_PERSON = (
     "zulipmobile",
     "zulipelectron",
@@ -37,14 +37,14 @@ class Actor:
     row: UserRow
     client: str = "Unspecified"
     scopes: Scopes | None = None
-    """What the key reaches by which they are known; None: all that they may do."""
+    """Scopes of the API key; None: all that the user may do."""
 
     def using(self, client: str) -> "Actor":
-        """Return the same with another client."""
+        """Return the same actor with another client."""
         return Actor(self.realm_id, self.row, client, self.scopes)
 
     def reaches(self, needed: Scope) -> bool:
-        """Return whether they are known by something that opens what needs this scope."""
+        """Return whether the credentials have this scope."""
         return self.scopes is None or reaches(self.scopes, needed)
 
     @property
@@ -61,7 +61,7 @@ class Actor:
 
     @property
     def is_spectator(self) -> bool:
-        """Whether it is a user without an account, who sees what is public to the web."""
+        """Whether it is a spectator: without an account, limited to web-public content."""
         return self.row.user_id == SPECTATOR_ID
 
     @property
@@ -74,13 +74,13 @@ class Actor:
 
     @property
     def has_person_at_client(self) -> bool:
-        """Whether a user sits at this client, who sees what they send."""
+        """Whether a person uses this client, and so sees what they send."""
         name = self.client.lower().replace("-", "").replace("_", "").replace(" ", "")
         return name.startswith(_CLIENTS_WITH_A_PERSON)
 
 
 def spectator(realm_id: RealmId, settings: Mapping[str, Any], now: datetime) -> Actor:
-    """Somebody without an account: a guest who is in no channel, with the realm's defaults."""
+    """Return an actor for spectators: a guest in no channel, with the realm's defaults."""
     row = UserRow(
         user_id=SPECTATOR_ID,
         email="",

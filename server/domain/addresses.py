@@ -1,4 +1,4 @@
-"""Where the organizations of a server are reached."""
+"""URLs of a server and of its realms."""
 
 from dataclasses import dataclass
 from email.errors import MessageError
@@ -10,11 +10,11 @@ from urllib.parse import urlsplit
 from storage.address_folding import ascii_domain
 
 API_PREFIX: Final = "/api/v1"
-"""What the paths of all endpoints begin with."""
+"""Prefix of all endpoints' paths."""
 
 
 def mail_domain(url: str) -> str:
-    """Return the name of the address's host as mail has it: in ASCII, without the port."""
+    """Return the host as an email domain: in ASCII, without the port."""
     host = urlsplit(url).hostname or "localhost"
     if ":" in host:
         return f"[IPv6:{host}]"
@@ -22,7 +22,7 @@ def mail_domain(url: str) -> str:
 
 
 def mailable(address: str) -> str:
-    """Return the address in ASCII, as every mail server can take it; its domain is encoded.
+    """Return the address in ASCII, as every mail server accepts it; its domain is encoded.
 
     Raises ValueError for anything else.
     """
@@ -38,33 +38,33 @@ _split: Final = lru_cache(maxsize=1_000)(urlsplit)
 
 @dataclass(frozen=True, slots=True)
 class RealmAddress:
-    """One organization's address: `url` without a slash at its end."""
+    """The URL of one realm: `url` without a trailing slash."""
 
     url: str
     gravatars: bool = True
-    """Whether who has no picture is shown with that of gravatar.com for their address."""
+    """Whether users without an avatar are shown with that of gravatar.com for their address."""
 
     @property
     def host(self) -> str:
-        """As in the Host header: with the port, where there is one."""
+        """Value of the Host header: with the port, if any."""
         return _split(self.url).netloc
 
     @property
     def domain(self) -> str:
-        """The host's name alone: what stands after the @ of addresses that the server makes up."""
+        """The host without the port: the domain of addresses that the server generates."""
         return _split(self.url).hostname or "localhost"
 
 
 @dataclass(frozen=True, slots=True)
 class Addresses:
-    """The server's own address, and the domain at whose subdomains organizations live, if any."""
+    """The server's own URL, and the domain with a subdomain for each realm, if any."""
 
     public_url: str = "http://localhost"
     root_domain: str | None = None
     gravatars: bool = True
 
     def of_realm(self, subdomain: str) -> RealmAddress:
-        """Return the address of the organization of this subdomain ("": the one at the root)."""
+        """Return the URL of the realm with this subdomain ("" for the root)."""
         if not subdomain or self.root_domain is None:
             return RealmAddress(self.public_url, self.gravatars)
         public = urlsplit(self.public_url)

@@ -1,4 +1,4 @@
-"""With which addresses people come into an organization by themselves, or by invitation."""
+"""Restrictions on email addresses of new accounts and invitations."""
 
 from collections.abc import Iterable
 
@@ -10,7 +10,7 @@ from storage.realm_domains import DomainRow
 
 
 def check_address(email: str, settings: RealmSettings, domains: Iterable[DomainRow]) -> None:
-    """Raise BadRequestError unless the organization takes people with this address."""
+    """Raise BadRequestError unless the realm accepts this address."""
     if settings.emails_restricted_to_domains:
         check_admitted(email, domains)
     elif settings.disallow_disposable_email_addresses and is_disposable(email):
@@ -18,7 +18,7 @@ def check_address(email: str, settings: RealmSettings, domains: Iterable[DomainR
 
 
 def is_disposable(email: str) -> bool:
-    """Return whether the address is of a service whose addresses are thrown away."""
+    """Return whether the address belongs to a service of disposable addresses."""
     from disposable_email_domains import blocklist  # large, and rarely needed
 
     labels = fold_address(email.strip()).rpartition("@")[2].split(".")

@@ -1,7 +1,7 @@
-"""Finds all alert words of an organization in a message, in one pass over its words.
+"""Match all alert words of a realm in a message, in one pass over its words.
 
-The phrases form an automaton (Aho and Corasick) over words instead of characters, so that a
-message costs what its own length asks, however many phrases there are and whatever is in them.
+The phrases form an automaton (Aho and Corasick) over words instead of characters, so the cost
+depends on the message's length only, not on the phrases.
 """
 
 import re
@@ -17,14 +17,14 @@ from storage.ids import UserId
 
 MAX_LENGTH: Final = 100
 MAX_WORDS: Final = 500
-"""Of one user."""
+"""Maximum per user."""
 
 _ASCII_TOKEN: Final = re.compile(rf"[a-z0-9{re.escape(''.join(JOINING))}]+|\S")
-"""As `tokens_of` finds them, in folded text."""
+"""Matches the tokens of `tokens_of` in folded text."""
 
 
 def clean_words(words: Iterable[str]) -> list[str]:
-    """Return what a request asks for: without blanks, each once whatever its case.
+    """Return the requested words, trimmed and deduplicated without regard to case.
 
     Raises BadRequestError.
     """
@@ -39,22 +39,22 @@ def clean_words(words: Iterable[str]) -> list[str]:
 
 
 class _State:
-    """How much of some phrase has been read."""
+    """State of the automaton: a prefix of some phrase."""
 
     __slots__ = ("fallback", "following", "next_found", "owners")
 
     def __init__(self) -> None:
         self.following: dict[str, _State] = {}
         self.owners: list[UserId] = []
-        """Of the phrase that is complete here."""
+        """Users of the phrase that ends here."""
         self.fallback: _State | None = None
-        """The longest shorter ending of what was read that begins some phrase."""
+        """The longest proper suffix that is a prefix of some phrase."""
         self.next_found: _State | None = None
-        """The longest shorter ending that is a phrase."""
+        """The longest proper suffix that is a phrase."""
 
 
 class AlertWords:
-    """The phrases of one organization, and who has them."""
+    """The phrases of one realm, with their users."""
 
     def __init__(self, phrases: Iterable[tuple[str, Sequence[UserId]]] = ()) -> None:
         self._start = _State()
@@ -82,7 +82,7 @@ class AlertWords:
             state.next_found = fallback if fallback.owners else fallback.next_found
 
     def _step(self, state: _State, token: str) -> _State:
-        """Return the state after one more token."""
+        """Return the next state for one more token."""
         while token not in state.following:
             if state.fallback is None:
                 return state
@@ -90,7 +90,7 @@ class AlertWords:
         return state.following[token]
 
     def owners_in(self, content: str) -> frozenset[UserId]:
-        """Whoever has a phrase that is in the text, whatever its case and white space."""
+        """Return the users with a phrase in the text, regardless of case and white space."""
         if not self._start.following:
             return frozenset()
         owners: set[UserId] = set()
@@ -99,7 +99,7 @@ class AlertWords:
         for token in _tokens(content):
             state = self._step(state, token)
             found = state if state.owners else state.next_found
-            # What comes after a state that was seen has been seen with it.
+            # Suffixes of a state that was visited have been visited with it.
             while found is not None and found not in seen:
                 seen.add(found)
                 owners.update(found.owners)
@@ -108,7 +108,7 @@ class AlertWords:
 
 
 def _tokens(text: str) -> list[str]:
-    """Return the words of a text and what is between them; an address is one of its own."""
+    """Return the words of a text and the characters between them; an address is one token."""
     folded = normalize("NFC", text).casefold()
     tokens: list[str] = []
     done = 0

@@ -1,4 +1,4 @@
-"""API keys: who has one may act as its user, as far as it reaches."""
+"""API keys: a bearer acts as the key's user, within the key's scopes."""
 
 import hashlib
 import secrets
@@ -13,26 +13,26 @@ from server.domain.errors import BadRequestError, InvalidParameterError
 
 API_KEY_LENGTH: Final = 32
 NAMED_PREFIX: Final = "ply_"
-"""How keys with names begin: programs that look for lost secrets know them by it."""
+"""Prefix of named keys, by which secret scanners recognise them."""
 NAMED_LENGTH: Final = 40
 HINT_LENGTH: Final = 8
 MAX_NAME_LENGTH: Final = 100
 MAX_KEYS: Final = 1_000
-"""Of one user."""
+"""Maximum per user."""
 _ALPHABET: Final = string.ascii_letters + string.digits
 
 
 class Scope(Enum):
-    """What a key has to reach for an endpoint to answer its holder."""
+    """The scope that a key needs for an endpoint."""
 
     READ = "read"
-    """Reads what the user may read. Discloses no `Secret`, and changes nothing."""
+    """Reads what the user may read. Returns no `Secret`, and changes nothing."""
     MESSAGES = "messages"
     """Messages, and what belongs to writing them: drafts, files, reactions, flags."""
     EVERYTHING = "everything"
-    """All that its user may do, but for what the account itself stands on."""
+    """All that its user may do, except changes to the account's credentials."""
     ACCOUNT = "account"
-    """For the account's own key and sessions alone: keys, what opens the account, and its end."""
+    """Only for the account's own key and sessions: credentials, keys, deactivation."""
 
 
 GRANTABLE: Final = (Scope.READ, Scope.MESSAGES, Scope.EVERYTHING)
@@ -42,7 +42,7 @@ Scopes = frozenset[Scope]
 
 @dataclass(frozen=True, slots=True)
 class Discloses:
-    """Annotates a field whose value authorises: a response or an event with it needs this scope."""
+    """Annotates a field with an authorising value: a response or event with it needs this scope."""
 
     scope: Scope
 
@@ -56,26 +56,26 @@ needs the scope, or leaves it out for a key without it; an event is reduced by `
 
 
 def reaches(scopes: Scopes, needed: Scope) -> bool:
-    """Return whether a key of these scopes opens what needs this one."""
+    """Return whether a key with these scopes has the needed one."""
     if needed is Scope.ACCOUNT:
         return False
     return needed in scopes or Scope.EVERYTHING in scopes
 
 
 def lacking(needed: Scope) -> str:
-    """Return what it takes instead."""
+    """Return the error's text for a missing scope."""
     if needed in GRANTABLE:
         return f"it takes the scope '{needed.value}'"
     return "it takes the account's own key, which has no name"
 
 
 def new_api_key() -> str:
-    """Return a key that no user can guess."""
+    """Return a random key."""
     return _random(API_KEY_LENGTH)
 
 
 def new_named_key() -> str:
-    """Return one of those of which a user may have many."""
+    """Return a random named key."""
     return NAMED_PREFIX + _random(NAMED_LENGTH)
 
 
@@ -84,12 +84,12 @@ def is_named(api_key: str) -> bool:
 
 
 def digest_of(api_key: str) -> bytes:
-    """Return what is kept of a key: long and random, it needs no slow hash."""
+    """Return the stored digest of a key: long and random, it needs no slow hash."""
     return hashlib.sha256(api_key.encode()).digest()
 
 
 def checked_name(name: str) -> str:
-    """Return what a key is called. Raises InvalidParameterError."""
+    """Return the key's name; raise InvalidParameterError."""
     name = " ".join(name.split())
     if not 1 <= len(name) <= MAX_NAME_LENGTH or not name.isprintable():
         raise InvalidParameterError(
@@ -99,7 +99,7 @@ def checked_name(name: str) -> str:
 
 
 def checked_scopes(names: Iterable[str]) -> Scopes:
-    """Return what a key reaches. Raises InvalidParameterError."""
+    """Return the scopes of these names; raise InvalidParameterError."""
     known = {scope.value: scope for scope in GRANTABLE}
     wanted = set(names)
     if not wanted or wanted - known.keys():
@@ -108,13 +108,13 @@ def checked_scopes(names: Iterable[str]) -> Scopes:
 
 
 def scopes_of(names: Iterable[str]) -> Scopes:
-    """Return what a kept key reaches; what a later release has called otherwise, it does not."""
+    """Return the scopes of a stored key; names of a later release are ignored."""
     known = {scope.value: scope for scope in GRANTABLE}
     return frozenset(known[name] for name in names if name in known)
 
 
 def checked_expiry(expires_at: datetime | None, now: datetime) -> datetime | None:
-    """Return when a key ends; None: never. Raises BadRequestError."""
+    """Return when a key expires, or None; raise BadRequestError."""
     if expires_at is not None and expires_at <= now:
         raise BadRequestError("A key cannot have expired before it is made.")
     return expires_at

@@ -1,4 +1,4 @@
-"""Files that people upload: their names, their addresses, and as what they are shown."""
+"""Uploaded files: names, URLs and content types."""
 
 import re
 import unicodedata
@@ -12,15 +12,15 @@ from storage.ids import RealmId
 PATH: Final = "/user_uploads"
 MIB: Final = 1024 * 1024
 MAX_PICTURE_MIB: Final = 5
-"""Of what is made into an emoji, an icon or a logo."""
+"""Of files that become an emoji, an icon or a logo."""
 MAX_NAME_LENGTH: Final = 150
 MAX_END_LENGTH: Final = 10
-"""What follows the last dot says what it is, and is kept if it is no longer."""
+"""Maximum length of a file extension that a shortened name keeps."""
 UNNAMED: Final = "uploaded-file"
 UNKNOWN_TYPE: Final = "application/octet-stream"
 
 PDF: Final = "application/pdf"
-"""Browsers show it in a viewer of their own, which a sandbox would keep from starting."""
+"""Browsers display it in a viewer of their own, which a sandbox would keep from starting."""
 
 SHOWN_TYPES: Final = {
     "aac": "audio/aac",
@@ -50,8 +50,9 @@ SHOWN_TYPES: Final = {
     "webm": "video/webm",
     "webp": "image/webp",
 }
-"""What browsers show in place, by the end of the name. Nothing here can hold a script; what a file
-really holds does not count, since browsers are told to believe the type."""
+"""Types that browsers display inline, by file extension. None can hold a script; the actual content
+does not matter, because browsers are ordered to trust the type.
+"""
 
 _PATH_ID: Final = re.compile(r"[0-9]+/[0-9a-f]{2}/[A-Za-z0-9_-]{22}/[^/]+")
 _ADDRESS: Final = re.compile(rf"{PATH}/(?:download/)?([^?#]+)")
@@ -60,7 +61,7 @@ _TOKEN_UNSAFE: Final = re.compile(r'[^\x20-\x7e]|["\\%]')
 
 
 def clean_name(given: str) -> str:
-    """The name to keep: without folders, and without what cannot be seen or turns text around."""
+    """Return a safe file name: without folders, invisible or bidirectional control characters."""
     name = unicodedata.normalize("NFC", given).replace("\\", "/").rpartition("/")[2]
     shown = (character for character in name if unicodedata.category(character)[0] != "C")
     name = " ".join("".join(shown).split()).lstrip(".").strip()
@@ -72,17 +73,17 @@ def clean_name(given: str) -> str:
 
 
 def name_in_address(name: str) -> str:
-    """Return the name as it stands in an address, which needs no escapes in Markdown."""
+    """Return the name for a URL, which needs no escapes in Markdown."""
     return _NOT_IN_ADDRESS.sub("-", unicodedata.normalize("NFKC", name)).strip("-.") or UNNAMED
 
 
 def url_of(path_id: str) -> str:
-    """Return the address of a file, below the organization's."""
+    """Return the file's path below the realm's URL."""
     return f"{PATH}/{path_id}"
 
 
 def path_ids_in(links: Iterable[str], realm_id: RealmId, address: RealmAddress) -> list[str]:
-    """Return the files of this organization to which links lead, whether they exist or not."""
+    """Return the files of this realm that the links refer to, existing or not."""
     found: dict[str, None] = {}
     for link in links:
         match = _ADDRESS.fullmatch(link.removeprefix(address.url).partition("#")[0].split("?")[0])
@@ -93,17 +94,17 @@ def path_ids_in(links: Iterable[str], realm_id: RealmId, address: RealmAddress) 
 
 
 def type_by_name(name: str) -> str:
-    """As what a file of this name is sent: what is not shown in place has no type."""
+    """Return the content type for a file name; without a type it is not displayed inline."""
     return SHOWN_TYPES.get(name.rpartition(".")[2].lower(), UNKNOWN_TYPE)
 
 
 def is_shown(content_type: str) -> bool:
-    """Return whether browsers may show it in place, rather than only keep it."""
+    """Return whether browsers may display it inline, not only download it."""
     return content_type != UNKNOWN_TYPE
 
 
 def disposition(name: str, *, shown: bool) -> str:
-    """Return the header that says whether to show the file, and under which name to keep it."""
+    """Return the Content-Disposition header: inline or attachment, and the name."""
     kind = "inline" if shown else "attachment"
     plain = _TOKEN_UNSAFE.sub("_", name)
     return f"{kind}; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"

@@ -1,4 +1,4 @@
-"""The pictures of people and organizations: given, kept by a service, or made here."""
+"""Avatars and realm pictures: uploaded, from a service, or generated."""
 
 import hashlib
 from dataclasses import dataclass
@@ -14,24 +14,24 @@ from storage.realms import RealmRow
 
 Source = Literal["G", "J", "U"]
 GRAVATAR: Final = "G"
-"""A picture at gravatar.com, found by the hash of an address."""
+"""An avatar at gravatar.com, found by the hash of an address."""
 MADE: Final = "J"
-"""A pattern that this server makes of a number (server/domain/identicons.py)."""
+"""A pattern that this server generates from a number (server/domain/identicons.py)."""
 UPLOADED: Final = "U"
 
 FIRST_VERSION: Final = 1
-"""Of every user's picture; each change adds one."""
+"""Version of each user's first avatar; each change adds one."""
 IDENTICONS: Final = "identicon"
 MEDIUM: Final = "-medium"
-"""What large pictures have before the end of their names; clients write it there themselves."""
+"""Suffix of large avatars' names; clients append it themselves."""
 
 
 class Pictured(Addressed, Protocol):
-    """What is to be known of a user to say which picture is theirs."""
+    """The fields of a user that determine their avatar."""
 
     @property
     def avatar_key(self) -> str | None:
-        """Of the picture that they have given themselves."""
+        """Key of the uploaded avatar."""
         ...
 
     @property
@@ -40,7 +40,7 @@ class Pictured(Addressed, Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Avatar:
-    """Somebody's picture, in the two sizes that clients know."""
+    """A user's avatar, in the two sizes that clients know."""
 
     source: Source
     version: int
@@ -49,7 +49,7 @@ class Avatar:
 
 
 def avatar_of(row: Pictured, address: RealmAddress) -> Avatar:
-    """Return the user's picture for all who know them: by the address that every user knows."""
+    """Return the user's avatar for viewers who know the user, by the public address."""
     if row.avatar_key is None:
         email = public_email(row, address.domain)
         return _given_to(row.user_id, email, row.avatar_version, address)
@@ -62,13 +62,13 @@ def avatar_of(row: Pictured, address: RealmAddress) -> Avatar:
 
 
 def avatar_of_unknown(user_id: UserId, address: RealmAddress) -> Avatar:
-    """Return the same for those who may not know the user: it says nothing."""
+    """Return the avatar for viewers who may not know the user: it reveals nothing."""
     email = hidden_email(user_id, address.domain)
     return _given_to(user_id, email, FIRST_VERSION, address)
 
 
 def _given_to(user_id: UserId, email: str, version: int, address: RealmAddress) -> Avatar:
-    """Return the picture of a user who has not chosen one."""
+    """Return the default avatar of a user."""
     if address.gravatars:
         return Avatar(
             source=GRAVATAR,
@@ -85,26 +85,26 @@ def _given_to(user_id: UserId, email: str, version: int, address: RealmAddress) 
 
 
 def gravatar_url(email: str, version: int, *, medium: bool = False) -> str:
-    """Return the picture that belongs to this address at a service that keeps such pictures.
+    """Return the URL of the address's picture at gravatar.com.
 
-    Clients work out the same from the address.
+    Clients derive the same from the address.
     """
     size = "&s=500" if medium else ""
     return f"{_gravatar(email.strip().lower())}&version={version}{size}"
 
 
 def medium_key(avatar_key: str) -> str:
-    """Return where the large picture is kept that belongs to the small one under this key."""
+    """Return the key of the large avatar for the key of the small one."""
     return avatar_key.removesuffix(".png") + MEDIUM + ".png"
 
 
 def icon_url(realm: RealmRow, address: RealmAddress) -> str:
-    """Return the organization's square picture."""
+    """Return the URL of the realm's icon."""
     return realm_picture_url(realm, RealmSettings.of(realm.settings).icon_key, address)
 
 
 def realm_picture_url(realm: RealmRow, blob_key: str | None, address: RealmAddress) -> str:
-    """Where a picture of the organization is to be had; the one that it was given, without one."""
+    """Return the URL of an uploaded realm picture, or of the default."""
     if blob_key is not None:
         return picture_url(blob_key)
     if address.gravatars:

@@ -1,4 +1,4 @@
-"""The kinds of bots, and the rules of who may make one and look after it."""
+"""Kinds of bots, and the rules of who may create and manage one."""
 
 import re
 from typing import Final
@@ -19,7 +19,7 @@ _SHORT_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
 
 
 def email_of_bot(short_name: str, domain: str) -> str:
-    """Return the address of a bot of this name. Raises BadRequestError."""
+    """Return the address of a bot with this name; raise BadRequestError."""
     name = short_name.strip()
     if len(name) > MAX_SHORT_NAME_LENGTH or _SHORT_NAME.fullmatch(name) is None:
         raise BadRequestError("Bad name or username")
@@ -35,11 +35,11 @@ def check_may_have_bots(person: Person) -> None:
 def check_may_create(
     bot_type: int, person: Person, graph: GroupGraph, settings: RealmSettings
 ) -> None:
-    """Raise BadRequestError unless the person may make a bot of this kind."""
+    """Raise BadRequestError unless the person may create a bot of this kind."""
     if bot_type not in BOT_TYPES:
         raise BadRequestError("Invalid bot type")
     check_may_have_bots(person)
-    # Not can_create_write_only_bots_group: there are no bots that may only write.
+    # Not can_create_write_only_bots_group: there are no write-only bots.
     if not graph.contains(settings.permission("can_create_bots_group", graph), person):
         raise BadRequestError("Insufficient permission")
     if bot_type == EMBEDDED:
@@ -49,7 +49,7 @@ def check_may_create(
 def check_role_of_bot(role: int, owner: UserRow | None) -> None:
     """Raise BadRequestError unless a bot of this owner may have the role.
 
-    Administrators know the keys of all bots: an owner's role would make owners of them.
+    Administrators can read the keys of all bots: an owner's role would make owners of them.
     """
     if role == OWNER:
         raise BadRequestError("Bots cannot be organization owners.")
@@ -58,7 +58,7 @@ def check_role_of_bot(role: int, owner: UserRow | None) -> None:
 
 
 def looks_after(person: Person, bot: UserRow) -> bool:
-    """Return whether the person may change the bot, and know its key."""
+    """Return whether the person may change the bot, and read its key."""
     if person.is_bot or person.is_guest:
         return False
     return person.is_administrator or bot.bot_owner_id == person.user_id

@@ -1,4 +1,4 @@
-"""What browsers say of themselves, as people would say it."""
+"""Readable names of browsers from their User-Agent header."""
 
 import re
 from typing import Final
@@ -26,12 +26,12 @@ _SYSTEMS: Final = (
 
 
 def browser_name(user_agent: str) -> str:
-    """Like "Firefox on Windows"; what is not known, as it comes."""
+    """Return a name such as "Firefox on Windows"; an unknown User-Agent is returned as it is."""
     return known_device(user_agent) or user_agent or "An unknown browser"
 
 
 def known_device(user_agent: str) -> str | None:
-    """Like "Firefox on Windows", in our words alone; None where it says nothing that is known."""
+    """Return a name such as "Firefox on Windows" in our words alone; None if it is unknown."""
     browser = next((name for name, said in _BROWSERS if said.search(user_agent)), "")
     if not browser:
         return None

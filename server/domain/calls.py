@@ -1,4 +1,4 @@
-"""Calls by BigBlueButton: links to them, and how its server is asked."""
+"""BigBlueButton calls: links to them, and requests to its server."""
 
 import hashlib
 import re
@@ -11,7 +11,7 @@ from itsdangerous import BadData, URLSafeSerializer
 from storage.ids import RealmId, UserId
 
 PURPOSE: Final = "calls"
-"""The name of the key that signs the links (storage/server_keys.py)."""
+"""Purpose of the key that signs the links (storage/server_keys.py)."""
 JOIN: Final = "/calls/bigbluebutton/join"
 NOT_CONFIGURED: Final = "BigBlueButton is not configured."
 MAX_NAME_LENGTH: Final = 200
@@ -21,18 +21,18 @@ _CREATED: Final = re.compile(r"<createTime>\s*(\d{1,20})\s*</createTime>")
 
 @dataclass(frozen=True, slots=True)
 class Meeting:
-    """A call that whoever has its link may join, once they have signed in."""
+    """A call that anyone with its link may join after sign-in."""
 
     realm_id: RealmId
     meeting_id: str
     name: str
     voice_only: bool
     moderator_id: UserId
-    """Who has made it."""
+    """Its creator."""
 
 
 def link_to(key: bytes, meeting: Meeting) -> str:
-    """Return where people join it, below the organization's address; no other user can make it."""
+    """Return the signed path to join the call, below the realm's URL."""
     token = _serializer(key).dumps(
         [
             meeting.realm_id,
@@ -46,7 +46,7 @@ def link_to(key: bytes, meeting: Meeting) -> str:
 
 
 def meeting_of(key: bytes, token: str) -> Meeting | None:
-    """Return the call that the token of a link names; None if it names none."""
+    """Return the call of a link's token; None if it is invalid."""
     try:
         realm_id, meeting_id, name, voice_only, moderator_id = _serializer(key).loads(token)
     except (BadData, ValueError, TypeError):
@@ -56,13 +56,13 @@ def meeting_of(key: bytes, token: str) -> Meeting | None:
 
 @dataclass(frozen=True, slots=True)
 class BigBlueButton:
-    """A server of it, which knows by a secret who asks."""
+    """A BigBlueButton server and its shared secret."""
 
     url: str
     secret: str
 
     def creating(self, meeting: Meeting) -> str:
-        """Return what to ask before a user joins; again is as once."""
+        """Return the URL to request before a user joins; it is idempotent."""
         return self._asking(
             "create",
             meetingID=meeting.meeting_id,
@@ -71,7 +71,7 @@ class BigBlueButton:
         )
 
     def joining(self, meeting: Meeting, *, created: str, user_id: UserId, full_name: str) -> str:
-        """Where this person goes to be in the call; `created` is as in what it answered before."""
+        """Return the URL for this user to join; `created` is from the response to `creating`."""
         role: Literal["MODERATOR", "VIEWER"] = (
             "MODERATOR" if user_id == meeting.moderator_id else "VIEWER"
         )
@@ -90,7 +90,7 @@ class BigBlueButton:
 
 
 def created_at(answer: bytes) -> str | None:
-    """Return when the call was created, by the answer to `creating`; None if it was not."""
+    """Return the call's creation time from the response to `creating`; None if it failed."""
     text = answer.decode(errors="replace")
     found = _CREATED.search(text)
     return found[1] if found and _SUCCESS.search(text) else None

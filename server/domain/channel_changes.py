@@ -1,4 +1,4 @@
-"""What a channel may be changed to, and by whom."""
+"""Validation and permissions of channel changes."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -28,12 +28,13 @@ NEEDS_CONTENT: Final = (
     "can_move_messages_within_channel_group",
     "can_subscribe_group",
 )
-"""Permissions that only those may change who may read the channel; the others who know of it."""
+"""Permissions that only users who may read the channel may change; the others need metadata
+access."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChannelChange:
-    """What is to be different about a channel; None leaves it."""
+    """A requested change of a channel; None leaves a field as it is."""
 
     name: str | None = None
     description: str | None = None
@@ -50,15 +51,15 @@ class ChannelChange:
 
     @property
     def reaches_beyond_the_channel(self) -> bool:
-        """Whether it concerns names, or what the organization says of channels: lists of them."""
+        """Whether it concerns names, or the realm's lists of channels."""
         listed = (self.is_archived, self.is_default, self.invite_only)
         return self.name is not None or any(each is not None for each in listed)
 
 
 def changed_channel(channel: ChannelRow, change: ChannelChange) -> ChannelRow:
-    """Return the channel as it is to be, but for its permissions.
+    """Return the changed channel, except permissions.
 
-    Raises BadRequestError for what no channel can be, whoever asks.
+    Raises BadRequestError for values that no channel can have.
     """
     facts: dict[str, Any] = _privacy(channel, change)
     if change.name is not None:
@@ -86,7 +87,7 @@ def changed_channel(channel: ChannelRow, change: ChannelChange) -> ChannelRow:
 
 
 def _privacy(channel: ChannelRow, change: ChannelChange) -> dict[str, Any]:
-    """Closing a channel closes it to the web; opening one has to be said in full."""
+    """Closing a channel also ends web access; opening one must be requested in full."""
     invite_only = channel.invite_only if change.invite_only is None else change.invite_only
     if change.is_web_public is not None:
         is_web_public = change.is_web_public
@@ -106,13 +107,13 @@ def privacy_differs(old: ChannelRow, new: ChannelRow) -> bool:
 
 
 def differing_permissions(old: ChannelRow, new: ChannelRow) -> list[str]:
-    """Names of those that are not the same, in the order of their names."""
+    """Return the names of permissions that differ, sorted."""
     names = CHANNEL_PERMISSIONS.keys()
     return [n for n in names if old.permissions.get(n) != new.permissions.get(n)]
 
 
 def sight_may_differ(old: ChannelRow, new: ChannelRow) -> bool:
-    """Return whether any user may know of one and not of the other, or read one and not the other.
+    """Return whether metadata or content access may differ between the two for any user.
 
     Every user but guests reads a public channel, and no permission opens one to guests.
     """
@@ -129,7 +130,7 @@ def check_change(
     subscribed: bool,
     web_public_enabled: bool,
 ) -> None:
-    """Raise BadRequestError unless this person, who administers the channel, may change it so."""
+    """Raise BadRequestError unless this channel administrator may make the change."""
     permissions = differing_permissions(old, new)
     privacy = privacy_differs(old, new)
     needs_content = privacy or any(name in NEEDS_CONTENT for name in permissions)
@@ -159,7 +160,7 @@ def _check_kind(
 
 
 def _wanted(old: ChannelRow, new: ChannelRow, permissions: list[str]) -> Iterator[str]:
-    """The permissions of the organization that the change takes."""
+    """Yield the realm permissions that the change needs."""
     kind = _kind(new)
     if kind != _kind(old):
         yield f"can_create_{kind}_channel_group"
@@ -174,5 +175,8 @@ def _kind(channel: ChannelRow) -> str:
 
 
 def _changes_default(old: ChannelRow, new: ChannelRow) -> bool:
-    """Return what newcomers join. Whoever archives it may forget that."""
+    """Return whether it changes the default channels.
+
+    Archiving a default channel does not count.
+    """
     return old.is_default != new.is_default and not new.is_archived

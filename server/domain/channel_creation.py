@@ -1,4 +1,4 @@
-"""The rules for a new channel: who may make which kind, and what its settings may be."""
+"""Validation and permissions of new channels."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -18,32 +18,32 @@ _DELETION_SETTINGS: Final = ("can_delete_any_message_group", "can_delete_own_mes
 
 
 class CreationNotPermittedError(BadRequestError):
-    """The channel may be made, but not by this person."""
+    """The channel is valid, but this person may not create it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChannelTerms:
-    """What a user asks of the channels that their request makes."""
+    """Requested settings of new channels."""
 
     invite_only: bool = False
     is_web_public: bool = False
     is_default: bool = False
     history_public_to_subscribers: bool | None = None
-    """None: as channels of that kind have it at first."""
+    """None: the default of that kind of channel."""
     message_retention_days: int | str | None = None
     topics_policy: str = "inherit"
     folder_id: int | None = None
     permissions: Mapping[str, GroupSetting] = field(default_factory=dict)
-    """The settings that the request names; the others get their defaults."""
+    """Requested permissions; the others get their defaults."""
 
     @property
     def shares_history(self) -> bool:
-        """Whether subscribers may read what was sent before they came. Public channels always."""
+        """Whether subscribers may read earlier messages. Always in public channels."""
         return not self.invite_only or bool(self.history_public_to_subscribers)
 
 
 def check_terms(terms: ChannelTerms, *, web_public_enabled: bool, spectators: bool) -> None:
-    """Raise BadRequestError if no channel can be like that, whoever asks."""
+    """Raise BadRequestError if no channel can have these settings."""
     if terms.is_web_public:
         if not (web_public_enabled and spectators):
             raise BadRequestError("Web-public channels are not enabled.")
@@ -55,7 +55,7 @@ def check_terms(terms: ChannelTerms, *, web_public_enabled: bool, spectators: bo
 
 
 def check_creator(standing: Standing, terms: ChannelTerms) -> None:
-    """Raise CreationNotPermittedError if the person may not make a channel like that."""
+    """Raise CreationNotPermittedError if the person may not create such a channel."""
     if not _may_create(standing, terms):
         raise CreationNotPermittedError("Insufficient permission")
     if retention_days(terms.message_retention_days) is not None and not standing.person.is_owner:
@@ -80,9 +80,9 @@ def _says_who_deletes(terms: ChannelTerms, graph: GroupGraph) -> bool:
 
 
 def retention_days(value: int | str | None) -> int | None:
-    """Return how the choice is kept: days, KEPT_FOR_EVER, or None for the organization's.
+    """Return the stored value: days, KEPT_FOR_EVER, or None for the realm's default.
 
-    Raises BadRequestError for what is none of them.
+    Raises BadRequestError for anything else.
     """
     if value is None or value == "realm_default":
         return None
@@ -96,7 +96,7 @@ def retention_days(value: int | str | None) -> int | None:
 def default_permissions(
     role_groups: Mapping[str, GroupId], creator_id: UserId | None
 ) -> dict[str, GroupSetting]:
-    """All settings of a channel that this user makes, where the request does not say otherwise."""
+    """Return the default permissions of a channel created by this user."""
     creator = GroupSetting(direct_members=() if creator_id is None else (creator_id,))
     return {
         name: GroupSetting(group_id=role_groups[rule.default])
@@ -109,8 +109,8 @@ def default_permissions(
 def checked_permission(
     name: str, value: GroupSetting, graph: GroupGraph, active_user_ids: Collection[UserId]
 ) -> GroupSetting:
-    """Return the value as it is kept.
+    """Return the validated value of a permission.
 
-    Raises BadRequestError if the channel's setting may not be so.
+    Raises BadRequestError if the channel cannot have it.
     """
     return checked_setting(name, CHANNEL_PERMISSIONS[name], value, graph, active_user_ids)

@@ -1,4 +1,4 @@
-"""The rules of channels: who sees one, reads it, joins it, changes who is in it, and its names."""
+"""Channel permissions: metadata and content access, posting, joining, administration; and names."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -34,12 +34,12 @@ TRAFFIC_WEEKS: Final = 4
 MIN_AGE_FOR_TRAFFIC: Final = timedelta(days=7)
 
 GRANTS_CONTENT: Final = ("can_subscribe_group", "can_add_subscribers_group")
-"""Whom these name may read a private channel, and so join it."""
+"""Permissions that include content access to a private channel, and so joining it."""
 GRANTS_METADATA: Final = (*GRANTS_CONTENT, "can_administer_channel_group")
-"""Whom these name may know that a private channel exists, what it is called, who is in it."""
+"""Permissions that include metadata access to a private channel: name, settings, subscribers."""
 
 ADMINISTRATORS_POST: Final = 2
-"""The post policy of a channel in which only administrators post."""
+"""Post policy of a channel in which only administrators post."""
 _POST_POLICIES: Final = {
     EVERYONE_GROUP: 1,
     ADMINISTRATORS_GROUP: ADMINISTRATORS_POST,
@@ -76,9 +76,9 @@ COLORS: Final = (
 
 
 def clean_name(name: str) -> str:
-    """Return the name as it is kept: composed, without blanks around it.
+    """Return the normalized name: composed and trimmed.
 
-    Raises BadRequestError if no channel may be called so.
+    Raises BadRequestError if it is invalid.
     """
     cleaned = composed(name)
     if not cleaned:
@@ -91,7 +91,7 @@ def clean_name(name: str) -> str:
 
 
 def clean_description(description: str) -> str:
-    """Return one paragraph, without blanks around it. Raises BadRequestError if it is too long."""
+    """Return the description as one trimmed paragraph; raise BadRequestError if it is too long."""
     cleaned = " ".join(description.replace("\x00", "").splitlines()).strip()
     if len(cleaned) > MAX_DESCRIPTION_LENGTH:
         raise BadRequestError(
@@ -101,9 +101,9 @@ def clean_description(description: str) -> str:
 
 
 def first_free_color(start: int, used: Collection[str]) -> str:
-    """Return a color that a user does not use yet for a channel, where there is one left.
+    """Return a color that a user does not use yet for a channel, if one is left.
 
-    Every user begins to look at the channel's own, so most people see it alike.
+    The search starts at a color of the channel, so most users get the same one.
     """
     turned = [COLORS[(start + step) % len(COLORS)] for step in range(len(COLORS))]
     return next((color for color in turned if color not in used), turned[0])
@@ -111,7 +111,7 @@ def first_free_color(start: int, used: Collection[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A person in their realm, as decisions about channels see them."""
+    """A person in their realm: input of decisions about channels."""
 
     person: Person
     graph: GroupGraph
@@ -130,7 +130,7 @@ class Standing:
         return self.graph.contains(setting_of(channel, name, self.graph), self.person)
 
     def sees(self, channel: ChannelRow, *, subscribed: bool) -> bool:
-        """Return whether they may know of the channel: its name, its settings, who is in it."""
+        """Return whether they have metadata access: name, settings and subscribers."""
         if self.reads(channel, subscribed=subscribed):
             return True
         if self.person.is_guest:
@@ -140,7 +140,7 @@ class Standing:
         )
 
     def reads(self, channel: ChannelRow, *, subscribed: bool) -> bool:
-        """Return whether the channel's content is for them. Who may read a channel may join it."""
+        """Return whether they have content access. Content access includes joining."""
         if subscribed or channel.is_web_public:
             return True
         if self.person.is_guest:
@@ -150,24 +150,24 @@ class Standing:
         )
 
     def reads_history(self, channel: ChannelRow, *, subscribed: bool) -> bool:
-        """Return whether they may read what was sent while they were not subscribed."""
+        """Return whether they may read messages sent while they were not subscribed."""
         shared = not channel.invite_only or channel.history_public_to_subscribers
         return shared and self.reads(channel, subscribed=subscribed)
 
     def posts(self, channel: ChannelRow, *, subscribed: bool) -> bool:
-        """Return whether they may send to the channel, its topics policy aside."""
+        """Return whether they may send to the channel, apart from its topics policy."""
         if channel.is_archived or not self.channel_permits(channel, "can_send_message_group"):
             return False
         return subscribed or self.reads_history(channel, subscribed=False)
 
     def administers(self, channel: ChannelRow) -> bool:
-        """Return whether they may change the channel, where they may see it."""
+        """Return whether they may administer the channel, given metadata access."""
         return self.person.is_administrator or self.channel_permits(
             channel, "can_administer_channel_group"
         )
 
     def adds_others(self, channel: ChannelRow, *, subscribed: bool) -> bool:
-        """Return whether they may subscribe other people."""
+        """Return whether they may subscribe other users."""
         if self.person.is_guest or not self.reads(channel, subscribed=subscribed):
             return False
         return (
@@ -177,7 +177,7 @@ class Standing:
         )
 
     def removes_others(self, channel: ChannelRow, *, subscribed: bool) -> bool:
-        """Return whether they may unsubscribe other people."""
+        """Return whether they may unsubscribe other users."""
         if self.administers(channel):
             return True
         return self.sees(channel, subscribed=subscribed) and self.channel_permits(
@@ -186,7 +186,7 @@ class Standing:
 
 
 def setting_of(channel: ChannelRow, name: str, graph: GroupGraph) -> GroupSetting:
-    """Return the channel's setting, or the default for one that is older than the setting."""
+    """Return the channel's setting, or the default if the channel predates the setting."""
     value = channel.permissions.get(name)
     if value is not None:
         return graph.as_it_stands(GroupSetting.parse(value))
@@ -198,7 +198,7 @@ def setting_of(channel: ChannelRow, name: str, graph: GroupGraph) -> GroupSettin
 
 
 def post_policy(channel: ChannelRow, graph: GroupGraph) -> int:
-    """What clients of old took for the setting of who may post; 1 if it cannot be told so."""
+    """Return the legacy number of the post policy; 1 if it has none."""
     setting = setting_of(channel, "can_send_message_group", graph)
     if setting.group_id is None:
         return 1
@@ -206,7 +206,7 @@ def post_policy(channel: ChannelRow, graph: GroupGraph) -> int:
 
 
 def weekly_traffic(messages: int, *, created_at: datetime, now: datetime) -> int | None:
-    """So many a week are the messages of the last TRAFFIC_WEEKS; None: it is too young for that."""
+    """Return the weekly messages over the last TRAFFIC_WEEKS; None if it is too young."""
     age = now - created_at
     if age < MIN_AGE_FOR_TRAFFIC:
         return None

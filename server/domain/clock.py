@@ -1,20 +1,23 @@
-"""The one place that asks the machine for the time, so that tests can decide it."""
+"""The only module that reads the system's clock, so that tests can control it."""
 
 import time
 from datetime import UTC, datetime
 from typing import Final, Protocol
 
 LAST_SECOND: Final = 253_402_300_799
-"""Of the year 9999, since 1970: no later moment has a date."""
+"""End of the year 9999 in Unix time: no later moment has a date."""
 
 
 class Clock(Protocol):
     def now(self) -> datetime:
-        """Return the present moment, aware, in UTC. For people and for records, never for order."""
+        """Return the present moment, aware, in UTC. For display and records, never for order."""
         ...
 
     def monotonic(self) -> float:
-        """Seconds from an arbitrary origin that never go back. For durations and deadlines."""
+        """Return seconds from an arbitrary origin that never go back.
+
+        For durations and timeouts.
+        """
         ...
 
 

@@ -1,4 +1,4 @@
-"""What people confirm by mail: for what, how long, and where the link leads."""
+"""Email confirmations: purposes, validity, and pages of their links."""
 
 from typing import Final
 
@@ -6,7 +6,7 @@ RESET_PASSWORD: Final = "reset_password"  # noqa: S105 - a name
 CHANGE_EMAIL: Final = "change_email"
 SIGN_UP: Final = "sign_up"
 VOUCHED_SIGN_UP: Final = "vouched_sign_up"
-"""Of a user whose address another site has verified: no mail asks for it."""
+"""Sign-up of a user with an address verified by another site: needs no email."""
 FOUND_REALM: Final = "found_realm"
 
 VALID_SECONDS: Final = 24 * 3600
@@ -18,4 +18,4 @@ PATHS: Final = {
     VOUCHED_SIGN_UP: "/accounts/join/{token}",
     FOUND_REALM: "/new/{token}",
 }
-"""The pages where one confirms, by purpose."""
+"""Paths of the confirmation pages, by purpose."""

@@ -1,4 +1,4 @@
-"""What a change of an account's credentials has ended, and how pages and mails say it."""
+"""What a change of credentials has revoked, as pages and emails say it."""
 
 from typing import Final
 
@@ -14,22 +14,22 @@ KEY_REPLACED: Final = (
 
 
 class Ended(msgspec.Struct, frozen=True, kw_only=True):
-    """Counts of what has been ended, and of what still works."""
+    """Counts of what has been revoked, and of what still works."""
 
     sessions: int = 0
     address_changes: int = 0
     resets: int = 0
     export_links: int = 0
     api_key: bool = False
-    """The account's own key has been replaced."""
+    """Whether the account's own key has been replaced."""
     phones: int = 0
-    """Devices that get no notifications any more."""
+    """Devices that no longer get notifications."""
     named_keys: int = 0
     named_keys_left: int = 0
 
     @property
     def sentences(self) -> list[str]:
-        """One sentence for each kind of thing that has been ended."""
+        """Return one sentence for each kind of thing that was revoked."""
         browsers = counted(self.sessions, "other browser", "other browsers")
         named = counted(self.named_keys, "named API key has", "named API keys have")
         phones = counted(self.phones, "phone", "phones")
@@ -46,7 +46,7 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def still_working(self) -> str:
-        """Which keys still open the account; empty if none does."""
+        """Return which keys still work; empty if none does."""
         if self.api_key and not self.named_keys_left:
             return ""
         keys = counted(self.named_keys_left, "named API key", "named API keys")

@@ -1,4 +1,4 @@
-"""The rules of default channel groups: what they are called, and which channels are in one."""
+"""Validation of default channel groups."""
 
 from typing import Final
 
@@ -8,22 +8,22 @@ from storage.channels import ChannelRow
 MAX_NAME_LENGTH: Final = 60
 MAX_DESCRIPTION_LENGTH: Final = 1024
 MAX_GROUPS: Final = 100
-"""Of one organization: every user's client is told of all."""
+"""Maximum per realm: each client gets all of them."""
 MAX_CHANNELS: Final = 100
-"""In one of them: whoever chooses it joins all in one transaction."""
+"""Maximum per group: a user who chooses it joins all in one transaction."""
 
 
 def checked_group_name(name: str, *, parameter: str) -> str:
-    """Return the name as it is kept. Raises InvalidParameterError."""
+    """Return the normalized name; raise InvalidParameterError."""
     what = "default channel group name"
     return checked_name(name, what=what, parameter=parameter, longest=MAX_NAME_LENGTH)
 
 
 def checked_group_description(description: str, *, parameter: str) -> str:
-    """Return the description as it is kept. Raises InvalidParameterError."""
+    """Return the normalized description; raise InvalidParameterError."""
     return checked_description(description, parameter=parameter, longest=MAX_DESCRIPTION_LENGTH)
 
 
 def may_be_in_a_group(channel: ChannelRow) -> bool:
-    """Public channels that no user joins anyway."""
+    """Return whether it is a public channel that is not a default channel."""
     return not (channel.invite_only or channel.is_archived or channel.is_default)

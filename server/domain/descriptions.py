@@ -1,4 +1,4 @@
-"""What operators describe in tables, or as JSON: read field by field, or said what is wrong."""
+"""Parse configuration tables given as TOML or JSON, with precise errors."""
 
 import re
 from collections.abc import Collection, Mapping
@@ -10,11 +10,11 @@ import msgspec
 Kind = TypeVar("Kind", bound=msgspec.Struct)
 
 _WORDS: Final = {"str": "text", "bool": "true or false", "array": "a list of texts"}
-"""What fields may hold, by msgspec's names."""
+"""Field types in error messages, by msgspec's names."""
 
 
 class DescriptionError(ValueError):
-    """What is described cannot be; the message says where and why, and shows no value."""
+    """A configuration table is invalid; the message says where and why, and shows no value."""
 
 
 def table_of(given: object) -> dict[str, dict[str, Any]]:
@@ -36,7 +36,7 @@ def table_of(given: object) -> dict[str, dict[str, Any]]:
 
 
 def described_as(kind: type[Kind], name: str, given: Mapping[str, Any]) -> Kind:
-    """Return what the table of this name describes. Raises DescriptionError."""
+    """Return the parsed table of this name; raise DescriptionError."""
     known = kind.__struct_encode_fields__
     unknown = [field for field in given if field not in known]
     if unknown:
@@ -54,17 +54,17 @@ def described_as(kind: type[Kind], name: str, given: Mapping[str, Any]) -> Kind:
 
 
 def wrong(name: str, field: str, problem: str) -> DescriptionError:
-    """Return what is wrong with a field of the table of this name."""
+    """Return the error for a field of the table of this name."""
     return DescriptionError(f"{called(field)} of {called(name)} {problem}")
 
 
 def one_of(names: Collection[str]) -> str:
-    """Return how a sentence lists what there is to choose from."""
+    """Return the choices as part of a sentence."""
     return f"must be one of {', '.join(names)}"
 
 
 def is_web_address(url: str) -> bool:
-    """Return whether browsers find something at the address."""
+    """Return whether it is an HTTP URL with a host."""
     try:
         parts = urlsplit(url)
         return parts.scheme in {"https", "http"} and bool(parts.hostname)
@@ -73,5 +73,5 @@ def is_web_address(url: str) -> bool:
 
 
 def called(name: str) -> str:
-    """Return the name as sentences have it."""
+    """Return the name for use in a sentence."""
     return f"`{name}`" if name else '`""`'

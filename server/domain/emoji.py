@@ -1,4 +1,4 @@
-"""Which emoji there are, and by what names."""
+"""Emoji and their names."""
 
 import json
 import re
@@ -14,7 +14,7 @@ PICTURES_PATH: Final = "/user_avatars"
 _NAME: Final = re.compile(r"[0-9a-z_+-]{1,100}")
 _NEW_NAME: Final = re.compile(r"[0-9a-z._-]{0,99}[0-9a-z]")
 SERVICE_EMOJI: Final = "zulip"
-"""The one emoji that is neither in Unicode nor an organization's."""
+"""The one emoji that is neither in Unicode nor a realm's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,25 +27,25 @@ class Emoji:
 
 @dataclass(frozen=True, slots=True)
 class WantedEmoji:
-    """What a request says of an emoji."""
+    """The emoji fields of a request."""
 
     name: str
     code: str | None = None
     type: str | None = None
 
     def is_exactly(self, emoji: Emoji) -> bool:
-        """Return whether it says all that identifies this one, and says it rightly."""
+        """Return whether all identifying fields are given and match this emoji."""
         said = (self.name, self.code, self.type or "unicode_emoji")
         return said == (emoji.name, emoji.code, emoji.type)
 
 
 @dataclass(frozen=True, slots=True)
 class RealmEmoji:
-    """The emoji of an organization that are in use, by name."""
+    """The active custom emoji of a realm, by name."""
 
     ids: Mapping[str, str]
     pictures: Mapping[str, str]
-    """Where they are to be had."""
+    """URLs of their images."""
 
 
 NO_REALM_EMOJI: Final = RealmEmoji({}, {})
@@ -64,12 +64,12 @@ def _codes() -> frozenset[str]:
 
 
 def is_built_in(name: str) -> bool:
-    """Return whether every user has an emoji of this name, in every organization."""
+    """Return whether there is a built-in emoji of this name, in every realm."""
     return name == SERVICE_EMOJI or name in codes_by_name()
 
 
 def checked_name(given: str) -> str:
-    """Return a name for an emoji of an organization. Raises InvalidParameterError."""
+    """Return a name for a custom emoji; raise InvalidParameterError."""
     name = given.strip().lower().replace(" ", "_")
     if not name:
         raise InvalidParameterError("emoji_name", "Emoji name is missing")
@@ -79,7 +79,7 @@ def checked_name(given: str) -> str:
 
 
 def picture_url(blob_key: str) -> str:
-    """Where a picture that the server has made is to be had, below the organization's address."""
+    """Return the path of a processed picture, below the realm's URL."""
     kind, realm_id, rest = blob_key.split("/", 2)
     return f"{PICTURES_PATH}/{realm_id}/{kind}/{rest}"
 
@@ -90,11 +90,11 @@ def emoji_of(
     reaction_type: str | None,
     realm_emoji: RealmEmoji = NO_REALM_EMOJI,
 ) -> Emoji:
-    """Return the emoji that a request names. Raises BadRequestError if there is none.
+    """Return the emoji that a request names; raise BadRequestError if there is none.
 
-    With a code, the name is what the client calls it: half of those that zulip-terminal has are not
-    among ours, or are another emoji's here. An emoji of the organization comes before one of
-    Unicode that has the same name.
+    With a code, the name is the client's: half of those that zulip-terminal has are not among ours,
+    or are another emoji's here. A custom emoji takes precedence over one of Unicode with the same
+    name.
     """
     known_id = realm_emoji.ids.get(name)
     if reaction_type == "realm_emoji" or (known_id and reaction_type is None and code is None):

@@ -17,7 +17,7 @@ from typing_extensions import override
 
 
 class DomainError(Exception):
-    """A request that is refused: a message for people, a stable code, and details by name."""
+    """A refused request: a message for people, a stable code, and details by name."""
 
     code: ClassVar[str] = "BAD_REQUEST"
     status: ClassVar[int] = 400
@@ -29,12 +29,12 @@ class DomainError(Exception):
 
     @property
     def headers(self) -> dict[str, str]:
-        """Headers that go with the answer."""
+        """Headers of the error response."""
         return {}
 
 
 class BadRequestError(DomainError):
-    """Invalid input, or a permission that is missing."""
+    """Invalid input, or a missing permission."""
 
 
 class MissingParameterError(DomainError):
@@ -65,7 +65,7 @@ class InvalidJsonError(DomainError):
 
 
 class UnauthorizedError(DomainError):
-    """No credentials, or such as no user has."""
+    """Missing or invalid credentials."""
 
     code = "UNAUTHORIZED"
     status = 401
@@ -77,7 +77,7 @@ class UnauthorizedError(DomainError):
 
 
 class SessionEndedError(UnauthorizedError):
-    """A browser is not to ask for a password."""
+    """The session has ended; the response makes no browser prompt for a password."""
 
     @property
     @override
@@ -86,7 +86,7 @@ class SessionEndedError(UnauthorizedError):
 
 
 class InvitationFailedError(DomainError):
-    """Some addresses, or all, were not invited."""
+    """Some of the addresses, or all, were not invited."""
 
     code = "INVITATION_FAILED"
 
@@ -118,11 +118,11 @@ class AuthenticationFailedError(DomainError):
 
 
 class InvalidTokenError(BadRequestError):
-    """A signed token is malformed, expired, or not signed by the key of the organization."""
+    """A signed token is malformed, expired, or signed by another key."""
 
 
 class WrongPasswordError(BadRequestError):
-    """The password that re-authenticates a caller is not that of their account."""
+    """The password for re-authentication is wrong."""
 
 
 class PasswordAuthDisabledError(DomainError):
@@ -131,7 +131,7 @@ class PasswordAuthDisabledError(DomainError):
 
 
 class CannotDeactivateLastUserError(DomainError):
-    """Nobody would be left, or no owner."""
+    """No user, or no owner, would be left."""
 
     code = "CANNOT_DEACTIVATE_LAST_USER"
 
@@ -151,7 +151,7 @@ class RealmDeactivatedError(DomainError):
 
 
 class WebhookPayloadError(DomainError):
-    """A program has sent something of which nothing can be made."""
+    """The payload of an incoming webhook cannot be converted."""
 
     code = "ANOMALOUS_WEBHOOK_PAYLOAD"
 
@@ -160,7 +160,7 @@ class WebhookPayloadError(DomainError):
 
 
 class CsrfFailedError(DomainError):
-    """Whoever sent this may have been led to by another site."""
+    """The request may have been caused by another site."""
 
     code = "CSRF_FAILED"
     status = 403
@@ -205,7 +205,7 @@ class RateLimitedError(DomainError):
 
 
 class ServerNotReadyError(DomainError):
-    """The database is away, or there is no room: the same request may succeed in a moment."""
+    """The database is unavailable, or its disk is full: a retry may succeed in a moment."""
 
     code = "SERVER_NOT_READY"
     status = 503
@@ -217,7 +217,7 @@ class ServerNotReadyError(DomainError):
 
 
 class FilesNotReadyError(DomainError):
-    """The store of files is away: the same request may succeed later."""
+    """The blob store is unavailable: a retry may succeed later."""
 
     code = "FILES_NOT_READY"
     status = 503
@@ -229,7 +229,7 @@ class FilesNotReadyError(DomainError):
 
 
 class PicturesNotReadyError(DomainError):
-    """Too many pictures of other sites are on their way: the same request may succeed later."""
+    """Too many external pictures are being fetched: a retry may succeed later."""
 
     code = "PICTURES_NOT_READY"
     status = 503
@@ -241,7 +241,7 @@ class PicturesNotReadyError(DomainError):
 
 
 class BadEventQueueError(DomainError):
-    """The queue is gone. Some clients know it by how the message begins, in exactly this case."""
+    """The queue is gone. Some clients match the beginning of the message, case-sensitively."""
 
     code = "BAD_EVENT_QUEUE_ID"
 
@@ -257,7 +257,7 @@ class BadNarrowError(DomainError):
 
 
 class ChannelDoesNotExistError(DomainError):
-    """The channel that a request names is not there, or not for this user to know of."""
+    """The channel does not exist, or the user has no access to its metadata."""
 
     code = "STREAM_DOES_NOT_EXIST"
 
@@ -271,7 +271,7 @@ class ChannelDoesNotExistError(DomainError):
 
 
 class ChannelAlreadyExistsError(DomainError):
-    """A channel is to be made under a name that another one has."""
+    """A channel with this name exists."""
 
     code = "CHANNEL_ALREADY_EXISTS"
     status = 409
@@ -297,7 +297,7 @@ class ReactionDoesNotExistError(DomainError):
 
 
 class ExpectationMismatchError(DomainError):
-    """Something is not what the client thinks it is."""
+    """The client's expected old value does not match."""
 
     code = "EXPECTATION_MISMATCH"
 
@@ -306,7 +306,7 @@ class ExpectationMismatchError(DomainError):
 
 
 class SystemGroupRequiredError(DomainError):
-    """The setting takes role groups only."""
+    """The setting accepts role groups only."""
 
     code = "SYSTEM_GROUP_REQUIRED"
 
@@ -315,7 +315,7 @@ class SystemGroupRequiredError(DomainError):
 
 
 class GroupInUseError(DomainError):
-    """Settings or other groups name the group. `objections` says which."""
+    """Settings or other groups use the group; `objections` lists them."""
 
     code = "CANNOT_DEACTIVATE_GROUP_IN_USE"
 
@@ -324,37 +324,37 @@ class GroupInUseError(DomainError):
 
 
 class MoveTimeLimitError(DomainError):
-    """Some of the messages are too old to be moved by this user."""
+    """Some of the messages are too old for this user to move."""
 
     code = "MOVE_MESSAGES_TIME_LIMIT_EXCEEDED"
 
 
 class UnauthorizedPrincipalError(DomainError):
-    """Only administrators may."""
+    """The action is limited to administrators."""
 
     code = "UNAUTHORIZED_PRINCIPAL"
 
 
 class BadImageError(DomainError):
-    """What was uploaded is no picture that can be used."""
+    """The upload is not a usable image."""
 
     code = "BAD_IMAGE"
 
 
 class UploadQuotaError(DomainError):
-    """The organization has no room for this file."""
+    """The file exceeds the realm's upload quota."""
 
     code = "REALM_UPLOAD_QUOTA"
 
 
 class IdempotencyKeyReusedError(DomainError):
-    """The same Idempotency-Key with another request."""
+    """The Idempotency-Key was used with another request."""
 
     status = 422
 
 
 class PushServiceNotConfiguredError(DomainError):
-    """Nothing on this server reaches phones, or not such ones."""
+    """The server has no push service for this kind of device."""
 
     code = "PUSH_SERVICE_NOT_CONFIGURED"
 
@@ -363,7 +363,7 @@ class PushServiceNotConfiguredError(DomainError):
 
 
 class InvalidPushDeviceTokenError(DomainError):
-    """Nobody has registered the device here."""
+    """The device is not registered here."""
 
     code = "INVALID_PUSH_DEVICE_TOKEN"
 
@@ -372,7 +372,7 @@ class InvalidPushDeviceTokenError(DomainError):
 
 
 class InvalidRemotePushDeviceTokenError(DomainError):
-    """The service that reaches devices does not know this one."""
+    """The push bouncer does not know this device."""
 
     code = "INVALID_REMOTE_PUSH_DEVICE_TOKEN"
 
@@ -388,7 +388,7 @@ class NoActivePushDeviceError(DomainError):
 
 
 class AdminActionRequiredError(DomainError):
-    """An operator has to do something about push notifications."""
+    """An operator has to configure push notifications."""
 
     code = "ADMIN_ACTION_REQUIRED"
     status = 403

@@ -1,4 +1,4 @@
-"""Links by which this server shows pictures of others: only itself makes them, so for no other."""
+"""Signed links of the image proxy, which serves external pictures; only the server creates them."""
 
 import hashlib
 import hmac
@@ -9,7 +9,7 @@ from typing import Final
 
 PATH: Final = "/external_content/{digest}/{url}"
 PURPOSE: Final = "external content"
-"""The name of the key that signs them (storage/server_keys.py)."""
+"""Purpose of the signing key (storage/server_keys.py)."""
 _HEX: Final = re.compile(r"(?:[0-9a-f]{2})+")
 _LINK: Final = re.compile(
     r"(?<![\w.:/])/external_content/[0-9a-f]{64}/((?:[0-9a-f]{2})+)(?![0-9a-f])"
@@ -25,14 +25,14 @@ def _anywhere(url: str) -> bool:
 class ProxyLinks:
     key: bytes
     may_be_fetched: Callable[[str], bool] = _anywhere
-    """Whether the server would go there, as far as the address tells."""
+    """Whether the server would fetch this address, judged by the address alone."""
 
     def to(self, url: str) -> str | None:
-        """The link that shows what is at this address; None where this server does not go."""
+        """Return the proxy's link for this address; None if the server would not fetch it."""
         return self._link(url.encode()) if self.may_be_fetched(url) else None
 
     def address_in(self, digest: str, encoded: str) -> str | None:
-        """Return the address that such a link shows; None if this server has not made it."""
+        """Return the address in a proxy's link; None if the signature is invalid."""
         if _HEX.fullmatch(encoded) is None:
             return None
         raw = bytes.fromhex(encoded)
@@ -41,7 +41,7 @@ class ProxyLinks:
         return raw.decode()
 
     def made_own(self, html: str) -> str:
-        """Return the HTML with links of another server to the same pictures made this one's."""
+        """Return the HTML with another server's proxy links signed by this server."""
         return _LINK.sub(lambda found: self._link(bytes.fromhex(found[1])), html)
 
     def _link(self, raw: bytes) -> str:

@@ -1,4 +1,4 @@
-"""Links by which whoever has one reads a file for a minute, without signing in."""
+"""Temporary links to a file, valid for a minute without signing in."""
 
 import hashlib
 from datetime import datetime
@@ -12,12 +12,12 @@ from storage.ids import RealmId, UserId
 
 PATH: Final = attachments.PATH + "/temporary/{token}/{filename}"
 PURPOSE: Final = "file links"
-"""The name of the key that signs them (storage/server_keys.py)."""
+"""Purpose of the signing key (storage/server_keys.py)."""
 VALID_SECONDS: Final = 60
 
 
 class Reader(NamedTuple):
-    """For whom a link is made: it shows what they may read when it is used, and nothing else."""
+    """The reader of a link: it serves what they may read at the time of use, and nothing else."""
 
     realm_id: RealmId
     user_id: UserId
@@ -29,14 +29,14 @@ class Reader(NamedTuple):
 
 
 def url_for(key: bytes, reader: Reader, now: datetime) -> str:
-    """Return the link, below the organization's address; no user without the key can make it."""
+    """Return the signed link, below the realm's URL."""
     expires = int(now.timestamp()) + VALID_SECONDS
     token = str(_serializer(key).dumps([*reader, expires]))
     return PATH.format(token=token, filename=reader.path_id.rpartition("/")[2])
 
 
 def reader_of(key: bytes, token: str, now: datetime) -> Reader | None:
-    """For whom it was made; None if no user made it, or too long ago."""
+    """Return the reader of a link; None if it is invalid or expired."""
     try:
         realm_id, user_id, path_id, expires = _serializer(key).loads(token)
     except (BadData, ValueError):

@@ -1,4 +1,4 @@
-"""Text as search compares it: one form for what is written in several."""
+"""Text folding for search: one form for several spellings."""
 
 import unicodedata
 from dataclasses import dataclass
@@ -6,15 +6,15 @@ from typing import Final
 
 SIGMA: Final = "\N{GREEK SMALL LETTER SIGMA}"
 FINAL_SIGMA: Final = "\N{GREEK SMALL LETTER FINAL SIGMA}"
-"""What a sigma is at the end of a word."""
+"""The form of sigma at the end of a word."""
 _DOTTED_I: Final = "i\N{COMBINING DOT ABOVE}"
 _JAMO: Final = ("\u1160", "\u11ff")
-"""The vowels and last consonants of Korean syllables that are written in parts."""
+"""Range of the vowels and last consonants of decomposed Korean syllables."""
 Span = tuple[int, int]
 
 
 def folded(text: str) -> str:
-    """As the database's search_folded: composed, in small letters, with one sigma and one i."""
+    """Fold like the database's search_folded: composed, lower case, with one sigma and one i."""
     if text.isascii():
         return text.lower()
     small = unicodedata.normalize("NFC", text).lower()
@@ -23,11 +23,11 @@ def folded(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Folded:
-    """A folded text that knows where in the text each of its characters was."""
+    """A folded text that maps each of its characters to its place in the original."""
 
     text: str
     places: tuple[Span, ...] | None
-    """None: everything is where it was, as it nearly always is."""
+    """None if all places are the same, as is usual."""
 
     @classmethod
     def of(cls, text: str) -> "Folded":
@@ -47,7 +47,7 @@ class Folded:
         return cls("".join(pieces), tuple(places))
 
     def place(self, span: Span) -> Span:
-        """Return where in the text this part of the folded one was; the part is not empty."""
+        """Return the span in the original of a span in the folded text, which is not empty."""
         if self.places is None:
             return span
         start, end = span
@@ -55,6 +55,6 @@ class Folded:
 
 
 def _goes_with_the_last(character: str) -> bool:
-    """Return whether it may become one letter with what stands before it."""
+    """Return whether it may combine with the character before it."""
     first, last = _JAMO
     return unicodedata.category(character)[0] == "M" or first <= character <= last

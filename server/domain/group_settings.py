@@ -1,4 +1,4 @@
-"""What a setting that names people and groups may be, and in which of its forms it is kept."""
+"""Validation and normal form of settings that name users and groups."""
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
@@ -22,15 +22,15 @@ from storage.ids import UserId
 
 @dataclass(frozen=True, slots=True)
 class PermissionChange:
-    """Whom a permission is to be given to; `old`: whom, to the client's knowledge, it was."""
+    """A requested permission value; `old` is the value that the client expects."""
 
     new: GroupSetting | str
-    """A role group may be named."""
+    """A role group may be given by name."""
     old: GroupSetting | None = None
 
     @property
     def named_user_ids(self) -> tuple[UserId, ...]:
-        """The people whom the new value names."""
+        """The users in the new value."""
         return () if isinstance(self.new, str) else self.new.direct_members
 
 
@@ -41,9 +41,9 @@ def changed_settings(
     graph: GroupGraph,
     active_user_ids: Collection[UserId],
 ) -> dict[str, Any]:
-    """Return those of the settings that are to be different, in the form in which they are kept.
+    """Return the stored form of settings that change.
 
-    `now` gives a setting as it stands. Raises as `changed_setting` does.
+    `now` returns a setting's present value. Raises as `changed_setting` does.
     """
     kept: dict[str, Any] = {}
     for name, change in changes.items():
@@ -55,7 +55,7 @@ def changed_settings(
 
 
 def named_in(changes: Mapping[str, PermissionChange]) -> set[UserId]:
-    """Return the people whom the new values name."""
+    """Return the users in the new values."""
     return {user_id for change in changes.values() for user_id in change.named_user_ids}
 
 
@@ -67,10 +67,10 @@ def changed_setting(
     graph: GroupGraph,
     active_user_ids: Collection[UserId],
 ) -> GroupSetting:
-    """Return the new value as it is kept; `now` is the present one as it stands.
+    """Return the new value; `now` is the present one.
 
-    Raises ExpectationMismatchError if the setting is not what the client knows, BadRequestError if
-    it may not be so.
+    Raises ExpectationMismatchError if the client expected another present value, BadRequestError if
+    the new one is invalid.
     """
     if change.old is not None and shortest(change.old, graph) != shortest(now, graph):
         raise ExpectationMismatchError(name)
@@ -87,9 +87,9 @@ def checked_setting(
     graph: GroupGraph,
     active_user_ids: Collection[UserId],
 ) -> GroupSetting:
-    """Return the value as it is kept.
+    """Return the validated value.
 
-    Raises BadRequestError if the setting of this name may not be so.
+    Raises BadRequestError if this setting cannot have it.
     """
     if not set(value.direct_members) <= set(active_user_ids):
         raise BadRequestError("Invalid user ID")

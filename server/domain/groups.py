@@ -1,4 +1,4 @@
-"""The rules of user groups: what the role groups are, and who may do what with a group."""
+"""User groups: the role groups, and permissions of a group."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -25,7 +25,7 @@ from storage.ids import GroupId, UserId
 MAX_NAME_LENGTH: Final = 100
 MAX_DESCRIPTION_LENGTH: Final = 1024
 RESERVED_PREFIXES: Final = ("@", "role:", "user:", "stream:", "channel:")
-"""Names that begin so would be taken for something else."""
+"""Prefixes of names that have another meaning."""
 
 DESCRIPTIONS: Final[Mapping[str, str]] = {
     NOBODY_GROUP: "Nobody",
@@ -37,7 +37,7 @@ DESCRIPTIONS: Final[Mapping[str, str]] = {
     EVERYONE_GROUP: "Everyone in this organization, including guests",
     INTERNET_GROUP: "Everyone on the Internet",
 }
-"""What each role group is, in the order in which a realm gets them."""
+"""Descriptions of the role groups, in the order in which a realm gets them."""
 _DISPLAY_NAMES: Final[Mapping[str, str]] = {
     NOBODY_GROUP: "Nobody",
     OWNERS_GROUP: "Owners",
@@ -51,12 +51,12 @@ _DISPLAY_NAMES: Final[Mapping[str, str]] = {
 
 
 def display_name(name: str) -> str:
-    """Return what people read as the name of a group."""
+    """Return the displayed name of a group."""
     return _DISPLAY_NAMES.get(name, name)
 
 
 def group_permission(group: GroupRow, name: str, graph: GroupGraph) -> GroupSetting:
-    """Whom the group gives this permission."""
+    """Return the group's value of this permission."""
     if name in group.permissions:
         return graph.as_it_stands(GroupSetting.parse(group.permissions[name]))
     rule = GROUP_PERMISSIONS[name]
@@ -70,7 +70,7 @@ def group_permission(group: GroupRow, name: str, graph: GroupGraph) -> GroupSett
 
 
 def default_permissions(graph: GroupGraph, creator_id: UserId) -> dict[str, GroupSetting]:
-    """All settings of a group that this user makes, where the request does not say otherwise."""
+    """Return the default permissions of a group created by this user."""
     return {
         name: GroupSetting(direct_members=(creator_id,))
         if rule.default == GROUP_CREATOR
@@ -80,7 +80,7 @@ def default_permissions(graph: GroupGraph, creator_id: UserId) -> dict[str, Grou
 
 
 def checked_group_name(name: str) -> str:
-    """Return the name as it is kept: composed, without blanks around it. Raises BadRequestError."""
+    """Return the normalized name: composed and trimmed; raise BadRequestError."""
     cleaned = composed(name)
     if not cleaned:
         raise BadRequestError("User group name can't be empty!")
@@ -95,7 +95,7 @@ def checked_group_name(name: str) -> str:
 
 
 def checked_group_description(description: str) -> str:
-    """Return the description, without blanks around it.
+    """Return the trimmed description.
 
     Raises BadRequestError if it is too long.
     """
@@ -108,7 +108,7 @@ def checked_group_description(description: str) -> str:
 
 
 def is_name_taken(name: str, graph: GroupGraph, *, by_others_than: GroupId | None = None) -> bool:
-    """Return whether another group has the name (fold_name)."""
+    """Return whether another group has the name (compared by fold_name)."""
     folded = fold_name(name)
     return any(
         fold_name(known) == folded and group_id != by_others_than
@@ -117,14 +117,14 @@ def is_name_taken(name: str, graph: GroupGraph, *, by_others_than: GroupId | Non
 
 
 def within(group: GroupRow) -> GroupSetting:
-    """Return its people and groups, also where it is deactivated and as such admits no user."""
+    """Return the members of a group as a setting, also if it is deactivated."""
     return GroupSetting(
         direct_members=tuple(group.member_ids), direct_subgroups=tuple(group.subgroup_ids)
     )
 
 
 def manages(standing: Standing, group: GroupRow) -> bool:
-    """Return whether they may change the group, and who is in it."""
+    """Return whether they may change the group, and its members."""
     if group.is_system_group:
         return False
     return standing.realm_permits("can_manage_all_groups") or _permits(
@@ -133,14 +133,14 @@ def manages(standing: Standing, group: GroupRow) -> bool:
 
 
 def may_add(standing: Standing, group: GroupRow, *, only_themselves: bool) -> bool:
-    """Return whether they may let people or groups into the group, or just themselves."""
+    """Return whether they may add members or subgroups, or only themselves."""
     if manages(standing, group) or _permits(standing, group, "can_add_members_group"):
         return True
     return only_themselves and _permits(standing, group, "can_join_group")
 
 
 def may_remove(standing: Standing, group: GroupRow, *, only_themselves: bool) -> bool:
-    """Return whether they may take people or groups out of the group, or just themselves."""
+    """Return whether they may remove members or subgroups, or only themselves."""
     if manages(standing, group) or _permits(standing, group, "can_remove_members_group"):
         return True
     return only_themselves and _permits(standing, group, "can_leave_group")

@@ -1,4 +1,4 @@
-"""Marks what a search has found, in text and in rendered messages."""
+"""Highlight search matches in text and in rendered messages."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,20 +17,20 @@ _IMAGE: Final = re.compile(r'<img alt="([^"]*)"')
 _BLOCK: Final = re.compile(
     r"</?(?:p|div|br|hr|li|ul|ol|h[1-6]|pre|blockquote|table|tr|td|th)\b[^>]*>"
 )
-"""As in the database's search_text: what is marked is what is searched."""
+"""Block elements, as in the database's search_text: highlights match what is searched."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A rendered message, and what a reader sees of it."""
+    """A rendered message, and its visible text."""
 
     html: str
     pieces: list[str]
-    """Its tags, and the texts between them."""
+    """Tags, and the texts between them."""
     seen: list[str]
-    """What each of the pieces shows."""
+    """The visible text of each piece."""
     text: str
-    """All of that."""
+    """All visible text."""
 
     @classmethod
     def of(cls, html: str) -> "Shown":
@@ -41,18 +41,18 @@ class Shown:
 
 @dataclass(frozen=True)
 class Marks:
-    """What is to be marked: texts wherever they occur, and whole words by their stems."""
+    """What to highlight: texts wherever they occur, and whole words by their stems."""
 
     texts: tuple[tuple[str, bool], ...]
-    """Folded, a blank for whatever is between two words; whether it counts only where a word
-    begins."""
+    """Folded, with a space for any separator; whether it matches only at the beginning of a
+    word."""
     words: frozenset[str]
     """Folded."""
 
     def in_html(self, shown: Shown) -> str:
-        """Return the rendered message with marks in its text, never in its tags.
+        """Return the rendered message with highlights in its text, never in its tags.
 
-        What goes on in another element is marked in both.
+        A match across elements is highlighted in each.
         """
         found = self._found(shown.text)
         if not found:
@@ -64,7 +64,7 @@ class Marks:
         )
 
     def in_text(self, text: str) -> str:
-        """Text as HTML, with marks."""
+        """Return plain text as HTML with highlights."""
         return _marked(text, self._found(text))
 
     def _found(self, text: str) -> list[Span]:
@@ -80,7 +80,7 @@ class Marks:
 
     @cached_property
     def _ways(self) -> str:
-        """As a regular expression; empty: there is nothing to look for."""
+        """Return a regular expression; empty if there is nothing to find."""
         texts = sorted(self.texts, key=_length, reverse=True)
         ways = [_way(text, begins_words=begins) for text, begins in texts]
         whole = sorted(self.words, key=len, reverse=True)
@@ -100,13 +100,13 @@ def _way(text: str, *, begins_words: bool) -> str:
 
 
 def _beginning(word: str) -> str:
-    r"""Where a word begins: `\bword`, said so that texts are searched for its first letter."""
+    r"""Return `\bword` as a pattern that is searched for the word's first letter."""
     first = re.escape(word[0])
     return rf"{first}(?<!\w{first}){re.escape(word[1:])}"
 
 
 def _shown(piece: str) -> str:
-    """What a reader sees of a piece of HTML: of a tag nothing, unless it is an image or a block."""
+    """Return the visible text of a piece of HTML: nothing for a tag, except images and blocks."""
     return _shown_of_tag(piece) if piece.startswith("<") else unescape(piece)
 
 
@@ -119,9 +119,9 @@ def _shown_of_tag(piece: str) -> str:
 
 
 def _by_piece(pieces: Iterable[str], found: Sequence[Span]) -> Iterator[list[Span]]:
-    """For each piece the parts of what was found that are in it, counted from its start.
+    """Yield for each piece the parts of the matches in it, relative to its start.
 
-    `found` is in order, so no piece looks at what others have left behind.
+    `found` is sorted, so each match is looked at only where it is.
     """
     start = at = 0
     for piece in pieces:
@@ -146,7 +146,7 @@ def _marked(text: str, found: Iterable[Span]) -> str:
 
 
 def words_in(texts: Iterable[str]) -> set[str]:
-    """Return the words of texts, each once, folded."""
+    """Return the words of the texts, each once, folded."""
     words: set[str] = set()
     for text in texts:
         words.update(_WORD.findall(folded(text)))

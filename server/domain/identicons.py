@@ -1,4 +1,4 @@
-"""Pictures for those who have none: a mirrored pattern in one color, the same for the same seed."""
+"""Identicons: generated avatars with a mirrored pattern in one color, deterministic by seed."""
 
 import colorsys
 import struct
@@ -8,13 +8,13 @@ from typing import Final
 
 CELLS: Final = 5
 SMALL: Final = 100
-"""Pixels on each side."""
+"""Pixels per side."""
 MEDIUM: Final = 500
 _BACKGROUND: Final = (240, 240, 240)
 
 
 def identicon(seed: str, size: int) -> bytes:
-    """Return a PNG of `size` pixels on each side, a multiple of twenty."""
+    """Return a PNG of `size` pixels per side, a multiple of twenty."""
     digest = sha256(b"identicon:" + seed.encode()).digest()
     hue, pattern = digest[0] / 256, int.from_bytes(digest[1:3], "big")
     color = tuple(round(255 * part) for part in colorsys.hls_to_rgb(hue, 0.42, 0.55))
@@ -30,7 +30,7 @@ def identicon(seed: str, size: int) -> bytes:
 
 
 def _packed(pixels: list[bool]) -> bytes:
-    """Return a row as PNG has it: no filter, eight pixels in a byte."""
+    """Return a row in PNG's format: no filter, eight pixels per byte."""
     bits = "".join("1" if is_set else "0" for is_set in pixels)
     bits += "0" * (-len(bits) % 8)
     return b"\0" + int(bits, 2).to_bytes(len(bits) // 8, "big")

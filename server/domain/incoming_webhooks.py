@@ -1,4 +1,4 @@
-"""The programs whose webhooks the server understands, each at an address of its own."""
+"""Incoming webhooks that the server understands, each with its own path."""
 
 from dataclasses import dataclass
 from typing import Any, Final
@@ -6,10 +6,10 @@ from typing import Any, Final
 
 @dataclass(frozen=True, slots=True)
 class IncomingWebhook:
-    """One kind of program that posts by a bot's key."""
+    """A kind of program that posts with a bot's key."""
 
     name: str
-    """The end of its address; clients put such addresses together from it."""
+    """The last part of its path; clients build such URLs from it."""
     display_name: str
 
     @property
@@ -17,7 +17,7 @@ class IncomingWebhook:
         return f"/external/{self.name}"
 
     def wire(self) -> dict[str, Any]:
-        """As register describes it to clients: it filters no events, and needs no options."""
+        """Return its description in register: it filters no events, and needs no options."""
         return {
             "name": self.name,
             "display_name": self.display_name,

@@ -1,4 +1,4 @@
-"""Invitations: whom they are for, and the secrets in their links."""
+"""Invitations: links, tokens, and who may manage them."""
 
 import hashlib
 import hmac
@@ -15,76 +15,76 @@ from storage.ids import InvitationId, RealmId
 from storage.invitations import Terms
 
 PATH: Final = "/join/{token}"
-"""The page that a link opens, at the organization's address."""
+"""Path of the page that a link opens, at the realm's URL."""
 PURPOSE: Final = "invitations"
-"""The name of the key that signs the links that any user may use (storage/server_keys.py)."""
+"""Purpose of the key that signs reusable links (storage/server_keys.py)."""
 MAX_ADDRESSES: Final = 1_000
-"""In one request."""
+"""Maximum per request."""
 MAX_PARTS: Final = 10 * MAX_ADDRESSES
-"""Of a list of addresses, in which some may stand twice."""
+"""Maximum number of parts of an address list, duplicates included."""
 MAX_NAMED_ADDRESS: Final = 1_000
-"""Characters of an address with a name: the library takes the square of it."""
+"""Maximum characters of an address with a name: parsing takes quadratic time."""
 MAX_MINUTES: Final = 100 * 366 * 24 * 60
-"""For longer there is null."""
+"""Maximum validity; null for no limit."""
 SECRET_BYTES: Final = 24
 
 _TOKEN: Final = re.compile(r"([1-9][0-9]{0,17})\.([A-Za-z0-9_-]{32})")
 
 
 class Key(NamedTuple):
-    """What a user shows who wants to join."""
+    """The id and secret of an invitation, presented in order to join."""
 
     invitation_id: InvitationId
     secret: str
 
     @property
     def token(self) -> str:
-        """As it stands in the link."""
+        """Return the token in the link."""
         return f"{self.invitation_id}.{self.secret}"
 
     @property
     def digest(self) -> bytes:
-        """What is kept of the secret."""
+        """Return the stored digest of the secret."""
         return digest_of(self.secret)
 
 
 def new_key(invitation_id: InvitationId) -> Key:
-    """Return one that is in a mail alone."""
+    """Return a key that is only ever sent in an email."""
     return Key(invitation_id, secrets.token_urlsafe(SECRET_BYTES))
 
 
 def link_key(key: bytes, realm_id: RealmId, invitation_id: InvitationId) -> Key:
-    """That of a link that is shown again and again, and so is kept nowhere: it is signed."""
+    """Return the key of a reusable link: it is signed, and not stored."""
     said = f"{realm_id}.{invitation_id}".encode()
     signature = hmac.new(key, said, hashlib.sha256).digest()[:SECRET_BYTES]
     return Key(invitation_id, urlsafe_b64encode(signature).decode())
 
 
 def read_token(token: str) -> Key | None:
-    """Return what the link holds; None if no user made it."""
+    """Return the key in a token; None if it is invalid."""
     match = _TOKEN.fullmatch(token)
     return Key(InvitationId(int(match[1])), match[2]) if match else None
 
 
 def sees(person: Person, terms: Terms) -> bool:
-    """Whether a user may know of the invitation: their own, or one that they look after."""
+    """Return whether a user may see the invitation: their own, or one that they may manage."""
     return terms.inviter_id == person.user_id or (
         not person.is_bot and person.is_administrator and looks_after(person.role, terms)
     )
 
 
 def looks_after(administrator_role: int, terms: Terms) -> bool:
-    """Return whether people of this role look after what others have sent.
+    """Return whether this role may manage invitations of other users.
 
-    Not what asks a user to be more than they are: its link would make them that.
+    Not those to a higher role: the link would grant it.
     """
     return administrator_role <= terms.role
 
 
 def addresses_in(text: str) -> list[str]:
-    """The addresses in a list by commas and lines, with or without names: each once, in order."""
+    """Return the addresses of a list separated by commas and lines, deduplicated in order."""
     found: dict[str, str] = {}
-    # What is left together after so many parts is no address, and refused as such.
+    # What is left after so many parts is no address, and refused as such.
     for part in re.split(r"[,\n]", text, maxsplit=MAX_PARTS):
         is_named = "<" in part and len(part) <= MAX_NAMED_ADDRESS
         address = parseaddr(part)[1] if is_named else part.strip()

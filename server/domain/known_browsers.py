@@ -1,4 +1,4 @@
-"""What a browser keeps of who has signed in with it: a sign-in there is no news to them."""
+"""The cookie of known browsers: a sign-in from one sends no email."""
 
 import hashlib
 from collections.abc import Sequence
@@ -10,21 +10,21 @@ from storage.ids import RealmId, UserId
 
 COOKIE: Final = "parley_known"
 PURPOSE: Final = "known browsers"
-"""The name of the key that signs it (storage/server_keys.py)."""
+"""Purpose of the key that signs it (storage/server_keys.py)."""
 VALID_SECONDS: Final = 400 * 24 * 3600
-"""Browsers keep nothing for longer."""
+"""Browsers keep no cookie for longer."""
 MOST: Final = 10
-"""People whom one browser knows: those who came last."""
+"""Maximum number of users per browser: the most recent ones."""
 MAX_LENGTH: Final = 400
 
 
 def dump(key: bytes, realm_id: RealmId, user_ids: Sequence[UserId]) -> str:
-    """Return the cookie of a browser with which these have signed in, the last one last."""
+    """Return the cookie of a browser with these users, the last one last."""
     return str(_serializer(key).dumps([realm_id, *user_ids[-MOST:]]))
 
 
 def load(key: bytes, realm_id: RealmId, cookie: str | None) -> list[UserId]:
-    """Who has signed in there before; no user, for what is no cookie of ours, or too old."""
+    """Return the users who have signed in there; empty for an invalid or expired cookie."""
     try:
         realm, *user_ids = _serializer(key).loads(cookie or "", max_age=VALID_SECONDS)
     except (BadData, ValueError):

@@ -1,4 +1,4 @@
-"""The languages that a user may choose, each by its own name."""
+"""Display languages, each by its own name."""
 
 from typing import Final
 

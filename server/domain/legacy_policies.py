@@ -1,4 +1,4 @@
-"""The numbers by which older clients know who may do something, before there were groups."""
+"""Legacy numbers of permissions, from before there were groups."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -39,7 +39,10 @@ MENTION_MANY: Final[Mapping[str, int]] = {
 
 
 def legacy_policy(policies: Mapping[str, int], setting: GroupSetting, graph: GroupGraph) -> int:
-    """Return the number for this setting. What has no number is told as administrators only."""
+    """Return the number for this setting.
+
+    A setting without a number is reported as administrators only.
+    """
     name = None if setting.group_id is None else graph.system_names.get(setting.group_id)
     return policies.get(name or "", policies[ADMINISTRATORS_GROUP])
 
@@ -77,7 +80,7 @@ OLD_PARAMETERS: Final[Mapping[str, tuple[str, Mapping[str, int]]]] = {
     "user_group_edit_policy": ("can_manage_all_groups", POLICIES),
     "wildcard_mention_policy": ("can_mention_many_users_group", MENTION_MANY),
 }
-"""Parameters that say by a number what a permission says now."""
+"""Legacy parameters with a number in place of a permission."""
 
 SHOWN_POLICIES: Final = (
     "create_private_stream_policy",
@@ -85,13 +88,13 @@ SHOWN_POLICIES: Final = (
     "create_web_public_stream_policy",
     "wildcard_mention_policy",
 )
-"""Those of them that clients are still told."""
+"""Those of them that register still returns."""
 
 
 def group_of_policy(parameter: str, number: int) -> str:
-    """Return the role group for which the number stands.
+    """Return the role group of the number.
 
-    Raises InvalidParameterError if for none.
+    Raises InvalidParameterError if there is none.
     """
     for name, known in OLD_PARAMETERS[parameter][1].items():
         if known == number:
@@ -100,5 +103,5 @@ def group_of_policy(parameter: str, number: int) -> str:
 
 
 def shown_policy(parameter: str, setting: GroupSetting, graph: GroupGraph) -> int:
-    """Return the number by which such clients are told of the setting."""
+    """Return the legacy number of the setting."""
     return legacy_policy(OLD_PARAMETERS[parameter][1], setting, graph)

@@ -1,7 +1,7 @@
-"""Addresses by which mail becomes messages: of channels, and of what emails show.
+"""Email gateway addresses: of channels, and of replies to notification emails.
 
-An address is a secret: whoever holds it may send as its sender, as far as that one may. It is
-signed, and kept nowhere. Large and small letters are the same there: many mail servers mix them up.
+An address is a secret: its holder may send as its sender, within that user's permissions. It is
+signed, and not stored. It is case-insensitive, because many mail servers change the case.
 """
 
 import base64
@@ -19,36 +19,36 @@ import msgspec
 from storage.ids import ChannelId, MessageId, RealmId, UserId
 
 PURPOSE: Final = "mail in"
-"""The name of the key that signs them (storage/server_keys.py)."""
+"""Purpose of the signing key (storage/server_keys.py)."""
 OPTIONS: Final = frozenset(
     {"show-sender", "include-footer", "include-quotes", "prefer-text", "prefer-html"}
 )
-"""What people may add to a channel's address, with a dot or a plus sign."""
+"""Options that can be appended to a channel's address, with a dot or a plus sign."""
 DAYS_TO_ANSWER: Final = 60
 _SIGNATURE_BYTES: Final = 10
 _LONGEST_LOCAL_PART: Final = 64
-"""As RFC 5321 has it."""
+"""Limit of RFC 5321."""
 _LONGEST_NAME: Final = 20
 _NAMELESS: Final = "channel"
 
 
 class ToChannel(msgspec.Struct, frozen=True, array_like=True, tag="c"):
-    """Mail to it is a message in the channel."""
+    """Mail to it becomes a message in the channel."""
 
     realm_id: RealmId
     channel_id: ChannelId
     creator_id: UserId
-    """Who has asked for the address; with them it loses its right."""
+    """The user who requested the address; it loses its right with them."""
     sender_id: UserId | None
-    """Who says it: the creator, or a bot of theirs. None: the bot of the server."""
+    """The sender: the creator, or a bot of theirs. None: the server's bot."""
 
 
 class ToMessage(msgspec.Struct, frozen=True, array_like=True, tag="m"):
-    """Mail to it answers the message, in its conversation."""
+    """Mail to it becomes a reply in the message's conversation."""
 
     realm_id: RealmId
     user_id: UserId
-    """To whom the message was mailed, and who says what comes back."""
+    """The recipient of the notification email, and sender of the reply."""
     message_id: MessageId
     mailed_on: int
     """As date.toordinal() counts days."""
@@ -59,16 +59,16 @@ Target = ToChannel | ToMessage
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """What an address says."""
+    """The meaning of a gateway address."""
 
     target: Target
     options: frozenset[str] = frozenset()
 
 
 class MailAddresses:
-    """Makes and reads the addresses of this server.
+    """Create and parse the addresses of this server.
 
-    `pattern` holds `%s` for what differs: like `%s@example.com`, or `chat+%s@example.com`.
+    `pattern` holds `%s` for the variable part: like `%s@example.com`, or `chat+%s@example.com`.
     """
 
     def __init__(self, pattern: str, key: bytes) -> None:
@@ -80,7 +80,7 @@ class MailAddresses:
         return self._after.rpartition("@")[2]
 
     def of_channel(self, name: str, target: ToChannel) -> str:
-        """The address of the channel, in which people know its name again, where that is short."""
+        """Return the channel's address, which starts with its name if that is short."""
         token = f"{self._token(target)}.show-sender"
         others = len(self._before) + len(self._after.partition("@")[0]) + len(token) + 1
         room = min(_LONGEST_LOCAL_PART - others, _LONGEST_NAME)
@@ -90,7 +90,7 @@ class MailAddresses:
         return f"{self._before}answer.{self._token(target)}{self._after}"
 
     def read(self, address: str, today: date) -> Destination | None:
-        """Return what the address says; None if it is none of ours, or too old."""
+        """Return the destination of the address; None if it is invalid or expired."""
         address = address.lower()
         if not (address.startswith(self._before) and address.endswith(self._after)):
             return None
@@ -120,7 +120,7 @@ class MailAddresses:
 
 
 def _slug(name: str) -> str:
-    """Return the name as an address can hold it, or a word that stands for any where it cannot."""
+    """Return the name in a form allowed in addresses, or a general word if there is none."""
     letters = unicodedata.normalize("NFKD", name.casefold())
     plain = "".join(letter for letter in letters if not unicodedata.combining(letter))
     words = re.sub(r"[\W_]+", "-", plain).strip("-")

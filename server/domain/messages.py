@@ -1,4 +1,4 @@
-"""Rules about messages and topics that need no data."""
+"""Validation of messages and topics."""
 
 import unicodedata
 from typing import Final
@@ -11,12 +11,12 @@ MAX_MESSAGE_LENGTH: Final = 10_000
 MAX_TOPIC_LENGTH: Final = 60
 """In code points, like every length here; without the mark of resolved topics."""
 LARGE_AUDIENCE: Final = 15
-"""Above this many, mentioning all of a channel or topic needs a permission."""
+"""Above this size, mentioning all of a channel or topic needs a permission."""
 NO_TOPIC: Final = "(no topic)"
 
 
 def clean_content(content: str) -> str:
-    """Return the content as it is stored. Raises BadRequestError."""
+    """Return the normalized content; raise BadRequestError."""
     content = content.rstrip()
     if not content.strip():
         raise BadRequestError("Message must not be empty")
@@ -28,10 +28,10 @@ def clean_content(content: str) -> str:
 
 
 def clean_topic(topic: str, empty_topic_display_name: str) -> str:
-    """The topic's name as it is stored; the names of the empty topic become the empty string.
+    """Return the topic's normalized name; names of the empty topic become the empty string.
 
-    The maximum length is that of the name without the mark of resolved topics, so that every
-    topic can be resolved. Raises BadRequestError.
+    The maximum length is that of the name without the mark of resolved topics, so that every topic
+    can be resolved. Raises BadRequestError.
     """
     topic = topic.strip()
     if topic in (NO_TOPIC, empty_topic_display_name):
@@ -48,7 +48,7 @@ def clean_topic(topic: str, empty_topic_display_name: str) -> str:
 
 
 def clean_new_topic(topic: str, empty_topic_display_name: str) -> str:
-    """The name of a topic to which messages are sent or moved: `clean_topic`, checked further.
+    """Return the name of a topic to send or move to: `clean_topic` with further checks.
 
     Raises BadRequestError for the mark of resolved topics on the empty topic.
     """
@@ -60,7 +60,7 @@ def clean_new_topic(topic: str, empty_topic_display_name: str) -> str:
 
 
 def cut_topic(topic: str, *, end: str = "") -> str:
-    """As much of the name as a topic may have; a name that is cut ends with `end`."""
+    """Return the name cut to the maximum length; a name that is cut ends with `end`."""
     name = without_mark(topic)
     if len(name) <= MAX_TOPIC_LENGTH:
         return topic

@@ -1,4 +1,4 @@
-"""How an app on a phone gets its key from a browser that it has opened to sign in."""
+"""Mobile sign-in: an app gets its key through a browser that it has opened."""
 
 import re
 from typing import Final
@@ -12,14 +12,14 @@ _OTP: Final = re.compile(r"[0-9a-fA-F]{64}")
 
 
 def checked_otp(otp: str) -> str:
-    """Return the app's one-time pad. Raises InvalidParameterError."""
+    """Return the app's one-time pad; raise InvalidParameterError."""
     if _OTP.fullmatch(otp) is None:
         raise InvalidParameterError("mobile_flow_otp", "Invalid OTP")
     return otp
 
 
 def way_back(scheme: str, otp: str, *, realm_url: str, email: str, user_id: int, key: str) -> str:
-    """Return where the browser is sent: to the app, with a key that only it can read."""
+    """Return the redirect to the app, with a key that only the app can decrypt."""
     pad = bytes.fromhex(checked_otp(otp))
     encrypted = bytes(a ^ b for a, b in zip(key.encode("ascii"), pad, strict=True))
     fields = {

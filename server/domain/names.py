@@ -1,4 +1,4 @@
-"""What all names have in common that people give: channels, groups, folders."""
+"""Validation common to names of channels, groups and folders."""
 
 import unicodedata
 
@@ -9,12 +9,12 @@ __all__ = ["FoldedName", "fold_name"]
 
 
 def composed(name: str) -> str:
-    """Return the form in which names are kept: composed, without blanks around it."""
+    """Return the normalized name: composed and trimmed."""
     return unicodedata.normalize("NFC", name).strip()
 
 
 def checked_name(name: str, *, what: str, parameter: str, longest: int) -> str:
-    """Return the name as it is kept. Raises InvalidParameterError if nothing may be called so."""
+    """Return the normalized name; raise InvalidParameterError."""
     cleaned = composed(name)
     if not cleaned:
         raise InvalidParameterError(parameter, f"{what.capitalize()} can't be empty.")
@@ -26,7 +26,7 @@ def checked_name(name: str, *, what: str, parameter: str, longest: int) -> str:
 
 
 def checked_description(description: str, *, parameter: str, longest: int) -> str:
-    """Return the description as it is kept. Raises InvalidParameterError if it is too long."""
+    """Return the normalized description; raise InvalidParameterError if it is too long."""
     cleaned = description.strip()
     if len(cleaned) > longest:
         raise _too_long(parameter, longest)
@@ -40,13 +40,13 @@ def _too_long(parameter: str, longest: int) -> InvalidParameterError:
 
 
 def unprintable_at(name: str) -> int | None:
-    """Return the place, from 1, of the first character that no name may have; None without one."""
+    """Return the place, from 1, of the first character that is not allowed; None without one."""
     places = (place for place, each in enumerate(name, start=1) if not _is_printable(each))
     return next(places, None)
 
 
 def _is_printable(character: str) -> bool:
-    """Control characters, surrogates, line ends and the code points that are none are not."""
+    """Return False for control characters, surrogates, line ends and noncharacters."""
     if unicodedata.category(character) in {"Cc", "Cs", "Zl", "Zp"}:
         return False
     code = ord(character)

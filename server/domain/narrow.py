@@ -1,4 +1,4 @@
-"""Narrows: which messages a reader, or an event queue, asks for."""
+"""Narrows: filters of messages in history and in event queues."""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -18,19 +18,19 @@ _ALIASES: Final = {
 }
 _IS_OPERANDS: Final = ("dm", "private", "starred", "mentioned", "alerted", "unread", "resolved")
 EMPTY_TOPIC: Final = "(no topic)"
-"""How clients that cannot say nothing call the topic without a name."""
+"""The empty topic's name for old clients."""
 RESOLVED_PREFIX: Final = "\N{HEAVY CHECK MARK} "
 
 
 @dataclass(frozen=True, slots=True)
 class EventNarrow:
-    """The narrow of an event queue: terms that all have to hold; it filters message events only."""
+    """The narrow of an event queue: a conjunction of terms; it filters message events only."""
 
     terms: "tuple[tuple[str, Operand], ...]"
 
     @classmethod
     def parse(cls, narrow: Sequence[Any]) -> "EventNarrow":
-        """As `parse_narrow`. Raises BadNarrowError also for what queues do not support."""
+        """Parse like `parse_narrow`; raise BadNarrowError also for what queues do not support."""
         terms = parse_narrow(narrow)
         for term in terms:
             if term.operator not in _EVENT_OPERATORS or term.negated:
@@ -41,14 +41,14 @@ class EventNarrow:
         return cls(tuple((term.operator, term.operand) for term in terms))
 
     def admits(self, event: Any, reader: "Reader") -> bool:
-        """Return whether an event passes, for this reader: whatever is no message does."""
+        """Return whether an event passes, for this reader; other events than messages always do."""
         if event.wire_type != "message":
             return True
         return all(_TESTS[name](event, operand, reader) for name, operand in self.terms)
 
 
 class Reader(NamedTuple):
-    """Whose queue a message is for, and the flags that it has there."""
+    """The user of an event queue, and their flags on the message."""
 
     user_id: int
     flags: Collection[str]
@@ -66,7 +66,7 @@ def _is(event: Any, operand: str, reader: Reader) -> bool:
 
 
 def flags_of_operand(operand: str) -> frozenset[str]:
-    """Return the flags any of which makes a message one of `is:operand`."""
+    """Return the flags any of which makes a message match `is:operand`."""
     return _FLAGS[operand]
 
 
@@ -78,7 +78,7 @@ _FLAGS: Final = {
 
 
 def _dm(event: Any, operand: "Operand", reader: Reader) -> bool:
-    """As in history: the conversation of the reader with those who are named, and no other user."""
+    """As in history: the conversation of the reader with exactly the named users."""
     message = event.message
     if message.channel_id is not None:
         return False
@@ -148,7 +148,7 @@ OPERATORS: Final[dict[str, tuple[type, ...]]] = {
     "has": (str,),
     "is": (str,),
 }
-"""What narrows of history may ask for, and by which kinds of operands."""
+"""Operators of history narrows, with the types of their operands."""
 OPERANDS: Final[dict[str, tuple[str, ...]]] = {
     "channels": ("public", "web-public", "archived"),
     "has": (
@@ -174,12 +174,12 @@ OPERANDS: Final[dict[str, tuple[str, ...]]] = {
     ),
 }
 MAX_TERMS: Final = 100
-"""In one narrow."""
+"""Maximum per narrow."""
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One condition of a narrow of history."""
+    """One term of a history narrow."""
 
     operator: str
     operand: Operand
@@ -187,7 +187,7 @@ class Term:
 
 
 def parse_narrow(narrow: Sequence[Any]) -> tuple[Term, ...]:
-    """Return the conditions of a narrow, in either of the two forms that clients send.
+    """Return the terms of a narrow, in either of the two forms that clients send.
 
     Raises BadNarrowError.
     """
@@ -208,9 +208,9 @@ def _term(given: Any) -> Term:
     if not isinstance(operator, str) or not isinstance(negated, bool):
         raise BadNarrowError("element is not a dict or a pair")
     if operator.startswith("-"):
-        # Written as in a search box.
+        # As written in a search box.
         operator, negated = operator[1:], not negated
-    # Some clients of old write pm_with.
+    # Some old clients write pm_with.
     operator = operator.replace("_", "-")
     name = _ALIASES.get(operator, operator)
     if name not in OPERATORS:
@@ -219,7 +219,7 @@ def _term(given: Any) -> Term:
 
 
 def _operand(name: str, given: Any) -> Operand:
-    """Return the operand, if the operator takes such. Raises BadNarrowError."""
+    """Return the operand, if its type fits the operator; raise BadNarrowError."""
     if isinstance(given, list | tuple) and all(type(each) is int for each in given):
         given = tuple(given)
     if type(given) not in OPERATORS[name]:

@@ -1,4 +1,4 @@
-"""Of which messages a user is notified by email or push, and why: a rule without data."""
+"""Notification rules: whether and why a message notifies a user by email or push."""
 
 import re
 from dataclasses import dataclass
@@ -12,11 +12,11 @@ from storage.notifications import FactsRow
 
 
 class Reason(StrEnum):
-    """Why, as clients know it."""
+    """The reason of a notification, with its wire name."""
 
     DIRECT = "direct_message"
     MENTIONED = "mentioned"
-    """By name, or by a group that they are in."""
+    """By name, or by a group of the user."""
     TOPIC_WILDCARD_WHERE_FOLLOWED = "topic_wildcard_mentioned_in_followed_topic"
     CHANNEL_WILDCARD_WHERE_FOLLOWED = "stream_wildcard_mentioned_in_followed_topic"
     TOPIC_WILDCARD = "topic_wildcard_mentioned"
@@ -30,12 +30,12 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """How a message stands to a user who did not send it and is no bot."""
+    """State of a message for a user who did not send it and is no bot."""
 
     row: FactsRow
     settings: UserSettings
     is_present: bool
-    """Some client of theirs was heard of lately: it shows the message if they look."""
+    """Whether a client was active lately: it shows the message already."""
 
     @classmethod
     def of(cls, row: FactsRow, *, is_present: bool = False) -> Self:
@@ -43,19 +43,22 @@ class Facts:
 
     @property
     def wants_to_hear_of_place(self) -> bool:
-        """Whether neither the topic nor its channel is muted; the topic's policy goes first."""
+        """Whether neither the topic nor its channel is muted.
+
+        The topic's policy takes precedence.
+        """
         if self.row.policy == MUTED:
             return False
         return not self.row.channel_muted or self.row.policy in (UNMUTED, FOLLOWED)
 
 
 class Decision(NamedTuple):
-    """By what a user is notified now, and whether to look at it again in a while."""
+    """How a user is notified now, and whether to check again later."""
 
     email: Reason | None = None
     push: Reason | None = None
     look_again: bool = False
-    """They are there and have not read it: they are notified if they leave without."""
+    """The user is present and has not read it: notify if they leave without reading."""
 
     @property
     def is_to_notify(self) -> bool:
@@ -66,7 +69,7 @@ NOTHING: Final = Decision()
 
 
 def decide(facts: Facts, *, only_mentions: bool = False) -> Decision:
-    """Return whether a user is notified of a message.
+    """Return how a user is notified of a message.
 
     `only_mentions`: it is not new, but mentions them only now.
     """
@@ -108,9 +111,9 @@ def _by_push(facts: Facts, *, only_mentions: bool) -> Reason | None:
 
 
 def _personal(facts: Facts) -> Reason | None:
-    """Return why the message concerns them and not just its place; the strongest reason.
+    """Return why the message concerns the user personally; the strongest reason.
 
-    Only a direct message or a mention by name or group reaches people where they have muted.
+    Only a direct message or a mention by name or group overrides muting.
     """
     settings = facts.settings
     hears = facts.wants_to_hear_of_place
@@ -138,7 +141,7 @@ def _own(own: bool | None, general: bool) -> bool:  # noqa: FBT001 - two values 
 
 
 class Mentions(NamedTuple):
-    """Whom a message mentions aloud."""
+    """The notifying mentions of a message."""
 
     user_ids: frozenset[UserId]
     group_ids: frozenset[GroupId]
@@ -149,7 +152,7 @@ _GROUP: Final = re.compile(r'<span class="user-group-mention" data-user-group-id
 
 
 def mentions_in(html: str) -> Mentions:
-    """Whom the rendered message names; text that looks like it is escaped there."""
+    """Return the mentions in rendered HTML; text that looks like it is escaped there."""
     return Mentions(
         frozenset(UserId(int(found)) for found in _USER.findall(html)),
         frozenset(GroupId(int(found)) for found in _GROUP.findall(html)),

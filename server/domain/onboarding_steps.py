@@ -1,4 +1,4 @@
-"""What clients explain to newcomers, each once: the names that the protocol has for it."""
+"""Onboarding steps: what clients explain to new users once, by the protocol's names."""
 
 from collections.abc import Collection
 from typing import Final
@@ -13,12 +13,12 @@ NOTICES: Final = (
     "interleaved_view_messages_fading",
     "intro_resolve_topic",
 )
-"""In the order in which clients are told of them."""
+"""In the order in which clients get them."""
 NEVER_DUE: Final = ("navigation_tour_video", "narrow_to_dm_with_welcome_bot_new_user")
-"""What some clients say that they have done, and none is asked to do."""
+"""Steps that some clients report, but that are never due."""
 STEPS: Final = frozenset({*NOTICES, *NEVER_DUE})
 
 
 def due(seen: Collection[str]) -> tuple[str, ...]:
-    """Return what is to be explained yet to whom these have been."""
+    """Return the steps that are still due after these."""
     return tuple(name for name in NOTICES if name not in seen)

@@ -1,4 +1,4 @@
-"""What a bot's address is sent for a message, and what its answer asks for."""
+"""Outgoing webhooks: requests to a bot's URL, and parsing of the response."""
 
 import base64
 import hashlib
@@ -15,16 +15,16 @@ GENERIC: Final = 1
 SLACK: Final = 2
 INTERFACES: Final = (GENERIC, SLACK)
 MAX_QUOTED: Final = 500
-"""Characters of an answer that cannot be read, for the bot's owner to see."""
+"""Characters of an unreadable response that the bot's owner is shown."""
 
 
 class AnswerError(Exception):
-    """The answer is not what such an answer is. The message is for the bot's owner."""
+    """The response is invalid. The message is for the bot's owner."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """A message for which a bot is called, as the bot may read it."""
+    """A message that triggers a bot, as the bot may read it."""
 
     bot_email: str
     bot_full_name: str
@@ -77,7 +77,7 @@ class Call:
 
 
 def signed(token: str, *, call_id: str, timestamp: int, body: bytes) -> dict[str, str]:
-    """Headers by which a bot knows who calls, when, and that it is the same call as before."""
+    """Return headers that authenticate the request, with its time and an id that retries share."""
     text = b"%b.%d.%b" % (call_id.encode(), timestamp, body)
     digest = hmac.new(token.encode(), text, hashlib.sha256).digest()
     return {
@@ -88,14 +88,14 @@ def signed(token: str, *, call_id: str, timestamp: int, body: bytes) -> dict[str
 
 
 def reply_in(body: bytes) -> str | None:
-    """Return what the bot says; None if it has nothing to say. Raises AnswerError."""
+    """Return the bot's reply; None if it is empty. Raises AnswerError."""
     if not body.strip():
         return None
     try:
         answer = orjson.loads(body)
     except orjson.JSONDecodeError:
         raise AnswerError("The answer is not JSON.") from None
-    if answer == "":  # Some say nothing so.
+    if answer == "":  # Some reply nothing in this form.
         return None
     if not isinstance(answer, dict):
         raise AnswerError("The answer is not a JSON object.")

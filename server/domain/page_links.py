@@ -1,6 +1,6 @@
-"""Links to the server's own pages that show messages and settings.
+"""Links to the server's own pages for messages and settings.
 
-Servers never see the fragment of an address, so what mails link to has a path of its own.
+Servers never see the fragment of a URL, so links in emails have a path of their own.
 """
 
 import re
@@ -19,17 +19,17 @@ _CHANNEL_ID: Final = re.compile(r"([0-9]{1,18})(?:-.*)?", re.DOTALL)
 
 
 def message_page(message_id: int) -> str:
-    """Return the page of a message, with what was said before and after."""
+    """Return the path of a message's page, with the messages around it."""
     return MESSAGE.format(message_id=message_id)
 
 
 def channel_page(channel_id: int) -> str:
-    """Return the page of a channel, with its topics."""
+    """Return the path of a channel's page, with its topics."""
     return CHANNEL.format(channel_id=channel_id)
 
 
 def topic_page(channel_id: int, topic: str) -> str:
-    """Return the page of a topic, with its latest messages."""
+    """Return the path of a topic's page, with its latest messages."""
     return f"{TOPIC.format(channel_id=channel_id)}?{urlencode({'name': topic})}"
 
 

@@ -1,4 +1,4 @@
-"""Passwords: hashed slowly, off the event loop, a few at a time."""
+"""Password hashing in a small thread pool, off the event loop."""
 
 import asyncio
 import os
@@ -19,20 +19,21 @@ MEMORY_KIB: Final = 19_456
 TIME_COST: Final = 2
 PARALLELISM: Final = 1
 NICENESS: Final = 14
-"""Of the threads that hash, beside the others of their process. The most there is (19) would let
-no user sign in where nothing of the processor is left."""
+"""Niceness of the hashing threads. The maximum (19) would starve sign-ins on a saturated
+machine."""
 MIN_LENGTH: Final = 6
 MAX_LENGTH: Final = 100
 MIN_GUESSES: Final = 10_000
 LOOKED_AT: Final = 40
-"""How much of a password is looked at to see how strong it is: 0.1 s at worst. The rest can only
-make it stronger."""
+"""Number of characters that the strength check examines: 0.1 s at worst. The rest can only make it
+stronger.
+"""
 
 _hasher: Final = argon2.PasswordHasher(
     time_cost=TIME_COST, memory_cost=MEMORY_KIB, parallelism=PARALLELISM
 )
 
-# Of a random password that no user kept: checking against it takes as long as a real check.
+# Hash of a random password: checking against it takes as long as a real check.
 _NOBODYS_HASH: Final = (
     "$argon2id$v=19$m=19456,t=2,p=1$"
     "ziaDNobrHjZeiFrwQbgQAw$HWH2nWFwYYKvyttHvzqoTpPI8BpzVjyzHD3GKkoL9kY"
@@ -41,7 +42,7 @@ _NOBODYS_HASH: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether the password was right; and a hash to keep instead, if the old one is outdated."""
+    """Whether the password was right; and a new hash to store if the old one is outdated."""
 
     right: bool
     new_hash: str | None = None
@@ -50,7 +51,7 @@ class Verdict:
 class Passwords:
     """Hashes and checks passwords in at most `threads` threads; each takes 19 MiB and 20 ms.
 
-    Where there is not enough of the processor, whoever signs in waits, and no other user.
+    On a saturated machine only sign-ins wait.
     """
 
     def __init__(self, threads: int = 2) -> None:
@@ -58,7 +59,7 @@ class Passwords:
             threads, thread_name_prefix="passwords", initializer=_stand_back
         )
         self.hashed = 0
-        """How many passwords have been hashed so far."""
+        """Number of passwords hashed so far."""
 
     def __enter__(self) -> Self:
         return self
@@ -81,12 +82,15 @@ class Passwords:
         return list(await asyncio.gather(*(self.hash(password) for password in passwords)))
 
     async def verify(self, password: str, known_hash: str | None) -> Verdict:
-        """Return whether the hash is that of the password; None takes as long, and never is."""
+        """Return whether the password matches; a hash of None takes as long, and never does."""
         verdict = await self._run(_verify, password, known_hash or _NOBODYS_HASH)
         return verdict if known_hash else Verdict(right=False)
 
     async def is_weak(self, password: str, *known: str) -> bool:
-        """Whether it could be guessed; `known` is what one would try first with this person."""
+        """Return whether it could be guessed.
+
+        `known` are the user's data that one would try first.
+        """
         return await self._run(_is_weak, password, *known)
 
     async def _run(self, work: Callable[..., Result], *args: str) -> Result:
@@ -94,7 +98,7 @@ class Passwords:
 
 
 def _stand_back() -> None:
-    """Let other threads go first, where threads have a priority of their own."""
+    """Lower the thread's priority, where threads have one."""
     if sys.platform == "linux":
         thread = threading.get_native_id()
         os.setpriority(os.PRIO_PROCESS, thread, os.getpriority(os.PRIO_PROCESS, 0) + NICENESS)

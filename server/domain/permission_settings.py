@@ -1,4 +1,4 @@
-"""The settings whose value is a group: to whom each may be given, and to whom it is at first."""
+"""Permission settings: allowed values and defaults."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,25 +14,25 @@ from server.domain.access import (
 )
 
 CHANNEL_CREATOR: Final = "stream_creator_or_nobody"
-"""Default of a channel's setting: whoever creates it; no user, if a bot of the system did."""
+"""Default of a channel's setting: its creator; `nobody` if a system bot created it."""
 GROUP_CREATOR: Final = "group_creator"
-"""Default of a group's setting: whoever creates it."""
+"""Default of a group's setting: its creator."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PermissionRule:
-    """What values a permission may have. `default` is a role group or a creator."""
+    """Allowed values of a permission. `default` is a role group or a creator."""
 
     default: str
     allow_everyone: bool = False
     allow_nobody: bool = True
     only: tuple[str, ...] = ()
-    """Role groups that may be chosen; empty: any."""
+    """Allowed role groups; empty: any."""
     system_group_required: bool = False
     default_for_system_groups: str | None = None
 
     def wire(self) -> dict[str, Any]:
-        """As register describes it to clients."""
+        """Return its description in register."""
         described: dict[str, Any] = {
             "require_system_group": self.system_group_required,
             "allow_internet_group": False,
@@ -122,7 +122,7 @@ GROUP_PERMISSIONS: Final[Mapping[str, PermissionRule]] = {
 
 
 def supported_permission_settings() -> dict[str, dict[str, Any]]:
-    """Return all of them by what they belong to, as register describes them to clients."""
+    """Return all of them by owner kind, as register describes them."""
     return {
         "realm": {name: rule.wire() for name, rule in REALM_PERMISSIONS.items()},
         "stream": {name: rule.wire() for name, rule in CHANNEL_PERMISSIONS.items()},

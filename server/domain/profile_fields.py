@@ -1,4 +1,4 @@
-"""Custom profile fields: what an organization may ask of its people, and what may be answered."""
+"""Custom profile fields: validation of fields and of users' values."""
 
 import json
 import re
@@ -13,7 +13,7 @@ from server.domain.errors import BadRequestError, InvalidParameterError
 from server.domain.names import unprintable_at
 
 MAX_FIELDS: Final = 100
-"""Of one organization: every user's client is told of all."""
+"""Maximum per realm: each client gets all of them."""
 MAX_IN_SUMMARY: Final = 2
 MAX_NAME_LENGTH: Final = 40
 MAX_HINT_LENGTH: Final = 80
@@ -24,9 +24,9 @@ MAX_URL_LENGTH: Final = 2_000
 MAX_PEOPLE: Final = 100
 
 CUSTOM: Final = "custom"
-"""The kind of account elsewhere whose address the organization gives itself."""
+"""The kind of external account with a URL pattern of the realm's own."""
 USERNAME: Final = "%(username)s"
-"""What stands in such an address for the name of the account."""
+"""Placeholder for the account's name in the URL pattern."""
 
 _DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _HOST: Final = re.compile(r"[\w-]+(\.[\w-]+)*\.?|\[[0-9a-fA-F:.]+\]")
@@ -54,7 +54,7 @@ SHOWN_TYPES: Final = {
     FieldType.USER.name: {"id": 6, "name": "Users"},
     FieldType.PRONOUNS.name: {"id": 8, "name": "Pronouns"},
 }
-"""As clients offer them to administrators."""
+"""In the form that clients offer to administrators."""
 
 EXTERNAL_ACCOUNTS: Final[Mapping[str, Mapping[str, str]]] = {
     "github": {
@@ -76,7 +76,7 @@ EXTERNAL_ACCOUNTS: Final[Mapping[str, Mapping[str, str]]] = {
         "url_pattern": "https://x.com/%(username)s",
     },
 }
-"""Accounts elsewhere that every organization can ask for without saying where they are."""
+"""Predefined kinds of external accounts."""
 
 _WITH_DATA: Final = (FieldType.SELECT, FieldType.EXTERNAL_ACCOUNT)
 _NOT_IN_SUMMARY: Final = (FieldType.LONG_TEXT, FieldType.USER)
@@ -86,7 +86,7 @@ _RENDERED: Final = (FieldType.SHORT_TEXT, FieldType.LONG_TEXT)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terms:
-    """What a field asks, and how."""
+    """Settings of a field."""
 
     field_type: int
     name: str
@@ -98,34 +98,34 @@ class Terms:
 
     @property
     def external_account(self) -> str | None:
-        """The account of EXTERNAL_ACCOUNTS for which it asks; such a field is called by that."""
+        """The predefined account kind, which also names the field."""
         subtype = self.field_data.get("subtype")
         of_all = self.field_type == FieldType.EXTERNAL_ACCOUNT and subtype != CUSTOM
         return str(subtype) if of_all else None
 
     @property
     def data_text(self) -> str:
-        """`field_data` as it is kept and shown."""
+        """Return `field_data` as stored and sent."""
         return json.dumps(self.field_data) if self.field_data else ""
 
 
 def field_data_of(text: str) -> dict[str, Any]:
-    """Return the `field_data` that is kept as this text."""
+    """Return the `field_data` of a stored text."""
     return dict(json.loads(text)) if text else {}
 
 
 def is_rendered(field_type: int) -> bool:
-    """Return whether what people answer is Markdown."""
+    """Return whether values are Markdown."""
     return field_type in _RENDERED
 
 
 def choices(field_data: str) -> set[str]:
-    """Return the values that a field with these choices takes."""
+    """Return the values that a field with these choices accepts."""
     return set(field_data_of(field_data))
 
 
 def checked_terms(terms: Terms) -> Terms:
-    """Return the field as it is kept. Raises InvalidParameterError that says what is wrong."""
+    """Return the normalized field; raise InvalidParameterError."""
     if terms.field_type not in {*FieldType}:
         raise InvalidParameterError("field_type", "Invalid field type.")
     if terms.display_in_profile_summary and terms.field_type in _NOT_IN_SUMMARY:
@@ -173,7 +173,7 @@ def _checked_text(parameter: str, text: str, limit: int) -> str:
 
 
 def _checked_choices(data: Mapping[str, Any]) -> Mapping[str, Mapping[str, str]]:
-    """Return the choices without blanks around, as what people say has none."""
+    """Return the choices trimmed, because users' values are."""
     if not data:
         raise _bad_data("Field must have at least one choice.")
     if len(data) > MAX_CHOICES:
@@ -200,7 +200,7 @@ def _checked_part(part: object) -> str:
 
 
 def _checked_account(data: Mapping[str, Any]) -> Mapping[str, str] | None:
-    """The account of EXTERNAL_ACCOUNTS that is meant; None: one of the organization's own."""
+    """Return the predefined account kind; None for a custom one."""
     subtype = data.get("subtype")
     if not isinstance(subtype, str) or not data.keys() <= {"subtype", "url_pattern"}:
         raise _bad_data('field_data has a "subtype", and may have a "url_pattern".')
@@ -225,7 +225,7 @@ def _bad_data(message: str) -> InvalidParameterError:
 
 
 def _is_url(text: str) -> bool:
-    """Return whether it is the address of a page: a link to anything else may do harm."""
+    """Return whether it is an HTTP URL: other schemes may be harmful."""
     if len(text) > MAX_URL_LENGTH or _NO_BLANKS.fullmatch(text) is None:
         return False
     try:
@@ -241,7 +241,7 @@ Value = str | Sequence[int]
 
 
 def checked_value(name: str, field_type: int, field_data: str, value: Value) -> str:
-    """Return what a user says, as it is kept; the people whom it names are looked at elsewhere.
+    """Return the normalized value; named users are checked elsewhere.
 
     Raises BadRequestError.
     """
@@ -284,5 +284,5 @@ def _is_date(text: str) -> bool:
 
 
 def people_in(value: str) -> list[int]:
-    """Whom a field of people names that has this value."""
+    """Return the users in a value of a user field."""
     return [int(user_id) for user_id in json.loads(value)]

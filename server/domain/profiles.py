@@ -1,4 +1,4 @@
-"""How people are shown to others: by which address, and to whom the real one is known."""
+"""Email visibility: a user's public address, and who may know the real one."""
 
 import re
 from typing import Any, Protocol
@@ -20,7 +20,7 @@ _LEAST_ROLE_TO_SEE = {
 
 
 class Addressed(Protocol):
-    """What is to be known of a user to say what their address is to others."""
+    """The fields of a user that decide their public address."""
 
     @property
     def user_id(self) -> UserId: ...
@@ -38,7 +38,7 @@ def least_role_to_see_email(row: Addressed) -> int:
 
 
 def hides_email(row: Addressed) -> bool:
-    """Return whether there is any user who may not know the user's real address."""
+    """Return whether the real address is hidden from any user."""
     return least_role_to_see_email(row) < GUEST
 
 
@@ -48,19 +48,19 @@ def knows_email(viewer: UserRow, row: UserRow) -> bool:
 
 
 def public_email(row: Addressed, domain: str) -> str:
-    """Return the address by which every user knows the user: real, or made up where that is hidden.
+    """Return the public address: the real one, or a generated one if that is hidden.
 
-    `domain` is that of the organization's address.
+    `domain` is that of the realm's URL.
     """
     return hidden_email(row.user_id, domain) if hides_email(row) else row.email
 
 
 def hidden_email(user_id: int, domain: str) -> str:
-    """Return what stands for an address that not every user may know."""
+    """Return the generated address in place of a hidden one."""
     return f"user{user_id}@{domain}"
 
 
 def user_id_of_hidden_email(email: str, domain: str) -> int | None:
-    """Return the user for whom this address stands, or None if it is a real one."""
+    """Return the user of a generated address, or None if it is a real one."""
     found = _HIDDEN_EMAIL.fullmatch(email.lower())
     return int(found[1]) if found and found[2] == domain.lower() else None

@@ -1,4 +1,4 @@
-"""Who else may say who a user is: other sites, as the operator has registered with them."""
+"""Identity providers for sign-in, as configured by the operator."""
 
 import base64
 import re
@@ -31,7 +31,7 @@ METHODS: Final = {
     OIDC: "OpenID Connect",
     SAML: "SAML",
 }
-"""The names of the methods in an organization's settings, by kind."""
+"""Method names in a realm's settings, by kind."""
 LABELS: Final = {
     **METHODS,
     AZUREAD: "Microsoft Entra ID",
@@ -44,10 +44,10 @@ ISSUERS: Final = {
     APPLE: "https://appleid.apple.com",
     GITHUB: "https://github.com",
 }
-"""Where a provider is, if the operator names no place of their own."""
+"""Default issuers of providers."""
 
 _SEQUENCE: Final = b"\x30"
-"""How certificates begin."""
+"""First byte of a DER certificate."""
 _CERTIFICATE: Final = re.compile(
     r"-----BEGIN CERTIFICATE-----(.+?)-----END CERTIFICATE-----", re.DOTALL
 )
@@ -60,36 +60,36 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     client_id: str
     client_secret: str = ""
     issuer: str = ""
-    """Its address, as its tokens have it."""
+    """Issuer URL in its tokens."""
     label: str = ""
-    """What its button says."""
+    """Label of its button."""
     trusts_addresses: bool = False
-    """The operator vouches for the addresses that it names, though it does not."""
+    """Whether the operator trusts its addresses even if it does not mark them as verified."""
     api_url: str = ""
-    """Of a GitHub of one's own."""
+    """API URL of a GitHub Enterprise server."""
     team_id: str = ""
     key_id: str = ""
     private_key: str = ""
-    """Of Apple, which wants these in place of a secret."""
+    """Key that Apple requires in place of a secret."""
 
 
 class SamlProvider(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One that speaks SAML 2.0, under any name."""
+    """A SAML 2.0 identity provider, under any name."""
 
     kind: Literal["saml"]
     entity_id: str
-    """What it calls itself in its answers."""
+    """Entity id in its responses."""
     sign_in_url: str
     certificate: str
-    """With which it signs them, in PEM; several, while it changes from one to the next."""
+    """Signing certificate in PEM; several during a rotation."""
     label: str = ""
     trusts_addresses: bool = False
-    """As above: it may name any address."""
+    """As above: it may assert any address."""
     domains: tuple[str, ...] = ()
-    """Of the addresses that it may name, if not all."""
+    """Domains of addresses that it may assert, if not all."""
     email_attribute: str = ""
     name_attributes: tuple[str, ...] = ()
-    """Those with a user's name, or with parts of it in their order."""
+    """Attributes with a user's name, or with parts of it in their order."""
 
     @property
     def certificates(self) -> list[str]:
@@ -97,7 +97,7 @@ class SamlProvider(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 class Providers:
-    """The providers by name, in the order in which people see them; a table, or its JSON."""
+    """The providers by name, in display order; from a table, or its JSON."""
 
     def __init__(self, given: object = "") -> None:
         self._by_name = {name: _provider(name, each) for name, each in table_of(given).items()}
@@ -112,33 +112,33 @@ class Providers:
         return iter(self._by_name)
 
     def kind_of(self, name: str) -> str:
-        """Return what the provider of this name speaks."""
+        """Return the protocol of the provider."""
         if isinstance(self[name], SamlProvider):
             return SAML
         return name if name in METHODS else OIDC
 
     def method_of(self, name: str) -> str:
-        """Return the name of its method, by which organizations choose it."""
+        """Return the name of its authentication method in a realm's settings."""
         return METHODS[self.kind_of(name)]
 
     def label_of(self, name: str) -> str:
-        """Return what people read on its button."""
+        """Return the label of its button."""
         return self[name].label or LABELS[self.kind_of(name)]
 
     @property
     def methods(self) -> tuple[str, ...]:
-        """The names of the methods that there are, for organizations to choose from."""
+        """Return the names of the available methods."""
         return tuple(dict.fromkeys(map(self.method_of, self)))
 
     @property
     def hosts(self) -> str:
-        """The names of the hosts where the server itself asks them, as settings list them."""
+        """Return the host names that the server connects to, as a list in settings' format."""
         places = [url for each in self._asked for url in (each.issuer, each.api_url)]
         return ", ".join({urlsplit(url).hostname or "" for url in places if url})
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """What no log line may contain."""
+        """Return what no log line may contain."""
         found = [
             secret for each in self._asked for secret in (each.client_secret, each.private_key)
         ]
@@ -154,9 +154,9 @@ class Providers:
 
 
 def _provider(name: str, given: Mapping[str, Any]) -> Provider | SamlProvider:
-    """Return the provider that is described so.
+    """Return the configured provider.
 
-    Raises DescriptionError for one that cannot work.
+    Raises DescriptionError for an invalid configuration.
     """
     if not name.replace("-", "").isalnum() or not name.isascii() or name != name.lower():
         raise DescriptionError(f"{called(name)} must be lower-case letters, digits and hyphens")
@@ -188,7 +188,7 @@ def _is_certificate(text: str) -> bool:
 
 
 def _checked(name: str, provider: Provider) -> Provider:
-    """Return the provider with its address."""
+    """Return the provider with its issuer."""
     provider = msgspec.structs.replace(provider, issuer=provider.issuer or ISSUERS.get(name, ""))
     if not provider.issuer:
         raise wrong(name, "issuer", "is missing")
@@ -209,7 +209,7 @@ def _checked(name: str, provider: Provider) -> Provider:
 
 
 class JwtKey(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """With what an organization's own site signs who a user is."""
+    """The key with which a realm's own site signs user identities."""
 
     key: str
     """A shared secret (HS...), or a public key in PEM."""
@@ -217,18 +217,18 @@ class JwtKey(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class JwtKeys:
-    """Such keys by subdomain ("": the organization at the root); a table, or its JSON."""
+    """JWT keys by subdomain ("" for the root); from a table, or its JSON."""
 
     ALGORITHMS: Final = ("HS256", "HS512", "RS256", "PS256", "ES256", "EdDSA")
     MIN_SECRET_LENGTH: Final = 32
-    """Whoever has one token can try shorter secrets on it for as long as they like."""
+    """Shorter secrets could be found by brute force from one token."""
 
     def __init__(self, given: object = "") -> None:
         self.by_subdomain = {name: _jwt_key(name, each) for name, each in table_of(given).items()}
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """What no log line may contain."""
+        """Return what no log line may contain."""
         return tuple(each.key for each in self.by_subdomain.values())
 
     @override
@@ -237,7 +237,7 @@ class JwtKeys:
 
 
 def _jwt_key(name: str, given: Mapping[str, Any]) -> JwtKey:
-    """Return the key that is described so. Raises DescriptionError for one that cannot be used."""
+    """Return the configured key; raise DescriptionError if it is unusable."""
     found = described_as(JwtKey, name, given)
     if found.algorithm not in JwtKeys.ALGORITHMS:
         raise wrong(name, "algorithm", one_of(JwtKeys.ALGORITHMS))

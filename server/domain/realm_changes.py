@@ -1,4 +1,4 @@
-"""What an organization's settings may be changed to, and by whom."""
+"""Validation and permissions of changes to a realm's settings."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final
@@ -21,11 +21,11 @@ VIDEO_CHAT_PROVIDERS: Final = {
     "jitsi_meet": {"name": "Jitsi Meet", "id": 1},
     "big_blue_button": {"name": "BigBlueButton", "id": BIG_BLUE_BUTTON},
 }
-"""Those that this server knows how to make calls with; the last one if it is told where."""
+"""Supported video call providers; the last one only if configured."""
 
 
 def video_chat_providers(*, has_big_blue_button: bool) -> dict[str, dict[str, Any]]:
-    """Return those that an organization of this server may choose."""
+    """Return the providers that a realm of this server may choose."""
     return {
         name: provider
         for name, provider in VIDEO_CHAT_PROVIDERS.items()
@@ -48,7 +48,7 @@ FOR_OWNERS: Final = frozenset(
         "waiting_period_threshold",
     }
 )
-"""Settings that say who comes in, who governs, and what is lost: administrators do not."""
+"""Settings about admission, governance and loss of data: not for administrators."""
 
 TIME_LIMITS: Final = (
     "message_content_delete_limit_seconds",
@@ -64,11 +64,11 @@ CHANNEL_SETTINGS: Final = (
     "signup_announcements_stream_id",
     "zulip_update_announcements_stream_id",
 )
-"""Each names a channel, or NO_CHANNEL."""
+"""Each is a channel id, or NO_CHANNEL."""
 
 
 def checked_changes(changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values as they are kept, each of its type. Raises InvalidParameterError."""
+    """Return the normalized values, each of its type; raise InvalidParameterError."""
     for name, value in changes.items():
         allows = _ALLOWS.get(name)
         if allows is not None and not allows(value):
@@ -102,4 +102,4 @@ _ALLOWS: Final[Mapping[str, Callable[[Any], bool]]] = {
     "waiting_period_threshold": lambda value: 0 <= value <= MAX_DAYS,
     "welcome_message_custom_text": lambda value: len(value) <= MAX_WELCOME_LENGTH,
 }
-"""What a value must be beside its type."""
+"""Checks of values besides their type."""

@@ -1,4 +1,4 @@
-"""Which domains an organization may call its own."""
+"""Validation of a realm's own email domains."""
 
 import re
 from collections.abc import Iterable
@@ -10,13 +10,13 @@ from storage.realm_domains import DomainRow
 
 MAX_DOMAINS: Final = 1_000
 MAX_LENGTH: Final = 253
-"""More no name in the DNS can have."""
+"""Limit of the DNS."""
 
 _LABEL: Final = re.compile(r"(?!-)[a-z0-9-]{1,63}(?<!-)")
 
 
 def checked_domain(domain: str) -> str:
-    """Return the domain as it is kept, in small letters. Raises InvalidParameterError."""
+    """Return the domain in lower case; raise InvalidParameterError."""
     domain = domain.strip().lower()
     labels = domain.split(".")
     if not domain:
@@ -35,9 +35,9 @@ def checked_domain(domain: str) -> str:
 
 
 def check_admitted(email: str, domains: Iterable[DomainRow]) -> None:
-    """Raise BadRequestError unless the address is in one of the organization's domains.
+    """Raise BadRequestError unless the address is in one of the realm's domains.
 
-    An address with a plus sign is as good as any number of addresses, and so is none of them.
+    An address with a plus sign stands for any number of addresses, and so is refused.
     """
     local, _, domain = fold_address(email.strip()).rpartition("@")
     if "+" in local:

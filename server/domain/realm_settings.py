@@ -1,4 +1,4 @@
-"""The settings of an organization: names as on the wire, and their defaults."""
+"""Settings of a realm: wire names and defaults."""
 
 from functools import lru_cache
 from typing import Any, Final, Literal
@@ -22,20 +22,20 @@ NO_CHANNEL = -1
 
 
 class DirectGroup(msgspec.Struct, frozen=True):
-    """The value of a permission that names people and groups, rather than one group."""
+    """A permission's value with users and groups, rather than one group."""
 
     direct_members: tuple[int, ...]
     direct_subgroups: tuple[int, ...]
 
 
 GroupValue = str | int | DirectGroup
-"""Who is permitted: a role group by name (until a user chooses), a group by id, or direct."""
+"""A role group by name (the initial value), a group by id, or direct users and groups."""
 
 
 class RealmSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Every setting of a realm. Storage keeps only what differs from these defaults."""
 
-    # How messages look, and how long they may change.
+    # Messages: display and time limits.
     allow_message_editing: bool = True
     message_content_edit_limit_seconds: int | None = TEN_MINUTES
     message_content_delete_limit_seconds: int | None = TEN_MINUTES
@@ -52,21 +52,21 @@ class RealmSettings(msgspec.Struct, frozen=True, kw_only=True):
     default_code_block_language: str = ""
     giphy_rating: Literal[0, 1, 2, 3, 4, 5] = 2
 
-    # Who comes in, and as what.
+    # Admission and roles of new users.
     authentication_methods: tuple[str, ...] = ("Email",)
-    """Names of the methods that the organization wants."""
+    """Names of the enabled methods."""
     emails_restricted_to_domains: bool = False
     disallow_disposable_email_addresses: bool = True
     invite_required: bool = True
     waiting_period_threshold: int = 0
-    """Days until a member counts as a full one."""
+    """Days until a member becomes a full member."""
     enable_spectator_access: bool = False
     send_welcome_emails: bool = True
     welcome_message_custom_text: str = ""
     user_settings_defaults: dict[str, Any] = {}
-    """What new people's settings start with, where it differs from UserSettings."""
+    """Initial settings of new users that differ from UserSettings."""
 
-    # What people may change about themselves, and how they are shown.
+    # What users may change about themselves, and how they are shown.
     avatar_changes_disabled: bool = False
     email_changes_disabled: bool = False
     name_changes_disabled: bool = False
@@ -75,7 +75,7 @@ class RealmSettings(msgspec.Struct, frozen=True, kw_only=True):
     enable_guest_user_dm_warning: bool = True
     presence_disabled: bool = False
 
-    # Mail and notifications.
+    # Email and notifications.
     digest_emails_enabled: bool = False
     digest_weekday: Literal[0, 1, 2, 3, 4, 5, 6] = 1
     message_content_allowed_in_email_notifications: bool = True
@@ -83,7 +83,7 @@ class RealmSettings(msgspec.Struct, frozen=True, kw_only=True):
     push_notifications_enabled_end_timestamp: int | None = None
     require_e2ee_push_notifications: bool = False
 
-    # The organization itself.
+    # The realm itself.
     default_language: str = "en"
     org_type: Literal[0, 10, 20, 30, 35, 40, 50, 60, 70, 80, 90, 100, 1000] = 0
     plan_type: int = 1
@@ -91,11 +91,11 @@ class RealmSettings(msgspec.Struct, frozen=True, kw_only=True):
     logo_source: Literal["D", "U"] = "D"
     night_logo_source: Literal["D", "U"] = "D"
     icon_key: str | None = None
-    """Where the picture is in the store. None: there is none."""
+    """Blob key of the icon; None without one."""
     logo_key: str | None = None
     night_logo_key: str | None = None
     jitsi_server_url: str | None = None
-    """None: the server's."""
+    """None: the server's default."""
     video_chat_provider: Literal[0, 1, 3, 4, 5] = 1
     upload_quota_mib: int | None = None
     want_advertise_in_communities_directory: bool = False
@@ -104,7 +104,7 @@ class RealmSettings(msgspec.Struct, frozen=True, kw_only=True):
     signup_announcements_stream_id: int = NO_CHANNEL
     zulip_update_announcements_stream_id: int = NO_CHANNEL
 
-    # Permissions: who may do what (REALM_PERMISSIONS says what may be chosen).
+    # Permissions (allowed values are in REALM_PERMISSIONS).
     can_access_all_users_group: GroupValue = EVERYONE_GROUP
     can_add_custom_emoji_group: GroupValue = MEMBERS_GROUP
     can_add_subscribers_group: GroupValue = MEMBERS_GROUP
@@ -132,11 +132,11 @@ class RealmSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, stored: dict[str, Any]) -> "RealmSettings":
-        """From what storage keeps. Raises msgspec.ValidationError for a value that is none."""
+        """Decode stored settings; raise msgspec.ValidationError for an invalid value."""
         return _decode(msgspec.json.encode(stored)) if stored else DEFAULTS
 
     def stored(self) -> dict[str, Any]:
-        """Return what storage keeps: the settings that differ from the defaults."""
+        """Return the stored form: the settings that differ from the defaults."""
         return {
             name: msgspec.to_builtins(value)
             for name, value in msgspec.structs.asdict(self).items()
@@ -144,7 +144,7 @@ class RealmSettings(msgspec.Struct, frozen=True, kw_only=True):
         }
 
     def permission(self, name: str, graph: GroupGraph) -> GroupSetting:
-        """Whom the realm gives this permission, by the ids that its groups have."""
+        """Return the value of this permission, with group ids."""
         assert name in REALM_PERMISSIONS, name
         value: GroupValue = getattr(self, name)
         if isinstance(value, str):
@@ -152,25 +152,25 @@ class RealmSettings(msgspec.Struct, frozen=True, kw_only=True):
         return graph.as_it_stands(GroupSetting.parse(msgspec.to_builtins(value)))
 
     def guests_know_everybody(self, graph: GroupGraph) -> bool:
-        """Whether guests know of people with whom they share no channel and no conversation."""
+        """Return whether guests know users with whom they share no channel or conversation."""
         setting = self.permission("can_access_all_users_group", graph)
         return setting.group_id == graph.ids_by_name[EVERYONE_GROUP]
 
     @property
     def start_of_newcomers(self) -> dict[str, Any]:
-        """The personal settings with which people start, where they differ from UserSettings."""
+        """Return the initial personal settings of new users that differ from UserSettings."""
         language = self.default_language
         own = {} if language == DEFAULTS.default_language else {"default_language": language}
         return own | self.user_settings_defaults
 
     def wants_method(self, name: str) -> bool:
-        """Return whether people of the organization may sign in by this method."""
+        """Return whether the realm enables this method."""
         return name in self.authentication_methods
 
 
 DEFAULTS: Final = RealmSettings()
 NEW_REALM: Final = RealmSettings(enable_read_receipts=True)
-"""The settings of a new realm; those that it differs in stay as they are in existing realms."""
+"""Settings of a new realm; existing realms keep the defaults where these differ."""
 
 _decoder = msgspec.json.Decoder(RealmSettings)
 

@@ -1,4 +1,4 @@
-"""The rules of an organization's name and address."""
+"""Validation of a realm's name, description and subdomain."""
 
 import re
 from typing import Final
@@ -12,7 +12,7 @@ _SUBDOMAIN: Final = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")
 
 
 def checked_realm_name(name: str) -> str:
-    """Return the name as it is kept. Raises BadRequestError."""
+    """Return the normalized name; raise BadRequestError."""
     name = " ".join(name.split())
     if not name:
         raise BadRequestError("Organization name cannot be empty.")
@@ -22,7 +22,7 @@ def checked_realm_name(name: str) -> str:
 
 
 def checked_realm_description(description: str) -> str:
-    """Return the description as it is kept. Raises BadRequestError."""
+    """Return the normalized description; raise BadRequestError."""
     description = description.replace("\r\n", "\n").strip()
     if len(description) > MAX_DESCRIPTION_LENGTH:
         raise BadRequestError("Organization description is too long.")
@@ -30,7 +30,7 @@ def checked_realm_description(description: str) -> str:
 
 
 def checked_subdomain(subdomain: str) -> str:
-    """Return the subdomain as it is kept; empty: the server's own address.
+    """Return the normalized subdomain; empty for the server's own URL.
 
     Raises BadRequestError.
     """

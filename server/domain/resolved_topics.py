@@ -1,4 +1,4 @@
-"""Topic names with the mark that says a topic is resolved."""
+"""Topic names with the mark of resolved topics."""
 
 import re
 from typing import Final, Literal

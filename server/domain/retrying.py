@@ -1,4 +1,4 @@
-"""When a user who answers that they cannot now may be asked again."""
+"""Retry-After: when a failed request to another server may be retried."""
 
 from datetime import datetime
 from email.utils import parsedate_to_datetime
@@ -6,19 +6,19 @@ from http import HTTPStatus
 from typing import Final
 
 LONGEST_WAIT_SECONDS: Final = 3_600.0
-"""Whoever asks for more time does not get it."""
+"""Maximum wait that a server may request."""
 _PASSING: Final = frozenset(
     {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS}
 )
 
 
 def is_passing(status: int) -> bool:
-    """Return whether the same request may go better later, if no user changes it."""
+    """Return whether the same request may succeed later."""
     return status in _PASSING or status >= HTTPStatus.INTERNAL_SERVER_ERROR
 
 
 def seconds_to_wait(retry_after: str, now: datetime) -> float:
-    """For how long they want to be left alone; 0 if the header says nothing that can be read.
+    """Return the seconds to wait; 0 if the header is missing or unreadable.
 
     It holds seconds or a date.
     """

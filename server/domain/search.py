@@ -1,4 +1,4 @@
-"""What people type to search: words, and phrases in quotes."""
+"""Parse search queries: words, and phrases in quotes."""
 
 import re
 import unicodedata
@@ -40,7 +40,7 @@ LANGUAGES: Final = {
     "tr": "turkish",
     "yi": "yiddish",
 }
-"""Postgres's dictionaries of stems, by the code of a language."""
+"""Stemming dictionaries of Postgres, by language code."""
 _PART: Final = re.compile(r'"([^"]*)"|([^\s"]+)')
 _NEEDED_BEFORE: Final = re.compile(r"(?:--|(?<!\.)\.|[#@+$£€¥₹])$")
 _NEEDED_AFTER: Final = re.compile(r"^(?:\++|[#%$£€¥₹])")
@@ -51,16 +51,16 @@ _EMOJI_STYLE: Final = "\ufe0f"
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A word, or words that follow each other, that have to be there."""
+    """A required word, or several that follow each other."""
 
     text: str
-    """Folded, with one blank between words: whatever punctuation may be there."""
+    """Folded, with one space between words for any punctuation."""
     is_phrase: bool = False
-    """Whether it counts only as it is written: a phrase in quotes, or words like `fox,brown`."""
+    """Whether it is not stemmed: a phrase in quotes, or words like `fox,brown`."""
 
 
 def language_of(code: str) -> str:
-    """Return the dictionary for an organization with this language."""
+    """Return the dictionary for a realm with this language."""
     return LANGUAGES.get(re.split("[-_]", code.lower())[0], "simple")
 
 
@@ -88,7 +88,7 @@ def parse_search(operand: str) -> tuple[Wanted, ...]:
 
 
 def _wanted(text: str, *, is_quoted: bool) -> Wanted | None:
-    """None: it is nothing but punctuation."""
+    """Return the search term; None if it is only punctuation."""
     text = text.replace(_EMOJI_STYLE, "")
     words = [word for token in text.split() for word in _words(token)]
     if words:

@@ -1,7 +1,7 @@
-"""Sessions of browsers: what their cookies hold, and what their forms do.
+"""Browser sessions: cookies and form tokens.
 
-A cookie holds a token that no user can guess. The server keeps its digest alone, so that whoever
-reads the database cannot sign in with what is there.
+A cookie holds a random token. Only its digest is stored, so that reading the database does not
+allow signing in.
 """
 
 import hashlib
@@ -13,23 +13,23 @@ from typing import Final
 from storage.ids import UserId
 
 SESSION: Final = "parley_session"
-"""The cookie of a user who has signed in."""
+"""Cookie of a signed-in user."""
 VISITOR: Final = "parley_visitor"
-"""The cookie of a user who has not: forms are tied to it."""
+"""Cookie of a visitor: forms are bound to it."""
 FORM_TOKEN: Final = "csrftoken"  # noqa: S105 - a name
-"""The cookie in which scripts of our pages find what their requests have to carry."""
+"""Cookie from which scripts of our pages read the CSRF token of their requests."""
 SECURE_PREFIX: Final = "__Host-"
-"""Browsers take such a cookie over TLS only, and from no user but the very host."""
+"""Browsers accept such a cookie over TLS only, and only from the host itself."""
 MAX_TOKEN_LENGTH: Final = 100
 
 
 def new_token() -> str:
-    """Return what a cookie is to hold."""
+    """Return a random token."""
     return secrets.token_urlsafe(32)
 
 
 def digest_of(token: str) -> bytes:
-    """Return what is kept of a token."""
+    """Return the stored digest of a token."""
     return hashlib.sha256(token.encode()).digest()
 
 
@@ -55,5 +55,5 @@ class Session:
 
 
 def is_form_token(given: str, token: str) -> bool:
-    """Return whether a form that carries this was shown to the holder of the token."""
+    """Return whether the form token belongs to this session token."""
     return hmac.compare_digest(given.encode(errors="replace"), form_token(token).encode())

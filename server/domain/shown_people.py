@@ -1,7 +1,7 @@
-"""How a person is shown to a viewer: under which name and address, and with which avatar.
+"""How a person is shown to a viewer: name, address and avatar.
 
-Whatever shows people to people asks here: messages, events, notifications, texts that the server
-writes, and look-ups by address. Ids are never hidden, and neither is what people have written.
+Whatever shows people to people uses this module: messages, events, notifications, texts that the
+server writes, and look-ups by address. Ids are never hidden, and neither are messages.
 """
 
 from dataclasses import dataclass
@@ -19,11 +19,11 @@ from storage.ids import UserId
 from storage.users import UserRow
 
 INACCESSIBLE_NAME: Final = "Unknown user"
-"""The name shown for a person that the viewer may not know."""
+"""Name shown for a person that the viewer may not know."""
 
 
 class Portrayed(Pictured, Protocol):
-    """What has to be known of a person to show them."""
+    """The fields of a person that their display needs."""
 
     @property
     def full_name(self) -> str: ...
@@ -42,7 +42,7 @@ class ShownPerson:
 def inaccessible_person(
     user_id: UserId, address: RealmAddress, *, name: str = INACCESSIBLE_NAME
 ) -> ShownPerson:
-    """Return the person for viewers who may not know them: only the id is theirs."""
+    """Return the person for viewers who may not know them: only the id is real."""
     return ShownPerson(
         user_id,
         name,
@@ -55,7 +55,7 @@ def inaccessible_person(
 class Sight:
     """Which of some people a viewer may know: all but `strangers`.
 
-    A spectator may know names and uploaded avatars, and nothing that is made of an address.
+    A spectator may see names and uploaded avatars, and nothing derived from an address.
     """
 
     strangers: frozenset[UserId] = frozenset()
@@ -64,9 +64,9 @@ class Sight:
     def shown(
         self, row: Portrayed, address: RealmAddress, *, unknown: str = INACCESSIBLE_NAME
     ) -> ShownPerson:
-        """Return the person as the viewer may see them; `address` is the organization's.
+        """Return the person as the viewer may see them; `address` is the realm's URL.
 
-        `unknown` is the name shown for other people, in the viewer's language.
+        `unknown` is the name shown for inaccessible people, in the viewer's language.
         """
         if row.user_id in self.strangers:
             return inaccessible_person(row.user_id, address, name=unknown)
@@ -78,14 +78,14 @@ class Sight:
         return ShownPerson(row.user_id, row.full_name, email, avatar)
 
     def name(self, user_id: UserId, full_name: str) -> str:
-        """Return the name under which the viewer may know a person of this full name."""
+        """Return the person's name for the viewer."""
         return INACCESSIBLE_NAME if user_id in self.strangers else full_name
 
     def is_found_by(self, viewer: UserRow, row: UserRow, email: str, domain: str) -> bool:
-        """Return whether an address of the person leads this viewer to them.
+        """Return whether an address of the person identifies them to this viewer.
 
-        What stands for a hidden address always does, the real one where the viewer may know it. Any
-        other is to be answered like an address that does not exist.
+        A generated address always does, the real one if the viewer may know it. Any other must get
+        the same response as an address that does not exist.
         """
         if user_id_of_hidden_email(email, domain) == row.user_id:
             return True

@@ -1,4 +1,4 @@
-"""The ways in which people may sign in, and the clients that are too old to."""
+"""Sign-in methods, and clients that are too old."""
 
 import re
 from collections.abc import Collection, Iterable, Mapping
@@ -20,18 +20,18 @@ METHODS: Final = (
     "saml",
     "openid connect",
 )
-"""All that the protocol knows, by the names that clients read."""
+"""All methods of the protocol, by their wire names."""
 
 PASSWORDS: Final = "Email"
 LDAP: Final = "LDAP"
 FOR_DEVELOPERS: Final = "Dev"
-"""Ways that an organization may have, by the names that it and clients use for them."""
+"""Methods that a realm may enable, by the names of settings and clients."""
 
 OLDEST_VERSIONS: Final[Mapping[str, tuple[int, ...]]] = {
     "ZulipMobile": (27, 192),
     "ZulipInvalid": (2**31,),
 }
-"""Clients that no longer work if they are older than that."""
+"""Minimum versions of clients."""
 
 _PRODUCT: Final = re.compile(r"^\s*([A-Za-z]\w*)/v?(\d+(?:\.\d+)*)")
 
@@ -46,12 +46,12 @@ def is_too_old(user_agent: str) -> bool:
 
 
 def takes_passwords(settings: RealmSettings, available: Collection[str]) -> bool:
-    """Return whether people sign in with a name and a password: one of ours, or a directory's."""
+    """Return whether users sign in with a password: one of ours, or a directory's."""
     return any(name in available and settings.wants_method(name) for name in (PASSWORDS, LDAP))
 
 
 def shown_methods(settings: RealmSettings, available: Iterable[str]) -> dict[str, dict[str, bool]]:
-    """Return the ways that this server has, and whether the organization wants them."""
+    """Return the server's methods, and whether the realm enables them."""
     return {
         name: {
             "enabled": name == FOR_DEVELOPERS or settings.wants_method(name),

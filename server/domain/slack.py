@@ -1,4 +1,4 @@
-"""What programs write for Slack, as our Markdown; whatever it is that they send."""
+"""Convert payloads written for Slack to our Markdown."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -21,18 +21,18 @@ from server.domain.slack_text import (
 __all__ = ["MAX_PARTS", "channel_of", "converted", "markdown_of"]
 
 MAX_LINE: Final = 2_000
-"""Characters of a title, a name, the text of a button."""
+"""Maximum characters of a title, a name, the text of a button."""
 
 _CODE: Final = re.compile(r"(```.*?```|~~~.*?~~~|`[^`\n]+`)", re.DOTALL)
 _UNDERSCORES: Final = re.compile(r"(?<![\w\\])(__?)(?![\s_])([^\n_]+?)(?<![\s_\\])\1(?!\w)")
 
 
 def markdown_of(payload: Any) -> str:
-    """Return what the payload says; nothing if it says nothing that we know of."""
+    """Return the payload as Markdown; empty if it has no known content."""
     if not isinstance(payload, dict):
         return ""
     parts = [*_some(each_of(payload.get("blocks"), _block))]
-    # Beside blocks, the text is what notifications show in their place.
+    # Beside blocks, the text is the fallback of notifications.
     if not any(parts):
         is_styled = payload.get("mrkdwn") is not False
         parts = [converted(text_of(payload.get("text")), styled=is_styled)]
@@ -43,7 +43,10 @@ def markdown_of(payload: Any) -> str:
 
 
 def _some(parts: Iterator[str]) -> Iterator[str]:
-    """As many of the parts as a message may hold, and some more; others are not even made."""
+    """Yield as many of the parts as a message may hold, and some more.
+
+    Others are not even converted.
+    """
     length = 0
     for part in parts:
         yield part
@@ -53,7 +56,7 @@ def _some(parts: Iterator[str]) -> Iterator[str]:
 
 
 def channel_of(payload: Any) -> str | None:
-    """Return where it says that it goes, without Slack's sign in front."""
+    """Return the channel that the payload names, without Slack's sign in front."""
     name = text_of(payload.get("channel")) if isinstance(payload, dict) else ""
     return name.strip().lstrip("#@") or None
 
@@ -110,7 +113,7 @@ def _header(block: dict[str, Any]) -> str:
 
 
 def _markdown(block: dict[str, Any]) -> str:
-    """Markdown as others write it; ours has no underscores for emphasis."""
+    """Return standard Markdown in our dialect, which has no underscores for emphasis."""
     pieces = _CODE.split(text_of(block.get("text")))
     return "".join(p if i % 2 else _UNDERSCORES.sub(_stars, p) for i, p in enumerate(pieces))
 
@@ -125,7 +128,7 @@ def _actions(block: dict[str, Any]) -> str:
 
 
 def _button(each: dict[str, Any]) -> str:
-    """Return a button that leads somewhere, and the choices of a menu that do.
+    """Return a button with a link, and the choices of a menu that have links.
 
     Others can do nothing.
     """
@@ -136,7 +139,7 @@ def _button(each: dict[str, Any]) -> str:
 
 
 def _one_line(value: Any) -> str:
-    """Return a text that is to be the text of a link, as it is."""
+    """Return a text for use as the text of a link."""
     text = value.get("text") if isinstance(value, dict) else value
     return " ".join(text_of(text)[:MAX_LINE].split())
 

@@ -1,4 +1,4 @@
-"""Slack's rich text (pieces with styles, lists, quotes, code) and tables, as our Markdown."""
+"""Convert Slack's rich text (styles, lists, quotes, code) and tables to our Markdown."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -42,7 +42,7 @@ def inline(elements: Any) -> str:
 
 
 def _would_be_misread(before: str, behind: str) -> bool:
-    """Return whether two runs need something invisible between them.
+    """Return whether two runs need an invisible character between them.
 
     The same mark on both sides would be one mark. And a mark between a letter of ASCII and
     punctuation neither begins nor ends anything.
@@ -115,7 +115,7 @@ def _is_character(number: int) -> bool:
 
 
 def _named(sign: str, *keys: str) -> Callable[[dict[str, Any]], str]:
-    """Return what a piece refers to: its name if it has one, or the id that Slack has."""
+    """Return what a piece refers to: its name, or Slack's id."""
 
     def render(each: dict[str, Any]) -> str:
         said = (text_of(each.get(key)) for key in ("name", "text", "fallback", *keys))
@@ -147,7 +147,7 @@ _INLINE: Final[dict[str, Callable[[dict[str, Any]], str]]] = {
 }
 
 
-# -- what stands on lines of its own
+# -- blocks
 
 
 def rich_text(block: dict[str, Any]) -> str:
@@ -162,7 +162,7 @@ def rich_text(block: dict[str, Any]) -> str:
         level = min(_whole(each.get("indent")), level + 1) if kind == _LIST else -1
         shown = _list(each, level) if kind == _LIST else _part(kind, each)
         if shown:
-            # What follows a list or a quote on the next line would go on with it.
+            # The line after a list or a quote would continue it.
             apart = before in (_LIST, _QUOTE) and kind != before
             parts += ("\n\n" if apart else "\n" if parts else "", shown)
             before = kind
@@ -196,7 +196,7 @@ def _raw(each: dict[str, Any]) -> str:
 
 
 def _list(each: dict[str, Any], level: int) -> str:
-    """Items of one level; those of deeper ones are lists of their own, which follow."""
+    """Return items of one level; deeper ones are lists of their own, which follow."""
     is_ordered = each.get("style") == "ordered"
     number = 1 + _whole(each.get("offset"), most=10**6)
     lines = []
@@ -220,7 +220,7 @@ def _whole(value: Any, *, most: int = MAX_LEVEL) -> int:
 
 
 def table(block: dict[str, Any]) -> str:
-    """Return a table, whose first row is its head."""
+    """Return a table with the first row as its head."""
     rows = block.get("rows")
     cells = [
         list(_cells(row))

@@ -1,4 +1,4 @@
-"""Slack's ways to write text (its own marks, plain text, links) as our Markdown."""
+"""Convert Slack's text formats (its own marks, plain text, links) to our Markdown."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -7,9 +7,9 @@ from typing import Any, Final
 from server.domain.markdown.addresses import addresses_in
 
 MAX_PARTS: Final = 100
-"""Of attachments, blocks, fields: what comes beyond is left out."""
+"""Maximum number of attachments, blocks, fields; the rest is left out."""
 MAX_TEXT: Final = 15_000
-"""Characters of one text, half as many again as a message may hold."""
+"""Maximum characters of one text, half as many again as a message may hold."""
 
 _CODE: Final = re.compile(r"(```.*?```|`[^`\n]+`)", re.DOTALL)
 _REFERENCE: Final = re.compile(r"<([^\s<>|][^<>|\n]{0,2000})(?:\|([^<>\n]{0,2000}))?>")
@@ -35,7 +35,10 @@ _EMOJI: Final = re.compile(r":(?=[\w+-]+:)")
 
 
 def _between(mark: str) -> re.Pattern[str]:
-    """Return what stands between two of these marks; within a word they are no marks."""
+    """Return a pattern of what stands between two of these marks.
+
+    Within a word they are no marks.
+    """
     within = rf"(?![\s{mark}])((?:[^{mark}\n]|(?<=[^\W_]){mark}(?=[^\W_]))+?)(?<!\s)"
     before, behind = rf"(?<![^\W_])(?<!{mark})", rf"(?![^\W_])(?!{mark})"
     return re.compile(f"{before}{mark}{within}{mark}{behind}")
@@ -45,7 +48,7 @@ _STYLES: Final = ((_between(r"\*"), "**"), (_between("_"), "*"), (_between("~"),
 
 
 def text_of(value: Any) -> str:
-    """Return a text as it is; a number as one; anything else is none."""
+    """Return a text as it is; a number as one; empty for anything else."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return ""
     return str(value)[:MAX_TEXT].replace("\0", "")
@@ -54,16 +57,16 @@ def text_of(value: Any) -> str:
 def each_of(
     items: Any, render: Callable[[dict[str, Any]], str], *, most: int = MAX_PARTS
 ) -> Iterator[str]:
-    """What there is to say of those of the items that are objects."""
+    """Yield the conversions of those of the items that are objects."""
     for item in items[:most] if isinstance(items, list) else ():
         if isinstance(item, dict) and (said := render(item)):
             yield said
 
 
 def converted(text: str, *, styled: bool = True) -> str:
-    """Return a text with Slack's marks and references, with ours. Code stays as it is.
+    """Return a text with Slack's marks and references converted. Code stays as it is.
 
-    Where it is not styled, only the references mean something.
+    If it is not styled, only the references are converted.
     """
     kept: list[str] = []
 
@@ -80,7 +83,7 @@ def converted(text: str, *, styled: bool = True) -> str:
 
 
 def _styled(text: str, keep: Callable[[str], str]) -> str:
-    """Text in which Slack's styles and quotes mean something, and nothing else is Markdown."""
+    """Return text with Slack's styles and quotes converted, and everything else escaped."""
     for pattern, mark in _STYLES:
         kept = keep(mark)
         text = pattern.sub(rf"{kept}\1{kept}", text)
@@ -89,7 +92,7 @@ def _styled(text: str, keep: Callable[[str], str]) -> str:
 
 
 def unescape(text: str) -> str:
-    """Text without the three entities that Slack knows."""
+    """Return text without the three entities that Slack knows."""
     return _ENTITY.sub(lambda found: _ENTITIES[found[0]], text)
 
 
@@ -108,7 +111,7 @@ def _on_lines(text: str) -> str:
 
 
 def plain(text: str, *, emoji: bool = True) -> str:
-    """Text in which nothing is Markdown, as Markdown. Addresses are links all the same."""
+    """Return plain text escaped as Markdown. Addresses still become links."""
     escaped = _inline_escaped(unescape(text))
     if not emoji:
         escaped = _EMOJI.sub("&#58;", escaped)
@@ -116,7 +119,7 @@ def plain(text: str, *, emoji: bool = True) -> str:
 
 
 def _inline_escaped(text: str) -> str:
-    """Text without Markdown within its lines, save for addresses, which are links."""
+    """Return text with inline Markdown escaped, except for addresses, which become links."""
     pieces: list[str] = []
     done = 0
     for address in addresses_in(text):
@@ -140,7 +143,7 @@ def _indent(found: re.Match[str]) -> str:
 
 
 def link(text: str, url: str) -> str:
-    """Return a link with a plain text; brackets in it stay as they are where they come in pairs."""
+    """Return a link with a plain text; paired brackets in it stay as they are."""
     label = _label(" ".join(text.split()))
     if re.search(r"[\s()<>]", url):
         url = re.sub(r"[\s<>]", lambda found: f"%{ord(found[0]):02X}", url)
@@ -189,7 +192,7 @@ def _date(parts: list[str], label: str) -> str:
 
 
 def time_of(seconds: Any) -> str:
-    """Return a moment that each reader sees in their own zone; nothing if it is none."""
+    """Return a time in the reader's time zone; empty if it is invalid."""
     found = _UNIX_TIME.fullmatch(text_of(seconds))
     return f"<time:{found[1]}>" if found else ""
 
@@ -205,7 +208,7 @@ def text_object(value: Any) -> str:
 
 
 def fallback(part: dict[str, Any]) -> str:
-    """Return what a part that is not known says of itself."""
+    """Return the fallback text of an unknown part."""
     for key in ("fallback", "text", "title", "alt_text", "description", "label", "name"):
         value = part.get(key)
         said = text_object(value) if isinstance(value, dict) else plain(text_of(value))

@@ -1,4 +1,4 @@
-"""The bots that every organization has from the start, with the same addresses everywhere."""
+"""System bots that every realm has, with the same addresses everywhere."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -11,10 +11,10 @@ class SystemBot:
 
 
 NOTIFICATION_BOT: Final = SystemBot("notification-bot@zulip.com", "Notification Bot")
-"""Tells people what concerns them: reminders, channels they were added to."""
+"""Sends notices: reminders, new subscriptions."""
 WELCOME_BOT: Final = SystemBot("welcome-bot@zulip.com", "Welcome Bot")
-"""Greets newcomers."""
+"""Welcomes new users."""
 EMAIL_GATEWAY: Final = SystemBot("emailgateway@zulip.com", "Email Gateway")
-"""Posts what arrives by mail."""
+"""Posts incoming mail."""
 
 SYSTEM_BOTS: Final = (NOTIFICATION_BOT, WELCOME_BOT, EMAIL_GATEWAY)

@@ -1,4 +1,4 @@
-"""Small pictures of uploaded ones: in which formats, and how messages show them."""
+"""Thumbnails: formats, and their HTML in messages."""
 
 import re
 from collections.abc import Mapping
@@ -10,20 +10,20 @@ from urllib.parse import unquote
 from server.domain.attachments import PATH
 
 PENDING_PATH: Final = "/static/images/loading/loader-black.svg"
-"""What stands in a message for a picture of which there is no small one yet."""
+"""Placeholder in a message for an image without a thumbnail yet."""
 PENDING_CLASS: Final = "image-loading-placeholder"
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A kind of small picture, as clients are told of it."""
+    """A thumbnail format."""
 
     name: str
     max_width: int
     max_height: int
     animated: bool
     ending: str
-    """Of the key under which it is kept."""
+    """Suffix of its blob key."""
     format: str = "webp"
 
 
@@ -35,11 +35,11 @@ _SHOWN: Final = re.compile(
     rf'(<div class="message_inline_image"><a href="{PATH}/([^"?#]+)"[^<>]*>)'
     r"<img [^<>]*>(</a></div>)"
 )
-"""Nothing that people write comes out like this: the serializer escapes it."""
+"""Cannot occur in a user's text: the serializer escapes it."""
 
 
 class Pictured(Protocol):
-    """What is known of an uploaded picture."""
+    """The fields of an uploaded picture that its display needs."""
 
     @property
     def path_id(self) -> str: ...
@@ -49,7 +49,7 @@ class Pictured(Protocol):
 
     @property
     def width(self) -> int | None:
-        """In pixels; None as long as no user has looked, 0 if it cannot be shown."""
+        """In pixels; None until it has been examined, 0 if it cannot be displayed."""
         ...
 
     @property
@@ -60,25 +60,25 @@ class Pictured(Protocol):
 
 
 def has_thumbnails(content_type: str) -> bool:
-    """Return whether small ones are made of files of this type."""
+    """Return whether files of this type get thumbnails."""
     return content_type.startswith("image/")
 
 
 def key_of(blob_key: str, wanted: Format) -> str:
-    """Return where a small one is kept of what is kept under `blob_key`."""
+    """Return the blob key of a file's thumbnail."""
     return f"thumbnails/{blob_key.partition('/')[2]}{wanted.ending}"
 
 
 def keys_of(blob_key: str) -> tuple[str, ...]:
-    """Return the same of all formats."""
+    """Return the blob keys for all formats."""
     return tuple(key_of(blob_key, each) for each in FORMATS)
 
 
 def with_thumbnails(html: str, pictures: Mapping[str, Pictured]) -> str:
-    """Return a message's HTML with small pictures for those that it shows, as far as there are any.
+    """Return a message's HTML with thumbnails for its images, as far as there are any.
 
-    `pictures` are those that the message holds, by path; what is not among them stays as it is.
-    What cannot be shown is not: its link is in the text, and no client has to decode it.
+    `pictures` are those that the message refers to, by path; others stay as they are. An image that
+    cannot be displayed is removed: its link is in the text, and no client has to decode it.
     """
 
     def shown(match: re.Match[str]) -> str:

@@ -1,4 +1,4 @@
-"""What people want of single topics, and what of that follows from taking part in them."""
+"""Visibility policies of topics, and those gained by participation."""
 
 from typing import Final, Literal
 
@@ -16,11 +16,11 @@ _INCLUDING: Final[dict[Participation, tuple[int, ...]]] = {
     "send": (1, 2),
     "start": (1, 2, 3),
 }
-"""Values of the policies of UserSettings that include it: 1 any part, 2 sending, 3 starting."""
+"""Values of UserSettings' policies that include it: 1 any part, 2 sending, 3 starting."""
 
 
 def policy_gained(settings: UserSettings, part: Participation, *, in_muted: bool) -> int | None:
-    """Return the policy for a topic that a user with these settings gains by taking part in it.
+    """Return the policy for a topic that a user with these settings gains by participating.
 
     `in_muted`: they have muted its channel.
     """

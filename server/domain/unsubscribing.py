@@ -1,4 +1,4 @@
-"""Links by which whoever gets an email may stop that kind of email, without signing in."""
+"""Unsubscribe links of emails, which need no sign-in."""
 
 import hashlib
 from typing import Final, NamedTuple
@@ -10,9 +10,9 @@ from storage.ids import RealmId, UserId
 
 PATH: Final = "/email_notifications/unsubscribe/{token}"
 PURPOSE: Final = "unsubscribe"
-"""The name of the key that signs them (storage/server_keys.py)."""
+"""Purpose of the signing key (storage/server_keys.py)."""
 VALID_SECONDS: Final = 60 * 24 * 3600
-"""Laws ask for a month at least."""
+"""Laws require a month at least."""
 
 
 MISSED: Final = "missed messages"
@@ -20,11 +20,12 @@ DIGESTS: Final = "digests"
 WELCOMES: Final = "welcomes"
 SIGN_INS: Final = "sign-ins"
 KINDS: Final = (MISSED, DIGESTS, WELCOMES, SIGN_INS)
-"""Of emails that can be stopped. A kind is signed with the rest, so its name stays."""
+"""Kinds of emails with unsubscribe links. The kind is part of the signature, so names are
+stable."""
 
 
 class Subscriber(NamedTuple):
-    """Who gets emails of some kind."""
+    """The recipient of a kind of emails."""
 
     realm_id: RealmId
     user_id: UserId
@@ -32,20 +33,20 @@ class Subscriber(NamedTuple):
 
 
 def token_for(key: bytes, subscriber: Subscriber) -> str:
-    """Return what names the subscriber in a link; no user without the key can make it."""
+    """Return the signed token of the subscriber."""
     said = [subscriber.realm_id, subscriber.user_id]
     return str(_serializer(key, subscriber.kind).dumps(said))
 
 
 def link_for(key: bytes, subscriber: Subscriber, address: RealmAddress) -> str:
-    """Return where the subscriber stops the emails, at their organization's address."""
+    """Return the subscriber's unsubscribe link, at their realm's URL."""
     return f"{address.url}{API_PREFIX}{PATH.format(token=token_for(key, subscriber))}"
 
 
 def subscriber_of(
     key: bytes, token: str, *, valid_seconds: int = VALID_SECONDS
 ) -> Subscriber | None:
-    """Whom the token names; None if it is no token, or too old."""
+    """Return the subscriber of a token; None if it is invalid or expired."""
     for kind in KINDS:
         try:
             realm_id, user_id = _serializer(key, kind).loads(token, max_age=valid_seconds)

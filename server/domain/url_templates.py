@@ -1,4 +1,4 @@
-"""Templates of addresses (RFC 6570) that organizations write, and the patterns that feed them."""
+"""Validation of URL templates (RFC 6570) and patterns of linkifiers and playgrounds."""
 
 import re
 from typing import Final
@@ -22,14 +22,11 @@ _NAME: Final = r"(?:\w|%[0-9A-Fa-f]{2})(?:\.?(?:\w|%[0-9A-Fa-f]{2}))*(?:\*|:[1-9
 _EXPRESSION: Final = re.compile(rf"\{{[+#./;?&]?{_NAME}(?:,{_NAME})*\}}", re.ASCII)
 _LANGUAGE: Final = re.compile(r"[ a-zA-Z0-9_+\-./#]+")
 _LACKING: Final = re.compile(r"\(\?<?[=!]|\(\?>|\(\?\(|\(\?P=|\\[1-9]")
-"""What Python's patterns have and RE2's do not."""
+"""Syntax that Python's patterns have and RE2's do not."""
 
 
 def checked_template(name: str, template: str) -> str:
-    """Return the template as it is kept.
-
-    Raises InvalidParameterError, for the parameter of this name.
-    """
+    """Return the template; raise InvalidParameterError for the parameter of this name."""
     template = template.strip()
     if len(template) > MAX_TEMPLATE_LENGTH:
         raise InvalidParameterError(
@@ -48,7 +45,7 @@ def checked_template(name: str, template: str) -> str:
 
 
 def checked_linkifier(pattern: str, url_template: str) -> tuple[str, str]:
-    """Return both as they are kept. Raises InvalidParameterError that says what is wrong."""
+    """Return both; raise InvalidParameterError if either is invalid."""
     pattern = pattern.strip()
     if not pattern:
         raise InvalidParameterError("pattern", "pattern cannot be blank")
@@ -92,7 +89,7 @@ def _check_pattern(pattern: str) -> None:
 
 
 def checked_playground(name: str, language: str, url_template: str) -> tuple[str, str, str]:
-    """Return all three as they are kept. Raises InvalidParameterError."""
+    """Return all three normalized; raise InvalidParameterError."""
     name, language = name.strip(), language.strip()
     if not name or len(name) > MAX_PLAYGROUND_NAME_LENGTH:
         raise InvalidParameterError("name", "name is blank or too long")

@@ -1,4 +1,4 @@
-"""The personal settings of a user: names as on the wire, allowed values, defaults."""
+"""Personal settings of a user: wire names, allowed values, defaults."""
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache
@@ -14,7 +14,7 @@ MEMBERS: Final = 2
 ADMINISTRATORS: Final = 3
 NOBODY: Final = 4
 MODERATORS: Final = 5
-"""Who sees a user's email address: values of email_address_visibility."""
+"""Values of email_address_visibility."""
 
 EMOJI_SETS: Final = {
     "google": "Google",
@@ -24,7 +24,7 @@ EMOJI_SETS: Final = {
 }
 NOTIFICATION_SOUNDS: Final = ("ding", "zulip")
 SILENCE: Final = "none"
-"""What may be chosen instead of a sound."""
+"""The choice of no sound."""
 MAX_BATCHING_SECONDS: Final = 7 * 24 * 3600
 MAX_FONT_SIZE_PX: Final = 100
 MAX_LINE_HEIGHT_PERCENT: Final = 1_000
@@ -36,7 +36,7 @@ FollowPolicy = Literal[1, 2, 3, 4]
 class UserSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Every personal setting but the time zone. Storage keeps what differs from the defaults."""
 
-    # What is shown, and how.
+    # Display.
     color_scheme: Literal[1, 2, 3] = 1
     default_language: str = "en"
     demote_inactive_streams: Literal[1, 2, 3] = 1
@@ -50,7 +50,7 @@ class UserSettings(msgspec.Struct, frozen=True, kw_only=True):
     starred_message_counts: bool = True
     translate_emoticons: bool = False
     twenty_four_hour_time: bool | None = False
-    """None: as the language has it."""
+    """None: the language's default."""
     user_list_style: Literal[1, 2, 3] = 2
     web_animate_image_previews: Literal["always", "on_hover", "never"] = "on_hover"
     web_channel_default_view: Literal[1, 2, 3, 4] = 1
@@ -65,7 +65,7 @@ class UserSettings(msgspec.Struct, frozen=True, kw_only=True):
     web_stream_unreads_count_display_policy: Literal[1, 2, 3] = 2
     web_suggest_update_timezone: bool = True
 
-    # Of what one is notified.
+    # Notifications.
     desktop_icon_count_display: Literal[1, 2, 3, 4] = 1
     email_notifications_batching_period_seconds: int = 120
     enable_desktop_notifications: bool = True
@@ -100,7 +100,7 @@ class UserSettings(msgspec.Struct, frozen=True, kw_only=True):
         "except_followed"
     )
 
-    # What others see.
+    # Privacy.
     allow_private_data_export: bool = False
     email_address_visibility: Literal[1, 2, 3, 4, 5] = EVERYONE
     presence_enabled: bool = True
@@ -111,11 +111,11 @@ class UserSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, stored: dict[str, Any]) -> "UserSettings":
-        """From what storage keeps. Raises msgspec.ValidationError for a value that is none."""
+        """Decode stored settings; raise msgspec.ValidationError for an invalid value."""
         return _decode(msgspec.json.encode(stored)) if stored else DEFAULTS
 
     def changed(self, changes: Mapping[str, Any]) -> "UserSettings":
-        """With other values, each of its type. Raises InvalidParameterError for what cannot be."""
+        """Return changed settings, each of its type; raise InvalidParameterError."""
         for name, value in changes.items():
             allows = _ALLOWS.get(name)
             if allows is not None and not allows(value):
@@ -123,7 +123,7 @@ class UserSettings(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.structs.replace(self, **changes)
 
     def stored(self) -> dict[str, Any]:
-        """Return what storage keeps: the settings that differ from the defaults."""
+        """Return the stored form: the settings that differ from the defaults."""
         return {
             name: value
             for name, value in msgspec.structs.asdict(self).items()
@@ -131,7 +131,7 @@ class UserSettings(msgspec.Struct, frozen=True, kw_only=True):
         }
 
     def wire(self) -> dict[str, Any]:
-        """Return all settings by name, and what there is to choose from."""
+        """Return all settings by name, and the available choices."""
         return {
             **msgspec.structs.asdict(self),
             "available_notification_sounds": list(NOTIFICATION_SOUNDS),
@@ -149,7 +149,7 @@ ONES_OWN: Final = frozenset(
         "enable_marketing_emails",
     }
 )
-"""Settings that an organization does not choose for those who join it."""
+"""Settings without realm-wide defaults for new users."""
 
 _ALLOWS: Final[Mapping[str, Callable[[Any], bool]]] = {
     "default_language": LANGUAGES.__contains__,
@@ -158,7 +158,7 @@ _ALLOWS: Final[Mapping[str, Callable[[Any], bool]]] = {
     "web_font_size_px": lambda v: 0 < v <= MAX_FONT_SIZE_PX,
     "web_line_height_percent": lambda v: 0 < v <= MAX_LINE_HEIGHT_PERCENT,
 }
-"""What a value must be beside its type."""
+"""Checks of values besides their type."""
 
 _decoder = msgspec.json.Decoder(UserSettings)
 

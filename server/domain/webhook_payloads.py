@@ -1,4 +1,4 @@
-"""What the payload of an incoming webhook says, as a message says it."""
+"""Convert the payload of an incoming webhook to a message."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -15,22 +15,22 @@ SLACK: Final = "SlackIncoming"
 JSON: Final = "JSON"
 CUT: Final = "\n[message cut]"
 MAX_CHANNEL: Final = 1_000
-"""Of a name that a payload gives; the longest there is has sixty characters."""
+"""Maximum length of a channel name in a payload; valid names have sixty characters."""
 
 Problem = Literal["", "malformed", "deep", "silent"]
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """The message that a payload makes, or why there is none."""
+    """The message of a payload, or why there is none."""
 
     content: str = ""
     channel: str | None = None
-    """Where the payload says that it goes."""
+    """The channel that the payload names."""
     problem: Problem = ""
 
     def check(self) -> None:
-        """Raise the refusal of what makes no message."""
+        """Raise the error of a payload without a message."""
         match self.problem:
             case "malformed":
                 raise InvalidJsonError("Malformed JSON")
@@ -45,7 +45,7 @@ class Said:
 
 
 def read_slack(body: bytes) -> Said:
-    """Return what is written for Slack."""
+    """Convert a payload written for Slack."""
     try:
         payload: Any = orjson.loads(body)
     except orjson.JSONDecodeError:
@@ -61,7 +61,7 @@ def read_slack(body: bytes) -> Said:
 
 
 def read_json(body: bytes) -> Said:
-    """Any JSON, shown as it comes."""
+    """Render any JSON as it is."""
     try:
         payload: Any = orjson.loads(body)
     except orjson.JSONDecodeError:
@@ -79,6 +79,9 @@ READERS: Final[Mapping[str, Callable[[bytes], Said]]] = {"slack": read_slack, "j
 
 
 def _cut(text: str, end: str) -> str:
-    """Return the text as far as a message may be long; where it is cut, it ends like this."""
+    """Return the text cut to the maximum length of a message.
+
+    A text that is cut ends with `end`.
+    """
     room = MAX_MESSAGE_LENGTH - 100
     return text if len(text) <= room else text[: room - len(end)] + end

@@ -1,4 +1,4 @@
-"""Polls and lists of tasks: how a message becomes one, and what may be attached to it."""
+"""Widgets: polls and task lists, and validation of their submessages."""
 
 import json
 import re
@@ -11,16 +11,16 @@ import orjson
 from server.domain.errors import BadRequestError
 
 MSG_TYPE: Final = "widget"
-"""The only type of submessage that there is."""
+"""The only type of submessage."""
 MAX_SUBMESSAGE_LENGTH: Final = 10_000
 
 _COMMAND: Final = re.compile(r"/(poll|todo)(?=\s|$)")
 _BULLET: Final = re.compile(r"\s*(?:[-*](?:\s+|$))?")
-"""Only with a blank behind it: `-5` and `*this*` are what is to be voted upon."""
+"""Only with a blank behind it: `-5` and `*this*` are options."""
 
 
 def widget_of(content: str) -> str | None:
-    """Return what makes a widget of the message, as JSON; None for an ordinary message.
+    """Return the widget of a message, as JSON; None for an ordinary message.
 
     `/poll` and `/todo` begin one: the first line is the question or the title, and each further
     line is an option, or a task with a description after a colon.
@@ -43,7 +43,7 @@ def _task(item: str) -> dict[str, str]:
     return {"task": task.strip(), "desc": description.strip()}
 
 
-# -- what may be attached
+# -- submessages
 
 
 class _Vote(msgspec.Struct, forbid_unknown_fields=True):
@@ -89,10 +89,7 @@ _OF_THE_AUTHOR: Final = {"question", "new_task_list_title"}
 
 
 def check_submessage(widget: str | None, content: str, *, is_author: bool) -> None:
-    """Whether this may be attached to a message that is such a widget (its first submessage).
-
-    Raises BadRequestError.
-    """
+    """Raise BadRequestError unless this may be attached to the widget (its first submessage)."""
     if len(content) > MAX_SUBMESSAGE_LENGTH:
         raise BadRequestError(f"Submessage is too long (limit: {MAX_SUBMESSAGE_LENGTH} characters)")
     data = _decoded(content)

@@ -1,9 +1,9 @@
-"""Where words begin and end, in any script and without blanks.
+"""Word boundaries in any script, also without blanks.
 
 A word is made of letters, marks and digits. It ends before any other character, and where the
-script changes (Unicode's annex 24): what Latin letters stand for is set off from Chinese or Thai
-text around it as it is from a blank. Digits belong to the script before them, and marks to
-their letter. Signs of the dialect's own syntax (`@`, `#`) count as Latin where text touches them.
+script changes (Unicode's annex 24): Latin words are set off from Chinese or Thai text around them
+as they are from a blank. Digits belong to the script before them, and marks to their letter. Signs
+of the dialect's own syntax (`@`, `#`) count as Latin where text touches them.
 """
 
 from collections.abc import Iterator
@@ -15,22 +15,22 @@ from unicodedata import category
 from fontTools.unicodedata import script_extension
 
 JOINING: Final = frozenset("#$%&+-=@\\^_")
-"""Signs that make one thing of what stands on both sides: `parley-like`, `C++`, `a@b`."""
+"""Signs that join what stands on both sides: `parley-like`, `C++`, `a@b`."""
 
 _LATIN: Final = frozenset({"Latn"})
 _INHERITING: Final = frozenset({"Zyyy", "Zinh", "Zzzz"})
 _LOOK_BACK: Final = 40
-"""Digits and marks before which the script is not looked for any further."""
+"""Maximum number of digits and marks that are skipped to find the script before."""
 _WRITTEN_TOGETHER: Final = (
     frozenset({"Hani", "Hira", "Kana"}),
     frozenset({"Hani", "Hang"}),
     frozenset({"Hani", "Bopo"}),
 )
-"""Scripts of one writing system, of which a name mixes several."""
+"""Scripts of one writing system, which names may mix."""
 
 
 def begins_word(text: str, at: int) -> bool:
-    """Return whether what stands at this place is not the rest of a word that began before."""
+    """Return whether a word may begin at this place, not inside another."""
     if at <= 0 or at >= len(text) or not is_in_words(text[at - 1]):
         return True
     following = _scripts(text[at]) if is_in_words(text[at]) else _LATIN
@@ -38,12 +38,12 @@ def begins_word(text: str, at: int) -> bool:
 
 
 def stands_free(text: str, at: int) -> bool:
-    """Return whether it begins a word, and is not joined to what stands before it by a sign."""
+    """Return whether it begins a word, and is not joined to the text before it by a sign."""
     return begins_word(text, at) and not (at > 0 and text[at - 1] in JOINING)
 
 
 def ends_word(text: str, at: int) -> bool:
-    """Return whether what ends at this place is a whole word, or the end of one."""
+    """Return whether a whole word, or the end of one, ends at this place."""
     if at <= 0 or at >= len(text) or not is_in_words(text[at]):
         return True
     following = _scripts(text[at])
@@ -51,7 +51,7 @@ def ends_word(text: str, at: int) -> bool:
 
 
 def leaves_writing_system(text: str, at: int) -> bool:
-    """Return whether a word in another writing system than that before it begins at this place.
+    """Return whether a word in another writing system begins at this place.
 
     Japanese is one, of three scripts. Latin letters leave none: they are used in all of them.
     """
@@ -67,7 +67,7 @@ def leaves_writing_system(text: str, at: int) -> bool:
 
 
 def tokens_of(text: str) -> list[str]:
-    """The words of a text, with the signs that join them, and each other character, but blanks."""
+    """Return words with their joining signs, and each other character that is no blank."""
     tokens: list[str] = []
     for is_word, characters in groupby(text, _is_in_tokens):
         if is_word:
@@ -112,14 +112,14 @@ def is_in_words(character: str) -> bool:
 
 @lru_cache(maxsize=8192)
 def _scripts(character: str) -> frozenset[str] | None:
-    """The scripts in which it is used; None where it takes that of the character before it."""
+    """Return the scripts that use it; None if it takes that of the character before it."""
     found = frozenset(script_extension(character))
     is_mark = category(character)[0] == "M"
     return None if is_mark or found <= _INHERITING else found
 
 
 def _scripts_before(text: str, at: int) -> frozenset[str]:
-    """Return the script of the word that goes up to this place."""
+    """Return the script of the word that ends at this place."""
     for before in range(at - 1, max(-1, at - 1 - _LOOK_BACK), -1):
         if not is_in_words(text[before]):
             break

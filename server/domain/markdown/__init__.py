@@ -1,4 +1,4 @@
-"""The message dialect: Markdown in, HTML and mentions out, without any input or output."""
+"""The message dialect: Markdown to HTML and mentions, without any I/O."""
 
 from server.domain.markdown.linkifiers import NO_LINKIFIERS, Linkifier, Linkifiers
 from server.domain.markdown.media import MediaPolicy

@@ -1,4 +1,4 @@
-"""Finds the addresses that people write without any markup: of pages, of people, and domains."""
+"""Find addresses written without markup: URLs, email addresses and domains."""
 
 import re
 from collections.abc import Iterator
@@ -7,12 +7,12 @@ from typing import NamedTuple
 from server.domain.words import begins_word, ends_word, is_in_words, leaves_writing_system
 
 TRIGGER = r"https?://|www\.|@(?=[a-z0-9])|\.(?=[a-z]{2})"
-"""What an address cannot be without; matched without regard to case."""
+"""What every address contains; matched case-insensitively."""
 
 _TRIGGER = re.compile(TRIGGER, re.IGNORECASE)
 
-# Domains without a scheme are links if their last part can hardly be anything else; parts that
-# are words, as after a full stop without a space, need a path.
+# Domains without a scheme become links if their top-level domain is unlikely to be anything else;
+# those that are words, as after a full stop without a space, need a path.
 _TOP_LEVEL = (
     "ai|app|au|biz|blog|br|ca|ch|chat|cloud|cn|co|com|cz|de|dev|dk|edu|eu|fi|fr|gd|gl|gov|info|"
     "io|jp|kr|mil|net|nl|online|org|page|pl|ru|se|site|tech|tv|uk|wiki|xyz"
@@ -29,22 +29,23 @@ _NOT_BEFORE_DOMAIN = frozenset("@/\\_=#&%?$~.-+")
 _AFTER_DOMAIN = re.compile(r"[/?#]|:[0-9]")
 
 _RUN = re.compile(r"[!#-';=?@A-Z^_a-z{}~*+,./0-9:-]*")
-"""What an address may hold of ASCII, but the brackets that come in pairs."""
+"""ASCII characters of addresses, except brackets that come in pairs."""
 _CLOSING = {")": "(", "]": "["}
 _BEYOND_ASCII = frozenset("\u00b7\u2010\u2011\u2013\u200c\u200d\u30a0\u30fb")
-"""What joins words beyond ASCII, in names that are shown in addresses."""
+"""Characters that join non-ASCII words in readable URLs."""
 _BEFORE_OTHER_SCRIPTS = frozenset("/=&#-_+%~:@(")
-"""Behind these, and the dots of a domain, goes an address on in another script than Latin."""
+"""Characters, besides the dots of a domain, after which an address may continue in another
+script."""
 _TRAILING = "?!.,:;*_~'([{" + "".join(_BEYOND_ASCII)
 
 _ALPHANUMERIC = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 _MAIL_DOMAIN = re.compile(r"@[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){1,8}", re.IGNORECASE)
 _MAX_NAME = 64
-"""Longer names of mailboxes and domains are not looked for, so that looking back costs little."""
+"""Longer names of mailboxes and domains are not matched, so that backtracking is bounded."""
 
 
 class Address(NamedTuple):
-    """Where in a text an address stands, and where it leads."""
+    """Place of an address in a text, and its target."""
 
     start: int
     end: int
@@ -52,12 +53,12 @@ class Address(NamedTuple):
 
 
 def pages_in(text: str) -> Iterator[Address]:
-    """The addresses of pages in a text, in its order; no two overlap."""
+    """Yield the URLs in a text in order; no two overlap."""
     return _found_in(text, without="@")
 
 
 def addresses_in(text: str) -> Iterator[Address]:
-    """Those of pages and of mailboxes."""
+    """Yield the URLs and email addresses."""
     return _found_in(text, without="")
 
 
@@ -73,7 +74,7 @@ def _found_in(text: str, *, without: str) -> Iterator[Address]:
 
 
 def find_address(text: str, trigger: str, start: int, earliest: int) -> Address | None:
-    """The address around a match of `TRIGGER` at `start`, no part of it before `earliest`."""
+    """Return the address around a match of `TRIGGER` at `start`, not reaching before `earliest`."""
     if trigger == "@":
         return _mailbox(text, start, earliest)
     if trigger == ".":
@@ -85,7 +86,7 @@ def _page(text: str, start: int) -> Address | None:
     if not begins_word(text, start) or text[max(0, start - 1) : start] in {"\\", "_"}:
         return None
 
-    # What follows is certain to be an address, so that nothing is read twice.
+    # What follows is certain to be an address, so that nothing is scanned twice.
     is_named = text[start] in "wW"
     if not (_WWW if is_named else _SCHEME).match(text, start):
         return None
@@ -128,8 +129,8 @@ def _before(text: str, start: int, earliest: int, punctuation: str) -> str:
 def _end(text: str, start: int) -> int:
     """Return where an address ends.
 
-    That is before a bracket that it closes without opening it, before the punctuation of the
-    sentence around it, and beyond ASCII before what is in no word, or in one of another script.
+    That is before an unmatched closing bracket, before the punctuation of the sentence around it,
+    and beyond ASCII before what is in no word, or in one of another script.
     """
     depth = {"(": 0, "[": 0}
     end = start
@@ -150,7 +151,7 @@ def _end(text: str, start: int) -> int:
 
 
 def _goes_on(text: str, start: int, at: int) -> bool:
-    """Return whether the character beyond ASCII at this place belongs to the address before it."""
+    """Return whether the non-ASCII character at this place continues the address."""
     character, before = text[at : at + 1], text[at - 1]
     if character <= "\x7f":
         return False

@@ -1,13 +1,13 @@
-"""Splits a message at its fences: quotes and spoilers nest in a way no Markdown parser has."""
+"""Split a message at its fences: quotes and spoilers nest in a way no Markdown parser supports."""
 
 import re
 from dataclasses import dataclass, field
 
 SECTIONS = frozenset({"quote", "spoiler"})
-"""The words of fences that hold Markdown."""
+"""Info words of fences that hold Markdown."""
 
 MAX_NESTING = 8
-"""Quotes and spoilers nested deeper than this lose their frame, never their text."""
+"""Quotes and spoilers nested deeper lose their frame, never their text."""
 
 _LANGUAGE = re.compile(r"\{?\.?([\w+\-./#]{0,50})")
 
@@ -21,7 +21,7 @@ class Source:
 
 @dataclass(slots=True)
 class Fenced:
-    """The raw lines of a fence: code, or whatever its word says."""
+    """The raw lines of a fence: code, or what its info word says."""
 
     language: str
     text: str
@@ -82,7 +82,7 @@ class _Splitter:
         self._code = None
 
     def _flush(self) -> None:
-        """Hand the collected lines to the innermost fence."""
+        """Append the collected lines to the innermost fence."""
         parts = self._sections[-1][0].parts
         if self._code is not None:
             parts.append(Fenced(self._code[1], "".join(line + "\n" for line in self._lines)))
@@ -103,7 +103,7 @@ def _opening(line: str) -> tuple[str, str, str] | None:
 
 
 def fence_info(info: str) -> tuple[str, str]:
-    """The word behind a fence, which names a language or a section, and what is behind it."""
+    """Return the info word of a fence, which names a language or a section, and the rest."""
     word, _, header = info.strip().partition(" ")
     named = _LANGUAGE.match(word)
     language = named[1] if named else ""

@@ -1,4 +1,4 @@
-"""Turns the parser's events into nodes, and the marks in their text back into tokens."""
+"""Build nodes from the parser's events, and replace marks in text by their tokens."""
 
 import html
 import re
@@ -12,7 +12,7 @@ from server.domain.markdown.source import HEADING_MARK, MARK, is_plain, take_num
 from server.domain.markdown.tokens import Token, restore, split
 
 MAX_DEPTH = 24
-"""Elements nested deeper lose their frame, never their text, so that nothing recurses deeply."""
+"""Elements nested deeper lose their frame, never their text, so that recursion is bounded."""
 
 _ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});")
 _LINE_BREAK = nodes.LineBreak()
@@ -31,17 +31,17 @@ _MEMBERS: dict[str, Callable[[], Node]] = {
 }
 
 Found: TypeAlias = nodes.Link | nodes.Mention
-"""What else than its looks matters of a message; mentions that notify no user do not."""
+"""Nodes that are reported apart from the HTML; silent mentions are not."""
 
 
 class FenceReader(Protocol):
-    """Makes nodes of code inside of other Markdown; without info, it is indented and no fence."""
+    """Callback that makes nodes of code inside of other Markdown; without info, it is indented."""
 
     def __call__(self, info: str | None, code: str, *, quoted: bool, depth: int) -> list[Node]: ...
 
 
 class _Frame(NamedTuple):
-    """An element that is open: where to go on after it, and whether it has a node of its own."""
+    """An open element: where to continue after it, and whether it has a node of its own."""
 
     kids: list[Node]
     framed: bool
@@ -49,7 +49,7 @@ class _Frame(NamedTuple):
 
 
 class Builder:
-    """Follows one piece of source; `_open` is the path from its root to where `_kids` go."""
+    """Builds one piece of source; `_open` is the path from its root to where `_kids` go."""
 
     def __init__(
         self,
@@ -134,7 +134,7 @@ class Builder:
         return rest
 
     def _token(self, token: Token) -> Node:
-        """Return the token's node as it may stand here: no link in a link, no call from a quote."""
+        """Return the token's node as allowed here: no link in a link, only silence in a quote."""
         node = token.node
         if self._links and isinstance(node, nodes.Link | nodes.ChannelLink):
             return Text(token.source)
@@ -153,11 +153,11 @@ class Builder:
         elif tag in _CONTAINERS:
             self._container(_CONTAINERS[tag]())
         else:
-            # Rows, cells and items have a node if what they belong to has one.
+            # Rows, cells and items have a node if their parent has one.
             self._enter(_MEMBERS[tag](), None, framed=self._open[-1].framed)
 
     def _container(self, node: Any, on_close: Callable[[], None] | None = None) -> None:
-        """Go on inside the node; in what is around it where that is deep already."""
+        """Continue inside the node, or in its parent if that is deep already."""
         framed = self._depth + len(self._open) < MAX_DEPTH
         self._enter(node, on_close, framed=framed)
 
@@ -187,7 +187,7 @@ class Builder:
         self._heading = heading
 
     def _close_heading(self) -> None:
-        """A heading without the mark of one is a paragraph above a line of hyphens."""
+        """A heading without a number sign is a paragraph above a line of hyphens."""
         underlined, self._heading = self._heading, None
         if underlined is not None and self._kids and self._kids[-1] is underlined:
             self._kids[-1:] = [nodes.Paragraph(underlined.kids), nodes.Rule()]
@@ -246,7 +246,7 @@ class Builder:
             link.kids[:] = [Text(link.href)]
 
     def _destination(self, url: str) -> str:
-        """Return the address, whose entities the parser could not see while it was a token."""
+        """Return the address with entities decoded that the parser could not see inside a token."""
         if MARK in url:
             restored = restore(url, self._tokens)
             url = _ENTITY.sub(lambda match: html.unescape(match[0]), restored)

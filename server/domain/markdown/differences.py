@@ -1,4 +1,4 @@
-"""Writes what has come and gone between two states of a message: of its elements, and no others."""
+"""Render the difference between two states of a message, with allowed elements only."""
 
 import html
 import re
@@ -10,7 +10,7 @@ from server.domain.markdown.tags import ALLOWED, MATHML, template
 
 NEW: Final = "highlight_text_inserted"
 GONE: Final = "highlight_text_deleted"
-"""Classes of the spans in which it is."""
+"""Classes of the spans with inserted and deleted text."""
 
 _ELEMENTS: Final = ALLOWED.keys() - MATHML
 _VOID: Final = frozenset({"br", "hr", "img"})
@@ -19,7 +19,7 @@ _ADDRESSES: Final = frozenset({"href", "src"})
 
 
 def difference_html(merged: Element) -> str | None:
-    """Return the HTML inside the element; None where anything is not listed."""
+    """Return the HTML inside the element; None if anything is not on the list."""
     try:
         return "".join([_written(kid) for kid in merged.kids])
     except KeyError:
@@ -27,7 +27,7 @@ def difference_html(merged: Element) -> str | None:
 
 
 def _written(kid: Element | str) -> str:
-    """Raises KeyError for an element or an attribute that no message may hold."""
+    """Return the element's HTML; raise KeyError for an element or attribute that is not allowed."""
     if isinstance(kid, str):
         return html.escape(kid, quote=False)
     if kid.tag not in _ELEMENTS:

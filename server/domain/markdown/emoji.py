@@ -9,11 +9,11 @@ from server.domain.markdown.nodes import ImageEmoji, Inline, Text, UnicodeEmoji
 from server.domain.markdown.resolver import MentionResolver
 
 TRIGGER: Final = "[\u231a-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff]|:(?=[a-z0-9_+-])"
-"""What begins an emoji, by name or as a character; matched without regard to case."""
+"""What begins an emoji, by name or as a character; matched case-insensitively."""
 EMOTICON_TRIGGER: Final = r"(?<!\S)(?-i::[)(|/DoOpP]|\(:|<3|;\))(?!\S)"
 
 SERVICE_IMAGE: Final = "/static/generated/emoji/images/emoji/unicode/zulip.png"
-"""Where clients of the protocol have the picture of the one emoji that is the server's own."""
+"""Where clients have the image of the one emoji that is the server's own."""
 
 EMOTICONS: Final = {
     ":)": "smile",
@@ -32,7 +32,7 @@ EMOTICONS: Final = {
 
 _NAME = re.compile(r":([0-9a-zA-Z_.+-]{1,100}):")
 _JOINER, _EMOJI_STYLE, _TEXT_STYLE = "\u200d", "\ufe0f", "\ufe0e"
-# One character with what is joined to it: styles, skin, gender, parts of a family; or a flag.
+# One character with its modifiers: styles, skin, gender, parts of a family; or a flag.
 _PART = f"[^\\s{_JOINER}]{_EMOJI_STYLE}?[\U0001f3fb-\U0001f3ff]?"
 _CHARACTER = re.compile(
     "[\U0001f1e6-\U0001f1ff]{2}"
@@ -42,7 +42,7 @@ _CHARACTER = re.compile(
 
 
 def named_at(text: str, start: int, realm_cache: MentionResolver) -> tuple[int, Inline] | None:
-    """The emoji whose name is between the colon at `start` and the next one; where it ends."""
+    """Return the emoji named between the colon at `start` and the next one, and its end."""
     match = _NAME.match(text, start)
     if match is None:
         return None
@@ -55,7 +55,7 @@ def named_at(text: str, start: int, realm_cache: MentionResolver) -> tuple[int, 
 
 
 def character_at(text: str, start: int) -> tuple[int, Inline] | None:
-    """Return the emoji that stands at `start` as itself, and where it ends."""
+    """Return the emoji character at `start`, and its end."""
     match = _CHARACTER.match(text, start)
     if match is None or text[match.end() : match.end() + 1] == _TEXT_STYLE:
         return None
@@ -63,19 +63,19 @@ def character_at(text: str, start: int) -> tuple[int, Inline] | None:
     name = _names().get(code)
     if name is not None:
         return match.end(), UnicodeEmoji(name, code)
-    # What is joined stays together, whatever its parts would be alone.
+    # A joined sequence stays together, whatever its parts would be alone.
     return (match.end(), Text(match[0])) if len(match[0]) > 1 else None
 
 
 def emoticon(text: str) -> UnicodeEmoji:
-    """Return what one of EMOTICONS means."""
+    """Return the emoji of one of EMOTICONS."""
     name = EMOTICONS[text]
     return UnicodeEmoji(name, codes_by_name()[name])
 
 
 @lru_cache(maxsize=1)
 def _names() -> dict[str, str]:
-    """Return the name of each emoji that people would use: a word, and a short one."""
+    """Return the preferred name of each emoji: a word, and a short one."""
     names: dict[str, str] = {}
     for name, code in sorted(
         codes_by_name().items(), key=lambda item: (not item[0][0].isalpha(), len(item[0]), item[0])

@@ -1,4 +1,4 @@
-"""Lets emphasis begin and end beside punctuation, where CommonMark's rule of flanks forbids it.
+"""Let emphasis begin and end beside punctuation, where CommonMark's flanking rule forbids it.
 
 A run of asterisks or tildes between punctuation and a letter may only open or only close in
 CommonMark, whichever the blank would be on. Text without blanks has emphasis there all the time:
@@ -17,21 +17,21 @@ from server.domain.markdown.source import FLANK, HIDDEN, LINE_MARKS
 _RUNS = re.compile(r"(?<!\\)(?:\*+|~~+)+")
 _RUN = re.compile(r"\*+|~+")
 _EDGE = "\n\n"
-"""What is beyond the text."""
+"""Stands for the outside of the text."""
 _QUOTATION = frozenset("\"'")
 _STARTS = frozenset("([{")
 _BLANKS = frozenset(" \t\n\u3000")
-"""Not those that French has within quotation marks."""
+"""Not the spaces that French has within quotation marks."""
 _NO_TEXT = frozenset("|>")
 """At a cell's or a quote's edge, the parser decides."""
 _TERMINAL = frozenset(
     ",;:!?.\u2025\u2026\u3001\u3002\uff01\uff0c\uff0e\uff1a\uff1b\uff1f\uff61\uff64"  # CJK
     "\u060c\u061b\u061f\u0964\u0965"  # Arabic, Devanagari
 )
-"""What ends a sentence or a part of one, and begins none."""
+"""Characters that end a sentence or a part of one, and begin none."""
 
 MAX_UNUSED = 200
-"""Runs that are text, after which no more are looked at."""
+"""Maximum number of runs without meaning, after which no more are examined."""
 
 _LATE = re.compile(r"[.,;:!?)\]}\"'%](?:\*+|~~+)+[A-Za-z0-9]")
 """A run that might close if CommonMark has no use for it."""
@@ -43,7 +43,7 @@ _WORD = re.compile(r"\w")
 class _Around(NamedTuple):
     """The two characters on either side of a run, or of several in a row.
 
-    They are what people have written, also where `protect` has put something else.
+    They are the original characters, also where `protect` has replaced them.
     """
 
     before_last: str
@@ -62,7 +62,7 @@ class _Around(NamedTuple):
 
     @property
     def is_free(self) -> bool:
-        """Whether it may open, or close, for being beside text beyond ASCII, too."""
+        """Whether it may open, or close, also because it is beside non-ASCII text."""
         if self.opens == self.closes or not (_is_beyond(self.last) or _is_beyond(self.following)):
             return False
         return self.may_close if self.opens else self.may_open
@@ -89,10 +89,10 @@ class _Around(NamedTuple):
 
 
 def free_flanks(text: str) -> str:
-    """The protected text with `FLANK` beside runs that may open or close, unlike in CommonMark.
+    """Return the protected text with `FLANK` beside runs that may open or close, unlike CommonMark.
 
-    That is beside punctuation or letters beyond ASCII, and where only what `protect` has put in
-    the place of a character hides from the parser that it is punctuation.
+    That is beside punctuation or letters beyond ASCII, and where only a character put in by
+    `protect` hides from the parser that it is punctuation.
     """
     if text.isascii() or ("*" not in text and "~~" not in text):
         return text
@@ -113,7 +113,7 @@ def _freed(match: re.Match[str], padded: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _is_freed(seen: str) -> bool:
-    """Whether a run between two characters and two opens or closes unlike the parser thinks."""
+    """Return whether a run opens or closes unlike the parser thinks."""
     last, following = seen[1], seen[2]
     around = _around(seen)
     opens = not _opens(last, following) and (around.opens or around.is_free)
@@ -126,12 +126,12 @@ def _around(seen: str) -> _Around:
 
 
 def flanked(runs: str) -> str:
-    """Runs in a row that may all open and close."""
+    """Return runs in a row that may all open and close."""
     return FLANK + "".join([run + FLANK for run in _RUN.findall(runs)])
 
 
 def _opens(last: str, following: str) -> bool:
-    """Return whether a run between the two may open; the other way round: whether it may close."""
+    """Return whether a run between the two may open; swapped: whether it may close."""
     if following.isspace():
         return False
     return not _is_punctuation(following) or last.isspace() or _is_punctuation(last)
@@ -165,8 +165,8 @@ def may_have_unused(text: str) -> bool:
 def unused_freed(source: str, events: Iterable[tuple[Any, Any]]) -> str:
     """Return the source with `FLANK` beside runs behind ASCII punctuation that close an open one.
 
-    `events` are what the parser makes of it, with their places in bytes. Only runs of which it
-    makes nothing but text change, so whatever is emphasized stays so: `**bold.**tail`.
+    `events` are the parser's, with their places in bytes. Only runs that it leaves as text change,
+    so whatever is emphasized stays so: `**bold.**tail`.
     """
     parents = _parents_of_unused(source, events)
     pieces: list[str] = []
@@ -178,7 +178,7 @@ def unused_freed(source: str, events: Iterable[tuple[Any, Any]]) -> str:
 
 
 def _parents_of_unused(source: str, events: Iterable[tuple[Any, Any]]) -> dict[int, int]:
-    """The places of asterisks and tildes that are text, with the number of what they are in."""
+    """Return the places of asterisks and tildes that are text, with the number of their parent."""
     encoded = source.encode()
     parents: dict[int, int] = {}
     open_elements = [0]
@@ -210,7 +210,7 @@ class _Unused(NamedTuple):
 
 
 def _closing(source: str, parents: dict[int, int]) -> Iterator[_Unused]:
-    """Those that close an earlier one. Between the two, all is used, so this costs little."""
+    """Yield runs that close an earlier one. All between the two is used, so this costs little."""
     opening: _Unused | None = None
     for unused in islice(_unused(source, parents), MAX_UNUSED):
         if opening is not None and _closes_late(source, opening, unused):
@@ -233,7 +233,7 @@ def _unused(source: str, parents: dict[int, int]) -> Iterator[_Unused]:
 
 
 def _opens_word(unused: _Unused) -> bool:
-    """Return whether a run is where emphasis begins, and not an operator or a part of a pattern."""
+    """Return whether a run begins emphasis, and is not an operator or a part of a pattern."""
     around = unused.around
     if not around.opens or around.following in _TERMINAL:
         return False
@@ -243,7 +243,7 @@ def _opens_word(unused: _Unused) -> bool:
 
 
 def _closes_late(source: str, opening: _Unused, closing: _Unused) -> bool:
-    """Return whether a run of which the parser makes nothing ends what an earlier one begins."""
+    """Return whether a run that the parser ignores closes an earlier one."""
     inner = source[opening.end : closing.start]
     return (
         _LATE.match(source, closing.start - 1) is not None
@@ -257,7 +257,7 @@ def _closes_late(source: str, opening: _Unused, closing: _Unused) -> bool:
 
 
 def _is_code(before: str, runs: str, inner: str) -> bool:
-    """Whether it may be pointers, arguments or a product: `int *a,*b`, `f(**a,**b)`, `2 *(3)*x`."""
+    """Return whether it may be code: `int *a,*b`, `f(**a,**b)`, `2 *(3)*x`."""
     if not _are_paired(inner):
         return True
     if _ARGUMENT.fullmatch(inner):
@@ -266,7 +266,7 @@ def _is_code(before: str, runs: str, inner: str) -> bool:
 
 
 def _are_paired(text: str) -> bool:
-    """Whether each bracket in the text closes one that it opens; what is open may stay so."""
+    """Return whether each closing bracket in the text has an opening one; others may stay open."""
     pairs = {")": "(", "]": "[", "}": "{"}
     open_ones: list[str] = []
     for bracket in _BRACKET.findall(text):

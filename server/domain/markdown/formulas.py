@@ -1,4 +1,4 @@
-"""Writes formulas as clients know them from KaTeX: MathML with the source in it."""
+"""Render formulas in the form of KaTeX: MathML with the source in it."""
 
 import html
 import re
@@ -18,14 +18,14 @@ _MATHML_VALUE: Final = {
         re.ASCII,
     ),
 }
-"""What attributes of MathML may say; by whether it is a style."""
+"""Allowed values of MathML attributes; by whether it is a style."""
 
 
 def formula(mathml: Element | None, source: str) -> str | None:
-    """Return what clients know as a formula of KaTeX; None where the MathML is not as it should be.
+    """Return the formula as KaTeX would; None if the MathML is not allowed.
 
-    Of the two halves, the one for looks holds the source alone: clients that know KaTeX's boxes
-    then show the source, and the others MathML.
+    Of the two halves, the visual one holds the source alone: clients that know KaTeX's boxes then
+    show the source, and the others MathML.
     """
     if mathml is None or mathml.tag != "math":
         return None
@@ -38,7 +38,7 @@ def formula(mathml: Element | None, source: str) -> str | None:
 
 
 def _mathml(element: Element) -> str:
-    """Return the element; raises KeyError if anything in it is not listed."""
+    """Return the element's HTML; raise KeyError if anything in it is not on the list."""
     start = _mathml_start(element)
     if element.tag in MATHML_TEXTS:
         inside = "".join([html.escape(_text_of(kid), quote=False) for kid in element.kids])
@@ -48,7 +48,7 @@ def _mathml(element: Element) -> str:
 
 
 def _text_of(kid: Element | str) -> str:
-    """Return a kid that is text; raises KeyError for an element."""
+    """Return a kid that is text; raise KeyError for an element."""
     if isinstance(kid, Element):
         raise KeyError(kid.tag)
     return kid

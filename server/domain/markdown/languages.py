@@ -1,10 +1,10 @@
-"""The names of programming languages as clients show and look them up."""
+"""Display names of programming languages."""
 
 from functools import cache
 
 
 def language_name(word: str) -> str | None:
-    """Return the usual name of the language that the word is an alias of, if there is one."""
+    """Return the usual name of the language with this alias, if there is one."""
     return _names().get(word.lower())
 
 

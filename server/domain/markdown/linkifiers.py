@@ -1,4 +1,4 @@
-"""An organization's linkifiers: patterns whose matches become links."""
+"""Linkifiers of a realm: patterns of text that become links."""
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
@@ -15,17 +15,18 @@ from server.domain.markdown.source import MARK
 from server.domain.words import ends_word, stands_free
 
 MAX_MATCHES: Final = 200
-"""Of all linkifiers in one message; what comes after stays text."""
+"""Maximum per message, for all linkifiers; what follows stays text."""
 _MAX_MEMORY: Final = 1 << 20
 _MAX_SPAN: Final = 1_000
 _REMEMBERED: Final = 100
-"""Addresses of one linkifier: the same thing is mentioned again and again."""
+"""Size of one linkifier's cache of addresses: the same thing is often mentioned again."""
 _WHOLE: Final = 1
 """The group around a pattern."""
 _BEFORE: Final = r"(?:^|[^\p{Latin}0-9#$%&+\-=@\\^_`/])"
 _BEHIND: Final = r"(?:$|[^\p{Latin}\pN])"
-"""Around a pattern stands what may be beside a word; whether it is one, `server.domain.words` says.
-RE2 cannot look ahead, so a pattern that matches more in its own right has to know here."""
+"""What must surround a match: word boundaries by `server.domain.words`. RE2 has no lookahead, so a
+pattern that could match more has to know here.
+"""
 
 
 class LinkMatch(NamedTuple):
@@ -37,9 +38,9 @@ class LinkMatch(NamedTuple):
 
 
 class Linkifier:
-    """One pattern, in RE2's syntax, and the RFC 6570 template of what its matches lead to.
+    """One pattern in RE2's syntax, and the RFC 6570 template of its links.
 
-    Raises ValueError for a pattern or a template that is none.
+    Raises ValueError for an invalid pattern or template.
     """
 
     def __init__(self, pattern: str, url_template: str) -> None:
@@ -52,7 +53,7 @@ class Linkifier:
         except re2.error as error:
             raise ValueError(f"not a pattern of RE2: {error}") from error
         self._template = uritemplate.URITemplate(url_template)
-        # RE2 has the names in bytes, as the pattern is.
+        # RE2 returns the names in bytes, like the pattern.
         self._groups = {name.decode(): n for name, n in self._pattern.groupindex.items()}
         self._expanded = lru_cache(_REMEMBERED)(self._expand)
         unknown = {*self._template.variable_names} - {*self._groups}
@@ -64,7 +65,7 @@ class Linkifier:
         return self._pattern.search(text) is not None
 
     def matches(self, text: bytes) -> Iterator[tuple[int, int, str]]:
-        """Where it matches, in bytes of UTF-8, and the address."""
+        """Yield matches as places in the UTF-8 bytes, with the address."""
         at = 0
         while match := self._pattern.search(text, at):
             start, end = match.span(_WHOLE)
@@ -87,7 +88,7 @@ class Linkifier:
 
 
 class Linkifiers:
-    """All linkifiers of an organization; where two match, the first one counts."""
+    """All linkifiers of a realm in order of precedence."""
 
     def __init__(self, linkifiers: Iterable[Linkifier] = ()) -> None:
         self._linkifiers = tuple(linkifiers)
@@ -96,7 +97,7 @@ class Linkifiers:
         return len(self._linkifiers)
 
     def within(self, text: str) -> "Linkifiers":
-        """Return those that may match in the text or in a piece of it, which are mostly none."""
+        """Return those that may match in the text or in a piece of it, usually none."""
         if not self._linkifiers:
             return self
         encoded = text.encode()
@@ -104,7 +105,7 @@ class Linkifiers:
         return Linkifiers(found) if found else NO_LINKIFIERS
 
     def matches(self, text: str, limit: int = MAX_MATCHES) -> list[LinkMatch]:
-        """The links in a text, in its order; no two overlap, and each is part of one line."""
+        """Return the links in a text in order; no two overlap, and each is within one line."""
         if not self._linkifiers or not limit:
             return []
         taken: list[LinkMatch] = []
@@ -121,9 +122,9 @@ class Linkifiers:
         return _without_overlaps(taken, text)
 
     def topic_links(self, topic: str) -> list[dict[str, str]]:
-        """Return the links in a topic's name, in its order, as messages list them.
+        """Return the links in a topic's name in order, as messages list them.
 
-        Where an address and a match of a linkifier overlap, the linkifier's link counts.
+        If an address and a linkifier's match overlap, the linkifier wins.
         """
         links = self.matches(topic)
         for start, end, address in pages_in(topic):
@@ -142,7 +143,7 @@ NO_LINKIFIERS: Final = Linkifiers()
 
 
 class _Places:
-    """Places in a text, by their places in its bytes."""
+    """Maps byte offsets of a text to character offsets."""
 
     def __init__(self, text: str, encoded: bytes) -> None:
         self._encoded = encoded
@@ -162,7 +163,7 @@ class _Places:
 
 
 def _without_overlaps(found: list[LinkMatch], text: str) -> list[LinkMatch]:
-    # In the order of the text: a link overlaps at most those beside which it stands.
+    # In the order of the text: a link overlaps at most its neighbours.
     kept: list[LinkMatch] = []
     for link in found:
         shown = text[link.start : link.end]

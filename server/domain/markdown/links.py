@@ -1,4 +1,4 @@
-"""Which addresses a link may lead to, and how places inside the organization are addressed."""
+"""Link targets: allowed addresses, and URLs of places in the realm."""
 
 import re
 from collections.abc import Iterable
@@ -25,10 +25,10 @@ _IMAGE = re.compile(r"\.(?:png|jpe?g|gif|bmp|webp|avif|hei[cf]|tiff?)$", re.IGNO
 
 
 def safe_href(destination: str) -> str | None:
-    """Return the address as it may stand in `href`, or None where it must not be a link.
+    """Return the address for an `href`, or None if it must not be a link.
 
-    Only a listed scheme, a path of this server, a fragment, or a bare domain passes, so that there
-    is nothing to keep up with when browsers learn a new dangerous scheme.
+    Only a listed scheme, a path of this server, a fragment, or a bare domain passes, so that new
+    dangerous schemes of browsers are no concern.
     """
     address = destination.strip(" ")
     if not address or _CONTROL.search(address):
@@ -36,7 +36,7 @@ def safe_href(destination: str) -> str | None:
 
     address = address.translate(_ENCODED)
     if address.startswith("//"):
-        # Another host, by the scheme of the page: it must not look like a place of this server.
+        # A protocol-relative URL must not look like a place of this server.
         address = address.lstrip("/")
     elif address[0] in "/#" or _SCHEME.match(address):
         return address
@@ -46,9 +46,9 @@ def safe_href(destination: str) -> str | None:
 
 
 def relative_href(href: str, origin: str) -> str:
-    """The address of a file or a place of the organization below its own; any other as it is.
+    """Return an address of the realm relative to its URL; any other as it is.
 
-    `origin` is where the organization is reached, without a slash at its end; empty: nowhere.
+    `origin` is the realm's URL without a trailing slash; empty: none.
     """
     if not origin or href[: len(origin)].lower() != origin.lower():
         return href
@@ -61,7 +61,7 @@ def is_attachment(href: str) -> bool:
 
 
 def is_upload(href: str) -> bool:
-    """Return whether it is an attachment of this very organization."""
+    """Return whether it is an attachment of this very realm."""
     return _UPLOAD.match(href) is not None and not _leads_up(href)
 
 
@@ -74,7 +74,7 @@ def is_video(href: str) -> bool:
 
 
 def _leads_up(href: str) -> bool:
-    """Return whether browsers leave folders of its path out, and so ask for another address."""
+    """Return whether browsers normalise its path, and so request another address."""
     return _DOT_SEGMENT.search(_path(href)) is not None
 
 
@@ -85,7 +85,7 @@ def _path(href: str) -> str:
 def narrow_href(
     channel_id: ChannelId, channel: str, topic: str | None = None, message_id: int | None = None
 ) -> str:
-    """Return the address of a channel, a topic or a message, as clients take it apart again."""
+    """Return the URL of a channel, a topic or a message, in the form that clients parse."""
     slug = f"{channel_id}-{channel.replace(' ', '-')}"
     href = f"/#narrow/channel/{_fragment(slug)}"
     if topic is not None:
@@ -96,11 +96,11 @@ def narrow_href(
 
 
 def direct_href(user_ids: Iterable[UserId], message_id: int) -> str:
-    """Return the address of a message in the conversation with these people."""
+    """Return the URL of a message in the conversation with these users."""
     people = ",".join(str(user_id) for user_id in sorted(user_ids))
     return f"/#narrow/dm/{people}-dm/near/{message_id}"
 
 
 def _fragment(text: str) -> str:
-    """Percent-encoding with dots, since browsers decode `%` in fragments as they like."""
+    """Percent-encode with dots, because browsers decode `%` in fragments inconsistently."""
     return quote(text, safe="").replace(".", "%2E").replace("%", ".")

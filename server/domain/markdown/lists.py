@@ -1,9 +1,9 @@
-"""Indents lists for the parser, which is stricter about them than this dialect.
+"""Indent lists for the parser, which is stricter about them than this dialect.
 
-CommonMark wants a nested item below the text of its parent (three spaces and more under a
-number), and lets only a list that starts at 1 follow a line of text. Here two spaces are enough,
-and any number will do: it travels in marks behind a 1, and `source.unprotect` turns that back
-wherever it turns out to be no list after all.
+CommonMark wants a nested item below the text of its parent (three spaces and more under a number),
+and lets only a list that starts at 1 follow a line of text. Here two spaces are enough, and any
+number will do: it travels in marks behind a 1, and `source.unprotect` restores it wherever it turns
+out to be no list after all.
 """
 
 import re
@@ -23,7 +23,7 @@ _BLOCK_START = re.compile(r"#{1,6}[ \t]|>|(?:[*+-]|[0-9]{1,9}[.)])(?:\s|$)|`{3}|
 
 
 def indent_lists(text: str) -> str:
-    """Return the text with each item where the parser sees it as nested as the dialect does."""
+    """Return the text with each item where the parser nests it as the dialect does."""
     if _NEEDED.search(text) is None:
         return text
     indenter = _Indenter()
@@ -32,7 +32,7 @@ def indent_lists(text: str) -> str:
 
 @dataclass(slots=True)
 class _Item:
-    """An open item: the columns of its marker and of its text, and where they go."""
+    """An open item: the columns of its marker and of its text, and where they move."""
 
     column: int
     text: int
@@ -45,7 +45,7 @@ class _Item:
 
 
 class _Indenter:
-    """Goes through the lines with the open items, innermost last."""
+    """Processes the lines with the stack of open items, innermost last."""
 
     def __init__(self) -> None:
         self._items: list[_Item] = []
@@ -97,7 +97,10 @@ class _Indenter:
         return _moved(line, text, column, new_column)
 
     def _place(self, column: int, *, is_ordered: bool) -> tuple[int, bool] | None:
-        """Return where an item of this column goes, and whether it begins a list; closes others."""
+        """Return where an item of this column moves, and whether it begins a list.
+
+        Closes others.
+        """
         items = self._items
         while items and column < items[-1].column:
             items.pop()
@@ -131,7 +134,7 @@ class _Indenter:
 
 
 def _needs_number(marker: str, rest: str) -> bool:
-    """Whether the parser would see no list here, and text follows that can carry its number."""
+    """Return whether the parser sees no list, and text follows to carry its number."""
     return marker[-1] == "." and int(marker[:-1]) != 1 and _BLOCK_START.match(rest) is None
 
 

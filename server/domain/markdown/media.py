@@ -1,4 +1,4 @@
-"""Shows linked pictures and films below the text that links them."""
+"""Display linked images and videos below the text with the links."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -11,25 +11,25 @@ from server.domain.markdown.links import is_attachment, is_image, is_upload, is_
 from server.domain.markdown.nodes import Inline, Node
 
 MAX_SHOWN: Final = 24
-"""Of one message; the others are links."""
+"""Maximum per message; the others stay links."""
 
 
 @dataclass(frozen=True, slots=True)
 class MediaPolicy:
-    """Of whom pictures and films are shown. Uploads are, if any are."""
+    """Which sources of images and videos are displayed. Uploads are, if any are."""
 
     is_on: bool = True
     hosts: frozenset[str] = frozenset()
-    """Of other servers: their addresses learn who looks."""
+    """Hosts that are loaded directly: they learn who looks."""
     proxy: ProxyLinks | None = None
-    """By which pictures of all others are shown, who learn nothing. None: they are not."""
+    """Proxy for images of all other hosts, which learn nothing; None: they are not displayed."""
 
     def shows(self, link: nodes.Link) -> bool:
-        """Return whether a picture or a film is shown for this link."""
+        """Return whether an image or a video is displayed for this link."""
         return self.source_for(link) is not None
 
     def source_for(self, link: nodes.Link) -> str | None:
-        """From where the picture or the film of this link is loaded; None: it is not shown."""
+        """Return the URL from which the link's media is loaded; None if it is not displayed."""
         href = link.href
         if not self.is_on or not (is_image(href) or is_video(href)):
             return None
@@ -53,7 +53,7 @@ NO_MEDIA: Final = MediaPolicy(is_on=False)
 
 
 def show_media(blocks: list[Node], policy: MediaPolicy) -> list[Node]:
-    """Return the blocks with pictures and films after those that link them; quotes show none."""
+    """Return the blocks with media after those that link them; quotes display none."""
     return _Shower(policy).blocks(blocks)
 
 
@@ -63,7 +63,7 @@ class _Shower:
         self._left = MAX_SHOWN
 
     def blocks(self, kids: Sequence[Node]) -> list[Node]:
-        """The kids of something that holds blocks; a run of inline ones counts as one block."""
+        """Return the kids of a block container; a run of inline ones counts as one block."""
         shown: list[Node] = []
         waiting: list[Node] = []
         for kid in kids:
@@ -94,7 +94,7 @@ class _Shower:
 
 
 def _title(link: nodes.Link) -> str:
-    """Return what the link says, unless it says where it leads."""
+    """Return the link's text, unless it is the address."""
     text = "".join(kid.text for kid in link.kids if isinstance(kid, nodes.Text))
     is_address = text.endswith(link.href) and (text == link.href or "://" in text)
     return "" if is_address else text

@@ -1,4 +1,4 @@
-"""Whom and what a message may name, so that it can be looked up before rendering."""
+"""Names in a message, to be looked up before rendering."""
 
 import re
 from collections.abc import Collection, Iterable
@@ -14,9 +14,9 @@ _UNUSUAL_CHANNEL = re.compile(r"\*\*|[>`]")
 
 @dataclass(slots=True)
 class Names:
-    """What a rendering may ask a directory for: each once, in the order of the text.
+    """Collects the look-ups of a rendering: each once, in the order of the text.
 
-    They are at most `tokens.MAX_TOKENS` together, beside the unusual ones. Some may be in code.
+    At most `tokens.MAX_TOKENS` together, beside the unusual ones. Some may be in code.
     """
 
     users: dict[str, None] = field(default_factory=dict)
@@ -25,9 +25,9 @@ class Names:
     channels: dict[str, None] = field(default_factory=dict)
     unusual_groups: dict[str, None] = field(default_factory=dict)
     unusual_channels: dict[str, None] = field(default_factory=dict)
-    """Names that hold what ends one: hardly any exists, but the text could mean them."""
+    """Names that contain a terminator: hardly any exists, but the text could mean them."""
     topics: dict[str, dict[str, None]] = field(default_factory=dict)
-    """By the name of the channel: those on whose existence depends how the text is read."""
+    """Topics by channel name, if their existence decides how the text is parsed."""
     linkifiers: Linkifiers = NO_LINKIFIERS
 
     def user_by_name(self, name: str) -> None:
@@ -49,11 +49,11 @@ class Names:
         return ()
 
     def emoji_image(self, name: str) -> None:
-        """Emoji need not be looked up: there are few."""
+        """Emoji need no look-up: all of a realm's are in memory."""
 
 
 def names_in(content: str, linkifiers: Linkifiers = NO_LINKIFIERS) -> Names:
-    """Return the names in a message, without looking for its structure."""
+    """Return the names in a message, without parsing its structure."""
     names = Names(linkifiers=linkifiers)
     if "@" in content or "#**" in content:
         source = normalize(content)

@@ -11,12 +11,12 @@ InlineStyle: TypeAlias = Literal["em", "strong", "del"]
 
 
 Spans: TypeAlias = tuple[tuple[str, str], ...]
-"""Code in pieces, each with its class of Pygments; no class for ordinary text."""
+"""Code in pieces, each with its Pygments class; no class for ordinary text."""
 
 
 @dataclass(slots=True)
 class Element:
-    """An element of MathML; the serializer writes those that it knows."""
+    """An element of MathML; the serializer writes the allowed ones."""
 
     tag: str
     attributes: dict[str, str]
@@ -24,13 +24,13 @@ class Element:
 
 
 class Inline:
-    """A node that lives inside a line of text."""
+    """A node inside a line of text."""
 
     __slots__ = ()
 
 
 class Block:
-    """A node that stands on lines of its own."""
+    """A node on lines of its own."""
 
     __slots__ = ()
 
@@ -56,7 +56,7 @@ class Math(Inline):
 
 @dataclass(slots=True)
 class Time(Inline):
-    """A moment, in UTC, that clients show in their reader's time zone."""
+    """A time in UTC, which clients display in the reader's time zone."""
 
     moment: datetime
     text: str
@@ -72,11 +72,11 @@ class UnicodeEmoji(Inline):
 
 @dataclass(slots=True)
 class ImageEmoji(Inline):
-    """An emoji of the organization, or of the service."""
+    """A custom emoji of the realm, or the server's own."""
 
     name: str
     image: str
-    """The address of its picture."""
+    """The URL of its image."""
 
 
 @dataclass(slots=True)
@@ -170,18 +170,18 @@ class MathBlock(Block):
 
 @dataclass(slots=True)
 class Media(Block):
-    """A picture or a film that the text above it links; `href` has passed `links.safe_href`."""
+    """A linked image or video; `href` has passed `links.safe_href`."""
 
     href: str
     title: str
     source: str
-    """From where readers' clients get it."""
+    """The URL that clients load."""
     is_video: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Preview(Block):
-    """What a page that the message links says of itself; addresses have passed `safe_href`."""
+    """A preview of a linked page; addresses have passed `safe_href`."""
 
     href: str
     image: str
@@ -202,7 +202,7 @@ class Spoiler(Block):
 
 @dataclass(slots=True)
 class ItemList(Block):
-    """A list; `start` is the first number, or None where it has bullets."""
+    """A list; `start` is the first number, or None for bullets."""
 
     start: int | None
     kids: list[Node] = field(default_factory=list)
@@ -210,14 +210,14 @@ class ItemList(Block):
 
 @dataclass(slots=True)
 class Item(Block):
-    """An item of a list: text without a paragraph where the list is tight."""
+    """An item of a list: text without a paragraph if the list is tight."""
 
     kids: list[Node] = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class Table(Block):
-    """The first row is the head; every row has as many cells as `alignments`."""
+    """A table with the head as first row; every row has as many cells as `alignments`."""
 
     alignments: tuple[Alignment, ...]
     kids: list[Node] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""Previews of linked pages: for which links, and where they stand in a message's HTML."""
+"""Link previews: for which links, and their place in a message's HTML."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
@@ -14,22 +14,22 @@ from server.domain.markdown.source import normalize
 from server.domain.markdown.tree import parse
 
 MAX_PREVIEWS: Final = 5
-"""Of one message; the other links are links."""
+"""Maximum per message; the other links get none."""
 _SCHEMES: Final = ("http://", "https://")
 _OF_ADDRESSES: Final = "%/:?#[]@!$&'()*+,;=~"
-"""What stays as it is, beside letters and digits of ASCII, where an address stands in a style."""
+"""Characters that stay unescaped in a URL in a style, besides ASCII letters and digits."""
 _START: Final = '\n<div class="message_embed">'
-"""Nothing that people write comes out like this: the serializer escapes it."""
+"""Cannot occur in a user's text: the serializer escapes it."""
 
 
 def links_to_preview(content: str) -> list[str]:
-    """Return the pages that a message links, each once: outside of quotes and spoilers."""
+    """Return the URLs that a message links, each once: outside of quotes and spoilers."""
     found = _links(parse(normalize(content), EmptyResolver()).blocks)
     return list(dict.fromkeys(filter(_is_page, found)))[:MAX_PREVIEWS]
 
 
 def with_previews(html: str, previews: Sequence[nodes.Preview]) -> str:
-    """Return the message's HTML with these previews below all else, and no others."""
+    """Return the message's HTML with exactly these previews, at its end."""
     return "\n".join([part for part in (without_previews(html), to_html(previews)) if part])
 
 
@@ -40,7 +40,7 @@ def without_previews(html: str) -> str:
 def preview(
     href: str, image: str, title: str, description: str, proxy: ProxyLinks | None = None
 ) -> nodes.Preview | None:
-    """Return the preview of a page; None without a picture that clients can load safely.
+    """Return the preview of a page; None without an image that clients can load safely.
 
     With a proxy they load it from there.
     """

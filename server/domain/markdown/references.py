@@ -1,7 +1,7 @@
-"""Reads what follows `@` and `#`: the people, groups, channels and topics of a text.
+"""Parse `@` and `#`: references to users, groups, channels and topics.
 
-A name may hold what ends one: `**`, `>`, `|`, `@` and a backtick. So each place where it could end
-is tried, the longest first, and the first reading that names something that exists counts.
+A name may contain a terminator: `**`, `>`, `|`, `@` or a backtick. So each place where it could end
+is tried, the longest first, and the first reading with an existing name wins.
 """
 
 import re
@@ -24,12 +24,12 @@ CHANNEL_WILDCARDS = frozenset({"all", "everyone", "channel", "stream"})
 TOPIC_WILDCARDS = frozenset({"topic"})
 
 MAX_NAME = 102
-"""No name is longer, with what closes it."""
+"""Maximum length of a name with its terminator."""
 MAX_READINGS = 5
-"""Of one sign: places where its name could end, the first ones of them."""
+"""Maximum number of possible ends that are tried per sign."""
 
 Reading = tuple[int, Inline]
-"""Where the syntax ends, and what it means."""
+"""Where the syntax ends, and its node."""
 
 _USER = re.compile(r"@(_?)\*\*(?:\|([0-9]{1,9})|([^*`\n]{1,200}?)(?:\|([0-9]{1,9}))?)\*\*")
 _GROUP = re.compile(r"@(_?)\*(?!\*)")
@@ -42,7 +42,7 @@ _MESSAGE = re.compile(r"(.*)@([0-9]{1,15})")
 
 
 def user_at(text: str, start: int, realm_cache: MentionResolver) -> Reading | None:
-    """Return the person or wildcard that `@**` at this place mentions.
+    """Return the user or wildcard that `@**` at this place mentions.
 
     No such name has `*` in it.
     """
@@ -103,7 +103,7 @@ def channel_at(text: str, start: int, realm_cache: MentionResolver) -> Reading |
 
 
 def _topic_at(text: str, begin: int, name: str, realm_cache: MentionResolver) -> Reading | None:
-    """Return the topic that stands at this place behind a channel's name, or the message in it."""
+    """Return the topic behind a channel's name at this place, or the message in it."""
     channel = realm_cache.channel_by_name(name)
     existing = realm_cache.topics_in(name, _ambiguous(text, begin))
     if channel is None:
@@ -120,7 +120,7 @@ def _topic_at(text: str, begin: int, name: str, realm_cache: MentionResolver) ->
 
 
 def _ambiguous(text: str, begin: int) -> Iterator[str]:
-    """The topics that may stand at this place, if it matters which of them exist."""
+    """Yield the topics that may be meant at this place, if it matters which of them exist."""
     ends = _ends(_TOPIC_END, text, begin)
     may_be_empty = text.startswith("**", begin)
     if len(ends) == 1 and not may_be_empty and not {"@", "`"} & {*text[begin : ends[0]]}:

@@ -1,4 +1,4 @@
-"""Renders a message: its HTML, and what the sender's words ask for."""
+"""Render a message: its HTML, and what its text requests."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -22,7 +22,7 @@ from storage.ids import GroupId, UserId
 
 _ME = "/me "
 _SIGNS: Final = ("```", "~~~", "$$")
-"""Without one of these there is nothing to set."""
+"""Without one of these there is nothing to typeset."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,15 +46,15 @@ class Rendered:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Style:
-    """What is decided for a message, beside what its text says."""
+    """Options of a rendering, besides the text."""
 
     translate_emoticons: bool = False
-    """The sender wants :) to be an emoji."""
+    """Whether emoticons such as :) become emoji."""
     media: MediaPolicy = NO_MEDIA
     code_language: str = ""
-    """The language of fences that name none."""
+    """Default language of code fences."""
     origin: str = ""
-    """Where the organization is reached: what leads there leads below it, as uploads do."""
+    """The realm's URL: links to it become relative, as uploads are."""
 
 
 PLAIN_STYLE: Final = Style()
@@ -67,10 +67,10 @@ def render(
     style: Style = PLAIN_STYLE,
     typesetter: Typesetter = NO_TYPESETTER,
 ) -> Rendered:
-    """Render a message of any content; never fails, and takes no longer than its length asks.
+    """Render a message of any content; never fails, in time proportional to its length.
 
-    Reads nothing but the directory. Code has colours, and formulas are set, where the
-    typesetter has done `jobs_in` the message before.
+    Reads nothing but the resolver. Code is highlighted, and formulas are set, if the typesetter has
+    done `jobs_in` the message before.
     """
     source = normalize(content)
     document = _read(source, realm_cache, style)
@@ -82,9 +82,9 @@ def render(
 
 
 def jobs_in(content: str, code_language: str = "") -> list[TypesetJob]:
-    """Return what a typesetter has to do for a message, whoever sends it.
+    """Return the typesetting jobs of a message, for any sender.
 
-    `code_language` is that of fences that name none.
+    `code_language` is the default language of fences.
     """
     source = normalize(content)
     if not _may_have_jobs(source):
@@ -134,5 +134,5 @@ def _rendered(source: str, document: Document) -> Rendered:
 
 
 def render_description(text: str) -> str:
-    """Return the HTML of a channel's or group's description, in which no user is mentioned."""
+    """Return the HTML of a channel's or group's description, without mentions."""
     return render(text, EmptyResolver()).html

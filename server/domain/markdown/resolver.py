@@ -1,4 +1,4 @@
-"""What the renderer may ask about the organization."""
+"""Interface for the renderer's look-ups in the realm."""
 
 from collections.abc import Collection, Iterable
 from typing import NamedTuple, Protocol
@@ -8,7 +8,7 @@ from storage.ids import ChannelId, GroupId, UserId
 
 
 class MentionedUser(NamedTuple):
-    """Somebody whom a message names; a deactivated user is mentioned silently."""
+    """A user that a message names; a deactivated one is mentioned silently."""
 
     user_id: UserId
     name: str
@@ -16,7 +16,7 @@ class MentionedUser(NamedTuple):
 
 
 class MentionedGroup(NamedTuple):
-    """A group that a message names, by the name that is shown.
+    """A group that a message names, by its display name.
 
     A deactivated group is mentioned silently.
     """
@@ -32,10 +32,10 @@ class MentionedChannel(NamedTuple):
 
 
 class MentionResolver(Protocol):
-    """Answers from memory, at once: a rendering may ask hundreds of times.
+    """Resolves names from memory, without waiting: a rendering may look up hundreds.
 
-    None means that the text stays text: no user has that name, several have it, or the sender
-    may not know of it. The names that come back are the ones shown, in their own spelling.
+    None means that the text stays text: there is no such name, or several, or the sender has no
+    access. The returned names have their own spelling.
     """
 
     def user_by_name(self, name: str) -> MentionedUser | None:
@@ -51,23 +51,23 @@ class MentionResolver(Protocol):
         """Return the channel with this name, if the sender may know that it exists."""
 
     def topics_in(self, channel: str, topics: Iterable[str]) -> Collection[str]:
-        """Those of the topics that exist in the channel of this name, if the sender may read it.
+        """Return those of the topics that exist in the named channel, if the sender may read it.
 
-        Asked only where a text can be read in more than one way.
+        Called only if a text can be parsed in more than one way.
         """
         ...
 
     def emoji_image(self, name: str) -> str | None:
-        """The address of the picture of the organization's emoji of this name, if it is active."""
+        """Return the image URL of the realm's active emoji with this name."""
 
     @property
     def linkifiers(self) -> Linkifiers:
-        """The organization's."""
+        """Return the realm's linkifiers."""
         ...
 
 
 class EmptyResolver:
-    """The directory for text in which nothing can be mentioned."""
+    """Resolver for text without mentions."""
 
     def user_by_name(self, name: str) -> None:
         del name

@@ -1,7 +1,7 @@
-"""The one place that writes HTML: nothing outside of its list of elements can come out.
+"""The only writer of HTML: nothing outside of its list of elements can be produced.
 
 Every start tag comes from `_template`, which refuses an element or attribute that is not listed,
-and every text from `_escape`. What stands in the list is what the clients' parsers know.
+and every text from `_escape`. The list is what the clients' parsers know.
 """
 
 import html
@@ -21,7 +21,7 @@ from server.domain.markdown.tags import start, template
 from storage.ids import GroupId
 
 EMPTY_TOPIC_NAME = "general chat"
-"""What a topic without a name is shown as."""
+"""Displayed name of a topic without a name."""
 
 
 # Start tags
@@ -90,7 +90,7 @@ def _inside(kids: Iterable[Node]) -> str:
 
 
 def _block_texts(kids: Iterable[Node]) -> Iterable[str]:
-    """Return the kids of a block that holds blocks; a run of inline ones becomes a paragraph."""
+    """Yield the HTML of a container's kids; a run of inline ones becomes a paragraph."""
     run: list[Node] = []
     for kid in kids:
         if isinstance(kid, Inline):
@@ -177,7 +177,7 @@ def _group_mention(node: nodes.GroupMention) -> str:
 
 
 def mentioned_groups_in(rendered: str) -> frozenset[GroupId]:
-    """Return the groups that a message's HTML mentions, those that it names silently aside."""
+    """Return the groups that a message's HTML mentions, silent mentions excluded."""
     return frozenset(GroupId(int(found)) for found in _MENTIONED_GROUPS.findall(rendered))
 
 
@@ -221,7 +221,7 @@ def _code_block(node: nodes.CodeBlock) -> str:
 
 
 def _pieces(spans: nodes.Spans) -> str:
-    """Code in colours; a class that is not one of Pygments' own has none."""
+    """Return highlighted code; a class that is not one of Pygments' own is dropped."""
     return "".join(
         [
             f"{_PIECES[name]}{html.escape(text)}</span>" if name in _PIECES else html.escape(text)
@@ -252,7 +252,7 @@ def _media(node: nodes.Media) -> str:
 
 
 def _preview(node: nodes.Preview) -> str:
-    # Clients expect no white space in it, and nothing in the link but the picture behind it.
+    # Clients expect no white space in it, and nothing in the link but the image behind it.
     picture = f'background-image: url("{node.image}")'
     parts = [_PREVIEW_IMAGE("message_embed_image", node.href, picture), "</a>"]
     parts.append(_DIV("data-container"))
@@ -283,7 +283,7 @@ def _item_list(node: nodes.ItemList) -> str:
 
 
 def _item(node: nodes.Item) -> str:
-    """Inline kids stand in the item as they are, so that lists are as tight as they were typed."""
+    """Inline kids stay in the item as they are, so that lists are as tight as they were typed."""
     written = [_ITEM]
     after_text = False
     for kid in node.kids:

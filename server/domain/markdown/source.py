@@ -1,34 +1,34 @@
-"""Prepares a message's source for the parser, without losing a character of it.
+"""Prepare a message's source for the parser, reversibly.
 
 The dialect is CommonMark minus some syntax (raw HTML, underscores, reference links, underlined
 headings, a single tilde, fences of tildes before a word with one, list items without a text) plus
-tokens of its own. What the parser must not see is hidden by Unicode noncharacters, which no message
-contains after `normalize`; `unprotect` puts it back, wherever the parser left it.
+tokens of its own. What the parser must not see is replaced by Unicode noncharacters, which no
+message contains after `normalize`; `unprotect` restores it, wherever the parser left it.
 """
 
 import re
 
 MARK = "\ufdd0"
-"""Stands on both sides of the number of a token."""
+"""Surrounds the number of a token."""
 
 HEADING_MARK = "\ufdd1"
-"""Follows the number signs of a heading, to tell it from an underlined line."""
+"""Follows the number signs of a heading, to distinguish it from an underlined line."""
 
 _NUMBER_MARK = "\ufdd7"
-"""Around the number of a list item that has a 1 in front instead."""
+"""Surrounds the number of a list item that has a 1 in front instead."""
 
 _NOT_AN_ITEM = "\ufdd8"
-"""Before what would be a list item, had it a text."""
+"""Precedes what would be a list item if it had a text."""
 
 FLANK = "\ufdd9"
 """Beside asterisks or tildes: a letter to the parser, so that they may open and close."""
 
 _UNDERSCORE, _TILDE, _LESS, _COLON, _EQUALS = "\ufdd2", "\ufdd3", "\ufdd4", "\ufdd5", "\ufdd6"
 HIDDEN = {_UNDERSCORE: "_", _TILDE: "~", _LESS: "<", _COLON: ":", _EQUALS: "="}
-"""What `protect` hides, by what stands in its place."""
+"""Characters hidden by `protect`, by their replacements."""
 
 LINE_MARKS = (HEADING_MARK, _NUMBER_MARK, _NOT_AN_ITEM)
-"""What `protect` and `numbered_item` put at the beginning of a text."""
+"""Marks that `protect` and `numbered_item` put at the beginning of a text."""
 
 _ORIGINALS = str.maketrans({**HIDDEN, **dict.fromkeys((*LINE_MARKS, FLANK))})
 _SPECIAL = re.compile("[\ufdd0-\ufdd9]")
@@ -52,12 +52,12 @@ _CONTAINER_PREFIX = r"(?:[ \t>*+-]|\d{1,9}[.)])*"
 _HEADING = re.compile(rf"^{_CONTAINER_PREFIX}#{{1,6}}[ \t]+(?=\S)", re.MULTILINE)
 _EMPTY_HEADING = re.compile(rf"^{_CONTAINER_PREFIX}(?=#{{1,6}}[ \t]*$)", re.MULTILINE)
 _NO_FENCE = re.compile(rf"^({_CONTAINER_PREFIX})(~{{3,}})(?=[^~\n]+~)", re.MULTILINE)
-"""Tildes on a line that goes on with text and more of them: of a fence it would all be the word."""
+"""Tildes on a line with text and more of them: they would all be a fence's info word."""
 _EMPTY_ITEM = re.compile(r"^[ \t>]*(?=(?:[*+-]|[0-9]{1,9}[.)])[ \t]*$)", re.MULTILINE)
 
 
 def normalize(content: str) -> str:
-    """Return the content with plain newlines, and with U+FFFD for what no message may contain."""
+    """Return the content with plain newlines, and U+FFFD for forbidden characters."""
     if "\r" in content:
         content = content.replace("\r\n", "\n").replace("\r", "\n")
     return _UNWANTED.sub("\ufffd", content)
@@ -84,15 +84,15 @@ def protect(text: str) -> str:
 
 
 def is_prose(text: str) -> bool:
-    """Whether the text is one line that is a paragraph and holds no syntax, as most messages are.
+    """Return whether the text is one paragraph on one line without syntax, as most messages are.
 
-    False also for what only may hold some. For such text the parser has nothing to find.
+    False also if it only may hold some. For such text the parser has nothing to find.
     """
     return _PROSE.fullmatch(text) is not None
 
 
 def is_plain(text: str) -> bool:
-    """Return whether the text means nothing but itself."""
+    """Return whether the text has no special meaning."""
     return _SPECIAL.search(text) is None
 
 
@@ -106,7 +106,7 @@ def unprotect(text: str) -> str:
 
 
 def numbered_item(marker: str, text: str) -> str:
-    """Return a list item that the parser sees as the first of a list, whatever its number."""
+    """Return a list item that the parser takes for the first of a list, whatever its number."""
     return f"1. {_NUMBER_MARK}{marker}{_NUMBER_MARK}{text}"
 
 

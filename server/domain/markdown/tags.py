@@ -1,4 +1,4 @@
-"""The elements that a message may hold, and the only maker of their start tags."""
+"""The allowed elements of a message, and the only maker of their start tags."""
 
 import html
 from collections.abc import Callable
@@ -11,7 +11,7 @@ MATHML_ATTRIBUTES: Final = frozenset(
      "style", "symmetric", "voffset", "width", "xmlns"}
 )  # fmt: skip
 MATHML_TEXTS: Final = frozenset({"mi", "mn", "mo", "ms", "mtext", "annotation"})
-"""Elements of MathML that hold text alone."""
+"""Elements of MathML that hold text only."""
 MATHML: Final = MATHML_TEXTS | {
     "math", "mfrac", "mmultiscripts", "mover", "mpadded", "mphantom", "mprescripts", "mroot",
     "mrow", "mspace", "msqrt", "mstyle", "msub", "msubsup", "msup", "mtable", "mtd", "mtr",
@@ -38,11 +38,11 @@ ALLOWED: dict[str, frozenset[str]] = {
     "video": frozenset({"preload", "src"}),
     "div": frozenset({"aria-hidden", "class", "data-code-language"}),
 }  # fmt: skip
-"""Every element that a message may hold, with its attributes."""
+"""Every allowed element, with its attributes."""
 
 
 def template(tag: str, *attributes: str) -> Callable[..., str]:
-    """Makes start tags of an element with these attributes, from their values in this order."""
+    """Return a function that makes start tags of an element from its attributes' values."""
     unknown = set(attributes) - ALLOWED[tag]
     if unknown:
         raise ValueError(f"{unknown} on {tag}")

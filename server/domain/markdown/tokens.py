@@ -1,9 +1,9 @@
-"""Finds the dialect's own inline syntax and puts numbered marks in its place.
+"""Replace the dialect's own inline syntax by numbered marks.
 
-Mentions, channel links, bare addresses and formulas are taken out before the parser sees the
-text, because their characters would mean emphasis, table cells or links to it. Where the parser
-then reports a mark inside code or an address, the token's source goes back; a token is one
-line, and without backticks unless something that exists has them in its name.
+Mentions, channel links, bare addresses and formulas are taken out before the parser sees the text,
+because their characters would mean emphasis, table cells or links to it. Where the parser then
+reports a mark inside code or an address, the token's source is restored; a token is one line, and
+without backticks unless something that exists has them in its name.
 """
 
 import re
@@ -21,7 +21,7 @@ from server.domain.markdown.source import MARK
 from server.domain.words import begins_word, stands_free
 
 MAX_TOKENS = 500
-"""Possible tokens after these stay text: no user writes so many, and each may be looked up."""
+"""Further tokens stay text: no honest message has so many, and each may be looked up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,15 +31,15 @@ class Token:
 
 
 Found = tuple[int, int, Inline]
-"""Where a token begins and ends, and what it becomes."""
+"""Begin and end of a token, and its node."""
 
 Reader = Callable[[str, int, MentionResolver], Reading | None]
 
 MAX_EMOJI = 500
-"""The same for emoji, which are not looked up."""
+"""Likewise for emoji, which are not looked up."""
 
 MAX_SEARCHES = 500
-"""Each linkifier looks through each of the pieces into which fences divide a message."""
+"""Maximum number of searches of linkifiers: each searches each piece between fences."""
 
 _SYNTAX = rf"@_?\*\*?|#\*\*|\$\$|<(?=[a-z])|{addresses.TRIGGER}|{emoji.TRIGGER}"
 _TRIGGER = re.compile(_SYNTAX, re.IGNORECASE)
@@ -52,7 +52,7 @@ _ANGLE = re.compile(r"<((?:https?://|mailto:|tel:|xmpp:)[^\s<>`\"]+)>", re.IGNOR
 
 
 class Scanner:
-    """Takes the tokens out of the pieces of one message, whose marks number them throughout."""
+    """Extracts the tokens of one message's pieces, numbered throughout."""
 
     def __init__(
         self, realm_cache: MentionResolver, content: str, *, translate_emoticons: bool = False
@@ -78,12 +78,12 @@ class Scanner:
         return "".join(pieces)
 
     def _found_in(self, text: str) -> Iterator[Found]:
-        """What is found, in the order of the text, up to the limits."""
+        """Yield the tokens in the order of the text, up to the limits."""
         links = iter(self._links_in(text))
         link = next(links, None)
         done = 0
         for trigger in self._trigger.finditer(text):
-            # What begins first counts; of two at one place, the dialect's own syntax.
+            # The first to begin wins; of two at one place, the dialect's own syntax.
             while link is not None and link.start < trigger.start():
                 if link.start >= done:
                     yield (found := _linkified(text, link))
@@ -103,7 +103,7 @@ class Scanner:
             link = next(links, None)
 
     def _links_in(self, text: str) -> list[LinkMatch]:
-        """What the linkifiers find, as long as the message has not asked too much of them."""
+        """Return the linkifiers' matches, unless the message has exhausted its limit."""
         self._searches_left -= len(self._linkifiers)
         if self._searches_left < 0:
             return []
@@ -157,7 +157,7 @@ class Scanner:
 
 
 def _hides_fence(text: str, start: int, end: int) -> bool:
-    """Whether the parser would see a fence before the token, had the token's backtick gone."""
+    """Return whether the parser would see a fence before the token without the token's backtick."""
     if "`" not in text[start:end]:
         return False
     line = text.rfind("\n", 0, start) + 1
@@ -195,7 +195,7 @@ def _math_at(text: str, start: int) -> Found | None:
 
 
 def _angle_at(text: str, start: int) -> Found | None:
-    """An address, or a time, in angle brackets that are not those of a link's destination."""
+    """Return an address, or a time, in angle brackets that are not a link's destination."""
     if text[max(0, start - 2) : start] == "](":
         return None
     if match := _ANGLE.match(text, start):
@@ -207,7 +207,7 @@ def _angle_at(text: str, start: int) -> Found | None:
 
 
 def _moment(text: str) -> datetime | None:
-    """The moment of an ISO 8601 text, which is UTC unless it says more, or of a Unix time."""
+    """Return the time of an ISO 8601 text (UTC by default) or of a Unix time."""
     try:
         if text.isdecimal():
             return datetime.fromtimestamp(int(text), UTC)

@@ -1,4 +1,4 @@
-"""Builds the tree of a message: its fences, and between them what `builder` makes of Markdown."""
+"""Build the tree of a message: fences, and the Markdown between them by `builder`."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -26,26 +26,27 @@ from server.domain.markdown.source import is_prose, protect
 from server.domain.markdown.tokens import Scanner
 
 _EVENTS, _EVENTS_PER_CHARACTER = 1_000, 0.6
-"""More than honest text makes: a table cell of five characters takes three events. A source that
-asks for more (a table grows as it is squared) is shown plain, so that work stays bounded."""
+"""Limit of parser events: honest text makes fewer; a table cell of five characters takes three. A
+source that exceeds it (a table grows quadratically) is rendered plain, so that work stays bounded.
+"""
 
 _EVENTS_PER_PIECE = 10
-"""What a fence, or the text between two, costs beside the events in it."""
+"""Cost of a fence, or of the text between two, besides its events."""
 
 MAX_NESTED_FENCES = 3
-"""A fence in a list in a fence in a list ... is read anew each time, so there are few."""
+"""A fence in a list in a fence in a list ... is parsed again each time, so there are few."""
 
 _OPTIONS = pyromark.Options.ENABLE_TABLES | pyromark.Options.ENABLE_STRIKETHROUGH
 _LINE_BREAK = nodes.LineBreak()
 
 
 class _UnparsedError(Exception):
-    """The parser makes more of a message than any honest one needs, or nothing."""
+    """The parser makes more events than an honest message needs, or fails."""
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A message as a tree, and the links and the notifying mentions in it."""
+    """The tree of a message, with its links and notifying mentions."""
 
     blocks: list[Node]
     found: list[Found]
@@ -58,7 +59,7 @@ def parse(
     translate_emoticons: bool = False,
     code_language: str = "",
 ) -> Document:
-    """Return the tree of a normalized message; `code_language` is that of fences that name none."""
+    """Return the tree of a normalized message; `code_language` is the default of fences."""
     scanner = Scanner(realm_cache, content, translate_emoticons=translate_emoticons)
     message = _Message(scanner, int(_EVENTS + _EVENTS_PER_CHARACTER * len(content)), code_language)
     try:
@@ -85,7 +86,7 @@ class _Place:
 
 
 class _Message:
-    """What all pieces of one message share: the tokens, and what is left of the work budget."""
+    """State shared by all pieces of one message: tokens, and the remaining work budget."""
 
     def __init__(self, scanner: Scanner, max_events: int, code_language: str) -> None:
         self.found: list[Found] = []
@@ -136,12 +137,12 @@ class _Message:
         return builder.build(events)
 
     def _parsed(self, source: str, parser: Callable[..., Iterator[Any]]) -> list[Any]:
-        """Return the parser's events, at most one more than are left to the message."""
+        """Return the parser's events, at most one more than the message's budget."""
         self._spend(_EVENTS_PER_PIECE)
         try:
             return list(islice(parser(source, options=_OPTIONS), self._events_left + 1))
         except BaseException as error:
-            # A bug of the parser is a panic, which is no Exception; it must not end the server.
+            # A panic of the parser is no Exception; it must not end the server.
             if type(error).__name__ == "PanicException":
                 raise _UnparsedError from error
             raise

@@ -1,4 +1,4 @@
-"""What is set by another user, because it may take long: code in colours, and formulas."""
+"""Typesetting in a separate process, because it may take long: code highlighting and formulas."""
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
@@ -11,16 +11,16 @@ from server.domain.markdown.languages import language_name
 from server.domain.markdown.nodes import Element, Node, Spans
 
 MAX_FORMULA: Final = 1_000
-"""Characters; a longer formula is shown as it was typed."""
+"""Characters; a longer formula stays as it was typed."""
 MAX_JOBS: Final = 200
-"""Of one message."""
+"""Maximum per message."""
 
 Typeset: TypeAlias = Spans | Element
 
 
 @dataclass(frozen=True, slots=True)
 class TypesetJob:
-    """Code in a language that is known, or a formula within a line or on lines of its own."""
+    """Code in a known language, or an inline or block formula."""
 
     kind: Literal["code", "inline", "display"]
     text: str
@@ -28,32 +28,32 @@ class TypesetJob:
 
 
 class Typesetter(Protocol):
-    """Colours code and sets formulas, within a time that it keeps to itself.
+    """Highlights code and sets formulas, within a time limit of its own.
 
-    In two steps, so that no transaction waits for it: the work is done before, and what has
-    become of it is asked for while rendering.
+    In two steps, so that no transaction waits for it: the work is done before, and its result is
+    looked up while rendering.
     """
 
     async def set(self, jobs: Sequence[TypesetJob], *, share: Hashable) -> None:
-        """Do these jobs, as far as possible, and remember what has become of them.
+        """Run these jobs, as far as time allows, and cache the results.
 
-        `share` names the person that it is done for: people have equal shares of the time.
+        `share` names the user that it is done for: users have equal shares of the time.
         """
         ...
 
     def known(self, job: TypesetJob) -> Typeset | None:
-        """Return what has become of the job; None: its text is shown plain."""
+        """Return the cached result of the job; None: its text stays plain."""
         ...
 
     async def compare(
         self, pairs: Sequence[tuple[str, str]], *, share: Hashable
     ) -> list[str | None]:
-        """The difference of each pair of messages' HTML, older and newer; None if out of time."""
+        """Return the difference of each pair of HTML, older and newer; None after a timeout."""
         ...
 
 
 class PlainTypesetter(Typesetter):
-    """Leaves everything plain."""
+    """Typesetter that leaves everything plain."""
 
     @override
     async def set(self, jobs: Sequence[TypesetJob], *, share: Hashable) -> None:
@@ -76,7 +76,7 @@ SetNode: TypeAlias = nodes.CodeBlock | nodes.Math | nodes.MathBlock
 
 
 def nodes_to_set(blocks: Iterable[Node]) -> list[SetNode]:
-    """Return the nodes in these blocks for which a typesetter can do something."""
+    """Return the nodes in these blocks that need a typesetter."""
     found: list[SetNode] = []
     waiting: list[Node] = list(blocks)
     while waiting and len(found) < MAX_JOBS:
@@ -91,7 +91,7 @@ def nodes_to_set(blocks: Iterable[Node]) -> list[SetNode]:
 
 
 def job_of(node: SetNode) -> TypesetJob | None:
-    """Return what a typesetter is asked to do for the node; None if there is nothing to do."""
+    """Return the typesetting job of the node; None if there is none."""
     if isinstance(node, nodes.CodeBlock):
         is_known = node.language and language_name(node.language) is not None
         return TypesetJob("code", node.text, node.language.lower()) if is_known else None
@@ -102,7 +102,7 @@ def job_of(node: SetNode) -> TypesetJob | None:
 
 
 def take(node: SetNode, typeset: Typeset | None) -> None:
-    """Give the node what has become of its job."""
+    """Update the node with the result of its job."""
     if isinstance(node, nodes.CodeBlock):
         is_whole = isinstance(typeset, tuple) and "".join(t for _, t in typeset) == node.text
         node.spans = typeset if is_whole and isinstance(typeset, tuple) else None
