@@ -1,4 +1,4 @@
-"""Somebody's alert words have changed."""
+"""Event of changed alert words."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar, Final, Literal
@@ -12,7 +12,7 @@ _TOUCHED: Final = (ALERT_WORDS,)
 
 
 class AlertWordsChanged(Event, frozen=True, kw_only=True):
-    """All alert words of a user, for this user."""
+    """All alert words of a user, delivered to this user."""
 
     kind: ClassVar[str] = "alert_words"
     wire_type: ClassVar[str] = "alert_words"

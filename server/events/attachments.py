@@ -1,4 +1,4 @@
-"""Files of a user are there, are in other messages, or are gone; only their owner is told."""
+"""Events of uploaded files, delivered to the owner only."""
 
 from typing import Any, ClassVar, Literal
 
@@ -9,7 +9,7 @@ from storage.ids import AttachmentId
 
 
 class AttachmentShown(Event, frozen=True, kw_only=True):
-    """A file is new, or other messages hold it (also written by `append_attachment_entries`)."""
+    """A file is new, or has other messages (also appended by `append_attachment_entries`)."""
 
     kind: ClassVar[str] = "attachment"
     wire_type: ClassVar[str] = "attachment"
@@ -17,9 +17,9 @@ class AttachmentShown(Event, frozen=True, kw_only=True):
     type: Literal["attachment"] = "attachment"
     op: Literal["add", "update"]
     attachment: dict[str, Any]
-    """As `shown_attachment` gives it."""
+    """In the form of `shown_attachment`."""
     upload_space_used: int
-    """By the whole organization, in bytes."""
+    """Bytes used by the whole realm."""
 
 
 class GoneAttachment(msgspec.Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""What an event is, who gets it, and the transaction that collects it."""
+"""Events, their audiences, and the log entries that hold them."""
 
 from collections.abc import Collection, Sequence
 from typing import Any, ClassVar
@@ -10,11 +10,11 @@ from storage.database import Statement
 from storage.ids import ChannelId, Position, QueueId, UserId
 
 MAX_WIRE_EVENTS = 512
-"""How many events on the wire one entry may become: larger work is split into entries."""
+"""Maximum number of wire events per entry: larger work is split into entries."""
 
 
 class ClientView(msgspec.Struct, frozen=True, kw_only=True):
-    """How a client wants its events: what it asked for at register, and its capabilities."""
+    """How a client wants its events: its register parameters, and its capabilities."""
 
     apply_markdown: bool = False
     client_gravatar: bool = True
@@ -34,10 +34,10 @@ class ClientView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=False):
-    """Something that happened in a realm, as the log keeps it.
+    """Something that happened in a realm, in the form of the log.
 
-    A subclass is declared once: its fields are the body in the log and, unless `wire` says
-    otherwise, the event that clients get. `kind` names it in the log for ever.
+    A subclass is declared once: its fields are the body in the log and, unless `wire` is
+    overridden, the event that clients get. `kind` names it in the log for ever.
     """
 
     kind: ClassVar[str] = ""
@@ -46,7 +46,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=False):
     varies_by: ClassVar[tuple[str, ...]] = ()
     """The fields of ClientView on which `wire` depends: one encoding for each combination."""
     has_flags: ClassVar[bool] = False
-    """Whether each reader's own flags are added to what is sent."""
+    """Whether each reader's own flags are added to the wire event."""
 
     def wire(self, position: Position, view: ClientView) -> Sequence[Any]:
         """Return the events that a client with this view gets, without `id` and `flags`.
@@ -57,34 +57,34 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=False):
         return (self,)
 
     def without_secrets(self) -> "Event | None":
-        """The event for the queue of a key that does not reach secrets; None: not sent to it.
+        """Return the event for the queue of a key without access to secrets; None: not delivered.
 
         An event with a field of type `Secret` (server/domain/api_keys.py) has to override this.
         """
         return self
 
     def touches(self) -> Sequence[tuple[Any, ...]]:
-        """Keys of cached rows that this event makes stale (server/realm_cache.py)."""
+        """Return the keys of cached rows that this event invalidates (server/realm_cache.py)."""
         return ()
 
     def membership(self) -> Sequence[tuple[UserId, ChannelId, bool]]:
-        """Who has become, or ceased to be, a subscriber of what: (user, channel, joined)."""
+        """Return changes of subscribers: (user, channel, joined)."""
         return ()
 
     def muting(self) -> tuple[UserId, UserId, bool] | None:
-        """Who mutes whom from now on, or no longer: (user, the other, muted)."""
+        """Return a change of muting: (user, the other, muted)."""
         return None
 
     def sent_by(self) -> UserId | None:
-        """Whose message it is: who mutes them has read it. None: it is no message."""
+        """Return the sender of a message: users who mute them have read it. None: no message."""
         return None
 
     def shows(self) -> Sequence[UserId]:
-        """People that it shows by more than their ids, to readers who may not all know them."""
+        """Return people shown by more than their ids, to readers who may not all know them."""
         return ()
 
     def masked(self, strangers: Collection[UserId], address: RealmAddress) -> "Event":
-        """The event for readers who may not know these people (server/domain/shown_people.py)."""
+        """Return the event with these people masked (server/domain/shown_people.py)."""
         del strangers, address
         return self
 
@@ -97,31 +97,31 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=False):
         return ()
 
     def blanked(self) -> Sequence[Position]:
-        """Earlier entries whose bodies are gone from now on."""
+        """Return earlier entries that are blanked by this one."""
         return ()
 
 
 class Audience(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Who gets an entry, by description: the union of what is named, less `without`.
+    """The recipients of an entry, by description: the union of all fields, less `without`.
 
-    It is evaluated against the realm as it was at the entry's position, so it never widens.
+    It is evaluated against the realm as of the entry's position, so it never widens.
     """
 
     everyone: bool = False
     guests: bool = False
     """With `everyone`: guests too."""
     channel_id: ChannelId | None = None
-    """Those who were subscribed to this channel at the entry's position."""
+    """The subscribers of this channel at the entry's position."""
     public: bool = False
-    """The channel was public then: queues that asked for all public channels get it too."""
+    """The channel was public then: queues that registered for all public channels get it too."""
     received_in: ChannelId | None = None
     received_at: Position | None = None
-    """With `channel_id`: only those of them who received what was sent there at that position."""
+    """With `channel_id`: only subscribers who received what was sent there at that position."""
     entered_at: Position | None = None
-    """With these: and those who were in the channel at this position, when it came there."""
+    """With these: also subscribers at this position, when the message was moved there."""
     users: tuple[UserId, ...] = ()
     mentioned_bots: tuple[UserId, ...] = ()
-    """With `public`: bots that are mentioned there, unless they are guests."""
+    """With `public`: mentioned bots, unless they are guests."""
     without: tuple[UserId, ...] = ()
     flags: dict[UserId, tuple[str, ...]] = {}
     """Flags of single readers, for events that have flags."""
@@ -130,7 +130,7 @@ class Audience(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     local_user_id: UserId | None = None
     local_queue_id: QueueId | None = None
     local_id: str | None = None
-    """What the sending client called its message: for that queue of its user, and no other."""
+    """The sending client's own id of the message, delivered only to that queue of its user."""
 
     def encode(self) -> bytes:
         return b"" if self == NOBODY else msgspec.json.encode(self)
@@ -139,7 +139,7 @@ class Audience(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 NOBODY = Audience()
 EVERYONE = Audience(everyone=True, guests=True)
 MEMBERS = Audience(everyone=True)
-"""Everyone but guests."""
+"""All users but guests."""
 
 _audience_decoder = msgspec.json.Decoder(Audience)
 
@@ -153,7 +153,7 @@ def to_users(*user_ids: UserId) -> Audience:
 
 
 class Entry:
-    """One entry that a transaction will append. `position` exists after the commit."""
+    """An entry to be appended by a transaction. `position` is set after the commit."""
 
     __slots__ = ("_position", "audience", "event", "statements")
 
@@ -173,7 +173,7 @@ class Entry:
 
 
 class LogEntry(msgspec.Struct, frozen=True):
-    """An entry as it stands in the log."""
+    """An entry as stored in the log."""
 
     position: Position
     kind: str

@@ -1,4 +1,4 @@
-"""Defaults of bots as users see them: by the names of channels that these may know of."""
+"""Bots' defaults for the wire, with names of channels that the reader may know."""
 
 from collections.abc import Collection, Sequence
 
@@ -14,7 +14,7 @@ from storage.ids import ChannelId, RealmId, UserId
 async def visible_to(
     connection: Connection, realm_id: RealmId, standing: Standing, rows: Collection[DefaultsRow]
 ) -> dict[UserId, BotDefaults]:
-    """Return the defaults of bots as a user sees them: only channels of which the user may know."""
+    """Return bots' defaults for a user, with only the channels that the user may know."""
     ids = {i for row in rows for i in (row.sending_channel_id, row.events_channel_id) if i}
     if not ids:
         return {row.bot_id: by_name(row, {}) for row in rows}
@@ -35,7 +35,7 @@ async def subscribed_in(
     user_ids: Collection[UserId],
     rows: Sequence[ChannelRow],
 ) -> set[tuple[UserId, ChannelId]]:
-    """Who of these users is subscribed to which of the channels."""
+    """Return which of these users is subscribed to which of the channels."""
     if not rows or not user_ids:
         return set()
     own = await subscriptions.in_channels(
@@ -48,7 +48,7 @@ async def subscribed_in(
 
 
 def by_name(row: DefaultsRow, known: dict[ChannelId, ChannelRow]) -> BotDefaults:
-    """Return the defaults with the names of the channels that are known; others are left out."""
+    """Return the defaults with the names of known channels; others are left out."""
 
     def name(channel_id: ChannelId | None) -> str | None:
         channel = None if channel_id is None else known.get(channel_id)

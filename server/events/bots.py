@@ -1,4 +1,4 @@
-"""Bots, as their owners and the administrators are told of them."""
+"""Events of bots, delivered to their owners and administrators."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar, Final, Literal
@@ -19,7 +19,7 @@ from storage.users import UserRow
 
 
 class Service(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a bot is called, in which form, and how it knows who calls."""
+    """URL and interface of an outgoing webhook, and the token that authenticates its requests."""
 
     base_url: str
     interface: int
@@ -27,7 +27,7 @@ class Service(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BotDefaults(msgspec.Struct, frozen=True, kw_only=True):
-    """Channels, by name, that the bot's requests mean where they name none."""
+    """Default channels of a bot, by name, for requests that name none."""
 
     default_sending_stream: str | None = None
     default_events_register_stream: str | None = None
@@ -38,7 +38,7 @@ NO_DEFAULTS: Final = BotDefaults()
 
 
 class Bot(msgspec.Struct, frozen=True, kw_only=True):
-    """A bot with what only those need who look after it."""
+    """A bot with the fields for users who may manage it."""
 
     user_id: UserId
     email: str
@@ -67,7 +67,7 @@ def shown_bot(
     service: ServiceRow | None = None,
     defaults: BotDefaults = NO_DEFAULTS,
 ) -> Bot:
-    """Return the bot for its owner and the administrators."""
+    """Return the bot for its owner and administrators."""
     return Bot(
         user_id=row.user_id,
         email=public_email(row, address.domain),
@@ -85,7 +85,7 @@ def shown_bot(
 
 
 class BotChange(msgspec.Struct, frozen=True, kw_only=True):
-    """What is new about a bot; the other fields are left out."""
+    """Changed fields of a bot; the others are unset."""
 
     user_id: UserId
     is_active: bool | UnsetType = UNSET
@@ -101,7 +101,7 @@ class BotChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _OfBots(Event, frozen=True, kw_only=True):
-    """Events that clients know as `realm_bot`."""
+    """Base of events with the wire type `realm_bot`."""
 
     wire_type: ClassVar[str] = "realm_bot"
 
@@ -135,7 +135,7 @@ class DeletedBot(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BotDeleted(_OfBots, frozen=True, kw_only=True):
-    """This audience has nothing to do with the bot any more."""
+    """The audience may not see the bot any more."""
 
     kind: ClassVar[str] = "realm_bot/delete"
 

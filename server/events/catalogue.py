@@ -1,4 +1,4 @@
-"""Every event that the log may hold, by its kind."""
+"""Catalogue of all events that the log may hold, by kind."""
 
 from typing import Final
 
@@ -143,7 +143,7 @@ assert len(_DECODERS) == len(EVENTS), "two events share a kind"
 
 
 def decode(kind: str, body: bytes) -> Event:
-    """Return the event as it was appended.
+    """Decode an event from the log.
 
     Raises KeyError for a kind that this release does not know.
     """

@@ -1,4 +1,4 @@
-"""Channel folders come, change, and are put in order."""
+"""Events of channel folders."""
 
 from typing import ClassVar, Literal
 
@@ -35,7 +35,7 @@ class ShownFolder(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FolderChange(msgspec.Struct, frozen=True, kw_only=True):
-    """What is different about a folder."""
+    """Changed fields of a folder."""
 
     name: str | UnsetType = UNSET
     description: str | UnsetType = UNSET
@@ -44,7 +44,7 @@ class FolderChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _OfFolders(Event, frozen=True, kw_only=True):
-    """Events that clients know as `channel_folder`."""
+    """Base of events with the wire type `channel_folder`."""
 
     wire_type: ClassVar[str] = "channel_folder"
 
@@ -67,7 +67,7 @@ class FolderChanged(_OfFolders, frozen=True, kw_only=True):
 
 
 class FoldersReordered(_OfFolders, frozen=True, kw_only=True):
-    """All folders, archived ones too, by id."""
+    """The new order of all folders, archived ones included, by id."""
 
     kind: ClassVar[str] = "channel_folder/reorder"
 

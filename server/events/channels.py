@@ -1,4 +1,4 @@
-"""Channels come, change and go; and what of a channel clients are shown."""
+"""Events of channels, and channels in their wire form."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
@@ -22,13 +22,13 @@ from storage.channels import ActivityRow, ChannelRow
 from storage.ids import ChannelId, Position
 
 RECENTLY: Final = timedelta(days=180)
-"""A channel in which nothing was sent for so long counts as inactive."""
+"""A channel without messages for so long counts as inactive."""
 
 GroupValue = int | dict[str, list[int]]
 
 
 class ChannelInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """A channel, as every user who may know of it is shown it."""
+    """A channel, in the form for every user with access to its metadata."""
 
     stream_id: ChannelId
     name: str
@@ -72,9 +72,9 @@ class ChannelInfo(msgspec.Struct, frozen=True, kw_only=True):
         permissions: Mapping[str, Any] | None = None,
         **more: Any,
     ) -> Self:
-        """From its row; `activity` is None for a channel without messages.
+        """Build it from a row; `activity` is None for a channel without messages.
 
-        `permissions` is what `permissions_of` gives, if it is known already.
+        `permissions` is the result of `permissions_of`, if it is known already.
         """
         last = row.created_at
         if activity is not None and activity.last_sent_at is not None:
@@ -107,7 +107,7 @@ class ChannelInfo(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def permissions_of(row: ChannelRow, graph: GroupGraph) -> Mapping[str, Any]:
-    """Return the fields of ChannelInfo that say who may do what."""
+    """Return the permission fields of ChannelInfo."""
     post = post_policy(row, graph)
     return {
         "stream_post_policy": post,
@@ -117,9 +117,9 @@ def permissions_of(row: ChannelRow, graph: GroupGraph) -> Mapping[str, Any]:
 
 
 def _permission(row: ChannelRow, name: str, graph: GroupGraph) -> GroupValue:
-    """As `setting_of` has it; what is one group, or names only people who are there, is it already.
+    """Return the wire value of `setting_of`, with a shortcut for values that need no change.
 
-    Register shows thousands of them.
+    Register returns thousands of them.
     """
     value: GroupValue | None = row.permissions.get(name)
     if isinstance(value, int):
@@ -133,7 +133,7 @@ def _permission(row: ChannelRow, name: str, graph: GroupGraph) -> GroupValue:
 
 
 class ChannelsCreated(Event, frozen=True, kw_only=True):
-    """Channels that these people may now know of: new ones, or such as were kept from them."""
+    """Channels that the audience may know from now on: new ones, or newly accessible ones."""
 
     kind: ClassVar[str] = "stream/create"
     wire_type: ClassVar[str] = "stream"
@@ -152,7 +152,7 @@ class ChannelsCreated(Event, frozen=True, kw_only=True):
 
 
 class ChannelsDeleted(Event, frozen=True, kw_only=True):
-    """Channels that these people may no longer know of."""
+    """Channels that the audience may no longer know."""
 
     kind: ClassVar[str] = "stream/delete"
     wire_type: ClassVar[str] = "stream"
@@ -160,7 +160,7 @@ class ChannelsDeleted(Event, frozen=True, kw_only=True):
 
     stream_ids: list[ChannelId]
     archived: tuple[ChannelId, ...] = ()
-    """Those among them that clients without the capability do not know anyhow."""
+    """Those that clients without the capability do not know anyway, because they are archived."""
 
     @override
     def wire(self, position: Position, view: ClientView) -> Sequence[Any]:
@@ -173,7 +173,7 @@ class ChannelsDeleted(Event, frozen=True, kw_only=True):
 
 
 def deleted(channel_ids: Sequence[ChannelId]) -> Sequence[Any]:
-    """Return what tells a client that these channels are gone; nothing for none."""
+    """Return the wire events of deleted channels; empty if there are none."""
     if not channel_ids:
         return []
     streams = [{"stream_id": channel_id} for channel_id in channel_ids]
@@ -181,7 +181,7 @@ def deleted(channel_ids: Sequence[ChannelId]) -> Sequence[Any]:
 
 
 class ChannelUpdated(Event, frozen=True, kw_only=True):
-    """One property of a channel has changed."""
+    """A changed property of a channel."""
 
     kind: ClassVar[str] = "stream/update"
     wire_type: ClassVar[str] = "stream"
@@ -189,16 +189,16 @@ class ChannelUpdated(Event, frozen=True, kw_only=True):
 
     stream_id: ChannelId
     name: str
-    """What it was called before."""
+    """Its name before the change."""
     property: str
     value: Any
     rendered_description: str | UnsetType = UNSET
     history_public_to_subscribers: bool | UnsetType = UNSET
     is_web_public: bool | UnsetType = UNSET
     archived: bool = False
-    """It is archived, so clients without the capability do not know it."""
+    """Whether it is archived, so that clients without the capability do not know it."""
     channel: ChannelInfo | None = None
-    """The whole of it where it comes back from the archive."""
+    """The whole channel if it is unarchived."""
 
     @override
     def wire(self, position: Position, view: ClientView) -> Sequence[Any]:
@@ -235,7 +235,7 @@ class ChannelUpdated(Event, frozen=True, kw_only=True):
 
 
 class ChannelsUpdated(Event, frozen=True, kw_only=True):
-    """Properties of several channels have changed together; at most MAX_WIRE_EVENTS of them."""
+    """Changed properties of several channels together; at most MAX_WIRE_EVENTS of them."""
 
     kind: ClassVar[str] = "stream/updates"
     wire_type: ClassVar[str] = "stream"
@@ -253,7 +253,7 @@ class ChannelsUpdated(Event, frozen=True, kw_only=True):
 
 
 class DefaultChannelsChanged(Event, frozen=True, kw_only=True):
-    """Which channels new people join: the whole list."""
+    """The new list of default channels."""
 
     kind: ClassVar[str] = "default_streams"
     wire_type: ClassVar[str] = "default_streams"

@@ -1,4 +1,4 @@
-"""The channels that newcomers may choose to join together change."""
+"""Event of default channel groups."""
 
 from collections.abc import Sequence
 from typing import ClassVar, Literal
@@ -31,7 +31,7 @@ def shown_groups(rows: Sequence[ChannelGroupRow]) -> list[ShownChannelGroup]:
 
 
 class DefaultChannelGroupsChanged(Event, frozen=True, kw_only=True):
-    """All groups, as they are from now on."""
+    """The new list of all groups."""
 
     kind: ClassVar[str] = "default_stream_groups"
     wire_type: ClassVar[str] = "default_stream_groups"

@@ -1,4 +1,4 @@
-"""Drafts were begun, changed or dropped; only their owner is told."""
+"""Events of drafts, delivered to the owner only."""
 
 from typing import ClassVar, Literal
 
@@ -10,7 +10,7 @@ from storage.ids import DraftId
 
 
 class ShownDraft(msgspec.Struct, frozen=True, kw_only=True):
-    """A draft as clients know it."""
+    """A draft in its wire form."""
 
     id: DraftId
     type: str
@@ -32,7 +32,7 @@ class ShownDraft(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DraftsEvent(Event, frozen=True, kw_only=True):
-    """What these events have in common."""
+    """Base of draft events."""
 
     wire_type: ClassVar[str] = "drafts"
 

@@ -1,4 +1,4 @@
-"""User groups are made, changed, filled and emptied."""
+"""Events of user groups."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar, Literal
@@ -15,11 +15,11 @@ from storage.groups import GroupRow
 from storage.ids import GroupId, Position, UserId
 
 GroupValue = int | dict[str, list[int]]
-"""Whom a permission is given to, as it stands in JSON."""
+"""JSON value of a permission."""
 
 
 class UserGroup(msgspec.Struct, frozen=True, kw_only=True):
-    """A group as clients are told of it: in events, in register, and when they ask."""
+    """A group in its wire form: in events, in register, and in responses."""
 
     id: GroupId
     name: str
@@ -39,7 +39,7 @@ class UserGroup(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def permissions_of(row: GroupRow, graph: GroupGraph) -> dict[str, Any]:
-    """Whom the group gives what."""
+    """Return the group's permissions in their wire form."""
     return {name: group_permission(row, name, graph).as_json() for name in GROUP_PERMISSIONS}
 
 
@@ -60,7 +60,7 @@ def shown_group(row: GroupRow, graph: GroupGraph, members: Sequence[UserId]) -> 
 
 
 class _OfGroups(Event, frozen=True, kw_only=True):
-    """Events that clients know as `user_group`."""
+    """Base of events with the wire type `user_group`."""
 
     wire_type: ClassVar[str] = "user_group"
     varies_by: ClassVar[tuple[str, ...]] = ("include_deactivated_groups",)
@@ -81,9 +81,9 @@ class GroupAdded(_OfGroups, frozen=True, kw_only=True):
 
 
 class GroupChanged(_OfGroups, frozen=True, kw_only=True):
-    """Something about the group itself is different; `data` holds what.
+    """Changed fields of a group, in `data`.
 
-    Clients that do not ask for deactivated groups are told that one is gone, or back.
+    Clients without the capability for deactivated groups get a removal, or an addition, instead.
     """
 
     kind: ClassVar[str] = "user_group/update"
@@ -92,9 +92,9 @@ class GroupChanged(_OfGroups, frozen=True, kw_only=True):
     group_id: GroupId
     data: dict[str, Any]
     deactivated: bool = False
-    """It is deactivated, and was so before."""
+    """Whether it is deactivated, and was so before."""
     group: UserGroup | None = None
-    """The whole of it where it has been reactivated."""
+    """The whole group if it has been reactivated."""
 
     @override
     def wire(self, position: Position, view: ClientView) -> Sequence[Any]:
@@ -109,11 +109,11 @@ class GroupChanged(_OfGroups, frozen=True, kw_only=True):
 
 
 class _Within(_OfGroups, frozen=True, kw_only=True):
-    """Something has become part of the group, or ceased to be."""
+    """Base of events about members and subgroups."""
 
     group_id: GroupId
     deactivated: bool = False
-    """The group is deactivated: those who do not ask for such ones are not told."""
+    """Whether the group is deactivated: clients without the capability get no event."""
 
     @override
     def wire(self, position: Position, view: ClientView) -> Sequence[Any]:
@@ -125,7 +125,7 @@ class _Within(_OfGroups, frozen=True, kw_only=True):
 
 
 class MembersAdded(_Within, frozen=True, kw_only=True):
-    """People have become direct members of the group."""
+    """New direct members of a group."""
 
     kind: ClassVar[str] = "user_group/add_members"
 
@@ -134,7 +134,7 @@ class MembersAdded(_Within, frozen=True, kw_only=True):
 
 
 class MembersRemoved(_Within, frozen=True, kw_only=True):
-    """People have ceased to be direct members of the group."""
+    """Removed direct members of a group."""
 
     kind: ClassVar[str] = "user_group/remove_members"
 
@@ -143,7 +143,7 @@ class MembersRemoved(_Within, frozen=True, kw_only=True):
 
 
 class SubgroupsAdded(_Within, frozen=True, kw_only=True):
-    """Groups have been nested directly in the group."""
+    """New direct subgroups of a group."""
 
     kind: ClassVar[str] = "user_group/add_subgroups"
 
@@ -152,7 +152,7 @@ class SubgroupsAdded(_Within, frozen=True, kw_only=True):
 
 
 class SubgroupsRemoved(_Within, frozen=True, kw_only=True):
-    """Groups are nested directly in the group no more."""
+    """Removed direct subgroups of a group."""
 
     kind: ClassVar[str] = "user_group/remove_subgroups"
 

@@ -1,4 +1,4 @@
-"""Who is invited has changed: clients that show it ask again."""
+"""Event of changed invitations: clients that show them fetch the list again."""
 
 from typing import ClassVar, Literal
 

@@ -1,4 +1,4 @@
-"""Linkifiers and playgrounds change."""
+"""Events of linkifiers and playgrounds."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar, Literal
@@ -40,7 +40,7 @@ class ShownPlayground(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LinkifiersChanged(Event, frozen=True, kw_only=True):
-    """All linkifiers of the organization, in order; not for clients that know no templates."""
+    """All linkifiers of the realm, in order; not for clients that do not support templates."""
 
     kind: ClassVar[str] = "realm_linkifiers"
     wire_type: ClassVar[str] = "realm_linkifiers"
@@ -59,7 +59,7 @@ class LinkifiersChanged(Event, frozen=True, kw_only=True):
 
 
 class PlaygroundsChanged(Event, frozen=True, kw_only=True):
-    """All playgrounds of the organization."""
+    """All playgrounds of the realm."""
 
     kind: ClassVar[str] = "realm_playgrounds"
     wire_type: ClassVar[str] = "realm_playgrounds"

@@ -1,4 +1,4 @@
-"""Events that only the server itself reads."""
+"""Events that only the server itself consumes."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -12,13 +12,13 @@ from storage.ids import Position, UserId
 
 
 class Tick(Event, frozen=True, kw_only=True):
-    """Nothing happened: a position is used up, so that queues have new event ids to give."""
+    """An empty entry: it uses up a position, so that queues have new event ids."""
 
     kind: ClassVar[str] = "tick"
 
 
 class QueuesEnded(Event, frozen=True, kw_only=True):
-    """The event queues of these users are gone: their clients have to register again."""
+    """The event queues of these users are deleted: their clients have to register again."""
 
     kind: ClassVar[str] = "queues_ended"
 
@@ -30,12 +30,12 @@ class QueuesEnded(Event, frozen=True, kw_only=True):
 
     @override
     def touches(self) -> Sequence[tuple[Any, ...]]:
-        # It may be that their keys are others from now on.
+        # Their API keys may have been replaced.
         return tuple(map(user_key, self.user_ids))
 
 
 class LogBlanked(Event, frozen=True, kw_only=True):
-    """Earlier entries say nothing any more."""
+    """The bodies of earlier entries are removed."""
 
     kind: ClassVar[str] = "log_blanked"
 
@@ -47,7 +47,7 @@ class LogBlanked(Event, frozen=True, kw_only=True):
 
 
 class JobEnqueued(Event, frozen=True, kw_only=True):
-    """Work for a queue processor (server/jobs.py); the shipper carries it to its queue."""
+    """A job of a queue processor (server/jobs.py); the shipper publishes it to its queue."""
 
     kind: ClassVar[str] = "job"
 
@@ -55,4 +55,4 @@ class JobEnqueued(Event, frozen=True, kw_only=True):
     job: msgspec.Raw
     after_seconds: float = 0.0
     asked_at: float = 0.0
-    """Seconds since 1970; 0 where an earlier release did not say."""
+    """Seconds since 1970; 0 if the entry is of an earlier release."""

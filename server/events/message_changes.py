@@ -1,4 +1,4 @@
-"""Messages say something else, are elsewhere, or are gone."""
+"""Events of edited, moved and deleted messages."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar, Final, Literal
@@ -13,13 +13,13 @@ from storage.ids import ChannelId, MessageId, Position, UserId
 
 PropagateMode = Literal["change_one", "change_later", "change_all"]
 MAX_GONE: Final = 500
-"""Messages that one entry may tell of: old clients get an event for each."""
+"""Maximum number of messages per entry: old clients get an event for each."""
 
 
 class ContentChange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What the message says now, and what it said if it was edited and the organization shows that.
+    """New content, and the old one if it was edited and the realm shows edits.
 
-    Clients recognize an edit by what it says of the old text: where that is not shown, by "".
+    Clients recognise an edit by the field of the old text: if that is not shown, it is "".
     """
 
     orig_content: str | None = None
@@ -30,20 +30,20 @@ class ContentChange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 
 
 class Relocation(msgspec.Struct, frozen=True, kw_only=True):
-    """Where messages were in their channel, and where they are."""
+    """A move: where messages were in their channel, and where they are."""
 
     orig_topic: str
     topic: str
     new_channel_id: ChannelId | None = None
     propagate_mode: PropagateMode
     is_rename: bool = False
-    """All of the topic, which is the same one under another name."""
+    """Whether it renames the whole topic, which keeps its id."""
     topic_links: tuple[dict[str, str], ...] = ()
-    """Those in the new topic's name."""
+    """Links in the new topic's name."""
 
 
 class MessagesChanged(Event, frozen=True, kw_only=True, omit_defaults=True):
-    """One message says something else; or messages have moved, which follow one of them."""
+    """New content of one message; or a move of messages along with one of them."""
 
     kind: ClassVar[str] = "update_message"
     wire_type: ClassVar[str] = "update_message"
@@ -58,7 +58,7 @@ class MessagesChanged(Event, frozen=True, kw_only=True, omit_defaults=True):
     channel_name: str = ""
     content: ContentChange | None = None
     rendering_only: bool = False
-    """It says the same, and looks otherwise: no user has edited it."""
+    """Whether only the rendering has changed, without an edit by a user."""
     move: Relocation | None = None
     empty_topic_display_name: str = ""
 
@@ -112,7 +112,7 @@ class MessagesChanged(Event, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class MessagesGone(Event, frozen=True, kw_only=True, omit_defaults=True):
-    """Messages of one conversation are deleted, or out of these readers' sight."""
+    """Messages of one conversation are deleted, or no longer accessible to these readers."""
 
     kind: ClassVar[str] = "delete_message"
     wire_type: ClassVar[str] = "delete_message"
@@ -123,7 +123,7 @@ class MessagesGone(Event, frozen=True, kw_only=True, omit_defaults=True):
     topic: str = ""
     empty_topic_display_name: str = ""
     entries: tuple[Position, ...] = ()
-    """Where the log held what they said."""
+    """Log entries that hold their content."""
 
     @override
     def wire(self, position: Position, view: ClientView) -> Sequence[Any]:
@@ -144,7 +144,7 @@ class MessagesGone(Event, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class EditTyping(Event, frozen=True, kw_only=True):
-    """Somebody edits a message, or has stopped. Told once, never logged."""
+    """A user edits a message, or has stopped. Delivered once, never logged."""
 
     kind: ClassVar[str] = "typing_edit_message"
     wire_type: ClassVar[str] = "typing_edit_message"

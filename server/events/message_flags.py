@@ -1,4 +1,4 @@
-"""Personal flags of messages have changed; only their owner is told."""
+"""Event of changed message flags, delivered to their user only."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar, Literal
@@ -12,7 +12,7 @@ from storage.ids import ChannelId, MessageId, Position, UserId
 
 
 class MessageDetails(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Of a message that has become unread: all that a client needs to count it."""
+    """Details of a message that has become unread, for clients to count it."""
 
     type: Literal["private", "stream"]
     mentioned: bool = False
@@ -23,7 +23,7 @@ class MessageDetails(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
 
 
 class MessageFlagsChanged(Event, frozen=True, kw_only=True, omit_defaults=True):
-    """Built by storage (append_flag_entries), which knows which messages have changed."""
+    """Appended by storage (append_flag_entries), which determines the messages that changed."""
 
     kind: ClassVar[str] = "update_message_flags"
     wire_type: ClassVar[str] = "update_message_flags"
@@ -35,10 +35,10 @@ class MessageFlagsChanged(Event, frozen=True, kw_only=True, omit_defaults=True):
     flag: str
     messages: tuple[MessageId, ...]
     all: bool
-    """Every other message has the flag, or has lost it, as well."""
+    """Whether all other messages have gained or lost the flag as well."""
     message_details: dict[str, MessageDetails] | None = None
     empty_topic_display_name: str = ""
-    """Where one of the details is of the empty topic."""
+    """Used if one of the details is of the empty topic."""
 
     @override
     def wire(self, position: Position, view: ClientView) -> Sequence[Any]:

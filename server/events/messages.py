@@ -1,4 +1,4 @@
-"""A message was sent; and how a message is shown, in events and elsewhere."""
+"""Event of a new message; and the wire form of messages."""
 
 from collections.abc import Collection, Sequence
 from typing import Any, ClassVar, Literal
@@ -14,11 +14,11 @@ from server.events.base import ClientView, Event
 from storage.ids import ChannelId, MessageId, Position, UserId
 
 Listed = Sequence[Any] | msgspec.Raw
-"""A list, or the JSON of one that is sent on unread."""
+"""A list, or the JSON of one that is passed on without parsing."""
 
 
 class Recipient(msgspec.Struct, frozen=True):
-    """Somebody in a direct-message group, as messages name them."""
+    """A user in a direct-message group, in the form of messages."""
 
     email: str
     full_name: str
@@ -31,16 +31,16 @@ class Recipient(msgspec.Struct, frozen=True):
 
 
 class Sender(msgspec.Struct, frozen=True):
-    """Who sent a message, as messages show them."""
+    """The sender, in the form of messages."""
 
     id: UserId
     email: str
     full_name: str
     realm: str
-    """The subdomain of their organization."""
+    """The subdomain of their realm."""
     avatar_url: str | None
     is_gravatar: bool
-    """Clients that know how to make the address of a gravatar need not be told."""
+    """Clients that derive gravatars themselves get no URL."""
 
     @classmethod
     def of(cls, person: ShownPerson, realm: str) -> "Sender":
@@ -55,7 +55,7 @@ class Sender(msgspec.Struct, frozen=True):
 
 
 class ShownMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What clients see of a message, but for what depends on the reader."""
+    """The fields of a message that are the same for all readers."""
 
     sender: Sender
     client: str
@@ -71,7 +71,7 @@ class ShownMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
 
 def recipient_id(channel_id: ChannelId | None, dm_group_id: int | None) -> int:
-    """Return a number that stands for the channel or the direct-message group, and for no other."""
+    """Return a number that identifies the channel or the direct-message group."""
     if channel_id is not None:
         return 2 * channel_id
     assert dm_group_id is not None, "a message is in a channel or in a direct-message group"
@@ -79,14 +79,14 @@ def recipient_id(channel_id: ChannelId | None, dm_group_id: int | None) -> int:
 
 
 def shown_topic(topic: str, display_name: str, view: ClientView) -> str:
-    """The topic's name for a client: those that do not know the empty one get its display name."""
+    """Return the topic's name; clients that do not know the empty topic get its display name."""
     return topic if topic or view.empty_topic_name else display_name
 
 
 class MessageObject(msgspec.Struct, gc=False):
-    """The message as a client with some view gets it.
+    """A message for a client with some view.
 
-    What is unset is left out. Not frozen and not by keyword: a page of history makes a hundred.
+    Unset fields are left out. Not frozen and not by keyword: a page of history makes a hundred.
     """
 
     id: MessageId
@@ -106,11 +106,11 @@ class MessageObject(msgspec.Struct, gc=False):
     timestamp: int
     topic_links: tuple[dict[str, str], ...]
     display_recipient: str | tuple[Recipient, ...]
-    """The channel's name, or the people of a direct message."""
+    """The channel's name, or the users of a direct message."""
     stream_id: ChannelId | msgspec.UnsetType = msgspec.UNSET
     subject: str = ""
     flags: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
-    """From here on it is one reader's, or what history knows beside."""
+    """From here on fields depend on the reader, or exist in history only."""
     last_edit_timestamp: int | msgspec.UnsetType = msgspec.UNSET
     last_moved_timestamp: int | msgspec.UnsetType = msgspec.UNSET
     edit_history: list[dict[str, Any]] | msgspec.UnsetType = msgspec.UNSET
@@ -119,12 +119,12 @@ class MessageObject(msgspec.Struct, gc=False):
 
 
 def content_type(view: ClientView) -> Literal["text/html", "text/x-markdown"]:
-    """Return of the content that the view asks for."""
+    """Return the type of the content that the view asks for."""
     return "text/html" if view.apply_markdown else "text/x-markdown"
 
 
 def avatar_url(sender: Sender, view: ClientView) -> str | None:
-    """Return the address of the sender's picture, unless the client makes it itself."""
+    """Return the URL of the sender's avatar, unless the client derives it itself."""
     return None if sender.is_gravatar and view.client_gravatar else sender.avatar_url
 
 
@@ -136,7 +136,7 @@ def message_object(
     *,
     submessages: Sequence[Any] = (),
 ) -> MessageObject:
-    """The message as a client with this view gets it, `content` being what the view asks for."""
+    """Return the message for a client with this view; `content` is in the format of the view."""
     sender = message.sender
     is_direct = message.channel_id is None
     return MessageObject(
@@ -165,7 +165,7 @@ def message_object(
 
 
 class MessageSent(Event, frozen=True, kw_only=True, omit_defaults=True):
-    """A message, all that any client needs of it; its id is the entry's position."""
+    """A new message with all fields that any client needs; its id is the entry's position."""
 
     kind: ClassVar[str] = "message"
     wire_type: ClassVar[str] = "message"
@@ -176,7 +176,7 @@ class MessageSent(Event, frozen=True, kw_only=True, omit_defaults=True):
     content: str
     rendered_content: str
     widget: str = ""
-    """What makes a widget of it, as JSON: its first submessage, which has the message's id."""
+    """JSON of the widget that it becomes: its first submessage, which has the message's id."""
 
     @override
     def sent_by(self) -> UserId | None:
@@ -184,7 +184,7 @@ class MessageSent(Event, frozen=True, kw_only=True, omit_defaults=True):
 
     @override
     def shows(self) -> Sequence[UserId]:
-        # Who gets a direct message shares the conversation with all whom it shows.
+        # Recipients of a direct message share the conversation with everyone in it.
         return () if self.message.channel_id is None else (self.message.sender.id,)
 
     @override

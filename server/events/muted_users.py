@@ -1,4 +1,4 @@
-"""Whom a user mutes has changed; only they are told."""
+"""Event of changed muted users, delivered to the muting user only."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -11,21 +11,21 @@ from storage.ids import Position, UserId
 
 
 class MutedUser(msgspec.Struct, frozen=True):
-    """Somebody who is muted, and since when."""
+    """A muted user, and the time of muting."""
 
     id: UserId
     timestamp: int
 
 
 class MutedUsersChanged(Event, frozen=True, kw_only=True):
-    """Built by storage (append_muted_users), which knows who is muted at its position."""
+    """Appended by storage (append_muted_users), which determines who is muted at its position."""
 
     kind: ClassVar[str] = "muted_users"
     wire_type: ClassVar[str] = "muted_users"
 
     user_id: UserId
     muted_user_id: UserId
-    """Who has just been muted, or is muted no longer."""
+    """The user who has just been muted or unmuted."""
     is_muted: bool
     muted_users: tuple[MutedUser, ...]
 

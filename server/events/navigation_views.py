@@ -1,4 +1,4 @@
-"""Somebody's navigation views change; only they are told."""
+"""Events of navigation views, delivered to their user only."""
 
 from typing import Any, ClassVar, Literal
 
@@ -10,7 +10,7 @@ from storage.navigation_views import NavigationViewRow
 
 
 class ShownView(msgspec.Struct, frozen=True, kw_only=True):
-    """A view as clients are told of it; those with a name of the client's own have none here."""
+    """A view in its wire form; views named by the client have no name here."""
 
     fragment: str
     is_pinned: bool
@@ -23,7 +23,7 @@ class ShownView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _OfViews(Event, frozen=True, kw_only=True):
-    """Events that clients know as `navigation_view`."""
+    """Base of events with the wire type `navigation_view`."""
 
     wire_type: ClassVar[str] = "navigation_view"
 
@@ -43,7 +43,7 @@ class NavigationViewChanged(_OfViews, frozen=True, kw_only=True):
     op: Literal["update"] = "update"
     fragment: str
     data: dict[str, Any]
-    """What is new about it."""
+    """The changed fields."""
 
 
 class NavigationViewRemoved(_OfViews, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""Something has been explained to a user; only they are told."""
+"""Event of onboarding steps, delivered to their user only."""
 
 from collections.abc import Iterable
 from typing import ClassVar, Literal
@@ -16,7 +16,7 @@ class OnboardingStep(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OnboardingStepsChanged(Event, frozen=True, kw_only=True):
-    """What is to be explained yet."""
+    """The steps that are still due."""
 
     kind: ClassVar[str] = "onboarding_steps"
     wire_type: ClassVar[str] = "onboarding_steps"
@@ -26,5 +26,5 @@ class OnboardingStepsChanged(Event, frozen=True, kw_only=True):
 
 
 def shown(names: Iterable[str]) -> tuple[OnboardingStep, ...]:
-    """As clients are told of them."""
+    """Return the steps in their wire form."""
     return tuple(OnboardingStep(name=name) for name in names)

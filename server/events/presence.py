@@ -1,4 +1,4 @@
-"""People have come, or are more active than they were."""
+"""Event of users who come online or become active."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -11,9 +11,9 @@ from storage.ids import Position
 
 
 class PresencesChanged(Event, frozen=True, kw_only=True):
-    """These people are there now. Of pings it is told once and never logged.
+    """Users who are present now. For pings it is delivered once and never logged.
 
-    Clients that know simplified events get all of them in one; others one event for each.
+    Clients that support simplified events get all of them in one; others one event for each.
     """
 
     kind: ClassVar[str] = "presence"

@@ -1,4 +1,4 @@
-"""Custom profile fields change."""
+"""Event of custom profile fields."""
 
 from collections.abc import Sequence
 from typing import ClassVar, Literal
@@ -11,7 +11,7 @@ from storage.profile_fields import FieldRow
 
 
 class ShownField(msgspec.Struct, frozen=True, kw_only=True):
-    """A field as clients know it."""
+    """A field in its wire form."""
 
     id: ProfileFieldId
     type: int
@@ -25,7 +25,7 @@ class ShownField(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def shown_fields(rows: Sequence[FieldRow]) -> list[ShownField]:
-    """Return all fields of an organization, given in the order in which they are shown."""
+    """Return all fields of a realm, given in display order."""
     return [
         ShownField(
             id=row.field_id,
@@ -43,7 +43,7 @@ def shown_fields(rows: Sequence[FieldRow]) -> list[ShownField]:
 
 
 class ProfileFieldsChanged(Event, frozen=True, kw_only=True):
-    """All custom profile fields; what people said in one that is gone is gone with it."""
+    """All custom profile fields; values of a removed field are removed with it."""
 
     kind: ClassVar[str] = "custom_profile_fields"
     wire_type: ClassVar[str] = "custom_profile_fields"

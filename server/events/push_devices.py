@@ -1,4 +1,4 @@
-"""Whether a device gets what is encrypted for it; only its user is told."""
+"""Event of a push device's registration, delivered to its user only."""
 
 from typing import ClassVar, Literal
 
@@ -10,7 +10,7 @@ from storage.push_devices import DeviceRow, Status
 
 
 class ShownDevice(msgspec.Struct, frozen=True, kw_only=True):
-    """A device as register shows it, under the id that its client gave its account."""
+    """A device in register, under the id that its client gave its account."""
 
     status: Status
     error_code: str | None
@@ -21,13 +21,13 @@ class ShownDevice(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PushDeviceChanged(Event, frozen=True, kw_only=True):
-    """The bouncer is asked to take a device, has taken it, or does not."""
+    """The registration with the bouncer is pending, has succeeded, or has failed."""
 
     kind: ClassVar[str] = "push_device"
     wire_type: ClassVar[str] = "push_device"
 
     type: Literal["push_device"] = "push_device"
     push_account_id: str
-    """A number of 64 bits, as text: more than clients' numbers hold."""
+    """A 64-bit number as text: more than clients' numbers hold."""
     status: Status
     error_code: str | UnsetType = UNSET

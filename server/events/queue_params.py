@@ -1,4 +1,4 @@
-"""What an event queue listens to."""
+"""Parameters of an event queue."""
 
 from functools import lru_cache
 from typing import Any
@@ -9,7 +9,7 @@ from server.events.base import ClientView
 
 
 class QueueParams(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a client asked for at register; kept with the queue's row."""
+    """The parameters of register, stored with the queue's row."""
 
     event_types: tuple[str, ...] | None = None
     """None: all."""
@@ -17,17 +17,17 @@ class QueueParams(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     all_public_channels: bool = False
     view: ClientView = ClientView()
     knows_secrets: bool = msgspec.field(default=True, name="knows_keys")
-    """False: registered with a key that does not reach secrets, so its events come without."""
+    """False if registered with a key without access to secrets, so that its events come without."""
     knows_everybody: bool | None = None
-    """Whether its user is an unrestricted guest; False: one who may know only their contacts.
+    """Whether the guest may know all users; False: only their contacts.
 
-    None: the user is no guest, or the queue was registered by an older release. It holds as long
-    as the queue does: where a guest's rights become others, their queues end.
+    None: the user is no guest, or the queue was registered by an older release. It is fixed for the
+    life of the queue: if a guest's rights change, their queues end.
     """
 
 
 def queue_params(stored: dict[str, Any]) -> QueueParams:
-    """What is stored, once for all queues that listen alike: there are few kinds of clients."""
+    """Return the decoded parameters, shared by all queues with the same ones."""
     return _known(msgspec.convert(stored, QueueParams))
 
 

@@ -1,4 +1,4 @@
-"""A reaction was added to a message, or taken off."""
+"""Events of reactions."""
 
 from collections.abc import Collection, Sequence
 from typing import ClassVar, Literal, Self
@@ -14,7 +14,7 @@ from storage.ids import MessageId, UserId
 
 
 class Reactor(msgspec.Struct, frozen=True):
-    """Who reacted, as clients of old know them."""
+    """The user who reacted, in the form of older clients."""
 
     email: str
     full_name: str
@@ -26,7 +26,7 @@ class Reactor(msgspec.Struct, frozen=True):
 
 
 class Reaction(Event, frozen=True, kw_only=True):
-    """What both events say."""
+    """Base of both events."""
 
     wire_type: ClassVar[str] = "reaction"
 

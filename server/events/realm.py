@@ -1,4 +1,4 @@
-"""The organization itself changes."""
+"""Events of the realm itself."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar, Literal
@@ -11,7 +11,7 @@ from storage.ids import RealmId
 
 
 class _OfRealm(Event, frozen=True, kw_only=True):
-    """Events that clients know as `realm`."""
+    """Base of events with the wire type `realm`."""
 
     wire_type: ClassVar[str] = "realm"
 
@@ -23,7 +23,7 @@ class _OfRealm(Event, frozen=True, kw_only=True):
 
 
 class RealmSettingChanged(_OfRealm, frozen=True, kw_only=True):
-    """One setting has a new value; its name is that in register, without `realm_`."""
+    """The new value of one setting, by its name in register without `realm_`."""
 
     kind: ClassVar[str] = "realm/update"
 
@@ -33,7 +33,7 @@ class RealmSettingChanged(_OfRealm, frozen=True, kw_only=True):
 
 
 class RealmSettingsChanged(_OfRealm, frozen=True, kw_only=True):
-    """Several settings, or such as are not simple values, have changed."""
+    """New values of several settings, or of ones that are not simple values."""
 
     kind: ClassVar[str] = "realm/update_dict"
 
@@ -50,7 +50,10 @@ class RealmDeactivated(_OfRealm, frozen=True, kw_only=True):
 
 
 class RealmReactivated(_OfRealm, frozen=True, kw_only=True):
-    """It is open again. No user is there yet who could be told: for the server's caches alone."""
+    """The realm is reactivated.
+
+    No user is connected yet: it only invalidates the server's caches.
+    """
 
     kind: ClassVar[str] = "realm/reactivated"
     wire_type: ClassVar[str] = ""

@@ -1,4 +1,4 @@
-"""Domains come to belong to the organization, and cease to."""
+"""Events of the realm's email domains."""
 
 from typing import ClassVar, Literal
 

@@ -1,4 +1,4 @@
-"""Emoji of the organization are added, or no longer found."""
+"""Event of custom emoji."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -14,7 +14,7 @@ from storage.realm_emoji import EmojiRow
 
 
 class ShownEmoji(msgspec.Struct, frozen=True, kw_only=True):
-    """An emoji as clients know it."""
+    """An emoji in its wire form."""
 
     id: str
     name: str
@@ -41,7 +41,7 @@ def shown(rows: Sequence[EmojiRow]) -> dict[str, ShownEmoji]:
 
 
 class RealmEmojiChanged(Event, frozen=True, kw_only=True):
-    """One has changed; most clients are told of all that there are."""
+    """A changed emoji; most clients get the list of all."""
 
     kind: ClassVar[str] = "realm_emoji"
     wire_type: ClassVar[str] = "realm_emoji"

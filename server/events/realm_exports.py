@@ -1,4 +1,4 @@
-"""Administrators take the organization's data along."""
+"""Events of realm exports."""
 
 from typing import ClassVar, Literal
 
@@ -13,22 +13,23 @@ from storage.realm_exports import ExportRow
 
 
 class ShownExport(msgspec.Struct, frozen=True, kw_only=True):
-    """A file that was asked for, as administrators know it."""
+    """A requested export, in the form for administrators."""
 
     id: int
     acting_user_id: UserId
     export_time: float
     export_type: int
     export_url: Secret | None
-    """Downloads the file without further authentication. None: there is no file (yet, or any
-    more), or the reader's key does not reach secrets."""
+    """Downloads the file without further authentication. None if there is no file (yet, or any
+    more), or the reader's key has no access to secrets.
+    """
     deleted_timestamp: float | None
     failed_timestamp: float | None
     pending: bool
 
     @classmethod
     def of(cls, row: ExportRow, address: str) -> "ShownExport":
-        """`address` is the organization's."""
+        """Build it from a row; `address` is the realm's URL."""
         url = None
         if row.blob_key is not None and row.is_there:
             url = address + url_of(row.blob_key, row.link_secret)
@@ -48,7 +49,7 @@ class ShownExport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ExportsChanged(Event, frozen=True, kw_only=True):
-    """All of them, after any change."""
+    """All exports, after any change."""
 
     kind: ClassVar[str] = "realm_export"
     wire_type: ClassVar[str] = "realm_export"
@@ -62,7 +63,7 @@ class ExportsChanged(Event, frozen=True, kw_only=True):
 
 
 class ExportConsentChanged(Event, frozen=True, kw_only=True):
-    """Somebody lets their private data be exported, or does not any more."""
+    """A user's new consent to the export of their private data, or its withdrawal."""
 
     kind: ClassVar[str] = "realm_export_consent"
     wire_type: ClassVar[str] = "realm_export_consent"

@@ -1,4 +1,4 @@
-"""Reminders were set, sent or dropped; only whom they remind is told."""
+"""Events of reminders, delivered to their user only."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar, Literal
@@ -11,11 +11,11 @@ from storage.ids import MessageId, Position, ReminderId
 from storage.reminders import ReminderRow
 
 NO_MESSAGE = MessageId(0)
-"""The target of a reminder of no message: clients expect a number there."""
+"""Target of a reminder without a message: clients expect a number there."""
 
 
 class ShownReminder(msgspec.Struct, frozen=True, kw_only=True):
-    """A reminder as clients know it."""
+    """A reminder in its wire form."""
 
     reminder_id: ReminderId
     type: Literal["private"] = "private"
@@ -40,13 +40,13 @@ class ShownReminder(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RemindersEvent(Event, frozen=True, kw_only=True):
-    """What these events have in common."""
+    """Base of reminder events."""
 
     wire_type: ClassVar[str] = "reminders"
 
 
 class ReminderAdded(RemindersEvent, frozen=True, kw_only=True):
-    """Its id is the entry's position."""
+    """A new reminder; its id is the entry's position."""
 
     kind: ClassVar[str] = "reminders/add"
 
@@ -59,7 +59,7 @@ class ReminderAdded(RemindersEvent, frozen=True, kw_only=True):
 
 
 class ReminderFailed(RemindersEvent, frozen=True, kw_only=True):
-    """It could not be sent, and stays in the list. Clients know no change of one: it comes anew."""
+    """A reminder that could not be sent and stays in the list. Clients get it as a new one."""
 
     kind: ClassVar[str] = "reminders/failed"
 
@@ -74,7 +74,7 @@ class ReminderFailed(RemindersEvent, frozen=True, kw_only=True):
 
 
 class ReminderRemoved(RemindersEvent, frozen=True, kw_only=True):
-    """It was sent, or dropped."""
+    """A reminder that was sent or deleted."""
 
     kind: ClassVar[str] = "reminders/remove"
 

@@ -1,4 +1,4 @@
-"""Saved snippets were made, changed or dropped; only their owner is told."""
+"""Events of saved snippets, delivered to their owner only."""
 
 from typing import ClassVar, Literal
 
@@ -10,7 +10,7 @@ from storage.saved_snippets import SavedSnippetRow
 
 
 class ShownSnippet(msgspec.Struct, frozen=True, kw_only=True):
-    """A snippet as clients know it."""
+    """A snippet in its wire form."""
 
     id: SavedSnippetId
     title: str
@@ -28,7 +28,7 @@ class ShownSnippet(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SnippetEvent(Event, frozen=True, kw_only=True):
-    """What these events have in common."""
+    """Base of snippet events."""
 
     wire_type: ClassVar[str] = "saved_snippets"
 

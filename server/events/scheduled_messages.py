@@ -1,4 +1,4 @@
-"""Messages were scheduled, changed, sent or dropped; only their sender is told."""
+"""Events of scheduled messages, delivered to their sender only."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar, Literal
@@ -14,12 +14,12 @@ from storage.scheduled_messages import ScheduledMessageRow
 
 
 class ShownScheduledMessage(msgspec.Struct, frozen=True, kw_only=True):
-    """A scheduled message as clients know it."""
+    """A scheduled message in its wire form."""
 
     scheduled_message_id: ScheduledMessageId
     type: Literal["stream", "private"]
     to: int | list[int]
-    """A channel, or people."""
+    """A channel, or users."""
     topic: str | UnsetType = UNSET
     content: str
     rendered_content: str
@@ -41,20 +41,20 @@ class ShownScheduledMessage(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def to_client(self, display_name: str, view: ClientView) -> "ShownScheduledMessage":
-        """As a client gets it: not all know the empty topic."""
+        """Return it for a client: not all know the empty topic."""
         if self.topic is UNSET:
             return self
         return msgspec.structs.replace(self, topic=shown_topic(self.topic, display_name, view))
 
 
 class ScheduledMessagesEvent(Event, frozen=True, kw_only=True):
-    """What these events have in common."""
+    """Base of scheduled message events."""
 
     wire_type: ClassVar[str] = "scheduled_messages"
 
 
 class ScheduledMessageEvent(ScheduledMessagesEvent, frozen=True, kw_only=True):
-    """Those that show the message."""
+    """Base of events that contain the message."""
 
     varies_by: ClassVar[tuple[str, ...]] = ("empty_topic_name",)
 
@@ -63,7 +63,7 @@ class ScheduledMessageEvent(ScheduledMessagesEvent, frozen=True, kw_only=True):
 
 
 class ScheduledMessageAdded(ScheduledMessageEvent, frozen=True, kw_only=True):
-    """Its id is the entry's position."""
+    """A new scheduled message; its id is the entry's position."""
 
     kind: ClassVar[str] = "scheduled_messages/add"
 
@@ -86,7 +86,7 @@ class ScheduledMessageUpdated(ScheduledMessageEvent, frozen=True, kw_only=True):
 
 
 class ScheduledMessageRemoved(ScheduledMessagesEvent, frozen=True, kw_only=True):
-    """It was sent, or dropped."""
+    """A scheduled message that was sent or deleted."""
 
     kind: ClassVar[str] = "scheduled_messages/remove"
 

@@ -1,4 +1,4 @@
-"""A widget's state has changed: a user voted, added a task, and the like."""
+"""Event of a widget's state: a vote, a new task, and the like."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -10,7 +10,7 @@ from storage.ids import MessageId, Position, UserId
 
 
 class SubmessageAdded(Event, frozen=True, kw_only=True):
-    """Something was attached to a message; its id is the entry's position."""
+    """A new submessage of a message; its id is the entry's position."""
 
     kind: ClassVar[str] = "submessage"
     wire_type: ClassVar[str] = "submessage"

@@ -1,4 +1,4 @@
-"""People join and leave channels: what they are told themselves, and what others are."""
+"""Events of subscriptions, for the subscribers and for others."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final
@@ -20,11 +20,11 @@ NOTIFICATIONS: Final = {
     "email_notifications": "enable_stream_email_notifications",
     "wildcard_mentions_notify": "wildcard_mentions_notify",
 }
-"""Settings of a subscription that may be left open, and the user's own that then counts."""
+"""Subscription settings that may be unset, and the user's setting that applies then."""
 
 
 class SubscriptionInfo(ChannelInfo, frozen=True, kw_only=True):
-    """A channel, and what a subscriber has set for it."""
+    """A channel with a subscriber's settings."""
 
     color: str
     is_muted: bool
@@ -42,11 +42,11 @@ class SubscriptionInfo(ChannelInfo, frozen=True, kw_only=True):
     def of_subscriber(
         cls, channel: ChannelInfo, row: SubscriptionRow, **subscribers: Any
     ) -> "SubscriptionInfo":
-        """From the channel and the subscription's row."""
+        """Build it from the channel and the subscription's row."""
         return cls(**msgspec.structs.asdict(channel), **personal(row), **subscribers)
 
     def settled(self, defaults: Mapping[str, bool]) -> "SubscriptionInfo":
-        """Return the same for clients that know no open setting."""
+        """Return it with unset settings resolved, for clients that do not support them."""
         left_open = {name: value for name, value in defaults.items() if getattr(self, name) is None}
         return msgspec.structs.replace(self, **left_open) if left_open else self
 
@@ -67,7 +67,7 @@ def personal(row: SubscriptionRow) -> dict[str, Any]:
 
 
 class SubscriptionsAdded(Event, frozen=True, kw_only=True):
-    """These users, who are alike in it, have joined these channels; they are told."""
+    """New subscriptions of these users with the same settings, delivered to them."""
 
     kind: ClassVar[str] = "subscription/add"
     wire_type: ClassVar[str] = "subscription"
@@ -76,9 +76,11 @@ class SubscriptionsAdded(Event, frozen=True, kw_only=True):
     user_ids: list[UserId]
     subscriptions: list[SubscriptionInfo]
     defaults: dict[str, bool]
-    """What counts for these users where a setting is left open."""
+    """Values for these users' unset settings."""
     is_return: bool = False
-    """The channels come back from the archive: no user joins, and other clients know already."""
+    """Whether the channels are unarchived: there are no new subscribers, and other clients know
+    already.
+    """
 
     @override
     def wire(self, position: Position, view: ClientView) -> Sequence[Any]:
@@ -101,18 +103,18 @@ class SubscriptionsAdded(Event, frozen=True, kw_only=True):
 
 
 UPDATES_PER_ENTRY: Final = MAX_WIRE_EVENTS // 2
-"""Some are told twice, in the words of older clients too."""
+"""Maximum number of updates per entry: some become two events, for older clients too."""
 
 
 class ChannelName(msgspec.Struct, frozen=True, kw_only=True):
-    """A channel that is no longer any user's: enough to find it."""
+    """A channel without subscribers of its own: enough fields to find it."""
 
     stream_id: ChannelId
     name: str
 
 
 class SubscriptionsRemoved(Event, frozen=True, kw_only=True):
-    """These users have left these channels; they are told."""
+    """Ended subscriptions of these users, delivered to them."""
 
     kind: ClassVar[str] = "subscription/remove"
     wire_type: ClassVar[str] = "subscription"
@@ -121,7 +123,7 @@ class SubscriptionsRemoved(Event, frozen=True, kw_only=True):
     user_ids: list[UserId]
     subscriptions: list[ChannelName]
     archived: tuple[ChannelId, ...] = ()
-    """Those among them that clients without the capability do not know."""
+    """Those that clients without the capability do not know, because they are archived."""
 
     @override
     def wire(self, position: Position, view: ClientView) -> Sequence[Any]:
@@ -139,7 +141,7 @@ class SubscriptionsRemoved(Event, frozen=True, kw_only=True):
 
 
 class _PeersChanged(Event, frozen=True, kw_only=True):
-    """Those who may know who is in these channels are told who else is, or is no longer."""
+    """Changed subscribers of these channels, delivered to users with metadata access."""
 
     op: ClassVar[str]
     wire_type: ClassVar[str] = "subscription"
@@ -148,9 +150,9 @@ class _PeersChanged(Event, frozen=True, kw_only=True):
     stream_ids: list[ChannelId]
     user_ids: list[UserId]
     archived: tuple[ChannelId, ...] = ()
-    """Those among them that clients without the capability do not know."""
+    """Those that clients without the capability do not know, because they are archived."""
     is_return: bool = False
-    """The channels come back from the archive: other clients have known it all the time."""
+    """Whether the channels are unarchived: other clients have known it all the time."""
 
     @override
     def wire(self, position: Position, view: ClientView) -> Sequence[Any]:
@@ -179,17 +181,17 @@ class PeersRemoved(_PeersChanged, frozen=True, kw_only=True):
 
 
 class PropertyUpdate(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that a subscriber has set for a channel."""
+    """A changed setting of a subscription."""
 
     stream_id: ChannelId
     property: str
     value: bool | int | str | None
     archived: bool = False
-    """The channel is archived, so clients without the capability do not know it."""
+    """Whether the channel is archived, so that clients without the capability do not know it."""
 
 
 class SubscriptionsUpdated(Event, frozen=True, kw_only=True):
-    """A subscriber has set something for some channels; only they are told, of each by itself."""
+    """Changed settings of subscriptions, delivered to the subscriber only, one event each."""
 
     kind: ClassVar[str] = "subscription/update"
     wire_type: ClassVar[str] = "subscription"
@@ -218,7 +220,7 @@ class SubscriptionsUpdated(Event, frozen=True, kw_only=True):
 
 
 def telling_of(user_id: UserId, updates: Sequence[PropertyUpdate]) -> list[SubscriptionsUpdated]:
-    """As few events as can hold them."""
+    """Return as few events as can hold the updates."""
     starts = range(0, len(updates), UPDATES_PER_ENTRY)
     return [
         SubscriptionsUpdated(

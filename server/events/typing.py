@@ -1,4 +1,4 @@
-"""Somebody has begun to type, or stopped. Told once, never logged."""
+"""Events of typing. Delivered once, never logged."""
 
 from collections.abc import Collection, Sequence
 from typing import Any, ClassVar, Literal
@@ -30,7 +30,7 @@ class TypingPerson(msgspec.Struct, frozen=True):
 
 
 class DirectTyping(Event, frozen=True, kw_only=True):
-    """In a direct-message group."""
+    """Typing in a direct-message group."""
 
     kind: ClassVar[str] = "typing/direct"
     wire_type: ClassVar[str] = "typing"
@@ -43,7 +43,7 @@ class DirectTyping(Event, frozen=True, kw_only=True):
 
     @override
     def shows(self) -> Sequence[UserId]:
-        # They may never have talked before.
+        # They may have no conversation yet.
         return [self.sender.user_id, *(person.user_id for person in self.recipients)]
 
     @override
@@ -56,7 +56,7 @@ class DirectTyping(Event, frozen=True, kw_only=True):
 
 
 class ChannelTyping(Event, frozen=True, kw_only=True):
-    """In a topic; only for clients that say that they show it."""
+    """Typing in a topic; only for clients with the capability."""
 
     kind: ClassVar[str] = "typing/channel"
     wire_type: ClassVar[str] = "typing"

@@ -1,4 +1,4 @@
-"""Somebody's personal settings change, and those with which newcomers start."""
+"""Events of personal settings, and of the defaults for new users."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar, Final, Literal
@@ -51,11 +51,11 @@ OLD_NOTIFICATION_SETTINGS: Final = (
     "realm_name_in_email_notifications_policy",
     "wildcard_mentions_notify",
 )
-"""Settings that clients which do not know `user_settings` are told by events of their own."""
+"""Settings with events of their own for clients that do not support `user_settings`."""
 
 
 def as_of_old(name: str, value: SettingValue) -> SettingValue:
-    """How such a client is told the value: it does not know that a locale may say the hours."""
+    """Return the value for such a client: it does not know that a locale may decide the hours."""
     return False if name == "twenty_four_hour_time" and value is None else value
 
 
@@ -68,7 +68,7 @@ class _ShownSetting(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UserSettingChanged(Event, frozen=True, kw_only=True):
-    """The user has chosen something else; only they are told."""
+    """A changed setting, delivered to the user only."""
 
     kind: ClassVar[str] = "user_settings/update"
     wire_type: ClassVar[str] = "user_settings"
@@ -77,7 +77,7 @@ class UserSettingChanged(Event, frozen=True, kw_only=True):
     property: str
     value: SettingValue
     language_name: str | UnsetType = UNSET
-    """Of a language: what it is called."""
+    """Name of a new language."""
 
     @override
     def wire(self, position: Position, view: ClientView) -> Sequence[Any]:
@@ -92,7 +92,7 @@ class UserSettingChanged(Event, frozen=True, kw_only=True):
 
 
 class OldDisplaySettingChanged(Event, frozen=True, kw_only=True):
-    """The same, in the words of clients of old."""
+    """The same for older clients."""
 
     kind: ClassVar[str] = "update_display_settings"
     wire_type: ClassVar[str] = "update_display_settings"
@@ -100,7 +100,7 @@ class OldDisplaySettingChanged(Event, frozen=True, kw_only=True):
 
     type: Literal["update_display_settings"] = "update_display_settings"
     user: str
-    """Their address, as every user knows it."""
+    """Their public email address."""
     setting_name: str
     setting: SettingValue
     language_name: str | UnsetType = UNSET
@@ -114,7 +114,7 @@ class OldDisplaySettingChanged(Event, frozen=True, kw_only=True):
 
 
 class OldNotificationSettingChanged(Event, frozen=True, kw_only=True):
-    """The same, for settings of what one is notified."""
+    """The same for notification settings."""
 
     kind: ClassVar[str] = "update_global_notifications"
     wire_type: ClassVar[str] = "update_global_notifications"
@@ -131,9 +131,9 @@ class OldNotificationSettingChanged(Event, frozen=True, kw_only=True):
 
 
 class NotificationDefaultChanged(Event, frozen=True, kw_only=True):
-    """What counts in these channels, where the user has left it open, is something else now.
+    """Changed values of unset subscription settings in these channels.
 
-    For clients that know no open settings: to them it looks as if the channel's were set.
+    For clients that do not support unset settings: to them it looks as if the channel's were set.
     """
 
     kind: ClassVar[str] = "subscription/update/default"
@@ -142,7 +142,7 @@ class NotificationDefaultChanged(Event, frozen=True, kw_only=True):
 
     stream_ids: list[ChannelId]
     archived: tuple[ChannelId, ...] = ()
-    """Those among them that clients without the capability do not know."""
+    """Those that clients without the capability do not know, because they are archived."""
     property: str
     value: bool
 
@@ -160,7 +160,7 @@ class NotificationDefaultChanged(Event, frozen=True, kw_only=True):
 
 
 class SettingsDefaultChanged(Event, frozen=True, kw_only=True):
-    """Newcomers start with something else; no user who is there is concerned."""
+    """A changed default for new users; existing users keep their settings."""
 
     kind: ClassVar[str] = "realm_user_settings_defaults/update"
     wire_type: ClassVar[str] = "realm_user_settings_defaults"

@@ -1,4 +1,4 @@
-"""Somebody says something else of themselves."""
+"""Events of user status."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar, Literal
@@ -13,7 +13,7 @@ from storage.user_status import UserStatusRow
 
 
 class ShownStatus(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A status as clients know it; what is not set is left out."""
+    """A status in its wire form; unset fields are left out."""
 
     away: bool = False
     status_text: str = ""
@@ -33,7 +33,7 @@ class ShownStatus(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 
 class UserStatusChanged(Event, frozen=True, kw_only=True):
-    """What is left out is as it was; what is empty is not set any more."""
+    """A changed status: missing fields are unchanged, empty ones are cleared."""
 
     kind: ClassVar[str] = "user_status"
     wire_type: ClassVar[str] = "user_status"
@@ -52,7 +52,7 @@ class IntroducedStatus(ShownStatus, frozen=True, kw_only=True, omit_defaults=Tru
 
 
 class StatusesIntroduced(Event, frozen=True, kw_only=True):
-    """What these people, of whom the audience has not known before, say of themselves."""
+    """Statuses of people that the audience has not known before."""
 
     kind: ClassVar[str] = "user_status/introduced"
     wire_type: ClassVar[str] = "user_status"

@@ -1,4 +1,4 @@
-"""What a user wants of a topic: to follow it, unmute it, mute it."""
+"""Events of visibility policies of topics."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -11,9 +11,9 @@ from storage.ids import ChannelId, Position
 
 
 class UserTopicChanged(Event, frozen=True, kw_only=True):
-    """The user's visibility policy for a topic has changed; only they are told.
+    """A changed policy, delivered to the user only.
 
-    Built by storage (set_topic_policy), as is the other one.
+    Appended by storage (set_topic_policy), as is the other one.
     """
 
     kind: ClassVar[str] = "user_topic"
@@ -26,7 +26,7 @@ class UserTopicChanged(Event, frozen=True, kw_only=True):
     visibility_policy: int
     empty_topic_display_name: str = ""
     archived: bool = False
-    """The channel is archived, so clients without the capability do not know it."""
+    """Whether the channel is archived, so that clients without the capability do not know it."""
 
     @override
     def wire(self, position: Position, view: ClientView) -> Sequence[Any]:
@@ -44,14 +44,14 @@ class UserTopicChanged(Event, frozen=True, kw_only=True):
 
 
 class MutedTopicsChanged(Event, frozen=True, kw_only=True):
-    """All that the user has muted, for clients of old."""
+    """All muted topics of the user, for older clients."""
 
     kind: ClassVar[str] = "muted_topics"
     wire_type: ClassVar[str] = "muted_topics"
     varies_by: ClassVar[tuple[str, ...]] = ("empty_topic_name",)
 
     muted_topics: tuple[tuple[str, str, int], ...]
-    """Channel, topic, and when: as a Unix time."""
+    """Channel, topic, and Unix time of muting."""
     empty_topic_display_name: str = ""
 
     @override

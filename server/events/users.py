@@ -1,4 +1,4 @@
-"""People and bots come, change and go."""
+"""Events of users, people and bots."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar, Literal
@@ -19,7 +19,7 @@ from storage.users import UserRow
 
 
 class ShownValue(msgspec.Struct, frozen=True, kw_only=True):
-    """What a user says in a profile field."""
+    """A user's value of a profile field."""
 
     value: str
     rendered_value: str | UnsetType = UNSET
@@ -31,13 +31,13 @@ class ShownValue(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class User(msgspec.Struct, frozen=True, kw_only=True):
-    """A user as clients are told of them: in events, in register, and when they ask."""
+    """A user in the wire form: in events, in register, and in responses."""
 
     user_id: UserId
     email: str
-    """By which every user knows them."""
+    """The public address."""
     delivery_email: str | None
-    """The real one; None for those who may not know it."""
+    """The real address; None for readers who may not know it."""
     full_name: str
     date_joined: str
     role: int
@@ -52,12 +52,12 @@ class User(msgspec.Struct, frozen=True, kw_only=True):
     avatar_version: int
     is_active: bool | UnsetType = UNSET
     is_system_bot: bool | UnsetType = UNSET
-    """Only sent where it is true."""
+    """Only sent if true."""
     profile_data: dict[ProfileFieldId, ShownValue] | UnsetType = UNSET
 
     @property
     def has_known_avatar(self) -> bool:
-        """Whether a client can work out the picture's address from `email`."""
+        """Whether a client can derive the avatar's URL from `email`."""
         return self.avatar_url == gravatar_url(self.email, self.avatar_version)
 
     def for_view(self, view: ClientView) -> "User":
@@ -70,9 +70,9 @@ class User(msgspec.Struct, frozen=True, kw_only=True):
 def shown_user(
     row: UserRow, address: RealmAddress, *, knows_email: bool, profile: ProfileData = NO_DATA
 ) -> User:
-    """Return the user as they are shown to those who may, or may not, know their real address.
+    """Return the user for readers who may, or may not, know the real address.
 
-    `address` is the organization's; `profile` what they say in its fields.
+    `address` is the realm's URL; `profile` are the values of profile fields.
     """
     shown = EVERYTHING.shown(row, address)
     is_bot = row.bot_type is not None
@@ -99,7 +99,7 @@ def shown_user(
 
 
 def inaccessible_user(row: UserRow, address: RealmAddress) -> User:
-    """Return what those are shown who may not know that user: only that there is a user."""
+    """Return the placeholder of a user for readers who may not know them."""
     shown = inaccessible_person(row.user_id, address)
     return User(
         user_id=row.user_id,
@@ -123,7 +123,7 @@ def inaccessible_user(row: UserRow, address: RealmAddress) -> User:
 
 
 class _OfUsers(Event, frozen=True, kw_only=True):
-    """Events that clients know as `realm_user`."""
+    """Base of events with the wire type `realm_user`."""
 
     wire_type: ClassVar[str] = "realm_user"
 
@@ -131,7 +131,7 @@ class _OfUsers(Event, frozen=True, kw_only=True):
 
 
 class UserAdded(_OfUsers, frozen=True, kw_only=True):
-    """Somebody has joined, and is shown to this audience like this."""
+    """A new user, in the form for this audience."""
 
     kind: ClassVar[str] = "realm_user/add"
     varies_by: ClassVar[tuple[str, ...]] = ("client_gravatar",)
@@ -149,7 +149,7 @@ class UserAdded(_OfUsers, frozen=True, kw_only=True):
 
 
 class InaccessibleUserAdded(UserAdded, frozen=True, kw_only=True):
-    """Somebody has joined whom this audience may not know: for lists that have to be complete."""
+    """A new user that this audience may not know: for complete lists."""
 
     kind: ClassVar[str] = "realm_user/add/inaccessible"
     varies_by: ClassVar[tuple[str, ...]] = ("client_gravatar", "user_list_incomplete")
@@ -163,7 +163,7 @@ class InaccessibleUserAdded(UserAdded, frozen=True, kw_only=True):
 
 
 class ChangedValue(msgspec.Struct, frozen=True, kw_only=True):
-    """What a user says from now on in a profile field; None: nothing."""
+    """The new value of a profile field; None: removed."""
 
     id: ProfileFieldId
     value: str | None
@@ -171,7 +171,7 @@ class ChangedValue(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PersonChange(msgspec.Struct, frozen=True, kw_only=True):
-    """What is new about a user; the other fields are left out."""
+    """Changed fields of a user; the others are unset."""
 
     user_id: UserId
     full_name: str | UnsetType = UNSET
@@ -190,7 +190,7 @@ class PersonChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UserChanged(_OfUsers, frozen=True, kw_only=True):
-    """Something about a user is different."""
+    """A change of a user."""
 
     kind: ClassVar[str] = "realm_user/update"
 
@@ -204,7 +204,7 @@ class UserChanged(_OfUsers, frozen=True, kw_only=True):
 
 
 class InaccessibleUserChanged(UserChanged, frozen=True, kw_only=True):
-    """Somebody whom this audience may not know comes or goes: for complete lists."""
+    """A deactivated or reactivated user that this audience may not know: for complete lists."""
 
     kind: ClassVar[str] = "realm_user/update/inaccessible"
     varies_by: ClassVar[tuple[str, ...]] = ("user_list_incomplete",)
@@ -215,7 +215,7 @@ class InaccessibleUserChanged(UserChanged, frozen=True, kw_only=True):
 
 
 class AvatarChanged(_OfUsers, frozen=True, kw_only=True):
-    """Somebody has another picture."""
+    """A user's new avatar."""
 
     kind: ClassVar[str] = "realm_user/update/avatar"
     varies_by: ClassVar[tuple[str, ...]] = ("client_gravatar",)
@@ -254,9 +254,9 @@ class AvatarChanged(_OfUsers, frozen=True, kw_only=True):
 
 
 class EmailChanged(_OfUsers, frozen=True, kw_only=True):
-    """Everybody who may know a user knows them by another address.
+    """A new public address, delivered to all who may know the user.
 
-    So they know them by another picture too, if it is found by the address.
+    The avatar changes as well, if it is derived from the address.
     """
 
     kind: ClassVar[str] = "realm_user/update/email"
@@ -287,7 +287,7 @@ class EmailChanged(_OfUsers, frozen=True, kw_only=True):
 
 
 class ProfileValueWithdrawn(_OfUsers, frozen=True, kw_only=True):
-    """What these people said in a field cannot be said there any more."""
+    """Removed values of a profile field, because its choices changed."""
 
     kind: ClassVar[str] = "realm_user/update/profile_value_withdrawn"
 
@@ -314,7 +314,7 @@ class RemovedPerson(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UserRemoved(_OfUsers, frozen=True, kw_only=True):
-    """This audience may no longer know that user."""
+    """The audience may no longer know the user."""
 
     kind: ClassVar[str] = "realm_user/remove"
 
@@ -323,7 +323,7 @@ class UserRemoved(_OfUsers, frozen=True, kw_only=True):
 
 
 class UsersIntroduced(_OfUsers, frozen=True, kw_only=True):
-    """This audience has come to know these users, who have been there before."""
+    """Existing users that this audience may know from now on."""
 
     kind: ClassVar[str] = "realm_user/introduced"
     varies_by: ClassVar[tuple[str, ...]] = ("client_gravatar",)
@@ -336,13 +336,13 @@ class UsersIntroduced(_OfUsers, frozen=True, kw_only=True):
 
 
 class UsersForgotten(_OfUsers, frozen=True, kw_only=True):
-    """This audience may no longer know these users, who are still there."""
+    """Existing users that this audience may no longer know."""
 
     kind: ClassVar[str] = "realm_user/forgotten"
     varies_by: ClassVar[tuple[str, ...]] = ("client_gravatar", "user_list_incomplete")
 
     people: list[User]
-    """Each as a user whom one may not know."""
+    """Their placeholders."""
 
     @override
     def wire(self, position: Position, view: ClientView) -> Sequence[Any]:
