@@ -1,4 +1,4 @@
-"""Register's alert words: one's own."""
+"""Register's `alert_words`: the user's own."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What a section of register's answer is, and what it is given."""
+"""Sections of register's response, and the snapshot they are read from."""
 
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
@@ -22,10 +22,10 @@ _BEING_READ: Final = object()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
-    """One moment of a realm, and who looks at it.
+    """A snapshot of a realm, and the user it is read for.
 
     Everything that a section reads, it reads on `connection`, whose transaction sees the realm
-    exactly at `position`. A value from a cache counts only if it is known to be the same there.
+    exactly at `position`. A cached value is used only if it is known to be the same there.
     """
 
     connection: Connection
@@ -37,7 +37,7 @@ class Snapshot:
     graph: GroupGraph
     address: RealmAddress
     realm_cache: RealmCache
-    """For values that are exact whatever the position; not for rows."""
+    """For values that are exact at any position; not for rows."""
     server: Settings
     view: ClientView
     fetch_types: frozenset[str] | None
@@ -45,14 +45,14 @@ class Snapshot:
     include_subscribers: Literal["true", "false", "partial"] = "false"
     presence_history_limit_days: int | None = None
     shared: dict[str, Any] = field(default_factory=dict)
-    """What sections leave for others than the client."""
+    """Results of sections that are not sent to the client."""
     readings: dict[str, Any] = field(default_factory=dict)
 
     def fetches(self, fetch_type: str) -> bool:
         return self.fetch_types is None or fetch_type in self.fetch_types
 
     async def once(self, name: str, read: Callable[[], Coroutine[Any, Any, Found]]) -> Found:
-        """What `read` gives, which is done once for all sections: they are read side by side."""
+        """Return the result of `read`, which runs once for all sections: they run concurrently."""
         if name not in self.readings:
             self.readings[name] = _BEING_READ
             self.readings[name] = await read()
@@ -66,7 +66,7 @@ class Snapshot:
 class Section:
     """The fields of one fetch type.
 
-    `fetch` gives them by name; a value may be msgspec.Raw where it is JSON already.
+    `fetch` returns them by name; a value may be msgspec.Raw if it is JSON already.
     """
 
     fetch_type: str

@@ -1,4 +1,4 @@
-"""The bots that the user looks after, and the kinds of bots of which the server knows."""
+"""Register's bots that the user may manage, and the kinds of bots."""
 
 from typing import Any, Final
 
@@ -40,7 +40,7 @@ async def fetch_incoming_webhooks(_: Snapshot) -> dict[str, Any]:
 
 
 async def fetch_embedded(_: Snapshot) -> dict[str, Any]:
-    """None: no bot runs inside the server."""
+    """Return an empty list: no bot runs inside the server."""
     return {"realm_embedded_bots": []}
 
 

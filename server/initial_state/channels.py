@@ -1,4 +1,4 @@
-"""What a user sees of the realm's channels; register's `stream` and `default_streams`."""
+"""Channels as the user may see them; register's `stream` and `default_streams`."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,10 +20,10 @@ _PERMISSIONS: Final = ("channel permissions",)
 
 
 async def read_channels(connection: Connection, realm_cache: RealmCache) -> list[ChannelRow]:
-    """All channels of the realm, archived or not, by id, as this connection's snapshot has them.
+    """Return all channels of the realm, archived or not, by id, in the connection's snapshot.
 
-    Their rows are kept between registers: of each that has changed, the snapshot has another
-    version, or another number of subscribers.
+    Rows are cached between registers: a changed one has another version, or another number of
+    subscribers, in the snapshot.
     """
     versions = await channels.versions(connection, realm_cache.realm_id)
     kept: Mapping[ChannelId, ChannelRow] = realm_cache.recall(_ROWS) or {}
@@ -44,12 +44,12 @@ def _with_subscribers(row: ChannelRow, count: int) -> ChannelRow:
 
 
 class Permissions:
-    """How clients are shown who may do what in channels, as long as the groups are the same."""
+    """Cache of channel permissions in wire form, valid as long as the groups are the same."""
 
     def __init__(self, graph: GroupGraph) -> None:
         self.graph = graph
         self._shown: dict[ChannelId, tuple[Mapping[str, Any], Mapping[str, Any]]] = {}
-        """Beside what the row says, which decides whether it is still right."""
+        """Keyed by channel, beside the row's stored values, which validate the cached ones."""
 
     @classmethod
     def kept(cls, realm_cache: RealmCache, graph: GroupGraph) -> "Permissions":
@@ -60,7 +60,7 @@ class Permissions:
         return found
 
     def of(self, row: ChannelRow) -> Mapping[str, Any]:
-        """Return the fields of ChannelInfo that say it."""
+        """Return the permission fields of ChannelInfo."""
         said, shown = self._shown.get(row.channel_id, (None, {}))
         if said is not row.permissions:
             shown = permissions_of(row, self.graph)
@@ -70,7 +70,7 @@ class Permissions:
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """The channels that a user may know of, archived ones too, and what they had there."""
+    """The channels that a user may know, archived ones too, with their subscriptions."""
 
     standing: Standing
     rows: Sequence[ChannelRow]
@@ -110,7 +110,7 @@ class Sight:
 
 
 async def sight_of(snapshot: Snapshot) -> tuple[Sight, dict[ChannelId, ChannelInfo]]:
-    """Return what the one who registers sees, and each channel as their client is shown it."""
+    """Return what the registering user sees, and each channel in its wire form."""
     return await snapshot.once("sight", lambda: _read_sight(snapshot))
 
 

@@ -1,4 +1,4 @@
-"""Register's default channel groups; guests join no channel by themselves, and are told of none."""
+"""Register's default channel groups; empty for guests, who cannot join channels themselves."""
 
 from typing import Any
 

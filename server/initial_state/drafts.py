@@ -9,7 +9,7 @@ from server.initial_state.base import Section, Snapshot
 from storage import drafts, saved_snippets
 
 MAX_DRAFTS: Final = 1_000
-"""The last edited ones; GET /drafts has them all."""
+"""Maximum number, the last edited ones; GET /drafts returns all."""
 
 
 async def fetch_drafts(snapshot: Snapshot) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from storage.ids import Position, UserId
 
 @dataclass(frozen=True, slots=True)
 class _Encoded:
-    """All groups as JSON: exact for these versions, until a user becomes a full member."""
+    """All groups as JSON: valid for these versions, until a member becomes a full member."""
 
     groups: msgspec.Raw
     versions: tuple[Position, Position]
@@ -51,7 +51,7 @@ async def fetch(snapshot: Snapshot) -> dict[str, Any]:
 
 
 async def _without_members(snapshot: Snapshot) -> list[UserGroup]:
-    """Return the role groups, which channels name in their settings, and no user in them."""
+    """Return the role groups, which channel settings name, without members."""
     rows = await groups.all_of_realm(snapshot.connection, snapshot.realm_id)
     return [shown_group(row, snapshot.graph, []) for row in rows if row.is_system_group]
 
@@ -59,7 +59,7 @@ async def _without_members(snapshot: Snapshot) -> list[UserGroup]:
 def shown_groups(
     rows: Sequence[GroupRow], people: People, graph: GroupGraph, *, include_deactivated: bool
 ) -> list[UserGroup]:
-    """Return these groups, which are all of the realm, as clients are told of them."""
+    """Return these groups, which are all of the realm, in their wire form."""
     by_role_group = _by_role_group(people, graph)
     return [
         shown_group(row, graph, _members(row, people, by_role_group))
@@ -92,7 +92,7 @@ def _by_role_group(people: People, graph: GroupGraph) -> dict[str, list[UserId]]
 
 
 def _next_full(people: People, waiting_period: timedelta, now: datetime) -> datetime | None:
-    """Return when the next member becomes a full one; None if no user waits."""
+    """Return when the next member becomes a full member; None if no member is waiting."""
     waiting = [
         full_at
         for member in people.members.values()

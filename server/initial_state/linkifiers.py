@@ -20,7 +20,7 @@ async def fetch_playgrounds(snapshot: Snapshot) -> dict[str, Any]:
 
 
 async def fetch_filters(_: Snapshot) -> dict[str, Any]:
-    """What linkifiers were before they had templates: there is nothing any more for old clients."""
+    """Return an empty list: the older form of linkifiers is not supported."""
     return {"realm_filters": []}
 
 

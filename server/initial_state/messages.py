@@ -1,4 +1,4 @@
-"""What is unread, what is starred, with whom one has talked."""
+"""Register's unread and starred messages, and recent direct-message conversations."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from storage.ids import UserId
 from storage.read_state import Unread, UnreadConversation
 
 FOLDABLE = "foldable reads"
-"""Where a snapshot's `shared` keeps what would make the next register cheaper."""
+"""Key in `shared` for read-state folds that would make the next register cheaper."""
 
 
 async def fetch_messages(snapshot: Snapshot) -> dict[str, Any]:
@@ -31,7 +31,7 @@ async def _unread(snapshot: Snapshot) -> dict[str, Any]:
 
 
 def shown_unread(snapshot: Snapshot, unread: Unread) -> dict[str, Any]:
-    """Unread messages by conversation, as clients count them."""
+    """Return unread messages by conversation, in their wire form."""
     own_id = snapshot.actor.user_id
     direct, huddles, streams = [], [], []
     for each in unread.conversations:
@@ -75,7 +75,7 @@ def _other(user_ids: list[UserId], own_id: UserId) -> UserId:
 
 
 async def fetch_flags(snapshot: Snapshot) -> dict[str, Any]:
-    """Nothing of its own: unread_msgs comes with the messages."""
+    """Return nothing: unread_msgs comes with the messages."""
     del snapshot
     return {}
 
@@ -102,7 +102,7 @@ async def fetch_recent_conversations(snapshot: Snapshot) -> dict[str, Any]:
 
 
 async def fetch_stop_words(_: Snapshot) -> dict[str, Any]:
-    """None: a search looks for every word of it."""
+    """Return an empty list: search has no stop words for clients."""
     return {"stop_words": []}
 
 

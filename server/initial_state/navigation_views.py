@@ -1,4 +1,4 @@
-"""Register's navigation views: one's own."""
+"""Register's `navigation_views`: the user's own."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Register's onboarding steps: what is to be explained yet to oneself, where one is a person."""
+"""Register's `onboarding_steps`: those still due for the user; none for bots."""
 
 from typing import Any
 

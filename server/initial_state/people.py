@@ -1,10 +1,10 @@
-"""Everybody in a realm, kept between registers and brought up to each one's position.
+"""Cache of a realm's users, updated to each register's position.
 
-Reading and encoding thousands of people costs more than all the rest of a register. So what
-has been made of them is kept, with the position of the newest change to anybody: a register
-whose snapshot has the same newest change takes it as it is, one that is further reads only
-those who have changed since. What is kept is never changed in place, so a register goes on with
-what it has taken whatever others do meanwhile.
+Reading and encoding thousands of users costs more than the rest of a register. So the encoded lists
+are cached with the position of the newest change to any user: a register with the same newest
+change in its snapshot uses them as they are, a later one reads only the users that have changed
+since. Cached values are immutable, so a register continues with what it has taken while others
+update the cache.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -33,18 +33,18 @@ _ENCODER: Final = msgspec.json.Encoder()
 Kind = Literal["active", "inactive", "system_bot"]
 KINDS: Final[tuple[Kind, ...]] = ("active", "inactive", "system_bot")
 Viewer = tuple[int, bool]
-"""Who looks: the role (as far as it matters for addresses), and whether gravatars are left out."""
+"""The kind of viewer: the role (as far as it matters for addresses), and client_gravatar."""
 
 
 def kind_of(row: UserRow) -> Kind:
-    """In which of register's lists the user stands."""
+    """Return the list of register that contains the user."""
     if row.is_system_bot:
         return "system_bot"
     return "active" if row.is_active else "inactive"
 
 
 def encoded(user: User, *, client_gravatar: bool) -> bytes:
-    """The user as register's lists show them; whether they are active, the list says."""
+    """Return the user as JSON for register's lists; the list implies whether they are active."""
     view = ClientView(client_gravatar=client_gravatar)
     return _ENCODER.encode(msgspec.structs.replace(user.for_view(view), is_active=msgspec.UNSET))
 
@@ -55,12 +55,12 @@ def as_array(pieces: Iterable[bytes]) -> msgspec.Raw:
 
 Pieces = dict[Kind, dict[UserId, bytes]]
 Profiles = Mapping[UserId, ProfileData]
-"""What people say in their profiles; those who say nothing are left out."""
+"""Values of profile fields by user; users without any are left out."""
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The lists of people as one kind of viewer sees them."""
+    """The lists of users for one kind of viewer."""
 
     address: RealmAddress
     viewer: Viewer
@@ -71,12 +71,12 @@ class Listing:
     def of(
         cls, address: RealmAddress, viewer: Viewer, rows: Iterable[UserRow], profiles: Profiles
     ) -> "Listing":
-        """Everybody, from all rows."""
+        """Build the lists from all rows."""
         pieces: Pieces = {kind: {} for kind in KINDS}
         return cls(address, viewer, pieces, {}).changed(rows, profiles)
 
     def changed(self, rows: Iterable[UserRow], profiles: Profiles) -> "Listing":
-        """Return the same after these users have changed."""
+        """Return the lists after changes to these users."""
         role, client_gravatar = self.viewer
         pieces: Pieces = {kind: dict(listed) for kind, listed in self.pieces.items()}
         for row in rows:
@@ -91,7 +91,7 @@ class Listing:
         return Listing(self.address, self.viewer, pieces, arrays)
 
     def as_json(self, own: UserRow, profiles: Profiles) -> Mapping[Kind, msgspec.Raw]:
-        """Return the lists for a viewer of this kind, who knows their own address at any rate."""
+        """Return the lists for a viewer of this kind, with their own real address."""
         profile = profiles.get(own.user_id, NO_DATA)
         user = shown_user(own, self.address, knows_email=True, profile=profile)
         piece = encoded(user, client_gravatar=self.viewer[1])
@@ -104,7 +104,7 @@ class Listing:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """What groups have to know of a user who is active, and no bot of the system."""
+    """The fields of an active user, not a system bot, that groups need."""
 
     role: int
     date_joined: datetime
@@ -112,21 +112,21 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class People:
-    """Everybody as they are at `position`, that of the newest change to any of them."""
+    """All users at `position`, that of the newest change to any of them."""
 
     position: Position
     members: Mapping[UserId, Member]
     bots: Mapping[UserId, UserRow]
-    """Active or not; those of the system left out."""
+    """Active or not; system bots excluded."""
     hiding: frozenset[UserId]
-    """Those whose address not every user may know."""
+    """Users with a hidden real address."""
     fields: frozenset[ProfileFieldId]
-    """The profile fields there are: with one of them go all its values, and no user changes."""
+    """Existing profile fields: removing one removes all its values, without a change to users."""
     profiles: Profiles
     listings: dict[Viewer, Listing] = field(default_factory=dict)
-    """Those that a user has asked for."""
+    """Lists that have been requested."""
     derived: dict[str, Any] = field(default_factory=dict)
-    """What sections have made of this, to be used as long as no user changes."""
+    """Results derived by sections, valid until any user changes."""
 
     @classmethod
     def of(
@@ -136,11 +136,11 @@ class People:
         fields: frozenset[ProfileFieldId],
         profiles: Profiles,
     ) -> "People":
-        """Everybody, from all rows."""
+        """Build it from all rows."""
         return cls(position, {}, {}, frozenset(), fields, {}).changed(rows, profiles, position)
 
     def changed(self, rows: Sequence[UserRow], profiles: Profiles, position: Position) -> "People":
-        """Everybody at a later position; the rows, and what they say, are all that changed."""
+        """Return the users at a later position; the rows and profiles are all that changed."""
         later = self._with(rows, profiles, position)
         if bool(later.hiding) == bool(self.hiding):
             for viewer, listing in self.listings.items():
@@ -148,7 +148,7 @@ class People:
         return later
 
     def viewer(self, role: int, *, client_gravatar: bool) -> Viewer:
-        # Owners see what administrators see; and all see the same where no user hides anything.
+        # Owners see what administrators see; and all see the same if no user hides anything.
         return (max(role, ADMINISTRATOR) if self.hiding else 0, client_gravatar)
 
     def _with(self, rows: Sequence[UserRow], profiles: Profiles, position: Position) -> "People":
@@ -167,14 +167,14 @@ class People:
 
 
 async def people_of(snapshot: Snapshot) -> People:
-    """Everybody, at the snapshot's position."""
+    """Return all users at the snapshot's position."""
     return await snapshot.once(
         "people", lambda: read_people(snapshot.connection, snapshot.realm_cache)
     )
 
 
 async def known(snapshot: Snapshot) -> set[UserId] | None:
-    """Whom the snapshot's actor may know, beside bots; None: every user."""
+    """Return the users that the actor may know, besides bots; None: all."""
     settings = snapshot.settings
     if not snapshot.actor.is_guest or settings.guests_know_everybody(snapshot.graph):
         return None
@@ -187,7 +187,7 @@ async def known(snapshot: Snapshot) -> set[UserId] | None:
 
 
 async def lists(snapshot: Snapshot) -> Mapping[Kind, msgspec.Raw]:
-    """Everybody in register's lists, as the snapshot's actor may know them."""
+    """Return register's lists of users, as the actor may know them."""
     actor = snapshot.actor
     people = await people_of(snapshot)
     viewer = people.viewer(actor.role, client_gravatar=snapshot.view.client_gravatar)
@@ -200,7 +200,7 @@ async def lists(snapshot: Snapshot) -> Mapping[Kind, msgspec.Raw]:
 
 
 async def read_people(connection: Connection, realm_cache: RealmCache) -> People:
-    """Everybody, as this connection's snapshot has them."""
+    """Return all users in this connection's snapshot, from the cache if possible."""
     realm_id = realm_cache.realm_id
     newest, fields = await connection.together(
         users.last_change(connection, realm_id), profile_fields.ids(connection, realm_id)
@@ -217,7 +217,8 @@ async def read_people(connection: Connection, realm_cache: RealmCache) -> People
         people = kept.changed(rows, profiles, newest)
     else:
         return kept
-    # Others may have read meanwhile: what is newer stays, and what is the same is shared.
+    # Concurrent registers may have updated the cache: a newer value stays, and an equal one is
+    # shared.
     kept = realm_cache.recall(_KEY)
     if kept is not None and kept.position == newest and kept.fields == fields:
         return kept

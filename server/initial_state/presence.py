@@ -1,4 +1,4 @@
-"""Register's `presence`: who was seen in the last two weeks, or in as many days as asked."""
+"""Register's `presence`: users seen in the last two weeks, or in as many days as requested."""
 
 from typing import Any
 
@@ -36,9 +36,9 @@ def _seconds(days: int | None) -> int:
 
 
 async def _rolls(snapshot: Snapshot) -> tuple[PresenceIndex, PresenceIndex]:
-    """Return what is kept in memory, and what the snapshot has beyond it.
+    """Return the cached index, and the snapshot's presences beyond it.
 
-    That is kept for no user else: meanwhile a user may have been closed, or be called otherwise.
+    The latter is not shared: a user may be deactivated or renamed meanwhile.
     """
     domain = snapshot.address.domain
     kept = snapshot.realm_cache.recall(ROLL)

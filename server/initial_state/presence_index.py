@@ -1,9 +1,8 @@
-"""Everybody's presence, kept in memory by the order of its updates.
+"""Presence index: a realm's presences in memory, by the order of their updates.
 
-A client asks once a minute for what is newer than what it has. So people are kept in the order
-in which they were heard of, each with what clients are told, and an answer is a few of these
-pieces put together. What is kept here is what Postgres holds up to an update; later ones are
-added, whoever reads them and in whatever order.
+A client asks once a minute for what is newer than what it has. So users are kept in the order of
+their updates, each with its encoded form, and a response joins a few of these. The index holds what
+Postgres has up to an update; later ones are added by any reader in any order.
 """
 
 import math
@@ -19,9 +18,9 @@ from storage.presences import PresenceRow
 
 
 class Entry:
-    """Somebody's presence, and how it is told."""
+    """A user's presence with its encoded forms."""
 
-    # What every answer looks at is held here itself: thousands of looks elsewhere add up.
+    # Fields that every response reads are copied here: thousands of look-ups elsewhere add up.
     __slots__ = ("_legacy", "idle_timestamp", "modern", "presence", "update_id", "user_id")
 
     def __init__(self, presence: Presence, update_id: int) -> None:
@@ -34,11 +33,11 @@ class Entry:
             presence.active_timestamp,
             presence.idle_timestamp,
         )
-        """As part of an object by user id."""
+        """Member of an object by user id."""
         self._legacy = b""
 
     def legacy(self) -> bytes:
-        """As part of an object by address."""
+        """Return the member of an object by address."""
         if not self._legacy:
             self._legacy = b"%b:%b" % (
                 msgspec.json.encode(self.presence.email),
@@ -48,20 +47,20 @@ class Entry:
 
 
 class PresenceIndex:
-    """The presence of a realm's active people, up to an update."""
+    """The presences of a realm's active users, up to an update."""
 
     def __init__(self, domain: str, rows: Iterable[PresenceRow] = ()) -> None:
         self.domain = domain
-        """Of the organization's address."""
+        """Domain of the realm's URL."""
         self.last_update_id: int = NOTHING_YET
         self._entries: dict[UserId, Entry] = {}
-        """By rising numbers."""
+        """In the order of update numbers."""
         self.take(rows)
 
     def take(self, rows: Iterable[PresenceRow]) -> None:
-        """Add what was read with numbers above the last one, in the order of the numbers.
+        """Add rows with numbers above the last one, in the order of the numbers.
 
-        Another user may have read the same, or more, meanwhile.
+        Concurrent readers may have added the same rows, or more.
         """
         for row in rows:
             known = self._entries.get(row.user_id)
@@ -75,7 +74,7 @@ class PresenceIndex:
         return None if entry is None else entry.presence
 
     def since(self, update_id: int) -> list[Entry]:
-        """Who was heard of after the update with this number, latest first."""
+        """Return users updated after the update with this number, latest first."""
         found = []
         for entry in reversed(self._entries.values()):
             if entry.update_id <= update_id:
@@ -84,7 +83,7 @@ class PresenceIndex:
         return found
 
     def seen_since(self, timestamp: float, newer: dict[UserId, Entry] | None = None) -> list[Entry]:
-        """Who was heard of at that time or later; those in `newer` as they are there."""
+        """Return users seen at that time or later; those in `newer` in that version."""
         entries = self._entries | newer if newer else self._entries
         second = math.ceil(timestamp)  # a thousand comparisons with a fraction take twice as long
         return [e for e in entries.values() if e.idle_timestamp >= second]
@@ -96,7 +95,7 @@ NOBODY: Final = msgspec.Raw(b"{}")
 def as_known(
     entries: Iterable[Entry], known: Collection[UserId], domain: str, *, only_known: bool
 ) -> list[Entry]:
-    """What is told to a guest who knows these people: others not at all, or under no address."""
+    """Return the entries for a guest who knows these people: others are removed or masked."""
     found = []
     for entry in entries:
         if entry.user_id in known:
@@ -113,7 +112,7 @@ def as_object(
 ) -> bytes:
     """Return all of them as one JSON object, in the modern form or the legacy one.
 
-    It may be large, and is copied once, with what stands around it.
+    It may be large, and is copied once, with the text around it.
     """
     pieces = [entry.modern for entry in entries] if slim else [entry.legacy() for entry in entries]
     if not pieces:

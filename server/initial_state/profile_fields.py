@@ -1,4 +1,4 @@
-"""Register's custom profile fields; what people say in them comes with the people."""
+"""Register's custom profile fields; users' values are in the users' section."""
 
 from typing import Any, Final
 

@@ -1,4 +1,4 @@
-"""Register's `push_devices`: those that are sent what they alone can read."""
+"""Register's `push_devices`: those with encrypted notifications."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Register's `realm`: the organization's settings, and the server's numbers."""
+"""Register's `realm`: the realm's settings, and the server's constants."""
 
 from typing import Any, Final
 
@@ -24,7 +24,7 @@ LONGPOLL_TIMEOUT_SECONDS: Final = 90
 MIN_DAYS_BEFORE_DELETION: Final = 14
 EMOJI_DATA_PATH: Final = "/api/v1/emoji_data"
 SERVER_GENERATION: Final = 1
-"""It would rise with releases that make clients load themselves again."""
+"""Would be increased by releases that need clients to reload."""
 
 REALM_PICTURES: Final = ("icon", "logo", "night_logo")
 
@@ -78,7 +78,7 @@ AS_STORED: Final = (
     "welcome_message_custom_text",
     "zulip_update_announcements_stream_id",
 )
-"""Settings that clients are told as they are kept, with `realm_` before their names."""
+"""Settings that are sent as stored, with the prefix `realm_`."""
 
 GIF_RATINGS: Final = {
     "disabled": {"name": "GIFs are disabled", "id": 0},
@@ -150,7 +150,7 @@ def _permissions(snapshot: Snapshot) -> dict[str, Any]:
 
 
 def _ways_in(snapshot: Snapshot) -> dict[str, Any]:
-    """Return how people of the organization sign in."""
+    """Return the sign-in methods of the realm."""
     settings, available = snapshot.settings, snapshot.server.sign_in_methods
     return {
         "realm_authentication_methods": shown_methods(settings, available),
@@ -160,7 +160,7 @@ def _ways_in(snapshot: Snapshot) -> dict[str, Any]:
 
 
 def _legacy(snapshot: Snapshot) -> dict[str, Any]:
-    """Return what newer names say too, for clients that know the old ones."""
+    """Return duplicates under older names, for older clients."""
     settings, graph = snapshot.settings, snapshot.graph
     return {
         **{
@@ -217,11 +217,11 @@ LIMITS: Final = {
     "server_typing_started_wait_period_milliseconds": 30_000,
     "server_typing_stopped_wait_period_milliseconds": 12_000,
 }
-"""The same for every user."""
+"""Constants of the server."""
 
 
 async def fetch_billing(_: Snapshot) -> dict[str, Any]:
-    """Nobody pays for an organization here, so no user asks to be spared it."""
+    """Return constants: realms have no billing."""
     return {"realm_billing": {"has_pending_sponsorship_request": False}}
 
 

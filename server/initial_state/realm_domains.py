@@ -1,4 +1,4 @@
-"""Register's domains of the organization."""
+"""Register's email domains of the realm."""
 
 from typing import Any, Final
 

@@ -1,4 +1,4 @@
-"""Register's emoji of the organization."""
+"""Register's custom emoji of the realm."""
 
 from typing import Any, Final
 

@@ -1,4 +1,4 @@
-"""Registers an event queue: state and position from one snapshot, so that they agree."""
+"""Register an event queue: state and position from one snapshot, so that they agree."""
 
 import secrets
 from collections.abc import Mapping, Sequence
@@ -30,12 +30,12 @@ FRESH_LAST_EVENT_ID: Final = -1
 
 
 MAX_QUEUES: Final = 200
-"""Of one account: with more, those that were polled least recently end."""
+"""Maximum per account: the least recently polled queues are deleted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Registration:
-    """What a client asks for."""
+    """The parameters of a register request."""
 
     queue: QueueParams
     fetch_types: frozenset[str] | None
@@ -51,13 +51,13 @@ class Registered:
     fields: Mapping[str, Any]
     """The queue and all state."""
     folds: Sequence[Fold]
-    """What would make the actor's next register cheaper, for a write to do."""
+    """Read-state folds to be written, which make the actor's next register cheaper."""
     ended: Sequence[QueueId] = ()
-    """Queues of the actor that ended because there were too many."""
+    """Queues of the actor that were deleted because there were too many."""
 
 
 def lifespan(seconds: int | None) -> int:
-    """Return how long the queue lives without a poll, for what the client asks."""
+    """Return the queue's lifespan without a poll, from the client's request."""
     if not seconds or seconds < 0:
         return DEFAULT_LIFESPAN_SECONDS
     return max(MIN_LIFESPAN_SECONDS, min(seconds, MAX_LIFESPAN_SECONDS))
@@ -70,7 +70,7 @@ async def register(
     actor: Actor,
     registration: Registration,
 ) -> Registered:
-    """Make a queue, and answer with it and with all state asked for.
+    """Create a queue; return it with all requested state.
 
     The queue's events are exactly those after the state.
     """
@@ -85,7 +85,7 @@ async def register(
             for found in await connection.together(*[each.fetch(snapshot) for each in wanted]):
                 fields |= found
         if queue_id is not None:
-            # If the queue has ended meanwhile, with a change of role, the first poll says so.
+            # If the queue was deleted meanwhile, by a change of role, the first poll reports it.
             async with database.connection() as connection:
                 await event_queues.begin(
                     connection,
@@ -110,7 +110,7 @@ async def register(
 
 
 def _rights(snapshot: Snapshot) -> dict[str, bool]:
-    """Return what the queue's user may know, where that differs among people of the role."""
+    """Return what the queue's user may know, if that differs among users of the role."""
     if not snapshot.actor.is_guest:
         return {}
     return {"knows_everybody": snapshot.settings.guests_know_everybody(snapshot.graph)}
@@ -119,11 +119,10 @@ def _rights(snapshot: Snapshot) -> dict[str, bool]:
 async def _announced(
     database: Database, actor: Actor, registration: Registration
 ) -> tuple[QueueId, list[QueueId]]:
-    """Return a queue that whoever writes from now on knows of, and those that end for it.
+    """Insert the queue; return its id and those of deleted queues.
 
-    Where it begins is said later.
-
-    Events tell the flags of those who have queues: of this one's user, too, from the first event.
+    Its base is set later. Later writes see the queue: events contain the flags of users with
+    queues, and so of this one from its first event on.
     """
     queue_id = QueueId(secrets.token_hex(16))
     async with database.connection() as connection:
@@ -148,7 +147,7 @@ async def _snapshot(
     actor: Actor,
     registration: Registration,
 ) -> tuple[Snapshot, int]:
-    """Return the moment at which everything is read, and its epoch."""
+    """Return the snapshot from which everything is read, and its epoch."""
     row, realm, user = await connection.together(
         clock.read(connection, actor.realm_id),
         realms.by_id(connection, actor.realm_id),

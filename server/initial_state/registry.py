@@ -1,4 +1,4 @@
-"""All sections of register's answer."""
+"""All sections of register's response."""
 
 from typing import Final
 

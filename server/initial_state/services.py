@@ -1,4 +1,4 @@
-"""What clients use of services elsewhere: calls, and GIFs."""
+"""Register's external services: calls, and GIFs."""
 
 from typing import Any, Final
 
@@ -6,7 +6,7 @@ from server.initial_state.base import Section, Snapshot
 
 
 async def fetch_calls(_: Snapshot) -> dict[str, Any]:
-    """Return this server has no credentials of Zoom's, so no user has signed in there for it."""
+    """Return no token: the server has no Zoom credentials."""
     return {"has_zoom_token": False}
 
 

@@ -1,4 +1,4 @@
-"""Register's `subscription`: what one is in, was in, and could be in."""
+"""Register's `subscription`: present and past subscriptions, and other visible channels."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,12 +19,12 @@ from storage.ids import ChannelId, RealmId
 IncludeSubscribers = Literal["true", "false", "partial"]
 
 FEW: Final = 250
-"""With "partial", channels with more subscribers show only some of them."""
+"""With "partial", channels with more subscribers list only some of them."""
 SOME: Final = 100
 
 
 class NeverSubscribedInfo(ChannelInfo, frozen=True, kw_only=True):
-    """A channel that a user sees and has never been in."""
+    """A visible channel that the user has never been subscribed to."""
 
     subscribers: Raw | UnsetType = UNSET
     partial_subscribers: Raw | UnsetType = UNSET
@@ -32,7 +32,7 @@ class NeverSubscribedInfo(ChannelInfo, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class Lists:
-    """Every channel that a user may know of is in one of them."""
+    """Partition of the channels that a user may know."""
 
     subscriptions: list[SubscriptionInfo]
     unsubscribed: list[SubscriptionInfo]
@@ -46,7 +46,7 @@ async def lists(
     infos: Mapping[ChannelId, ChannelInfo],
     include: IncludeSubscribers,
 ) -> Lists:
-    """Return the channels of `infos`, with their subscribers if they are asked for."""
+    """Return the channels of `infos`, with subscribers if requested."""
     rows = [row for row in sight.rows if row.channel_id in infos]
     shown = await _subscribers(connection, realm_id, rows, include)
     found = Lists([], [], [])
@@ -68,7 +68,7 @@ async def _subscribers(
     rows: Sequence[ChannelRow],
     include: IncludeSubscribers,
 ) -> dict[ChannelId, dict[str, Any]]:
-    """For each channel the field that says who is in it; nothing if no user asks."""
+    """Return for each channel the field of its subscribers; empty if not requested."""
     if include == "false":
         return {}
     few = [r.channel_id for r in rows if include == "true" or r.subscriber_count <= FEW]

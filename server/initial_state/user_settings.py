@@ -1,4 +1,4 @@
-"""Register's personal settings: one's own, in the present form and the old, and the defaults."""
+"""Register's personal settings: the user's own, in the present and the old form, and defaults."""
 
 from typing import Any, Final
 
@@ -12,7 +12,7 @@ from server.initial_state.base import Section, Snapshot
 
 OLD_DISPLAY_FIELDS: Final = (*OLD_DISPLAY_SETTINGS, "emojiset_choices")
 OLD_NOTIFICATION_FIELDS: Final = (*OLD_NOTIFICATION_SETTINGS, "available_notification_sounds")
-"""Fields of register's answer itself, for clients that do not know `user_settings`."""
+"""Top-level fields of register's response, for clients that do not support `user_settings`."""
 
 
 def _own(snapshot: Snapshot) -> dict[str, Any]:

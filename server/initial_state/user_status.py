@@ -1,4 +1,4 @@
-"""Register's `user_status`: what people say of themselves."""
+"""Register's `user_status`."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Register's `user_topic`, and `muted_topics` for clients that know nothing newer."""
+"""Register's `user_topic`, and `muted_topics` for older clients."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -25,7 +25,7 @@ async def fetch(snapshot: Snapshot) -> dict[str, Any]:
 
 
 async def fetch_muted(snapshot: Snapshot) -> dict[str, Any]:
-    """Return channels by their names. Whoever knows `user_topic` does not need it."""
+    """Return muted topics by channel name, for clients without `user_topic`."""
     if snapshot.fetches("user_topic"):
         return {}
     rows = await user_topics.muted_by(
@@ -39,9 +39,9 @@ async def fetch_muted(snapshot: Snapshot) -> dict[str, Any]:
 
 
 async def _rows(snapshot: Snapshot) -> Sequence[UserTopicRow]:
-    """Return the topics of channels that the client knows, and that the user may read.
+    """Return the topics of channels that the client knows and the user may read.
 
-    What topics are called by now is not for who has left a private channel.
+    Users who have left a private channel may not learn its topics' present names.
     """
     rows = await user_topics.of_user(snapshot.connection, snapshot.realm_id, snapshot.actor.user_id)
     if not rows:

@@ -1,4 +1,4 @@
-"""Register's `realm_user`: who one is and what one may do, and every other user."""
+"""Register's `realm_user`: the user's own profile and permissions, and all other users."""
 
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -75,7 +75,7 @@ def _own_permissions(snapshot: Snapshot) -> dict[str, bool]:
 async def _lists_of_known(
     snapshot: Snapshot, known: Collection[UserId]
 ) -> Mapping[Kind, msgspec.Raw]:
-    """Return the lists for a guest who may know only those whom they meet, and bots."""
+    """Return the lists for a guest who may know only their contacts, and bots."""
     connection, realm_id = snapshot.connection, snapshot.realm_id
     profiles = (await people.people_of(snapshot)).profiles
     lists: dict[Kind, list[bytes]] = {kind: [] for kind in people.KINDS}
