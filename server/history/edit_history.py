@@ -1,4 +1,4 @@
-"""What messages have been through, as their readers may see it."""
+"""Edit histories of messages, as their readers may see them."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Final
@@ -25,14 +25,14 @@ Entry = Mapping[str, Any]
 
 
 def last_moved(history: Sequence[Entry]) -> int | None:
-    """Return when the message was moved last, by its history (newest first)."""
+    """Return when the message was last moved, by its history (newest first)."""
     return next((e["timestamp"] for e in history if _is_move(e)), None)
 
 
 def shown_history(
     history: Sequence[Entry], settings: RealmSettings, view: ClientView
 ) -> list[dict[str, Any]]:
-    """As much of a history as the organization shows."""
+    """Return as much of a history as the realm shows."""
     policy = settings.message_edit_history_visibility_policy
     if policy == "none":
         return []
@@ -65,7 +65,7 @@ async def fetch_history(
     message_id: MessageId,
     view: ClientView,
 ) -> list[dict[str, Any]]:
-    """Return each state in which the message was, oldest first. Raises BadRequestError."""
+    """Return each state of the message, oldest first. Raises BadRequestError."""
     settings = await realm_cache.settings()
     row = await message_edits.history_of(connection, actor.realm_id, actor.user_id, message_id)
     if row is None:
@@ -78,7 +78,7 @@ async def fetch_history(
 async def add_differences(
     typesetter: Typesetter, snapshots: Sequence[dict[str, Any]], *, share: Hashable
 ) -> None:
-    """Show in each state what it changed of the text, as far as there is time for it.
+    """Add to each state the difference to the previous one, within the time limit.
 
     Of the newest MAX_COMPARED states, and of none that is longer than MAX_COMPARED_LENGTH.
     """
@@ -99,7 +99,7 @@ async def add_differences(
 def _snapshots(
     row: HistoryRow, history: Sequence[Entry], settings: RealmSettings, view: ClientView
 ) -> list[dict[str, Any]]:
-    """Back from what the message is now to what it was at first."""
+    """Return the states from the present one back to the first."""
     now: dict[str, Any] = {
         "topic": shown_topic(row.topic or "", settings.empty_topic_display_name, view)
         if row.channel_id is not None

@@ -1,4 +1,4 @@
-"""Reading history: pages around an anchor, narrowed, and single messages."""
+"""Fetch history: pages around an anchor, narrowed, and single messages."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,19 +26,19 @@ from storage.search import Search, stems_of
 MAX_MESSAGES: Final = 5_000
 MAX_STEMS: Final = 20_000
 MAX_KEPT_WORD: Final = 30
-"""So many words of an organization are kept with their stems: four megabytes. No longer ones."""
+"""Maximum length of a word that is cached with its stems; a realm's cache takes four megabytes."""
 SHOWN_NEWEST: Final = 10**16
-"""The number that stands for the newest message on the wire: clients keep ids below 2^53."""
+"""The wire number of the newest message: clients keep ids below 2^53."""
 NamedAnchor = Literal["newest", "oldest", "first_unread"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """What a client asks of history."""
+    """Parameters of a request for history."""
 
     terms: Sequence[Term] = ()
     anchor: int | NamedAnchor | datetime | None = "newest"
-    """None: where the narrow says it is near."""
+    """None: the narrow contains the anchor."""
     before: int = 0
     after: int = 0
     include_anchor: bool = True
@@ -54,7 +54,7 @@ class Fetched:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A message's content and topic as HTML, with marks where a search has found something."""
+    """A message's content and topic as HTML, with search highlights."""
 
     content: str
     subject: str
@@ -92,7 +92,7 @@ async def page(
 async def page_of_ids(
     realm_cache: RealmCache, connection: Connection, actor: Actor, wanted: Wanted
 ) -> PageOfIds:
-    """Return which messages `page` would give. Raises BadNarrowError, BadRequestError."""
+    """Return the ids that `page` would return. Raises BadNarrowError, BadRequestError."""
     located = await _locate(realm_cache, connection, actor, wanted)
     if located is None:
         return PageOfIds([], False, True, True)
@@ -102,7 +102,7 @@ async def page_of_ids(
 async def _locate(
     realm_cache: RealmCache, connection: Connection, actor: Actor, wanted: Wanted
 ) -> tuple[Scope, Window] | None:
-    """Return where to look; None if no message can be there."""
+    """Return the scope and window; None if no message can match."""
     if wanted.before + wanted.after > MAX_MESSAGES:
         raise BadRequestError(f"Too many messages requested (maximum {MAX_MESSAGES}).")
     where = await narrowed(Look(realm_cache, connection, actor), wanted.terms)
@@ -133,7 +133,7 @@ async def _matches(
     rows: Sequence[MessageRow],
     html: Mapping[MessageId, str],
 ) -> list[Match]:
-    """Content and topic of each message, with marks where the search has found something."""
+    """Return content and topic of each message with search highlights."""
     contents = {row.id: Shown.of(html.get(row.id, "")) for row in rows}
     topics = {row.topic or "" for row in rows}
     marks = Marks((), frozenset())
@@ -149,11 +149,11 @@ async def _matches(
 
 @dataclass(frozen=True, slots=True)
 class _Stems:
-    """The words of an organization that were looked at: people use the same ones."""
+    """Cache of a realm's words and their stems: messages share most words."""
 
     words: set[str] = field(default_factory=set)
     by_stem: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """Which of them have it; a word that is several to the language, has several."""
+    """Words by stem; a word that the dictionary splits has several stems."""
 
     def add(self, stems: Mapping[str, str]) -> None:
         self.words.update(stems)
@@ -188,9 +188,9 @@ async def matching(
     message_ids: Sequence[MessageId],
     terms: Sequence[Term],
 ) -> dict[str, Match]:
-    """Return those of the messages that the actor may read and that meet the terms, by id.
+    """Return those of the messages that the actor may read and that match the terms, by id.
 
-    Each with its content and topic, with marks where a search has found something.
+    Each with its content and topic, with search highlights.
     """
     if len(message_ids) > MAX_MESSAGES:
         raise BadRequestError(f"Too many messages requested (maximum {MAX_MESSAGES}).")
@@ -209,7 +209,7 @@ async def by_ids(
     view: ClientView,
     terms: Sequence[Term] = (),
 ) -> list[MessageObject]:
-    """Return those of the messages that the actor may read and that meet the terms, by id."""
+    """Return those of the messages that the actor may read and that match the terms, by id."""
     if len(message_ids) > MAX_MESSAGES:
         raise BadRequestError(f"Too many messages requested (maximum {MAX_MESSAGES}).")
     if terms:
@@ -246,7 +246,7 @@ async def _narrowed_rows(
 async def read_receipts(
     realm_cache: RealmCache, connection: Connection, actor: Actor, message_id: MessageId
 ) -> list[UserId]:
-    """Who has read the message, of those who let others know. Raises BadRequestError."""
+    """Return the readers of the message who send read receipts. Raises BadRequestError."""
     realm_id = actor.realm_id
     if not await messages.for_reader(
         connection, realm_id, actor.user_id, [message_id], rendered=False
@@ -270,7 +270,7 @@ async def one(
     message_id: MessageId,
     view: ClientView,
 ) -> tuple[MessageObject, str]:
-    """Return the message as the actor sees it, and its Markdown. Raises BadRequestError."""
+    """Return the message for the actor, and its Markdown. Raises BadRequestError."""
     shown = await by_ids(realm_cache, connection, actor, [message_id], view)
     raw = await messages.for_reader(
         connection, actor.realm_id, actor.user_id, [message_id], rendered=False

@@ -1,4 +1,4 @@
-"""From a narrow to where its messages are looked for: names become ids that the reader may use."""
+"""Resolve a narrow to a scope: names become ids that the reader may use."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,7 +20,7 @@ from storage.users import UserRow
 
 MAX_ID_DIGITS: Final = 20
 MAX_KEPT_LENGTH: Final = 200
-"""Of a search's words in characters: longer ones are looked at anew each time."""
+"""Maximum characters of a cached search; longer ones are parsed each time."""
 _FLAGS: Final[dict[str, Flag]] = {
     "starred": "starred",
     "mentioned": "mentioned",
@@ -41,7 +41,7 @@ _PLACES: Final = frozenset({"channel", "topic", "dm"})
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """Who narrows, and with what."""
+    """The reader of a narrow, and the data to resolve it with."""
 
     realm_cache: RealmCache
     connection: Connection
@@ -51,13 +51,13 @@ class Look:
 @dataclass(frozen=True, slots=True)
 class Narrowed:
     scope: Scope | None
-    """None: nothing can meet all terms."""
+    """None: no message can match all terms."""
     near: MessageId | None = None
-    """Around which message, if a term says so."""
+    """The message of a `near` term."""
 
 
 async def narrowed(look: Look, terms: Sequence[Term]) -> Narrowed:
-    """Return where to look. Raises BadNarrowError."""
+    """Return the resolved narrow. Raises BadNarrowError."""
     if look.actor.is_spectator:
         _check_spectators(terms)
     near = [message_id(term.operand) for term in terms if term.operator == "near"]
@@ -77,7 +77,7 @@ async def narrowed(look: Look, terms: Sequence[Term]) -> Narrowed:
 
 
 def _check_spectators(terms: Sequence[Term]) -> None:
-    """Raises UnauthorizedError unless the terms keep to channels, and to what spectators have."""
+    """Raise UnauthorizedError unless spectators may use the terms."""
     keeps_to_channels = any(
         not term.negated
         and (term.operator == "channel" or (term.operator, term.operand) == WEB_PUBLIC)
@@ -99,14 +99,14 @@ def message_id(operand: Operand) -> MessageId:
 
 
 def _comes_first(term: Term) -> int:
-    """Return which topics are meant depends on the channels."""
+    """Return the sort key: topics are resolved after channels."""
     return 0 if term.operator in {"channel", "channels"} else 1
 
 
 async def _with_conversation(look: Look, terms: Sequence[Term]) -> list[Term] | None:
-    """Return the terms with the conversation of the message instead of whichever they name.
+    """Return the terms with the message's conversation in place of the one they name.
 
-    A message that the reader may not read says nothing: the named conversation is left, if there is
+    A message that the reader may not read is ignored: the named conversation stays, if there is
     one; without it there is nothing to show.
     """
     withs = [term for term in terms if term.operator == "with"]
@@ -127,9 +127,9 @@ async def _with_conversation(look: Look, terms: Sequence[Term]) -> list[Term] | 
 
 
 async def _conversation(look: Look, terms: Sequence[Term]) -> Scope | None:
-    """Where to look for all of one conversation, which most narrows are; None: it is another one.
+    """Return the scope of one whole conversation, as most narrows are; None for any other.
 
-    Whether there is such a conversation is not asked: where there is none, there is nothing.
+    The conversation need not exist: then the result is empty.
     """
     said = {term.operator: term.operand for term in terms if not term.negated}
     if len(said) < len(terms):
@@ -150,7 +150,7 @@ async def _topic_name(look: Look, operand: Operand) -> str:
 
 
 async def _group(look: Look, operand: Operand) -> tuple[UserId, ...]:
-    """Return the reader and those whom the operand names, sorted. Raises BadNarrowError."""
+    """Return the reader and the users that the operand names, sorted. Raises BadNarrowError."""
     people = {row.user_id for row in await _companions(look, operand)}
     return tuple(sorted(people | {look.actor.user_id}))
 
@@ -158,9 +158,8 @@ async def _group(look: Look, operand: Operand) -> tuple[UserId, ...]:
 async def _companions(look: Look, operand: Operand) -> list[UserRow]:
     """Return the users that the operand names, as participants of a conversation.
 
-    Raises BadNarrowError.
-
-    A reader has no conversation with people they may not know: those are refused like unknown ids.
+    Raises BadNarrowError. A reader has no conversation with people they may not know: those are
+    refused like unknown ids.
     """
     rows = await _users(look, operand)
     if await look.realm_cache.strangers(look.actor.row, rows):
@@ -170,7 +169,7 @@ async def _companions(look: Look, operand: Operand) -> list[UserRow]:
 
 @dataclass(slots=True)
 class _Gathered:
-    """What the terms so far say."""
+    """The conjunction of the terms so far."""
 
     channel_ids: set[ChannelId] | None = None
     conversation_ids: set[int] | None = None
@@ -230,7 +229,7 @@ async def _scope(look: Look, said: _Gathered) -> Scope | None:
     conversation_ids = said.conversation_ids
     in_feed = conversation_ids is not None and channel_ids is None and not said.only_direct
     if in_feed and conversation_ids is not None and len(conversation_ids) > MANY_CONVERSATIONS:
-        # So that a name which many channels have is not looked for in all of the feed.
+        # So that a name of many topics is not looked up in all of the feed.
         conversation_ids = set(
             await narrows.topics_of_feed(
                 look.connection, look.actor.realm_id, look.actor.user_id, sorted(conversation_ids)
@@ -258,7 +257,7 @@ async def _scope(look: Look, said: _Gathered) -> Scope | None:
             searches=tuple([await _search(look, each) for each in said.not_wanted]),
             traits=said.not_traits,
             reaction=said.not_reacted,
-            # What is in a channel is not direct anyhow.
+            # Messages in a channel are not direct anyway.
             direct=said.not_direct and channel_ids is None,
         ),
     )
@@ -275,7 +274,7 @@ async def _planned(
 
 
 async def _search(look: Look, wanted: Sequence[Wanted]) -> Search:
-    """What to look for, kept for whoever reads on: it follows from the text and the language."""
+    """Return the parsed search, cached: it depends on the text and the language only."""
     language = language_of((await look.realm_cache.settings()).default_language)
     texts = tuple((each.text, each.is_phrase) for each in wanted)
     key = ("search", language, texts)
@@ -291,7 +290,7 @@ def _sorted(ids: Collection[int] | None) -> list[int] | None:
     return None if ids is None else sorted(ids)
 
 
-# -- the operators
+# -- operators
 
 
 async def _add_channel(look: Look, said: _Gathered, term: Term) -> None:
@@ -410,7 +409,7 @@ _ADD: Final = {
 
 
 async def channel_of(look: Look, operand: Operand) -> ChannelRow:
-    """Return the channel that the operand names, if the reader may know of it.
+    """Return the channel that the operand names, if the reader may know it.
 
     Raises BadNarrowError.
     """
@@ -445,6 +444,6 @@ async def _users(look: Look, operand: Operand, only: int | None = None) -> list[
 
 
 def among(scope: Scope, ids: Iterable[MessageId]) -> Scope:
-    """Return the scope, of these messages only."""
+    """Return the scope limited to these messages."""
     wanted = set(ids)
     return replace(scope, ids=sorted(wanted if scope.ids is None else wanted & set(scope.ids)))

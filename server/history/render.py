@@ -1,4 +1,4 @@
-"""Pages of messages as their readers get them."""
+"""Render pages of messages for their readers."""
 
 from collections.abc import Iterable, Sequence
 from itertools import chain
@@ -32,7 +32,7 @@ Reactions = list[dict[str, Any]]
 
 
 class _Place(NamedTuple):
-    """What is the same in all messages of a conversation."""
+    """Fields shared by all messages of a conversation."""
 
     type: Literal["private", "stream"]
     recipient_id: int
@@ -45,7 +45,7 @@ class _Place(NamedTuple):
 async def show(
     realm_cache: RealmCache, rows: Sequence[MessageRow], view: ClientView, viewer: Actor
 ) -> list[MessageObject]:
-    """The messages as the viewer's client with this view gets them, each with its reader's flags.
+    """Return the messages for a client with this view, each with its reader's flags.
 
     People that the viewer may not know are masked.
     """
@@ -114,7 +114,7 @@ def _add_history(
 
 
 def _as_it_is(json: str | None) -> Listed:
-    """JSON of the database, to be sent on unread."""
+    """Return JSON of the database, to be passed on without parsing."""
     return () if json is None else msgspec.Raw(json.encode())
 
 
@@ -129,7 +129,7 @@ def _name_reactors(
     address: RealmAddress,
     sight: Sight,
 ) -> None:
-    """Say in each reaction who has reacted: clients for terminals know it by nothing else."""
+    """Add to each reaction the user who reacted: terminal clients need it."""
     named: dict[UserId, dict[str, Any]] = {}
     for each in chain.from_iterable(reactions):
         user_id = each["user_id"]

@@ -1,4 +1,4 @@
-"""Senders as messages show them."""
+"""Senders in the form of messages."""
 
 from server.domain.addresses import RealmAddress
 from server.domain.shown_people import EVERYTHING, Sight
@@ -11,9 +11,9 @@ from storage.users import UserRow
 def shown_sender(
     realm_cache: RealmCache, row: UserRow, realm: RealmRow, address: RealmAddress, sight: Sight
 ) -> Sender:
-    """Return the sender as a viewer with this sight may see them.
+    """Return the sender for a viewer with this sight.
 
-    What most viewers see is kept for as long as these are the rows: a page has many senders.
+    The form that most viewers get is cached with its rows: a page has many senders.
     """
     if sight != EVERYTHING:
         return Sender.of(sight.shown(row, address), realm.subdomain)
