@@ -73,7 +73,7 @@ async def serve_until_stopped(
         )
         emails = None
         if mail is not None:
-            from server.mail.folder_pages import folder_pages  # where it is wanted
+            from server.operator.mail_folder import folder_pages  # where it is wanted
 
             emails = await stack.enter_async_context(folder_pages(mail, settings.port + 1))
         if takes_mail:

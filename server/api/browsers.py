@@ -1,7 +1,8 @@
-"""Cookies of browsers, and the sessions that they stand for."""
+"""Cookies, the sessions that they identify, and protection against cross-site request forgery."""
 
 from collections.abc import Mapping
 from typing import Final
+from urllib.parse import urlsplit
 
 from tornado.httputil import parse_cookie
 
@@ -20,20 +21,56 @@ from storage.ids import RealmId
 
 SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 """They change nothing, so any user may lead a browser to them."""
+SAME_SITE: Final = frozenset({"same-origin", "none"})
 TOKEN_HEADER: Final = "X-CSRFToken"  # noqa: S105 - a name
 TOKEN_FIELD: Final = "csrfmiddlewaretoken"  # noqa: S105 - a name
 
 
 def is_over_tls(app: App) -> bool:
-    """Whether people reach this server over TLS: what their browsers keep then stays there."""
+    """Whether browsers reach this server over TLS: its cookies are then sent over TLS only."""
     return app.settings.public_url.startswith("https:")
+
+
+def comes_from_same_site(headers: Mapping[str, str]) -> bool:
+    """Whether a page of this very origin sent the form, as far as the browser says."""
+    site = headers.get("Sec-Fetch-Site")
+    if site is not None:
+        return site in SAME_SITE
+    origin = headers.get("Origin")
+    return origin is None or urlsplit(origin).netloc == headers.get("Host")
+
+
+def cookie_value(headers: Mapping[str, str], name: str) -> str:
+    """The value of a cookie; empty if there is none."""
+    return parse_cookie(headers.get("Cookie", "")).get(name, "")
+
+
+def set_cookie(
+    name: str,
+    value: str,
+    *,
+    path: str = "/",
+    same_site: str = "Lax",
+    seconds: int | None = None,
+    is_http_only: bool = True,
+    is_secure: bool,
+) -> str:
+    """A value of `Set-Cookie`. Without `seconds` it lasts until the browser is closed."""
+    parts = [f"{name}={value}", f"Path={path}", f"SameSite={same_site}"]
+    if seconds is not None:
+        parts.append(f"Max-Age={seconds}")
+    if is_http_only:
+        parts.append("HttpOnly")
+    if is_secure:
+        parts.append("Secure")
+    return "; ".join(parts)
 
 
 def read_cookie(
     app: App, headers: Mapping[str, str], name: str, *, longest: int = MAX_TOKEN_LENGTH
 ) -> str | None:
-    """The cookie of this name, as `cookie` makes it; None if there is none worth looking at."""
-    value = parse_cookie(headers.get("Cookie", "")).get(_full_name(app, name), "")
+    """The value of a cookie that `cookie` has made; None if it is missing, empty or too long."""
+    value = cookie_value(headers, _full_name(app, name))
     return value if 0 < len(value) <= longest else None
 
 
@@ -50,15 +87,15 @@ def cookie(
 
     `others_may_post`: it is sent along with a form of another site, too, where there is TLS.
     """
-    same_site = "None" if others_may_post and is_over_tls(app) else "Lax"
-    parts = [f"{_full_name(app, name)}={value}", "Path=/", f"SameSite={same_site}"]
-    if seconds is not None:
-        parts.append(f"Max-Age={seconds}")
-    if not scripts_may:
-        parts.append("HttpOnly")
-    if is_over_tls(app):
-        parts.append("Secure")
-    return "; ".join(parts)
+    is_secure = is_over_tls(app)
+    return set_cookie(
+        _full_name(app, name),
+        value,
+        same_site="None" if others_may_post and is_secure else "Lax",
+        seconds=seconds,
+        is_http_only=not scripts_may,
+        is_secure=is_secure,
+    )
 
 
 def _full_name(app: App, name: str) -> str:
@@ -81,6 +118,6 @@ async def session_of(
 
 
 def check_form(token: str, given: str) -> None:
-    """Raise CsrfFailedError unless what was sent was shown to the holder of the token."""
+    """Raise CsrfFailedError unless the form was rendered for the holder of the token."""
     if not is_form_token(given, token):
         raise CsrfFailedError("CSRF check failed: this form is too old, or none of ours.")

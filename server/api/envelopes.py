@@ -26,6 +26,7 @@ REASONS: Final = {
     413: "Content Too Large",
     415: "Unsupported Media Type",
     416: "Range Not Satisfiable",
+    421: "Misdirected Request",
     422: "Unprocessable Content",
     423: "Locked",
     429: "Too Many Requests",

@@ -1,23 +1,25 @@
-"""`/operator`: pages that a server answers to whoever knows the operator's password."""
+"""`/operator`: the queues, their dead jobs and the state of the installation, behind a password."""
 
 import asyncio
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from functools import lru_cache
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
 import structlog
-from tornado.httputil import HTTPServerRequest
 
+from server.api.browsers import check_form, comes_from_same_site, cookie_value, set_cookie
 from server.api.proxies import client_address
 from server.api.rate_limit import Limiter, home_of
 from server.app import App
-from server.domain.errors import RateLimitedError
+from server.domain.errors import CsrfFailedError, RateLimitedError
+from server.domain.sessions import form_token
 from server.operator.actions import ACTIONS, Action
-from server.operator.sessions import COOKIE, LIFE_SECONDS, Session, Sessions
+from server.operator.serving import Fields, PageRequest
+from server.operator.sessions import COOKIE, LIFE_SECONDS, Sessions
 from server.runtime import pages
 from server.runtime.formatting import size, span
 from server.runtime.pages import Page, static_content
@@ -30,17 +32,15 @@ if TYPE_CHECKING:
 
 logger = structlog.get_logger(__name__)
 
-Arguments = Mapping[str, list[bytes]]
-
 ROOT: Final = "/operator"
-SHOWN: Final = 50
+MAX_DEAD_SHOWN: Final = 50
 """Dead jobs on a page."""
-LOOK_SECONDS: Final = 3.0
-PATIENCE_SECONDS: Final = 1.0
-LONG_SECONDS: Final = 60.0
-"""For what takes as long as there are dead jobs."""
-FRESH_SECONDS: Final = 2.0
-"""How old what is shown may be: many may look at once."""
+OVERVIEW_TIMEOUT_SECONDS: Final = 3.0
+TIMEOUT_SECONDS: Final = 1.0
+ACTION_TIMEOUT_SECONDS: Final = 60.0
+"""For what takes time in proportion to the number of dead jobs."""
+CACHE_SECONDS: Final = 2.0
+"""How long an overview is shown to all operators before it is read again."""
 STATIC: Final = {
     "style.css": "text/css; charset=utf-8",
     "live.js": "text/javascript; charset=utf-8",
@@ -56,12 +56,12 @@ HEADERS: Final = {
 
 
 def is_below_root(path: str) -> bool:
-    """Whether it is one of the operator's pages."""
+    """Whether the path is one of the operator pages."""
     return path == ROOT or path.startswith(f"{ROOT}/")
 
 
 class OperatorPages:
-    """Answers what is below `/operator`. Each process can, and all show the same."""
+    """Answer requests below `/operator`. Every process can, and all show the same."""
 
     def __init__(self, app: App, password: str, queues: Sequence[str]) -> None:
         self._app = app
@@ -73,41 +73,45 @@ class OperatorPages:
         self._seen: tuple[float, Overview] | None = None
         self._looking = asyncio.Lock()
 
-    async def answer(self, request: HTTPServerRequest) -> Page:
-        """The page, or where to go instead."""
+    async def answer(self, request: PageRequest) -> Page:
+        """Render the page, or redirect."""
         path = request.path.removeprefix(ROOT).strip("/")
         if path in STATIC:
             return _static(path)
         is_post = request.method == "POST"
-        if is_post and not _comes_from_here(request):
+        if is_post and not comes_from_same_site(request.headers):
             return self._refusal(HTTPStatus.FORBIDDEN, "This form was not sent by this page.")
         if path == "sign-in":
             return await self._sign_in(request) if is_post else self._sign_in_page()
-        session = self._session(request)
-        if session is None:
+        cookie = cookie_value(request.headers, COOKIE)
+        if not self._sessions.is_valid(cookie):
             return _go("/sign-in")
-        if is_post and not session.sent(_argument(request.body_arguments, "token")):
-            return self._refusal(HTTPStatus.FORBIDDEN, "This form is too old. Go back and reload.")
-        return await self._inside(request, session, path.split("/"), is_post=is_post)
+        if is_post:
+            try:
+                check_form(cookie, _last(request.form, "token"))
+            except CsrfFailedError:
+                sentence = "This form is too old. Go back and reload."
+                return self._refusal(HTTPStatus.FORBIDDEN, sentence)
+        return await self._inside(request, form_token(cookie), path.split("/"), is_post=is_post)
 
     async def _inside(
-        self, request: HTTPServerRequest, session: Session, path: list[str], *, is_post: bool
+        self, request: PageRequest, token: str, path: list[str], *, is_post: bool
     ) -> Page:
-        """What those see who have signed in."""
+        """Answer a request with a valid session."""
         match path:
             case [""]:
-                return await self._overview(session)
+                return await self._overview(token)
             case ["sign-out"] if is_post:
                 return _go("/sign-in", _cookie("", 0, request, self._app))
             case ["queues", queue] if queue in self._queues:
-                return await self._queue(request, session, queue)
+                return await self._queue(request, token, queue)
             case ["queues", queue, name] if queue in self._queues and name in ACTIONS:
                 action = ACTIONS[name]
-                sent = request.body_arguments if is_post else request.query_arguments
+                sent = request.form if is_post else request.query
                 chosen = _chosen(sent) if action.is_about_dead else None
                 if is_post:
                     return await self._act(request, queue, action, chosen)
-                return self._question(session, queue, action, chosen)
+                return self._question(token, queue, action, chosen)
         return self._refusal(HTTPStatus.NOT_FOUND, "There is no such page.")
 
     # -- signing in
@@ -115,7 +119,7 @@ class OperatorPages:
     def _sign_in_page(self, problem: str = "", status: int = HTTPStatus.OK) -> Page:
         return _page("sign_in.html", status=status, problem=problem)
 
-    async def _sign_in(self, request: HTTPServerRequest) -> Page:
+    async def _sign_in(self, request: PageRequest) -> Page:
         address = self._address(request)
         home = home_of(address)
         try:
@@ -124,13 +128,13 @@ class OperatorPages:
             wait = span(float(error.headers.get("Retry-After", "60")))
             problem = f"Too many tries. Try again in {wait}."
             return self._sign_in_page(problem, HTTPStatus.TOO_MANY_REQUESTS)
-        if not self._sessions.accepts(_argument(request.body_arguments, "password")):
+        if not self._sessions.accepts(_last(request.form, "password")):
             logger.warning(
                 "sign_in.failed", address=address, reason="authentication_failed", method="operator"
             )
             return self._sign_in_page("That is not the password.", HTTPStatus.FORBIDDEN)
         try:
-            async with asyncio.timeout(PATIENCE_SECONDS):
+            async with asyncio.timeout(TIMEOUT_SECONDS):
                 await self._sign_ins.forget(home)
         except AWAY as lost:
             logger.warning("operator.sign_in_reset_failed", reason=str(lost))
@@ -138,18 +142,14 @@ class OperatorPages:
         cookie = _cookie(self._sessions.begin(), LIFE_SECONDS, request, self._app)
         return _go("", cookie)
 
-    def _session(self, request: HTTPServerRequest) -> Session | None:
-        morsel = request.cookies.get(COOKIE)
-        return None if morsel is None else self._sessions.of_cookie(morsel.value)
-
-    def _address(self, request: HTTPServerRequest) -> str:
+    def _address(self, request: PageRequest) -> str:
         forwarded = request.headers.get("X-Forwarded-For")
         trusted = self._app.settings.trusted_proxies
-        return client_address(request.remote_ip or "", forwarded, trusted)
+        return client_address(request.remote_ip, forwarded, trusted)
 
     # -- pages
 
-    async def _overview(self, session: Session) -> Page:
+    async def _overview(self, token: str) -> Page:
         found = await self._look()
         problems = list(found.problems)
         if not self._app.bus.is_connected:
@@ -157,33 +157,31 @@ class OperatorPages:
         dead = sum(queue.dead for queue in found.queues)
         return self._render(
             "overview.html",
-            session,
+            token,
             found=found,
             problems=problems,
             dead=dead,
             actionable=self._queues,
         )
 
-    async def _queue(self, request: HTTPServerRequest, session: Session, queue: str) -> Page:
+    async def _queue(self, request: PageRequest, token: str, queue: str) -> Page:
         found = await self._look()
         view = next((each for each in found.queues if each.queue == queue), None)
         try:
-            async with asyncio.timeout(LONG_SECONDS if view else PATIENCE_SECONDS):
-                dead = await self._app.desk.dead(queue, limit=SHOWN)
+            async with asyncio.timeout(ACTION_TIMEOUT_SECONDS if view else TIMEOUT_SECONDS):
+                dead = await self._app.desk.dead(queue, limit=MAX_DEAD_SHOWN)
         except AWAY as lost:
             return self._refusal(HTTPStatus.SERVICE_UNAVAILABLE, f"There is no answer. {lost}")
         return self._render(
-            "queue.html", session, queue=queue, view=view, dead=dead, notice=_notice(request)
+            "queue.html", token, queue=queue, view=view, dead=dead, notice=_notice(request)
         )
 
-    def _question(
-        self, session: Session, queue: str, action: Action, chosen: list[str] | None
-    ) -> Page:
+    def _question(self, token: str, queue: str, action: Action, chosen: list[str] | None) -> Page:
         if chosen == []:
             return self._refusal(HTTPStatus.BAD_REQUEST, "No job was selected.")
         return self._render(
             "question.html",
-            session,
+            token,
             queue=queue,
             action=action,
             chosen=chosen,
@@ -191,10 +189,10 @@ class OperatorPages:
         )
 
     async def _act(
-        self, request: HTTPServerRequest, queue: str, action: Action, chosen: list[str] | None
+        self, request: PageRequest, queue: str, action: Action, chosen: list[str] | None
     ) -> Page:
         try:
-            async with asyncio.timeout(LONG_SECONDS):
+            async with asyncio.timeout(ACTION_TIMEOUT_SECONDS):
                 count = await action.run(self._app, queue, chosen)
         except AWAY as lost:
             logger.warning("operator.action_failed", action=action.name, reason=str(lost))
@@ -214,55 +212,48 @@ class OperatorPages:
     def _refusal(self, status: int, sentence: str) -> Page:
         return _page("refusal.html", status=status, sentence=sentence)
 
-    def _render(self, template: str, session: Session, **values: Any) -> Page:
-        return _page(template, token=session.token, now=self._app.clock.now(), **values)
+    def _render(self, template: str, token: str, **values: Any) -> Page:
+        return _page(template, token=token, now=self._app.clock.now(), **values)
 
     async def _look(self) -> Overview:
         app = self._app
         async with self._looking:
-            if self._seen is None or app.clock.monotonic() - self._seen[0] > FRESH_SECONDS:
+            if self._seen is None or app.clock.monotonic() - self._seen[0] > CACHE_SECONDS:
                 found = await overview.look(
-                    app.database, app.desk, self._queues, patience_seconds=LOOK_SECONDS
+                    app.database, app.desk, self._queues, patience_seconds=OVERVIEW_TIMEOUT_SECONDS
                 )
                 self._seen = app.clock.monotonic(), found
             return self._seen[1]
 
 
-def _notice(request: HTTPServerRequest) -> str:
-    """What the page says of an action that has led to it."""
-    action = ACTIONS.get(_argument(request.query_arguments, "did"))
-    count = _argument(request.query_arguments, "count")
+def _notice(request: PageRequest) -> str:
+    """What the page reports of the action that has redirected to it."""
+    action = ACTIONS.get(_last(request.query, "did"))
+    count = _last(request.query, "count")
     return action.done(int(count)) if action and re.fullmatch(r"\d{1,9}", count) else ""
 
 
-def _chosen(sent: Arguments) -> list[str] | None:
-    """The ids of the jobs that were selected; None for all."""
-    if _argument(sent, "all"):
+def _chosen(sent: Fields) -> list[str] | None:
+    """The ids of the selected jobs; None for all."""
+    if _last(sent, "all"):
         return None
-    ids = [each.decode(errors="replace") for each in sent.get("id", [])]
-    return [each for each in ids if each.isprintable()]
+    return [each for each in sent.get("id", []) if each.isprintable()]
 
 
-def _argument(sent: Arguments, name: str) -> str:
-    values = sent.get(name, [b""])
-    return values[-1].decode(errors="replace")
+def _last(sent: Fields, name: str) -> str:
+    return sent.get(name, [""])[-1]
 
 
-def _comes_from_here(request: HTTPServerRequest) -> bool:
-    """Whether a form was sent by a page of ours, as far as the browser tells."""
-    site = request.headers.get("Sec-Fetch-Site")
-    if site is not None:
-        return site in {"same-origin", "none"}
-    origin = request.headers.get("Origin")
-    return origin is None or urlsplit(origin).netloc == request.headers.get("Host")
-
-
-def _cookie(value: str, seconds: int, request: HTTPServerRequest, app: App) -> str:
-    is_secure = (request.remote_ip or "") in app.settings.trusted_proxies and request.headers.get(
-        "X-Forwarded-Proto", ""
-    ) == "https"
-    parts = [f"{COOKIE}={value}", f"Path={ROOT}", f"Max-Age={seconds}", "HttpOnly"]
-    return "; ".join([*parts, "SameSite=Strict", *(["Secure"] if is_secure else [])])
+def _cookie(value: str, seconds: int, request: PageRequest, app: App) -> str:
+    is_https = request.headers.get("X-Forwarded-Proto", "") == "https"
+    return set_cookie(
+        COOKIE,
+        value,
+        path=ROOT,
+        same_site="Strict",
+        seconds=seconds,
+        is_secure=is_https and request.remote_ip in app.settings.trusted_proxies,
+    )
 
 
 def _go(path: str, *cookies: str) -> Page:

@@ -1,4 +1,4 @@
-"""A port beside the API's, for those who look after the server: programs, and people."""
+"""The port for monitoring and operators: metrics, health checks and the operator pages."""
 
 import asyncio
 import socket
@@ -10,14 +10,13 @@ from urllib.parse import urlsplit
 
 import structlog
 from prometheus_client import CONTENT_TYPE_LATEST
-from tornado.httpserver import HTTPServer
-from tornado.httputil import HTTPServerRequest
 
 from server.api.health import CHECKED_PATHS, Checks
 from server.app import App
 from server.operator import OperatorPages, is_below_root
 from server.operator.known_hosts import KnownHosts
-from server.runtime.pages import PLAIN, Page, PageServer
+from server.operator.serving import SAFE_METHODS, PageRequest, serving_pages
+from server.runtime.pages import PLAIN, Page
 from server.runtime.sockets import first_free
 from server.settings import Settings
 from server.telemetry.overview import AWAY, QueueView, queue_views
@@ -26,20 +25,17 @@ from storage import workers
 logger = structlog.get_logger(__name__)
 
 STATS_SECONDS: Final = 5.0
-"""How old what is told of the queues may be: asking costs the broker something."""
-
-
-ASK_SECONDS: Final = 3.0
-"""What else there is to tell must not wait for a broker or a database that is away."""
+"""Maximum age of the queue metrics: reading them costs the broker something."""
+QUERY_SECONDS: Final = 3.0
+"""Timeout for queue metrics: the other ones do not wait for an unavailable broker or database."""
 MAX_BODY_BYTES: Final = 64 * 1024
-IDLE_SECONDS: Final = 120
 UNKNOWN_HOST: Final = (
     b"This host name is not known here. Use an address, or set PARLEY_OPERATOR_HOSTS.\n"
 )
 
 
 class MetricsPort:
-    """Answers `/metrics`, `/health` and `/ready`, and where there is a password, `/operator`."""
+    """Answer `/metrics`, `/health` and `/ready`, and if a password is set `/operator`."""
 
     def __init__(
         self, app: App, checks: Checks, queues: Sequence[str], all_queues: Sequence[str]
@@ -51,36 +47,36 @@ class MetricsPort:
         self._pages = None if password is None else OperatorPages(app, password, all_queues)
         public = urlsplit(app.settings.public_url).hostname or ""
         self._hosts = KnownHosts([*app.settings.operator_hosts, public])
-        self._asked_at: float | None = None
+        self._updated_at: float | None = None
 
     async def metrics(self) -> bytes:
-        """What Prometheus is told now."""
+        """The metrics in the text format of Prometheus."""
         app, metrics = self._app, self._app.metrics
         for name, value in app.state().items():
             metrics.state(name, value)
         now = app.clock.monotonic()
-        if self._queues and (self._asked_at is None or now - self._asked_at >= STATS_SECONDS):
-            self._asked_at = now
-            await self._ask_about_queues()
+        if self._queues and (self._updated_at is None or now - self._updated_at >= STATS_SECONDS):
+            self._updated_at = now
+            await self._update_queues()
         return metrics.text()
 
-    async def _ask_about_queues(self) -> None:
+    async def _update_queues(self) -> None:
         app, metrics = self._app, self._app.metrics
         views: list[QueueView] = []
         lag = None
         with suppress(*AWAY):
-            async with asyncio.timeout(ASK_SECONDS):
+            async with asyncio.timeout(QUERY_SECONDS):
                 async with app.database.connection() as connection:
                     lag = await workers.ship_lag(connection)
                 views = await queue_views(app.database, app.desk, self._queues)
         metrics.queues(views)
         metrics.state("ship_lag_seconds", float("nan") if lag is None else lag)
 
-    async def answer(self, request: HTTPServerRequest) -> Page:
-        if request.path not in CHECKED_PATHS and request.headers.get("Host", "") not in self._hosts:
+    async def answer(self, request: PageRequest) -> Page:
+        if request.path not in CHECKED_PATHS and request.host not in self._hosts:
             return Page(HTTPStatus.MISDIRECTED_REQUEST, UNKNOWN_HOST, PLAIN)
         pages = self._pages if is_below_root(request.path) else None
-        if request.method not in ({"GET", "HEAD"} if pages is None else {"GET", "HEAD", "POST"}):
+        if request.method not in (SAFE_METHODS if pages is None else SAFE_METHODS | {"POST"}):
             return Page(HTTPStatus.METHOD_NOT_ALLOWED, b"Method not allowed\n", PLAIN)
         if pages is not None:
             return await pages.answer(request)
@@ -93,7 +89,7 @@ class MetricsPort:
 
 
 def metrics_sockets(settings: Settings) -> list[socket.socket]:
-    """Where this process tells of itself; none where the settings name no port.
+    """The sockets of the port; none without a port in the settings.
 
     Raises ListenError.
     """
@@ -111,26 +107,17 @@ async def metrics_port(
     opened: Sequence[socket.socket] | None = None,
     is_draining: Callable[[], bool] = lambda: False,
 ) -> AsyncIterator[int | None]:
-    """The port, for the time of the block; None where the settings name none.
+    """Serve the port while the block runs; its number, or None without a port in the settings.
 
-    `queues` are those that this process tells of, as it works on them; `all_queues` those that
-    operators may look after. `opened`: the sockets, where they are open already.
+    `queues` are those whose metrics this process exports, as their consumer; `all_queues` those on
+    the operator pages. `opened`: the sockets, if they are open already.
     """
     sockets = opened if opened is not None else metrics_sockets(app.settings)
     if not sockets:
         yield None
         return
-    server = HTTPServer(
-        PageServer(MetricsPort(app, Checks(app, is_draining), queues, all_queues).answer),
-        max_body_size=MAX_BODY_BYTES,
-        idle_connection_timeout=IDLE_SECONDS,
-        body_timeout=IDLE_SECONDS,
-    )
-    server.add_sockets(list(sockets))
+    pages = MetricsPort(app, Checks(app, is_draining), queues, all_queues)
     port: int = sockets[0].getsockname()[1]
-    logger.info("metrics.listening", host=app.settings.metrics_host, port=port)
-    try:
+    async with serving_pages(pages.answer, sockets, max_body_bytes=MAX_BODY_BYTES):
+        logger.info("telling metrics", host=app.settings.metrics_host, port=port)
         yield port
-    finally:
-        server.stop()
-        await server.close_all_connections()

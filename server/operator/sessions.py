@@ -1,9 +1,8 @@
-"""Who has shown the operator's password: signed cookies, which every process can read."""
+"""Sessions of operators: signed cookies, which every process can verify."""
 
 import hashlib
 import hmac
 import secrets
-from dataclasses import dataclass
 from typing import Final
 
 from itsdangerous import BadSignature, URLSafeTimedSerializer
@@ -11,22 +10,14 @@ from itsdangerous import BadSignature, URLSafeTimedSerializer
 COOKIE: Final = "parley_operator"
 LIFE_SECONDS: Final = 8 * 3600
 SCRYPT: Final = {"n": 2**14, "r": 8, "p": 1}
-"""A cookie that got lost must not make it easy to try passwords: 50 ms for each."""
-
-
-@dataclass(frozen=True, slots=True)
-class Session:
-    """Somebody who has signed in; forms of theirs carry the token."""
-
-    token: str
-
-    def sent(self, token: str) -> bool:
-        """Whether a form with this token is one of theirs."""
-        return _equal(self.token, token)
+"""A leaked cookie must not make it cheap to guess the password: 50 ms for each attempt."""
 
 
 class Sessions:
-    """Keys made of the password alone: they work without a database, and change with it."""
+    """Sign cookies with a key derived from the password: no database is needed.
+
+    A new password ends all sessions.
+    """
 
     def __init__(self, password: str) -> None:
         self._password = password
@@ -37,23 +28,23 @@ class Sessions:
         )
 
     def accepts(self, password: str) -> bool:
-        """Whether this is the password, in the same time for each."""
+        """Whether this is the password, compared in constant time."""
         return _equal(self._password, password)
 
     def begin(self) -> str:
-        """A new session's cookie."""
+        """The cookie of a new session."""
         return str(self._cookies.dumps(secrets.token_urlsafe(16)))
 
-    def of_cookie(self, cookie: str) -> Session | None:
-        """The session, unless it is too old or none of ours."""
+    def is_valid(self, cookie: str) -> bool:
+        """Whether the cookie is signed with this password and has not expired."""
         try:
-            name = self._cookies.loads(cookie, max_age=LIFE_SECONDS)
+            self._cookies.loads(cookie, max_age=LIFE_SECONDS)
         except BadSignature:
-            return None
-        return Session(hmac.digest(self._key, f"form {name}".encode(), "sha256").hex())
+            return False
+        return True
 
 
 def _equal(one: str, other: str) -> bool:
-    """Compare digests, so that neither content nor length shows in the time it takes."""
+    """Compare digests, so that the time depends neither on content nor on length."""
     digests = (hashlib.sha256(text.encode(errors="replace")).digest() for text in (one, other))
     return hmac.compare_digest(*digests)

@@ -1,13 +1,18 @@
 """What answers where people look: every page, and the way to one."""
 
 from collections.abc import Sequence
-from typing import Final
-from urllib.parse import urlsplit
 
 from typing_extensions import override
 
 from server.api.auth import holder_of
-from server.api.browsers import SAFE_METHODS, TOKEN_FIELD, TOKEN_HEADER, read_cookie, session_of
+from server.api.browsers import (
+    SAFE_METHODS,
+    TOKEN_FIELD,
+    TOKEN_HEADER,
+    comes_from_same_site,
+    read_cookie,
+    session_of,
+)
 from server.api.endpoint import Access, Request
 from server.api.pages import PageRoute, Pages
 from server.api.routes import Router
@@ -24,8 +29,6 @@ from server.runtime.pages import Page
 from server.web.places import FIND, sign_in_first
 from server.web.rendering import go, refusal
 from server.web.routes import PAGES
-
-SAME_SITE: Final = frozenset({"same-origin", "none"})
 
 
 class Site(Pages):
@@ -98,20 +101,15 @@ def _check_form(request: Request) -> None:
     """Raise CsrfFailedError unless a page of ours has shown the form, to this very browser."""
     token = request.visitor_token if request.session is None else request.session.token
     given = request.headers.get(TOKEN_HEADER) or request.form_value(TOKEN_FIELD)
-    if token is None or not _comes_from_here(request) or not is_form_token(given, token):
+    if (
+        token is None
+        or not comes_from_same_site(request.headers)
+        or not is_form_token(given, token)
+    ):
         raise CsrfFailedError(
             "This form is too old, or your browser keeps no cookies. Go back, reload the page,"
             " and try again."
         )
-
-
-def _comes_from_here(request: Request) -> bool:
-    """Whether a form was sent by a page of ours, as far as the browser tells."""
-    site = request.headers.get("Sec-Fetch-Site")
-    if site is not None:
-        return site in SAME_SITE
-    origin = request.headers.get("Origin")
-    return origin is None or urlsplit(origin).netloc == request.host
 
 
 def _plain(path: str) -> str:

@@ -66,7 +66,7 @@ async def operators(
     database: Database, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[Operated]:
     """Where all is well: somebody ships, and nothing is too slow to be shown."""
-    for patience in ("LOOK_SECONDS", "PATIENCE_SECONDS"):
+    for patience in ("OVERVIEW_TIMEOUT_SECONDS", "TIMEOUT_SECONDS"):
         monkeypatch.setattr(pages, patience, 60.0)
     moment = datetime(2026, 1, 1, tzinfo=UTC)
     async with database.connection() as connection:

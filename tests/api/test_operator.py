@@ -309,3 +309,8 @@ async def test_names_that_a_stranger_may_own_are_refused(operators: Operated):
             raise_error=False,
         )
         assert answer.code == status, path
+
+
+async def test_forms_that_are_too_large_are_refused(visitor: Visitor):
+    assert (await visitor.post("/sign-in", password="x" * 70_000)).code == 413
+    assert (await visitor.post("/sign-in", password="x" * 60_000)).code == 403

@@ -11,8 +11,8 @@ from tornado.httpclient import AsyncHTTPClient
 
 from server.mail import folder
 from server.mail.folder import MailFolder
-from server.mail.folder_pages import folder_pages
 from server.mail.mailer import Mailer, MailNotTakenNowError
+from server.operator.mail_folder import folder_pages
 from server.runtime.sockets import LAST_PORT, open_sockets
 
 pytestmark = pytest.mark.asyncio

@@ -7,7 +7,7 @@ import pytest_asyncio
 
 from server.domain.access import ADMINISTRATOR, GUEST, MEMBER
 from server.mail.folder import MailFolder
-from server.mail.folder_pages import folder_pages
+from server.operator.mail_folder import folder_pages
 from storage import subscriptions
 from testkit.clients.invitations import Reception, link_of
 from testkit.clients.page_client import PASSWORD, Visitor, give_password
