@@ -1,4 +1,4 @@
-"""Mails to people about their own accounts."""
+"""Emails to users about their own accounts."""
 
 from server.domain.account_news import AccountNews
 from server.jobs import AccountEmail, enqueue
@@ -7,9 +7,9 @@ from storage.users import UserRow
 
 
 def mail_news(tx: Tx, row: UserRow, news: AccountNews, *, to: str = "") -> None:
-    """Mail the account's owner what happened to it.
+    """Enqueue an email to the account's owner about a change.
 
-    `to`: the address as it is now, for news that must not follow a later change of it. Only those:
-    the log keeps it.
+    `to`: a fixed address, for emails that must not follow a later change of the account's address.
+    Otherwise None, because the log keeps it.
     """
     enqueue(tx, AccountEmail(realm_id=tx.realm_id, user_id=row.user_id, address=to, news=news))

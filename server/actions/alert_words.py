@@ -1,4 +1,4 @@
-"""Words of whose use a user wants to know."""
+"""Change a user's alert words."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ from storage import alert_words, users
 
 
 async def add_alert_words(tx: Tx, actor: Actor, words: Sequence[str]) -> list[str]:
-    """Add those words that the actor does not have; all that they have then."""
+    """Add the words that the actor does not have; return all words after that."""
     wanted = clean_words(words)
     known = await _lock(tx, actor)
     has = {word.casefold() for word in known}
@@ -26,7 +26,7 @@ async def add_alert_words(tx: Tx, actor: Actor, words: Sequence[str]) -> list[st
 
 
 async def remove_alert_words(tx: Tx, actor: Actor, words: Sequence[str]) -> list[str]:
-    """Take away these words, whatever their case; all that the actor has then."""
+    """Remove these words, regardless of case; return all words after that."""
     unwanted = {word.casefold() for word in clean_words(words)}
     known = await _lock(tx, actor)
     gone = [word for word in known if word.casefold() in unwanted]
@@ -37,7 +37,7 @@ async def remove_alert_words(tx: Tx, actor: Actor, words: Sequence[str]) -> list
 
 
 async def _lock(tx: Tx, actor: Actor) -> list[str]:
-    """The actor's words, which stay as they are: whoever changes them holds the actor's row."""
+    """Lock the actor's row, which guards the words; return the words."""
     await tx.lock(users.locking(tx.realm_id, [actor.user_id]))
     return await alert_words.of_user(await tx.connection(), tx.realm_id, actor.user_id)
 

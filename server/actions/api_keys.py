@@ -1,4 +1,4 @@
-"""People make keys for their programs, and close what a key has opened."""
+"""Create named API keys; revoke and replace keys."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -41,12 +41,12 @@ OWN_KEY: Final = Extent(api_key=True)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewKey:
-    """A key that a user wants to have."""
+    """Options of a new key."""
 
     name: str
     scopes: Scopes
     expires_at: datetime | None = None
-    """None: never."""
+    """None: never expires."""
 
 
 async def make_key(
@@ -58,10 +58,9 @@ async def make_key(
     proof: Proof | None = None,
     now: datetime,
 ) -> tuple[ApiKeyId, str]:
-    """Make a key of the user's: its id, and the key itself, which is never shown again.
+    """Create a key; return its id and the key itself, which is never shown again.
 
-    `by` is recorded as having made it; None: the operator, who needs no proof. Raises a
-    DomainError.
+    `by` is recorded as its creator; None: the operator, who needs no proof. Raises a DomainError.
     """
     name = checked_name(new.name)
     expires_at = checked_expiry(new.expires_at, now)
@@ -91,10 +90,10 @@ async def make_key(
 
 
 async def revoke_key(tx: Tx, user_id: UserId, key_id: ApiKeyId, *, by: UserId | None) -> None:
-    """The key opens nothing any more, on any process.
+    """Revoke the key for all processes.
 
-    The user's event queues end with it, since one of them may have been its holder's; other
-    clients register anew. Raises BadRequestError if the user has no such key.
+    The user's event queues are deleted, since one of them may belong to its holder; other clients
+    register again. Raises BadRequestError if the user has no such key.
     """
     await _lock(tx, user_id)
     connection = await tx.changing()
@@ -109,9 +108,9 @@ async def revoke_key(tx: Tx, user_id: UserId, key_id: ApiKeyId, *, by: UserId | 
 async def regenerate_own(
     tx: Tx, actor: Actor, proof: Proof, *, end_named: bool = False
 ) -> tuple[str, Ended]:
-    """Give the actor's account another key: the old one opens nothing any more.
+    """Replace the actor's own API key; return the key and what was revoked.
 
-    `end_named`: its named keys are revoked, too. Raises BadRequestError if the proof is out of
+    `end_named`: the named keys are revoked, too. Raises BadRequestError if the proof is out of
     date.
     """
     row = await _lock(tx, actor.user_id)
@@ -124,7 +123,7 @@ async def regenerate_own(
 async def regenerate(
     tx: Tx, row: UserRow, extent: Extent = OWN_KEY, *, by: UserId | None
 ) -> Outcome:
-    """The same for a row that is locked; who looks after a bot gets its new key by an event."""
+    """Replace the key of a locked row; users who manage a bot get its new key in an event."""
     user_id = row.user_id
     outcome = await end_pending(tx, [row], extent, news=lambda ended: KeysReplaced(ended=ended))
     key = outcome.keys[user_id]

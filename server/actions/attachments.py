@@ -1,4 +1,4 @@
-"""Files that people upload: whoever may read a message that holds one may read the file."""
+"""Upload and delete files: a reader of a message with a file may read the file."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -22,15 +22,15 @@ from storage.database import Connection
 from storage.ids import AttachmentId, MessageId, RealmId, UserId
 
 UPLOADS: Final = "uploads"
-"""What the keys of their contents begin with."""
+"""Prefix of the blob keys of uploaded files."""
 ORPHANS_KEPT: Final = timedelta(days=30)
-"""How long a file waits for a message after its upload, or after the last one let it go."""
+"""Retention of a file without a message, since its upload or since the last message dropped it."""
 
 
 async def readable(connection: Connection, actor: Actor, path_id: str) -> AttachmentRow:
-    """Return the file, for a user who may read it now.
+    """Return the file if the actor may read it now.
 
-    Raises NotFoundError: it may not be known.
+    Raises NotFoundError, which does not reveal whether it exists.
     """
     found = await attachments.readable(connection, actor.realm_id, actor.user_id, [path_id])
     if not found:
@@ -47,7 +47,7 @@ def new_attachment(
     *,
     key: str | None = None,
 ) -> AttachmentRow:
-    """What a file is to be, once its content is under the key of this row: this one, or a new."""
+    """Return the row of a new file with content under this key, or under a new one."""
     key, name = key or new_key(UPLOADS, realm_id), clean_name(given_name)
     return AttachmentRow(
         attachment_id=AttachmentId(0),
@@ -62,12 +62,12 @@ def new_attachment(
 
 
 def path_id_of(key: str, name: str) -> str:
-    """Return what stands in the address of the file of this name under this key."""
+    """Return the path id of a file with this name and key."""
     return f"{key.removeprefix(UPLOADS + '/')}/{name_in_address(name)}"
 
 
 async def add_attachment(tx: Tx, actor: Actor, row: AttachmentRow) -> None:
-    """Keep a file whose content is in the store already. Raises UploadQuotaError."""
+    """Insert a file with its content already in the store. Raises UploadQuotaError."""
     tx.must_be_exact()
     context = await lock_context(tx, actor)
     [space] = await tx.lock(attachments.locking_space(tx.realm_id))
@@ -83,24 +83,24 @@ async def add_attachment(tx: Tx, actor: Actor, row: AttachmentRow) -> None:
 
 
 def has_room(quota_mib: int | None, used: int, size: int) -> bool:
-    """Return whether so much may be added to what is used."""
+    """Return whether so many bytes fit beside those used."""
     return quota_mib is None or used + size <= quota_mib * MIB
 
 
 def check_quota(quota_mib: int | None, used: int, size: int) -> None:
-    """Raise UploadQuotaError if there is no room for so much."""
+    """Raise UploadQuotaError if there is no room for so many bytes."""
     if not has_room(quota_mib, used, size):
         raise UploadQuotaError("Upload would exceed your organization's upload quota.")
 
 
 async def delete_attachment(tx: Tx, actor: Actor, attachment_id: AttachmentId) -> None:
-    """Delete one's own file for good, whatever messages say of it. Raises BadRequestError."""
+    """Delete one's own file, even if messages refer to it. Raises BadRequestError."""
     if not await delete_file_of(tx, actor.user_id, attachment_id):
         raise BadRequestError("Invalid attachment")
 
 
 async def delete_file_of(tx: Tx, owner_id: UserId, attachment_id: AttachmentId) -> bool:
-    """Delete a file of this owner for good, and its content. Return whether it was there."""
+    """Delete a file of this owner, and its content. Return whether it existed."""
     row = await _lock(tx, owner_id, attachment_id)
     if row is None:
         return False
@@ -115,9 +115,9 @@ async def delete_file_of(tx: Tx, owner_id: UserId, attachment_id: AttachmentId) 
 
 
 async def delete_orphan(tx: Tx, row: AttachmentRow, before: datetime) -> Clocked[bool] | None:
-    """Delete a file that nothing has needed since, unless something does by now.
+    """Delete a file that has been an orphan since, unless it is referred to by now.
 
-    Whether it went; its content is the caller's to remove. None: it was gone.
+    The result is whether it was deleted; the caller then deletes its content. None: it was gone.
     """
     if await _lock(tx, row.owner_id, row.attachment_id) is None:
         return None
@@ -128,13 +128,13 @@ async def delete_orphan(tx: Tx, row: AttachmentRow, before: datetime) -> Clocked
 
 
 def blob_keys(row: AttachmentRow) -> tuple[str, ...]:
-    """Return where its content is kept, and what has been made of it."""
+    """Return the blob keys of its content and of its thumbnails."""
     small = keys_of(row.blob_key) if has_thumbnails(row.content_type) else ()
     return (row.blob_key, *small)
 
 
 async def _lock(tx: Tx, owner_id: UserId, attachment_id: AttachmentId) -> AttachmentRow | None:
-    """Return the file of its owner, and with it how much the organization has uploaded."""
+    """Lock the owner's file, and the realm's upload space; return the file."""
     tx.must_be_exact()
     locked = await tx.lock(attachments.locking_of_owner(tx.realm_id, owner_id, attachment_id))
     if not locked:
@@ -143,13 +143,13 @@ async def _lock(tx: Tx, owner_id: UserId, attachment_id: AttachmentId) -> Attach
     return locked[0]
 
 
-# -- messages that change
+# -- changing messages
 
 
 async def before_letting_go(tx: Tx, message_ids: Sequence[MessageId], now: datetime) -> bool:
-    """Lock what these locked messages hold: its days are counted from now on.
+    """Start the retention period of files in these locked messages.
 
-    Return whether any is.
+    Return whether there are any.
     """
     tx.must_be_exact()  # in a batch what a user holds would be left out
     held = await tx.lock(attachments.locking_held(tx.realm_id, message_ids))
@@ -160,13 +160,13 @@ async def before_letting_go(tx: Tx, message_ids: Sequence[MessageId], now: datet
 
 
 def let_go(tx: Tx, message_ids: Sequence[MessageId]) -> None:
-    """The messages are gone, and hold nothing any more. The owners are told."""
+    """Remove the files of deleted messages; publish events to the owners."""
     entry = tx.append(Tick(), NOBODY)
     tx.at_position(entry, attachments.let_go(tx.realm_id, message_ids))
 
 
 def hold(tx: Tx, message_id: MessageId, rows: Sequence[AttachmentRow]) -> None:
-    """The message holds these from now on, and no others. Owners are told of what is new."""
+    """Set the files of a message; publish events of new ones to their owners."""
     # An entry of its own: what comes after the statement must not rely on the position.
     entry = tx.append(Tick(), NOBODY)
     ids = [row.attachment_id for row in rows]

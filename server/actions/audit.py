@@ -1,4 +1,4 @@
-"""Every change of settings leaves a row that says who made it, and what was before."""
+"""Audit log: each change of settings is recorded with its actor and the old values."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
@@ -12,11 +12,11 @@ from storage.ids import UserId
 Subject = TypeVar("Subject", bound=int)
 
 Differences = Mapping[str, tuple[Any, Any]]
-"""Of what is not the same: what it was, and what it is."""
+"""Changed fields with old and new value."""
 
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> Differences:
-    """By name, in the order of the new ones; what is new was None."""
+    """Return the differences by name, in the order of the new values; added ones were None."""
     pairs = {name: (old.get(name), now) for name, now in new.items()}
     return {name: (was, now) for name, (was, now) in pairs.items() if was != now}
 
@@ -39,9 +39,9 @@ def record(
     after: Mapping[str, Any],
     subject_id: int | None = None,
 ) -> None:
-    """Keep, at the entry's position, that the actor has done this.
+    """Record the actor's change at the entry's position.
 
-    None: an operator, or the server by itself.
+    None: an operator, or the server itself.
     """
     change = Change(subject_id=subject_id, before=before, after=after)
     _keep(tx, entry, actor_id, action, [change])
@@ -54,7 +54,7 @@ def record_each(
     action: str,
     changed: Mapping[Subject, Differences],
 ) -> None:
-    """The same of several subjects, a row for each."""
+    """Record changes of several subjects, a row for each."""
     changes = [
         Change(subject_id=subject_id, before=before(each), after=after(each))
         for subject_id, each in changed.items()
@@ -69,7 +69,7 @@ def record_outcomes(
     action: str,
     after: Mapping[Subject, Mapping[str, Any]],
 ) -> None:
-    """The same where nothing was before: what has become of each subject."""
+    """Record new values without old ones, for each subject."""
     changes = [
         Change(subject_id=subject_id, before={}, after=each) for subject_id, each in after.items()
     ]

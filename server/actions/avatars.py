@@ -1,4 +1,4 @@
-"""People give themselves a picture, or take it away; bots get one from who looks after them."""
+"""Change avatars of users and bots."""
 
 from dataclasses import replace
 
@@ -18,15 +18,15 @@ from storage.users import UserRow
 
 
 def check_may_change(standing: Standing) -> None:
-    """Raise BadRequestError if this person has to stay as they are."""
+    """Raise BadRequestError if the realm does not allow this person a new avatar."""
     if standing.settings.avatar_changes_disabled and not standing.person.is_administrator:
         raise BadRequestError("Avatar changes are disabled in this organization.")
 
 
 async def change_own_avatar(tx: Tx, actor: Actor, avatar_key: str | None) -> Avatar:
-    """Let this be the actor's picture, or the one that they had before all. Raises BadRequestError.
+    """Set or remove the actor's avatar; return it. Raises BadRequestError.
 
-    What is shown then is in the store already; what was shown before goes.
+    The new picture is in the store already; the previous one is deleted.
     """
     context = await lock_context(tx, actor)
     check_may_change(context.standing(actor.user_id))
@@ -39,7 +39,7 @@ async def change_own_avatar(tx: Tx, actor: Actor, avatar_key: str | None) -> Ava
 async def set_avatar(
     tx: Tx, actor: Actor, context: LockedRealm, old: UserRow, avatar_key: str | None
 ) -> UserRow:
-    """Give a locked user another picture, as the actor says; who knows them is told."""
+    """Set the avatar of a locked user; publish it to those who know them."""
     new = replace(old, avatar_key=avatar_key, avatar_version=old.avatar_version + 1)
     connection = await tx.changing()
     await users.update_avatar(

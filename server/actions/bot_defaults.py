@@ -1,4 +1,4 @@
-"""Channels that a bot's requests mean where they name none, and who knows of them."""
+"""Default channels of bots, and their visibility."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -22,7 +22,7 @@ from storage.users import UserRow
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WantedDefaults:
-    """Requested defaults of a bot; what is None stays as it is."""
+    """Requested defaults of a bot; None leaves a field as it is."""
 
     sending: str | None = None
     """The channel's name; the empty string removes the default."""
@@ -39,12 +39,12 @@ UNCHANGED: Final = WantedDefaults()
 
 @dataclass(frozen=True, slots=True)
 class DefaultsChange:
-    """Defaults of a bot that have been decided upon: the channels are locked."""
+    """Decided defaults of a bot, with the channels locked."""
 
     old: DefaultsRow
     new: DefaultsRow
     shown: BotDefaults
-    """The new ones by name."""
+    """The new defaults by name."""
 
     async def write(
         self, tx: Tx, connection: Connection, onlookers: Onlookers, bot: UserRow
@@ -71,10 +71,10 @@ async def decide(
     actor_id: UserId,
     owner_id: UserId | None,
 ) -> DefaultsChange:
-    """Decide upon the defaults of a bot whose owner is this one from now on.
+    """Decide upon the defaults of a bot with this owner from now on.
 
     Both the actor and the owner must be able to read the channels, which must not be archived;
-    what was chosen before and a new owner cannot read is removed. Raises BadRequestError.
+    previous defaults that a new owner cannot read are removed. Raises BadRequestError.
     """
     connection = await tx.connection()
     named = await channels.named(connection, tx.realm_id, wanted.names) if wanted.names else []
@@ -112,7 +112,7 @@ async def decide(
 async def tell_of_name(
     tx: Tx, connection: Connection, context: LockedRealm, channel: ChannelRow
 ) -> None:
-    """Notify the users who manage bots with this default channel of the channel's new name."""
+    """Notify users who manage bots with this default channel of the channel's new name."""
     rows = await bots.with_default_channel(connection, tx.realm_id, channel.channel_id)
     if not rows:
         return

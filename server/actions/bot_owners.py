@@ -1,4 +1,4 @@
-"""Bots that get another owner."""
+"""Transfer bots to another owner."""
 
 from dataclasses import replace
 
@@ -16,10 +16,10 @@ ALL_KEYS = Extent(api_key=True, named_keys=True)
 async def give_bot(
     tx: Tx, bot: UserRow, service: ServiceRow | None, owner_id: UserId
 ) -> tuple[UserRow, ServiceRow | None]:
-    """Give the bot to this owner, with another key, and another token for an outgoing webhook.
+    """Transfer the bot, with a new key, and a new token for an outgoing webhook.
 
-    The owner before knows the old ones: the keys open nothing any more, and the bot's event queues
-    end. The caller has locked the bot's row, and appends the events with what this returns.
+    The previous owner knows the old ones: they are revoked, and the bot's event queues deleted. The
+    caller has locked the bot's row, and appends the events with what this returns.
     """
     connection = await tx.changing()
     await bots.give(connection, tx.realm_id, bot.user_id, owner_id=owner_id)

@@ -1,4 +1,4 @@
-"""Bots keep texts by name, for themselves alone."""
+"""Persistent storage of bots, private to each."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -9,13 +9,13 @@ from server.transactions import Tx
 from storage import bot_storage, users
 
 MAX_CHARACTERS: Final = 10_000_000
-"""Of all that a bot keeps, keys counted."""
+"""Maximum per bot, keys included."""
 MAX_KEY_LENGTH: Final = 500
 NO_SUCH_KEY: Final = "Key does not exist."
 
 
 async def put(tx: Tx, actor: Actor, values: Mapping[str, str]) -> None:
-    """Keep these, in place of what was under their keys; all or nothing. Raises a DomainError."""
+    """Insert or replace all of these values, or none. Raises a DomainError."""
     for key, value in values.items():
         if len(key) > MAX_KEY_LENGTH:
             raise InvalidParameterError("storage", f"Keys have at most {MAX_KEY_LENGTH} characters")
@@ -34,7 +34,7 @@ async def put(tx: Tx, actor: Actor, values: Mapping[str, str]) -> None:
 
 
 async def remove(tx: Tx, actor: Actor, keys: Sequence[str] | None) -> None:
-    """Forget what is under these keys, or nothing if one is not there; everything with None.
+    """Delete these keys, all or none; all keys with None.
 
     Raises BadRequestError.
     """
@@ -47,7 +47,7 @@ async def remove(tx: Tx, actor: Actor, keys: Sequence[str] | None) -> None:
 
 
 def check_all_found(keys: Sequence[str], found: Mapping[str, str]) -> None:
-    """Raise BadRequestError if there is nothing under one of the keys."""
+    """Raise BadRequestError if one of the keys does not exist."""
     if set(keys) - found.keys():
         raise BadRequestError(NO_SUCH_KEY)
 

@@ -1,4 +1,4 @@
-"""People make bots, change them and close their accounts."""
+"""Create, change and deactivate bots."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -45,7 +45,7 @@ NO_SUCH_BOT: Final = "No such bot"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewBot:
-    """A bot that a user wants to have."""
+    """Options of a new bot."""
 
     full_name: str
     short_name: str
@@ -53,18 +53,18 @@ class NewBot:
     service: NewService | None = None
     defaults: WantedDefaults = UNCHANGED
     avatar_key: str | None = None
-    """Of a picture that is in the store already."""
+    """Key of an avatar that is in the store already."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreatedBot(CreatedUser):
-    """A new bot, with the key that opens its account."""
+    """A new bot with its API key."""
 
     defaults: BotDefaults
 
 
 async def create_bot(tx: Tx, actor: Actor, new: NewBot, *, now: datetime) -> CreatedBot:
-    """Return a bot of the actor's. Raises BadRequestError."""
+    """Create a bot of the actor. Raises BadRequestError."""
     context = await lock_context(tx, actor, names_change=True)
     person = context.standing(actor.user_id).person
     check_may_create(new.bot_type, person, context.graph, context.settings)
@@ -113,7 +113,7 @@ async def create_bot(tx: Tx, actor: Actor, new: NewBot, *, now: datetime) -> Cre
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BotChanges:
-    """What is to be different about a bot; what is None stays."""
+    """Requested changes of a bot; None leaves a field as it is."""
 
     full_name: str | None = None
     owner_id: UserId | None = None
@@ -122,7 +122,7 @@ class BotChanges:
     interface: int | None = None
     defaults: WantedDefaults = UNCHANGED
     avatar_key: str | None = None
-    """Of a picture that is in the store already."""
+    """Key of an avatar that is in the store already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,10 +136,10 @@ class ChangedBot:
 async def change_bot(
     tx: Tx, actor: Actor, bot_id: UserId, changes: BotChanges, *, now: datetime
 ) -> ChangedBot:
-    """Change a bot that the actor looks after; all of it or nothing. Raises BadRequestError.
+    """Change a bot that the actor may manage; all or nothing. Raises BadRequestError.
 
-    Another owner takes it over from now on, with another key: who looked after it before does so no
-    more, unless they are an administrator.
+    A new owner gets the bot with a new key: the previous one may not manage it any more, unless
+    they are an administrator.
     """
     wanted = () if changes.owner_id is None else (changes.owner_id,)
     context = await lock_context(tx, actor, [bot_id, *wanted], names_change=True)
@@ -186,14 +186,14 @@ async def change_bot(
 
 
 async def deactivate_bot(tx: Tx, actor: Actor, bot_id: UserId, *, now: datetime) -> None:
-    """Close the account of a bot that the actor looks after. Raises BadRequestError."""
+    """Deactivate a bot that the actor may manage. Raises BadRequestError."""
     context = await lock_context(tx, actor, [bot_id], names_change=True)
     if _looked_after(context, actor, bot_id).is_active:
         await deactivate_user(tx, bot_id, by=actor.user_id, now=now)
 
 
 async def regenerate_key(tx: Tx, actor: Actor, bot_id: UserId) -> str:
-    """Another key for a bot that the actor looks after; the old one opens nothing any more.
+    """Replace the key of a bot that the actor may manage; return the new one.
 
     Raises BadRequestError.
     """
@@ -204,7 +204,7 @@ async def regenerate_key(tx: Tx, actor: Actor, bot_id: UserId) -> str:
     return outcome.keys[bot.user_id]
 
 
-# -- what may be
+# -- checks
 
 
 def _looked_after(context: LockedRealm, actor: Actor, bot_id: UserId) -> UserRow:
@@ -225,7 +225,7 @@ async def _name(connection: Connection, tx: Tx, old: UserRow, name: str | None) 
 async def _check_name(
     connection: Connection, tx: Tx, name: str, *, but: UserId | None = None
 ) -> None:
-    """Bots have names of their own: a mention by name reaches them."""
+    """Raise BadRequestError unless the name is unique among bots, so that mentions reach them."""
     same = await users.named(connection, tx.realm_id, name)
     if any(row.user_id != but for row in same):
         raise BadRequestError(NAME_TAKEN)
@@ -260,7 +260,7 @@ def _service(service: ServiceRow | None, changes: BotChanges) -> ServiceRow | No
     )
 
 
-# -- who is told
+# -- events
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,7 +269,7 @@ class _Bot:
     service: ServiceRow | None
 
     def facts(self) -> dict[str, Any]:
-        """As the audit log keeps them: without any secret."""
+        """Return the fields for the audit log: without secrets."""
         row = self.row
         facts: dict[str, Any] = {"full_name": row.full_name, "owner_id": row.bot_owner_id}
         if self.service is not None:
@@ -297,7 +297,7 @@ async def _tell(
     after: _Bot,
     defaults: BotDefaults,
 ) -> Entry:
-    """Everybody of the name and the owner; who looks after the bot, and who did, of the rest."""
+    """Publish name and owner to all, the rest to users who may manage the bot, or could before."""
     old, new = before.row, after.row
     onlookers = await _onlookers(tx, connection, context, new)
     administrators = onlookers.administrators

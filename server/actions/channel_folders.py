@@ -1,4 +1,4 @@
-"""Administrators sort the organization's channels into folders."""
+"""Manage channel folders, as an administrator."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -31,7 +31,7 @@ _CHANGEABLE: Final = ("name", "description", "is_archived")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FolderWish:
-    """What is to be different about a folder; None leaves it."""
+    """Requested changes of a folder; None leaves a field as it is."""
 
     name: str | None = None
     description: str | None = None
@@ -41,7 +41,7 @@ class FolderWish:
 async def add_folder(
     tx: Tx, actor: Actor, name: str, description: str, *, now: datetime
 ) -> FolderId:
-    """Return a new folder, after all others; everyone is told. Raises BadRequestError."""
+    """Create a folder at the end; publish it to all. Raises BadRequestError."""
     name, description = checked_name(name), checked_description(description)
     there = await _held(tx, actor)
     if len(there) >= MAX_FOLDERS:
@@ -62,9 +62,9 @@ async def add_folder(
 
 
 async def change_folder(tx: Tx, actor: Actor, folder_id: FolderId, wish: FolderWish) -> None:
-    """Call or describe it otherwise, put it away or take it out again; everyone is told.
+    """Rename, describe, archive or unarchive a folder; publish it to all.
 
-    The channels in it stay in it. Raises BadRequestError.
+    Its channels stay in it. Raises BadRequestError.
     """
     there = await _held(tx, actor)
     old = next((row for row in there if row.folder_id == folder_id), None)
@@ -86,9 +86,9 @@ async def change_folder(tx: Tx, actor: Actor, folder_id: FolderId, wish: FolderW
 
 
 async def check_folder(connection: Connection, realm_id: RealmId, folder_id: int | None) -> None:
-    """Raise BadRequestError unless a channel may be put there: a folder in use, or none.
+    """Raise BadRequestError unless a channel may be put there: an active folder, or none.
 
-    Whoever asks holds the realm's row, so the folder stays as it is.
+    The caller has locked the realm's row, so the folder does not change.
     """
     if folder_id is None:
         return
@@ -112,7 +112,7 @@ def _changed(old: FolderRow, wish: FolderWish) -> FolderRow:
 
 
 async def order_folders(tx: Tx, actor: Actor, folder_ids: Sequence[FolderId]) -> None:
-    """List all folders in this order, archived ones too; everyone is told.
+    """Set the order of all folders, archived ones included; publish it to all.
 
     Raises InvalidParameterError unless each is named once.
     """
@@ -135,7 +135,7 @@ async def order_folders(tx: Tx, actor: Actor, folder_ids: Sequence[FolderId]) ->
 
 
 async def _held(tx: Tx, actor: Actor) -> list[FolderRow]:
-    """Return all folders, which stay as they are, for an actor who is an administrator."""
+    """Lock and return all folders, for an administrator."""
     await lock_as_administrator(tx, actor)
     return await channel_folders.of_realm(await tx.connection(), tx.realm_id)
 

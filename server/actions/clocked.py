@@ -1,4 +1,4 @@
-"""Each a `ClockedWrite` that is one storage function, which appends what it changes."""
+"""`ClockedWrite`s that are one storage function, which appends its own events."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from storage.database import Statement
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """It gives nothing; where there is nothing to change it appends nothing."""
+    """A write without a result; it appends nothing if there is nothing to change."""
 
     statement: Statement
 
@@ -24,7 +24,7 @@ class Effect:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """It gives whether it could; if not it has written nothing, and this is what is wrong."""
+    """A write that raises its error, with nothing written, if it is not possible."""
 
     statement: Statement
     refusal: str
@@ -40,7 +40,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """It gives whether it could, and appends something only then."""
+    """A write that returns whether it was possible, and appends something only then."""
 
     statement: Statement
 

@@ -1,4 +1,4 @@
-"""Somebody has to confirm something by mail."""
+"""Confirmations by email."""
 
 from server.domain.confirmations import RESET_PASSWORD, VALID_SECONDS
 from server.domain.errors import DomainError
@@ -10,7 +10,7 @@ from storage.ids import UserId
 
 
 class LinkExpiredError(DomainError):
-    """What the link was to confirm has been confirmed, or it is too late."""
+    """The confirmation is done already, or expired."""
 
     def __init__(self) -> None:
         super().__init__("This link has been used already, or it is too old. Ask for a new one.")
@@ -19,10 +19,10 @@ class LinkExpiredError(DomainError):
 async def ask_to_confirm(
     tx: Tx, *, purpose: str, email: str, user_id: UserId | None = None
 ) -> None:
-    """Send a mail to this address; its reader can confirm.
+    """Enqueue an email with a confirmation link to this address.
 
-    A row for a new password names the account that has the address, so that it ends with the
-    account's other pending ones; the work is the same whether there is one.
+    A password reset records the account of the address, so that it ends with the account's other
+    pending ones; the work is the same if there is no account.
     """
     connection = await tx.changing()
     if purpose == RESET_PASSWORD:
@@ -40,7 +40,7 @@ async def ask_to_confirm(
 
 
 async def to_be_confirmed(tx: Tx, digest: bytes, *purposes: str) -> ConfirmationRow:
-    """Return what the token of this digest confirms, of these. Raises LinkExpiredError."""
+    """Return the pending confirmation of this token. Raises LinkExpiredError."""
     row = await confirmations.by_token(await tx.connection(), tx.realm_id, digest, purposes)
     if row is None:
         raise LinkExpiredError
@@ -48,6 +48,6 @@ async def to_be_confirmed(tx: Tx, digest: bytes, *purposes: str) -> Confirmation
 
 
 async def confirm(tx: Tx, row: ConfirmationRow) -> None:
-    """It is confirmed, and cannot be again. Raises LinkExpiredError if a user was faster."""
+    """Mark it as confirmed, once. Raises LinkExpiredError if it already was."""
     if not await confirmations.take(await tx.changing(), tx.realm_id, row.confirmation_id):
         raise LinkExpiredError

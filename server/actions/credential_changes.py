@@ -1,4 +1,4 @@
-"""The one place where credentials change: it ends what is pending, and mails what it ended.
+"""Changes of credentials: the only place that revokes what depends on them, and emails about it.
 
 Every action that writes a password, an address, a key, an owner of a bot or whether an account is
 active calls `end_pending` in the same transaction (tests/architecture/test_credentials.py).
@@ -28,22 +28,22 @@ from storage.users import UserRow
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """That the caller owns the account, by the credentials that it had at `changed_at`."""
+    """Proof that the caller owns the account, by its credentials as of `changed_at`."""
 
     changed_at: datetime | None
     session: bytes | None = None
-    """The digest of the session in which it was given, if it was in one."""
+    """Digest of the session in which the proof was given, if any."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extent:
-    """What a change ends beside everything that is pending."""
+    """What a change revokes besides everything pending."""
 
     sessions: bool = False
     but_session: bytes | None = None
-    """The digest of the session that goes on."""
+    """Digest of the session that is kept."""
     api_key: bool = False
-    """The accounts' own keys are replaced, and phones whose apps had them get no notifications."""
+    """Whether own keys are replaced, and push devices of apps with these keys removed."""
     named_keys: bool = False
 
 
@@ -54,11 +54,11 @@ PENDING_ALONE = Extent()
 class Outcome:
     ended: Ended
     keys: Mapping[UserId, str] = field(default_factory=dict)
-    """The accounts' own keys, where they were replaced."""
+    """The accounts' new own keys, if replaced."""
 
 
 async def check_proof(tx: Tx, user_id: UserId, proof: Proof) -> None:
-    """Raise BadRequestError if the credentials have changed since.
+    """Raise BadRequestError if the credentials have changed since the proof.
 
     The caller has locked the row.
     """
@@ -74,12 +74,11 @@ async def end_pending(
     *,
     news: Callable[[Ended], AccountNews] | None = None,
 ) -> Outcome:
-    """End what is pending for these accounts, whose credentials change in this transaction.
+    """Revoke what is pending for accounts with credentials that change in this transaction.
 
-    That are changes of the address, links for a new password, sign-ins begun at other sites, and,
-    of administrators, links to exports. `news` is mailed to the address that each person's account
-    has now. The caller has locked the rows, and ends the event queues of replaced keys
-    (`end_queues`).
+    These are changes of the address, password links, sign-ins begun at other sites, and, for
+    administrators, links to exports. `news` is mailed to each user's present address. The caller
+    has locked the rows, and deletes the event queues of replaced keys (`end_queues`).
     """
     connection = await tx.changing()
     user_ids = [row.user_id for row in rows]
@@ -112,7 +111,7 @@ async def end_pending(
 
 
 async def end_queues(tx: Tx, user_ids: Sequence[UserId]) -> Entry:
-    """End the event queues of these users, and what the cache knows of them."""
+    """Delete the event queues of these users, and invalidate the cached users."""
     connection = await tx.changing()
     await event_queues.delete_of_users(connection, tx.realm_id, user_ids)
     return tx.append(QueuesEnded(user_ids=tuple(user_ids)), NOBODY)

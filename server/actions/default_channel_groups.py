@@ -1,4 +1,4 @@
-"""Administrators put channels together that newcomers may choose to join."""
+"""Manage default channel groups, as an administrator."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, replace
@@ -29,7 +29,7 @@ from storage.ids import ChannelGroupId, ChannelId, RealmId, UserId
 async def add_group(
     tx: Tx, actor: Actor, name: str, description: str, channel_names: Sequence[str]
 ) -> None:
-    """A new group; everyone but guests is told. Raises a DomainError."""
+    """Create a group; publish it to all but guests. Raises a DomainError."""
     name = checked_group_name(name, parameter="group_name")
     description = checked_group_description(description, parameter="description")
     there = await _held(tx, actor)
@@ -44,7 +44,7 @@ async def add_group(
 async def change_group(
     tx: Tx, actor: Actor, group_id: ChannelGroupId, name: str | None, description: str | None
 ) -> None:
-    """Call or describe it otherwise; None leaves it. Raises a DomainError."""
+    """Rename or describe a group; None leaves a field as it is. Raises a DomainError."""
     there = await _held(tx, actor)
     new = old = _found(group_id, there)
     if name is not None:
@@ -60,7 +60,7 @@ async def change_group(
 async def add_channels(
     tx: Tx, actor: Actor, group_id: ChannelGroupId, channel_names: Sequence[str]
 ) -> None:
-    """Put these into the group, too, or none. Raises a DomainError."""
+    """Add all of these channels to the group, or none. Raises a DomainError."""
     old = _found(group_id, await _held(tx, actor))
     found = await _channels(tx, channel_names)
     for row in found:
@@ -73,7 +73,7 @@ async def add_channels(
 async def remove_channels(
     tx: Tx, actor: Actor, group_id: ChannelGroupId, channel_names: Sequence[str]
 ) -> None:
-    """Take these out of the group, or none. Raises a DomainError."""
+    """Remove all of these channels from the group, or none. Raises a DomainError."""
     old = _found(group_id, await _held(tx, actor))
     named = await channels.named(await tx.connection(), tx.realm_id, channel_names)
     for each in named:
@@ -85,14 +85,14 @@ async def remove_channels(
 
 
 async def remove_group(tx: Tx, actor: Actor, group_id: ChannelGroupId) -> None:
-    """Its channels stay as they are. Raises BadRequestError."""
+    """Delete the group; its channels stay. Raises BadRequestError."""
     old = _found(group_id, await _held(tx, actor))
     await default_channel_groups.delete(await tx.changing(), tx.realm_id, group_id)
     await _tell(tx, actor.user_id, old, None)
 
 
 async def leave_groups(tx: Tx, actor_id: UserId, channel_id: ChannelId) -> None:
-    """The channel is in no group any more: it is closed, or every user joins it.
+    """Remove a channel that is archived or becomes a default channel from all groups.
 
     The caller has locked the realm's row exclusively.
     """
@@ -116,9 +116,10 @@ async def chosen_channels(
 
 
 async def _held(tx: Tx, actor: Actor) -> list[ChannelGroupRow]:
-    """Return all groups, which stay as they are, for an actor who is an administrator.
+    """Lock and return all groups, for an administrator.
 
-    So do all channels: whoever closes one or makes one a default holds the realm's row alone.
+    All channels are locked with them: archiving one or making it a default locks the realm's row
+    exclusively.
     """
     await lock_as_administrator(tx, actor)
     return await default_channel_groups.of_realm(await tx.connection(), tx.realm_id)
@@ -137,7 +138,7 @@ def _check_free(name: str, others: Collection[ChannelGroupRow], *, parameter: st
 
 
 async def _channels(tx: Tx, names: Sequence[str]) -> list[ChannelRow]:
-    """Return the channels of these names, if they all may be in a group."""
+    """Return the channels of these names, if all of them may be in a group."""
     connection = await tx.connection()
     named = await channels.named(connection, tx.realm_id, names)
     ids = [each.channel_id for each in named if each.channel_id is not None]
@@ -146,7 +147,7 @@ async def _channels(tx: Tx, names: Sequence[str]) -> list[ChannelRow]:
         row = None if each.channel_id is None else rows[each.channel_id]
         if row is not None and row.is_default:
             raise InvalidParameterError(
-                "stream_names", f"'{row.name}' is a default channel: everybody joins it."
+                "stream_names", f"'{row.name}' is a default channel: every new user joins it."
             )
         if row is None or not may_be_in_a_group(row):
             raise InvalidParameterError(

@@ -1,4 +1,4 @@
-"""Digests are asked for: once for each person and day, whatever dies."""
+"""Enqueue digest emails, once for each user and day, despite crashes."""
 
 from datetime import date, datetime
 from typing import Final
@@ -12,12 +12,12 @@ from server.transactions import Tx
 from storage import digests
 
 TOGETHER: Final = 50
-"""People in one job, and one commit."""
+"""Maximum number of users in one job and commit."""
 NO_DIGESTS: Final = {"enable_digest_emails": False}
 
 
 async def begin_digests(tx: Tx, day: date, *, away_since: datetime) -> int:
-    """Ask for the digests of some who are due; return how many. They are due no more with that."""
+    """Enqueue the digests of some due users; return how many. They are not due any more then."""
     realm = await lock_realm(tx, alone=True)
     settings = RealmSettings.of(realm.settings)
     if realm.deactivated or not settings.digest_emails_enabled:
@@ -32,6 +32,6 @@ async def begin_digests(tx: Tx, day: date, *, away_since: datetime) -> int:
 
 
 async def stop_digests(tx: Tx, actor: Actor) -> None:
-    """No more digests for the actor. May be repeated. Raises UserDeactivatedError."""
+    """Stop digests for the actor. Idempotent. Raises UserDeactivatedError."""
     tx.must_be_exact()
     await change_own_settings(tx, actor, OwnChange(settings=NO_DIGESTS))

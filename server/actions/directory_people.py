@@ -1,4 +1,4 @@
-"""People of a directory outside: they join with their first sign-in, and are known as there."""
+"""Users of an external directory: they join at their first sign-in, with the directory's data."""
 
 from datetime import datetime
 
@@ -16,11 +16,11 @@ from storage.ids import UserId
 async def join_from_directory(
     tx: Tx, new: NewUser, *, directory_id: str | None, now: datetime
 ) -> UserId:
-    """Return an account for a user whom the directory knows, there by this id.
+    """Create an account for a user with this directory id.
 
-    Raises BadRequestError where the organization is not open to them, and as `create_users` does.
+    Raises BadRequestError if the realm is not open to them, and as `create_users` does.
     """
-    # Who is the same person in another window is told so once that one's account is there.
+    # A concurrent sign-in of the same person is refused once the account exists.
     tx.must_be_exact()
     user_id = await admit(tx, new, now=now)
     if directory_id is not None:
@@ -29,13 +29,13 @@ async def join_from_directory(
 
 
 async def know_by_directory_id(tx: Tx, user_id: UserId, directory_id: str) -> None:
-    """Keep which entry is a user's, so that they are known though all in it changes."""
+    """Store the user's directory id, so that they are identified even if all other data changes."""
     await lock_realm(tx, alone=True)
     await directory_ids.insert(await tx.changing(), tx.realm_id, user_id, directory_id)
 
 
 async def call_as_directory_does(tx: Tx, user_id: UserId, full_name: str) -> None:
-    """Call a user like this, as if they had changed it. Raises BadRequestError."""
+    """Rename a user to their name in the directory. Raises BadRequestError."""
     realm = await lock_realm(tx, alone=True)
     [row] = await tx.lock(users.locking(tx.realm_id, [user_id]))
     context = await locked_realm_of(tx, realm, [row])
@@ -43,8 +43,8 @@ async def call_as_directory_does(tx: Tx, user_id: UserId, full_name: str) -> Non
 
 
 async def write_as_directory_does(tx: Tx, user_id: UserId, email: str) -> None:
-    """Give a user the address that they have there; the old one is told.
+    """Change a user's address to that in the directory; notify the old one by email.
 
-    Raises BadRequestError for one that the organization does not take, or that a user has.
+    Raises BadRequestError for one that the realm does not accept, or that is taken.
     """
     await readdress(tx, user_id, email)

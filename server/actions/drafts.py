@@ -1,4 +1,4 @@
-"""Drafts: what people have begun to write, the same in all their clients."""
+"""Drafts, synchronized between a user's clients."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,13 +18,13 @@ from storage.users import UserRow
 
 
 def check_keeps_drafts(row: UserRow) -> None:
-    """Raise BadRequestError for a user whose drafts stay in each client."""
+    """Raise BadRequestError for a user who has switched synchronization off."""
     if not UserSettings.of(row.settings).enable_drafts_synchronization:
         raise BadRequestError("User has disabled synchronizing drafts.")
 
 
 async def create_drafts(tx: Tx, actor: Actor, new: Sequence[Draft]) -> list[DraftId]:
-    """Keep these drafts, all or none; return their ids, in order. Raises BadRequestError."""
+    """Create all of these drafts, or none; return their ids, in order. Raises BadRequestError."""
     checked = await _checked(tx, actor, new)
     if not checked:
         return []
@@ -38,7 +38,7 @@ async def create_drafts(tx: Tx, actor: Actor, new: Sequence[Draft]) -> list[Draf
 
 
 async def edit_draft(tx: Tx, actor: Actor, draft_id: DraftId, draft: Draft) -> None:
-    """Let it say something else. Raises NotFoundError, BadRequestError."""
+    """Update a draft. Raises NotFoundError, BadRequestError."""
     [checked] = await _checked(tx, actor, [draft])
     await _lock(tx, actor, draft_id)
     connection = await tx.changing()
@@ -48,7 +48,7 @@ async def edit_draft(tx: Tx, actor: Actor, draft_id: DraftId, draft: Draft) -> N
 
 
 async def delete_draft(tx: Tx, actor: Actor, draft_id: DraftId) -> None:
-    """Drop it. Raises NotFoundError, BadRequestError."""
+    """Delete a draft. Raises NotFoundError, BadRequestError."""
     context = await lock_context(tx, actor)
     check_keeps_drafts(context.people[actor.user_id])
     await _lock(tx, actor, draft_id)
@@ -74,7 +74,7 @@ def _row(draft_id: DraftId, draft: Draft) -> DraftRow:
 
 
 async def _checked(tx: Tx, actor: Actor, new: Sequence[Draft]) -> list[Draft]:
-    """Return the drafts as they are kept. Raises BadRequestError for what could never be sent."""
+    """Return the normalized drafts. Raises BadRequestError for what could never be sent."""
     people = {UserId(i) for draft in new if draft.type == "private" for i in draft.to_ids}
     context = await lock_context(tx, actor, people)
     check_keeps_drafts(context.people[actor.user_id])

@@ -1,8 +1,8 @@
-"""Rename what has the same name as something older, and report it to the administrators.
+"""Rename duplicates of older names, and report it to the administrators.
 
-An older release took some names for different ones that are the same (server/domain/names.py), so
-that messages sent to one by its name could land in the other. `parley migrate` runs this before the
-names become unique.
+An older release accepted equal names as different (server/domain/names.py), so that messages sent
+to one by its name could land in the other. `parley migrate` runs this before the names become
+unique.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -66,7 +66,7 @@ MAX_LENGTHS: Final[dict[Kind, int]] = {
     "default channel group": MAX_CHANNEL_GROUP_LENGTH,
 }
 MAX_LISTED: Final = 50
-"""Names in the message to the administrators; the log has all."""
+"""Maximum number of names in the message to the administrators; the log has all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class Renamed:
 
 
 async def rename_duplicates(bench: RealmServices) -> list[Renamed]:
-    """Rename all duplicates of a realm, each in a transaction of its own. May be run again."""
+    """Rename all duplicates of a realm, each in a transaction of its own. Idempotent."""
     async with bench.read() as connection:
         rows = await name_duplicates.of_realm(connection, bench.realm_id)
     done = []
@@ -176,7 +176,7 @@ async def _rename_channel(tx: Tx, renamed: Renamed, now: datetime) -> None:
 
 
 async def _rename_topic(tx: Tx, renamed: Renamed, now: datetime) -> Clocked[Begun] | None:
-    """Rename the topic for all its messages, as a move of the notification bot; no notice."""
+    """Rename the topic of all its messages, as a move of the notification bot; no notice."""
     tx.must_be_exact()
     topic_id, channel_id = TopicId(renamed.row.id), renamed.row.channel_id
     assert channel_id is not None
@@ -232,7 +232,7 @@ async def _topic_renamed(
     bot: Actor,
     now: datetime,
 ) -> MessagesChanged:
-    """Return the event of the rename; its messages are named where its audiences are."""
+    """Return the event of the rename; its messages are added with its audiences."""
     links = (await realm_cache.linkifiers()).topic_links(renamed.new_name)
     return MessagesChanged(
         message_id=ids[0] if ids else MessageId(0),

@@ -1,4 +1,4 @@
-"""Somebody's account gets another address, once it is shown to be theirs."""
+"""Change an account's address, once the new one is confirmed."""
 
 from dataclasses import replace
 
@@ -28,9 +28,9 @@ from storage.users import UserRow
 
 
 async def ask_for_new_address(tx: Tx, actor: Actor, email: str, proof: Proof) -> None:
-    """Mail a link to the new address; what was asked for before is void.
+    """Enqueue a confirmation link to the new address; earlier requests are void.
 
-    Raises BadRequestError for an address that cannot be theirs, and if the proof is out of date.
+    Raises BadRequestError for an address that they cannot have, and if the proof is out of date.
     """
     context, row = await _stand(tx, actor.user_id)
     await check_proof(tx, row.user_id, proof)
@@ -41,9 +41,9 @@ async def ask_for_new_address(tx: Tx, actor: Actor, email: str, proof: Proof) ->
 
 
 async def change_address(tx: Tx, digest: bytes) -> Ended:
-    """Give the account the address to which the token was mailed; what else is pending ends.
+    """Change the account's address to the one of the token; revoke what else is pending.
 
-    Raises LinkExpiredError, and BadRequestError for what does not hold any more.
+    Raises LinkExpiredError, and BadRequestError if it is not possible any more.
     """
     asked = await to_be_confirmed(tx, digest, CHANGE_EMAIL)
     assert asked.user_id is not None, "it is about an account"
@@ -54,10 +54,10 @@ async def change_address(tx: Tx, digest: bytes) -> Ended:
 
 
 async def readdress(tx: Tx, user_id: UserId, email: str) -> None:
-    """Give the account this address, which others vouch for; what is pending for it ends.
+    """Change the account's address to one vouched for by others; revoke what is pending.
 
-    Whether people may change theirs does not matter. Raises LinkExpiredError for a closed account,
-    and BadRequestError for an address that cannot be theirs.
+    Permission to change it is not needed. Raises LinkExpiredError for a deactivated account, and
+    BadRequestError for an address that they cannot have.
     """
     context, old = await _stand(tx, user_id)
     await _check_free(await tx.connection(), context, old, email)
@@ -65,7 +65,7 @@ async def readdress(tx: Tx, user_id: UserId, email: str) -> None:
 
 
 async def _give(tx: Tx, context: LockedRealm, old: UserRow, email: str) -> Ended:
-    """Write the new address; the old one is mailed what happened."""
+    """Write the new address; notify the old one by email."""
     new = replace(old, email=email)
     connection = await tx.changing()
     outcome = await end_pending(
@@ -77,7 +77,10 @@ async def _give(tx: Tx, context: LockedRealm, old: UserRow, email: str) -> Ended
 
 
 async def _stand(tx: Tx, user_id: UserId) -> tuple[LockedRealm, UserRow]:
-    """Return the realm, and the user's row, alone. Raises LinkExpiredError for a closed account."""
+    """Lock the realm and the user's row exclusively.
+
+    Raises LinkExpiredError if it is deactivated.
+    """
     realm = await lock_realm(tx, alone=True)
     [row] = await tx.lock(users.locking(tx.realm_id, [user_id]))
     if not row.is_active:
@@ -132,7 +135,7 @@ async def _tell(
 
 
 def _who_know_email(onlookers: Onlookers, knowing: Audience, row: UserRow) -> Audience:
-    """Return those who know the user with their real address."""
+    """Return the audience of those who know the user's real address."""
     least = least_role_to_see_email(row)
     if least >= GUEST:
         return knowing

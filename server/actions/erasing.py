@@ -1,4 +1,4 @@
-"""What a person has said, done and uploaded goes, on request; a number without a name stays."""
+"""Erase a user: messages, reactions, files and personal data; the id without a name stays."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -56,26 +56,26 @@ from storage.ids import (
 from storage.users import UserRow
 
 STEP: Final = 200
-"""So many messages, reactions or files go at once."""
+"""Maximum number of messages, reactions or files per transaction."""
 ROWS_AT_ONCE: Final = 5_000
 ENTRIES_AT_ONCE: Final = 2_000
 KEYS_AT_ONCE: Final = 1_000
 UPLOADS_UNDER_WAY: Final = "resumable_uploads"
-"""The table whose rows have content beside the database."""
+"""The table with rows that have content in the blob store."""
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """Whose account it was."""
+    """The erased account."""
 
     user_id: UserId
     words: list[str]
-    """By which the log knew them."""
+    """Words that identify the person in the log."""
 
 
 async def erase_person(tx: Tx, user_id: UserId, *, now: datetime) -> str:
-    """Close the account at once, and let all that is of its person go in steps; their id.
+    """Deactivate the account at once, and erase the rest in steps; return the work's id.
 
-    Raises BadRequestError for an unknown user, a bot of the system, and the only owner.
+    Raises BadRequestError for an unknown user, a system bot, and the only owner.
     """
     await lock_realm(tx, alone=True)
     found = await users.by_ids(await tx.connection(), tx.realm_id, [user_id])
@@ -88,7 +88,7 @@ async def erase_person(tx: Tx, user_id: UserId, *, now: datetime) -> str:
 
 
 async def _take(tx: Tx, plan: Plan, done: int, size: int) -> int | None:
-    """Return the next that is left, whatever it is; the work is done when there is nothing."""
+    """Erase the next part of any kind; the work is done when nothing is left."""
     context = await lock_realm_context(tx, [plan.user_id])
     if done == 0:
         await _forget_person(tx, context, plan.user_id)
@@ -110,7 +110,7 @@ async def _take(tx: Tx, plan: Plan, done: int, size: int) -> int | None:
     elif (reached := await _blank_log(tx, plan, done)) is not None:
         return reached
     else:
-        # They hold what is to be nowhere any more.
+        # Caches hold what must not remain anywhere.
         await drop_exports(tx, now=SystemClock().now())
         await erasure.forget_record(await tx.changing(), realm_id, user_id)
         entry = tx.append(Tick(), NOBODY)
@@ -122,7 +122,7 @@ async def _take(tx: Tx, plan: Plan, done: int, size: int) -> int | None:
 async def _messages(
     connection: Connection, realm_id: RealmId, user_id: UserId, *, limit: int
 ) -> Written | None:
-    """Return some that go: their own, and what bots of the system say to them and of them."""
+    """Return some messages to delete: their own, and those of system bots that name them."""
     for some in (erasure.some_messages, erasure.some_from_the_system, erasure.some_naming):
         if found := await some(connection, realm_id, user_id, limit=limit):
             return found
@@ -130,7 +130,7 @@ async def _messages(
 
 
 async def _drop_parts(tx: Tx, user_id: UserId) -> None:
-    """Let the content go of what they have begun to upload; its rows go with this step."""
+    """Delete the content of their unfinished uploads; the rows are deleted with this step."""
     keys = await resumable_uploads.content_of_owner(await tx.connection(), tx.realm_id, user_id)
     for at in range(0, len(keys), KEYS_AT_ONCE):
         some = tuple(keys[at : at + KEYS_AT_ONCE])
@@ -138,9 +138,9 @@ async def _drop_parts(tx: Tx, user_id: UserId) -> None:
 
 
 async def _blank_log(tx: Tx, plan: Plan, done: int) -> int | None:
-    """Go on through the log; how far it has come then, less than 0 after the farewell, or None.
+    """Blank the next log entries; return the progress, negative after the farewell, or None.
 
-    What came after the farewell tells others that no user is behind the account any more.
+    Entries after the farewell tell others that the account has no person any more.
     """
     found = await erasure.stretch_of_log(
         await tx.connection(),
@@ -167,7 +167,7 @@ def _nameless(user_id: UserId) -> str:
 
 
 async def _forget_person(tx: Tx, context: LockedRealm, user_id: UserId) -> None:
-    """Whoever knows the account is told that no user is behind it any more."""
+    """Publish to all who know the account that it has no person any more."""
     [row] = await tx.lock(users.locking(tx.realm_id, [user_id]))
     values = (await profile_data.of_users(await tx.connection(), tx.realm_id, [user_id])).get(
         user_id, {}
@@ -260,7 +260,7 @@ async def _take_off_reactions(tx: Tx, row: UserRow, reacted: Written) -> None:
 
 
 async def _place(tx: Tx, written: Written) -> tuple[ChannelRow | None, TopicRow | None]:
-    """The channel, from which nothing is moved until the commit, and the topic; or neither."""
+    """Lock the channel against moves, and return it with the topic; or neither."""
     if written.channel_id is None:
         return None, None
     [channel] = await tx.lock(

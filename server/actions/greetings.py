@@ -1,4 +1,4 @@
-"""What bots say when a user has joined: to them, to whoever has invited them, and to all."""
+"""Greetings of bots for a new user: to them, to their inviter, and to all."""
 
 from hashlib import sha256
 from typing import Final
@@ -25,9 +25,9 @@ are in, and answer where you have something to say. Only you and I see this conv
 async def greet(
     bench: RealmServices, user_id: UserId, text: str | None, inviter_id: UserId | None
 ) -> None:
-    """Say it, each thing once however often this is called.
+    """Send the greetings, each once however often this is called.
 
-    `text` is what the welcome bot adds; None: what the organization has for that.
+    `text` is the welcome bot's addition; None: the realm's default.
     """
     async with bench.read() as connection:
         found = await users.by_ids(connection, bench.realm_id, [user_id])
@@ -50,7 +50,7 @@ async def greet(
 
 
 async def try_out(bench: RealmServices, actor: Actor, text: str) -> MessageId:
-    """Let the welcome bot say it to the actor. Raises a DomainError."""
+    """Send the welcome bot's text to the actor as a preview. Raises a DomainError."""
     bot = await system_bot(bench.realm_cache, WELCOME_BOT)
     draft = Draft(type="direct", to=[actor.user_id], topic=None, content=text, read_by_sender=True)
     now = bench.clock.now()
@@ -70,7 +70,7 @@ async def _say(
         topic=None if is_direct else SIGNUPS_TOPIC,
         content=content,
         idempotency_key=f"greeting:{name}",
-        # What the bot says may change between two tries: it is the same greeting.
+        # A retry may have another text: it is the same greeting.
         idempotency_digest=sha256(name.encode()).digest(),
     )
     await deliver(bench, draft, bot)

@@ -1,4 +1,4 @@
-"""Email that becomes messages, with the rights that people have when it arrives."""
+"""Email that becomes messages, with the permissions of its arrival."""
 
 import hashlib
 from collections.abc import Sequence
@@ -27,18 +27,18 @@ CLIENT: Final = "email"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mailed:
-    """What an email says, and what tells it from all others."""
+    """An incoming email, and its digest."""
 
     topic: str
     content: str
     mail_id: str
     digest: bytes
-    """Of what it says: the content names files, which have other names each time that it comes."""
+    """Digest of the text: the content names files, which get other names at each delivery."""
     files: Sequence[AttachmentRow] = ()
-    """To which the content links: kept already, of whoever says it in the end."""
+    """Stored files that the content links to, owned by the message's sender."""
 
     def draft(self, address: str, **place: object) -> Draft:
-        """Return its message, which is sent once however often the email comes to this address."""
+        """Return the message, which is sent once per address however often the email arrives."""
         words = (self.mail_id, address, self.topic, self.digest.hex())
         said = hashlib.sha256("\n".join(words).encode()).digest()
         return Draft(
@@ -50,9 +50,9 @@ class Mailed:
 
 
 async def add_files(tx: Tx, target: Target, mailed: Mailed) -> None:
-    """Let the files of a mail be whose message it becomes, unless it is there already.
+    """Store the files of an email for its sender, unless its message exists already.
 
-    Raises a DomainError, as `take` does, and then there are none.
+    Raises a DomainError as `take` does, and then stores none.
     """
     actor, draft = await _speaker(tx, target, mailed)
     if await sent_before(tx, actor, draft) is None:
@@ -62,13 +62,13 @@ async def add_files(tx: Tx, target: Target, mailed: Mailed) -> None:
 
 
 async def take(tx: Tx, target: Target, mailed: Mailed, now: datetime) -> Clocked[Sent]:
-    """Send what has come to an address. Raises a DomainError if no user may say it there now."""
+    """Send the message of an email. Raises a DomainError if its sender may not send there now."""
     actor, draft = await _speaker(tx, target, mailed)
     return await send_message(tx, actor, draft, None, now)
 
 
 async def _speaker(tx: Tx, target: Target, mailed: Mailed) -> tuple[Actor, Draft]:
-    """In whose name the mail speaks, and what it says where."""
+    """Return the sender and the draft of the email."""
     tx.must_be_exact()
     await check_realm(tx)
     realm_cache = await tx.realm_cache()
@@ -86,7 +86,7 @@ async def _in_channel(
     draft = mailed.draft(name, type="channel", to=target.channel_id, topic=topic)
     creator = await _active(realm_cache, target.creator_id)
     if target.sender_id is None:
-        # The bot may write anywhere: what its address may, whoever asked for that may.
+        # The bot may send anywhere, so the permissions of the address's creator decide.
         await decide(realm_cache, Actor(tx.realm_id, creator, CLIENT), draft, tx.reading)
         bot = await realm_cache.user_by_email(EMAIL_GATEWAY.email)
         if bot is None:

@@ -1,4 +1,4 @@
-"""Members invite others, by email or by a link, and take it back."""
+"""Invite users by email or by link; resend and revoke invitations."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
@@ -27,18 +27,18 @@ from storage.invitations import InvitationRow, Terms
 
 A_DAY: Final = timedelta(days=1)
 KEPT: Final = timedelta(days=90)
-"""How long a link still says what has become of it."""
+"""Retention of ended invitations, while their links still say what became of them."""
 
 Each = TypeVar("Each")
 
 NO_SUCH: Final = "No such invitation"
 Problem = tuple[str, str, bool]
-"""An address, why it is not invited, and whether it has an account that is deactivated."""
+"""An address, why it is not invited, and whether it has a deactivated account."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wish:
-    """What a user wants others to be asked to join as."""
+    """Options of an invitation."""
 
     role: int
     channel_ids: Sequence[ChannelId] = ()
@@ -51,7 +51,7 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class Invited:
-    """Whose addresses have accounts, and so were passed over; the others were invited."""
+    """Addresses that have accounts, and so were skipped; all others were invited."""
 
     passed_over: Sequence[Problem] = field(default=())
     sent: bool = False
@@ -60,11 +60,11 @@ class Invited:
 async def invite(
     tx: Tx, actor: Actor, emails: Sequence[str], wish: Wish, *, per_day: int, now: datetime
 ) -> Invited:
-    """Ask those who have these addresses to join; each gets a mail.
+    """Invite all of these addresses by email.
 
-    With anything wrong no user is invited: raises BadRequestError for no address, and for what the
-    actor may not give or do; InvitationFailedError for addresses that cannot be or are not
-    admitted, where the day's limit is reached, and where all of them have accounts.
+    If anything is wrong none is invited: raises BadRequestError without an address, and for options
+    that the actor may not give; InvitationFailedError for addresses that are invalid or not
+    admitted, if the daily limit is reached, and if all of them have accounts.
     """
     if not emails:
         raise BadRequestError("You must specify at least one email address.")
@@ -93,7 +93,7 @@ async def invite(
 
 
 async def make_link(tx: Tx, actor: Actor, wish: Wish, *, now: datetime) -> InvitationId:
-    """Return a link by which any user may join who has it. Raises BadRequestError."""
+    """Create a reusable invitation link. Raises BadRequestError."""
     context = await lock_context(tx, actor)
     terms = await _terms(tx, context, actor, wish, by_link=True)
     [made] = await invitations.insert(await tx.changing(), tx.realm_id, terms, [None], now=now)
@@ -104,7 +104,7 @@ async def make_link(tx: Tx, actor: Actor, wish: Wish, *, now: datetime) -> Invit
 async def revoke(
     tx: Tx, actor: Actor, invitation_id: InvitationId, *, is_link: bool, now: datetime
 ) -> None:
-    """Nobody joins by it any more. Raises BadRequestError."""
+    """Revoke an invitation. Raises BadRequestError."""
     context = await lock_context(tx, actor)
     row = await _held(tx, context, actor, invitation_id, is_link=is_link, now=now)
     await invitations.end(await tx.changing(), tx.realm_id, row.invitation_id, state="revoked")
@@ -115,7 +115,7 @@ async def revoke(
 async def resend(
     tx: Tx, actor: Actor, invitation_id: InvitationId, *, per_day: int, now: datetime
 ) -> None:
-    """Mail it once more; it ends when it would have. Raises BadRequestError."""
+    """Resend an invitation without changing its expiry. Raises BadRequestError."""
     context = await lock_context(tx, actor, names_change=True)
     row = await _held(tx, context, actor, invitation_id, is_link=False, now=now)
     check_may_invite(context.standing(actor.user_id), row.role, by_link=False)
@@ -131,12 +131,12 @@ async def resend(
 
 
 async def withdraw_of(tx: Tx, context: LockedRealm) -> None:
-    """End the open invitations that their inviters, the people of `ground`, may not give any more.
+    """Revoke open invitations that their inviters, the people of `context`, may not give any more.
 
-    Call it after an account is deactivated or its role changes, with the row as it is then: all
-    invitations of a deactivated inviter end, and those to a role, or of a kind, that another
-    inviter no longer may invite to. The caller has locked the realm exclusively. Invitations that
-    end so are listed, resent and accepted no more, and clients that list them are notified.
+    Call it after an account is deactivated or its role changes, with the new row: all invitations
+    of a deactivated inviter are revoked, and those to a role, or of a kind, that another inviter no
+    longer may invite to. The caller has locked the realm exclusively. Revoked invitations are
+    listed, resent and accepted no more, and clients that list them are notified.
     """
     inviters = sorted(context.people)
     found = await invitations.open_of_inviters(await tx.connection(), tx.realm_id, inviters)
@@ -152,7 +152,7 @@ async def withdraw_of(tx: Tx, context: LockedRealm) -> None:
 
 
 def _still_supports(context: LockedRealm, row: InvitationRow) -> bool:
-    """Return whether the inviter, as in `ground`, may still invite to this."""
+    """Return whether the inviter, as in `context`, may still invite to this."""
     if not context.people[row.inviter_id].is_active:
         return False
     by_link = row.email is None or row.by_link is not None
@@ -164,14 +164,14 @@ def _still_supports(context: LockedRealm, row: InvitationRow) -> bool:
 
 
 async def visible(connection: Connection, actor: Actor, now: datetime) -> list[InvitationRow]:
-    """Return the open invitations that a user may know of."""
+    """Return the open invitations that the actor may see."""
     own_only = None if actor.person.is_administrator else actor.user_id
     rows = await invitations.open_ones(connection, actor.realm_id, now=now, of_inviter=own_only)
     return [row for row in rows if sees(actor.person, row)]
 
 
 async def tell(tx: Tx, *changed: Terms) -> Entry:
-    """Let those who see these invitations look again."""
+    """Publish that invitations have changed to those who may see them."""
     by_role = await users.ids_by_role(await tx.connection(), tx.realm_id, without_bots=True)
     seeing = {terms.inviter_id for terms in changed}
     for role in (OWNER, ADMINISTRATOR):
@@ -183,29 +183,29 @@ async def tell(tx: Tx, *changed: Terms) -> Entry:
 def _keep(
     tx: Tx, entry: Entry, actor: Actor, action: str, *ids: InvitationId, **facts: int
 ) -> None:
-    """Without addresses: those are no user's yet whom the organization could ask."""
+    """Without addresses: their owners are no users whom the realm could ask."""
     what = {"invitation_ids": list(ids), **facts}
     audit.record_outcomes(tx, entry, actor.user_id, action, {actor.user_id: what})
 
 
-# -- what an inviter may give
+# -- permissions of an inviter
 
 
 def check_may_invite(standing: Standing, role: int, *, by_link: bool) -> None:
-    """Raise BadRequestError unless they may ask others to join, and as that."""
+    """Raise BadRequestError unless they may invite, and to that role."""
     name = "create_multiuse_invite_group" if by_link else "can_invite_users_group"
     if not standing.realm_permits(name):
         raise BadRequestError("Insufficient permission")
     if role not in ROLES:
         raise BadRequestError("Invalid role")
     if role < standing.person.role:
-        raise BadRequestError("You cannot invite somebody to a role above your own.")
+        raise BadRequestError("You cannot invite a user to a role above your own.")
 
 
 async def grantable(
     connection: Connection, context: LockedRealm, realm_id: RealmId, terms: Terms
 ) -> Terms:
-    """The same terms without those channels and groups to which the inviter may add no user."""
+    """Return the terms without channels and groups to which the inviter may not add users."""
     standing = context.standing(terms.inviter_id)
     channel_ids = list(terms.channel_ids)
     found = await channels.by_ids(connection, realm_id, channel_ids)
@@ -239,7 +239,7 @@ async def grantable(
 
 
 async def _terms(tx: Tx, context: LockedRealm, actor: Actor, wish: Wish, *, by_link: bool) -> Terms:
-    """Return what the actor may offer. Raises BadRequestError if it is less than they want."""
+    """Return the terms if the actor may offer them; raise BadRequestError."""
     standing = context.standing(actor.user_id)
     check_may_invite(standing, wish.role, by_link=by_link)
     terms = Terms(
@@ -248,7 +248,7 @@ async def _terms(tx: Tx, context: LockedRealm, actor: Actor, wish: Wish, *, by_l
         channel_ids=list(dict.fromkeys(wish.channel_ids)),
         group_ids=list(dict.fromkeys(wish.group_ids)),
         includes_defaults=wish.includes_defaults,
-        # Only administrators speak for the organization.
+        # Only administrators may change the realm's welcome text.
         welcome_text=wish.welcome_text if standing.person.is_administrator else None,
         tells_inviter=wish.tells_inviter,
         ends_at=wish.ends_at,
@@ -275,7 +275,7 @@ async def _held(
     is_link: bool,
     now: datetime,
 ) -> InvitationRow:
-    """Return an open invitation over which the actor may decide, locked. Raises BadRequestError."""
+    """Lock and return an open invitation that the actor may manage. Raises BadRequestError."""
     found = await tx.lock(invitations.locking(tx.realm_id, invitation_id))
     person = context.standing(actor.user_id).person
     for row in found:
@@ -289,7 +289,7 @@ async def _held(
 
 
 def check_limit(mails: int, per_day: int, wanted: int) -> None:
-    """Raise InvitationFailedError if the organization would mail more than it may in a day."""
+    """Raise InvitationFailedError if the realm would exceed its daily limit of emails."""
     if mails > per_day:
         people = "somebody" if wanted == 1 else f"{wanted} people"
         raise InvitationFailedError(
@@ -303,7 +303,7 @@ def check_limit(mails: int, per_day: int, wanted: int) -> None:
 async def _check_addresses(
     connection: Connection, context: LockedRealm, realm_id: RealmId, emails: Sequence[str]
 ) -> None:
-    """Raise InvitationFailedError if one of them cannot be, or is not admitted here."""
+    """Raise InvitationFailedError if an address is invalid, or not admitted here."""
     domains = await realm_domains.of_realm(connection, realm_id)
     problems: list[Problem] = []
     for email in emails:
@@ -321,7 +321,7 @@ async def _check_addresses(
 async def _with_accounts(
     connection: Connection, realm_id: RealmId, emails: Sequence[str]
 ) -> list[Problem]:
-    """Return those whose people have accounts here."""
+    """Return the addresses that have accounts here."""
     found = {
         fold_address(row.email): row for row in await users.by_emails(connection, realm_id, emails)
     }

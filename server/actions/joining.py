@@ -1,4 +1,4 @@
-"""Somebody takes up an invitation: what it offers is looked at again, as everything stands now."""
+"""Accept an invitation: its offers are checked again, against the present state."""
 
 import hmac
 from dataclasses import dataclass
@@ -24,15 +24,15 @@ from storage.realms import RealmRow
 from storage.users import UserRow
 
 NOT_OURS = "This link is not one of ours. Look whether all of it was copied."
-ENDED = "This invitation has ended. Ask whoever sent it for another."
-REVOKED = "This invitation was taken back. Ask whoever sent it."
+ENDED = "This invitation has ended. Ask the person who sent it for a new one."
+REVOKED = "This invitation was revoked. Ask the person who sent it."
 USED = "This invitation has been used. Sign in with the account that was made by it."
-ORPHANED = "Whoever sent this invitation may not invite anybody any more. Ask somebody else there."
+ORPHANED = "The person who sent this invitation may not invite people any more. Ask another member."
 DEACTIVATED = "This organization has been deactivated."
 
 
 class LinkError(NotFoundError):
-    """Nobody joins by this link; the message says why."""
+    """The link is unusable; the message says why."""
 
 
 class HasAccountError(BadRequestError):
@@ -41,7 +41,7 @@ class HasAccountError(BadRequestError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Newcomer:
-    """What a user chooses who joins."""
+    """What a new user chooses."""
 
     full_name: str
     password_hash: str | None
@@ -51,9 +51,9 @@ class Newcomer:
 async def open_invitation(
     connection: Connection, realm: RealmRow, key: Key, link_secret: str, now: datetime
 ) -> tuple[InvitationRow, UserRow]:
-    """Return what the key opens, and who has sent it. `link_secret`: which a link has of this id.
+    """Return the invitation of the key, and its inviter.
 
-    Raises LinkError.
+    `link_secret`: the secret of a link with this id. Raises LinkError.
     """
     row = await invitations.by_id(connection, realm.realm_id, key.invitation_id)
     if row is None:
@@ -73,7 +73,7 @@ async def open_invitation(
 
 
 async def accept(tx: Tx, key: Key, newcomer: Newcomer, *, now: datetime) -> UserId:
-    """Return an account for whoever holds the key of a mail: once.
+    """Create an account for the holder of an emailed key, once.
 
     Raises LinkError, BadRequestError.
     """
@@ -88,9 +88,9 @@ async def accept(tx: Tx, key: Key, newcomer: Newcomer, *, now: datetime) -> User
 async def accept_of_address(
     tx: Tx, email: str, newcomer: Newcomer, *, now: datetime
 ) -> UserId | None:
-    """The same for a user whose address others vouch for, by the newest that is still good.
+    """Accept the newest valid invitation to an address vouched for by others.
 
-    None if no user asks them to join. Raises BadRequestError.
+    Return None if there is none. Raises BadRequestError.
     """
     tx.must_be_exact()
     connection = await tx.connection()
@@ -113,7 +113,7 @@ async def _join(
     *,
     now: datetime,
 ) -> UserId:
-    """Return an account, as the held invitation says."""
+    """Create an account with the terms of a locked invitation."""
     connection = await tx.connection()
     terms = await grantable(connection, context, tx.realm_id, row)
     start = Start(
@@ -146,7 +146,7 @@ async def _join(
 
 
 async def ask_by_link(tx: Tx, invitation_id: InvitationId, email: str, *, now: datetime) -> None:
-    """Whoever has the link is mailed an invitation of their own: so the address is theirs.
+    """Send the link's holder an emailed invitation of their own, to confirm the address.
 
     Raises LinkError, BadRequestError.
     """
@@ -164,9 +164,9 @@ async def ask_by_link(tx: Tx, invitation_id: InvitationId, email: str, *, now: d
 async def join_by_link(
     tx: Tx, invitation_id: InvitationId, email: str, newcomer: Newcomer, *, now: datetime
 ) -> UserId:
-    """Make an account of an address that no mail confirms, as the link says.
+    """Create an account with an unconfirmed address, with the link's terms.
 
-    Only for servers that send no mail. Raises LinkError, and BadRequestError for an address that
+    Only for servers that send no email. Raises LinkError, and BadRequestError for an address that
     is not admitted or has an account.
     """
     tx.must_be_exact()
@@ -185,15 +185,15 @@ async def check_address(connection: Connection, realm: RealmRow, email: str) -> 
         if row.is_active:
             raise HasAccountError(f"{row.email} has an account here already. Sign in with it.")
         raise BadRequestError(
-            f"The account of {row.email} here is deactivated. Ask whoever invited you to have it"
-            " reactivated."
+            f"The account of {row.email} here is deactivated. Ask the person who invited you to"
+            " have it reactivated."
         )
 
 
 async def _held(
     tx: Tx, invitation_id: InvitationId, now: datetime
 ) -> tuple[RealmRow, InvitationRow, LockedRealm]:
-    """The realm, held alone, the open invitation, locked, and its inviter, who may still invite.
+    """Lock the realm exclusively, the open invitation, and its inviter, who may still invite.
 
     Raises LinkError.
     """
@@ -214,7 +214,7 @@ async def _held(
 
 
 async def _check_link(connection: Connection, realm_id: RealmId, row: InvitationRow) -> None:
-    """Raise LinkError if it was asked for by a link that has been taken back."""
+    """Raise LinkError if it was requested by a link that has been revoked."""
     if row.by_link is not None:
         link = await invitations.by_id(connection, realm_id, row.by_link)
         if link is None or link.state == "revoked":
@@ -222,7 +222,7 @@ async def _check_link(connection: Connection, realm_id: RealmId, row: Invitation
 
 
 def _check_inviter(context: LockedRealm, row: InvitationRow) -> None:
-    """Raise LinkError unless the inviter is there, and may still invite as that."""
+    """Raise LinkError unless the inviter is active, and may still invite to that."""
     inviter = context.people.get(row.inviter_id)
     if inviter is None or not inviter.is_active:
         raise LinkError(ORPHANED)
@@ -230,7 +230,7 @@ def _check_inviter(context: LockedRealm, row: InvitationRow) -> None:
 
 
 def check_still_invites(standing: Standing, row: InvitationRow) -> None:
-    """Raise LinkError unless whoever stands like this may invite as that."""
+    """Raise LinkError unless a user with this standing may invite to that."""
     by_link = row.email is None or row.by_link is not None
     try:
         check_may_invite(standing, row.role, by_link=by_link)

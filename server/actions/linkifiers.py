@@ -1,4 +1,4 @@
-"""Administrators say what becomes a link in messages, and where code can be tried."""
+"""Manage linkifiers and code playgrounds, as an administrator."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, replace
@@ -24,7 +24,7 @@ from storage.linkifiers import LinkifierRow
 
 
 async def add_linkifier(tx: Tx, actor: Actor, pattern: str, url_template: str) -> LinkifierId:
-    """Return a new linkifier, after all others. Raises BadRequestError."""
+    """Create a linkifier at the end. Raises BadRequestError."""
     pattern, url_template = checked_linkifier(pattern, url_template)
     there = await _held(tx, actor)
     if len(there) >= MAX_LINKIFIERS:
@@ -44,7 +44,7 @@ async def add_linkifier(tx: Tx, actor: Actor, pattern: str, url_template: str) -
 async def change_linkifier(
     tx: Tx, actor: Actor, linkifier_id: LinkifierId, pattern: str, url_template: str
 ) -> None:
-    """Let it look for something else, or lead elsewhere. Raises BadRequestError."""
+    """Change pattern and URL of a linkifier. Raises BadRequestError."""
     pattern, url_template = checked_linkifier(pattern, url_template)
     there = await _held(tx, actor)
     old = _found(linkifier_id, there)
@@ -66,7 +66,7 @@ async def change_linkifier(
 
 
 async def remove_linkifier(tx: Tx, actor: Actor, linkifier_id: LinkifierId) -> None:
-    """Messages that are there keep their links. Raises BadRequestError."""
+    """Delete a linkifier; existing messages keep their links. Raises BadRequestError."""
     old = _found(linkifier_id, await _held(tx, actor))
     connection = await tx.changing()
     await linkifiers.delete(connection, tx.realm_id, linkifier_id)
@@ -76,7 +76,7 @@ async def remove_linkifier(tx: Tx, actor: Actor, linkifier_id: LinkifierId) -> N
 
 
 async def order_linkifiers(tx: Tx, actor: Actor, ids: Sequence[LinkifierId]) -> None:
-    """Let them count in this order, which names each once. Raises BadRequestError."""
+    """Set the order of precedence, which names each once. Raises BadRequestError."""
     there = [row.linkifier_id for row in await _held(tx, actor)]
     if sorted(ids) != sorted(there):
         raise InvalidParameterError(
@@ -100,7 +100,7 @@ async def order_linkifiers(tx: Tx, actor: Actor, ids: Sequence[LinkifierId]) -> 
 async def add_playground(
     tx: Tx, actor: Actor, name: str, language: str, url_template: str
 ) -> PlaygroundId:
-    """Return a site for code in a language. Raises BadRequestError."""
+    """Create a code playground. Raises BadRequestError."""
     name, language, url_template = checked_playground(name, language, url_template)
     connection = await _as_administrator(tx, actor)
     for row in await playgrounds.of_realm(connection, tx.realm_id):
@@ -118,7 +118,7 @@ async def add_playground(
 
 
 async def remove_playground(tx: Tx, actor: Actor, playground_id: PlaygroundId) -> None:
-    """Raises BadRequestError."""
+    """Delete a code playground. Raises BadRequestError."""
     connection = await _as_administrator(tx, actor)
     rows = await playgrounds.of_realm(connection, tx.realm_id)
     old = next((row for row in rows if row.playground_id == playground_id), None)
@@ -132,13 +132,13 @@ async def remove_playground(tx: Tx, actor: Actor, playground_id: PlaygroundId) -
 
 
 async def _as_administrator(tx: Tx, actor: Actor) -> Connection:
-    """Hold the realm alone, for an actor who is an administrator. Raises BadRequestError."""
+    """Lock the realm exclusively, for an administrator. Raises BadRequestError."""
     await lock_as_administrator(tx, actor)
     return await tx.connection()
 
 
 async def _held(tx: Tx, actor: Actor) -> list[LinkifierRow]:
-    """Return all linkifiers, which stay as they are."""
+    """Lock and return all linkifiers."""
     return await linkifiers.of_realm(await _as_administrator(tx, actor), tx.realm_id)
 
 

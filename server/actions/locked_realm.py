@@ -1,4 +1,4 @@
-"""What decisions about channels rest on: read and locked in the write that decides."""
+"""Rows that decisions rest on, read and locked in the deciding write."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,15 +16,15 @@ from storage.realms import RealmRow
 from storage.users import UserRow
 
 PEOPLE_IN_BATCH: Final = 50
-"""A change that names more has a transaction of its own: it takes long to prepare."""
+"""Maximum number of people for a change in a batch: larger ones take long to prepare."""
 
 
 @dataclass(frozen=True, slots=True)
 class LockedRealm:
-    """The realm, its groups and some people, which stay as they are until the commit.
+    """The realm, its groups and some users, locked until the commit.
 
-    Whoever changes a role or a group, a setting of the realm, or whether a user is active,
-    holds the realm's row alone; this write holds it too.
+    Changes of a role, a group, a setting of the realm, or of whether a user is active, lock the
+    realm's row exclusively; this write has a lock on it too.
     """
 
     realm: RealmRow
@@ -43,9 +43,9 @@ class LockedRealm:
 async def lock_context(
     tx: Tx, actor: Actor, others: Iterable[UserId] = (), *, names_change: bool = False
 ) -> LockedRealm:
-    """Return the realm, kept as it is, and these people; those who do not exist are left out.
+    """Lock the realm and these users; users that do not exist are left out.
 
-    With `names_change` no other user adds or renames a channel until the commit. Raises
+    With `names_change` concurrent writes add or rename no channel until the commit. Raises
     UserDeactivatedError if the actor is no longer active.
     """
     context = await lock_realm_context(tx, [actor.user_id, *others], names_change=names_change)
@@ -58,21 +58,21 @@ async def lock_context(
 async def lock_realm_context(
     tx: Tx, user_ids: Sequence[UserId], *, names_change: bool = False
 ) -> LockedRealm:
-    """Return the same for work that no user asks for at the moment."""
+    """Lock the realm and these users for work without an actor."""
     realm = await lock_realm(tx, alone=names_change)
     people = await users.by_ids(await tx.connection(), tx.realm_id, sorted(set(user_ids)))
     return await locked_realm_of(tx, realm, people)
 
 
 async def lock_realm(tx: Tx, *, alone: bool) -> RealmRow:
-    """Return the realm's row: to change what it guards, or only to keep that as it is."""
+    """Lock the realm's row: exclusively to change what it guards, or shared to keep it as it is."""
     locking = realms.locking(tx.realm_id)
     [realm] = await tx.lock(locking if alone else locking.shared())
     return realm
 
 
 async def lock_as_administrator(tx: Tx, actor: Actor) -> RealmRow:
-    """Return the realm's row alone, for an actor who is an administrator. Raises a DomainError."""
+    """Lock the realm's row exclusively, for an administrator. Raises a DomainError."""
     realm, row = await _lock_with(tx, actor)
     if row.role > ADMINISTRATOR:
         raise BadRequestError("Must be an organization administrator")
@@ -80,7 +80,7 @@ async def lock_as_administrator(tx: Tx, actor: Actor) -> RealmRow:
 
 
 async def lock_as_owner(tx: Tx, actor: Actor) -> RealmRow:
-    """Return the same for an owner."""
+    """Lock the realm's row exclusively, for an owner. Raises a DomainError."""
     realm, row = await _lock_with(tx, actor)
     if row.role != OWNER:
         raise BadRequestError("Must be an organization owner")
@@ -88,7 +88,7 @@ async def lock_as_owner(tx: Tx, actor: Actor) -> RealmRow:
 
 
 async def _lock_with(tx: Tx, actor: Actor) -> tuple[RealmRow, UserRow]:
-    """Return the realm's row alone, and the actor's. Raises UserDeactivatedError."""
+    """Lock the realm's row exclusively, and the actor's. Raises UserDeactivatedError."""
     realm = await lock_realm(tx, alone=True)
     [row] = await tx.lock(users.locking(tx.realm_id, [actor.user_id]))
     if not row.is_active:
@@ -97,7 +97,7 @@ async def _lock_with(tx: Tx, actor: Actor) -> tuple[RealmRow, UserRow]:
 
 
 async def locked_realm_of(tx: Tx, realm: RealmRow, people: Iterable[UserRow]) -> LockedRealm:
-    """Return what a write that holds the realm stands on, with people as it has read them since."""
+    """Build the context of a write that has locked the realm, with users that it has read since."""
     settings = RealmSettings.of(realm.settings)
     realm_cache = await tx.realm_cache()
     graph = await realm_cache.read_groups(await tx.connection(), realm)

@@ -1,4 +1,4 @@
-"""Personal flags of messages: read, starred, collapsed."""
+"""Change personal flags of messages: read, starred, collapsed."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -25,13 +25,13 @@ MAX_MESSAGES: Final = 10_000
 @dataclass(frozen=True, slots=True)
 class Changed:
     message_ids: list[MessageId]
-    """Those whose flag has changed, sorted."""
+    """Messages with a changed flag, sorted."""
     left_out: list[ChannelId]
-    """Channels whose messages stay read, because the user is not subscribed to them."""
+    """Channels with messages that stay read, because the user is not subscribed to them."""
 
 
 def check_flag(flag: str, message_ids: Sequence[MessageId]) -> None:
-    """Raise BadRequestError for a flag that is not for users to set."""
+    """Raise BadRequestError for a flag that users cannot set."""
     if flag not in SETTABLE:
         raise BadRequestError(f"Invalid flag: '{flag}'")
     if len(message_ids) > MAX_MESSAGES:
@@ -41,7 +41,7 @@ def check_flag(flag: str, message_ids: Sequence[MessageId]) -> None:
 async def change_flag(
     tx: Tx, actor: Actor, message_ids: Sequence[MessageId], operation: Operation, flag: str
 ) -> Clocked[Changed]:
-    """Set or take off a flag on those of the messages that the actor may read."""
+    """Set or clear a flag on those of the messages that the actor may read."""
     if flag != "read":
         statement = message_flags.change(
             tx.realm_id,
@@ -73,7 +73,7 @@ async def mark_all_read(tx: Tx, actor: Actor) -> None:
 
 
 async def mark_channel_read(tx: Tx, actor: Actor, channel_id: ChannelId) -> None:
-    """Mark what a channel shows as read."""
+    """Mark all messages of a channel as read."""
     statement = read_state.mark_channel_read(
         tx.realm_id, actor.user_id, channel_id, **_log(tx, actor)
     )
@@ -81,7 +81,7 @@ async def mark_channel_read(tx: Tx, actor: Actor, channel_id: ChannelId) -> None
 
 
 async def mark_conversation_read(tx: Tx, actor: Actor, conversation_id: int) -> None:
-    """Mark what a topic or a direct-message group shows as read."""
+    """Mark all messages of a topic or a direct-message group as read."""
     statement = read_state.mark_conversation_read(
         tx.realm_id, actor.user_id, conversation_id, **_log(tx, actor)
     )
@@ -89,13 +89,13 @@ async def mark_conversation_read(tx: Tx, actor: Actor, conversation_id: int) -> 
 
 
 async def fold_reads(tx: Tx, actor: Actor, folds: Sequence[read_state.Fold]) -> None:
-    """Shorten what is kept of the actor's reading; no user can tell the difference."""
+    """Compact the actor's read state, without visible changes."""
     statement = read_state.fold(tx.realm_id, actor.user_id, folds)
     tx.clocked(Effect(statement))
 
 
 def _log(tx: Tx, actor: Actor) -> dict[str, Any]:
-    """Return what entries need that only the actor is told of."""
+    """Return the parameters of entries that are delivered to the actor only."""
     return {"audience": to_users(actor.user_id).encode(), "write_id": tx.write_id}
 
 
@@ -109,7 +109,7 @@ def _ids_and_left_out(row: Sequence[Any]) -> Changed:
 
 @dataclass(frozen=True, slots=True)
 class FlagWrite(ClockedWrite[Changed]):
-    """A storage function that changes flags and appends what it has changed."""
+    """A storage function that changes flags and appends the events."""
 
     change: Statement
     read: Callable[[Sequence[Any]], Changed]
@@ -130,7 +130,7 @@ class FlagWrite(ClockedWrite[Changed]):
 
 @dataclass(frozen=True, slots=True)
 class ReadWrite(SharedWrite[Changed]):
-    """Marks messages as read. The readers of a batch share a statement, and an entry each."""
+    """Marks messages as read. The readers of a batch share a statement, and have an entry each."""
 
     user_id: UserId
     message_ids: frozenset[MessageId]
@@ -173,7 +173,7 @@ class ReadWrite(SharedWrite[Changed]):
 
 
 def _told(entries: Sequence[LogEntry]) -> list[MessageId]:
-    """Return the messages whose flags these entries have changed."""
+    """Return the messages in these entries of changed flags."""
     return [
         message_id
         for entry in entries

@@ -1,4 +1,4 @@
-"""Muting people: what they send is read at once."""
+"""Mute users: messages they send are read at once."""
 
 from datetime import datetime
 
@@ -13,9 +13,9 @@ from storage.ids import UserId
 
 
 async def mute_user(tx: Tx, actor: Actor, user_id: UserId, *, now: datetime) -> None:
-    """Mute a user whom the actor may know, active or not: what there is of theirs is read.
+    """Mute a user that the actor may know, active or not; their messages become read.
 
-    Raises BadRequestError, for a user who is muted already too.
+    Raises BadRequestError, also if the user is muted already.
     """
     if user_id == actor.user_id:
         raise BadRequestError("Cannot mute self")
@@ -32,7 +32,7 @@ async def mute_user(tx: Tx, actor: Actor, user_id: UserId, *, now: datetime) -> 
 
 
 async def unmute_user(tx: Tx, actor: Actor, user_id: UserId) -> None:
-    """Mute a user no longer: what they have sent so far stays read. Raises BadRequestError."""
+    """Unmute a user: what they have sent so far stays read. Raises BadRequestError."""
     statement = muted_users.unmute(
         tx.realm_id,
         actor.user_id,

@@ -1,4 +1,4 @@
-"""Places that people keep at hand, the same in all their clients."""
+"""Navigation views: places that users pin, the same in all their clients."""
 
 from dataclasses import asdict, replace
 from typing import Any, Final
@@ -28,7 +28,7 @@ MAX_NAME_LENGTH: Final = 100
 
 
 async def add_view(tx: Tx, actor: Actor, view: NavigationViewRow) -> None:
-    """Keep this one too. Raises BadRequestError, also for a fragment that is there already."""
+    """Add a view. Raises BadRequestError, also for a fragment that exists."""
     if not view.fragment.strip() or len(view.fragment) > MAX_FRAGMENT_LENGTH:
         raise BadRequestError("fragment is blank or too long")
     view = replace(view, name=_checked_name(view.name))
@@ -45,7 +45,7 @@ async def add_view(tx: Tx, actor: Actor, view: NavigationViewRow) -> None:
 async def change_view(
     tx: Tx, actor: Actor, fragment: str, *, is_pinned: bool | None, name: str | None
 ) -> None:
-    """Pin it or not, call it something else; None leaves it. Raises DomainError."""
+    """Pin, unpin or rename a view; None leaves a field as it is. Raises DomainError."""
     old = _found(await _held(tx, actor), fragment)
     new = old
     if is_pinned is not None:
@@ -62,7 +62,7 @@ async def change_view(
 
 
 async def remove_view(tx: Tx, actor: Actor, fragment: str) -> None:
-    """Raises NotFoundError."""
+    """Remove a view. Raises NotFoundError."""
     old = _found(await _held(tx, actor), fragment)
     await navigation_views.delete(await tx.changing(), tx.realm_id, actor.user_id, fragment)
     event = NavigationViewRemoved(fragment=fragment)
@@ -70,7 +70,7 @@ async def remove_view(tx: Tx, actor: Actor, fragment: str) -> None:
 
 
 async def _held(tx: Tx, actor: Actor) -> dict[str, NavigationViewRow]:
-    """The actor's views, which stay as they are: whoever changes them holds the actor's row."""
+    """Lock the actor's row, which guards the views; return them by fragment."""
     [row] = await tx.lock(users.locking(tx.realm_id, [actor.user_id]))
     if not row.is_active:
         raise UserDeactivatedError("Account is deactivated")
@@ -85,7 +85,7 @@ def _found(there: dict[str, NavigationViewRow], fragment: str) -> NavigationView
 
 
 def _checked_name(name: str | None) -> str | None:
-    """Return the name as it is kept; None where there is nothing in it.
+    """Return the normalized name; None if it is empty.
 
     Raises InvalidParameterError.
     """

@@ -1,4 +1,4 @@
-"""Who gets an account because a user in the organization says so."""
+"""Create accounts on behalf of an authorised user of the realm."""
 
 from datetime import datetime
 
@@ -24,10 +24,10 @@ MAY_NOT_CREATE = (
 
 
 async def create_person(tx: Tx, actor: Actor, new: NewUser, *, now: datetime) -> CreatedUser:
-    """Return an account for a person, whose address no user has to confirm.
+    """Create an account for a person, without confirmation of the address.
 
-    Raises BadRequestError for who may not do it, for an address that the organization does not
-    admit, and as `create_users` does.
+    Raises BadRequestError if the actor may not, for an address that the realm does not admit, and
+    as `create_users` does.
     """
     realm = await lock_as_administrator(tx, actor)
     connection = await tx.connection()
@@ -44,13 +44,13 @@ async def create_person(tx: Tx, actor: Actor, new: NewUser, *, now: datetime) ->
 
 
 async def check_may_create(connection: Connection, actor: Actor) -> None:
-    """Raise BadRequestError unless the operator lets this administrator make accounts."""
+    """Raise BadRequestError unless the operator lets this administrator create accounts."""
     if not await users.can_create_users(connection, actor.realm_id, actor.user_id):
         raise BadRequestError(MAY_NOT_CREATE.format(email=actor.row.email))
 
 
 async def grant_creation(tx: Tx, user_id: UserId, *, create_users: bool) -> None:
-    """The operator lets a user make accounts, or no longer."""
+    """Allow or forbid a user to create accounts, as the operator."""
     connection = await tx.changing()
     before = await users.can_create_users(connection, tx.realm_id, user_id)
     await users.grant(connection, tx.realm_id, user_id, create_users=create_users)

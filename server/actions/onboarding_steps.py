@@ -1,4 +1,4 @@
-"""What clients explain once is marked as explained, for all of one's clients."""
+"""Mark onboarding steps as seen, for all of a user's clients."""
 
 from server.actions import audit
 from server.domain.actor import Actor
@@ -11,7 +11,7 @@ from storage import onboarding_steps, users
 
 
 async def mark_seen(tx: Tx, actor: Actor, step: str) -> None:
-    """Let it be explained no more; a second time changes nothing. Raises DomainError."""
+    """Mark a step as seen. Idempotent. Raises DomainError."""
     if step not in STEPS:
         raise BadRequestError(f"Unknown onboarding_step: {step}")
     [row] = await tx.lock(users.locking(tx.realm_id, [actor.user_id]))

@@ -1,4 +1,4 @@
-"""Passwords: chosen anew by a link from a mail, set, and changed."""
+"""Reset, set and change passwords."""
 
 from server.actions import audit
 from server.actions.confirmations import LinkExpiredError, confirm, to_be_confirmed
@@ -20,9 +20,9 @@ from storage.users import UserRow
 async def reset_password(
     tx: Tx, digest: bytes, new_hash: str, *, end_keys: bool = False
 ) -> tuple[UserId, Ended]:
-    """Let the holder of the token choose this password; all sessions of the account end.
+    """Set the password of the token's account; end all its sessions.
 
-    `end_keys`: its API keys, too. Raises LinkExpiredError.
+    `end_keys`: revoke its API keys, too. Raises LinkExpiredError.
     """
     asked = await to_be_confirmed(tx, digest, RESET_PASSWORD)
     [row] = await tx.lock(users.locking(tx.realm_id, [await _account_of(tx, asked)]))
@@ -36,9 +36,9 @@ async def reset_password(
 async def set_password(
     tx: Tx, row: UserRow, new_hash: str, extent: Extent, *, by: UserId | None
 ) -> Ended:
-    """Give the account this password; what is pending for it ends, and its owner is mailed.
+    """Set the account's password, revoke what is pending, and email its owner.
 
-    The caller has locked the row. `by` is recorded as having done it; None: the operator.
+    The caller has locked the row. `by` is recorded as the actor; None: the operator.
     """
     connection = await tx.changing()
     await credentials.update_password(connection, tx.realm_id, row.user_id, new_hash)
@@ -50,7 +50,7 @@ async def set_password(
 
 
 async def end_queues_of_keys(tx: Tx, row: UserRow, outcome: Outcome) -> None:
-    """End the account's event queues if one of its keys has ended: one may be of its holder."""
+    """Delete the account's event queues if one of its keys was revoked."""
     if outcome.keys or outcome.ended.named_keys:
         entry = await end_queues(tx, [row.user_id])
         tx.at_position(entry, users.changed(tx.realm_id, [row.user_id]))
@@ -60,7 +60,7 @@ async def _account_of(tx: Tx, asked: ConfirmationRow) -> UserId:
     """Return the user that the link is for. Raises LinkExpiredError."""
     if asked.user_id is not None:
         return asked.user_id
-    # Only where a release that did not keep the account has written the mail.
+    # Only if a release that did not store the account has sent the email.
     found = await credentials.by_email(await tx.connection(), tx.realm_id, asked.email)
     if found is None:
         raise LinkExpiredError
@@ -68,18 +68,18 @@ async def _account_of(tx: Tx, asked: ConfirmationRow) -> UserId:
 
 
 async def give_password(tx: Tx, email: str, new_hash: str) -> Ended:
-    """Let the operator give the account of this address a password; all of its sessions end.
+    """Set the password of this address's account as the operator; end all its sessions.
 
-    Links with which a password could be chosen are void. Raises BadRequestError.
+    Pending password links are void. Raises BadRequestError.
     """
     row = await _active(tx, email)
     return await set_password(tx, row, new_hash, Extent(sessions=True), by=None)
 
 
 async def make_password_link(tx: Tx, email: str) -> str:
-    """Make a link with which the account of this address gets a password: its path, for once.
+    """Create a one-time link to set the password of this address's account; return its path.
 
-    Only a digest of its token is kept. Raises BadRequestError.
+    Only a digest of its token is stored. Raises BadRequestError.
     """
     row = await _active(tx, email)
     connection = await tx.changing()
@@ -99,7 +99,7 @@ async def make_password_link(tx: Tx, email: str) -> str:
 
 
 async def _active(tx: Tx, email: str) -> UserRow:
-    """Return the account of this address, locked.
+    """Lock and return the account of this address.
 
     Raises BadRequestError for one that has no password.
     """

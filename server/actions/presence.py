@@ -1,4 +1,4 @@
-"""People decide whether others see when they are there."""
+"""Share or hide one's presence."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -29,9 +29,9 @@ from storage.users import UserRow
 async def choose(
     tx: Tx, context: LockedRealm, row: UserRow, knowing: Audience, *, domain: str
 ) -> None:
-    """The user, whose row this is by now, has chosen whether to be seen.
+    """Publish the choice of the user, with the row after it.
 
-    Those who know them see at once that they are there, or as if they had been gone for a while.
+    Those who know them see at once that they are present, or as if they had been away for a while.
     """
     if row.bot_type is not None:
         return
@@ -63,7 +63,7 @@ async def introduce(
     *,
     domain: str,
 ) -> None:
-    """The audience comes to know these people: what they say of themselves, and their presence."""
+    """Publish statuses and presences of these people to an audience that is new to them."""
     ids = [row.user_id for row in people if row.is_active]
     statuses = [
         IntroducedStatus(user_id=row.user_id, **msgspec.structs.asdict(ShownStatus.of(row)))

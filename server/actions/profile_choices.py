@@ -1,4 +1,4 @@
-"""Whoever chose what is no choice any more chooses nothing, and every user is told: in steps."""
+"""Withdraw users' removed choices of a profile field, in steps, and publish it."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -19,12 +19,13 @@ from storage.ids import ProfileFieldId, UserId
 from storage.profile_fields import FieldRow
 
 PEOPLE_PER_STEP: Final = 500
-"""Whose choice one transaction withdraws: bounds how long others' writes wait. One entry tells of
-so many."""
+"""Maximum number of users per transaction, which bounds how long others' writes wait. One entry
+holds as many.
+"""
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """A field has lost choices."""
+    """A field that has lost choices."""
 
     actor_id: UserId
     field_id: ProfileFieldId
@@ -32,14 +33,14 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def choices_of(row: FieldRow) -> set[str]:
-    """Return what people may choose there; nothing where they say it in their own words."""
+    """Return the field's choices; empty for a field with free values."""
     return choices(row.field_data) if row.field_type == FieldType.SELECT else set()
 
 
 async def lock_first(tx: Tx, plan: Plan) -> list[UserId]:
-    """Return some of those who chose it: their rows will say that they have changed.
+    """Lock some of the users with a removed choice.
 
-    No other user chooses it, for the realm is held.
+    The realm is locked, so no user chooses it meanwhile.
     """
     return await _lock_some(tx, plan, PEOPLE_PER_STEP)
 
@@ -47,9 +48,9 @@ async def lock_first(tx: Tx, plan: Plan) -> list[UserId]:
 async def withdraw_first(
     tx: Tx, context: LockedRealm, plan: Plan, user_ids: Sequence[UserId]
 ) -> str | None:
-    """Withdraw the choice of these, and leave the others, if there are more, to later transactions.
+    """Withdraw the choice of these users, and leave the others to later transactions.
 
-    Under the id that is returned they go on with it.
+    Return the id of the remaining work, if any.
     """
     await _withdraw(tx, context, plan, user_ids)
     if len(user_ids) < PEOPLE_PER_STEP:
@@ -83,7 +84,7 @@ async def _lock_some(tx: Tx, plan: Plan, limit: int) -> list[UserId]:
 
 
 async def _withdraw(tx: Tx, context: LockedRealm, plan: Plan, user_ids: Sequence[UserId]) -> None:
-    """These do not say it any more; whoever knows one of them is told."""
+    """Remove the value of these users; publish it to all who know one of them."""
     if not user_ids:
         return
     connection = await tx.changing()
@@ -97,7 +98,7 @@ async def _withdraw(tx: Tx, context: LockedRealm, plan: Plan, user_ids: Sequence
         if known:
             event = ProfileValueWithdrawn(field_id=plan.field_id, user_ids=tuple(known))
             entry = tx.append(event, audience)
-    assert entry is not None, "members know everybody"
+    assert entry is not None, "members know all users"
     tx.at_position(entry, users.changed(tx.realm_id, list(withdrawn)))
     lost = {user_id: {str(plan.field_id): (value, None)} for user_id, value in withdrawn.items()}
     audit.record_each(tx, entry, plan.actor_id, "profile_data_changed", lost)
@@ -106,7 +107,7 @@ async def _withdraw(tx: Tx, context: LockedRealm, plan: Plan, user_ids: Sequence
 async def _who_know_of(
     connection: Connection, context: LockedRealm, user_ids: Sequence[UserId]
 ) -> list[tuple[Audience, Sequence[UserId]]]:
-    """Everybody with whom of these they know; no user twice."""
+    """Return audiences with those of the users that they know; no user is in two of them."""
     if context.settings.guests_know_everybody(context.graph):
         return [(EVERYONE, user_ids)]
     realm_id = context.realm.realm_id

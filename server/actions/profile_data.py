@@ -1,4 +1,4 @@
-"""People say of themselves what the organization asks, and administrators for them."""
+"""Change users' profile data, one's own or as an administrator."""
 
 from collections.abc import Collection, Mapping
 
@@ -25,20 +25,20 @@ from storage.profile_fields import FieldRow
 from storage.users import UserRow
 
 Answers = Mapping[ProfileFieldId, Value | None]
-"""What a user is to say in some fields; None, or what is empty: nothing."""
+"""New values by field; None or an empty one removes the value."""
 
 
 async def change_own_data(tx: Tx, actor: Actor, answers: Answers) -> None:
-    """Say all of this, or nothing of it; whoever may know the actor is told.
+    """Change all of these values of the actor, or none; publish it to all who know the actor.
 
-    What is said already is told to no user. Raises BadRequestError.
+    Unchanged values are not published. Raises BadRequestError.
     """
     context = await lock_context(tx, actor)
     await _change(tx, actor, context, actor.user_id, answers)
 
 
 async def change_data_of(tx: Tx, actor: Actor, user_id: UserId, answers: Answers) -> None:
-    """The same of another user, for administrators."""
+    """Change values of another user, as an administrator."""
     context = await lock_context(tx, actor, [user_id])
     if not context.standing(actor.user_id).person.is_administrator:
         raise BadRequestError("Must be an organization administrator")
@@ -84,7 +84,7 @@ def _answerable(
 
 
 def _kept(field: FieldRow, answer: Value | None) -> ValueRow | None:
-    """Return the answer as it is kept, or None for nothing. Raises BadRequestError."""
+    """Return the normalized value, or None for an empty one. Raises BadRequestError."""
     if not answer or (isinstance(answer, str) and not answer.strip()):
         return None
     value = checked_value(field.name, field.field_type, field.field_data, answer)
@@ -94,7 +94,7 @@ def _kept(field: FieldRow, answer: Value | None) -> ValueRow | None:
 async def _check_people(
     connection: Connection, context: LockedRealm, actor: Actor, user_ids: Collection[int]
 ) -> None:
-    """Raise BadRequestError unless all of them are active people whom the actor may know."""
+    """Raise BadRequestError unless all of them are active users that the actor may know."""
     ids = [UserId(user_id) for user_id in sorted(user_ids)]
     realm_id = context.realm.realm_id
     found = {row.user_id: row for row in await users.by_ids(connection, realm_id, ids)}

@@ -1,4 +1,4 @@
-"""Administrators say what the organization asks of its people."""
+"""Manage custom profile fields, as an administrator."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -28,7 +28,7 @@ from storage.realms import RealmRow
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FieldWish:
-    """What is to be different about a field; None leaves it."""
+    """Requested changes of a field; None leaves a field as it is."""
 
     name: str | None = None
     hint: str | None = None
@@ -39,7 +39,7 @@ class FieldWish:
 
 
 async def add_field(tx: Tx, actor: Actor, terms: Terms) -> ProfileFieldId:
-    """Return a new field, after all others; everyone is told. Raises a DomainError."""
+    """Create a field at the end; publish it to all. Raises a DomainError."""
     terms = checked_terms(terms)
     there, _ = await _held(tx, actor)
     if len(there) >= MAX_FIELDS:
@@ -58,9 +58,9 @@ async def add_field(tx: Tx, actor: Actor, terms: Terms) -> ProfileFieldId:
 async def change_field(
     tx: Tx, actor: Actor, field_id: ProfileFieldId, wish: FieldWish
 ) -> str | None:
-    """Ask otherwise; everyone is told, also of whom what they chose is no choice any more.
+    """Change a field; publish it to all, with the values of removed choices.
 
-    Where these are many, WITHDRAWING goes on under the id that is returned. Raises a DomainError.
+    If there are many, WITHDRAWING continues under the returned id. Raises a DomainError.
     """
     there, realm = await _held(tx, actor)
     old = _found(field_id, there)
@@ -85,7 +85,7 @@ async def change_field(
 
 
 async def remove_field(tx: Tx, actor: Actor, field_id: ProfileFieldId) -> None:
-    """Ask no more, and forget what people have said. Raises BadRequestError."""
+    """Delete a field and all its values. Raises BadRequestError."""
     there, _ = await _held(tx, actor)
     old = _found(field_id, there)
     connection = await tx.changing()
@@ -95,7 +95,7 @@ async def remove_field(tx: Tx, actor: Actor, field_id: ProfileFieldId) -> None:
 
 
 async def order_fields(tx: Tx, actor: Actor, field_ids: Sequence[ProfileFieldId]) -> None:
-    """Show them in this order, which names each once. Raises InvalidParameterError."""
+    """Set the display order, which names each once. Raises InvalidParameterError."""
     there = [row.field_id for row in (await _held(tx, actor))[0]]
     if sorted(field_ids) != sorted(there):
         raise InvalidParameterError("order", "Invalid order mapping: it names each field once.")
@@ -108,7 +108,7 @@ async def order_fields(tx: Tx, actor: Actor, field_ids: Sequence[ProfileFieldId]
 
 
 async def _held(tx: Tx, actor: Actor) -> tuple[list[FieldRow], RealmRow]:
-    """Return all fields, which stay as they are, for an actor who is an administrator."""
+    """Lock and return all fields, for an administrator."""
     realm = await lock_as_administrator(tx, actor)
     return await profile_fields.of_realm(await tx.connection(), tx.realm_id), realm
 
@@ -134,7 +134,7 @@ def _row(field_id: ProfileFieldId, terms: Terms) -> FieldRow:
 
 
 def _changed(old: FieldRow, wish: FieldWish) -> FieldRow:
-    """Return the field as it is to be. Raises a DomainError."""
+    """Return the changed field. Raises a DomainError."""
     terms = _terms(old)
     wanted = replace(terms, **{n: v for n, v in asdict(wish).items() if v is not None})
     if terms.external_account is not None:

@@ -1,4 +1,4 @@
-"""People's phones come and go. Whoever changes a user's devices holds their row."""
+"""Register and remove push devices. Changes of a user's devices lock their row."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
@@ -17,21 +17,21 @@ from storage.ids import PushDeviceId, UserId
 from storage.push_devices import DeviceRow, Kind, Status
 
 MAX_DEVICES: Final = 50
-"""Of one person. One more, and the oldest is forgotten."""
+"""Maximum per user; the oldest is deleted for one more."""
 REGISTERED: Final = 1
-"""For a device with a token: that the bouncer knows it."""
+"""For a device with a token: that it is registered with the bouncer."""
 ASKED_AGAIN_AFTER: Final = timedelta(minutes=10)
-"""A repetition before that is one of the same request."""
+"""An earlier repetition counts as the same request."""
 EXPIRED: Final = "REQUEST_EXPIRED"
-"""Why a device fails whose registration is too old for any bouncer."""
+"""Error code of a registration that is too old for any bouncer."""
 
 
 async def add_token(
     tx: Tx, actor: Actor, kind: Kind, token: str, app_id: str | None, *, now: datetime
 ) -> None:
-    """Keep the device. One that is there already stays.
+    """Store the device; an existing one stays.
 
-    Others may have the same one: an app has the same token for all its accounts.
+    Other users may have the same token: an app has one for all its accounts.
     """
     await _lock(tx, actor.user_id)
     connection = await tx.changing()
@@ -45,7 +45,7 @@ async def add_token(
 
 
 async def remove_token(tx: Tx, actor: Actor, kind: Kind, token: str) -> None:
-    """Forget the device, and let the bouncer forget it. Raises BadRequestError."""
+    """Delete the device here and at the bouncer. Raises BadRequestError."""
     await _lock(tx, actor.user_id)
     row = await push_devices.with_token(
         await tx.connection(), tx.realm_id, actor.user_id, kind, token
@@ -66,10 +66,10 @@ async def register_device(
     bouncer_key: str,
     now: datetime,
 ) -> None:
-    """Have the bouncer take the device, unless it has or was just asked to.
+    """Enqueue the device's registration with the bouncer, unless it is done or pending.
 
-    `registration` is what only the bouncer can read, by its key `bouncer_key`. It takes the place
-    of one of which nothing has been heard for a while.
+    `registration` is encrypted for the bouncer, with its key `bouncer_key`. It replaces one that
+    has been pending for a while.
     """
     await _lock(tx, actor.user_id)
     rows = await push_devices.of_user(await tx.connection(), tx.realm_id, actor.user_id)
@@ -116,7 +116,7 @@ async def settle_device(
     bouncer_id: int | None,
     error_code: str | None = None,
 ) -> bool:
-    """Keep that the bouncer has taken the device, or why not. Return False if it is gone."""
+    """Record the bouncer's response. Return False if the device is gone."""
     row = await _lock_device(tx, user_id, device_id)
     if row is None:
         return False
@@ -126,23 +126,23 @@ async def settle_device(
 
 
 async def expire_device(tx: Tx, user_id: UserId, device_id: PushDeviceId) -> None:
-    """Let the registration fail, if the bouncer has not said anything of it until now."""
+    """Fail the registration, if the bouncer has not responded until now."""
     row = await _lock_device(tx, user_id, device_id)
     if row is not None and row.status == "pending":
         await _settle(tx, user_id, row, None, EXPIRED)
 
 
 async def drop_devices(tx: Tx, user_id: UserId, device_ids: Iterable[PushDeviceId]) -> None:
-    """Forget devices of which their makers' services, or the bouncer, say that they are gone."""
+    """Delete devices that the push services, or the bouncer, report as gone."""
     await tx.lock(users.locking(tx.realm_id, [user_id]))
     connection = await tx.changing()
     await push_devices.delete(connection, tx.realm_id, user_id, device_ids)
 
 
 async def drop_all_devices(tx: Tx, user_ids: Sequence[UserId]) -> int:
-    """Forget the devices of people who leave or whose apps are signed out; how many they were.
+    """Delete all devices of users who leave or are signed out; return how many.
 
-    The caller holds their rows.
+    The caller has locked their rows.
     """
     connection = await tx.changing()
     owners = await push_devices.delete_of_users(connection, tx.realm_id, user_ids)

@@ -1,4 +1,4 @@
-"""Whether an organization's people get push notifications: the service says so, no user decides."""
+"""Whether push notifications work for a realm, as reported by the push service."""
 
 from dataclasses import dataclass
 from typing import Any, Final
@@ -20,7 +20,7 @@ END: Final = "push_notifications_enabled_end_timestamp"
 
 @dataclass(frozen=True, slots=True)
 class PushStatus:
-    """Whether, and until when the service expects to: in seconds since 1970."""
+    """The status, and its expected end in seconds since 1970."""
 
     enabled: bool
     end_timestamp: int | None = None
@@ -30,12 +30,12 @@ class PushStatus:
         return {ENABLED: self.enabled, END: self.end_timestamp}
 
     def is_kept_in(self, settings: RealmSettings) -> bool:
-        """Return whether the organization's settings say so already."""
+        """Return whether the realm's settings have this status already."""
         return all(getattr(settings, name) == value for name, value in self.settings.items())
 
 
 async def keep_push_status(tx: Tx, status: PushStatus) -> None:
-    """Keep it, and tell every user, unless it is known."""
+    """Store and publish the status, unless it is unchanged."""
     realm = await lock_realm(tx, alone=True)
     settings = RealmSettings.of(realm.settings)
     before = {name: getattr(settings, name) for name in status.settings}

@@ -1,4 +1,4 @@
-"""Reacting to messages."""
+"""React to messages."""
 
 from datetime import datetime
 
@@ -24,8 +24,9 @@ async def add_reaction(
 ) -> None:
     """React to a message that the actor can see; it becomes part of their history.
 
-    They take part in its topic, which may give them a policy for it. Raises BadRequestError if
-    there is no such emoji; one that the message has already may be out of use since.
+    It counts as participation in the topic, which may give them a policy for it. Raises
+    BadRequestError if there is no such emoji; one that the message has already may be deactivated
+    since.
     """
     place = await lock_place(tx, actor, message_id)
     there = await reactions.of_message(await tx.connection(), tx.realm_id, place.id)
@@ -36,7 +37,7 @@ async def add_reaction(
     reaction = ReactionRow(place.id, actor.user_id, emoji.type, emoji.code, emoji.name)
     if any(_is_same(reaction, each) for each in there):
         raise ReactionAlreadyExistsError("Reaction already exists.")
-    # Whoever reacts first decides what an emoji is called on this message.
+    # The first reaction decides the name of an emoji on this message.
     kind = (emoji.type, emoji.code)
     names = (r.emoji_name for r in there if (r.reaction_type, r.emoji_code) == kind)
     name = next(names, emoji.name)
@@ -63,7 +64,7 @@ async def remove_reaction(
     emoji_code: str | None,
     reaction_type: str | None,
 ) -> None:
-    """Take off the actor's own reaction; a name alone means the emoji that they called so."""
+    """Remove the actor's own reaction; a name alone means the emoji that they named so."""
     place = await lock_place(tx, actor, message_id)
     own = [
         each
@@ -103,7 +104,7 @@ async def remove_reaction(
 
 
 async def _reactor(tx: Tx, actor: Actor) -> Reactor:
-    """As most people see them: readers who may not know them get the event masked."""
+    """Return the user as most people see them; for other readers the event is masked."""
     return Reactor.of(EVERYTHING.shown(actor.row, await (await tx.realm_cache()).address()))
 
 

@@ -1,4 +1,4 @@
-"""An organization is closed, and opened again: nothing of it is lost meanwhile."""
+"""Deactivate and reactivate a realm, without loss of data."""
 
 from server.actions import audit
 from server.actions.locked_realm import lock_as_owner, lock_realm
@@ -12,16 +12,16 @@ from storage.ids import UserId
 
 
 async def deactivate_as_owner(tx: Tx, actor: Actor) -> None:
-    """An owner closes the organization. Raises BadRequestError for others."""
+    """Deactivate the realm as an owner. Raises BadRequestError for others."""
     await lock_as_owner(tx, actor)
     await deactivate_realm(tx, by=actor.user_id)
 
 
 async def deactivate_realm(tx: Tx, *, by: UserId | None) -> bool:
-    """Nobody comes in any more, and all who are in are out; return whether it was open.
+    """Deactivate the realm and sign out all users; return whether it was active.
 
-    Keys and passwords open nothing, sessions end, and what is scheduled rests. `end_queues` is to
-    follow. `by` is who is kept as having done it; None: an operator.
+    Keys and passwords are disabled, sessions end, and scheduled messages are suspended.
+    `end_queues` is to follow. `by` is recorded as the actor; None: an operator.
     """
     realm = await lock_realm(tx, alone=True)
     if realm.deactivated:
@@ -37,7 +37,7 @@ async def deactivate_realm(tx: Tx, *, by: UserId | None) -> bool:
 
 
 async def end_queues(tx: Tx) -> None:
-    """Nobody waits for events of a closed organization; before, they hear that it is closed."""
+    """Delete all event queues of a deactivated realm, after they got the event of it."""
     realm = await lock_realm(tx, alone=False)
     if realm.deactivated:
         listening = await event_queues.delete_all(await tx.changing(), tx.realm_id)
@@ -45,7 +45,10 @@ async def end_queues(tx: Tx) -> None:
 
 
 async def reactivate_realm(tx: Tx) -> bool:
-    """Let people in again, with the keys and passwords that they had; whether it was closed."""
+    """Reactivate the realm, with its users' keys and passwords.
+
+    Return whether it was deactivated.
+    """
     realm = await lock_realm(tx, alone=True)
     if not realm.deactivated:
         return False

@@ -1,4 +1,4 @@
-"""Owners say which domains belong to the organization."""
+"""Manage the realm's email domains, as an owner."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, replace
@@ -21,7 +21,7 @@ from storage.realms import RealmRow
 async def add_domain(
     tx: Tx, actor: Actor, domain: str, *, allow_subdomains: bool
 ) -> tuple[int, str]:
-    """Return one domain more; its number, and how it is kept. Raises a DomainError."""
+    """Add a domain; return its id and normalized form. Raises a DomainError."""
     row = DomainRow(checked_domain(domain), allow_subdomains)
     _, there = await _held(tx, actor)
     if any(each.domain == row.domain for each in there):
@@ -37,7 +37,7 @@ async def add_domain(
 
 
 async def change_domain(tx: Tx, actor: Actor, domain: str, *, allow_subdomains: bool) -> None:
-    """Say whether the domains below it belong too. Raises BadRequestError."""
+    """Set whether subdomains belong to it, too. Raises BadRequestError."""
     _, there = await _held(tx, actor)
     old = _found(domain, there)
     new = replace(old, allow_subdomains=allow_subdomains)
@@ -49,7 +49,7 @@ async def change_domain(tx: Tx, actor: Actor, domain: str, *, allow_subdomains: 
 
 
 async def remove_domain(tx: Tx, actor: Actor, domain: str) -> None:
-    """It belongs no longer; with the last one no user is kept out for theirs any more.
+    """Remove a domain; without any the restriction to domains ends.
 
     Raises BadRequestError.
     """
@@ -63,7 +63,7 @@ async def remove_domain(tx: Tx, actor: Actor, domain: str) -> None:
 
 
 async def _held(tx: Tx, actor: Actor) -> tuple[RealmRow, list[DomainRow]]:
-    """Return the realm and its domains, which stay as they are, for an owner."""
+    """Lock and return the realm and its domains, for an owner."""
     realm = await lock_as_owner(tx, actor)
     return realm, await realm_domains.of_realm(await tx.connection(), tx.realm_id)
 

@@ -1,4 +1,4 @@
-"""Emoji of the organization: added by whoever may, and taken out of use."""
+"""Add and deactivate custom emoji."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -22,12 +22,12 @@ from storage.realm_emoji import EmojiRow
 
 PERMISSION: Final = "can_add_custom_emoji_group"
 MAX_EMOJI: Final = 10_000
-"""Those out of use count too: messages hold them, and clients know them, for ever."""
+"""Deactivated ones count too: messages contain them, and clients know them, for ever."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewEmoji:
-    """What is in the store already."""
+    """A new emoji, with its image already in the store."""
 
     name: str
     blob_key: str
@@ -35,7 +35,7 @@ class NewEmoji:
 
 
 def check_new(standing: Standing, there: list[EmojiRow], name: str) -> None:
-    """Raise BadRequestError if this person may add no emoji of this name."""
+    """Raise BadRequestError if this person may not add an emoji of this name."""
     if not standing.realm_permits(PERMISSION):
         raise BadRequestError("Insufficient permission")
     if any(row.name == name and not row.deactivated for row in there):
@@ -47,7 +47,7 @@ def check_new(standing: Standing, there: list[EmojiRow], name: str) -> None:
 
 
 async def add_emoji(tx: Tx, actor: Actor, new: NewEmoji) -> None:
-    """A new emoji. Raises BadRequestError."""
+    """Add an emoji. Raises BadRequestError."""
     standing, there = await _stand(tx, actor)
     check_new(standing, there, new.name)
     connection = await tx.changing()
@@ -64,7 +64,7 @@ async def add_emoji(tx: Tx, actor: Actor, new: NewEmoji) -> None:
 
 
 async def deactivate_emoji(tx: Tx, actor: Actor, name: str) -> None:
-    """Let no user find it any more; messages keep it. Raises BadRequestError, NotFoundError."""
+    """Deactivate an emoji; messages keep it. Raises BadRequestError, NotFoundError."""
     standing, there = await _stand(tx, actor)
     row = next((each for each in there if each.name == name and not each.deactivated), None)
     if row is None:
@@ -79,7 +79,7 @@ async def deactivate_emoji(tx: Tx, actor: Actor, name: str) -> None:
 
 
 async def _stand(tx: Tx, actor: Actor) -> tuple[Standing, list[EmojiRow]]:
-    """Return the actor, and all emoji, which stay as they are."""
+    """Lock and return the actor and all emoji."""
     tx.must_be_exact()
     context = await lock_context(tx, actor, names_change=True)
     there = await realm_emoji.of_realm(await tx.connection(), tx.realm_id)

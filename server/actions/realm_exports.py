@@ -1,4 +1,4 @@
-"""Administrators ask for a file with the organization's data; a worker makes it."""
+"""Request, store and delete exports of the realm; a worker writes the file."""
 
 import secrets
 from dataclasses import replace
@@ -22,7 +22,7 @@ from storage.realm_exports import ExportRow
 
 STEP: Final = "export_realm"
 KEPT: Final = timedelta(days=7)
-"""After that a file goes by itself."""
+"""Retention of a file."""
 
 
 SECRET_BYTES: Final = 16
@@ -35,9 +35,9 @@ class Wanted(msgspec.Struct, frozen=True):
 
 
 async def ask_for_export(tx: Tx, actor: Actor, export_type: int, *, now: datetime) -> int:
-    """Let a worker make a file; return its id.
+    """Enqueue an export; return its id.
 
-    Raises BadRequestError while another is being made.
+    Raises BadRequestError while another is pending.
     """
     await lock_as_administrator(tx, actor)
     there = await realm_exports.all_of_them(await tx.connection(), tx.realm_id)
@@ -60,13 +60,13 @@ async def ask_for_export(tx: Tx, actor: Actor, export_type: int, *, now: datetim
 
 
 async def tell_of_consent(tx: Tx, user_id: UserId, *, consented: bool) -> None:
-    """Administrators know who lets their private data be exported."""
+    """Publish a user's consent to the export of their data to the administrators."""
     event = ExportConsentChanged(user_id=user_id, consented=consented)
     tx.append(event, await _administrators(tx))
 
 
 async def keep_export(tx: Tx, export_id: int, *, blob_key: str, size: int, digest: bytes) -> bool:
-    """Return the file is there, under this key; return False if no user waits for it any more."""
+    """Store the key of a finished file; return False if the export was deleted meanwhile."""
     row = await _lock(tx, export_id)
     if row is None or not row.is_pending:
         return False
@@ -75,20 +75,20 @@ async def keep_export(tx: Tx, export_id: int, *, blob_key: str, size: int, diges
 
 
 async def give_export_up(tx: Tx, export_id: int, *, now: datetime) -> None:
-    """It cannot be made."""
+    """Mark an export as failed."""
     row = await _lock(tx, export_id)
     if row is not None and row.is_pending:
         await _become(tx, replace(row, failed_at=now))
 
 
 async def delete_export(tx: Tx, actor: Actor, export_id: int, *, now: datetime) -> None:
-    """An administrator takes a file away. Raises BadRequestError."""
+    """Delete an export, as an administrator. Raises BadRequestError."""
     await lock_as_administrator(tx, actor)
     await _delete(tx, export_id, by=actor.user_id, now=now)
 
 
 async def expire_export(tx: Tx, export_id: int, *, now: datetime) -> None:
-    """It was there for long enough."""
+    """Delete an export at the end of its retention."""
     await lock_realm(tx, alone=True)
     row = await realm_exports.by_id(await tx.connection(), tx.realm_id, export_id)
     if row is not None and row.deleted_at is None:
@@ -96,9 +96,9 @@ async def expire_export(tx: Tx, export_id: int, *, now: datetime) -> None:
 
 
 async def renew_links(tx: Tx) -> int:
-    """Give every export that can be fetched another link; return how many they are.
+    """Replace the links of all downloadable exports; return how many.
 
-    Every administrator knows them all, so the links that one has seen end with their credentials.
+    Every administrator knows them all, so links are revoked with the credentials of any.
     """
     found = await realm_exports.all_of_them(await tx.connection(), tx.realm_id)
     if not any(row.is_there for row in found):
@@ -114,7 +114,7 @@ async def renew_links(tx: Tx) -> int:
 
 
 async def drop_exports(tx: Tx, *, now: datetime) -> None:
-    """No file is there any more, and none that is being made will be."""
+    """Delete all exports, and cancel pending ones."""
     for row in await realm_exports.all_of_them(await tx.connection(), tx.realm_id):
         if row.is_pending:
             await give_export_up(tx, row.export_id, now=now)
@@ -149,7 +149,7 @@ async def _become(tx: Tx, row: ExportRow) -> Entry:
 
 
 async def _tell(tx: Tx) -> Entry:
-    """Return all administrators see how they are now."""
+    """Publish all exports to the administrators."""
     realm_cache = await tx.realm_cache()
     address = realm_cache.address_of(await realm_cache.realm()).url
     rows = await realm_exports.all_of_them(await tx.connection(), tx.realm_id)

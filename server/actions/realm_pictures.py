@@ -1,4 +1,4 @@
-"""Administrators give the organization an icon and logos, or take them away."""
+"""Change the realm's icon and logos, as an administrator."""
 
 from typing import Any, Literal
 
@@ -19,9 +19,9 @@ Place = Literal["icon", "logo", "night_logo"]
 
 
 async def change_picture(tx: Tx, actor: Actor, place: Place, blob_key: str | None) -> str:
-    """Let this be the picture, or none; where it is to be had. Raises a DomainError.
+    """Set or remove a picture; return its URL. Raises a DomainError.
 
-    What is shown then is in the store already; what was shown before goes.
+    The new picture is in the store already; the previous one is deleted.
     """
     realm = await lock_as_administrator(tx, actor)
     old = RealmSettings.of(realm.settings)

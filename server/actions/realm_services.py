@@ -1,4 +1,4 @@
-"""What work that outlives one transaction needs of the process it runs in."""
+"""Services of the process for work that takes several transactions."""
 
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
@@ -11,18 +11,18 @@ from storage.database import Connection
 from storage.ids import RealmId
 
 Reading = Callable[[], AbstractAsyncContextManager[Connection]]
-"""Gives a connection for reading what no cache holds."""
+"""Callback that opens a connection for reads past the cache."""
 
 
 class Write(Protocol):
-    """The realm's writer, or what stands for it."""
+    """The realm's writer, or its replacement."""
 
     def __call__(self, action: Callable[[Any], Awaitable[Any]], /) -> Awaitable[Any]: ...
 
 
 @dataclass(frozen=True, slots=True)
 class RealmServices:
-    """One realm, to look things up in and to write to, any number of times."""
+    """One realm's cache and writer, for any number of reads and writes."""
 
     realm_id: RealmId
     realm_cache: RealmCache

@@ -1,4 +1,4 @@
-"""Administrators change the organization: its name, its settings, who may do what."""
+"""Change the realm's name, settings and permissions, as an administrator."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -41,12 +41,12 @@ from storage.ids import ChannelId, UserId
 from storage.realms import RealmRow
 
 TOLD_AS_DATA: Final = frozenset({"allow_message_editing", "message_content_edit_limit_seconds"})
-"""Simple values that clients expect in the event for values that are not."""
+"""Simple settings that clients expect in the event for compound ones."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RealmChange:
-    """What is to be different about the organization."""
+    """Requested changes of the realm."""
 
     name: str | None = None
     description: str | None = None
@@ -60,10 +60,10 @@ class RealmChange:
 async def change_realm(
     tx: Tx, actor: Actor, change: RealmChange, *, available: Sequence[str]
 ) -> None:
-    """Change all of it, or nothing; what has that value already stays, and no user is told.
+    """Make all changes, or none; unchanged values are not published.
 
-    Some settings are for owners only. Guests who from now on know other people than before, and
-    people who are full members all at once, or no longer, register anew: their queues end.
+    Some settings are for owners only. The event queues of guests who may know other people than
+    before, and of users whose full membership changes, are deleted, so that they register again.
     Raises BadRequestError, ExpectationMismatchError.
     """
     realm = await lock_realm(tx, alone=True)
@@ -88,18 +88,18 @@ async def change_realm(
 async def withdraw_channel(
     tx: Tx, actor: Actor, context: LockedRealm, channel_id: ChannelId
 ) -> None:
-    """The channel, which the actor closes, serves the organization as nothing any more."""
+    """Clear realm settings that name a channel which the actor archives."""
     named = [name for name in CHANNEL_SETTINGS if getattr(context.settings, name) == channel_id]
     await _follow(tx, actor, context, dict.fromkeys(named, NO_CHANNEL))
 
 
 async def lift_restriction_to_domains(tx: Tx, actor: Actor, context: LockedRealm) -> None:
-    """Addresses of any domain may have accounts, now that the actor has removed the last one."""
+    """Lift the restriction to domains, after the actor has removed the last one."""
     await _follow(tx, actor, context, {"emails_restricted_to_domains": False})
 
 
 async def _follow(tx: Tx, actor: Actor, context: LockedRealm, values: Mapping[str, Any]) -> None:
-    """Give settings the values that follow from what the actor does elsewhere."""
+    """Set settings as a consequence of another action of the actor."""
     settings = msgspec.structs.replace(context.settings, **values)
     if settings != context.settings:
         realm = replace(context.realm, settings=settings.stored())
@@ -117,7 +117,7 @@ def _check_may(role: int, change: RealmChange) -> None:
 
 
 async def _checked(connection: Connection, context: LockedRealm, change: RealmChange) -> RealmRow:
-    """Return the realm as it is to be. Raises BadRequestError for what cannot be."""
+    """Return the changed realm. Raises BadRequestError for invalid values."""
     realm = context.realm
     if change.subdomain not in (None, realm.subdomain):
         raise BadRequestError("Must be a demo organization.")
@@ -140,7 +140,7 @@ async def _checked(connection: Connection, context: LockedRealm, change: RealmCh
 async def _check_channels(
     connection: Connection, context: LockedRealm, new: Mapping[str, Any]
 ) -> None:
-    """Raise InvalidParameterError for a channel that cannot serve as what it is to be."""
+    """Raise InvalidParameterError for a channel that cannot be used for its setting."""
     named = {name: new[name] for name in CHANNEL_SETTINGS if new.get(name, NO_CHANNEL) > 0}
     ids = [ChannelId(channel_id) for channel_id in named.values()]
     rows = await channels.by_ids(connection, context.realm.realm_id, ids) if ids else []
@@ -156,7 +156,7 @@ async def _check_channels(
 async def _permissions(
     connection: Connection, context: LockedRealm, changes: Mapping[str, PermissionChange]
 ) -> dict[str, Any]:
-    """Return the permissions that are not what they were, as they are kept."""
+    """Return the permissions that change, in their stored form."""
     active = await users.active_among(connection, context.realm.realm_id, named_in(changes))
     graph = context.graph
     return changed_settings(
@@ -170,7 +170,7 @@ async def _permissions(
 
 @dataclass(frozen=True)
 class _Changed:
-    """The organization before and after, and how every user is told."""
+    """The realm before and after, with its events."""
 
     tx: Tx
     actor: Actor
@@ -187,7 +187,7 @@ class _Changed:
         return audit.differences(_facts(self.context.realm), _facts(self.realm))
 
     async def keep_and_tell(self, connection: Connection) -> None:
-        """Tell every user of each difference; and of what older clients know it by."""
+        """Write the audit log, and publish each difference, also in the form for older clients."""
         await realms.update(
             connection,
             self.tx.realm_id,
@@ -228,7 +228,7 @@ class _Changed:
         self.tx.append(RealmSettingChanged(property=name, value=value), EVERYONE)
 
     def _shown(self, name: str) -> Any:
-        """Return the new value, as register shows it."""
+        """Return the new value in the form of register."""
         if name in REALM_PERMISSIONS:
             return self.settings.permission(name, self.context.graph).as_json()
         if name == "authentication_methods":
@@ -254,7 +254,7 @@ class _Changed:
 
 
 def _facts(realm: RealmRow) -> dict[str, Any]:
-    """Everything of an organization that can be changed."""
+    """Return all fields of a realm that can be changed."""
     settings = RealmSettings.of(realm.settings)
     kept = {name: getattr(settings, name) for name in RealmSettings.__struct_fields__}
     return kept | {"name": realm.name, "description": realm.description}
@@ -263,7 +263,7 @@ def _facts(realm: RealmRow) -> dict[str, Any]:
 async def _tell_full_members(
     tx: Tx, connection: Connection, context: LockedRealm, changed: _Changed
 ) -> None:
-    """Who has waited long enough for the new period, and not for the old one; or the reverse."""
+    """Publish changes of full membership by the new waiting period."""
     if "waiting_period_threshold" not in changed.differences:
         return
     before = context.graph

@@ -1,4 +1,4 @@
-"""An organization is founded."""
+"""Create a realm."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -23,7 +23,7 @@ from storage.database import Connection
 from storage.ids import RealmId
 
 FIRST_CHANNEL: Final = Wanted(
-    "general", "For everybody: news, questions, getting to know each other"
+    "general", "For everyone: news, questions, getting to know each other"
 )
 
 
@@ -42,11 +42,11 @@ async def create_realm(
     subdomain: str = "",
     settings: RealmSettings = NEW_REALM,
 ) -> CreatedRealm:
-    """Return a new organization with its clock, role groups, system bots and owner.
+    """Create a realm with its clock, role groups, system bots and owner.
 
     Runs in the caller's transaction (`Database.transaction`), since there is no clock yet that
-    could order it. The empty subdomain is the organization at the server's own address. Raises
-    BadRequestError for a name or address that cannot be, and for a subdomain that is taken.
+    could order it. The empty subdomain is the realm at the server's own URL. Raises BadRequestError
+    for an invalid name or subdomain, and for a subdomain that is taken.
     """
     owner = checked_user(replace(owner, role=OWNER))
     bots = [NewUser(email=b.email, full_name=b.full_name, bot_type=1) for b in SYSTEM_BOTS]
@@ -70,7 +70,7 @@ async def create_realm(
 
 
 async def open_first_channel(tx: Tx, owner: Actor) -> None:
-    """A channel in which every user is who joins, and a word of welcome for its owner."""
+    """Create the default channel of a new realm, with a welcome message for its owner."""
     request = SubscriptionRequest(
         wanted=[FIRST_CHANNEL],
         principals=[owner.user_id],

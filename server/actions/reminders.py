@@ -1,4 +1,4 @@
-"""Reminders: the notification bot writes to whoever asked for one, at its time."""
+"""Reminders: the notification bot writes to the user at the requested time."""
 
 from contextlib import suppress
 from dataclasses import replace
@@ -41,7 +41,7 @@ from storage.reminders import ReminderRow
 
 MAX_NOTE_LENGTH: Final = 1_000
 MAX_QUOTED_LENGTH: Final = 5_000
-"""Of the message; the rest is behind the link."""
+"""Maximum quoted length of the message; the rest is behind the link."""
 
 
 async def set_reminder(
@@ -52,7 +52,7 @@ async def set_reminder(
     timestamp: int,
     now: datetime,
 ) -> Entry:
-    """Remind the actor of a message that they may read, or only of the note.
+    """Schedule a reminder of a message that the actor may read, or of a note alone.
 
     The entry's position is the reminder's id. Raises BadRequestError.
     """
@@ -82,7 +82,7 @@ async def set_reminder(
 
 
 async def delete_reminder(tx: Tx, actor: Actor, reminder_id: ReminderId) -> None:
-    """Drop it. Raises NotFoundError."""
+    """Delete it. Raises NotFoundError."""
     if not await tx.lock(reminders.locking(tx.realm_id, actor.user_id, reminder_id)):
         raise NotFoundError("Reminder does not exist")
     await reminders.delete(await tx.changing(), tx.realm_id, reminder_id)
@@ -90,11 +90,11 @@ async def delete_reminder(tx: Tx, actor: Actor, reminder_id: ReminderId) -> None
 
 
 async def deliver(bench: RealmServices, row: ReminderRow) -> bool:
-    """Send what is due, or let it fail: once, however many try it at a time.
+    """Send a due reminder, or mark it as failed: once, despite concurrent attempts.
 
-    The message, that it no longer waits, and what is told of both are one commit. A message that is
-    gone, or that its reader lost, is not shown; the reminder comes all the same. Return False if
-    another user does it.
+    The message, the reminder's deletion and the events of both are one commit. A message that is
+    gone, or that its reader lost, is not shown; the reminder is sent all the same. Return False if
+    another process delivers it.
     """
     realm_cache = bench.realm_cache
     async with bench.read() as connection:
@@ -111,7 +111,7 @@ async def deliver(bench: RealmServices, row: ReminderRow) -> bool:
 
 
 async def give_up(bench: RealmServices, row: ReminderRow) -> None:
-    """Let it fail: it was tried often enough."""
+    """Mark it as failed after the last attempt."""
 
     async def fail(tx: Tx) -> None:
         await _claim(tx, row)
@@ -124,7 +124,7 @@ async def give_up(bench: RealmServices, row: ReminderRow) -> None:
 async def _deliver(
     tx: Tx, bot: Actor, row: ReminderRow, draft: Draft, decision: Decision | None, now: datetime
 ) -> None:
-    # Whoever has to run alone does so before the row is held: the batch would hold it.
+    # A write that has to run alone does so before the row is locked: the batch would lock it.
     if decision is None or decision.realm.deactivated:
         tx.must_be_exact()
     await _claim(tx, row)
@@ -144,7 +144,7 @@ async def _deliver(
 
 
 async def _fail(tx: Tx, row: ReminderRow, failure: str) -> None:
-    """Keep why it was not sent. There is no notice of it: what the bot has to say failed itself."""
+    """Record why it was not sent. There is no notice of it: the bot's own message failed."""
     await reminders.fail(await tx.changing(), tx.realm_id, row.reminder_id, failure)
     shown = ShownReminder.of(replace(row, failure=failure))
     tx.append(ReminderFailed(reminder=shown), to_users(row.user_id))
@@ -154,7 +154,7 @@ async def _claim(tx: Tx, row: ReminderRow) -> None:
     await claim(tx, reminders.locking(tx.realm_id, row.user_id, row.reminder_id), row)
 
 
-# -- what a reminder says
+# -- text of a reminder
 
 
 async def _visible(
@@ -172,7 +172,7 @@ async def _opening(
     row: ChangingRow | None,
     note: str,
 ) -> str:
-    """Of what one is reminded, and one's own note."""
+    """Return the beginning of the reminder, with the user's note."""
     opening = "You asked for a reminder."
     if row is not None:
         message = await link_to(realm_cache, connection, user_id, row)
@@ -181,13 +181,13 @@ async def _opening(
 
 
 async def _full(realm_cache: RealmCache, connection: Connection, reminder: ReminderRow) -> str:
-    """Return the same as things are now, and the message itself."""
+    """Return the beginning as of now, and the message itself."""
     user_id = reminder.user_id
     row = await _visible(connection, realm_cache, user_id, reminder.message_id)
     parts = [await _opening(realm_cache, connection, user_id, row, reminder.note)]
     if row is not None:
         sender = await realm_cache.user(row.sender_id)
-        assert sender is not None, "whoever has sent something is never removed"
+        assert sender is not None, "senders are never removed"
         parts.append(f"{mention(sender)} wrote:")
         parts.append(quoted(row.content, limit=MAX_QUOTED_LENGTH))
     elif reminder.message_id is not None:

@@ -1,4 +1,4 @@
-"""Saved snippets: text that people keep to use it again."""
+"""Saved snippets: texts that users keep for reuse."""
 
 from dataclasses import replace
 from datetime import datetime
@@ -25,7 +25,7 @@ MAX_TITLE_LENGTH: Final = 60
 async def create_snippet(
     tx: Tx, actor: Actor, title: str, content: str, *, now: datetime
 ) -> SavedSnippetId:
-    """Keep a snippet; return its id. Raises BadRequestError."""
+    """Create a snippet; return its id. Raises BadRequestError."""
     title, content = _clean_title(title), clean_content(content)
     connection = await tx.changing()
     snippet_id = await saved_snippets.insert(
@@ -39,7 +39,7 @@ async def create_snippet(
 async def edit_snippet(
     tx: Tx, actor: Actor, snippet_id: SavedSnippetId, title: str | None, content: str | None
 ) -> None:
-    """Give it another title or content. Raises NotFoundError, BadRequestError."""
+    """Change title or content. Raises NotFoundError, BadRequestError."""
     if title is None and content is None:
         raise BadRequestError("No new data is supplied")
     new_title = None if title is None else _clean_title(title)
@@ -59,7 +59,7 @@ async def edit_snippet(
 
 
 async def delete_snippet(tx: Tx, actor: Actor, snippet_id: SavedSnippetId) -> None:
-    """Drop it. Raises NotFoundError."""
+    """Delete it. Raises NotFoundError."""
     await _lock(tx, actor, snippet_id)
     connection = await tx.changing()
     await saved_snippets.delete(connection, tx.realm_id, actor.user_id, snippet_id)

@@ -1,4 +1,4 @@
-"""Messages that are sent later: checked when they are scheduled, and again when they are due."""
+"""Scheduled messages: checked when they are scheduled, and again when they are due."""
 
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -39,7 +39,7 @@ MessageType = Literal["channel", "direct"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """What a user asks to be sent later. `timestamp` is in seconds since 1970."""
+    """A message to be scheduled. `timestamp` is in seconds since 1970."""
 
     type: MessageType
     to: int | list[int]
@@ -51,7 +51,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Changes:
-    """What is to be different; None: as it was."""
+    """Requested changes; None leaves a field as it is."""
 
     type: MessageType | None = None
     to: int | list[int] | None = None
@@ -61,9 +61,9 @@ class Changes:
 
 
 async def schedule_message(tx: Tx, actor: Actor, wanted: Wanted, now: datetime) -> Entry:
-    """Keep the message until its time; the entry's position is its id. Raises DomainError.
+    """Schedule a message; the entry's position is its id. Raises DomainError.
 
-    Only what the actor might send now can be scheduled.
+    Only what the actor may send now can be scheduled.
     """
     due_at = due_time(wanted.timestamp, now)
     await check_room(tx, actor, "scheduled messages", scheduled_messages.count_of_user)
@@ -93,9 +93,9 @@ async def schedule_message(tx: Tx, actor: Actor, wanted: Wanted, now: datetime) 
 async def edit_scheduled_message(
     tx: Tx, actor: Actor, message_id: ScheduledMessageId, changes: Changes, now: datetime
 ) -> None:
-    """Let it be different, and wait again if it had failed. Raises DomainError.
+    """Change a scheduled message; a failed one is scheduled again. Raises DomainError.
 
-    What has failed needs another time.
+    A failed one needs a new time.
     """
     if changes == Changes():
         raise BadRequestError("Nothing to change.")
@@ -115,20 +115,20 @@ async def edit_scheduled_message(
 
 
 async def delete_scheduled_message(tx: Tx, actor: Actor, message_id: ScheduledMessageId) -> None:
-    """Drop it. Raises NotFoundError."""
+    """Delete it. Raises NotFoundError."""
     await _lock(tx, actor, message_id)
     await scheduled_messages.delete(await tx.changing(), tx.realm_id, message_id)
     tx.append(ScheduledMessageRemoved(scheduled_message_id=message_id), to_users(actor.user_id))
 
 
 async def deliver(bench: RealmServices, row: ScheduledMessageRow) -> bool:
-    """Send what is due, or let it fail and say so: once, however many try it at a time.
+    """Send a due message, or mark it as failed with a notice: once, despite concurrent attempts.
 
-    The message, that it is no longer scheduled, and what is told of both are one commit. Return
-    False if another user does it, or it is not what `row` says.
+    The message, its removal from the schedule and the events of both are one commit. Return False
+    if another process delivers it, or if it is not the same as `row`.
     """
     sender = await bench.realm_cache.user(row.sender_id)
-    assert sender is not None, "nobody is ever removed"
+    assert sender is not None, "users are never removed"
     actor = Actor(row.realm_id, sender, row.client)
     draft = _draft(row)
     decision = await prepare(bench.realm_cache, actor, draft, bench.read)
@@ -141,7 +141,7 @@ async def deliver(bench: RealmServices, row: ScheduledMessageRow) -> bool:
 
 
 async def give_up(bench: RealmServices, row: ScheduledMessageRow) -> None:
-    """Let it fail: it was tried often enough."""
+    """Mark it as failed after the last attempt."""
     now = bench.clock.now()
 
     async def fail(tx: Tx) -> None:
@@ -161,7 +161,7 @@ async def _deliver(
     decision: Decision | None,
     now: datetime,
 ) -> None:
-    # Whoever has to run alone does so before the row is held: the batch would hold it.
+    # A write that has to run alone does so before the row is locked: the batch would lock it.
     if decision is None or decision.realm.deactivated or decision.place.rests_on_owner:
         tx.must_be_exact()
     await _claim(tx, row)
@@ -187,7 +187,7 @@ async def _claim(tx: Tx, row: ScheduledMessageRow) -> None:
 
 
 async def _fail(tx: Tx, row: ScheduledMessageRow, failure: str, now: datetime) -> None:
-    """Keep why it was not sent, and let the notification bot tell its sender, if it can."""
+    """Record why it was not sent, and let the notification bot notify its sender, if possible."""
     realm_cache = await tx.realm_cache()
     display_name = (await realm_cache.settings()).empty_topic_display_name
     failed = replace(row, failure=failure)
@@ -232,7 +232,7 @@ async def _lock(tx: Tx, actor: Actor, message_id: ScheduledMessageId) -> Schedul
 
 
 def _settled(actor: Actor, decision: Decision) -> dict[str, Any]:
-    """Return what a decided draft says, and where it goes, as it is kept."""
+    """Return content and recipients of a decided draft, in stored form."""
     place = decision.place
     others: list[UserId] = [row.user_id for row in place.people if row.user_id != actor.user_id]
     return {

@@ -1,4 +1,4 @@
-"""People come into an open organization by themselves."""
+"""Sign up in an open realm."""
 
 from dataclasses import replace
 from datetime import datetime
@@ -27,10 +27,10 @@ BY_INVITATION = "You need an invitation to join this organization."
 
 
 async def sign_up(tx: Tx, digest: bytes, new: NewUser, *, now: datetime) -> UserId:
-    """Return an account for whoever holds the token, under the address that it was made for.
+    """Create an account for the token's holder, under the address of the token.
 
-    Raises LinkExpiredError, and BadRequestError for what does not hold any more: the organization
-    is closed, or does not take this address.
+    Raises LinkExpiredError, and BadRequestError if it is not possible any more: the realm is
+    closed, or does not accept this address.
     """
     realm = await lock_realm(tx, alone=True)
     asked = await to_be_confirmed(tx, digest, SIGN_UP, VOUCHED_SIGN_UP)
@@ -41,10 +41,10 @@ async def sign_up(tx: Tx, digest: bytes, new: NewUser, *, now: datetime) -> User
 
 
 async def admit(tx: Tx, new: NewUser, *, now: datetime) -> UserId:
-    """Return an account for a user who comes by themselves, and whose address is theirs.
+    """Create an account for a user with a verified address.
 
-    Whoever has an invitation joins by that. Raises BadRequestError where the organization is not
-    open to them, and as `create_users` does.
+    An invitation to this address is used if there is one. Raises BadRequestError if the realm is
+    not open to them, and as `create_users` does.
     """
     newcomer = Newcomer(
         full_name=new.full_name, password_hash=new.password_hash, timezone=new.timezone
@@ -65,22 +65,22 @@ async def admit(tx: Tx, new: NewUser, *, now: datetime) -> UserId:
 async def check_known_may_join(
     connection: Connection, realm: RealmRow, email: str, *, now: datetime
 ) -> None:
-    """The same for a user whose address is theirs: if they are invited, that will do."""
+    """Raise BadRequestError unless a verified address may join, by an invitation or without."""
     if not await invitations.open_of_email(connection, realm.realm_id, email, now=now):
         await check_may_join(connection, realm, email)
 
 
 def check_way(settings: RealmSettings, purpose: str) -> None:
-    """Raise BadRequestError for a link in a mail where people come from elsewhere.
+    """Raise BadRequestError for an emailed link if the realm's users come from elsewhere.
 
-    Else any user with an address could pass by the directory or the site that knows its people.
+    Otherwise any user with an address could bypass the directory or identity provider.
     """
     if purpose == SIGN_UP and not settings.wants_method(PASSWORDS):
         raise BadRequestError(NOT_BY_EMAIL)
 
 
 async def check_may_join(connection: Connection, realm: RealmRow, email: str) -> None:
-    """Raise BadRequestError unless a user with this address may join without an invitation."""
+    """Raise BadRequestError unless this address may join without an invitation."""
     settings = RealmSettings.of(realm.settings)
     if settings.invite_required:
         raise BadRequestError(BY_INVITATION)

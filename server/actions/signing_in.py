@@ -1,4 +1,4 @@
-"""Somebody signs in with an app, or a browser new to their account: they are mailed that."""
+"""Email users about sign-ins with an app, or with an unknown browser."""
 
 from datetime import datetime, timedelta
 from typing import Final
@@ -16,9 +16,9 @@ JUST_JOINED: Final = timedelta(minutes=1)
 
 
 async def tell_of_sign_in(tx: Tx, user_id: UserId, user_agent: str, *, now: datetime) -> None:
-    """Mail them that a user has signed in with their account, unless they want no such mail.
+    """Enqueue an email about a sign-in, unless the user does not want it.
 
-    The first time is no news: it follows the making of the account.
+    The first sign-in is skipped: it follows the creation of the account.
     """
     connection = await tx.connection()
     [row] = await users.by_ids(connection, tx.realm_id, [user_id])

@@ -1,6 +1,6 @@
-"""Long work goes in steps, each a transaction that records how far it has come.
+"""Run long work in steps, each a transaction that records its progress.
 
-Whoever began goes on with it; a job goes on if they cannot. Both may at once.
+The process that began continues; a job takes over if that fails. Both may run at once.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -19,7 +19,7 @@ from storage.ids import RealmId
 from storage.stepped_work import WorkRow
 
 JOB_DELAY_SECONDS: Final = 30
-"""Whoever began has finished by then, or is dead."""
+"""By then, the process that began has finished, or is dead."""
 
 Plan = TypeVar("Plan", bound=msgspec.Struct)
 
@@ -32,25 +32,26 @@ class Finish(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Kind(Generic[Plan]):
-    """One kind of such work."""
+    """A kind of stepped work."""
 
     step: str
-    """The name of the job's step. It stays for as long as a job may hold it."""
+    """Name of the job's step. It stays for as long as a job may hold it."""
     plan: type[Plan]
     size: int
-    """What one transaction does of it, in whatever the kind counts."""
+    """Size of one transaction, in the unit of the kind."""
     take: Callable[[Tx, Plan, int, int], Awaitable[int | None]]
-    """Does the next of it, given how far it has come and the size; returns how far it has come
-    then, or None when nothing is left to do."""
+    """Takes the next step, given the progress and the size; returns the new progress, or None when
+    nothing is left to do.
+    """
     drafts: Callable[[Plan, str], Sequence[Draft]]
-    """What people are told when all is done, given the work's id."""
+    """Returns the messages to send when all is done, given the work's id."""
 
     def job(self, realm_id: RealmId, work_id: str) -> DeferredWork:
         return DeferredWork.of(realm_id, self.step, Finish(work_id))
 
 
 async def put_off(tx: Tx, kind: Kind[Plan], plan: Plan, *, done: int | None) -> str:
-    """Leave what is left to later transactions: the id under which they go on with it."""
+    """Store the remaining work for later transactions; return its id."""
     row = WorkRow(tx.write_id, msgspec.to_builtins(plan), done)
     await stepped_work.insert(await tx.changing(), tx.realm_id, row)
     enqueue(tx, kind.job(tx.realm_id, tx.write_id), after_seconds=JOB_DELAY_SECONDS)
@@ -60,7 +61,7 @@ async def put_off(tx: Tx, kind: Kind[Plan], plan: Plan, *, done: int | None) -> 
 async def finish(
     bench: RealmServices, kind: Kind[Plan], work_id: str | None, *, size: int | None = None
 ) -> None:
-    """Go on with the work until it is done and told; at once if it is, or there was none."""
+    """Continue the work until it is done and its messages are sent; return at once if it was."""
     if work_id is None:
         return
     size = size or kind.size
@@ -76,7 +77,7 @@ async def finish(
 
 
 async def take_step(tx: Tx, kind: Kind[Plan], work_id: str, size: int) -> bool:
-    """Do the next of it. Return whether more is left to do."""
+    """Take the next step. Return whether more is left to do."""
     tx.must_be_exact()
     work = await _lock(tx, work_id)
     if work is None or work.done is None:
@@ -92,7 +93,7 @@ async def take_step(tx: Tx, kind: Kind[Plan], work_id: str, size: int) -> bool:
 
 
 async def _lock(tx: Tx, work_id: str) -> WorkRow | None:
-    # Work that is done must not look like work that a user holds.
+    # Finished work must not look like work that is locked by another process.
     if await stepped_work.by_id(await tx.connection(), tx.realm_id, work_id) is None:
         return None
     found = await tx.lock(stepped_work.locking(tx.realm_id, work_id))

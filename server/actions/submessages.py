@@ -1,4 +1,4 @@
-"""Using the widget that a message shows: voting, adding tasks."""
+"""Use a message's widget: vote, add tasks."""
 
 from datetime import datetime
 
@@ -17,9 +17,9 @@ from storage.ids import MessageId
 async def add_submessage(
     tx: Tx, actor: Actor, message_id: MessageId, msg_type: str, content: str, *, now: datetime
 ) -> None:
-    """Attach something to a widget that the actor can see; every user who sees it is told.
+    """Attach a submessage to a widget that the actor can see; publish it to its readers.
 
-    They take part in its topic, which may give them a policy for it.
+    It counts as participation in the topic, which may give them a policy for it.
     """
     if msg_type != MSG_TYPE:
         raise BadRequestError(f"Invalid msg_type: {msg_type!r}")

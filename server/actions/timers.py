@@ -1,4 +1,4 @@
-"""What scheduled messages and reminders have in common: a time, and that they are sent once."""
+"""What scheduled messages and reminders share: a due time, and delivery exactly once."""
 
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
@@ -16,29 +16,29 @@ Row = TypeVar("Row")
 
 GIVEN_UP: Final = "The server could not send it."
 MAX_WAITING: Final = 1_000
-"""Of one user, of either kind: each list of them shows all, register's too."""
+"""Maximum per user, of either kind: each list contains all, register's too."""
 
 CountOfUser = Callable[[Connection, RealmId, UserId], Awaitable[int]]
 
 
 class TakenError(DomainError):
-    """Somebody else delivers it at this moment, or it is no longer what it was."""
+    """Another process delivers it at this moment, or it has changed."""
 
     def __init__(self) -> None:
         super().__init__("It is being delivered, or has changed.")
 
 
 def due_time(timestamp: int, now: datetime) -> datetime:
-    """Return the time that a client gives. Raises BadRequestError unless it is yet to come."""
+    """Return the requested time. Raises BadRequestError unless it is in the future."""
     if timestamp <= now.timestamp():
         raise BadRequestError("Scheduled delivery time must be in the future.")
     return datetime.fromtimestamp(timestamp, UTC)
 
 
 async def check_room(tx: Tx, actor: Actor, what: str, count_of_user: CountOfUser) -> None:
-    """Raise BadRequestError if the actor has put off so much that nothing can be added.
+    """Raise BadRequestError if the actor has reached the maximum.
 
-    Until the commit they put off nothing else.
+    Locks the actor against adding others until the commit.
     """
     tx.must_be_exact()
     _ = await lock_realm(tx, alone=False)
@@ -48,9 +48,9 @@ async def check_room(tx: Tx, actor: Actor, what: str, count_of_user: CountOfUser
 
 
 async def claim(tx: Tx, locking: Locking[Row], row: Row) -> None:
-    """Hold the row, as it was read before, until the commit. Raises TakenError; never waits.
+    """Lock the row, if unchanged, until the commit. Raises TakenError; never waits.
 
-    Whoever delivers holds it from before the clock until it is gone, so no other user does.
+    It is locked from before the clock until it is deleted, so no other process delivers it.
     """
     if await locking.skipping(await tx.connection()) != [row]:
         raise TakenError

@@ -1,4 +1,4 @@
-"""Telling others that a user types: checked like a message, and never stored."""
+"""Typing notifications: checked like a message, and never stored."""
 
 from collections.abc import Sequence
 from typing import Any, Final, Literal
@@ -21,7 +21,7 @@ from storage.ids import ChannelId, MessageId, TopicId, UserId
 from storage.users import UserRow
 
 MAX_CHANNEL_SUBSCRIBERS: Final = 100
-"""In larger channels no user is told: it would be noise, at a high price."""
+"""In larger channels typing is not published: it would be noise, at a high cost."""
 MAX_DIRECT_RECIPIENTS: Final = 20
 
 Op = Literal["start", "stop"]
@@ -31,7 +31,7 @@ Told = tuple[Event, Audience]
 async def in_direct_messages(
     realm_cache: RealmCache, actor: Actor, op: Op, user_ids: Sequence[UserId]
 ) -> Told | None:
-    """Return what to tell whom; None if the actor does not want others to know."""
+    """Return the event and its audience; None if the actor does not share typing."""
     if not user_ids:
         raise BadRequestError("Empty 'to' list")
     people = await known_people(realm_cache, actor, [*user_ids, actor.user_id])
@@ -90,7 +90,7 @@ async def in_channel(
 async def in_edit(
     realm_cache: RealmCache, read: Reading, actor: Actor, op: Op, message_id: MessageId
 ) -> Told | None:
-    """Return the same of a user who edits their own message."""
+    """Return the same for a user who edits their own message."""
     async with read() as connection:
         row = await message_edits.visible(connection, actor.realm_id, actor.user_id, message_id)
         if row is None:
@@ -148,5 +148,5 @@ def _settings(actor: Actor) -> UserSettings:
 
 
 def _person(row: UserRow, address: RealmAddress) -> TypingPerson:
-    """As most people see them: readers who may not know them get the event masked."""
+    """Return the person as most users see them: readers who may not know them get it masked."""
     return TypingPerson.of(EVERYTHING.shown(row, address))

@@ -1,4 +1,4 @@
-"""Whether a user may have a name that others could have too."""
+"""Unique names, if the realm requires them."""
 
 from server.actions.locked_realm import LockedRealm
 from server.domain.accounts import NAME_TAKEN
@@ -11,7 +11,7 @@ from storage.users import UserRow
 async def check_unique(
     connection: Connection, context: LockedRealm, row: UserRow, name: str
 ) -> None:
-    """Raise BadRequestError if another user has the name. Bots have names of their own anyway."""
+    """Raise BadRequestError if another user has the name. Bots have unique names anyway."""
     is_bot = row.bot_type is not None
     if not is_bot and not context.settings.require_unique_names:
         return

@@ -1,4 +1,4 @@
-"""No more emails of a kind, at the wish of whoever holds such an email."""
+"""Unsubscribe from kinds of emails."""
 
 from dataclasses import replace
 from typing import Final
@@ -17,19 +17,19 @@ NO_EMAILS: Final = {
 
 
 async def stop_welcomes(tx: Tx, actor: Actor) -> None:
-    """No more words of welcome, and what is like them. Raises UserDeactivatedError."""
+    """Switch off welcome emails. Raises UserDeactivatedError."""
     tx.must_be_exact()
     await change_own_settings(tx, actor, OwnChange(settings={"enable_marketing_emails": False}))
 
 
 async def stop_sign_ins(tx: Tx, actor: Actor) -> None:
-    """No more emails when a user signs in. Raises UserDeactivatedError."""
+    """Switch off emails about sign-ins. Raises UserDeactivatedError."""
     tx.must_be_exact()
     await change_own_settings(tx, actor, OwnChange(settings={"enable_login_emails": False}))
 
 
 async def stop_emails(tx: Tx, actor: Actor) -> None:
-    """Switch off all emails about messages, those of single channels too. May be repeated.
+    """Switch off all emails about messages, those of single channels too. Idempotent.
 
     Raises UserDeactivatedError.
     """
@@ -43,7 +43,7 @@ async def stop_emails(tx: Tx, actor: Actor) -> None:
         if row.active
     ]
     await set_properties(tx, actor, changes)
-    # Clients know nothing of channels that were left, and who comes back finds them as they were.
+    # Clients know nothing of past subscriptions, and users who return find them as they were.
     left = [replace(row, email_notifications=False) for row in loud if not row.active]
     if left:
         await subscriptions.update_settings(await tx.changing(), tx.realm_id, left)

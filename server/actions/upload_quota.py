@@ -1,4 +1,4 @@
-"""How much an organization may upload: the operator's word, as it is the operator's disk."""
+"""Upload quota of a realm, which the operator sets."""
 
 import msgspec
 
@@ -14,9 +14,9 @@ NAME = "upload_quota_mib"
 
 
 async def change_upload_quota(tx: Tx, mib: int | None) -> bool:
-    """Let all files of the organization take so much together; None: as much as there is.
+    """Set the quota in MiB; None: unlimited.
 
-    What is there already stays. Return whether that is something new.
+    Existing files stay. Return whether it has changed.
     """
     realm = await lock_realm(tx, alone=True)
     settings = RealmSettings.of(realm.settings)

@@ -1,4 +1,4 @@
-"""Accounts are closed, and opened again."""
+"""Deactivate and reactivate accounts."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
@@ -54,9 +54,9 @@ ONLY_OWNER: Final = "Cannot deactivate the only organization owner"
 async def deactivate_as_administrator(
     tx: Tx, actor: Actor, user_id: UserId, *, comment: str | None, now: datetime
 ) -> None:
-    """Close a user's account; a comment, even an empty one, is mailed to a person.
+    """Deactivate a user's account; a comment, even an empty one, is mailed to a person.
 
-    Raises BadRequestError: for who may not do it, an unknown user, and for the only owner.
+    Raises BadRequestError if the actor may not, for an unknown user, and for the only owner.
     """
     await lock_as_administrator(tx, actor)
     row = await _known(tx, actor, user_id)
@@ -68,7 +68,7 @@ async def deactivate_as_administrator(
 
 
 async def deactivate_own(tx: Tx, actor: Actor, proof: Proof, *, now: datetime) -> None:
-    """Close the actor's own account; they are mailed that it was.
+    """Deactivate the actor's own account; email them about it.
 
     Raises CannotDeactivateLastUserError, and BadRequestError if the proof is out of date.
     """
@@ -89,9 +89,9 @@ async def deactivate_own(tx: Tx, actor: Actor, proof: Proof, *, now: datetime) -
 async def reactivate_as_administrator(
     tx: Tx, actor: Actor, user_id: UserId, *, now: datetime
 ) -> None:
-    """Open a user's account again. A bot whose owner is gone is the actor's from now on.
+    """Reactivate a user's account. A bot with a deactivated owner gets the actor as owner.
 
-    Raises BadRequestError: for who may not do it, an unknown user, one who is active, and for a
+    Raises BadRequestError if the actor may not, for an unknown user, one who is active, and for a
     name that another user has by now.
     """
     realm = await lock_as_administrator(tx, actor)
@@ -111,12 +111,11 @@ async def deactivate_user(
     news: Callable[[Ended], AccountNews] | None = None,
     now: datetime,
 ) -> None:
-    """Close the account, and those of the user's bots; their event queues end at once.
+    """Deactivate the account, and those of the user's bots; delete their event queues.
 
-    Their keys and sessions open nothing any more, also when the account is opened again.
-    A user who is deactivated already stays it. `by` is who is kept as having done it; None: the
-    operator. `news` is mailed to the person. Raises BadRequestError for an unknown user and for the
-    only owner.
+    Their keys and sessions are revoked, also for a later reactivation. A deactivated user stays so.
+    `by` is recorded as the actor; None: the operator. `news` is mailed to the person. Raises
+    BadRequestError for an unknown user and for the only owner.
     """
     realm = await lock_realm(tx, alone=True)
     connection = await tx.connection()
@@ -146,10 +145,10 @@ async def deactivate_user(
 async def reactivate_user(
     tx: Tx, user_id: UserId, *, by: UserId | None = None, now: datetime
 ) -> None:
-    """Open the account again: with its role, groups and channels, and with another key.
+    """Reactivate the account with its role, groups and channels, and with a new key.
 
-    The user's bots stay closed. `by` is as above. Raises BadRequestError for an unknown user, one
-    who is active, and for a name that another user has by now.
+    The user's bots stay deactivated. `by` is as above. Raises BadRequestError for an unknown user,
+    one who is active, and for a name that another user has by now.
     """
     realm = await lock_realm(tx, alone=True)
     connection = await tx.connection()
@@ -170,11 +169,11 @@ async def reactivate_user(
     await readmit(tx, context, move, entry)
 
 
-# -- what may be
+# -- checks
 
 
 async def _known(tx: Tx, actor: Actor, user_id: UserId) -> UserRow:
-    """Return the user, whose account the actor, an administrator, may close and open."""
+    """Return the user, if the actor, an administrator, may deactivate and reactivate them."""
     found = await users.by_ids(await tx.connection(), tx.realm_id, [actor.user_id, user_id])
     rows = {row.user_id: row for row in found}
     row = rows.get(user_id)
@@ -199,11 +198,11 @@ async def _refuse_to_deactivate(
         raise BadRequestError(ONLY_OWNER)
 
 
-# -- bots whose owner is gone
+# -- bots of deactivated owners
 
 
 async def _heir(tx: Tx, actor: Actor, row: UserRow) -> UserRow | None:
-    """Who has to take over the bot, if it is one without an owner who could look after it."""
+    """Return the new owner of the bot, if it is one without an active owner."""
     if row.bot_type is None:
         return None
     wanted = [actor.user_id, *([] if row.bot_owner_id is None else [row.bot_owner_id])]
@@ -220,7 +219,7 @@ async def _heir(tx: Tx, actor: Actor, row: UserRow) -> UserRow | None:
 
 
 async def _inherit(tx: Tx, context: LockedRealm, row: UserRow, heir: UserRow) -> None:
-    """Give the bot to the heir: an administrator, who knows of it already."""
+    """Transfer the bot to the heir: an administrator, who may manage it already."""
     service = (await bots.services(await tx.connection(), tx.realm_id, [row.user_id])).get(
         row.user_id
     )
@@ -237,18 +236,18 @@ async def _inherit(tx: Tx, context: LockedRealm, row: UserRow, heir: UserRow) ->
     audit.record_each(tx, entry, heir.user_id, "bot_changed", changed)
 
 
-# -- rows, and who is told
+# -- rows and events
 
 
 async def _lock(tx: Tx, user_ids: Sequence[UserId]) -> dict[UserId, UserRow]:
-    """Return the rows of these users, to change them; of those who do not exist none."""
+    """Lock and return the rows of these users; unknown users are left out."""
     found = await users.by_ids(await tx.connection(), tx.realm_id, user_ids)
     rows = await tx.lock(users.locking(tx.realm_id, [row.user_id for row in found]))
     return {row.user_id: row for row in rows}
 
 
 async def _subscribed(tx: Tx, connection: Connection, people: Mapping[UserId, UserRow]) -> Move:
-    """Return where they are subscribed; those channels are locked."""
+    """Lock the channels of their subscriptions; return the subscriptions."""
     rows = await subscriptions.of_users(connection, tx.realm_id, list(people))
     pairs = [(row.user_id, row.channel_id) for row in rows if row.active]
     ids = sorted({channel_id for _, channel_id in pairs})
@@ -261,7 +260,7 @@ async def _subscribed(tx: Tx, connection: Connection, people: Mapping[UserId, Us
 async def _tell(
     tx: Tx, connection: Connection, context: LockedRealm, *, active: bool, now: datetime
 ) -> Entry:
-    """Tell whoever may know them that they are there, or not any more: an entry of that."""
+    """Publish to all who may know them that they are active, or not any more; return the entry."""
     onlookers = await onlookers_of(tx, connection, context)
     entry: Entry | None = None
     for row in context.people.values():
@@ -274,10 +273,10 @@ async def _tell(
             bot = BotChange(user_id=row.user_id, is_active=active, api_key=row.api_key)
             tx.append(BotChanged(bot=bot), onlookers.of_bot(row))
         elif active:
-            # Clients have forgotten what is only of people who are there.
+            # Clients have dropped data that only active users have.
             domain = onlookers.address.domain
             await introduce(tx, connection, context, [row], knowing, domain=domain)
-    assert entry is not None, "somebody comes or goes"
+    assert entry is not None, "a user is activated or deactivated"
     kind = MembersAdded if active else MembersRemoved
     memberships = await groups.memberships(connection, tx.realm_id, list(context.people))
     for group_id, user_ids in memberships.items():
@@ -290,7 +289,7 @@ async def _tell(
 def _keep(
     tx: Tx, entry: Entry, by: UserId | None, user_ids: Sequence[UserId], *, active: bool
 ) -> None:
-    # Who is gone counts with the groups: decisions on older ones are stale.
+    # Deactivated users count in groups: decisions on the previous state are stale.
     tx.at_position(entry, realms.groups_changed(tx.realm_id))
     changed = {user_id: {"is_active": (not active, active)} for user_id in user_ids}
     audit.record_each(tx, entry, by, "user_reactivated" if active else "user_deactivated", changed)

@@ -1,4 +1,4 @@
-"""Administrators change what others are called, what they are, and what they say of themselves."""
+"""Change another user's name, role and profile data, as an administrator."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -16,7 +16,7 @@ from storage.ids import UserId
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserChange:
-    """What is to be different about a user; None stays as it is."""
+    """Requested changes of a user; None leaves a field as it is."""
 
     full_name: str | None = None
     role: int | None = None
@@ -26,7 +26,7 @@ class UserChange:
 async def change_user(
     tx: Tx, actor: Actor, user_id: UserId, change: UserChange, *, now: datetime
 ) -> None:
-    """Change all of it, or nothing; whoever may know the user is told. Raises a DomainError."""
+    """Make all changes, or none; publish them to all who know the user. Raises a DomainError."""
     realm = await lock_as_administrator(tx, actor)
     found = await users.by_ids(await tx.connection(), tx.realm_id, [user_id])
     if not found or found[0].is_system_bot:

@@ -1,4 +1,4 @@
-"""People get other roles."""
+"""Change users' roles."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -25,12 +25,12 @@ from storage.users import UserRow
 
 
 async def change_role(tx: Tx, actor: Actor, user_id: UserId, role: int, *, now: datetime) -> None:
-    """Give a user another role; all who may know them are told.
+    """Change a user's role; publish it to all who know them.
 
-    Bots never have a higher role than their owner: those of a user who comes down come with
-    them. The event queues of all of these end: with another role one sees other channels, people,
-    addresses and bots, from one position to the next, and their clients register anew. Raises
-    BadRequestError: for who may not do it, an unknown user or role, and for the only owner.
+    Bots never have a higher role than their owner: those of a demoted user are demoted, too. The
+    event queues of all of these are deleted: with another role one sees other channels, people,
+    addresses and bots, from one position to the next, and their clients register again. Raises
+    BadRequestError if the actor may not, for an unknown user or role, and for the only owner.
     """
     realm = await lock_realm(tx, alone=True)
     connection = await tx.connection()
@@ -61,7 +61,7 @@ async def change_role(tx: Tx, actor: Actor, user_id: UserId, role: int, *, now: 
 async def _tell(
     tx: Tx, context: LockedRealm, actor: Actor, before: UserRow, role: int, *, now: datetime
 ) -> None:
-    """Tell whoever may know them of their new role, and keep who gave it."""
+    """Publish the new role to all who know them, and record the actor."""
     after = replace(before, role=role)
     change = UserChanged(person=PersonChange(user_id=before.user_id, role=role))
     entry = tx.append(change, await who_know(tx, context, after))
@@ -82,7 +82,7 @@ async def _tell(
 async def _changeable(
     connection: Connection, context: LockedRealm, actor: Actor, user_id: UserId, role: int
 ) -> UserRow:
-    """Return the user to whom the actor may give the role. Raises BadRequestError."""
+    """Return the user if the actor may give them the role. Raises BadRequestError."""
     own = context.people.get(actor.user_id)
     if own is None or not own.is_active:
         raise UserDeactivatedError("Account is deactivated")
@@ -107,7 +107,7 @@ async def _changeable(
 
 
 async def owners_of(connection: Connection, realm_id: RealmId) -> tuple[UserId, ...]:
-    """The people who own the organization: without one of them no user could look after it."""
+    """Return the active owners of the realm: there must always be one."""
     by_role = await users.ids_by_role(connection, realm_id, without_bots=True)
     return by_role.get(OWNER, ())
 
@@ -121,7 +121,7 @@ async def _tell_role_groups(
     *,
     now: datetime,
 ) -> None:
-    """Out of the role groups of the old role, into those of the new one."""
+    """Publish the change of membership in role groups."""
     ids = await groups.system_ids(connection, tx.realm_id)
 
     def of(row: UserRow) -> Sequence[str]:

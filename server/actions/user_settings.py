@@ -1,4 +1,4 @@
-"""People choose their own settings, and administrators those with which newcomers start."""
+"""Change one's own settings, and, as an administrator, the defaults for new users."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -55,13 +55,13 @@ NOTICES: Final = "resolved_topic_notice_auto_read_policy"
 
 @dataclass(frozen=True, slots=True)
 class NewPassword:
-    """A password's hash, and the proof that it is the account's owner who chooses it."""
+    """A password's hash, and the proof that the account's owner sets it."""
 
     new_hash: str
     proof: Proof
     """All sessions end but the one in which it was given."""
     end_keys: bool = False
-    """The account's API keys end, too."""
+    """Whether to revoke the account's API keys, too."""
 
     @property
     def extent(self) -> Extent:
@@ -75,7 +75,7 @@ class NewPassword:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnChange:
-    """What a user wants to be different about themselves."""
+    """Requested changes of one's own account."""
 
     settings: Mapping[str, Any] = field(default_factory=dict)
     full_name: str | None = None
@@ -84,10 +84,10 @@ class OwnChange:
 
 
 async def change_own_settings(tx: Tx, actor: Actor, change: OwnChange) -> Ended:
-    """Change all of it, or nothing; what has that value already stays, and no user is told.
+    """Make all changes, or none; unchanged values are not published.
 
-    Switching the synchronization of drafts off deletes those that the server keeps. Returns what
-    a new password has ended. Raises BadRequestError.
+    Switching the synchronization of drafts off deletes those that the server stores. Returns what a
+    new password has revoked. Raises BadRequestError.
     """
     realm = await lock_realm(tx, alone=True)
     [row] = await tx.lock(users.locking(tx.realm_id, [actor.user_id]))
@@ -118,10 +118,10 @@ async def change_own_settings(tx: Tx, actor: Actor, change: OwnChange) -> Ended:
 
 
 async def rename(tx: Tx, actor: Actor, context: LockedRealm, row: UserRow, name: str) -> None:
-    """Call a user otherwise, whoever they are; whoever may know them is told.
+    """Rename a user; publish it to all who know them.
 
-    The caller has locked their row, and the realm alone, and says that the actor may do it.
-    Raises BadRequestError.
+    The caller has locked their row, and the realm exclusively, and has checked that the actor may
+    do it. Raises BadRequestError.
     """
     name = checked_full_name(name)
     if name == row.full_name:
@@ -145,7 +145,7 @@ async def _keep(tx: Tx, connection: Connection, new: UserRow) -> None:
 
 
 async def change_settings_defaults(tx: Tx, actor: Actor, changes: Mapping[str, Any]) -> None:
-    """Let newcomers start with these settings. No user who is there already is concerned.
+    """Change the default settings of new users. Existing users keep theirs.
 
     Raises BadRequestError.
     """
@@ -178,12 +178,12 @@ async def change_settings_defaults(tx: Tx, actor: Actor, changes: Mapping[str, A
 
 
 def replace_defaults(settings: RealmSettings, defaults: UserSettings) -> RealmSettings:
-    """Return the organization's settings with other ones for newcomers."""
+    """Return the realm's settings with other defaults for new users."""
     return RealmSettings.of(settings.stored() | {"user_settings_defaults": defaults.stored()})
 
 
 async def _locked(tx: Tx, actor: Actor) -> list[UserRow]:
-    """Return the actor's row, as it stays. Raises UserDeactivatedError."""
+    """Lock and return the actor's row. Raises UserDeactivatedError."""
     [row] = await tx.lock(users.locking(tx.realm_id, [actor.user_id]))
     if not row.is_active:
         raise UserDeactivatedError("Account is deactivated")
@@ -193,7 +193,7 @@ async def _locked(tx: Tx, actor: Actor) -> list[UserRow]:
 async def _checked(
     connection: Connection, context: LockedRealm, row: UserRow, change: OwnChange
 ) -> UserRow:
-    """Return the row as it is to be. Raises BadRequestError for what cannot be, or may not."""
+    """Return the changed row. Raises BadRequestError for invalid or forbidden changes."""
     name, timezone = row.full_name, row.timezone
     if change.full_name is not None:
         name = checked_full_name(change.full_name)
@@ -215,14 +215,14 @@ async def _check_renaming(
 
 
 def _facts(row: UserRow) -> dict[str, SettingValue]:
-    """Return all that a user sets for themselves."""
+    """Return all fields that users set themselves."""
     settings: dict[str, SettingValue] = asdict(UserSettings.of(row.settings))
     return settings | {"full_name": row.full_name, "timezone": row.timezone}
 
 
 @dataclass(frozen=True, slots=True)
 class _Told:
-    """One person's change, and those who hear of it."""
+    """A user's change, and its audiences."""
 
     tx: Tx
     actor: Actor
@@ -239,7 +239,7 @@ class _Told:
         return setting in self.changed and not self.changed[setting][1]
 
     async def tell(self, connection: Connection) -> None:
-        """Append all events; with the last one the user's row has changed."""
+        """Append all events; the last one invalidates the user's row."""
         tx = self.tx
         address = (await tx.realm_cache()).address_of(self.context.realm)
         onlookers = await Onlookers.of(
@@ -309,7 +309,7 @@ class _Told:
         return entry
 
     def _tell_address(self, onlookers: Onlookers, knowing: Audience) -> None:
-        """Who now may know the real address, or no longer; and by which all know them."""
+        """Append changes of the real address's visibility, and of the public address."""
         row, tx = self.new, self.tx
         before, now = least_role_to_see_email(self.old), least_role_to_see_email(row)
         least, most = sorted((before, now))
@@ -347,7 +347,7 @@ class _Told:
             tx.append(BotChanged(bot=bot), onlookers.of_bot(row))
 
     async def _tell_defaults(self, connection: Connection) -> None:
-        """To clients that know no open settings of channels, these have changed."""
+        """Append changed defaults of subscriptions, for clients without unset settings."""
         old, new = notification_defaults(self.old), notification_defaults(self.new)
         changed = [name for name in new if old[name] != new[name]]
         if not changed:

@@ -1,4 +1,4 @@
-"""People say something of themselves: a text, an emoji, or that they are away."""
+"""Set a user's status: a text, an emoji, or that they are away."""
 
 from dataclasses import dataclass, replace
 from typing import Final
@@ -23,7 +23,7 @@ MAX_TEXT_LENGTH: Final = 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatusChange:
-    """What is to be different; None stays as it is."""
+    """Requested changes; None leaves a field as it is."""
 
     text: str | None = None
     """Empty: no text."""
@@ -44,7 +44,7 @@ class StatusChange:
         return row
 
     def event(self, row: UserStatusRow) -> UserStatusChanged:
-        """Return what is told of it; the row is that after it."""
+        """Return its event; the row is that after it."""
         event = UserStatusChanged(user_id=row.user_id)
         if self.text is not None:
             event = msgspec.structs.replace(event, status_text=row.status_text)
@@ -59,7 +59,7 @@ class StatusChange:
 
 
 def checked_text(text: str) -> str:
-    """Return the text as it is kept. Raises BadRequestError."""
+    """Return the normalized text. Raises BadRequestError."""
     text = text.strip()
     if len(text) > MAX_TEXT_LENGTH:
         raise BadRequestError(f"status_text is too long (limit: {MAX_TEXT_LENGTH} characters)")
@@ -69,7 +69,7 @@ def checked_text(text: str) -> str:
 async def change_own_status(
     tx: Tx, actor: Actor, change: StatusChange, *, away: bool | None = None
 ) -> None:
-    """Change one's own status. `away` is how clients of old say whether presence is shared."""
+    """Change one's own status. `away` is how older clients say whether presence is shared."""
     if away is not None:
         settings = OwnChange(settings={"presence_enabled": not away})
         await change_own_settings(tx, actor, settings)
@@ -77,7 +77,7 @@ async def change_own_status(
 
 
 async def change_status_of(tx: Tx, actor: Actor, user_id: UserId, change: StatusChange) -> None:
-    """An administrator changes a user's. Raises BadRequestError."""
+    """Change another user's status, as an administrator. Raises BadRequestError."""
     context = await lock_context(tx, actor, [user_id])
     if not context.standing(actor.user_id).person.is_administrator:
         raise BadRequestError("Must be an organization administrator")

@@ -1,4 +1,4 @@
-"""What people want of single topics, said by themselves or by taking part."""
+"""Visibility policies of topics, set by users or gained by participation."""
 
 from datetime import datetime
 
@@ -20,10 +20,10 @@ from storage.message_places import MessagePlace
 async def change_policy(
     tx: Tx, actor: Actor, channel: ChannelId | str, topic: str, policy: int, *, now: datetime
 ) -> None:
-    """Give a topic the actor's policy: of a channel that they may read, by its id or its name.
+    """Set the actor's policy for a topic of a channel that they may read, by its id or its name.
 
-    A topic that no user has sent to yet may have one. Taking a policy off is always possible.
-    Raises BadRequestError.
+    A topic without messages may have one. Removing a policy is always possible. Raises
+    BadRequestError.
     """
     context = await lock_context(tx, actor)
     name = clean_topic(topic, context.settings.empty_topic_display_name)
@@ -63,9 +63,9 @@ async def change_policy(
 async def participate(
     tx: Tx, actor: Actor, entry: Entry, place: MessagePlace, *, now: datetime
 ) -> None:
-    """With this entry the actor takes part in the message's topic, if it is in one.
+    """Apply the actor's participation in the message's topic, if it is in one, with this entry.
 
-    Their settings say what follows from that. It goes after all else that the entry is for.
+    Their settings decide the policy. It comes after all other effects of the entry.
     """
     if place.channel_id is None or actor.row.bot_type is not None:
         return

@@ -1,4 +1,4 @@
-"""People and bots join the organization, and leave it."""
+"""Create users and bots, in their channels and groups."""
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
@@ -34,7 +34,7 @@ from storage.users import NewUserRow, UserRow
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewService:
-    """Where a bot is to be called, and in which form."""
+    """URL and interface of a new bot's outgoing webhook."""
 
     base_url: str
     interface: int
@@ -42,17 +42,17 @@ class NewService:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Start:
-    """Where a user is from the beginning; channels that are archived and what is gone is not."""
+    """Initial channels and groups of a user; archived or deleted ones are skipped."""
 
     channel_ids: Sequence[ChannelId] = ()
     includes_defaults: bool = True
-    """They join the default channels, too."""
+    """Whether they join the default channels, too."""
     group_ids: Sequence[GroupId] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewUser:
-    """Somebody who is to get an account; a bot has a `bot_type`."""
+    """An account to be created; a bot has a `bot_type`."""
 
     email: str
     full_name: str
@@ -62,21 +62,21 @@ class NewUser:
     bot_type: int | None = None
     bot_owner_id: UserId | None = None
     service: NewService | None = None
-    """Of a bot that is called."""
+    """Outgoing webhook of a bot."""
     avatar_key: str | None = None
-    """Of a picture that is in the store already."""
+    """Key of an avatar that is in the store already."""
     timezone: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """Personal settings that differ from the organization's defaults."""
+    """Personal settings that differ from the realm's defaults."""
     channel_groups: Collection[ChannelGroupId] = ()
-    """Default channel groups whose channels they join besides, unless they have a `start`."""
+    """Default channel groups to join as well, unless there is a `start`."""
     start: Start | None = None
-    """None: the default channels for people, but for guests; nothing for bots."""
+    """None: the default channels for people, except guests; nothing for bots."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreatedUser:
-    """A new account, with the key that opens it."""
+    """A new account with its API key."""
 
     user_id: UserId
     email: str
@@ -86,12 +86,12 @@ class CreatedUser:
 
 
 async def create_users(tx: Tx, new: Sequence[NewUser], *, now: datetime) -> list[CreatedUser]:
-    """Give all of these an account, or none of them; in the same order.
+    """Create all of these accounts, or none; return them in the same order.
 
     They join what their `start` says, or the default channels and those of the groups that they
-    have chosen. Everyone who may know of all this is told. Raises BadRequestError for what is
-    wrong with any of them: a name, a role, a group that is none, an address that is malformed or
-    has an account already.
+    have chosen. Publishes it to all who may know them. Raises BadRequestError for what is wrong
+    with any of them: a name, a role, an unknown group, an address that is malformed or has an
+    account already.
     """
     realm = await lock_realm(tx, alone=True)
     checked = [checked_user(each) for each in new]
@@ -125,7 +125,7 @@ async def create_users(tx: Tx, new: Sequence[NewUser], *, now: datetime) -> list
 
 
 async def keep_rehashed_password(tx: Tx, user_id: UserId, *, old: str, new: str) -> None:
-    """Keep a stronger hash of the same password, unless it has been changed meanwhile."""
+    """Store a stronger hash of the same password, unless it has been changed meanwhile."""
     connection = await tx.changing()
     await credentials.update_password_hash(connection, tx.realm_id, user_id, old=old, new=new)
 
@@ -139,7 +139,7 @@ async def insert_users(
     defaults: Mapping[str, Any],
     are_system_bots: bool = False,
 ) -> list[UserRow]:
-    """The rows of new accounts, and nothing else: in a realm that others know, create_users."""
+    """Insert the rows of new accounts, and nothing else: a realm with users needs create_users."""
     ids = await users.new_ids(connection, len(new))
     rows = [
         NewUserRow(
@@ -164,7 +164,7 @@ async def insert_users(
 
 
 def checked_user(new: NewUser) -> NewUser:
-    """Return the same, as it is kept. Raises BadRequestError."""
+    """Return the normalized user. Raises BadRequestError."""
     if new.role not in ROLES:
         raise BadRequestError("Invalid role")
     if new.bot_type is not None and new.bot_type not in BOT_TYPES:
@@ -191,7 +191,7 @@ async def _refuse_taken(
 ) -> None:
     """Raise BadRequestError if an address has an account already, or is given twice.
 
-    Those of the organization's own domain that stand for hidden ones are no user's.
+    Generated addresses of the realm's own domain are no user's.
     """
     wanted: set[FoldedAddress] = set()
     for each in new:
@@ -207,7 +207,7 @@ async def _refuse_taken(
 
 
 def _start_of(row: UserRow, new: NewUser, chosen: Collection[ChannelId]) -> Start:
-    """Where a newcomer begins: people of the organization, in its defaults and what they chose."""
+    """Return the start of a new user: for people the defaults and what they chose."""
     if new.start is not None:
         return new.start
     if row.bot_type is not None or row.role == GUEST:
@@ -218,7 +218,7 @@ def _start_of(row: UserRow, new: NewUser, chosen: Collection[ChannelId]) -> Star
 def _arrivals(
     rows: Sequence[UserRow], starts: Mapping[UserId, Start], places: Sequence[ChannelRow]
 ) -> Move:
-    """Return the newcomers join those of these channels in which they begin."""
+    """Return the initial subscriptions of the new users in these channels."""
     pairs = [
         (user_id, channel.channel_id)
         for user_id, start in starts.items()
@@ -240,7 +240,7 @@ def _arrivals(
 async def _enter_groups(
     tx: Tx, connection: Connection, context: LockedRealm, starts: Mapping[UserId, Start]
 ) -> None:
-    """They are members of the groups in which they are to be, as far as those are active."""
+    """Add the new users to their initial groups, if those are active."""
     entering: dict[GroupId, list[UserId]] = defaultdict(list)
     for user_id, start in starts.items():
         for group_id in start.group_ids:
@@ -255,7 +255,7 @@ async def _enter_groups(
 async def _give_services(
     connection: Connection, realm_id: RealmId, rows: Sequence[UserRow], new: Sequence[NewUser]
 ) -> dict[UserId, ServiceRow]:
-    """Return each bot that is called gets a secret of its own, by which it knows who calls."""
+    """Insert the bots' outgoing webhooks, each with a token of its own."""
     services = {
         row.user_id: ServiceRow(
             bot_id=row.user_id,
@@ -293,7 +293,7 @@ async def _tell_of_newcomers(
 
 
 async def onlookers_of(tx: Tx, connection: Connection, context: LockedRealm) -> Onlookers:
-    """Who may know what of the people on this ground."""
+    """Return which of the users in this context the audiences may know."""
     realm_cache = await tx.realm_cache()
     return await Onlookers.of(
         connection,
@@ -312,7 +312,7 @@ async def tell_role_groups(
     *,
     now: datetime,
 ) -> None:
-    """Tell everyone which role groups have gained or lost them; their rows change with that."""
+    """Publish to all which role groups have gained or lost them; it invalidates their rows."""
     by_name: dict[str, list[UserId]] = defaultdict(list)
     for row in context.people.values():
         person = Person(row.user_id, row.role, row.date_joined)

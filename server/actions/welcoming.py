@@ -1,4 +1,4 @@
-"""Somebody has joined: they are greeted, and get an email with which they find their way back."""
+"""Welcome a new user: greetings, and an email with the way back."""
 
 from server.actions.account_mail import mail_news
 from server.domain.account_news import Welcome
@@ -19,7 +19,10 @@ async def welcome(
     text: str | None = None,
     inviter_id: UserId | None = None,
 ) -> None:
-    """Ask for all that follows in the transaction that makes the account; see Greeting."""
+    """Enqueue everything that follows, in the transaction that creates the account.
+
+    See Greeting.
+    """
     enqueue(tx, Greeting(realm_id=tx.realm_id, user_id=user_id, text=text, inviter_id=inviter_id))
     if not RealmSettings.of(realm.settings).send_welcome_emails:
         return

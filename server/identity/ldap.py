@@ -277,7 +277,7 @@ class Ldap:
         except BadRequestError:
             raise IdentityError(
                 f"{found['dn']} has no address in {settings.ldap_email_attribute}",
-                "The directory has no email address for you. Ask whoever looks after it.",
+                "The directory has no email address for you. Ask its administrator.",
             ) from None
         name = _first_of(attributes, settings.ldap_name_attribute)
         identity = Identity(email, as_full_name(name, email=email))

@@ -15,9 +15,7 @@ def sends_mail(app: App) -> bool:
 async def count_mail(request: Request, email: str) -> None:
     """Count a mail to this address. Raises RateLimitedError, and BadRequestError without mail."""
     if request.app.mailer is None:
-        raise BadRequestError(
-            "This server sends no emails. Ask whoever looks after it for what you need."
-        )
+        raise BadRequestError("This server sends no emails. Ask its operator for what you need.")
     realm_id = request.realm_id or THE_SERVER
     await request.limits.count_account_mail(
         realm_id, email, request.remote_address, request.response_headers

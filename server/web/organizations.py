@@ -133,7 +133,7 @@ async def _found(request: Request, row: ConfirmationRow) -> str:
 
 def _check_open(request: Request) -> None:
     if not request.app.settings.open_realm_creation:
-        raise BadRequestError("Ask whoever looks after this server for a new organization.")
+        raise BadRequestError("Ask the operator of this server for a new organization.")
 
 
 def _subdomain(request: Request) -> str:

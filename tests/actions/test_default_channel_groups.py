@@ -119,7 +119,7 @@ async def test_only_public_channels_that_nobody_joins_anyway_are_in_one(hall: Ha
         ("secret", "no public channel"),
         ("old", "no public channel"),
         ("nowhere", "no public channel"),
-        ("default", "everybody joins"),
+        ("default", "every new user joins"),
     ):
         for action, *args in (
             (actions.add_group, "Other", "", [name]),

@@ -163,7 +163,7 @@ async def test_links_that_lead_nowhere_say_why(reception: Reception):
         await says(f"/join/{token}", "not one of ours")
     [listed] = (await boss.get("/invites"))["invites"]
     await boss.delete(f"/invites/{listed['id']}")
-    await says(link, "was taken back")
+    await says(link, "was revoked")
 
     link = await reception.invited(invite_expires_in_minutes=1)
     await make.connection.execute(
@@ -187,7 +187,7 @@ async def test_the_inviter_is_looked_at_again(reception: Reception):
     )
     answer = await browser.submit(link, full_name="Ada", new_password=PASSWORD)
     assert answer.status == 404
-    assert "may not invite anybody any more" in browser.problem
+    assert "may not invite people any more" in browser.problem
     assert (await browser.look(link)).status == 404
 
     link = await reception.invited(client)
@@ -195,7 +195,7 @@ async def test_the_inviter_is_looked_at_again(reception: Reception):
     writer = app.writers.of(make.realm_id)
     await writer.write(lambda tx: deactivate_user(tx, inviter.user_id, now=now))
     assert (await browser.look(link)).status == 404
-    assert "may not invite anybody any more" in browser.problem
+    assert "may not invite people any more" in browser.problem
 
 
 async def test_what_the_inviter_may_no_longer_give_is_left_out(reception: Reception):
@@ -310,7 +310,7 @@ async def test_a_link_takes_anybody_whose_address_is_theirs(reception: Reception
     assert answer.status == 404
     for link in (f"/{place}", late):
         assert (await wrong.look(link)).status == 404
-        assert "was taken back" in wrong.problem
+        assert "was revoked" in wrong.problem
 
 
 async def test_secrets_are_in_mails_alone(reception: Reception):

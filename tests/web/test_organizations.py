@@ -147,7 +147,7 @@ async def test_the_operator_may_keep_that_to_themselves(serving_with):
         await visitor.look("/accounts/go")
         assert "/new" not in visitor.page
         await visitor.look("/new")
-        assert "Ask whoever looks after this server" in visitor.text
+        assert "Ask the operator of this server" in visitor.text
         visitor.cookies["parley_visitor"] = "x" * 43
         await visitor.look("/new")
         answer = await visitor.post(

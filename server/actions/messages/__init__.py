@@ -1,1 +1,1 @@
-"""Sending, and what else happens to messages."""
+"""Send, edit, move and delete messages."""

@@ -1,4 +1,4 @@
-"""Who is told of what happens to a message."""
+"""Audiences of events about messages."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -18,10 +18,10 @@ from storage.message_places import MessagePlace
 
 
 async def of_message(tx: Tx, place: MessagePlace, actor_id: UserId) -> Audience:
-    """Those who may read the message now, and follow its conversation or have it in their history.
+    """Return readers who follow the conversation or have the message in their history.
 
-    In a channel that keeps its history from newcomers: those who were given the message. The actor
-    is about to have it in their history, if they have not.
+    In a channel with protected history: those who were given the message. The actor is about to
+    have it in their history, if they have not.
     """
     connection = await tx.connection()
     if place.channel_id is None:
@@ -51,14 +51,14 @@ async def of_message(tx: Tx, place: MessagePlace, actor_id: UserId) -> Audience:
 
 @dataclass(frozen=True, slots=True)
 class Telling:
-    """Which of several messages an audience is told of."""
+    """An audience with those of several messages that it may read."""
 
     audience: Audience
     message_ids: Sequence[MessageId]
 
 
 def protects_history(channel: ChannelRow) -> bool:
-    """Whether its readers may read only what they were given: received, or there when it came."""
+    """Return whether readers may read only what they were given (received, or moved in later)."""
     return (
         channel.invite_only
         and not channel.is_web_public
@@ -69,9 +69,9 @@ def protects_history(channel: ChannelRow) -> bool:
 async def of_messages(
     tx: Tx, channel: ChannelRow | None, conversation_id: int, message_ids: Sequence[MessageId]
 ) -> list[Telling]:
-    """Whom messages of one conversation concern, each with those that they may read now.
+    """Return whom messages of one conversation concern, each with those that they may read now.
 
-    The channel is locked: no user comes or goes until the commit. Never empty.
+    The channel is locked: subscribers do not change until the commit. Never empty.
     """
     connection = await tx.connection()
     if channel is None:
@@ -93,7 +93,7 @@ async def of_messages(
 async def activity_statements(
     tx: Tx, context: LockedRealm, rows: Iterable[ChannelRow], now: datetime
 ) -> list[Statement]:
-    """Before messages leave or join the channels: what tells afterwards how these look now."""
+    """Return statements that publish the channels' activity after messages leave or join them."""
     by_id = {row.channel_id: row for row in rows}
     connection = await tx.connection()
     audiences = await seers(connection, tx.realm_id, context, by_id.values())
@@ -114,7 +114,7 @@ ReadBy = dict[UserId, tuple[MessageId, ...]]
 
 
 async def read_by(tx: Tx, channel: ChannelRow, message_ids: Sequence[MessageId]) -> ReadBy:
-    """Return which of the channel's messages each of those whom they concern may read."""
+    """Return which of the channel's messages each concerned user may read."""
     rows = await message_edits.readers(
         await tx.connection(),
         tx.realm_id,
@@ -128,7 +128,7 @@ async def read_by(tx: Tx, channel: ChannelRow, message_ids: Sequence[MessageId])
 async def _to_be_read_by(
     tx: Tx, channel: ChannelRow, message_ids: Sequence[MessageId], also: Iterable[UserId]
 ) -> ReadBy:
-    """The same of messages that are about to come to the channel: who is in it is given them."""
+    """Return the same for messages about to enter the channel: its subscribers are given them."""
     rows = await message_edits.readers(
         await tx.connection(),
         tx.realm_id,
@@ -164,7 +164,7 @@ async def _what_they_read(
 
 def _grouped(read: ReadBy) -> list[Telling]:
     by_messages: dict[tuple[MessageId, ...], list[UserId]] = {}
-    # Nearly every user reads the very same messages: these are not compared one by one.
+    # Nearly all users read the very same messages: these are not compared one by one.
     users_of: dict[int, list[UserId]] = {}
     for user_id, message_ids in read.items():
         users = users_of.get(id(message_ids))
@@ -185,20 +185,20 @@ def _less(ids: tuple[MessageId, ...], other: tuple[MessageId, ...]) -> tuple[Mes
 
 @dataclass(frozen=True, slots=True)
 class Crossing:
-    """What messages that go to another channel mean to those whom they concern."""
+    """The effect of a move to another channel on each user concerned."""
 
     told: list[Telling]
-    """Who may read them there: those who knew them, and who is in that channel."""
+    """Who may read them there: those who knew them, and the subscribers of that channel."""
     lost: list[Telling]
     """Who knew them and may not read them there."""
     regained: list[UserId]
-    """Who could not read them where they are, and may have received them once."""
+    """Who could not read them in the old channel, and may have received them earlier."""
 
 
 async def of_crossing(
     tx: Tx, old: ChannelRow, new: ChannelRow, message_ids: Sequence[MessageId]
 ) -> Crossing:
-    """Before the messages are moved from one locked channel to another."""
+    """Compute it before the messages are moved from one locked channel to another."""
     message_ids = tuple(message_ids)
     before = await read_by(tx, old, message_ids)
     after = await _to_be_read_by(tx, new, message_ids, also=before)
@@ -209,7 +209,7 @@ async def of_crossing(
         audience = Audience(channel_id=new.channel_id, public=True, without=known)
         told.append(Telling(audience, message_ids))
     elif not old.invite_only:
-        # Whoever listens to all public channels has heard the last of them.
+        # For a queue that listens to all public channels they are gone.
         audience = Audience(channel_id=old.channel_id, public=True, without=known)
         lost.append(Telling(audience, message_ids))
     gaining = [user for user, ids in after.items() if _less(ids, before.get(user, ()))]

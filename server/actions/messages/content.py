@@ -1,4 +1,4 @@
-"""Reads what a user writes: its HTML, whom it concerns, and what else follows from the text.
+"""Process a message's text: HTML, mentions, and what else follows from it.
 
 Sending and editing call the same functions: `read_content`, then `check_mentions`.
 """
@@ -53,27 +53,30 @@ LONG: Final = 2_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadContent:
-    """What a message says, and what follows from that for others."""
+    """The processed text of a message."""
 
     content: str
     rendered: Rendered
     mentioned: frozenset[UserId]
-    """By name, or by a group that they are in; whether they receive the message or not."""
+    """By name, or by a group; whether they receive the message or not."""
     topic_mentioned: frozenset[UserId]
     alerted: frozenset[UserId]
-    """Whoever has an alert word that is in the text."""
+    """Users with an alert word in the text."""
     widget: str | None
-    """What makes a widget of the message when it is sent (server/domain/widgets.py)."""
+    """JSON of the widget that the message becomes when it is sent (server/domain/widgets.py)."""
     attachments: tuple[AttachmentRow, ...] = ()
-    """Files that it shows to its readers: those among its links that its author may read."""
+    """Linked files that the author may read, which become readable with the message."""
 
     @property
     def awaited(self) -> list[AttachmentRow]:
-        """The pictures of which small ones are still to be made."""
+        """Return the pictures without thumbnails yet."""
         return [r for r in self.attachments if has_thumbnails(r.content_type) and r.width is None]
 
     def flags(self) -> dict[UserId, int]:
-        """The exceptions of single readers; storage keeps those of readers who receive it."""
+        """Return flags of single readers.
+
+        Storage keeps those of readers who receive the message.
+        """
         flags = dict.fromkeys(self.mentioned, message_flags.MENTIONED)
         for user_id in self.topic_mentioned:
             flags[user_id] = flags.get(user_id, 0) | message_flags.TOPIC_WILDCARD_MENTIONED
@@ -83,7 +86,7 @@ class ReadContent:
 
     @property
     def traits(self) -> int:
-        """The bits of `messages.traits` that depend on the text: those in CONTENT_TRAITS."""
+        """Return the bits of `messages.traits` that depend on the text: those in CONTENT_TRAITS."""
         rendered = self.rendered
         holds = {
             messages.CHANNEL_WILDCARD: rendered.channel_wildcard,
@@ -106,7 +109,7 @@ async def read_content(
     read: Reading,
     masked: Collection[UserId] = (),
 ) -> ReadContent:
-    """Render what the author writes in a channel's topic (None: a new one), or in a direct message.
+    """Process the author's text for a topic (None: a new one), or for a direct message.
 
     `content` has passed `clean_content`. The readers may not know the `masked` people.
     """
@@ -135,7 +138,7 @@ async def read_content(
 async def _participants(
     author: Actor, topic_id: TopicId | None, read: Reading
 ) -> frozenset[UserId]:
-    """Return those of the topic, of whom the author is one by what they write."""
+    """Return the participants of the topic, including the author."""
     found: list[UserId] = []
     if topic_id is not None:
         async with read() as connection:
@@ -146,7 +149,7 @@ async def _participants(
 async def _attachments(
     realm_cache: RealmCache, author: Actor, rendered: Rendered, read: Reading
 ) -> tuple[AttachmentRow, ...]:
-    """Nobody shares a file by its address alone, not even one that they could read once."""
+    """Return the linked files that the author may read: an address alone shares no file."""
     if not rendered.has_attachment:
         return ()
     path_ids = path_ids_in(rendered.links, author.realm_id, await realm_cache.address())
@@ -159,10 +162,10 @@ async def _attachments(
 
 
 async def typeset_ahead(realm_cache: RealmCache, content: str, *, share: Hashable) -> None:
-    """Have the text's code coloured and its formulas set, before its transaction begins.
+    """Run the text's typesetting jobs before its transaction begins.
 
-    `share`: who in the organization writes it, since people have equal shares of that process.
-    Rendering then finds what was done in time, and waits for no user; the rest is plain.
+    `share`: the author's user id, since users have equal shares of that process. Rendering then
+    uses what was done in time, without waiting; the rest stays plain.
     """
     if len(content) > MAX_MESSAGE_LENGTH:
         return
@@ -175,7 +178,7 @@ async def typeset_ahead(realm_cache: RealmCache, content: str, *, share: Hashabl
 async def render_as(
     realm_cache: RealmCache, author: Actor, content: str, masked: Collection[UserId] = ()
 ) -> Rendered:
-    """What the author's text looks like in a message to people who may not know the masked ones."""
+    """Render the author's text for readers who may not know the masked people."""
     settings = await realm_cache.settings()
     standing = Standing(author.person, await realm_cache.groups(), settings)
     style = Style(
@@ -194,7 +197,7 @@ async def render_as(
 
 
 async def _let_others_go_on(content: str) -> None:
-    """Between passes over a long text, each of which takes some milliseconds."""
+    """Yield to the event loop between passes over a long text, each of some milliseconds."""
     if len(content) > LONG:
         await asyncio.sleep(0)
 
@@ -208,9 +211,9 @@ async def check_mentions(
     read: Reading,
     instead_of: str = "",
 ) -> None:
-    """Mentioning a group, or every user in a large place, needs a permission. Raises DomainError.
+    """Raise DomainError unless the author may mention these groups and wildcards.
 
-    `instead_of` is the HTML of what the message said before: groups that it mentioned may stay.
+    `instead_of` is the HTML of the previous content: groups that it mentioned may stay.
     """
     added = written.rendered.mentioned_group_ids - mentioned_groups_in(instead_of)
     if added and not author.row.is_system_bot:
@@ -254,16 +257,16 @@ async def _check_wildcards(
         )
 
 
-# -- whom the text may name
+# -- names in the text
 
 MAX_LOOKED_UP: Final = 200
 MAX_TOPICS_LOOKED_UP: Final = 30
 
 
 class Mentionable:
-    """Those whom the text may name, looked up before it is rendered.
+    """Names in the text, looked up before it is rendered.
 
-    `emoji` holds the addresses of the organization's active emoji, by name.
+    `emoji` holds the image URLs of the realm's active emoji, by name.
     """
 
     def __init__(self) -> None:
@@ -278,8 +281,8 @@ class Mentionable:
     def user_by_name(self, name: str) -> MentionedUser | None:
         """Return the only user of this name; of several, the only one with exactly this spelling.
 
-        Clients add the id where two users have exactly the same name, and only there: without the
-        second rule, a user could end the mentions of another by taking the name in another case.
+        Clients add the id if two users have exactly the same name, and only then: without the
+        second rule, a user could break the mentions of another by taking the name in another case.
         """
         rows = self.by_name.get(fold_name(name), [])
         if len(rows) > 1:
@@ -341,7 +344,7 @@ async def _mentionable(
 async def _find_channels(
     realm_cache: RealmCache, standing: Standing, names: Names, found: Mentionable
 ) -> None:
-    """Look up the channels that the author may know of, and topics in those that they may read."""
+    """Look up the channels that the author may know, and topics in those that they may read."""
     wanted = [*names.channels, *names.unusual_channels][:MAX_LOOKED_UP]
     topics_left = MAX_TOPICS_LOOKED_UP
     for name in await realm_cache.existing_channels(wanted):
@@ -366,7 +369,7 @@ def _mentionable_group(standing: Standing, name: str) -> MentionedGroup | None:
 
 
 class Rule(Protocol):
-    """One of those of a `Standing`."""
+    """A permission rule of `Standing`."""
 
     def __call__(self, channel: ChannelRow, *, subscribed: bool) -> bool: ...
 

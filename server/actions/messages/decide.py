@@ -1,4 +1,4 @@
-"""Decides whether a message may be sent, to whom it goes, and what it says: no write yet."""
+"""Decide whether a message may be sent, and to whom; render it. Writes nothing."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -45,7 +45,7 @@ MAX_DM_RECIPIENTS: Final = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """What a user asks to send."""
+    """A message to be sent."""
 
     type: Literal["channel", "direct"]
     to: str | int | Sequence[int] | Sequence[str]
@@ -57,12 +57,12 @@ class Draft:
     idempotency_key: str | None = None
     idempotency_digest: bytes | None = None
     tells_of_resolving: bool = False
-    """The notification bot's notice that a topic is resolved, or no longer."""
+    """Whether it is the notification bot's notice of a resolved or unresolved topic."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where a message goes: a topic of a channel, or a direct-message group."""
+    """Destination of a message: a topic of a channel, or a direct-message group."""
 
     channel: ChannelRow | None = None
     subscription: SubscriptionRow | None = None
@@ -70,9 +70,11 @@ class Place:
     topic_name: str = ""
     dm_group_id: DmGroupId | None = None
     people: tuple[UserRow, ...] = ()
-    """Everybody in the direct-message group, the sender too, by id."""
+    """Everyone in the direct-message group, the sender included, by id."""
     rests_on_owner: bool = False
-    """A bot may write there because its owner may: rows that no send verifies after the clock."""
+    """Whether a bot's permission depends on its owner: rows that no send verifies after the clock's
+    lock.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,13 +87,13 @@ class Decision:
     place: Place
     written: ReadContent
     mentioned_bots: tuple[UserId, ...]
-    """Where every user may read: they hear it without being in the channel."""
+    """Mentioned bots in a public channel: they get it without being subscribed."""
     topic_links: tuple[dict[str, str], ...]
     """Links in the topic's name."""
 
 
 async def decide(realm_cache: RealmCache, actor: Actor, draft: Draft, read: Reading) -> Decision:
-    """Check everything about the draft, and render it. Raises a DomainError."""
+    """Check the draft, and render it. Raises a DomainError."""
     sender = await realm_cache.user(actor.user_id)
     if sender is None or not sender.is_active:
         raise UserDeactivatedError("Account is deactivated")
@@ -132,10 +134,9 @@ async def decide(realm_cache: RealmCache, actor: Actor, draft: Draft, read: Read
 async def _masked(
     realm_cache: RealmCache, sender: UserRow, place: Place, content: str
 ) -> frozenset[UserId]:
-    """The people that the server's own direct message mentions and its recipients may not know.
+    """Return people in the server's own direct message that its recipients may not know.
 
-    What the bots of the server write names people, and quotes what others have written, with all
-    that those bots know.
+    Messages of system bots name people, and quote others, with everything that those bots know.
     """
     guests = [row for row in place.people if row.role == GUEST]
     if not guests or not sender.is_system_bot or await realm_cache.guests_know_everybody():
@@ -220,7 +221,7 @@ async def _channel_of(
 async def _owner(
     realm_cache: RealmCache, actor: Actor, channel: ChannelRow, standing: Standing
 ) -> list[tuple[Standing, bool]]:
-    """Where a bot's owner, if it has one, stands towards the channel: a bot may go there too."""
+    """Return the standing of a bot's owner in the channel, if any: a bot may send there too."""
     owner_id = actor.row.bot_owner_id
     row = None if owner_id is None else await realm_cache.user(owner_id)
     if owner_id is None or row is None or not row.is_active:
@@ -234,7 +235,7 @@ async def _owner(
 def _refusal(
     channel: ChannelRow, senders: Sequence[tuple[Standing, bool]]
 ) -> BadRequestError | None:
-    """Return why none of these, the sender and perhaps a bot's owner, lets the message go there."""
+    """Return why neither the sender nor a bot's owner may send there; None if one may."""
     if not any(
         is_subscribed or standing.reads_history(channel, subscribed=False)
         for standing, is_subscribed in senders
@@ -248,7 +249,7 @@ def _refusal(
 
 
 def check_topic_policy(channel: ChannelRow, topic_name: str, settings: RealmSettings) -> None:
-    """Raise BadRequestError if the channel has no such topics."""
+    """Raise BadRequestError if the channel does not allow such topics."""
     if topic_name == "" and not allows_empty_topic(channel, settings):
         raise BadRequestError(
             "Topics are required in this organization.",
@@ -305,10 +306,10 @@ async def _recipients(realm_cache: RealmCache, actor: Actor, to: object) -> list
 async def known_people(
     realm_cache: RealmCache, actor: Actor, user_ids: Sequence[UserId]
 ) -> list[UserRow]:
-    """Return the people with these ids, by id.
+    """Return the users with these ids, by id.
 
-    A user that the actor may not know is refused like one that does not exist: by writing they
-    would meet. Raises BadRequestError.
+    A user that the actor may not know is refused like one that does not exist: a message would make
+    them contacts. Raises BadRequestError.
     """
     found = await realm_cache.users(user_ids)
     strangers = {row.user_id for row in await _strangers(realm_cache, actor, found.values())}
@@ -327,9 +328,9 @@ async def _strangers(
 async def _check_direct_permissions(
     actor: Actor, people: Mapping[UserId, UserRow], standing: Standing, read: Reading
 ) -> None:
-    """Whom the organization lets write to whom directly, and who may begin with it.
+    """Raise an error unless the realm lets them write to these people, or start a conversation.
 
-    Bots always may, and to bots and oneself every user.
+    Bots may always write, and anyone may write to bots and to themselves.
     """
     persons = [p for p in people.values() if p.bot_type is None]
     if actor.is_bot or all(p.user_id == actor.user_id for p in persons):

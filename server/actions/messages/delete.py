@@ -1,4 +1,4 @@
-"""Messages are deleted for good: from the tables, and from the log."""
+"""Delete messages for good: from the tables, and from the log."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -29,12 +29,12 @@ from storage.ids import ChannelId, MessageId, Position
 from storage.message_edits import ChangingRow, LockedRow
 
 LOG_KEPT: Final = timedelta(days=30)
-"""Longer than the log keeps anything: what is older is not looked for there."""
+"""Longer than the log's retention: older messages are not in it any more."""
 NOT_PERMITTED: Final = "You don't have permission to delete this message"
 
 
 async def delete_message(tx: Tx, actor: Actor, message_id: MessageId, now: datetime) -> None:
-    """Delete a message for good. Whoever could read it is told."""
+    """Delete a message for good; publish it to all who could read it."""
     subject = await lock_subject(tx, actor, message_id)
     _check_permitted(subject, now)
     await delete_locked(tx, subject.context, subject.channel, subject.topic, [subject.row], now)
@@ -86,9 +86,9 @@ async def delete_from_topic(
 async def _lock_topic(
     tx: Tx, actor: Actor, standing: Standing, channel_id: ChannelId, name: str
 ) -> tuple[ChannelRow, TopicRow]:
-    """Return the topic of a channel that the actor may read. Raises BadRequestError.
+    """Lock and return the topic of a channel that the actor may read. Raises BadRequestError.
 
-    No user moves anything in or out of the channel until the commit.
+    Concurrent writes move nothing in or out of the channel until the commit.
     """
     locked = await tx.lock(channels.locking(tx.realm_id, [channel_id]).shared())
     is_in = await is_subscribed(tx, actor, channel_id)
@@ -115,9 +115,9 @@ async def delete_locked(
     rows: Sequence[ChangingRow | LockedRow],
     now: datetime,
 ) -> Entry:
-    """Delete locked messages of one conversation, and what the log holds of them.
+    """Delete locked messages of one conversation, and blank their log entries.
 
-    The channel is locked too. The entry is the last that tells of it.
+    The channel is locked too. Returns the last entry that publishes it.
     """
     ids = [row.id for row in rows]
     tellings = await of_messages(tx, channel, rows[0].conversation_id, ids)
@@ -145,7 +145,7 @@ async def delete_locked(
 
 
 def _entries(row: ChangingRow | LockedRow, now: datetime) -> list[Position]:
-    """Return where the log may hold what the message said."""
+    """Return the log entries that may hold the message's content."""
     edits = row.entry_positions or []
     own = [Position(row.id)] if now - row.sent_at < LOG_KEPT else []
     return [*own, *edits]

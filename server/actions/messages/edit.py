@@ -1,4 +1,4 @@
-"""A message says something else from now on."""
+"""Edit the content of a message."""
 
 import hashlib
 from collections.abc import Sequence
@@ -22,14 +22,14 @@ from storage.database import Statement
 from storage.ids import MessageId, TopicId
 
 DELETED = "(deleted)"
-"""What a message says whose author has taken everything out of it."""
+"""Content of a message edited to nothing."""
 GRACE_SECONDS: Final = 20
-"""Beyond the time limit: who has begun in time has yet to send it, and clocks differ."""
+"""Tolerance of the time limit: an edit begun in time takes a while, and clocks differ."""
 
 
 @dataclass(frozen=True, slots=True)
 class NewContent:
-    """What a message is to say, if it says what the client thinks it does."""
+    """New content, with the old content that the client expects."""
 
     content: str
     prev_content_sha256: str | None = None
@@ -38,14 +38,14 @@ class NewContent:
 async def edit_content(
     tx: Tx, actor: Actor, message_id: MessageId, new: NewContent, now: datetime
 ) -> None:
-    """Let one's own message say something else. Every user whom it concerns is told."""
+    """Edit the content of one's own message; publish it to all concerned."""
     subject = await lock_subject(tx, actor, message_id)
     await check_editable(tx, subject, new, now)
     await edit_locked(tx, subject, new, now)
 
 
 async def check_editable(tx: Tx, subject: Subject, new: NewContent, now: datetime) -> None:
-    """Raise BadRequestError if the actor may not make the message say this."""
+    """Raise BadRequestError if the actor may not make this edit."""
     settings = subject.context.settings
     if subject.row.sender_id != subject.actor.user_id:
         raise BadRequestError("You don't have permission to edit this message")
@@ -69,9 +69,9 @@ def _cleaned(content: str) -> str:
 
 
 async def edit_locked(tx: Tx, subject: Subject, new: NewContent, now: datetime) -> None:
-    """Do what `check_editable` permits.
+    """Make the edit that `check_editable` permits.
 
-    What says the same is an edit, too: clients wait for the event of what they have asked for.
+    Unchanged content is an edit, too: clients wait for the event of their request.
     """
     row = subject.row
     edit = await prepare_edit(tx, subject, new, now)
@@ -89,12 +89,12 @@ class PreparedEdit:
     written: ReadContent
     edited_at: datetime
     holds_files: bool
-    """Whether the message shows files to its readers, before the edit or after it."""
+    """Whether the message has files, before the edit or after it."""
     fanout: MessageFanout | None
 
     @property
     def change(self) -> ContentChange:
-        """The content as events have it: the previous one only where people may see that."""
+        """Return the content for events: the previous one only if the realm shows edits."""
         row, written = self.subject.row, self.written
         settings = self.subject.context.settings
         shows_history = settings.message_edit_history_visibility_policy == "all"
@@ -108,7 +108,7 @@ class PreparedEdit:
 
     @property
     def previous_content(self) -> dict[str, str]:
-        """The fields of a history entry that hold the previous content."""
+        """Return the fields of a history entry with the previous content."""
         row = self.subject.row
         return {
             "prev_content": row.content,
@@ -116,13 +116,13 @@ class PreparedEdit:
         }
 
     def set_flags(self) -> Statement:
-        """After the clock: set the flags that follow from the new content."""
+        """Under the clock's lock: set the flags that follow from the new content."""
         row = self.subject.row
         flags = self.written.flags()
         return message_edits.set_content_flags(self.subject.actor.realm_id, row.id, flags)
 
     def enqueue_jobs(self, tx: Tx) -> None:
-        """Enqueue what follows from the new content: notifications, thumbnails, previews."""
+        """Enqueue the jobs of the new content: notifications, thumbnails, previews."""
         subject, written, message_id = self.subject, self.written, self.subject.row.id
         if self.holds_files:
             hold(tx, message_id, written.attachments)
@@ -147,7 +147,7 @@ async def prepare_edit(tx: Tx, subject: Subject, new: NewContent, now: datetime)
 
 
 async def _read(tx: Tx, subject: Subject, new: NewContent) -> ReadContent:
-    """Return what the message is to say, as a send of it would be read. Raises a DomainError."""
+    """Process the new content as a send of it would. Raises a DomainError."""
     row, realm_cache = subject.row, await tx.realm_cache()
     written = await read_content(
         realm_cache,
@@ -169,7 +169,7 @@ async def _read(tx: Tx, subject: Subject, new: NewContent) -> ReadContent:
 
 
 async def write_edit(tx: Tx, edit: PreparedEdit, *, with_history: bool = True) -> None:
-    """Write the message's new content, and unless told otherwise a history entry of its own."""
+    """Write the message's new content, and optionally a history entry of its own."""
     row = edit.subject.row
     entry = {
         "user_id": edit.subject.actor.user_id,
@@ -215,7 +215,7 @@ def tell_of_content(
     *,
     first: Statement | None = None,
 ) -> None:
-    """Tell what a locked message says, or looks like, now; `first` runs before any user is told."""
+    """Append events of a locked message's new content or rendering; `first` runs before them."""
     for telling in tellings:
         entry = tx.append(event, telling.audience)
         tx.at_position(entry, message_edits.holds_content(tx.realm_id, event.message_id))
@@ -226,9 +226,9 @@ def tell_of_content(
 
 
 async def _new_mentions(tx: Tx, subject: Subject, written: ReadContent) -> MessageFanout | None:
-    """Return what notifies those whom the message mentions only from now on, if there are any.
+    """Return the fan-out job for users who are newly mentioned, if there are any.
 
-    A direct message concerns every user in it already.
+    A direct message concerns everyone in it already.
     """
     row = subject.row
     if subject.channel is None:

@@ -1,4 +1,4 @@
-"""Messages that are older than their channel or their organization keeps them are deleted."""
+"""Delete messages older than their channel's or realm's retention."""
 
 from datetime import datetime, timedelta
 
@@ -14,10 +14,10 @@ from storage.retention import Expired
 
 
 async def expire(tx: Tx, found: Expired, now: datetime) -> int:
-    """Set aside and delete what is still too old of what was found; return how many messages.
+    """Archive and delete those that are still too old; return how many.
 
-    Whoever could read them is told that they are deleted. What is newer stays, and all of it where
-    the time was changed meanwhile, or they are elsewhere.
+    Publishes the deletion to all who could read them. Newer ones stay, and all of them if the
+    retention was changed meanwhile, or they were moved.
     """
     tx.must_be_exact()
     context = await lock_realm_context(tx, [])
@@ -50,7 +50,7 @@ async def expire(tx: Tx, found: Expired, now: datetime) -> int:
 
 
 async def _place(tx: Tx, found: Expired) -> tuple[ChannelRow, TopicRow] | None:
-    """The channel, from which nothing is moved until the commit, and the topic, if it is there."""
+    """Lock the channel against moves, and return it with the topic, if it exists."""
     assert found.channel_id is not None
     rows = await tx.lock(channels.locking(tx.realm_id, [found.channel_id]).shared())
     topics = await conversations.topics_by_ids(

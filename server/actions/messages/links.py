@@ -1,4 +1,4 @@
-"""Links to messages, in what the server writes to people."""
+"""Links to messages in texts of the server."""
 
 from server.domain.markdown.links import direct_href
 from server.domain.markdown.writing import link, topic_link
@@ -12,7 +12,7 @@ from storage.message_edits import ChangingRow
 async def link_to(
     realm_cache: RealmCache, connection: Connection, user_id: UserId, row: ChangingRow
 ) -> str:
-    """Return a link to the message, for this reader: it shows where the message is."""
+    """Return a link to the message for this reader: it reveals where the message is."""
     if row.channel_id is None:
         people = await message_places.dm_user_ids(
             connection, realm_cache.realm_id, row.conversation_id

@@ -1,4 +1,4 @@
-"""Messages go to another topic or channel: whether they may, and the first of it."""
+"""Move messages to another topic or channel: checks, and the first step."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -46,7 +46,7 @@ NOT_PERMITTED = "You don't have permission to move this message"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MoveRequest:
-    """Where messages are to go: what is None stays as it is."""
+    """A requested move; None leaves a field as it is."""
 
     topic: str | None = None
     channel_id: ChannelId | None = None
@@ -54,15 +54,15 @@ class MoveRequest:
     tell_old: bool = False
     tell_new: bool = True
     content: NewContent | None = None
-    """What the one message is to say besides."""
+    """New content of a single moved message."""
 
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """How far it has come. Work that is left has an id."""
+    """Progress of a move. Unfinished work has an id."""
 
     is_begun: bool
-    """False: the topic to which they go had to be made first; ask again."""
+    """False: the target topic had to be created first; call again."""
     work_id: str | None = None
 
 
@@ -75,7 +75,7 @@ async def begin(
     *,
     messages_per_step: int = MESSAGES_PER_STEP,
 ) -> "Begun | Clocked[Begun]":
-    """Move what is asked for, or as much of it as one transaction may; whom it concerns is told."""
+    """Move the messages, or as many as one transaction may; publish it to all concerned."""
     realm_cache = await tx.realm_cache()
     topic = request.topic
     if topic is not None:
@@ -106,7 +106,7 @@ async def begin(
 
 @dataclass(frozen=True, slots=True)
 class _EnsureTopic(ClockedWrite[Begun]):
-    """The topic to which messages go is made, if no other user has."""
+    """Creates the target topic, unless it exists."""
 
     make: Statement
 
@@ -126,7 +126,7 @@ class _EnsureTopic(ClockedWrite[Begun]):
 
 @dataclass(frozen=True, slots=True)
 class RenameWrite(ClockedWrite[Begun]):
-    """All of a topic gets another name, unless something else has it by now."""
+    """Renames a whole topic, unless the target name is taken meanwhile."""
 
     rename: Rename
 
@@ -147,17 +147,17 @@ class RenameWrite(ClockedWrite[Begun]):
 
 
 def _names_its_place(subject: Subject) -> bool:
-    """Whether the place that is asked for is where the message is: some clients always name it."""
+    """Return whether the requested place is the message's own: some clients always name it."""
     topic, new = subject.topic, subject.new_topic
     return topic is not None and new is not None and new.topic_id == topic.topic_id
 
 
-# -- whether it may be
+# -- checks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Move:
-    """A move that is permitted."""
+    """A permitted move."""
 
     subject: Subject
     request: MoveRequest
@@ -173,14 +173,14 @@ class _Move:
 
     @property
     def is_rename(self) -> bool:
-        """Whether all of the topic stays together, and nothing else is called so."""
+        """Whether the topic stays together, and nothing else has the new name."""
         target = self.subject.new_topic
         is_free = target is None or target.topic_id == self.topic.topic_id
         return self.found.holds_all and not self.crosses and is_free
 
     @property
     def is_same_place(self) -> bool:
-        """Whether the topic keeps its messages and only its name is written otherwise."""
+        """Whether the topic keeps its messages, and only the spelling of its name changes."""
         target = self.subject.new_topic
         return target is not None and target.topic_id == self.topic.topic_id
 
@@ -215,7 +215,7 @@ async def _decide(tx: Tx, subject: Subject, request: MoveRequest, now: datetime)
     limit = None if resolves else _limit(subject, crosses=crosses, renames=renames)
     found = await _movable(tx, subject, request.mode, limit, now)
     if _names_its_place(subject) and not found.holds_all:
-        # A topic is one in any case of letters: some of it cannot be written otherwise.
+        # Topics are case-insensitive: a part of one cannot be spelled otherwise.
         raise BadRequestError("Nothing to change")
     _check_age(request.mode, found, limit)
     return _Move(
@@ -230,7 +230,7 @@ async def _decide(tx: Tx, subject: Subject, request: MoveRequest, now: datetime)
 
 
 async def _new_channel(tx: Tx, subject: Subject) -> ChannelRow:
-    """Return the channel to which they go, if the actor may send there. Raises BadRequestError."""
+    """Return the target channel, if the actor may send there. Raises BadRequestError."""
     channel, old = subject.new_channel, subject.channel
     if channel is not None and old is not None and channel.channel_id == old.channel_id:
         return channel
@@ -268,7 +268,7 @@ def _check_permitted(subject: Subject, new_name: str, *, crosses: bool) -> None:
 
 
 def _limit(subject: Subject, *, crosses: bool, renames: bool) -> timedelta | None:
-    """Return how old a message may be that the actor moves so; None: any age."""
+    """Return the maximum age of messages that the actor may move so; None: no limit."""
     if subject.actor.row.role <= MODERATOR:
         return None
     settings: RealmSettings = subject.context.settings
@@ -312,7 +312,7 @@ def _check_age(mode: PropagateMode, found: MovableRow, limit: timedelta | None) 
     )
 
 
-# -- doing it
+# -- writing
 
 
 def _plan(move: _Move, target: TopicRow, now: datetime, *, target_was_empty: bool = True) -> Plan:
@@ -339,7 +339,7 @@ def _plan(move: _Move, target: TopicRow, now: datetime, *, target_was_empty: boo
 
 
 def _notices(move: _Move, new_name: str) -> list[Notice]:
-    """The notices of the move: none where the name changes only in case or in repeated marks."""
+    """Return the notices of the move: none if only case or repeated marks change."""
     actor = move.subject.actor.row
     old = Location(move.channel.channel_id, move.channel.name, move.topic.name)
     new = Location(move.new_channel.channel_id, move.new_channel.name, new_name)
@@ -424,5 +424,5 @@ async def _rename(tx: Tx, move: _Move, now: datetime) -> Rename:
 
 
 def _telling(tx: Tx) -> JobEnqueued:
-    """Return the job that tells people of a rename, should this process not live to do it."""
+    """Return the job that sends a rename's notices, should this process not live to do it."""
     return asking_for(MOVING.job(tx.realm_id, tx.write_id), after_seconds=JOB_DELAY_SECONDS)

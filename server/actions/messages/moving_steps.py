@@ -1,6 +1,6 @@
-"""Moving many messages, in steps.
+"""Move many messages in steps.
 
-What was sent to the topic after the move began stays where it was sent.
+Messages sent to the topic after the move began stay.
 """
 
 from collections.abc import Sequence
@@ -36,11 +36,11 @@ from storage.channels import ChannelRow
 from storage.ids import ChannelId, MessageId, TopicId, UserId
 
 MESSAGES_PER_STEP: Final = 1_000
-"""Messages that one transaction moves: as many as an event tells of."""
+"""Number of messages per transaction: as many as one event holds."""
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """A move that has been permitted."""
+    """A permitted move that takes several steps."""
 
     actor_id: UserId
     message_id: MessageId
@@ -55,7 +55,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     since: MessageId
     until: MessageId
     only_given: bool = msgspec.field(name="only_received")
-    """Only what the actor was given goes: they may not read the rest."""
+    """Whether to move only messages that the actor was given: they may not read the rest."""
     moved_at: datetime
     target_was_empty: bool = True
     notices: list[Notice] = []
@@ -79,7 +79,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 def policy_body(
     channel_id: ChannelId, topic: str, now: datetime, display_name: str
 ) -> dict[str, Any]:
-    """Return what is told of a user's policy for a topic, but for the policy."""
+    """Return the body of a user's visibility policy event, without the policy."""
     return {
         "stream_id": channel_id,
         "topic_name": topic,
@@ -91,7 +91,7 @@ def policy_body(
 async def begin_plan(
     tx: Tx, plan: Plan, messages_per_step: int, edit: PreparedEdit | None = None
 ) -> str | None:
-    """Take the first step, the topics being locked; return the id of what is left, if anything is.
+    """Take the first step with locked topics; return the id of the remaining work, if any.
 
     An edit of the plan's message is written with its move, in the first step.
     """
@@ -104,7 +104,7 @@ async def begin_plan(
 
 
 async def _take(tx: Tx, plan: Plan, done: int, messages_per_step: int) -> int | None:
-    """Move the next of them. All up to the message `done` have been."""
+    """Move the next messages. All up to the message `done` have been moved."""
     await _lock_place(tx, plan)
     return await _move_some(tx, plan, MessageId(done + 1), messages_per_step)
 
@@ -126,7 +126,10 @@ async def _lock_place(tx: Tx, plan: Plan) -> None:
 async def _move_some(
     tx: Tx, plan: Plan, since: MessageId, limit: int, edit: PreparedEdit | None = None
 ) -> MessageId | None:
-    """Move the next of them and tell of it; the last of these, or None if no more are left."""
+    """Move the next messages and publish it.
+
+    Return the last of them, or None if no more are left.
+    """
     connection = await tx.connection()
     some = await message_moves.ids_in_topic(
         connection,
@@ -217,7 +220,7 @@ async def _tell(
     display_name: str,
     edit: PreparedEdit | None,
 ) -> Entry | None:
-    """Return the last entry, if there is any."""
+    """Append the events; return the last entry, if there is any."""
     last = None
     for telling in crossing.lost:
         for start in range(0, len(telling.message_ids), MAX_GONE):
@@ -276,7 +279,7 @@ async def _moved(
 async def _move_policies(
     tx: Tx, plan: Plan, new: ChannelRow, last: Entry, display_name: str
 ) -> None:
-    """What people wanted of the topic, of which nothing is left, goes with its messages."""
+    """Transfer visibility policies of an emptied topic along with its messages."""
     connection = await tx.connection()
     wanting = await user_topics.user_ids_of(connection, tx.realm_id, plan.old_topic_id)
     losers: list[UserId] = []

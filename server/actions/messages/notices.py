@@ -1,4 +1,4 @@
-"""What the notification bot writes about messages that were moved; and how it writes anything."""
+"""Messages of the notification bot: notices of moves, and sending in general."""
 
 import hashlib
 from dataclasses import dataclass, replace
@@ -24,16 +24,16 @@ logger = structlog.get_logger(__name__)
 
 NO_TOPIC_NAME: Final = "(no topic)"
 CLIENT: Final = "Internal"
-"""What the notification bot sends with."""
+"""Client name of the notification bot."""
 
 
 async def notification_bot(realm_cache: RealmCache) -> Actor:
-    """Return the bot that writes to people on the server's behalf. Raises BadRequestError."""
+    """Return the notification bot as an actor. Raises BadRequestError."""
     return await system_bot(realm_cache, NOTIFICATION_BOT)
 
 
 async def system_bot(realm_cache: RealmCache, bot: SystemBot) -> Actor:
-    """Return the bot of this organization. Raises BadRequestError."""
+    """Return a system bot of this realm as an actor. Raises BadRequestError."""
     row = await realm_cache.user_by_email(bot.email)
     if row is None:
         raise BadRequestError(f"This organization has no {bot.full_name}.")
@@ -41,7 +41,7 @@ async def system_bot(realm_cache: RealmCache, bot: SystemBot) -> Actor:
 
 
 async def post(bench: RealmServices, draft: Draft, sender: SystemBot = NOTIFICATION_BOT) -> None:
-    """Let the bot send this. Raises a DomainError."""
+    """Send a message of the bot. Raises a DomainError."""
     draft = replace(draft, read_by_sender=True)
     now = bench.clock.now()
     bot = await system_bot(bench.realm_cache, sender)
@@ -50,7 +50,7 @@ async def post(bench: RealmServices, draft: Draft, sender: SystemBot = NOTIFICAT
 
 
 async def deliver(bench: RealmServices, draft: Draft, sender: SystemBot = NOTIFICATION_BOT) -> None:
-    """Let the bot send this. Whom it cannot reach is passed over."""
+    """Send a message of the bot; ignore users that it cannot reach."""
     try:
         await post(bench, draft, sender)
     except DomainError as refusal:
@@ -66,7 +66,7 @@ class Notice(msgspec.Struct, frozen=True, kw_only=True):
     tells_of_resolving: bool = False
 
     def draft(self, work_id: str) -> Draft:
-        """Return the notice, under a name by which it is sent once however often it is tried."""
+        """Return the notice with a key by which it is sent once however often it is retried."""
         is_direct = isinstance(self.to, list)
         digest = hashlib.sha256(msgspec.json.encode(self)).digest()
         return Draft(
@@ -122,7 +122,7 @@ class MoveSummary:
 def of_move(
     move: MoveSummary, *, tell_old: bool, tell_new: bool, empty_topic_name: str
 ) -> list[Notice]:
-    """The notices in the topic that messages have left, and in the one where they are now."""
+    """Return the notices in the topic that messages have left, and in the new one."""
     new = move.new
     if move.mark_change is not None and not tell_new:
         notices = of_resolving(move.actor, new, move.mark_change)

@@ -1,4 +1,4 @@
-"""Previews of linked pages come under a message that every user has already."""
+"""Add link previews to messages that have been delivered."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -13,10 +13,10 @@ from storage.ids import MessageId
 async def show_previews(
     tx: Tx, message_id: MessageId, content: str, previews: Sequence[Preview], now: datetime
 ) -> None:
-    """Show these and no others, if the message still says this; its readers are told.
+    """Show exactly these previews, if the content is still the same; publish it to the readers.
 
-    Nothing happens to a message that is gone or in an archived channel, nor where the organization
-    has no previews any more.
+    Does nothing if the message is gone or in an archived channel, or if the realm has disabled
+    previews.
     """
 
     async def draw(seen: Seen) -> str:

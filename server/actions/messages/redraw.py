@@ -1,4 +1,4 @@
-"""Messages that every user has already look different, and say the same."""
+"""Re-render messages that have been delivered, without changing what they say."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from storage.message_edits import ChangingRow
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A message that stays as it is until the commit."""
+    """A message that is locked until the commit."""
 
     row: ChangingRow
     channel: ChannelRow | None
@@ -25,11 +25,11 @@ class Seen:
 
 
 Draw = Callable[[Seen], Awaitable[str]]
-"""Gives the HTML that a message is to have."""
+"""Callback that returns the new HTML of a message."""
 
 
 async def redraw(tx: Tx, message_id: MessageId, draw: Draw, now: datetime) -> None:
-    """Let the message look so, unless it is gone; its readers are told if that is different."""
+    """Update the rendering of a message, unless it is gone; publish it if it differs."""
     tx.must_be_exact()
     connection = await tx.connection()
     found = await message_previews.current(connection, tx.realm_id, message_id)

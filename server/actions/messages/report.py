@@ -1,4 +1,4 @@
-"""Reporting a message to the organization's moderators."""
+"""Report a message to the realm's moderators."""
 
 from typing import Final, Literal
 
@@ -18,7 +18,7 @@ from storage.message_edits import ChangingRow
 ReportType = Literal["spam", "harassment", "inappropriate", "norms", "other"]
 MAX_DESCRIPTION_LENGTH: Final = 1_000
 MAX_QUOTED_LENGTH: Final = 5_000
-"""Of the message; the rest is behind the link."""
+"""Maximum quoted length of the message; the rest is behind the link."""
 TOPIC: Final = "reported messages"
 _REASONS: Final[dict[ReportType, str]] = {
     "spam": "spam",
@@ -37,7 +37,7 @@ async def report(
     report_type: ReportType,
     description: str,
 ) -> Draft:
-    """Return what moderators are to be told of a message that the actor may read.
+    """Return the report to moderators of a message that the actor may read.
 
     Raises BadRequestError.
     """
@@ -58,7 +58,7 @@ async def report(
         raise BadRequestError("Invalid message(s)")
     where = await _where(realm_cache, connection, row, settings.empty_topic_display_name)
     sender = await realm_cache.user(row.sender_id)
-    assert sender is not None, "whoever has sent something is never removed"
+    assert sender is not None, "senders are never removed"
     told = (
         f"{mention(actor.row)} reported {where} of {mention(sender)} for {_REASONS[report_type]}."
     )
@@ -74,7 +74,7 @@ async def report(
 async def deliver(bench: RealmServices, draft: Draft) -> None:
     """Send what `report` returned. Raises BadRequestError: then no message was sent.
 
-    The reason is not of the reporter's making, so it is none of the codes that clients act upon.
+    The reporter did not cause the error, so it is none of the codes that clients act upon.
     """
     try:
         await notices.post(bench, draft)

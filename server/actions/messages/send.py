@@ -1,4 +1,4 @@
-"""Sends a message: decided on cached rows, verified and written at its position."""
+"""Send a message: decided on cached rows, verified and written at its position."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -44,9 +44,9 @@ class Sent:
 async def prepare(
     realm_cache: RealmCache, actor: Actor, draft: Draft, read: Reading
 ) -> Decision | None:
-    """Decide before the write, on cached rows: rendering and look-ups hold no user up.
+    """Decide before the write, on cached rows: rendering and look-ups then delay no other write.
 
-    Return None where the cached rows refuse it: a refusal has to be exact, so the write decides.
+    Return None if the cached rows refuse it: a refusal has to be exact, so the write decides.
     """
     await typeset_ahead(realm_cache, draft.content, share=actor.user_id)
     try:
@@ -63,7 +63,7 @@ async def send_message(
     sent_at: datetime,
     then: Statement | None = None,
 ) -> Clocked[Sent]:
-    """Send the message; return its id is its position.
+    """Send the message; the result's position is its id.
 
     `then` runs with it, if it is sent (storage/sends.py).
     """
@@ -85,7 +85,7 @@ async def send_message(
 
 @dataclass(frozen=True, slots=True)
 class _Known(Clocked[Sent]):
-    """A send that took place before, under the same name."""
+    """A send that took place before, under the same key."""
 
     sent: Sent
 
@@ -96,10 +96,10 @@ class _Known(Clocked[Sent]):
 
 
 async def sent_before(tx: Tx, actor: Actor, draft: Draft) -> Clocked[Sent] | None:
-    """Return what became of this send before, where it is not to be sent now.
+    """Return the result of an earlier send with this key, if it is not to be sent now.
 
-    Whoever has lost an answer asks again, and may have lost the right to send there meanwhile: that
-    the message was sent stays true. Raises IdempotencyKeyReusedError.
+    A client that has lost a response retries, and may have lost the permission meanwhile: that the
+    message was sent stays true. Raises IdempotencyKeyReusedError.
     """
     if draft.idempotency_key is None:
         return None
@@ -119,7 +119,7 @@ def _check_digest(draft: Draft, digest: bytes) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _PlainSend(SharedWrite[Sent]):
-    """A send that shares its statement with those that come at the same time."""
+    """A send that shares its statement with concurrent ones."""
 
     is_named_alone = True
 
@@ -161,7 +161,7 @@ class _PlainSend(SharedWrite[Sent]):
 
 @dataclass(frozen=True, slots=True)
 class _SendWrite(ClockedWrite[Sent]):
-    """A send that does more than that, or that is decided on rows it has locked."""
+    """A send with additional effects, or that is decided on rows it has locked."""
 
     send: sends.Send
     draft: Draft
@@ -182,7 +182,7 @@ class _SendWrite(ClockedWrite[Sent]):
 
 
 def _turned(own: Sequence[sends.Send], rows: Sequence[tuple[Any, ...]]) -> Turned:
-    """Return what `sends.in_turn` gave: the messages' entries are made of what was sent."""
+    """Return the results of `sends.in_turn`; the messages' entries are built from the sends."""
     given, others = rows[: len(own)], rows[len(own) :]
     entries = [
         LogEntry(
@@ -204,7 +204,7 @@ def _turned(own: Sequence[sends.Send], rows: Sequence[tuple[Any, ...]]) -> Turne
 
 
 def _sent(draft: Draft, row: tuple[Any, ...]) -> Sent:
-    """Return what became of a send. Raises StaleDecisionError, IdempotencyKeyReusedError."""
+    """Return the result of a send. Raises StaleDecisionError, IdempotencyKeyReusedError."""
     outcome, message_id, _, policy, digest, *_ = row
     if outcome == "stale":
         raise StaleDecisionError
@@ -325,7 +325,7 @@ def _event(
 
 
 def _visibility_policies(decision: Decision) -> tuple[int | None, int | None]:
-    """What the sender's settings make of a topic that they start, and of one they send to."""
+    """Return the policies that the sender's settings give for topics they start, and send to."""
     if decision.sender.bot_type is not None or decision.place.channel is None:
         return None, None
     settings = UserSettings.of(decision.sender.settings)

@@ -1,4 +1,4 @@
-"""The message that a user wants to change, and what that rests on: all of it locked."""
+"""The message that an actor wants to change, and the rows that depends on: all locked."""
 
 from dataclasses import dataclass
 
@@ -30,7 +30,7 @@ ARCHIVED = "Messages of an archived channel cannot be changed"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """Lock a message that the actor may read, and its place, until the commit."""
+    """A locked message that the actor may read, and its place."""
 
     actor: Actor
     context: LockedRealm
@@ -39,7 +39,7 @@ class Subject:
     channel: ChannelRow | None
     topic: TopicRow | None
     new_channel: ChannelRow | None
-    """The channel of the place that was asked for, if it exists."""
+    """The channel of the requested place, if it exists."""
     new_topic: TopicRow | None
     """The topic of that place, if there is one of this name."""
     new_topic_name: str
@@ -47,7 +47,7 @@ class Subject:
 
     @property
     def is_own(self) -> bool:
-        """Whether the actor sent it, or a bot of theirs did."""
+        """Whether the actor, or a bot of theirs, sent it."""
         if self.row.sender_id == self.actor.user_id:
             return True
         sender = self.context.people.get(self.row.sender_id)
@@ -64,7 +64,7 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Another place for messages: what is None stays as it is."""
+    """Another place for messages; None leaves a field as it is."""
 
     channel_id: ChannelId | None = None
     topic: str | None = None
@@ -75,9 +75,9 @@ async def lock_subject(
 ) -> Subject:
     """Lock the message, and before it the channels and topics. Raises BadRequestError.
 
-    Runs alone, on exact rows: who comes or goes in the same transaction has no position yet.
-    Whoever moves messages holds the channels alone: so once these are locked, places do not
-    change any more.
+    Runs alone, on exact rows: subscriptions that change in the same transaction have no position
+    yet. Moves lock the channels exclusively: so once these are locked, places do not change any
+    more.
     """
     tx.must_be_exact()
     seen = await _seen(tx, actor, message_id)
@@ -114,7 +114,7 @@ async def lock_subject(
 async def lock_place(tx: Tx, actor: Actor, message_id: MessageId) -> MessagePlace:
     """Lock a message that the actor may read, to attach something to it. Raises BadRequestError.
 
-    Its channel is kept as it is, too: no user who has just been removed from it still adds to it.
+    Its channel is locked too: a user who has just been removed from it adds nothing.
     """
     here = (tx.realm_id, actor.user_id, message_id)
     seen = await message_places.visible(await tx.connection(), *here)

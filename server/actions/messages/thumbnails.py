@@ -1,4 +1,4 @@
-"""Small pictures take their place in messages that every user has already."""
+"""Add thumbnails to messages that have been delivered."""
 
 from datetime import datetime
 
@@ -10,7 +10,7 @@ from storage.ids import MessageId
 
 
 async def show_thumbnails(tx: Tx, message_id: MessageId, now: datetime) -> None:
-    """Show small pictures of those that the message holds, as far as there are any by now."""
+    """Show thumbnails for those of the message's pictures that have them by now."""
 
     async def draw(seen: Seen) -> str:
         held = await attachments.held_by(await tx.connection(), tx.realm_id, seen.row.id)
