@@ -35,6 +35,8 @@ ROUNDS = 1
 PAUSE_SECONDS = 0.05
 """Between two requests of a client: the machine has other work."""
 PATIENCE_SECONDS = 60
+SETTLING_SECONDS = 3
+"""Three health checks: so long after a server has started, the proxy sends it requests."""
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
 
@@ -50,7 +52,7 @@ class Served:
     """Two server processes on ports of their own, restarted one after the other."""
 
     def __init__(self, database_url: str, data: Path, delay: int) -> None:
-        self._settles_in = delay
+        self._settles_in = min(delay, SETTLING_SECONDS)
         self.ports = free_ports(2)
         kept = {name: value for name, value in os.environ.items() if "PARLEY" not in name}  # noqa: TID251
         self._environment = {**kept, "DATABASE_URL": database_url, "PARLEY_DATA": str(data)}
@@ -72,8 +74,8 @@ class Served:
 
     def close(self) -> None:
         for each in self._processes.values():
-            each.terminate()
-            each.wait(PATIENCE_SECONDS)
+            each.kill()
+            each.wait()
         self._log.close()
 
     def _start(self, port: int) -> subprocess.Popen[bytes]:
@@ -168,7 +170,7 @@ def caddy(folder: Path, port: int, upstreams: list[int], certificate: Certificat
 
 PROXIES = {"nginx": nginx, "caddy": caddy}
 DELAYS = {"nginx": 0, "caddy": 5}
-"""For how many seconds a server that stops, or has started, waits for health checks to notice."""
+"""For how many seconds a server that stops waits for health checks to notice."""
 
 
 @contextmanager
@@ -272,12 +274,17 @@ class _Client:
             self._connection.request(method, f"/api/v1{path}", body, self._headers)
             answer = self._connection.getresponse()
             content = answer.read()
-            self._answers[method, answer.status] += 1
-            return json.loads(content) if answer.status == 200 else None
         except (OSError, http.client.HTTPException) as error:
             self._answers[method, repr(error)] += 1
             self._connection.close()
             return None
+        if answer.status == 200:
+            self._answers[method, 200] += 1
+            return dict(json.loads(content))
+        # Without a body it is the proxy's own.
+        refusal = f"{answer.status} {dict(answer.getheaders())} {content[:500]!r}"
+        self._answers[method, refusal] += 1
+        return None
 
     def close(self) -> None:
         self._connection.close()
