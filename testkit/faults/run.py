@@ -84,9 +84,12 @@ async def _run(plan: Plan, directory: Path, say: Callable[[str], None]) -> Repor
         started = time.monotonic()
         report.moves = await _live(plan, around, nemesis, say)
         report.seconds = time.monotonic() - started
-        sends = report.evidence.sends
-        await mailed(nemesis.mail, world, sends, plan.notices_seconds)
-        await pushed(nemesis.bouncer, world, sends, plan.notices_seconds)
+        if plan.workers:
+            sends = report.evidence.sends
+            await asyncio.gather(
+                mailed(nemesis.mail, world, sends, plan.notices_seconds),
+                pushed(nemesis.bouncer, world, sends, plan.notices_seconds),
+            )
         await _end(plan, nemesis, world, report)
     return report
 

@@ -10,6 +10,7 @@ LOAD = Plan(
     seconds=30,
     seed=3,
     bus="postgres",
+    processes=2,
     users=24,
     queues=32,
     senders=24,
@@ -42,7 +43,7 @@ def test_a_log_read_by_id_alone_is_caught():
 
 
 def test_delivery_to_those_who_are_there_now_is_caught():
-    assert is_caught("ask-who-is-there-now", "must not have seen", "never saw", seconds=8)
+    assert is_caught("ask-who-is-there-now", "must not have seen", "never saw", seconds=5)
 
 
 def test_sends_that_are_done_twice_are_caught():
@@ -56,12 +57,12 @@ def test_answers_that_are_not_given_again_are_caught():
 
 
 def test_what_is_shown_to_a_guest_is_caught():
-    assert is_caught("show-guests-everything", "must not have seen", seconds=6)
+    assert is_caught("show-guests-everything", "must not have seen", seconds=3)
 
 
 def test_a_message_that_a_narrowed_queue_misses_is_caught():
-    assert is_caught("narrow-too-much", "never saw", seconds=6)
+    assert is_caught("narrow-too-much", "never saw", seconds=3)
 
 
 def test_a_message_beside_the_narrow_is_caught():
-    assert is_caught("narrow-too-little", "must not have seen", seconds=6)
+    assert is_caught("narrow-too-little", "must not have seen", seconds=3)
