@@ -1,4 +1,4 @@
-"""Alert words over HTTP."""
+"""Endpoints of alert words."""
 
 from server.actions import alert_words
 from server.api.endpoint import Access, Endpoint, NoParams, Request, Result

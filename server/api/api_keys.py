@@ -1,4 +1,4 @@
-"""API keys over HTTP: that of one's account, and those that one gives to programs."""
+"""Endpoints of API keys: the account's own key, and named keys for programs."""
 
 from datetime import UTC, datetime
 from typing import Annotated
@@ -16,12 +16,13 @@ from storage.ids import ApiKeyId
 
 class ProofParams(Params):
     old_password: str | None = None
-    """Your password, where the account has one. Without one, a session that began within the last
-    ten minutes is needed."""
+    """Your password, if the account has one. Without one, a session that began within the last ten
+    minutes is needed.
+    """
 
 
 class RegenerateParams(ProofParams):
-    """`old_password` counts for sessions: the account's own key is proof enough."""
+    """`old_password` is needed with a session: the account's own key is proof enough."""
 
 
 class CreateParams(ProofParams):
@@ -31,7 +32,9 @@ class CreateParams(ProofParams):
     """What the key may do: `read` (read what the user may), `messages` (write messages, and what
     belongs to that), or `everything` but what opens or ends the account."""
     expires_at: Annotated[int | None, Field(ge=0, le=LAST_SECOND)] = None
-    """When the key expires, as a Unix time in seconds. Without it the key does not expire."""
+    """What the key may do: `read` (read what the user may), `messages` (write messages, and what
+    belongs to that), or `everything` except changes to the account's credentials.
+    """
 
 
 class KeyParams(Params):
@@ -75,7 +78,10 @@ class OwnKeys(Result):
 
 
 async def regenerate(request: Request, params: RegenerateParams) -> OwnKey:
-    """Clients of the protocol replace their key with that key alone; sessions need a proof."""
+    """Replace the own key.
+
+    With the key itself no further proof is needed, as the protocol has it.
+    """
     known = request.reauthentication
     if request.session is None:
         proof = await known.by_own_key()

@@ -1,4 +1,4 @@
-"""Uploading files, and reading them."""
+"""Endpoints to upload and read files."""
 
 from typing import Any, Final
 
@@ -22,7 +22,7 @@ from storage import attachments, server_keys
 from storage.ids import AttachmentId
 
 _CACHE_CONTROL: Final = "private, no-cache"
-"""Whoever has it asks again each time: they may not be allowed to see it any more."""
+"""Clients revalidate each time: they may have lost access meanwhile."""
 
 
 def max_upload_bytes(settings: Settings) -> int:
@@ -46,7 +46,7 @@ async def upload(request: Request, params: NoParams) -> Uploaded:
     now = request.app.clock.now()
     row = actions.new_attachment(actor.realm_id, actor.user_id, file.name, file.content, now)
     await file.content.keep(row.blob_key)
-    # If this fails, the content is one that no row knows: the keeper of files finds it.
+    # If this fails, no row refers to the content: the orphan collector deletes it.
     await request.write(actions.add_attachment, row)
     url = url_of(row.path_id)
     return Uploaded(url=url, uri=url, filename=row.name)
@@ -99,7 +99,7 @@ class TemporaryUrl(Result):
 
 
 async def get_url(request: Request, params: FileParams) -> TemporaryUrl:
-    """Return an address under which the file can be read for a minute, by whoever knows it."""
+    """Return a URL that serves the file for a minute without authentication."""
     async with request.read() as connection:
         row = await actions.readable(
             connection, request.actor, _path_id(params.realm_id_str, params.filename)
@@ -115,7 +115,7 @@ async def read(request: Request, params: NamedFileParams) -> None:
 
 
 async def download(request: Request, params: NamedFileParams) -> None:
-    """The same, to be kept in any case."""
+    """Return the file as a download."""
     path_id = _path_id(params.realm_id, params.filename)
     await _send(request, request.actor, path_id, is_download=True)
 
@@ -143,7 +143,7 @@ async def read_by_link(request: Request, params: TemporaryParams) -> None:
 
 
 async def _actor(request: Request, reader: file_links.Reader) -> Actor:
-    """For whom the link was made, as they are now."""
+    """Return the link's reader, with their present permissions."""
     realm_cache = request.app.realm_caches.of(reader.realm_id)
     settings = await realm_cache.settings()
     if reader.is_spectator:

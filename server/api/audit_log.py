@@ -1,4 +1,4 @@
-"""Who changed what, for administrators."""
+"""Endpoint of the audit log, for administrators."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,11 +16,11 @@ from storage.ids import Position, UserId
 
 MAX_ENTRIES = 1_000
 EMAIL = "email"
-"""By this name an entry has the real address of whoever it is about."""
+"""Key of an entry with the real address of its subject."""
 
 
 class LogParams(Params):
-    """The entries below `before`, newest first; by one actor, of one action."""
+    """Entries below `before`, newest first; optionally by one actor, of one action."""
 
     before: int | None = None
     """Return only entries with a lower id than this."""
@@ -33,7 +33,7 @@ class LogParams(Params):
 
 
 class LogEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """One change. `actor_id` is null where an operator or the server made it."""
+    """One change. `actor_id` is null if it was made by an operator or the server."""
 
     id: int
     position: Position
@@ -79,7 +79,7 @@ async def read(request: Request, params: LogParams) -> LogResult:
 async def _hidden_addresses(
     request: Request, connection: Connection, rows: Sequence[AuditRow]
 ) -> set[int]:
-    """Of whom the entries name addresses that the caller may not know."""
+    """Return the users with addresses in the entries that the caller may not know."""
     ids = {row.subject_id for row in rows if EMAIL in {*row.before, *row.after}}
     people = await users.by_ids(
         connection, request.actor.realm_id, [UserId(each) for each in ids if each is not None]
@@ -88,7 +88,7 @@ async def _hidden_addresses(
 
 
 def _without(row: AuditRow, hidden: set[int]) -> AuditRow:
-    """Return the row, without an address that is hidden."""
+    """Return the row without an address that is hidden."""
     if row.subject_id not in hidden:
         return row
     before, after = (

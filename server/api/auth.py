@@ -1,4 +1,4 @@
-"""From a request's credentials to its actor."""
+"""Authentication: from a request's credentials to its actor."""
 
 import base64
 import binascii
@@ -33,7 +33,7 @@ NO_CREDENTIALS: Final = "Not logged in: API authentication or user session requi
 
 
 class Realms:
-    """Which realm a host name stands for. Subdomains never change hands, so they are kept."""
+    """Resolves host names to realms. Subdomains are never reassigned, so they are cached."""
 
     def __init__(self, app: App) -> None:
         self._app = app
@@ -41,7 +41,7 @@ class Realms:
         self._asked = BatchLoader(self._read)
 
     async def of_host(self, host: str) -> RealmId | None:
-        """The realm of a host name, or None for the root of a server where realms have their own.
+        """Return the realm of a host name; None for the root of a server with subdomains.
 
         Raises NonexistentSubdomainError.
         """
@@ -72,7 +72,7 @@ class Realms:
 
 
 async def authenticate(app: App, realm_id: RealmId | None, authorization: str | None) -> Actor:
-    """Return the active user whose email and API key these are.
+    """Return the active user with this email and API key.
 
     Raises a DomainError of status 401.
     """
@@ -95,7 +95,7 @@ async def _by_named_key(
 ) -> Actor:
     """Return the user of this row, if the key is theirs.
 
-    The database is asked each time, so that a key that is revoked is so everywhere at once.
+    The database is queried each time, so that a revocation takes effect everywhere at once.
     """
     async with app.database.connection() as connection:
         key = await api_keys.used(connection, realm_cache.realm_id, digest_of(api_key))
@@ -110,7 +110,7 @@ async def _by_named_key(
 
 
 async def holder_of_key(app: App, realm_id: RealmId | None, api_key: str | None) -> Actor:
-    """Return the active user whose key this is, who need not say who they are.
+    """Return the active user of a key, without an address.
 
     Raises a DomainError of status 401.
     """
@@ -135,7 +135,7 @@ async def holder_of_key(app: App, realm_id: RealmId | None, api_key: str | None)
 
 
 async def holder_of(app: App, realm_id: RealmId, session: Session) -> Actor:
-    """Return the active user whose session it is. Raises a DomainError of status 401."""
+    """Return the active user of the session. Raises a DomainError of status 401."""
     realm_cache = app.realm_caches.of(realm_id)
     row = await realm_cache.user(session.user_id)
     if row is None:
@@ -148,13 +148,13 @@ async def _let_in(realm_cache: RealmCache, row: UserRow) -> Actor:
         raise RealmDeactivatedError("This organization has been deactivated")
     if not row.is_active:
         raise UserDeactivatedError("Account is deactivated")
-    # Their keys are in addresses, which many get to see.
+    # Their keys are part of URLs, which many get to see.
     narrow = frozenset({Scope.MESSAGES}) if row.bot_type == INCOMING_WEBHOOK else None
     return Actor(realm_cache.realm_id, row, scopes=narrow)
 
 
 async def spectator_or_user(app: App, realm_id: RealmId | None, authorization: str | None) -> Actor:
-    """As `authenticate`, and without credentials a spectator where the realm lets them look."""
+    """Authenticate; without credentials return a spectator if the realm allows it."""
     if authorization is None and realm_id is not None and app.settings.web_public_channels:
         realm_cache = app.realm_caches.of(realm_id)
         settings = await realm_cache.settings()
@@ -179,7 +179,7 @@ def _credentials(authorization: str | None) -> tuple[str, str]:
 
 
 def address_in(authorization: str | None) -> str:
-    """Return the address that a header of basic authentication names; empty where it names none."""
+    """Return the address in a header of basic authentication; empty if there is none."""
     try:
         return _credentials(authorization)[0]
     except UnauthorizedError:
@@ -187,7 +187,7 @@ def address_in(authorization: str | None) -> str:
 
 
 def named_key(authorization: str | None) -> str | None:
-    """Return the key, if a key with a name is what a user shows.
+    """Return the key, if the credentials are a named key.
 
     Raises a DomainError of status 401.
     """
@@ -196,9 +196,9 @@ def named_key(authorization: str | None) -> str | None:
 
 
 def client_name(parameter: str | None, user_agent: str | None) -> str:
-    """Return what the client calls itself: the parameter `client`, else the product in User-Agent.
+    """Return the client's name: the parameter `client`, else the product in User-Agent.
 
-    Raises InvalidParameterError for what no text may hold.
+    Raises InvalidParameterError for an invalid name.
     """
     if parameter and "\0" in parameter:
         raise InvalidParameterError("client", "client must not contain null characters")

@@ -1,4 +1,4 @@
-"""From a name and a password to an API key."""
+"""Endpoints that return an API key for a name and a password, or a token."""
 
 from functools import partial
 
@@ -69,7 +69,7 @@ class DevUsers(Result):
 
 
 async def fetch_api_key(request: Request, params: FetchParams) -> KeyFetched:
-    """Return the key of whoever has this password."""
+    """Return the API key of the user with this password."""
     found = await who_signs_in(
         request.app,
         request.limits,
@@ -83,7 +83,7 @@ async def fetch_api_key(request: Request, params: FetchParams) -> KeyFetched:
 
 
 async def dev_fetch_api_key(request: Request, params: DevFetchParams) -> KeyFetched:
-    """Anybody's key, on a server that is for development."""
+    """Return any user's API key, on a development server."""
     if not request.app.settings.development:
         raise BadRequestError("This is not a development server.")
     found = await _credentials(request, await _realm_cache(request), params.username)
@@ -93,7 +93,7 @@ async def dev_fetch_api_key(request: Request, params: DevFetchParams) -> KeyFetc
 
 
 async def jwt_fetch_api_key(request: Request, params: JwtParams) -> KeyOfToken:
-    """The key of whomever a site of the organization's own names in a token that it has signed."""
+    """Return the API key of the user in a token signed by the realm's own site."""
     realm_cache = await _realm_cache(request)
     realm = await realm_cache.realm()
     key = request.app.settings.jwt_keys.by_subdomain.get(realm.subdomain)
@@ -134,7 +134,7 @@ async def _profile(request: Request, realm_cache: RealmCache, row: UserRow) -> U
 
 
 async def dev_list_users(request: Request, params: NoParams) -> DevUsers:
-    """Everybody, on a server that is for development: clients offer to sign in as them."""
+    """Return all users, on a development server: clients offer to sign in as them."""
     del params
     realm_cache = await _realm_cache(request)
     url = (await realm_cache.address()).url
@@ -155,7 +155,7 @@ async def dev_list_users(request: Request, params: NoParams) -> DevUsers:
 
 
 async def _realm_cache(request: Request) -> RealmCache:
-    """That of the organization at this address. Raises DomainError if no user can sign in there."""
+    """Return the realm at this address. Raises DomainError if its users cannot sign in."""
     if request.realm_id is None:
         raise BadRequestError("Subdomain required")
     realm_cache = request.app.realm_caches.of(request.realm_id)
@@ -172,7 +172,7 @@ async def _credentials(
 
 
 async def _let_in(request: Request, found: CredentialsRow) -> KeyFetched:
-    """Return the key for an app in which its owner signs in."""
+    """Return the account's API key for an app."""
     fetched, app = _key(found), request.app
     if app.mailer is not None:
         user_agent, now = request.headers.get("User-Agent") or "", app.clock.now()

@@ -1,4 +1,4 @@
-"""Pictures of people over HTTP: given, taken away, and found by who they are."""
+"""Endpoints of avatars: set, remove, and look up by user."""
 
 from typing import Final
 
@@ -47,7 +47,7 @@ async def remove_own(request: Request, params: NoParams) -> AvatarResult:
     return AvatarResult(avatar_url=avatar.url)
 
 
-# -- where they are
+# -- look-up
 
 
 class LookParams(Params):
@@ -86,7 +86,7 @@ async def lead_by_email_to_medium(request: Request, params: ByEmailParams) -> No
 
 
 async def _avatar(request: Request, user_id: UserId) -> Avatar:
-    """Return the user's picture as far as the caller may know them. Raises NotFoundError."""
+    """Return the user's avatar, as far as the caller may know them. Raises NotFoundError."""
     row = await request.realm_cache.user(user_id)
     if row is None:
         raise NotFoundError("No such user")
@@ -95,7 +95,7 @@ async def _avatar(request: Request, user_id: UserId) -> Avatar:
 
 
 async def _avatar_of_address(request: Request, email: str) -> Avatar:
-    """That of the user with this address. Raises NotFoundError if it is no user's, or unknown."""
+    """Return the avatar of the user with this address. Raises NotFoundError if there is none."""
     row = await user_by_email(request, email)
     if row is None:
         raise NotFoundError("No such user")

@@ -1,4 +1,4 @@
-"""What bots keep from one run to the next, over HTTP."""
+"""Endpoints of bots' persistent storage."""
 
 from server.actions import bot_storage as actions
 from server.api.endpoint import Access, Empty, Endpoint, Request, Result

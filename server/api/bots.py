@@ -1,4 +1,4 @@
-"""Bots over HTTP: those of the caller, and what may be changed about them."""
+"""Endpoints of the caller's bots."""
 
 import msgspec
 
@@ -35,7 +35,7 @@ from storage.users import UserRow
 
 
 class Places(Params):
-    """What requests of a bot mean where they leave it out."""
+    """Defaults for parameters that requests of a bot omit."""
 
     default_all_public_streams: bool | None = None
     """Whether event queues of the bot receive messages of all public channels unless they say
@@ -201,7 +201,7 @@ async def change(request: Request, params: ChangeParams) -> ChangedBotResult:
 
 
 async def _avatar_key(request: Request) -> str | None:
-    """Return of the picture that has come with the form, if one has."""
+    """Return the key of the avatar uploaded with the form, if any."""
     return (await keep_pictures(request, "avatar"))["small"] if request.files else None
 
 

@@ -20,19 +20,19 @@ from storage import sessions
 from storage.ids import RealmId
 
 SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
-"""They change nothing, so any user may lead a browser to them."""
+"""They change nothing, so they need no CSRF protection."""
 SAME_SITE: Final = frozenset({"same-origin", "none"})
 TOKEN_HEADER: Final = "X-CSRFToken"  # noqa: S105 - a name
 TOKEN_FIELD: Final = "csrfmiddlewaretoken"  # noqa: S105 - a name
 
 
 def is_over_tls(app: App) -> bool:
-    """Whether browsers reach this server over TLS: its cookies are then sent over TLS only."""
+    """Return whether browsers reach this server over TLS, which its cookies then require."""
     return app.settings.public_url.startswith("https:")
 
 
 def comes_from_same_site(headers: Mapping[str, str]) -> bool:
-    """Whether a page of this very origin sent the form, as far as the browser says."""
+    """Return whether a page of this very origin sent the form, as far as the browser reports it."""
     site = headers.get("Sec-Fetch-Site")
     if site is not None:
         return site in SAME_SITE
@@ -41,7 +41,7 @@ def comes_from_same_site(headers: Mapping[str, str]) -> bool:
 
 
 def cookie_value(headers: Mapping[str, str], name: str) -> str:
-    """The value of a cookie; empty if there is none."""
+    """Return the value of a cookie; empty if there is none."""
     return parse_cookie(headers.get("Cookie", "")).get(name, "")
 
 
@@ -55,7 +55,7 @@ def set_cookie(
     is_http_only: bool = True,
     is_secure: bool,
 ) -> str:
-    """A value of `Set-Cookie`. Without `seconds` it lasts until the browser is closed."""
+    """Return a value of `Set-Cookie`. Without `seconds` it lasts until the browser is closed."""
     parts = [f"{name}={value}", f"Path={path}", f"SameSite={same_site}"]
     if seconds is not None:
         parts.append(f"Max-Age={seconds}")
@@ -69,7 +69,7 @@ def set_cookie(
 def read_cookie(
     app: App, headers: Mapping[str, str], name: str, *, longest: int = MAX_TOKEN_LENGTH
 ) -> str | None:
-    """The value of a cookie that `cookie` has made; None if it is missing, empty or too long."""
+    """Return the value of a cookie made by `cookie`; None if it is missing, empty or too long."""
     value = cookie_value(headers, _full_name(app, name))
     return value if 0 < len(value) <= longest else None
 
@@ -83,9 +83,11 @@ def cookie(
     scripts_may: bool = False,
     others_may_post: bool = False,
 ) -> str:
-    """Return what a browser is to keep, for so long or until it is closed; 0: it is to forget it.
+    """Return a `Set-Cookie` value for so long, or until the browser is closed.
 
-    `others_may_post`: it is sent along with a form of another site, too, where there is TLS.
+    0 deletes the cookie.
+
+    `others_may_post`: it is sent along with a form of another site, too, if there is TLS.
     """
     is_secure = is_over_tls(app)
     return set_cookie(
@@ -105,9 +107,9 @@ def _full_name(app: App, name: str) -> str:
 async def session_of(
     app: App, realm_id: RealmId | None, headers: Mapping[str, str]
 ) -> Session | None:
-    """Return the session whose cookie the request has; None if it has ended.
+    """Return the session of the request's cookie; None if it has ended.
 
-    The database is asked each time, so that it ends everywhere at once.
+    The database is queried each time, so that it ends everywhere at once.
     """
     token = read_cookie(app, headers, SESSION)
     if token is None or realm_id is None:

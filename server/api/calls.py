@@ -1,4 +1,4 @@
-"""Links to calls, over HTTP; server/web/calls.py is where they lead."""
+"""Endpoints that create links to calls; server/web/calls.py serves the links."""
 
 import secrets
 from typing import Final
@@ -37,7 +37,7 @@ class CallResult(Result):
 
 
 def big_blue_button(app: App) -> BigBlueButton:
-    """That of this server. Raises BadRequestError if there is none."""
+    """Return the server's BigBlueButton. Raises BadRequestError if there is none."""
     url, secret = app.settings.bigbluebutton_url, app.settings.bigbluebutton_secret
     if url is None or secret is None:
         raise BadRequestError(NOT_CONFIGURED)
@@ -45,9 +45,9 @@ def big_blue_button(app: App) -> BigBlueButton:
 
 
 async def create(request: Request, params: MeetingParams) -> CallResult:
-    """Return a link to a call of its own.
+    """Return a link to a new call.
 
-    Nothing is asked of BigBlueButton before a user follows it.
+    BigBlueButton gets no request before a user follows it.
     """
     _ = big_blue_button(request.app)
     meeting = Meeting(
@@ -63,7 +63,7 @@ async def create(request: Request, params: MeetingParams) -> CallResult:
 
 
 async def create_by_zoom(_: Request, __: ZoomParams) -> CallResult:
-    """Return this server has no credentials of Zoom's."""
+    """Raise BadRequestError: the server has no Zoom credentials."""
     raise BadRequestError("Zoom credentials have not been configured")
 
 

@@ -1,4 +1,4 @@
-"""Where the caller stands towards channels."""
+"""The caller's access to channels."""
 
 from server.api.endpoint import Request
 from server.domain.channels import Standing
@@ -17,9 +17,9 @@ async def standing_of(request: Request) -> Standing:
 async def seen_channel(
     request: Request, connection: Connection, channel_id: ChannelId
 ) -> tuple[ChannelRow, Standing, bool]:
-    """Return a channel that the caller may know of, and whether they are in it.
+    """Return a channel that the caller may know, their standing, and whether they are subscribed.
 
-    Raises BadRequestError as for one that is not there.
+    Raises BadRequestError as for one that does not exist.
     """
     realm_id, user_id = request.actor.realm_id, request.actor.user_id
     standing = await standing_of(request)

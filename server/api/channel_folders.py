@@ -1,4 +1,4 @@
-"""Channel folders over HTTP."""
+"""Endpoints of channel folders."""
 
 from server.actions import channel_folders
 from server.actions.channel_folders import FolderWish

@@ -1,4 +1,4 @@
-"""The parameters that say what a new channel is to be like."""
+"""Parameters of new channels."""
 
 from typing import Annotated, Literal
 
@@ -15,11 +15,11 @@ TopicsPolicy = Annotated[
 
 
 GroupParam = GroupValue | None
-"""Who gets a permission: a group, or people and groups named here. None: the default."""
+"""Value of a permission: a group, or users and groups. None: the default."""
 
 
 class TermsParams(Params):
-    """What counts only for channels that the request makes."""
+    """Parameters that apply only to channels created by the request."""
 
     invite_only: bool = False
     """Whether the channel is private: only its subscribers see it and read it."""
@@ -69,7 +69,7 @@ class TermsParams(Params):
     with `direct_members` and `direct_subgroups`. Default if left out."""
 
     def terms(self) -> ChannelTerms:
-        """Return the same, as the rules for new channels take it."""
+        """Return the parameters as the rules for new channels take them."""
         return ChannelTerms(
             invite_only=self.invite_only,
             is_web_public=self.is_web_public,

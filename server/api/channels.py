@@ -1,4 +1,4 @@
-"""Channels over HTTP."""
+"""Endpoints of channels."""
 
 from typing import Annotated
 
@@ -65,7 +65,7 @@ async def create(request: Request, params: CreateParams) -> CreateResult:
 
 
 class ListedChannel(ChannelInfo, frozen=True, kw_only=True):
-    """A channel in a list that may say which ones new people join."""
+    """A channel in a list that may include whether it is a default channel."""
 
     is_default: bool | UnsetType = UNSET
 
@@ -96,7 +96,7 @@ class ListResult(Result):
 
 
 async def list_channels(request: Request, params: ListParams) -> ListResult:
-    """Return the channels that the caller may know of, of the kinds that they ask for."""
+    """Return the requested kinds of channels that the caller may know."""
     realm_id = request.actor.realm_id
     async with request.read() as connection:
         sight = await Sight.of(connection, request.realm_cache, await standing_of(request))
@@ -177,7 +177,7 @@ async def show(request: Request, params: ChannelParams) -> ChannelResult:
 
 
 class FactsParams(ChannelParams):
-    """What a channel may be changed to, its permissions aside. What is left out stays."""
+    """Changed fields of a channel, except permissions. Missing ones stay."""
 
     new_name: str | None = None
     """New name."""
@@ -276,7 +276,7 @@ class AddressResult(Result):
 
 
 async def show_address(request: Request, params: AddressParams) -> AddressResult:
-    """Return where mail to the channel goes; an empty address says that the server takes none."""
+    """Return the channel's email address; empty if the server accepts no mail."""
     async with request.read() as connection:
         channel, standing, is_in = await seen_channel(request, connection, params.stream_id)
         if channel.is_archived or not standing.reads(channel, subscribed=is_in):
@@ -366,7 +366,7 @@ ENDPOINTS = (
         AddressParams,
         show_address,
         AddressResult,
-        scope=Scope.EVERYTHING,  # by the address one writes there, for as long as it is good
+        scope=Scope.EVERYTHING,  # its holder may send there while it is valid
         summary="Get a channel's email address",
         description=(
             "Mail sent there becomes a message in the channel. The address is empty where the"

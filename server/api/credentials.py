@@ -1,4 +1,4 @@
-"""What a caller was let in with, looked at again where one request goes on for long."""
+"""Credentials of long requests, which are checked again while they last."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Final
@@ -15,16 +15,16 @@ from storage.database import Connection
 from storage.ids import RealmId
 
 TRUSTED_SECONDS: Final = 5.0
-"""How long what was looked at counts: who is told one thing after another costs no look each."""
+"""How long a check is trusted, so that a burst of events costs no further ones."""
 
 _Key = tuple[RealmId, bytes]
 _Live = Callable[[Connection, RealmId, Sequence[bytes]], Awaitable[Sequence[bytes]]]
 
 
 class Credential:
-    """A session, or a key with a name: it may end, and the event queues of its user do not.
+    """A session or a named key: it may end without the event queues of its user.
 
-    The account's own key is none, for with it all queues of its user end.
+    The account's own key is none, because all queues of its user end with it.
     """
 
     __slots__ = ("_clock", "_key", "_live", "_looked_at", "_refusal")
@@ -36,7 +36,7 @@ class Credential:
         key: _Key,
         refusal: Callable[[], DomainError],
     ) -> None:
-        """It has been looked at just now."""
+        """Create a credential that has just been checked."""
         self._live = live
         self._clock = clock
         self._key = key
@@ -45,13 +45,13 @@ class Credential:
 
     @property
     def is_trusted(self) -> bool:
-        """Whether it was looked at a moment ago."""
+        """Return whether it was checked recently."""
         return self._clock.monotonic() - self._looked_at < TRUSTED_SECONDS
 
     async def check(self) -> None:
-        """Look whether it opens anything still, if that is not known.
+        """Check whether it is still valid, unless that is known.
 
-        Raises a DomainError of status 401, or that the database is away.
+        Raises a DomainError of status 401, or one if the database is unavailable.
         """
         if self.is_trusted:
             return
@@ -62,7 +62,7 @@ class Credential:
 
 
 class Credentials:
-    """Asks for the credentials of all who wait: those who are told something at once, together."""
+    """Batches checks of the credentials of all waiting requests that get events at once."""
 
     def __init__(self, app: App) -> None:
         self._app = app
@@ -74,7 +74,7 @@ class Credentials:
         return Credential(self._sessions, self._app.clock, key, _session_ended)
 
     def of_key(self, realm_id: RealmId, api_key: str) -> Credential:
-        """Of a key with a name."""
+        """Return the credential of a named key."""
         key = (realm_id, digest_of_key(api_key))
         return Credential(self._keys, self._app.clock, key, _key_ended)
 

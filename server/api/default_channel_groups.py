@@ -1,4 +1,4 @@
-"""Channels that newcomers may choose to join together, over HTTP."""
+"""Endpoints of default channel groups."""
 
 from typing import Final, Literal
 

@@ -1,4 +1,4 @@
-"""Read the docstrings that stand below the fields of a class."""
+"""Read the docstrings below the fields of a class."""
 
 import ast
 import inspect
@@ -8,10 +8,10 @@ from types import ModuleType
 
 
 def field_docstrings(kind: type) -> dict[str, str]:
-    """Return the text below each field that the class or one of its bases declares, by field name.
+    """Return the docstring below each field that the class or its bases declare, by field name.
 
-    Read from the source when it is asked for: pydantic's own `use_attribute_docstrings` reads the
-    source of every model at import, which made each start a tenth of a second longer.
+    Read from the source on demand: pydantic's own `use_attribute_docstrings` reads the source of
+    every model at import, which made each start a tenth of a second longer.
     """
     texts: dict[str, str] = {}
     for base in reversed(kind.__mro__):

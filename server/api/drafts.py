@@ -1,4 +1,4 @@
-"""Drafts over HTTP."""
+"""Endpoints of drafts."""
 
 from datetime import UTC, datetime
 from typing import Annotated, Literal
@@ -27,7 +27,7 @@ class GivenDraft(Part):
     """When it was last edited, as a Unix time in seconds. Default: now."""
 
     def draft(self, now: datetime) -> Draft:
-        """It was edited when the client says, or else now."""
+        """Return the draft; it was edited at the client's time, or else now."""
         edited_at = now if self.timestamp is None else datetime.fromtimestamp(self.timestamp, UTC)
         return Draft(self.type, self.to, self.topic, self.content, edited_at)
 

@@ -1,6 +1,6 @@
-"""All emoji by their code points, for pickers, and the picture of the one that is the server's own.
+"""Endpoints of emoji data for pickers, and of the server's own emoji.
 
-Register's `server_emoji_data_url` leads to the former; messages hold the path of the latter.
+Register's `server_emoji_data_url` points to the former; messages contain the path of the latter.
 """
 
 from collections import defaultdict
@@ -38,7 +38,7 @@ def _body() -> bytes:
 
 
 async def picture(request: Request, params: NoParams) -> RawResult:
-    """Return the server's own emoji. Clients know its place by themselves, for reactions, too."""
+    """Return the image of the server's own emoji. Clients know its path, for reactions too."""
     del params
     headers = {"Content-Type": "image/png", "Cache-Control": _CACHE_CONTROL}
     request.response_headers.update({**SAFE_HEADERS, **headers})
@@ -76,4 +76,4 @@ ENDPOINTS = (
         description="A PNG file, at the address that `POST /register` names.",
     ),
 )
-"""The first: where register says that it is; clients find it by no other way."""
+"""The first one at the URL in register: clients find it by no other way."""

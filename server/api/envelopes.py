@@ -1,4 +1,4 @@
-"""What every answer is wrapped in."""
+"""Envelopes of all responses."""
 
 from typing import Final
 
@@ -40,7 +40,7 @@ _NO_REMARK: Final = b',"msg":""'
 
 
 def success_body(result: Result | RawResult, unknown: list[str]) -> bytes:
-    """Return the success envelope around a result; it names the parameters that meant nothing."""
+    """Return the success envelope around a result; it lists unknown parameters."""
     if isinstance(result, RawResult):
         if not unknown or not result.is_enveloped:
             return result.body

@@ -1,4 +1,4 @@
-"""Event queues over HTTP: long polls, and server-sent events."""
+"""Endpoints of event queues: long polls, and server-sent events."""
 
 import asyncio
 from contextlib import aclosing
@@ -62,12 +62,15 @@ class QueueParams(Params):
 
 class PollResult(Result):
     events: list[dict[str, Any]]
-    """Each has an `id` and a `type`; what else depends on the type."""
+    """Each has an `id` and a `type`; other fields depend on the type."""
     queue_id: str
 
 
 async def get_events(request: Request, params: PollParams) -> RawResult | DeferredResponse | None:
-    """One poll; or, for a client that accepts them, server-sent events until it goes away."""
+    """Answer one poll.
+
+    Or send server-sent events until the client disconnects, if it accepts them.
+    """
     if EVENT_STREAM in request.headers.get("Accept", ""):
         await _stream(request, params)
         return None
@@ -92,12 +95,12 @@ async def get_events(request: Request, params: PollParams) -> RawResult | Deferr
 
 
 class _DeferredPoll(polls.Waiting, DeferredResponse):
-    """A poll that waits is an answer that will be brought."""
+    """A waiting poll, which is answered by a deferred response."""
 
     __slots__ = ("_checking", "_sink", "credential")
 
     credential: Credential | None
-    """With what it was opened, if that may end while it waits."""
+    """Credential of the poll, if it may end while the poll waits."""
 
     @override
     def deliver_to(self, sink: ResponseSink) -> None:
@@ -137,7 +140,7 @@ def _not_ready() -> DomainError:
 
 
 async def _check(credential: Credential | None) -> None:
-    """Raise a DomainError if what the caller was let in with has ended meanwhile."""
+    """Raise a DomainError if the caller's credential has ended meanwhile."""
     if credential is not None:
         await credential.check()
 
@@ -167,7 +170,7 @@ async def _stream(request: Request, params: PollParams) -> None:
 
 
 def _last_event_id(request: Request, params: PollParams) -> int | None:
-    """What a client that comes back has received; on its first call the parameter says so."""
+    """Return the last event of a reconnecting client; for its first request the parameter."""
     header = request.headers.get("Last-Event-ID")
     if header is None:
         return params.last_event_id
@@ -178,9 +181,9 @@ def _last_event_id(request: Request, params: PollParams) -> int | None:
 
 
 def _as_stream(events: list[WireEvent]) -> bytes:
-    """Return the events as they go over the wire.
+    """Return the events in the format of server-sent events.
 
-    A heartbeat moves the client's cursor and no more.
+    A heartbeat only moves the client's cursor.
     """
     return b"".join(
         b"id: %d\n%bdata: %b\n\n"

@@ -1,4 +1,4 @@
-"""Examples of requests and answers, as tests have recorded them (tests/api/examples)."""
+"""Examples of requests and responses, as recorded by tests (tests/api/examples)."""
 
 import json
 import shlex
@@ -20,13 +20,13 @@ Example = Mapping[str, Any]
 
 @lru_cache(maxsize=1)
 def examples() -> dict[str, Example]:
-    """Examples by `METHOD /path`: the path and the fields of the request, and the answer."""
+    """Return examples by `METHOD /path`: path and fields of the request, and the response."""
     found: dict[str, Example] = json.loads(files("server.api").joinpath(FILE).read_text("utf-8"))
     return found
 
 
 def curl_of(operation: str, example: Example) -> str:
-    """Return the request as a command for a shell, with `$site`, `$email` and `$key` set before."""
+    """Return the request as a shell command, with `$site`, `$email` and `$key` set before."""
     method, _, _ = operation.partition(" ")
     words = ["curl", *_verb(method, example)]
     if not example.get("anonymous"):
@@ -56,7 +56,7 @@ def _has_body(example: Example) -> bool:
 
 
 def _content(example: Example) -> tuple[str, list[str]]:
-    """Return the query that stands in the address, and the arguments with what is sent."""
+    """Return the query string, and the arguments with the request's body."""
     fields = {name: as_text(value) for name, value in example.get("fields", {}).items()}
     if "payload" in example:
         payload = json.dumps(example["payload"], ensure_ascii=False)

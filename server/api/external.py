@@ -1,6 +1,6 @@
-"""Messages from programs that know nothing of us: incoming webhooks.
+"""Endpoints of incoming webhooks.
 
-The bot's key is in the address, beside where its messages go: `?api_key=...&stream=...&topic=...`.
+The bot's key is in the URL, with the destination: `?api_key=...&stream=...&topic=...`.
 """
 
 import hashlib
@@ -30,7 +30,7 @@ from server.parsing import ParserUnavailableError, TooCostlyError
 from server.parsing.wire import WebhookOrder
 
 SMALL_BYTES: Final = 16 * 1024
-"""Reading the worst of so many takes a few milliseconds."""
+"""Parsing the worst payload of this size takes a few milliseconds."""
 _ID: Final = re.compile(r"[0-9]{1,18}")
 _FORM: Final = "application/x-www-form-urlencoded"
 
@@ -47,7 +47,7 @@ class WebhookParams(Params):
 
 class SlackAnswer(Result):
     ok: bool = True
-    """As Slack says it."""
+    """In the form of Slack's response."""
 
 
 async def slack(request: Request, params: WebhookParams) -> SlackAnswer:
@@ -63,7 +63,7 @@ async def plain_json(request: Request, params: WebhookParams) -> Empty:
 
 
 async def _said(request: Request, kind: Literal["slack", "json"], body: bytes) -> Said:
-    """Return what the payload says; a large one is read in a process of its own.
+    """Return the parsed payload; a large one is parsed in a separate process.
 
     Raises a DomainError.
     """
@@ -82,11 +82,10 @@ async def _said(request: Request, kind: Literal["slack", "json"], body: bytes) -
 
 
 def _payload(request: Request, name: str) -> bytes:
-    """Return the JSON that was sent, bare or in the field `payload` of a form.
+    """Return the JSON of the body, bare or in the field `payload` of a form.
 
-    Raises a DomainError.
-
-    What looks like JSON is that, whatever it is called: programs leave their library's word for it.
+    Raises a DomainError. What looks like JSON is treated as such, whatever its content type:
+    programs leave their library's default.
     """
     body = request.payload
     if not body.lstrip().startswith((b"{", b"[")) and request.headers.get(
@@ -100,7 +99,7 @@ def _payload(request: Request, name: str) -> bytes:
 
 
 async def _post(request: Request, params: WebhookParams, topic: str, content: str) -> None:
-    """Send it, to the channel or to the bot's owner, who is told where that cannot be."""
+    """Send the message to the channel or to the bot's owner, who is notified of failures."""
     row = request.actor.row
     draft = _draft(request, params, topic, content)
     try:
@@ -124,7 +123,7 @@ def _draft(request: Request, params: WebhookParams, topic: str, content: str) ->
 
 
 async def _tell_owner(request: Request, reason: str) -> None:
-    """By the notification bot, once an hour: no user reads what a program is answered."""
+    """Notify the bot's owner, once an hour: the calling program's response is read by no one."""
     row, now = request.actor.row, request.app.clock.now()
     assert row.bot_owner_id is not None
     content = f"Your bot {mention(row)} could not post what it was sent:\n\n{quoted(reason)}"

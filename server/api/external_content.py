@@ -1,4 +1,4 @@
-"""Pictures of other sites, for those who look at messages: this server fetches them."""
+"""Image proxy: serves external pictures in messages."""
 
 from typing import Final
 
@@ -22,7 +22,7 @@ class PictureParams(Params):
 
 
 async def read(request: Request, params: PictureParams) -> None:
-    """The picture, for whoever has the link that the server has made for it."""
+    """Return the picture of a link signed by the server."""
     links = request.app.realm_caches.rendering.proxy
     address = None if links is None else links.address_in(params.digest, params.url)
     if address is None:

@@ -36,20 +36,20 @@ FAILURES: Final = (
     UserDeactivatedError,
     WrongPasswordError,
 )
-"""Refusals of a credential. A request without any, or a directory that is away, is none."""
+"""Errors of a refused credential. A request without any, or an unavailable directory, is none."""
 
 REASONS: Final[Mapping[type[DomainError], str]] = {
     InvalidTokenError: "invalid_token",
     WrongPasswordError: AuthenticationFailedError.code.lower(),
 }
-"""Of refusals for which the protocol has no code of their own; of others it is their code."""
+"""Reasons of errors that have no code of their own in the protocol; for others it is the code."""
 
 
 @asynccontextmanager
 async def failures_logged(
     app: App, realm_id: RealmId | None, *, address: str, method: str, account: str = ""
 ) -> AsyncIterator[None]:
-    """Log a refusal that is raised inside as `log_failure` does, and let it pass."""
+    """Log a failure raised inside as `log_failure` does, and raise it again."""
     try:
         yield
     except DomainError as refusal:
@@ -69,8 +69,8 @@ async def log_failure(
     """Log the refusal of a credential; other refusals are not logged.
 
     `address` is the client's network address; `method` is `password`, `api_key`, `jwt` or the name
-    of a provider. The account is logged only if one exists under this name: passwords are
-    sometimes typed into the field of the name. Log readers match the fields in this order.
+    of a provider. The account is logged only if one exists under this name: passwords are sometimes
+    typed into the field of the name. Log readers match the fields in this order.
     """
     if not isinstance(refusal, FAILURES):
         return
@@ -85,7 +85,7 @@ async def log_failure(
 
 
 async def _known_account(app: App, realm_id: RealmId | None, account: str) -> str | None:
-    """Return the address of the account that has this name, if one has."""
+    """Return the address of the account with this name, if there is one."""
     if realm_id is None or not account.strip():
         return None
     try:

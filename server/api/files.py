@@ -1,4 +1,4 @@
-"""Answers with a file: whole or a range of it, or that the client has it already."""
+"""File responses: whole, a range, or not modified."""
 
 import hashlib
 import re
@@ -19,17 +19,17 @@ SAFE_HEADERS: Final = {
     ),
     "X-Frame-Options": "DENY",
 }
-"""Whatever a file holds, no browser runs it in the organization's name."""
+"""Whatever a file contains, no browser runs it on the realm's origin."""
 _DOCUMENT_HEADERS: Final = {
     **SAFE_HEADERS,
     "Content-Security-Policy": "default-src 'none'; object-src 'self'; style-src 'unsafe-inline'",
 }
-"""The same without a sandbox, in which browsers start no viewer: of what cannot be HTML."""
+"""The same without a sandbox, in which browsers start no viewer: for types that cannot be HTML."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class File:
-    """What is in the store, and how it is sent."""
+    """A stored file, and how it is sent."""
 
     blob_key: str
     size: int
@@ -40,7 +40,7 @@ class File:
 
 
 async def send_file(request: Request, file: File) -> None:
-    """Send the file, or the part of it that is asked for. Raises NotFoundError if it is gone."""
+    """Send the file, or the requested range of it. Raises NotFoundError if it is gone."""
     etag = f'"{file.digest.hex()}"'
     headers = {
         **(_DOCUMENT_HEADERS if file.content_type == PDF else SAFE_HEADERS),
@@ -74,7 +74,7 @@ async def send_file(request: Request, file: File) -> None:
 async def send_picture(
     request: Request, content: bytes, *, content_type: str, cache_control: str
 ) -> None:
-    """Send what is in memory, to be looked at."""
+    """Send a picture from memory, to be displayed inline."""
     etag = f'"{hashlib.sha256(content).hexdigest()}"'
     headers = {**SAFE_HEADERS, "ETag": etag, "Cache-Control": cache_control}
     if _is_known(request.headers.get("If-None-Match"), etag):
@@ -96,7 +96,7 @@ async def send_picture(
 
 
 async def redirect(request: Request, url: str, *, cache_control: str) -> None:
-    """Send the client elsewhere."""
+    """Redirect the client."""
     headers = {"Location": url, "Cache-Control": cache_control, "Content-Length": "0"}
     await _send(request, 302, headers)
 
@@ -114,7 +114,7 @@ async def _send(
         await stream.start(headers, status)
         stream.close()
         return
-    # Opened before anything is said: it may be gone.
+    # Opened before the response is started: it may be gone.
     async with aclosing(request.app.blobs.read(file.blob_key, start, length)) as chunks:
         try:
             first = await anext(chunks, b"")
@@ -135,7 +135,7 @@ def _is_known(given: str | None, etag: str) -> bool:
 
 
 def _wanted(headers: Mapping[str, str], etag: str, size: int) -> tuple[int, int] | None:
-    """From where to where; None: all of it. An empty one cannot be had."""
+    """Return start and end of the range; None: the whole file. An empty range is an error."""
     asked = _RANGE.fullmatch(headers.get("Range", "").replace(" ", ""))
     if asked is None or headers.get("If-Range", etag) != etag or asked[0] == "bytes=-":
         return None

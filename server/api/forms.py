@@ -1,4 +1,4 @@
-"""From a request's query and body to its fields."""
+"""Parse a request's query and body into fields."""
 
 import re
 from binascii import a2b_qp
@@ -12,9 +12,9 @@ from server.domain.errors import BadRequestError, BodyTooLargeError, DomainError
 
 MAX_FIELDS: Final = 1_000
 MAX_FORM_BYTES: Final = 1024 * 1024
-"""Of a form without files. What is larger comes as multipart, which costs less to take apart."""
+"""Limit of a form without files. Larger ones come as multipart, which is cheaper to parse."""
 MAX_STRAY_PERCENTS: Final = 1_000
-"""Percent signs that begin no escape: people forget to escape them, but not this often."""
+"""Limit of percent signs without an escape: people forget to escape them, but not this often."""
 
 _STRAY_PERCENT: Final = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 
@@ -24,21 +24,18 @@ class UnsupportedContentTypeError(DomainError):
 
 
 def read_query(query: str) -> dict[str, str]:
-    """Return the fields of a query string as it is on the request line.
+    """Return the fields of a raw query string.
 
-    Of a name given twice, the last.
-
-    Raises BadRequestError for what is not UTF-8.
+    Of a name given twice, the last. Raises BadRequestError if it is not UTF-8.
     """
     return _read_pairs(query.encode("latin-1")) if query else {}
 
 
 def read_body(headers: Mapping[str, str], body: bytes) -> dict[str, str]:
-    """Return the fields of a body; one that is empty has none, whatever it says it is.
+    """Return the fields of a body; an empty one has none, whatever its type.
 
-    Files in it are passed over (server/api/incoming.py takes those that are wanted).
-
-    Raises a DomainError for a form that cannot be read.
+    Files are skipped (server/api/incoming.py receives those that are wanted). Raises a DomainError
+    for a form that cannot be parsed.
     """
     if not body:
         return {}
@@ -58,7 +55,7 @@ def read_body(headers: Mapping[str, str], body: bytes) -> dict[str, str]:
 
 
 def may_hold_files(content_type: str) -> bool:
-    """Return whether it is the one kind of form in which there can be files."""
+    """Return whether it is the content type of forms with files."""
     return _kind(content_type) == "multipart/form-data"
 
 
@@ -67,10 +64,10 @@ def _kind(content_type: str) -> str:
 
 
 def percent_decoded(data: bytes) -> str:
-    """Return the text behind percent escapes. Raises BadRequestError if that is not UTF-8.
+    """Return the percent-decoded text. Raises BadRequestError if that is not UTF-8.
 
-    The standard library takes a second for a megabyte of escapes, in which no other user would be
-    served; this takes time in proportion to copying. Where an escape is none, it stays.
+    The standard library takes a second for a megabyte of escapes, which would block all other
+    requests; this takes time in proportion to copying. An invalid escape is kept.
     """
     if b"%" in data:
         strays = sum(1 for _ in islice(_STRAY_PERCENT.finditer(data), MAX_STRAY_PERCENTS + 1))

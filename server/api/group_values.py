@@ -1,4 +1,4 @@
-"""Parameters that name people and groups."""
+"""Parameters with users and groups."""
 
 from server.api.params import Part
 from server.domain.access import GroupSetting
@@ -6,12 +6,12 @@ from server.domain.group_settings import PermissionChange
 
 
 class DirectGroupParam(Part):
-    """People and groups that a permission names."""
+    """Users and groups of a permission."""
 
     direct_members: list[int]
     """User ids."""
     direct_subgroups: list[int]
-    """Group ids."""
+    """A new value of a permission, and the one that the client expects."""
 
 
 GroupValue = int | DirectGroupParam
@@ -27,11 +27,11 @@ class GroupUpdateParam(Part):
 
 
 def group_setting(value: GroupValue) -> GroupSetting:
-    """Return the same, as the rules take it."""
+    """Return the value as the rules take it."""
     return GroupSetting.parse(value if isinstance(value, int) else value.model_dump())
 
 
 def permission_change(update: GroupUpdateParam) -> PermissionChange:
-    """Return the same for a change."""
+    """Return the change as the rules take it."""
     old = None if update.old is None else group_setting(update.old)
     return PermissionChange(group_setting(update.new), old)

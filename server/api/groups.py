@@ -1,4 +1,4 @@
-"""User groups over HTTP."""
+"""Endpoints of user groups."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -108,7 +108,7 @@ ChangeParams = declare(
 
 
 async def change_it(request: Request, params: Params) -> Empty:
-    """Deactivating has an endpoint of its own: `deactivated` can only be taken back here."""
+    """Change a group; `deactivated` can only reactivate it, deactivating has its own endpoint."""
     assert isinstance(params, NamesParams)
     given = {name: getattr(params, name) for name in GROUP_PERMISSIONS}
     wanted = {name: permission_change(v) for name, v in given.items() if v is not None}
@@ -135,7 +135,7 @@ async def deactivate(request: Request, params: GroupParams) -> Empty:
 
 
 async def remove(request: Request, params: GroupParams) -> Empty:
-    """Deactivates the group, for clients that are older than that."""
+    """Deactivate the group, for older clients."""
     return await deactivate(request, params)
 
 
@@ -242,7 +242,7 @@ async def list_subgroups(request: Request, params: ListSubgroupsParams) -> Subgr
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """A group at one moment, with every user who may be in it."""
+    """A group in a snapshot, with all possible members."""
 
     connection: Connection
     row: GroupRow
@@ -250,23 +250,23 @@ class _Look:
     people: People
 
     def members(self, *, direct_only: bool) -> list[UserId]:
-        """Active ones, by id."""
+        """Return the active members, by id."""
         graph, row = self.graph, self.row
         if direct_only:
             return direct_members(row, self.people, graph)
-        everybody = GroupSetting(group_id=row.group_id)
+        members = GroupSetting(group_id=row.group_id)
         if not row.is_system_group:
-            everybody = within(row)
+            members = within(row)
         return sorted(
             user_id
             for user_id, member in self.people.members.items()
-            if graph.contains(everybody, Person(user_id, member.role, member.date_joined))
+            if graph.contains(members, Person(user_id, member.role, member.date_joined))
         )
 
 
 @asynccontextmanager
 async def _looked_at(request: Request, group_id: GroupId) -> AsyncIterator[_Look]:
-    """The group in one snapshot. Raises BadRequestError."""
+    """Yield the group in one snapshot. Raises BadRequestError."""
     realm_id = request.actor.realm_id
     async with request.app.database.snapshot() as connection:
         row = await groups.by_id(connection, realm_id, group_id)

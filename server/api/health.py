@@ -1,4 +1,4 @@
-"""Whether this process and what it stands on are well: for load balancers and for alerts."""
+"""Health and readiness checks, for load balancers and alerts."""
 
 import asyncio
 from collections.abc import Callable
@@ -21,11 +21,11 @@ ANSWER_SECONDS: Final = 3.0
 WELL: Final = "ok"
 NO_WRITES: Final = "takes no writes"
 PROBE_SECONDS: Final = 2.0
-"""How old the answer may be to whether there is room for writes."""
+"""Maximum age of the probe for room for writes."""
 
 
 class Findings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Each is "ok", or says what is wrong."""
+    """Each is "ok", or the problem."""
 
     status: str
     database: str
@@ -36,20 +36,20 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Readiness(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Whether to send requests here."""
+    """Whether to send requests to this process."""
 
     status: str
     database: str
     refused: list[str] = []
-    """Databases that are not used, and why: an old primary that has come back."""
+    """Databases that are refused, and why: an old primary that is back."""
 
 
 class Checks:
-    """Answers `/health` and `/ready`, with 200 or 503, without asking who wants to know.
+    """Answers `/health` and `/ready`, with 200 or 503, without authentication.
 
-    Health is the truth about the whole: the database, the broker, and whether a user ships the
-    log's jobs. Readiness is whether this process can answer requests: it does so also while the
-    broker is away, for events and jobs only come later then; and not while it drains.
+    Health covers everything: the database, the broker, and whether a shipper runs. Readiness is
+    whether this process can serve requests: it can also while the broker is away, because events
+    and jobs are only delayed then; and not while it drains.
     """
 
     def __init__(self, app: App, is_draining: Callable[[], bool] = lambda: False) -> None:
@@ -59,7 +59,7 @@ class Checks:
         self._probed = WELL
 
     async def answer(self, path: str) -> tuple[int, bytes]:
-        """Status and body."""
+        """Return status and body."""
         findings = await self.look()
         if path == READY:
             database = findings.database
@@ -73,7 +73,7 @@ class Checks:
         return _status(findings.status), msgspec.json.encode(findings)
 
     async def look(self) -> Findings:
-        """Return how everything is, within a few seconds in any case."""
+        """Return all findings, within a few seconds in any case."""
         database, shipper = await self._ask_database()
         broker = WELL if self._app.bus.is_connected else "not connected"
         is_well = {database, shipper, broker} == {WELL}
@@ -86,7 +86,7 @@ class Checks:
         )
 
     async def _ask_database(self) -> tuple[str, str]:
-        """About the database, and about the shipper, of which it knows."""
+        """Return the findings about the database, and about the shipper, which it knows."""
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
                 async with self._app.database.connection() as connection:
@@ -100,7 +100,7 @@ class Checks:
         return database, WELL if lag < LAG_SECONDS else f"{lag:.0f} seconds behind the log"
 
     async def _why_no_writes(self) -> str:
-        """Return whether there is room for writes, as it was a moment ago."""
+        """Return why there is no room for writes, as of a moment ago."""
         now = self._app.clock.monotonic()
         if self._probed_at is None or now >= self._probed_at + PROBE_SECONDS:
             self._probed_at = now

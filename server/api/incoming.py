@@ -1,4 +1,4 @@
-"""Bodies that hold a file: taken as they come, and written to the store piece by piece."""
+"""Request bodies with a file, written to the store as they arrive."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -19,15 +19,15 @@ from server.domain.errors import BadRequestError, DomainError
 from storage.blobs import BlobStore, IncomingBlob
 
 FORM_BYTES: Final = 256 * 1024
-"""How much may stand beside the file in its form."""
+"""Maximum size of the form besides the file."""
 SILENCE_SECONDS: Final = 60.0
-"""How long a sender may pause."""
+"""Timeout of a silent sender."""
 BYTES_PER_SECOND: Final = 16 * 1024
-"""At least so fast does a file have to come, over all."""
+"""Minimum average rate of a file."""
 
 
 class IncomingBody:
-    """A body that is read while it comes. The sender waits for whoever reads it."""
+    """A body that is read while it arrives, with backpressure to the sender."""
 
     def __init__(self) -> None:
         self._chunk: bytes | None = None
@@ -38,7 +38,7 @@ class IncomingBody:
         self._ended = asyncio.Event()
 
     def add(self, chunk: bytes) -> asyncio.Future[None] | None:
-        """Return the next piece; done when another may come. None: at once."""
+        """Add the next chunk; return a future that is done when another may come. None: at once."""
         if self._is_unwanted:
             return None
         self._chunk = chunk
@@ -47,19 +47,19 @@ class IncomingBody:
         return self._taken
 
     def end(self) -> None:
-        """That was all."""
+        """Mark the end of the body."""
         self._is_whole = True
         self._arrived.set()
         self._ended.set()
 
     def give_up(self) -> None:
-        """Drop what is still to come."""
+        """Discard what is still to come."""
         self._is_unwanted = True
         self._chunk = None
         self._release()
 
     async def rest(self, seconds: float) -> None:
-        """Drop what is still to come, and wait for its end, but no longer than this."""
+        """Discard what is still to come, and wait for its end up to this timeout."""
         self.give_up()
         try:
             async with asyncio.timeout(seconds):
@@ -68,7 +68,7 @@ class IncomingBody:
             return
 
     async def chunks(self) -> AsyncIterator[bytes]:
-        """The pieces. Raises BadRequestError if nothing comes for long."""
+        """Yield the chunks. Raises BadRequestError after a timeout."""
         while True:
             try:
                 async with asyncio.timeout(SILENCE_SECONDS):
@@ -92,16 +92,16 @@ class IncomingBody:
 
 @dataclass(frozen=True, slots=True)
 class ReceivedFile:
-    """A file of a form, of which only the store knows so far."""
+    """An uploaded file that no row refers to yet."""
 
     name: str
-    """As the client calls it: anything."""
+    """The client's name of it: any text."""
     content: IncomingBlob
 
 
 @dataclass(slots=True)
 class Received:
-    """What has come of a form; whoever receives it drops the files that no user has kept."""
+    """The received form; its receiver discards the files that were not kept."""
 
     fields: dict[str, str]
     files: list[ReceivedFile]
@@ -119,12 +119,15 @@ async def receive(
     *,
     max_file_bytes: int,
 ) -> None:
-    """Take a multipart form with at most one file. Raises a DomainError as soon as it is none."""
+    """Receive a multipart form with at most one file.
+
+    Raises a DomainError as soon as it is invalid.
+    """
     kind, options = parse_options_header(content_type)
     if kind != "multipart/form-data":
         raise BadRequestError("You must specify a file to upload, as multipart/form-data.")
     try:
-        # Not more is parsed than has been allowed, so the parser needs no limits for files.
+        # Only the allowed size is parsed, so the parser needs no limits for files.
         parser = PushMultipartParser(options.get("boundary", ""), max_segment_count=MAX_FIELDS)
         reader = _Reader(store, received, max_file_bytes)
         async for chunk in body:
@@ -175,12 +178,12 @@ class _Reader:
 
 
 def too_large(max_file_bytes: int) -> DomainError:
-    """Return the refusal of a file that is larger than this."""
+    """Return the error for a file that is larger than this."""
     return BadRequestError(
         f"Uploaded file is larger than the allowed limit of {max_file_bytes // MIB} MiB"
     )
 
 
 def patience(announced: int) -> float:
-    """Return how long a body of so many bytes may take."""
+    """Return the timeout of a body with this size."""
     return SILENCE_SECONDS + announced / BYTES_PER_SECOND

@@ -1,4 +1,4 @@
-"""Invitations over HTTP."""
+"""Endpoints of invitations."""
 
 from datetime import timedelta
 from typing import Annotated, Any, Final
@@ -57,7 +57,7 @@ class InvitationParams(Params):
 
 
 class Invitation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """An invitation as clients know it."""
+    """An invitation in its wire form."""
 
     id: InvitationId
     invited_by_user_id: int
@@ -71,7 +71,7 @@ class Invitation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     email: str | msgspec.UnsetType = msgspec.UNSET
     notify_referrer_on_join: bool | msgspec.UnsetType = msgspec.UNSET
     link_url: Secret | msgspec.UnsetType = msgspec.UNSET
-    """Left out for an invitation by mail, and for keys that do not reach secrets."""
+    """Left out for an invitation by email, and for keys without access to secrets."""
 
 
 class Invitations(Result):
@@ -83,7 +83,7 @@ class LinkResult(Result):
 
 
 async def list_all(request: Request, params: NoParams) -> Invitations:
-    """Links, which let in whoever has them, are for who could make them: not for keys that read."""
+    """Return the open invitations; links authorise, so keys with read scope get none."""
     del params
     key: bytes | None = None
     async with request.read() as connection:

@@ -1,4 +1,4 @@
-"""Linkifiers and playgrounds over HTTP."""
+"""Endpoints of linkifiers and playgrounds."""
 
 from server.actions import linkifiers
 from server.api.endpoint import Access, Empty, Endpoint, NoParams, Request, Result

@@ -1,4 +1,4 @@
-"""Editing, moving and deleting messages over HTTP."""
+"""Endpoints to edit, move and delete messages."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
@@ -20,7 +20,7 @@ from storage import attachments
 from storage.ids import AttachmentId, ChannelId, MessageId
 
 DELETING_SECONDS = 10.0
-"""How long one request goes on deleting a topic before it asks to be sent again."""
+"""How long one request deletes messages of a topic before the client has to repeat it."""
 
 
 class ChangeParams(Params):
@@ -52,7 +52,7 @@ async def change(request: Request, params: ChangeParams) -> ChangeResult:
     message_id = MessageId(params.message_id)
     moves = params.topic is not None or params.stream_id is not None
     if params.prev_content_sha256 is not None:
-        request.check_reaches(Scope.READ)  # the response tells whether the content was guessed
+        request.check_reaches(Scope.READ)  # the response confirms a guess of the content
     if params.content is None and not moves:
         raise BadRequestError("Nothing to change")
     if params.propagate_mode != "change_one" and not moves:
@@ -72,14 +72,14 @@ async def change(request: Request, params: ChangeParams) -> ChangeResult:
 
 
 async def _own_files(request: Request, message_id: MessageId) -> list[AttachmentId]:
-    """Return those of the caller that the message holds."""
+    """Return the caller's files in the message."""
     actor = request.actor
     async with request.read() as connection:
         return await attachments.own_held(connection, actor.realm_id, actor.user_id, message_id)
 
 
 async def _detached(request: Request, held: Sequence[AttachmentId]) -> list[dict[str, Any]]:
-    """Those of these files that are in no message any more: clients ask whether to delete them."""
+    """Return files that are in no message any more: clients ask whether to delete them."""
     if not held:
         return []
     realm_id = request.actor.realm_id
@@ -133,7 +133,7 @@ class HistoryResult(Result):
 
 
 async def history(request: Request, params: HistoryParams) -> HistoryResult:
-    """Return each state in which the message was, oldest first."""
+    """Return each state of the message, oldest first."""
     view = ClientView(empty_topic_name=params.allow_empty_topic_name)
     async with request.read() as connection:
         snapshots = await edit_history.fetch_history(
@@ -158,7 +158,7 @@ class DeleteTopicResult(Result):
 
 
 async def delete_topic(request: Request, params: DeleteTopicParams) -> DeleteTopicResult:
-    """Delete the newest messages of a topic, and the next, for as long as a request may take."""
+    """Delete the newest messages of a topic, as many as the time limit of a request allows."""
     clock = request.app.clock
     end = clock.monotonic() + DELETING_SECONDS
     is_left = True
@@ -179,7 +179,7 @@ class ReportParams(Params):
 
 
 async def report(request: Request, params: ReportParams) -> Empty:
-    """Show the message to the organization's moderators."""
+    """Report the message to the realm's moderators."""
     async with request.read() as connection:
         draft = await reports.report(
             request.realm_cache,

@@ -1,4 +1,4 @@
-"""Flags of messages over HTTP: one by one, over a narrow, and whole places as read."""
+"""Endpoints of message flags: by id, in a narrow, and read marks of whole places."""
 
 from typing import Annotated, Literal
 
@@ -96,7 +96,7 @@ async def change_flag_in_narrow(request: Request, params: NarrowParams) -> Narro
 def _left_out(
     params: FlagParams | NarrowParams, changed: message_flags.Changed
 ) -> list[int] | None:
-    """Return channels that stay read; told where something is to become unread."""
+    """Return channels that stay read, if messages are to become unread."""
     is_unread = params.flag == "read" and params.op == "remove"
     return [*changed.left_out] if is_unread else None
 
@@ -106,7 +106,7 @@ class MarkedResult(Result):
 
 
 async def mark_all_as_read(request: Request, params: NoParams) -> MarkedResult:
-    """Return all of it at once, however much it is."""
+    """Mark everything as read in one request."""
     del params
     await request.write(message_flags.mark_all_read)
     return MarkedResult(complete=True)
@@ -132,7 +132,7 @@ class TopicParams(ChannelParams):
 
 
 async def mark_topic_as_read(request: Request, params: TopicParams) -> Empty:
-    """Only for a topic of which the caller may read something; they do not know of others."""
+    """Mark a topic as read, if the caller may read something of it; they may not know of others."""
     actor = request.actor
     display_name = (await request.realm_cache.settings()).empty_topic_display_name
     name = clean_topic(params.topic_name, display_name)

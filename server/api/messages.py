@@ -1,4 +1,4 @@
-"""Messages over HTTP."""
+"""Endpoints to send, fetch and render messages."""
 
 import hashlib
 from collections.abc import Sequence
@@ -40,7 +40,7 @@ _OF_A_RANGE = frozenset(
         "use_first_unread_anchor",
     }
 )
-"""Parameters that ask for a range of history."""
+"""Parameters that select a range of history."""
 
 
 class SendParams(Params):
@@ -81,7 +81,7 @@ async def send_message(request: Request, params: SendParams) -> SendResult:
     except IdempotencyKeyReusedError:
         if _KEY_HEADER in request.headers:
             raise
-        # A client may count its local ids anew; what it says now is another message.
+        # A client may restart its local ids: the same id may be of another message.
         sent = await _send(request, replace(draft, idempotency_key=None))
     return SendResult(
         id=sent.message_id, automatic_new_visibility_policy=sent.new_visibility_policy
@@ -97,7 +97,7 @@ async def _send(request: Request, draft: Draft) -> send.Sent:
 async def _recipient(
     request: Request, params: SendParams
 ) -> str | int | Sequence[int] | Sequence[str]:
-    """Return the channel or the users, or a bot's default channel where none is named."""
+    """Return the channel or the users, or a bot's default channel if there are none."""
     if params.to == [] and _is_to_channel(params) and request.actor.is_bot:
         actor = request.actor
         async with request.read() as connection:
@@ -134,7 +134,7 @@ def _draft(
 
 
 def _idempotency_key(request: Request, params: SendParams) -> str | None:
-    """Return what names this send, for a client that tries it again; None if it gave no name."""
+    """Return the key of the send, for retries; None without one."""
     header = request.headers.get(_KEY_HEADER)
     if header is not None:
         if not 0 < len(header) <= MAX_IDEMPOTENCY_KEY_LENGTH:
@@ -213,7 +213,7 @@ async def get_messages(request: Request, params: FetchParams) -> FetchResult:
 
 
 def _named(params: FetchParams, message_ids: list[int]) -> tuple[list[MessageId], tuple[Term, ...]]:
-    """Return the messages that are asked for by id, and what else has to hold for them."""
+    """Return the messages requested by id, and the terms that they must match."""
     given = sorted(params.model_fields_set & _OF_A_RANGE)
     if given:
         raise BadRequestError(f"message_ids cannot go with {', '.join(given)}")
@@ -241,7 +241,7 @@ def _wanted(params: FetchParams, view: ClientView) -> fetch.Wanted:
 
 
 def _moment(text: str | None) -> datetime:
-    """Return the time that `anchor_date` names, in UTC unless it says otherwise."""
+    """Return the time of `anchor_date`, in UTC unless it has an offset."""
     if text is None:
         raise MissingParameterError("anchor_date")
     try:

@@ -1,4 +1,4 @@
-"""Muting people over HTTP."""
+"""Endpoints to mute users."""
 
 from server.actions import muted_users
 from server.api.endpoint import Access, Empty, Endpoint, Request

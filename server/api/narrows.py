@@ -1,4 +1,4 @@
-"""Which of some messages meet a narrow, over HTTP."""
+"""Endpoint that matches messages against a narrow."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from server.history import fetch
 from storage.ids import MessageId
 
 GivenNarrow = list[list[str | int | list[int]] | dict[str, Any]]
-"""As clients send it: what it means, `parse_narrow` knows."""
+"""In the form of clients; `parse_narrow` interprets it."""
 
 
 class MatchParams(Params):

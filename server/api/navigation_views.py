@@ -1,4 +1,4 @@
-"""Navigation views over HTTP."""
+"""Endpoints of navigation views."""
 
 from server.actions import navigation_views
 from server.api.endpoint import Access, Empty, Endpoint, NoParams, Request, Result

@@ -1,4 +1,4 @@
-"""Onboarding steps over HTTP."""
+"""Endpoint of onboarding steps."""
 
 from server.actions import onboarding_steps
 from server.api.endpoint import Access, Empty, Endpoint, Request

@@ -1,4 +1,4 @@
-"""Parameters: declared as a model, read from form and query, refused with their names."""
+"""Parameters: declared as a model, parsed from form and query, with errors by name."""
 
 import re
 import types
@@ -34,25 +34,26 @@ from server.domain.errors import (
 __all__ = ["Field", "JsonOrBareStr", "Params", "Part", "alias", "declare", "parse"]
 
 BARE: Final = "json-or-bare"
-"""As metadata of a text field: the text may also come as JSON, in quotes."""
+"""Metadata of a text field that may also come as JSON, in quotes."""
 
 JsonOrBareStr = Annotated[str, BARE]
 
 ALWAYS_KNOWN: Final = frozenset({"client"})
-"""Parameters that every endpoint takes: read by the handler."""
+"""Parameters of every endpoint: read by the handler."""
 
 MAX_DEPTH: Final = 64
-"""Of lists and objects within each other."""
+"""Maximum nesting of lists and objects."""
 MAX_CONTAINERS: Final = 10_000
-"""Lists and objects in one parameter: looking into each takes a while."""
+"""Maximum number of lists and objects in one parameter, which are all checked."""
 MAX_JSON_LENGTH: Final = 1024 * 1024
-"""Characters of one parameter in JSON."""
+"""Maximum characters of one parameter in JSON."""
 MAX_JSON_MARKS: Final = 50_000
-"""Commas and colons beside strings: parsing as many values takes milliseconds."""
+"""Maximum number of commas and colons outside strings: parsing as many values takes
+milliseconds."""
 MAX_JSON_QUOTES: Final = 20_000
-"""Where there are more, marks within strings count as well: to tell them apart takes a while."""
+"""Above this number of quotes, marks within strings count as well: separating them is expensive."""
 MAX_INTEGER: Final = 2**63 - 1
-"""What the database can hold, and what clients can."""
+"""Limit of the database, and of clients."""
 
 _STRINGS: Final = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 _NEEDS_A_LOOK: Final = re.compile(r"[0-9]{19}|\\u0000|\x00")
@@ -66,12 +67,12 @@ def _has_many_items(text: str) -> bool:
 
 
 def _stop_at_first_problem(schema: Any) -> None:
-    """Within each list: a report of a million wrong items would take a second to write."""
+    """Stop at the first error of each list: reporting a million takes a second."""
     if isinstance(schema, list | tuple):
         for part in schema:
             _stop_at_first_problem(part)
     elif isinstance(schema, dict):
-        kind = schema.get("type")  # of a model whose field has that name, a schema itself
+        kind = schema.get("type")  # a schema, for a model with a field of that name
         if isinstance(kind, str) and kind in {"list", "tuple", "set"}:
             schema["fail_fast"] = True
         for part in schema.values():
@@ -79,12 +80,11 @@ def _stop_at_first_problem(schema: Any) -> None:
 
 
 class Params(BaseModel):
-    """The parameters of an endpoint: a subclass declares them, with their limits.
+    """Base of an endpoint's parameters: a subclass declares them, with their limits.
 
-    The docstring below a field is the parameter's description in the API's documentation.
-
-    Text fields are taken as they come; all others are JSON inside their field. An `alias` lists
-    other names under which the protocol's older clients send the same thing.
+    The docstring below a field is the parameter's description in the API's documentation. Text
+    fields are taken as they come; all others are JSON inside their field. An `alias` lists other
+    names under which the protocol's older clients send the same thing.
     """
 
     # Building all of them before any is used is a tenth of the time to start.
@@ -101,7 +101,7 @@ class Params(BaseModel):
 
 
 class Part(BaseModel):
-    """An object inside a parameter. Keys that it does not know are passed over."""
+    """An object inside a parameter. Unknown keys are ignored."""
 
     model_config = ConfigDict(strict=True, frozen=True, extra="ignore", defer_build=True)
 
@@ -109,9 +109,9 @@ class Part(BaseModel):
 def declare(
     name: str, base: type[Params], descriptions: Mapping[str, str], **types: Any
 ) -> type[Params]:
-    """Return a subclass whose parameters are listed elsewhere: by name and type, none is required.
+    """Return a subclass with optional parameters from a list of names and types.
 
-    Which were given, `model_fields_set` says; null is no value unless the type has it.
+    `model_fields_set` has those that were given; null is no value unless the type allows it.
     """
     fields: dict[str, Any] = {
         parameter: (kind, Field(None, description=descriptions.get(parameter)))
@@ -121,29 +121,29 @@ def declare(
 
 
 def alias(*names: str) -> dict[str, Any]:
-    """For `Field(json_schema_extra=...)`: other names of the parameter."""
+    """Return `json_schema_extra` for `Field`: other names of the parameter."""
     return {"aliases": list(names)}
 
 
 class Reader:
-    """How one parameter is read from text."""
+    """Parser of one parameter's text."""
 
     def __init__(self, name: str, field: FieldInfo) -> None:
         self.name = name
         self.names = (name, *_aliases(field))
         members = set(_members(field.annotation, field.metadata))
         self.is_text = members - {NoneType} == {"text"}
-        """The text is the value: it may hold anything, quotes too."""
+        """Whether the text is the value: it may hold anything, quotes too."""
         self.may_be_bare = not self.is_text and ("text" in members or BARE in members)
-        """JSON if it is JSON of an allowed kind, else the text itself."""
+        """Whether it is JSON only if that is of an allowed kind, and else the bare text."""
         self.is_json = bool(members - {"text", BARE, NoneType})
-        """Best sent as JSON."""
+        """Whether clients should send it as JSON."""
         self._kinds = _kinds_of(members)
         self._scalars = [_SCALARS[member] for member in members if member in _SCALARS]
         self._is_scalar = len(self._scalars) == len(members - {NoneType})
 
     def read(self, text: str) -> Any:
-        """Return the value, of some type. Raises a DomainError for what is no value of any."""
+        """Return the parsed value. Raises a DomainError if it is invalid for all types."""
         if self.is_text:
             if "\0" in text:
                 raise self._refusal("must not contain null characters")
@@ -161,7 +161,7 @@ class Reader:
         return value
 
     def _check_size(self, text: str) -> None:
-        """Refuse, before it is parsed, what would hold the event loop while it is."""
+        """Refuse, before parsing, what would block the event loop."""
         if len(text) > MAX_JSON_LENGTH:
             raise self._refusal("is too large")
         if _has_many_items(text) and (
@@ -206,7 +206,7 @@ _SCALARS: Final = {bool: "a boolean", int: "an integer", float: "a number"}
 
 
 def _kinds_of(members: set[Any]) -> set[type]:
-    """What JSON may hold that a parameter takes which may also come bare: else it is bare."""
+    """Return the JSON types of a parameter that may also come bare: other text is bare."""
     if not members - {"text", BARE, NoneType}:
         return {str}
     return {str, int, list, dict} | ({NoneType} & members)
@@ -219,7 +219,7 @@ def _aliases(field: FieldInfo) -> Sequence[str]:
 
 
 def _members(annotation: Any, metadata: Sequence[Any] = ()) -> Iterator[Any]:
-    """The types of a union: "text", BARE, or what is read as JSON."""
+    """Yield the types of a union: "text", BARE, or what is parsed as JSON."""
     if get_origin(annotation) is Annotated:
         yield from _members(annotation.__origin__, annotation.__metadata__)
     elif get_origin(annotation) in (Union, types.UnionType):
@@ -241,14 +241,14 @@ def _is_literal_text(annotation: Any) -> bool:
 
 @cache
 def readers(model: type[Params]) -> tuple[Reader, ...]:
-    """Return how each parameter of the model is read."""
+    """Return the parsers of the model's parameters."""
     return tuple(Reader(name, field) for name, field in model.model_fields.items())
 
 
 def parse(model: type[Params], raw: Mapping[str, str]) -> tuple[Params, list[str]]:
-    """Return the parameters, and the names among `raw` that the endpoint does not know.
+    """Return the parameters, and the names among `raw` that the endpoint does not have.
 
-    Raises a DomainError that names the first parameter that is wrong.
+    Raises a DomainError that names the first invalid parameter.
     """
     values: dict[str, Any] = {}
     known = set(ALWAYS_KNOWN)
@@ -291,7 +291,7 @@ _SENTENCES: Final = {
 
 
 def _as_domain_error(error: ValidationError) -> DomainError:
-    """Return the most telling of the problems, in the words of the protocol."""
+    """Return the most specific of the errors, in the words of the protocol."""
     problems = error.errors(include_url=False, include_input=False)
     problem = next((p for p in problems if p["type"] == "missing" and len(p["loc"]) == 1), None)
     if problem is not None:
@@ -317,7 +317,7 @@ Place = tuple[int | str, ...]
 
 
 def _place(loc: Place) -> Place:
-    """Return where in the request a problem is."""
+    """Return where in the request an error is."""
     return tuple(part for part in loc if not _is_tag(part))
 
 
@@ -332,12 +332,12 @@ def _are_equal(parts: Place) -> bool:
 
 
 def _tags(loc: Place) -> Place:
-    """Return which alternatives it is a problem of."""
+    """Return the alternatives of the union that the error belongs to."""
     return tuple(part for part in loc if _is_tag(part))
 
 
 def _is_tag(part: int | str) -> bool:
-    """Whether it names one of the types that were tried, not a key: those are in lower case."""
+    """Return whether it names one of the types that were tried; keys are in lower case."""
     return isinstance(part, str) and (part in _TYPES_TRIED or not _IS_KEY(part))
 
 
@@ -347,13 +347,13 @@ _IS_KEY: Final = re.compile(r"[a-z0-9_]*").fullmatch
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """A parameter, for those who only read about it."""
+    """A parameter's documentation."""
 
     name: str
     aliases: Sequence[str]
     is_required: bool
     is_json: bool
-    """It is sent as JSON; else as text."""
+    """Whether it is sent as JSON; else as text."""
     schema: dict[str, Any]
 
     @property
@@ -362,7 +362,7 @@ class Described:
 
 
 def describe(model: type[Params], ref_template: str) -> tuple[list[Described], dict[str, Any]]:
-    """The model's parameters with their JSON schemas, and the schemas that these refer to."""
+    """Return the model's parameters with their JSON schemas, and referenced schemas."""
     schema = model.model_json_schema(ref_template=ref_template)
     _add_docstrings(schema, model)
     definitions = schema.get("$defs", {})
@@ -392,7 +392,7 @@ def _add_docstrings(schema: dict[str, Any], model: type[BaseModel]) -> None:
 
 
 def _parts_of(annotation: Any) -> Iterator[type[Part]]:
-    """The objects that a type holds, and those that they hold."""
+    """Yield the objects in a type, recursively."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         if issubclass(annotation, Part):
             yield annotation
@@ -405,7 +405,7 @@ def _parts_of(annotation: Any) -> Iterator[type[Part]]:
 def _schema_of(reader: Reader, schema: dict[str, Any]) -> dict[str, Any]:
     described = {key: value for key, value in schema.items() if key not in {"title", "aliases"}}
     if not reader.is_json:
-        # Text cannot be nothing: who means nothing leaves it out.
+        # Text has no null: clients leave it out.
         options = [option for option in described.pop("anyOf", []) if option != {"type": "null"}]
         described |= options[0] if options else {}
         if described.get("default", "") is None:

@@ -1,4 +1,4 @@
-"""Which people a request may speak of."""
+"""People that a caller may know."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ from storage.users import UserRow
 
 
 async def known_ids(request: Request, connection: Connection) -> set[UserId] | None:
-    """Whom the caller may know beside bots; None: every user."""
+    """Return the users that the caller may know, besides bots; None: all."""
     actor = request.actor
     if not actor.is_guest or await request.realm_cache.guests_know_everybody():
         return None
@@ -19,7 +19,7 @@ async def known_ids(request: Request, connection: Connection) -> set[UserId] | N
 
 
 async def known_users(request: Request, rows: Sequence[UserRow]) -> list[UserRow]:
-    """Return those of them whom the caller may know. Everyone may know bots."""
+    """Return those of the users that the caller may know. Everyone may know bots."""
     sight = await request.realm_cache.sight(request.actor.row, [row.user_id for row in rows])
     return [row for row in rows if row.user_id not in sight.strangers]
 
@@ -34,6 +34,6 @@ async def known_user(request: Request, connection: Connection, user_id: UserId) 
 
 
 async def user_by_email(request: Request, email: str) -> UserRow | None:
-    """Whose address this is; None if the caller may not know that it is theirs."""
+    """Return the user with this address; None if the caller may not know it."""
     found = await request.realm_cache.users_known_by(request.actor.row, [email])
     return found[0] if found else None

@@ -1,4 +1,4 @@
-"""Pictures that the server has made itself: kept, and shown to whoever knows their address."""
+"""Endpoints of processed pictures, which are public by their URLs."""
 
 import hashlib
 import re
@@ -20,7 +20,7 @@ from storage.blobs import check_key, new_key
 KINDS: Final = frozenset({"avatar", "emoji", "icon", "logo"})
 _IDENTICON: Final = re.compile(rf"((?:realm-)?[0-9]{{1,20}})({MEDIUM_END})?\.png")
 _CACHE_CONTROL: Final = "public, max-age=31536000, immutable"
-"""Another picture has another address."""
+"""A new picture gets a new URL."""
 
 
 def max_picture_bytes(settings: Settings) -> int:
@@ -29,10 +29,10 @@ def max_picture_bytes(settings: Settings) -> int:
 
 
 async def keep_pictures(request: Request, recipe: Recipe) -> dict[str, str]:
-    """Return the keys of what the recipe makes of the file that came. Raises BadRequestError.
+    """Store the recipe's pictures of the uploaded file; return their keys. Raises BadRequestError.
 
-    The first picture has the bare name, and the others say in theirs what they are: clients work
-    out the address of a medium avatar from that of the small one.
+    The first picture has the bare name, and the others a suffix: clients derive the URL of a medium
+    avatar from that of the small one.
     """
     (file,) = request.files
     if file.content.size == 0:
@@ -87,7 +87,7 @@ class IdenticonParams(Params):
 
 
 async def make(request: Request, params: IdenticonParams) -> RawResult:
-    """Return a pattern for a user, or an organization, without a picture."""
+    """Return the generated picture for a user, or a realm, without one."""
     wanted = _IDENTICON.fullmatch(params.filename)
     if wanted is None:
         raise NotFoundError("This file does not exist.")

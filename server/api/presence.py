@@ -1,4 +1,4 @@
-"""Presence over HTTP: saying that one is there, and asking who else is."""
+"""Endpoints of presence: pings, and the presence of others."""
 
 from typing import Annotated, Any, Literal
 
@@ -62,7 +62,7 @@ class UserPresence(Result):
 
 
 async def ping(request: Request, params: PingParams) -> Pinged | RawResult:
-    """Say that one is there; the answer says who else is, and numbers what it holds."""
+    """Record a ping; return the presence of others since the given update."""
     actor = request.actor
     request.refuse_bots()
     passed = NOTHING_YET if params.last_update_id is None else params.last_update_id
@@ -82,7 +82,7 @@ async def ping(request: Request, params: PingParams) -> Pinged | RawResult:
 
 
 async def get_all(request: Request, params: NoParams) -> RawResult:
-    """Everybody's presence of the last two weeks, in the legacy form."""
+    """Return all presences of the last two weeks, in the legacy form."""
     del params
     now = request.app.clock.now().timestamp()
     seen_since = now - DEFAULT_HISTORY_DAYS * SECONDS_A_DAY
@@ -91,7 +91,7 @@ async def get_all(request: Request, params: NoParams) -> RawResult:
 
 
 def _answer(entries: list[Entry], now: float, *, slim: bool, **fields: int) -> RawResult:
-    """What `Pinged` and `Presences` say; of a thousand people it is not put together twice."""
+    """Return the response; large ones are not joined twice."""
     before = msgspec.json.encode({"result": "success", "msg": "", **fields})
     behind = b',"server_timestamp":%b}' % msgspec.json.encode(now)
     before = b'%b,"presences":' % before.removesuffix(b"}")
@@ -111,7 +111,7 @@ async def get_by_email(request: Request, params: UserByEmailParams) -> UserPrese
 async def _entries(
     request: Request, *, since: int | None, seen_since: float
 ) -> tuple[list[Entry], int]:
-    """Return what the caller may see, and the number of the newest update."""
+    """Return the entries that the caller may see, and the number of the newest update."""
     realm_cache, actor = request.realm_cache, request.actor
     if (await realm_cache.settings()).presence_disabled:
         return [], NOTHING_YET

@@ -1,4 +1,4 @@
-"""What a user is to say in custom profile fields, as a parameter."""
+"""Parameter with values of custom profile fields."""
 
 from collections.abc import Sequence
 
@@ -15,5 +15,5 @@ class AnswerParam(Part):
 
 
 def answers_of(given: Sequence[AnswerParam]) -> Answers:
-    """By field; of two answers to one the last counts."""
+    """Return the values by field; of two for one field the last wins."""
     return {ProfileFieldId(each.id): each.value for each in given}

@@ -1,4 +1,4 @@
-"""Custom profile fields, and what the caller says in them, over HTTP."""
+"""Endpoints of custom profile fields, and of the caller's values."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Whose request it is: the peer's, or that of a user for whom a trusted proxy forwards."""
+"""Client addresses: the peer's, or the one that a trusted proxy forwards."""
 
 import re
 from ipaddress import IPv6Address, ip_address
@@ -13,10 +13,9 @@ class Networks(Protocol):
 
 
 def client_address(peer: str, forwarded: str | None, trusted: Networks) -> str:
-    """The nearest address that is no trusted proxy's; `forwarded` lists them, the nearest last.
+    """Return the nearest address that is no trusted proxy's; `forwarded` has the nearest last.
 
-    What an untrusted peer says about itself is not believed, nor what comes before an entry
-    that is no address.
+    The header of an untrusted peer is ignored, and so is everything before an invalid entry.
     """
     if forwarded is None:
         return peer
@@ -30,7 +29,10 @@ def client_address(peer: str, forwarded: str | None, trusted: Networks) -> str:
 
 
 def _plain(text: str) -> str | None:
-    """The address without port, brackets and zone, an IPv4 one as such; None if it is none."""
+    """Return the address without port, brackets and zone, and without IPv6 mapping.
+
+    None if it is invalid.
+    """
     match = _WITH_PORT.match(text)
     if match is not None:
         text = match["v6"] or match["v4"]

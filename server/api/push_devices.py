@@ -1,4 +1,4 @@
-"""People's phones over HTTP: what reaches them, and whether it arrives."""
+"""Endpoints of push devices, and test notifications."""
 
 import re
 from typing import Final
@@ -169,7 +169,7 @@ def _courier(request: Request) -> Courier:
 
 
 def _checked(kind: Kind, token: str) -> str:
-    """Return the token as it is kept. Raises BadRequestError."""
+    """Return the normalized token. Raises BadRequestError."""
     if not 0 < len(token) <= MAX_TOKEN_LENGTH:
         raise BadRequestError("Empty or invalid length token")
     if kind == "fcm":
@@ -180,7 +180,7 @@ def _checked(kind: Kind, token: str) -> str:
 
 
 def _refusal(error: PushError) -> DomainError:
-    """Return what people are told about a test that did not arrive."""
+    """Return the error for a test notification that was not delivered."""
     match error:
         case UnknownDeviceError():
             return InvalidRemotePushDeviceTokenError()
@@ -193,7 +193,7 @@ def _refusal(error: PushError) -> DomainError:
 
 
 ENDPOINTS = (
-    # A phone is told of messages for as long as it is there: longer than a key may be good.
+    # A device gets notifications for as long as it is registered: longer than a key may be valid.
     Endpoint(
         "POST",
         "/users/me/apns_device_token",

@@ -1,8 +1,8 @@
-"""Limits by user, by address and by name: how many requests in any so many seconds.
+"""Rate limits by user, by address and by name: sliding windows of requests.
 
-All processes of a server share the budget of a key. A process leases a quarter of what is left
-of it, and counts against its lease in memory: the database hears of a key once a window, or when
-a lease is used up, and never of a single request.
+All processes of a server share the budget of a key. A process leases a quarter of what is left of
+it, and counts against its lease in memory: the database is queried for a key once a window, or when
+a lease is used up, and never for a single request.
 """
 
 import asyncio
@@ -26,35 +26,35 @@ from storage.rate_limits import LeaseRow
 logger = structlog.get_logger(__name__)
 
 MAX_KEYS: Final = 20_000
-"""Leases a process keeps of one kind; the oldest go first, and what was left of them is lost."""
+"""Maximum number of leases in memory per kind; the oldest are evicted, and their rest is lost."""
 PATIENCE_SECONDS: Final = 1.0
-"""How long a request may wait for a lease: longer, and it is allowed without."""
+"""Timeout of a request for a lease: after that it is allowed without one."""
 AWAY_SECONDS: Final = 5.0
-"""How long a database that did not answer is not asked again."""
+"""How long an unresponsive database is not queried again."""
 REFUSED_SECONDS: Final = 10.0
-"""How long it is not asked again about a key whose budget is used up."""
+"""How long it is not queried again about a key with an exhausted budget."""
 SWEEP_SECONDS: Final = 600.0
 TRIES: Final = 3
-"""To lease what other processes are leasing at the same moment."""
+"""Number of attempts to lease what other processes are leasing at the same moment."""
 HOME_PREFIX_BITS: Final = 64
-"""A home has that many bits' worth of IPv6 addresses: they count as one."""
+"""Addresses in an IPv6 network of this size count as one."""
 
 
 @dataclass(slots=True)
 class _Lease:
-    """What this process may allow under a key without asking; or that nothing is left."""
+    """What this process may allow under a key without a query; or that the budget is exhausted."""
 
     left: int
     until: float
     elsewhere: int = 0
-    """What is left of the budget beside this lease."""
+    """What is left of the budget besides this lease."""
     window: int = 0
     reset: str = ""
     retry_at: float | None = None
 
 
 class Limiter:
-    """One rule, for keys of one kind."""
+    """A rate limit for keys of one kind."""
 
     def __init__(
         self,
@@ -78,9 +78,9 @@ class Limiter:
         self._away_until = clock.monotonic()
 
     async def count(self, key: str, headers: dict[str, str]) -> None:
-        """Count a use of the key; `headers` get what the client is to know of its budget.
+        """Count a request of the key; `headers` get the state of its budget.
 
-        Raises RateLimitedError, and then the use does not count.
+        Raises RateLimitedError, and then the request does not count.
         """
         while True:
             lease = self._leases.get(key)
@@ -96,13 +96,13 @@ class Limiter:
             await self._renewed(key)
 
     async def forget(self, key: str) -> None:
-        """Let the key begin anew, as if it had not been used."""
+        """Reset the key's budget."""
         self._leases.pop(key, None)
         async with self._database.connection() as connection:
             await rate_limits.forget(connection, self._name(key))
 
     def __len__(self) -> int:
-        """Return how many keys are kept in memory."""
+        """Return how many keys are in memory."""
         return len(self._leases)
 
     def _name(self, key: str) -> str:
@@ -114,7 +114,7 @@ class Limiter:
         headers["X-RateLimit-Reset"] = lease.reset
 
     async def _renewed(self, key: str) -> None:
-        """Have a lease for the key; requests that want the same one wait together."""
+        """Renew the lease of a key; concurrent requests of the key share the query."""
         task = self._renewing.get(key)
         if task is None:
             task = asyncio.create_task(self._renew(key))
@@ -177,7 +177,7 @@ class Limiter:
         return lease
 
     def _unasked(self) -> _Lease:
-        """What is allowed while the database cannot be asked: a budget of this process's own."""
+        """Return a lease of this process's own while the database cannot be queried."""
         now = self._clock.monotonic()
         reset = self._clock.now().timestamp() + self._rate.seconds
         return _Lease(left=self._rate.limit, until=now + AWAY_SECONDS, reset=str(int(reset)))
@@ -197,7 +197,7 @@ class Limiter:
 
 
 def _wait(rate: Rate, row: LeaseRow) -> float:
-    """Seconds until one use comes free: uses count less and less through the next window."""
+    """Return the seconds until one request is allowed: usage fades through the next window."""
     if row.used >= rate.limit:
         window_left = rate.seconds - row.elapsed
         return window_left + rate.seconds * (1 - (rate.limit - 1) / row.used)
@@ -206,7 +206,7 @@ def _wait(rate: Rate, row: LeaseRow) -> float:
 
 
 class RateLimits:
-    """The limits of a server, or none at all if its settings have them off."""
+    """The rate limits of a server, or none if its settings disable them."""
 
     def __init__(self, app: App) -> None:
         settings = app.settings
@@ -224,22 +224,25 @@ class RateLimits:
             await self.by_user.count(f"{realm_id}:{user_id}", headers)
 
     async def count_address(self, address: str, headers: dict[str, str]) -> None:
-        """Count a request of a user who is not signed in. Raises RateLimitedError."""
+        """Count an unauthenticated request by network address. Raises RateLimitedError."""
         if self._is_on:
             await self.by_address.count(home_of(address), headers)
 
     async def count_sign_in(self, realm_id: RealmId, name: str, headers: dict[str, str]) -> None:
-        """Count a try to sign in under this name. Raises RateLimitedError."""
+        """Count a sign-in attempt under this name. Raises RateLimitedError."""
         if self._is_on:
             await self.sign_ins.count(_sign_in_key(realm_id, name), headers)
 
     async def forget_sign_ins(self, realm_id: RealmId, name: str) -> None:
-        """Somebody has shown that they are who they say: their failures no longer count."""
+        """Reset the count after a successful sign-in."""
         if self._is_on:
             await self.sign_ins.forget(_sign_in_key(realm_id, name))
 
     async def count_join(self, address: str, headers: dict[str, str]) -> None:
-        """Count a try to join without a mail from a network address. Raises RateLimitedError."""
+        """Count an attempt to join without an email, by network address.
+
+        Raises RateLimitedError.
+        """
         if self._is_on:
             for limiter in self.joins_from:
                 await limiter.count(home_of(address), headers)
@@ -247,7 +250,7 @@ class RateLimits:
     async def count_account_mail(
         self, realm_id: RealmId, email: str, address: str, headers: dict[str, str]
     ) -> None:
-        """Count a mail to a user, asked for from this network address. Raises RateLimitedError.
+        """Count an account email requested from this network address. Raises RateLimitedError.
 
         The same whether any user has the email address.
         """
@@ -260,19 +263,19 @@ class RateLimits:
 
 
 def _limiters(kind: str, rates: Rates, app: App) -> list[Limiter]:
-    """Return one for each rate."""
+    """Return one limiter for each rate."""
     return [Limiter(f"{kind}-{rate.seconds}", rate, app.database, app.clock) for rate in rates]
 
 
 def _sign_in_key(realm_id: RealmId, name: str) -> str:
-    # What directories take for the same name is counted as one. A name may be of any length, and
-    # a key may not.
+    # Names that directories treat as equal are counted as one. A name may have any length, and a
+    # key may not.
     known = " ".join(unicodedata.normalize("NFKC", name).casefold().split())
     return f"{realm_id}:{sha256(known.encode(errors='replace')).hexdigest()[:32]}"
 
 
 def home_of(address: str) -> str:
-    """Return the address, or the network that one home has where addresses are plenty."""
+    """Return the address, or its network for IPv6."""
     try:
         parsed = ip_address(address.partition("%")[0])
     except ValueError:

@@ -1,4 +1,4 @@
-"""Reactions over HTTP."""
+"""Endpoints of reactions."""
 
 from server.actions import reactions
 from server.api.endpoint import Access, Empty, Endpoint, Request

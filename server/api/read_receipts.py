@@ -1,4 +1,4 @@
-"""Who has read a message, over HTTP."""
+"""Endpoint of read receipts."""
 
 from server.api.endpoint import Access, Endpoint, Request, Result
 from server.api.params import Params

@@ -1,4 +1,4 @@
-"""The organization's settings over HTTP."""
+"""Endpoint of the realm's settings."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any, Final, Literal, get_type_hints
@@ -57,14 +57,14 @@ AS_KEPT: Final[tuple[str, ...]] = (
     "want_advertise_in_communities_directory",
     "zulip_update_announcements_stream_id",
 )
-"""Settings whose parameters have the name and the type under which they are kept."""
+"""Settings with the same name and type as their parameters."""
 
 TimeLimit = int | Literal["unlimited"]
 Bare = "json-or-bare"
 
 
 class MethodParam(Part):
-    """A way to sign in, as clients are told of it."""
+    """A sign-in method in the form of clients."""
 
     enabled: bool
     """Whether the method may be used."""
@@ -124,14 +124,14 @@ async def change(request: Request, params: Params) -> Empty:
 
 
 def _check_calls(params: IdentityParams, server: Settings) -> None:
-    """Raise InvalidParameterError for calls that this server is not told how to make."""
+    """Raise InvalidParameterError for a call provider that this server has not configured."""
     name = "video_chat_provider"
     if getattr(params, name, None) == BIG_BLUE_BUTTON and not server.has_big_blue_button:
         raise InvalidParameterError(name, NOT_CONFIGURED)
 
 
 def _settings(params: IdentityParams, available: Sequence[str]) -> dict[str, Any]:
-    """Return the settings that the request names, as they are kept.
+    """Return the requested settings in their stored form.
 
     Raises InvalidParameterError.
     """
@@ -168,7 +168,7 @@ def _positive(name: str, value: int) -> int:
 
 
 def _methods(wanted: dict[str, bool | MethodParam], available: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of those that are wanted. Raises InvalidParameterError."""
+    """Return the names of the enabled methods. Raises InvalidParameterError."""
     name_of_parameter = "authentication_methods"
     unknown = sorted({*wanted} - {*available})
     if unknown:
@@ -207,7 +207,7 @@ class WelcomeResult(Result):
 
 
 async def try_welcome(request: Request, params: WelcomeParams) -> WelcomeResult:
-    """Let the welcome bot say to the caller what it would say to newcomers."""
+    """Send the welcome bot's message for new users to the caller as a preview."""
     text = params.welcome_message_custom_text
     return WelcomeResult(message_id=await try_out(request.workbench, request.actor, text))
 

@@ -1,4 +1,4 @@
-"""The organization is closed over HTTP."""
+"""Endpoint to deactivate the realm."""
 
 from server.actions.realm_activation import deactivate_as_owner, end_queues
 from server.api.endpoint import Access, Empty, Endpoint, NoParams, Request

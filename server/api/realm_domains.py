@@ -1,4 +1,4 @@
-"""The organization's domains over HTTP."""
+"""Endpoints of the realm's email domains."""
 
 from server.actions import realm_domains
 from server.api.endpoint import Access, Empty, Endpoint, NoParams, Request, Result

@@ -1,4 +1,4 @@
-"""Emoji of the organization over HTTP."""
+"""Endpoints of custom emoji."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""Files with the organization's data over HTTP, for administrators."""
+"""Endpoints of realm exports, for administrators."""
 
 from typing import Any, Literal
 
@@ -64,7 +64,7 @@ async def delete(request: Request, params: ExportParams) -> Empty:
 
 
 class Consent(msgspec.Struct, frozen=True, kw_only=True):
-    """Whether a user lets their private data be exported."""
+    """Whether a user consents to the export of their private data."""
 
     user_id: UserId
     consented: bool
@@ -104,7 +104,7 @@ class FileParams(Params):
 
 
 async def read(request: Request, params: FileParams) -> None:
-    """The file, for whoever knows its address, while who asked for it is an administrator."""
+    """Return the file by its secret URL, as long as its requester is an administrator."""
     row = None
     if request.realm_id is not None:
         key = f"{KEYS}/{request.realm_id}/{params.folder}/{params.secret}"

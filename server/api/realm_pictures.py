@@ -1,4 +1,4 @@
-"""The organization's icon and logos over HTTP."""
+"""Endpoints of the realm's icon and logos."""
 
 from typing import Final
 
@@ -32,7 +32,7 @@ class IconResult(Result):
 
 
 async def get_icon(request: Request, params: NoParams) -> None:
-    """Leads to the picture."""
+    """Redirect to the picture."""
     del params
     await _lead_to(request, "icon")
 
@@ -50,7 +50,7 @@ async def remove_icon(request: Request, params: NoParams) -> IconResult:
 
 
 async def get_logo(request: Request, params: LogoParams) -> None:
-    """Leads to the picture."""
+    """Redirect to the picture."""
     await _lead_to(request, _logo(params))
 
 

@@ -1,7 +1,7 @@
-"""Re-authentication: a caller proves anew that they own the account, before its credentials change.
+"""Re-authentication: a caller proves ownership of the account before its credentials change.
 
-With the account's password where it has one, else with a sign-in of the last ten minutes. A key
-alone is no proof: a holder of it would keep the account after its owner has replaced the key.
+With the account's password if it has one, else with a sign-in of the last ten minutes. A key alone
+is no proof: its holder would keep the account after the owner has replaced the key.
 """
 
 from dataclasses import dataclass
@@ -40,19 +40,19 @@ class FreshSignInNeededError(BadRequestError):
 
 @dataclass(frozen=True, slots=True)
 class Reauthentication:
-    """A caller, and by what they are known: a session, or without one a key."""
+    """A caller with a session, or else a key."""
 
     app: App
     limits: RateLimits
     actor: Actor
     session: Session | None
     response_headers: dict[str, str]
-    """Headers of the answer, which get what is left of the tries."""
+    """Headers of the response, which get the state of the rate limit."""
     address: str
-    """The client's network address, under which a wrong password is logged."""
+    """The client's network address, logged with a wrong password."""
 
     async def has_password(self) -> bool:
-        """Return whether the account signs in with a password of ours."""
+        """Return whether the account has a password on this server."""
         return await self._hash(await self._secrets()) is not None
 
     async def is_fresh(self) -> bool:
@@ -65,16 +65,16 @@ class Reauthentication:
             )
 
     async def by_own_key(self) -> Proof:
-        """Return the proof for what the account's own key may do by itself.
+        """Return the proof for what the account's own key allows.
 
         Raises a DomainError.
         """
         return self._proof(await self._secrets())
 
     async def prove(self, password: str | None) -> Proof:
-        """Return the proof, if the password is right, or the sign-in fresh; bots need neither.
+        """Return the proof if the password is right, or the sign-in recent; bots need neither.
 
-        Wrong passwords are counted as those of signing in. Raises a DomainError.
+        Wrong passwords count as failed sign-ins. Raises a DomainError.
         """
         known = await self._secrets()
         if self.actor.is_bot:
@@ -87,9 +87,9 @@ class Reauthentication:
         return self._proof(known)
 
     async def _secrets(self) -> SecretsRow:
-        """Return what the account has, as of now.
+        """Return the account's present secrets.
 
-        Raises InvalidApiKeyError for a key that is replaced.
+        Raises InvalidApiKeyError for a key that has been replaced.
         """
         actor = self.actor
         async with self.app.database.connection() as connection:
@@ -99,7 +99,7 @@ class Reauthentication:
         return known
 
     async def _hash(self, known: SecretsRow) -> str | None:
-        """Of the password with which they sign in; None where they do not with one of ours."""
+        """Return the hash of their password; None if they do not sign in with one of ours."""
         settings = await self.app.realm_caches.of(self.actor.realm_id).settings()
         return known.password_hash if settings.wants_method(PASSWORDS) else None
 

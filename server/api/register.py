@@ -1,4 +1,4 @@
-"""POST /register: an event queue, and the state that it continues."""
+"""Endpoint of register: an event queue, and the state that it continues."""
 
 from typing import Annotated, Any, Literal
 
@@ -19,7 +19,7 @@ from storage import bots
 
 MOBILE_LIFESPAN_SECONDS = 12 * 3600
 _TOLD_ONCE = frozenset({"presence", "typing"})
-"""Events that no log keeps: they wait in the process that serves the queue."""
+"""Events that are not in the log: they are buffered in the process that serves the queue."""
 _CAPABILITIES = frozenset(ClientView.__struct_fields__) - {
     "apply_markdown",
     "client_gravatar",
@@ -105,14 +105,14 @@ async def register(request: Request, params: RegisterParams) -> RawResult:
         request.app.realtime.expect(actor.realm_id, actor.user_id, queue_id)
     if registered.folds:
         await request.write(fold_reads, registered.folds)
-    # Together: it may be megabytes, of which each copy takes a while.
+    # Joined once: it may be megabytes.
     return RawResult(msgspec.json.encode({"result": "success", "msg": "", **registered.fields}))
 
 
 async def _choice(
     request: Request, params: RegisterParams
 ) -> tuple[tuple[tuple[str, Operand], ...], bool]:
-    """The queue's narrow, and whether it receives all public channels; of bots by default."""
+    """Return the queue's narrow, and whether it gets all public channels; for bots by default."""
     narrow, everywhere = EventNarrow.parse(params.narrow).terms, params.all_public_streams
     actor = request.actor
     if actor.is_bot and (not narrow or everywhere is None):
@@ -133,7 +133,7 @@ def _lifespan(params: RegisterParams) -> int:
 
 
 def _view(params: RegisterParams) -> ClientView:
-    """Return the client's view; capabilities that this server does not know mean nothing to it."""
+    """Return the client's view; unknown capabilities are ignored."""
     given = params.client_capabilities
     capabilities = {name: value for name, value in given.items() if name in _CAPABILITIES}
     for name, value in capabilities.items():

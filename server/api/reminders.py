@@ -1,4 +1,4 @@
-"""Reminders over HTTP."""
+"""Endpoints of reminders."""
 
 from typing import Annotated
 

@@ -12,6 +12,6 @@ _WELL_FORMED: Final = re.compile(r"[A-Za-z0-9._=:/+-]{1,128}")
 
 
 def request_id_of(headers: Mapping[str, str]) -> str:
-    """Return the id that the client or a proxy has given the request, else a new one."""
+    """Return the request id of the client or a proxy, else a new one."""
     given = headers.get(REQUEST_ID, "")
     return given if _WELL_FORMED.fullmatch(given) else new_request_id()

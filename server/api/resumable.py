@@ -1,4 +1,4 @@
-"""Uploads that come in several requests: kept in parts, and put together at the end."""
+"""Resumable uploads: received in parts, and assembled at the end."""
 
 import asyncio
 import secrets
@@ -21,28 +21,28 @@ from storage.resumable_uploads import ResumableRow
 
 PARTS: Final = "parts"
 PART_BYTES: Final = 8 * MIB
-"""More than this is never lost when the server ends."""
+"""Maximum size that is lost if the server ends."""
 WAITS: Final = timedelta(hours=24)
-"""How long an upload waits for its rest."""
+"""Timeout of an unfinished upload."""
 MAX_UNFINISHED: Final = 50
-"""Of one person."""
+"""Maximum per user."""
 CLAIMED: Final = timedelta(seconds=15)
 """Timeout of the claim to assemble an upload; the process that holds it extends it."""
 CLAIMING_SECONDS: Final = 4.0
-"""How often they say so."""
+"""Interval of extending the claim."""
 LOOK_SECONDS: Final = 0.2
 LOOKS: Final = 150
-"""How often, and so how long, a user looks who waits for them: longer than for a dead process."""
+"""Maximum number of polls of a waiting request: longer than the claim of a dead process."""
 
 
 class OffsetConflictError(DomainError):
-    """What comes does not follow what is there."""
+    """The chunk does not follow what has been received."""
 
     status = 409
 
 
 class LockedError(DomainError):
-    """Somebody else is at it."""
+    """Another request has claimed the upload."""
 
     status = 423
 
@@ -53,12 +53,12 @@ class TooLargeError(DomainError):
 
 @dataclass(frozen=True, slots=True)
 class Resumable:
-    """The unfinished uploads of whoever asks."""
+    """The caller's unfinished uploads."""
 
     request: Request
 
     async def begin(self, size: int, name: str) -> ResumableRow:
-        """Return a new one. Raises a DomainError where there is no room for it."""
+        """Create an upload. Raises a DomainError if there is no room for it."""
         request, actor = self.request, self.request.actor
         limit = max_upload_bytes(request.app.settings)
         if size > limit:
@@ -82,7 +82,7 @@ class Resumable:
             unfinished = await resumable_uploads.unfinished(
                 connection, actor.realm_id, actor.user_id, request.app.clock.now()
             )
-            # Of others nothing is counted: no user keeps them from uploading by announcing much.
+            # Uploads of other users do not count: announcing much keeps no one else from uploading.
             actions.check_quota(quota, used + unfinished.bytes, size)
             if unfinished.count >= MAX_UNFINISHED:
                 raise BadRequestError(f"Too many unfinished uploads (limit: {MAX_UNFINISHED})")
@@ -90,7 +90,7 @@ class Resumable:
         return row
 
     async def find(self, upload_id: str) -> ResumableRow:
-        """Return one that may go on. Raises NotFoundError."""
+        """Return an upload that may be resumed. Raises NotFoundError."""
         actor, now = self.request.actor, self.request.app.clock.now()
         async with self.request.read() as connection:
             row = await resumable_uploads.of_owner(
@@ -101,9 +101,10 @@ class Resumable:
         return row
 
     async def take(self, row: ResumableRow, content: AsyncIterator[bytes]) -> int:
-        """Keep what comes, also if it is cut off. How much is there then.
+        """Store what arrives, even if it is cut off; return how much there is then.
 
-        Raises a DomainError for more than was announced, or if others have sent it meanwhile.
+        Raises a DomainError for more than was announced, or if another request has sent it
+        meanwhile.
         """
         start = row.received
         part = await self.request.app.blobs.receive()
@@ -120,7 +121,7 @@ class Resumable:
         return start
 
     async def _keep(self, row: ResumableRow, start: int, part: IncomingBlob) -> int:
-        """Let the part be there; how much is there with it. An empty one is none."""
+        """Record the part; return how much there is with it. An empty one is skipped."""
         app, realm_id = self.request.app, self.request.actor.realm_id
         try:
             if not part.size:
@@ -139,16 +140,16 @@ class Resumable:
                 )
             if not is_next:
                 await self._drop(key)
-                raise OffsetConflictError("Somebody else has sent this meanwhile.")
+                raise OffsetConflictError("Another request has sent this meanwhile.")
             return start + part.size
         finally:
             await part.discard()
 
     async def finish(self, row: ResumableRow) -> Uploaded:
-        """Make a file of one that is whole; doing so again gives the same.
+        """Assemble the file of a complete upload. Idempotent.
 
-        Waits while another user does so: whoever hears that all is there does not ask again.
-        Raises LockedError if that takes long, UploadQuotaError, and NotFoundError.
+        Waits while another request does so: a client that is told that all is there does not ask
+        again. Raises LockedError if that takes long, UploadQuotaError, and NotFoundError.
         """
         for _ in range(LOOKS):
             if row.is_finished or await to_the_end(self._assemble(row)):
@@ -159,7 +160,7 @@ class Resumable:
         raise LockedError("This upload is being put together.")
 
     async def _assemble(self, row: ResumableRow) -> bool:
-        """Return whether it is a file now; False: another user is at it."""
+        """Assemble the file; return False if another request has the claim."""
         app, realm_id = self.request.app, self.request.actor.realm_id
         now = app.clock.now()
         async with self.request.read() as connection:
@@ -195,7 +196,10 @@ class Resumable:
                 )
 
     async def _join(self, row: ResumableRow, parts: list[str]) -> None:
-        """Let the parts be the content of the file; an earlier try may have come as far."""
+        """Concatenate the parts to the content of the file.
+
+        An earlier attempt may have come as far.
+        """
         app, request, actor = self.request.app, self.request, self.request.actor
         whole = await app.blobs.receive()
         try:
@@ -216,7 +220,7 @@ class Resumable:
             await request.write(actions.add_attachment, added)
 
     async def end(self, row: ResumableRow) -> None:
-        """Forget it, and what has come of it. Raises LockedError while it is put together."""
+        """Delete the upload and its parts. Raises LockedError while it is assembled."""
         realm_id, now = self.request.actor.realm_id, self.request.app.clock.now()
         async with self.request.read() as connection:
             if await resumable_uploads.is_claimed(connection, realm_id, row.upload_id, now=now):
@@ -230,7 +234,7 @@ class Resumable:
         await self._drop(*keys)
 
     async def _drop(self, *keys: str) -> None:
-        """Delete content of which no row speaks; what stays, the keeper of files finds."""
+        """Delete content without a row; what remains, the orphan collector deletes."""
         with suppress(BlobStoreError):
             for key in keys:
                 await self.request.app.blobs.delete(key)

@@ -1,4 +1,4 @@
-"""Every endpoint, and the way from a method and path to one."""
+"""Routing: every endpoint, by method and path."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -155,14 +155,14 @@ RouteT = TypeVar("RouteT", bound=Route)
 
 
 class Router(Generic[RouteT]):
-    """Finds endpoints. Raises RoutesError at once for duplicates and for what has no access."""
+    """Finds endpoints. Raises RoutesError at once for duplicates and for a missing access level."""
 
     def __init__(self, routes: Sequence[RouteT]) -> None:
         self._fixed: dict[str, dict[str, RouteT]] = {}
         self._patterns: list[tuple[re.Pattern[str], str, dict[str, RouteT]]] = []
         for endpoint in routes:
             self._add(endpoint)
-        # Where a segment may be an integer or text, the integer is tried first.
+        # If a segment may be an integer or text, the integer is tried first.
         self._patterns.sort(key=lambda item: (_openness(item[0].pattern), item[1]))
         self._by_head: dict[str, list[int]] = {}
         for number, (_, declared, _) in enumerate(self._patterns):
@@ -171,7 +171,8 @@ class Router(Generic[RouteT]):
     def find(self, method: str, path: str) -> tuple[RouteT, dict[str, str]]:
         """Return the endpoint and its path parameters, for HEAD those of GET.
 
-        Raises NotFoundError, MethodNotAllowedError, and BadRequestError for a path that is no text.
+        Raises NotFoundError, MethodNotAllowedError, and BadRequestError for a path that is not
+        valid text.
         """
         by_method = self._fixed.get(path)
         if by_method is not None and method in by_method:
@@ -189,11 +190,14 @@ class Router(Generic[RouteT]):
         raise NotFoundError("Page not found.")
 
     def knows(self, path: str) -> bool:
-        """Return whether there is something at this path, for whatever method."""
+        """Return whether there is an endpoint at this path, for any method."""
         return path in self._fixed or any(True for _ in self._matches(path))
 
     def _matches(self, path: str) -> Iterator[tuple[re.Match[str], dict[str, RouteT]]]:
-        """What fits, the closest first; only patterns that begin as the path does are tried."""
+        """Yield the matches, the most specific first.
+
+        Only patterns with the path's prefix are tried.
+        """
         numbers: list[int] = []
         end = path.find("/") + 1
         while end:
@@ -222,7 +226,7 @@ class Router(Generic[RouteT]):
 
 
 def _head(path: str) -> str:
-    """Return what stands before the segment of the first parameter."""
+    """Return the path up to the segment of the first parameter."""
     return path[: path.rindex("/", 0, path.index("{")) + 1]
 
 

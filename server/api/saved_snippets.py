@@ -1,4 +1,4 @@
-"""Saved snippets over HTTP."""
+"""Endpoints of saved snippets."""
 
 from server.actions import saved_snippets as actions
 from server.api.endpoint import Access, Empty, Endpoint, NoParams, Request, Result

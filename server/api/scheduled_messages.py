@@ -1,4 +1,4 @@
-"""Scheduled messages over HTTP."""
+"""Endpoints of scheduled messages."""
 
 from typing import Annotated, Final, Literal
 

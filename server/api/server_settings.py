@@ -1,4 +1,4 @@
-"""What a client has to know before any user signs in."""
+"""Endpoint of settings that a client needs before sign-in."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ from storage import channels
 
 
 class ExternalMethod(msgspec.Struct, kw_only=True):
-    """A way to sign in at another site."""
+    """A sign-in method at another site."""
 
     name: str
     display_name: str
@@ -78,7 +78,7 @@ async def get(request: Request, params: NoParams) -> ServerSettings:
 
 
 def _elsewhere(request: Request, settings: RealmSettings) -> dict[str, ExternalMethod]:
-    """Other sites where people of the organization sign in, in the order of the settings."""
+    """Return the realm's external sign-in methods, in the order of the settings."""
     providers = request.app.settings.sign_in_providers
     return {
         name: ExternalMethod(
@@ -94,12 +94,12 @@ def _elsewhere(request: Request, settings: RealmSettings) -> dict[str, ExternalM
 
 
 def _wire_name(name: str, kind: str) -> str:
-    """Of those that there may be several of, the kind is part of the name."""
+    """Return the wire name: if there may be several of a kind, the kind is part of it."""
     return f"{kind}:{name}" if kind in {OIDC, SAML} else name
 
 
 async def _of_realm(request: Request, realm_cache: RealmCache) -> dict[str, Any]:
-    """Return what is to be known of the organization at this address."""
+    """Return the public settings of the realm at this address."""
     realm, settings = await realm_cache.realm(), await realm_cache.settings()
     address = realm_cache.address_of(realm)
     opened = request.app.settings.web_public_channels and settings.enable_spectator_access

@@ -1,4 +1,4 @@
-"""Describe the parameters whose names come from lists of settings and permissions."""
+"""Descriptions of parameters with names from lists of settings and permissions."""
 
 from collections.abc import Mapping
 from typing import Final

@@ -1,4 +1,4 @@
-"""Who signs in with a name and a password, wherever they are typed."""
+"""Sign-in with a name and a password."""
 
 from typing import TYPE_CHECKING, Final
 
@@ -48,12 +48,12 @@ async def who_signs_in(
     *,
     address: str,
 ) -> CredentialsRow:
-    """Return the active user with this name and password; an unknown name takes as long to refuse.
+    """Return the active user with this name and password; raise DomainError.
 
-    Where the organization has an LDAP directory, it is asked for users who have no such password
-    here; a new user gets an account, if the organization is open to them. Attempts are counted by
-    name; `headers` get what is left of them. `address` is the client's, under which a failure is
-    logged. Raises DomainError.
+    An unknown name takes as long to refuse. If the realm has an LDAP directory, it is queried for
+    users without such a password here; a new user gets an account, if the realm is open to them.
+    Attempts are counted by name; `headers` get the state of the limit. `address` is the client's,
+    under which a failure is logged.
     """
     async with failures_logged(
         app, realm_cache.realm_id, address=address, method="password", account=username
@@ -80,7 +80,8 @@ async def _sign_in(
     if settings.wants_method(PASSWORDS):
         found = await _by_password(app, realm_cache, username, password)
     if found is None and ldap is not None:
-        # Only now: so no password of ours goes to the directory, and who has one does not wait.
+        # Only now: so no password of ours is sent to the directory, and users who have one do not
+        # wait.
         found = await _by_directory(app, realm_cache, ldap, username, password)
     if found is None:
         raise AuthenticationFailedError("Your username or password is incorrect")
@@ -91,9 +92,9 @@ async def _sign_in(
 
 
 async def person_with(app: App, realm_cache: RealmCache, email: str) -> CredentialsRow | None:
-    """Whoever has this address, which another user vouches for; None if no user has.
+    """Return the user with this address, vouched for by others; None if there is none.
 
-    Raises UserDeactivatedError for whom no such word lets in.
+    Raises UserDeactivatedError.
     """
     async with app.database.connection() as connection:
         found = await credentials.by_email(connection, realm_cache.realm_id, email)
@@ -108,7 +109,7 @@ async def person_with(app: App, realm_cache: RealmCache, email: str) -> Credenti
 async def _by_password(
     app: App, realm_cache: RealmCache, username: str, password: str
 ) -> CredentialsRow | None:
-    """Whoever has this password here, active or not."""
+    """Return the user with this password here, active or not."""
     async with app.database.connection() as connection:
         found = await credentials.by_email(connection, realm_cache.realm_id, username.strip())
     known = None if found is None else found.password_hash
@@ -125,7 +126,7 @@ async def _by_password(
 async def _by_directory(
     app: App, realm_cache: RealmCache, ldap: "Ldap", username: str, password: str
 ) -> CredentialsRow | None:
-    """Whoever has this password in the directory of people, with the account that is theirs."""
+    """Return the account of the user with this password in the directory."""
     try:
         entry = await ldap.sign_in(username, password)
     except (DirectoryAwayError, IdentityError) as error:
@@ -141,7 +142,10 @@ async def _by_directory(
 
 
 async def account_of(app: App, realm_cache: RealmCache, entry: "Entry") -> CredentialsRow | None:
-    """Whose entry it is, by its id, else by its address. Raises DomainError if it opens nothing."""
+    """Return the account of an entry by its id, else by its address.
+
+    Raises DomainError if it cannot be used.
+    """
     realm_id, directory_id = realm_cache.realm_id, entry.directory_id
     if directory_id is None:
         return await person_with(app, realm_cache, entry.identity.email)
@@ -161,9 +165,9 @@ async def account_of(app: App, realm_cache: RealmCache, entry: "Entry") -> Crede
 
 
 async def _join(app: App, realm_cache: RealmCache, entry: "Entry") -> CredentialsRow | None:
-    """Return an account for who is new.
+    """Create an account for a new user.
 
-    Raises BadRequestError where the organization is not open.
+    Raises BadRequestError if the realm is not open to them.
     """
     new = NewUser(email=entry.identity.email, full_name=entry.identity.full_name)
     writer, now = app.writers.of(realm_cache.realm_id), app.clock.now()
@@ -172,7 +176,7 @@ async def _join(app: App, realm_cache: RealmCache, entry: "Entry") -> Credential
             lambda tx: join_from_directory(tx, new, directory_id=entry.directory_id, now=now)
         )
     except BadRequestError:
-        # The same person may have been faster, in another window.
+        # A concurrent sign-in of the same person may have created it.
         found = await account_of(app, realm_cache, entry)
         if found is None:
             raise
@@ -183,7 +187,7 @@ async def _join(app: App, realm_cache: RealmCache, entry: "Entry") -> Credential
 async def _keep_up(
     app: App, realm_cache: RealmCache, found: CredentialsRow, entry: "Entry"
 ) -> None:
-    """Let the account be as the entry is; what cannot be keeps no user outside."""
+    """Update the account from the entry; a failure does not prevent the sign-in."""
     row = await realm_cache.user(found.user_id)
     if row is None:
         return

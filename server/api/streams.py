@@ -1,4 +1,4 @@
-"""An answer that is sent piece by piece, over HTTP."""
+"""Streamed responses over HTTP."""
 
 from collections.abc import Mapping
 
@@ -9,10 +9,10 @@ from server.api.response_writer import ResponseWriter
 
 
 class ChunkedStream(Stream):
-    """An answer in chunks, unless its headers say how long it is."""
+    """A response in chunks, unless its headers have a length."""
 
     def __init__(self, writer: ResponseWriter, headers: Mapping[str, str]) -> None:
-        """`headers` go with every answer, whatever it is."""
+        """Create it; `headers` are sent with every response."""
         self._writer = writer
         self._headers = headers
 

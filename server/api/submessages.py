@@ -1,4 +1,4 @@
-"""Widgets over HTTP."""
+"""Endpoint of submessages."""
 
 from server.actions import submessages
 from server.api.endpoint import Access, Empty, Endpoint, Request

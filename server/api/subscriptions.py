@@ -1,4 +1,4 @@
-"""Subscriptions over HTTP."""
+"""Endpoints of subscriptions."""
 
 from typing import Literal
 
@@ -35,7 +35,7 @@ Principals = list[int] | list[str]
 
 
 class WantedParam(Part):
-    """A channel to be subscribed to."""
+    """A channel to subscribe to."""
 
     name: str
     """Name of the channel."""
@@ -106,7 +106,7 @@ async def unsubscribe(request: Request, params: UnsubscribeParams) -> Unsubscrib
 
 
 class AddParam(WantedParam):
-    """A channel to be joined; its color, if it is to have another one."""
+    """A channel to subscribe to, with its color."""
 
     color: str | None = None
     """Color of the channel, such as `#c2c2c2`. Default: chosen by the server."""
@@ -121,7 +121,7 @@ class UpdateParams(Params):
 
 
 class UpdateResult(SubscribeResult, kw_only=True):
-    """What joining tells, and what leaving does."""
+    """The results of subscribing and unsubscribing."""
 
     removed: list[str]
     not_removed: list[str]
@@ -181,7 +181,7 @@ async def list_own(request: Request, params: ListParams) -> ListResult:
 
 
 class PropertyParam(Part):
-    """One property of one's subscription to a channel."""
+    """One setting of one's subscription to a channel."""
 
     stream_id: int
     """Id of the channel."""
@@ -251,7 +251,7 @@ class ChannelsOfUserResult(Result):
 
 
 async def channels_of_user(request: Request, params: OfUserParams) -> ChannelsOfUserResult:
-    """Return the channels that the user is in, as far as the caller may know of them."""
+    """Return the user's channels that the caller may know."""
     realm_id = request.actor.realm_id
     async with request.read() as connection:
         user = await known_user(request, connection, params.user_id)

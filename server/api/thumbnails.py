@@ -1,4 +1,4 @@
-"""Small pictures of uploaded ones, for whoever may see those."""
+"""Endpoint of thumbnails, for readers of the original."""
 
 from hashlib import sha256
 from typing import Final
@@ -28,7 +28,7 @@ class ThumbnailParams(Params):
 
 
 async def read(request: Request, params: ThumbnailParams) -> None:
-    """The small picture; one that stands still if the original does."""
+    """Return the thumbnail; a still one if the original is not animated."""
     wanted = next((each for each in FORMATS if each.name == params.format), None)
     if wanted is None:
         raise NotFoundError("There are no thumbnails in this format.")
@@ -58,7 +58,7 @@ async def _send(request: Request, blob_key: str, wanted: Format) -> None:
 
 
 async def spin(request: Request, params: NoParams) -> RawResult:
-    """Return what messages show until there is a small picture."""
+    """Return the placeholder of a missing thumbnail."""
     del params
     headers = {"Content-Type": "image/svg+xml", "Cache-Control": "public, max-age=86400"}
     request.response_headers.update({**SAFE_HEADERS, **headers})

@@ -1,4 +1,4 @@
-"""Topics of a channel over HTTP."""
+"""Endpoint of a channel's topics."""
 
 from msgspec import Struct
 
@@ -27,7 +27,7 @@ class TopicsResult(Result):
 
 
 async def list_topics(request: Request, params: TopicsParams) -> TopicsResult:
-    """Return the topics of which the caller may read something, the latest first."""
+    """Return the topics that the caller may read something of, latest first."""
     realm_id, channel_id = request.actor.realm_id, params.stream_id
     async with request.read() as connection:
         channel, standing, is_in = await seen_channel(request, connection, channel_id)

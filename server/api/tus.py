@@ -1,4 +1,4 @@
-"""Resumable uploads as tus 1.0.0 has them (https://tus.io/protocols/resumable-upload)."""
+"""Endpoints of resumable uploads by tus (https://tus.io/protocols/resumable-upload)."""
 
 from base64 import b64decode
 from dataclasses import replace
@@ -50,7 +50,7 @@ class UploadParams(Params):
 
 
 async def options(request: Request, params: NoParams) -> RawResult:
-    """Return what this server can do."""
+    """Return the server's capabilities."""
     del params
     request.response_headers |= {
         "Tus-Resumable": VERSION,
@@ -62,7 +62,7 @@ async def options(request: Request, params: NoParams) -> RawResult:
 
 
 async def create(request: Request, params: NoParams) -> RawResult:
-    """Begin an upload, with the first of its content if that has come along."""
+    """Create an upload, with its first bytes if the request has any."""
     del params
     _check_version(request)
     size = _number(request, "Upload-Length")
@@ -75,12 +75,12 @@ async def create(request: Request, params: NoParams) -> RawResult:
 
 
 async def look(request: Request, params: UploadParams) -> RawResult:
-    """Return how much is there."""
+    """Return the offset of the upload."""
     _check_version(request)
     uploads = Resumable(request)
     row = await uploads.find(params.upload)
     if row.received == row.size:
-        # Its last answer may be lost, and with it whoever was about to finish it.
+        # The last response may be lost, and with it the process that was about to finish it.
         await uploads.finish(row)
     _tell(request, row)
     request.response_headers |= {"Upload-Length": str(row.size), "Cache-Control": "no-store"}
@@ -88,7 +88,7 @@ async def look(request: Request, params: UploadParams) -> RawResult:
 
 
 async def go_on(request: Request, params: UploadParams) -> RawResult:
-    """Take what follows."""
+    """Append the request's bytes."""
     _check_version(request)
     if request.headers.get("Content-Type") != CONTENT_TYPE:
         raise WrongContentError(f"Content-Type must be {CONTENT_TYPE}.")
@@ -101,7 +101,7 @@ async def go_on(request: Request, params: UploadParams) -> RawResult:
 
 
 async def end(request: Request, params: UploadParams) -> RawResult:
-    """Forget it."""
+    """Delete the upload."""
     _check_version(request)
     uploads = Resumable(request)
     await uploads.end(await uploads.find(params.upload))
@@ -109,12 +109,12 @@ async def end(request: Request, params: UploadParams) -> RawResult:
 
 
 async def _answer(uploads: Resumable, row: ResumableRow, status: int) -> RawResult:
-    """How much is there; once that is all of it, where the file is, as after other uploads."""
+    """Return the offset; of a complete upload also the file's URL, as other uploads do."""
     _tell(uploads.request, row)
     if row.received < row.size:
         return RawResult(b"", is_enveloped=False, status=status)
     uploaded = await uploads.finish(row)
-    # Clients read the address from this body, and so cannot have 204, which has none.
+    # Clients read the URL from this body, and so cannot have 204, which has none.
     status = HTTPStatus.OK if status == HTTPStatus.NO_CONTENT else status
     return RawResult(success_body(uploaded, []), is_enveloped=False, status=status)
 

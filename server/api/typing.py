@@ -1,4 +1,4 @@
-"""Typing over HTTP: tells others that a user types."""
+"""Endpoints of typing notifications."""
 
 from typing import Annotated, Literal
 

@@ -1,4 +1,4 @@
-"""Where the links of emails lead that stop them: pages for people, one click for mail programs."""
+"""Unsubscribe links of emails: a page for people, one-click for mail programs."""
 
 from contextlib import suppress
 from html import escape
@@ -48,11 +48,11 @@ _WORDS: Final = {
     ),
     SIGN_INS: (
         "Emails about sign-ins",
-        "Do you want no more emails from {realm} when somebody signs in to your account?",
+        "Do you want no more emails from {realm} when someone signs in to your account?",
         "You will get no more emails about sign-ins.",
     ),
 }
-"""By kind: what the emails are called, the question, and what is so then."""
+"""By kind: name of the emails, question, and confirmation."""
 _STOPPING: Final = {
     MISSED: unsubscribing.stop_emails,
     DIGESTS: stop_digests,
@@ -74,7 +74,7 @@ class UnsubscribeParams(Params):
 
 
 async def ask(request: Request, params: UnsubscribeParams) -> RawResult:
-    """Return a page that asks whether one means it: programs that look at links change nothing."""
+    """Return a page that asks for confirmation: programs that follow links change nothing."""
     subscriber = await _subscriber(request, params.token)
     realm = await request.app.realm_caches.of(subscriber.realm_id).realm()
     title, question, _ = _WORDS[subscriber.kind]
@@ -84,7 +84,7 @@ async def ask(request: Request, params: UnsubscribeParams) -> RawResult:
 
 
 async def stop(request: Request, params: UnsubscribeParams) -> RawResult:
-    """Stop the emails. May be repeated, and does no harm to who has no account any more."""
+    """Unsubscribe. Idempotent, and harmless for users without an account any more."""
     subscriber = await _subscriber(request, params.token)
     realm_cache = request.app.realm_caches.of(subscriber.realm_id)
     row = await realm_cache.user(subscriber.user_id)
@@ -99,7 +99,7 @@ async def stop(request: Request, params: UnsubscribeParams) -> RawResult:
 
 
 async def _subscriber(request: Request, token: str) -> Subscriber:
-    """Whom the link names. Raises BadRequestError for one that is of no use here."""
+    """Return the subscriber of the link. Raises BadRequestError if it is invalid here."""
     async with request.read() as connection:
         key = await server_keys.key_for(connection, PURPOSE)
     subscriber = subscriber_of(key, token)

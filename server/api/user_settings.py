@@ -1,4 +1,4 @@
-"""Personal settings over HTTP: one's own, and those with which newcomers start."""
+"""Endpoints of personal settings, and of the defaults for new users."""
 
 from typing import Any, Final, Literal, get_type_hints
 
@@ -18,7 +18,7 @@ from storage.address_folding import fold_address
 
 HomeView = Literal["recent_topics", "recent", "inbox", "all_messages"]
 NEWER_NAMES: Final = {"recent": "recent_topics"}
-"""Values of web_home_view by names that newer clients give them."""
+"""Values of web_home_view by their newer names."""
 
 
 class PersonalParams(Params):
@@ -29,8 +29,9 @@ class PersonalParams(Params):
     timezone: str | None = None
     """Time zone, such as `Europe/Berlin`; empty for none."""
     old_password: str | None = None
-    """Present password, required with `email` and `new_password` where the account has one.
-    Without one, they need a session that began within the last ten minutes."""
+    """Present password, required with `email` and `new_password` if the account has one. Without
+    one, they need a session that began within the last ten minutes.
+    """
     new_password: str | None = None
     """New password, or the first one. All other sessions end, and what is pending for the
     account."""
@@ -46,12 +47,12 @@ DefaultsParams = declare("DefaultsParams", Params, PERSONAL, **_TYPES_OF_DEFAULT
 
 
 async def change_own(request: Request, params: Params) -> Empty:
-    """Address and password open the account, so keys for programs change neither."""
+    """Change the caller's settings; named keys cannot change address and password."""
     assert isinstance(params, PersonalParams)
     email = await _new_address(request, params)
     if email is not None or params.new_password:
         request.check_reaches(Scope.ACCOUNT)
-        request.refuse_bots()  # whose addresses are theirs by name, and who sign in by keys
+        request.refuse_bots()  # their addresses follow from their names, and they sign in by keys
         proof = await request.reauthentication.prove(params.old_password)
     else:
         proof = None
@@ -68,12 +69,12 @@ async def change_own(request: Request, params: Params) -> Empty:
 
 
 async def change_display(request: Request, params: Params) -> Empty:
-    """Return the same under the path that clients of old use for what is shown."""
+    """Change display settings, under the path of older clients."""
     return await change_own(request, params)
 
 
 async def change_notifications(request: Request, params: Params) -> Empty:
-    """Return the same under the path that clients of old use for notifications."""
+    """Change notification settings, under the path of older clients."""
     return await change_own(request, params)
 
 
@@ -83,7 +84,7 @@ async def change_defaults(request: Request, params: Params) -> Empty:
 
 
 def _settings(params: Params) -> dict[str, Any]:
-    """Return the settings that the request names."""
+    """Return the requested settings."""
     given = {n: getattr(params, n) for n in params.model_fields_set if n in _TYPES}
     if "web_home_view" in given:
         view = given["web_home_view"]
@@ -92,7 +93,7 @@ def _settings(params: Params) -> dict[str, Any]:
 
 
 async def _new_address(request: Request, params: PersonalParams) -> str | None:
-    """Return the address that is wanted, if it is another one. Raises a DomainError."""
+    """Return the requested address, if it is a new one. Raises a DomainError."""
     if params.email is None:
         return None
     request.check_reaches(Scope.ACCOUNT)
@@ -102,7 +103,7 @@ async def _new_address(request: Request, params: PersonalParams) -> str | None:
 
 
 async def _ask_for_address(request: Request, email: str, proof: Proof) -> None:
-    """Mail a link to the new address, by which its reader shows that it is theirs."""
+    """Enqueue a confirmation link to the new address."""
     if request.app.mailer is None:
         raise BadRequestError("The address cannot be changed: this server sends no emails.")
     await request.limits.count_account_mail(
@@ -114,7 +115,7 @@ async def _ask_for_address(request: Request, email: str, proof: Proof) -> None:
 async def _new_password(
     request: Request, params: PersonalParams, proof: Proof
 ) -> NewPassword | None:
-    """Return the hash of the password that is wanted. Raises a DomainError."""
+    """Return the hash of the requested password. Raises a DomainError."""
     if not params.new_password:
         return None
     checked_password(params.new_password)

@@ -1,4 +1,4 @@
-"""What people say of themselves, over HTTP."""
+"""Endpoints of user status."""
 
 from server.actions import user_status as actions
 from server.actions.user_status import StatusChange, checked_text
@@ -68,7 +68,7 @@ async def get(request: Request, params: UserParams) -> StatusFound:
 
 
 def _change(params: StatusParams, known: RealmEmoji, *, is_empty: bool) -> StatusChange:
-    """Return what is asked for. Raises BadRequestError for what cannot be, or if it is nothing."""
+    """Return the requested change. Raises BadRequestError if it is invalid or empty."""
     text = None if params.status_text is None else checked_text(params.status_text)
     if params.emoji_name is None:
         if params.emoji_code is not None or params.reaction_type is not None:

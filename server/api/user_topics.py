@@ -1,4 +1,4 @@
-"""Policies for topics over HTTP, in the words of now and of old."""
+"""Endpoints of topic policies, in the present form and the old."""
 
 from typing import Literal
 
@@ -42,7 +42,7 @@ class MuteParams(Params):
 
 
 async def mute_topic(request: Request, params: MuteParams) -> Empty:
-    """Return the channel by its id or by its name."""
+    """Mute or unmute a topic of a channel, by id or name."""
     if params.stream_id is not None and params.stream is not None:
         raise BadRequestError("Please choose one: 'stream' or 'stream_id'.")
     channel = params.stream if params.stream_id is None else params.stream_id

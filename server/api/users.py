@@ -1,4 +1,4 @@
-"""People, as one may know them."""
+"""Endpoints of users."""
 
 from collections.abc import Mapping, Sequence
 
@@ -32,7 +32,7 @@ from storage.users import UserRow
 
 
 class HowToShow(Params):
-    """What every question about people may say."""
+    """Common parameters of requests for users."""
 
     client_gravatar: bool = True
     """Whether the client computes Gravatar addresses itself: then `avatar_url` is null for users
@@ -88,8 +88,9 @@ class CreateParams(Params):
 
 class CloseParams(Params):
     old_password: str | None = None
-    """Your password, where the account has one and a session is used. Without one, the session has
-    to have begun within the last ten minutes."""
+    """Your password, if the account has one and a session is used. Without one, the session must
+    have begun within the last ten minutes.
+    """
 
 
 class DeactivateParams(CloseParams):
@@ -171,7 +172,7 @@ async def change_by_email(request: Request, params: ChangeByEmailParams) -> Empt
 
 async def _change(request: Request, user_id: UserId, params: ChangeParams) -> Empty:
     if params.new_email is not None:
-        # It would have to be confirmed by mail, by whoever reads what is sent there.
+        # It would have to be confirmed by the reader of that address.
         raise BadRequestError("User not authorized to change user emails")
     change = UserChange(
         full_name=params.full_name,
@@ -183,7 +184,7 @@ async def _change(request: Request, user_id: UserId, params: ChangeParams) -> Em
 
 
 async def create(request: Request, params: CreateParams) -> CreatedPerson:
-    """Return an account for a person; an empty password is none."""
+    """Create an account for a person; an empty password is none."""
     actor = request.actor
     async with request.read() as connection:
         await check_may_create(connection, actor)
@@ -195,7 +196,7 @@ async def create(request: Request, params: CreateParams) -> CreatedPerson:
 
 
 async def deactivate(request: Request, params: DeactivateParams) -> Empty:
-    """Administrators close their own account, too, by what closes it at all."""
+    """Deactivate a user; administrators deactivate their own account like all users."""
     if params.user_id == request.actor.user_id:
         request.check_reaches(Scope.ACCOUNT)
         await _closing_proof(request, params)
@@ -216,7 +217,10 @@ async def deactivate_own_account(request: Request, params: CloseParams) -> Empty
 
 
 async def _closing_proof(request: Request, params: CloseParams) -> Proof:
-    """Return the account's own key closes it, as the protocol has it; sessions need a proof."""
+    """Return the proof for deactivation: the own key, as the protocol has it.
+
+    Sessions need more.
+    """
     if request.session is None:
         return await request.reauthentication.by_own_key()
     return await request.reauthentication.prove(params.old_password)
@@ -229,7 +233,7 @@ async def reactivate(request: Request, params: ReactivateParams) -> Empty:
 
 
 async def _found(request: Request, rows: Sequence[UserRow], params: HowToShow) -> UserFound:
-    """Return the one user, if the caller may know them. Raises BadRequestError."""
+    """Return the user, if the caller may know them. Raises BadRequestError."""
     shown = await _shown(request, rows, params)
     if not shown:
         raise BadRequestError("No such user")
@@ -237,7 +241,7 @@ async def _found(request: Request, rows: Sequence[UserRow], params: HowToShow) -
 
 
 async def _shown(request: Request, rows: Sequence[UserRow], params: HowToShow) -> list[User]:
-    """Return these users, whom the caller may know."""
+    """Return these users in wire form."""
     address = await request.realm_cache.address()
     view = ClientView(client_gravatar=params.client_gravatar)
     said: Mapping[UserId, ProfileData] = {}

@@ -1,4 +1,4 @@
-"""Commands that clients send for their user, over HTTP."""
+"""Endpoint of commands that clients send for their user."""
 
 from dataclasses import dataclass
 from typing import Any, Final
@@ -22,12 +22,12 @@ class CommandParams(Params):
 
 @dataclass(frozen=True, slots=True)
 class _Choice:
-    """A command that sets one setting of the caller's."""
+    """A command that sets one setting of the caller."""
 
     setting: str
     value: Any
     outcome: str
-    """What is so then, after the word `now` or `already`."""
+    """The resulting state, after the word `now` or `already`."""
     way_back: str
     """The command that does the opposite."""
 
@@ -42,7 +42,7 @@ _OLDER_NAMES: Final = {"night": "dark", "day": "light"}
 
 
 async def run_command(request: Request, params: CommandParams) -> Remark:
-    """Do what the command says; `msg` says what is different, and how to go back."""
+    """Run the command; `msg` says what has changed, and how to revert it."""
     if not params.command.startswith("/"):
         raise BadRequestError("There should be a leading slash in the zcommand.")
     name = params.command[1:].strip()

@@ -219,7 +219,7 @@ class GroupGraph:
         return frozenset(found)
 
     def reach(self, settings: Iterable[GroupSetting]) -> Reach:
-        """Return the users whom these settings may admit, without looking up roles."""
+        """Return the users that these settings may admit, without looking up roles."""
         settings = list(settings)
         start = [group_id for setting in settings for group_id in setting.group_ids]
         below = list(self._below(dict.fromkeys(start)))

@@ -93,7 +93,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=False):
         return ()
 
     def ended_queues(self) -> Sequence[UserId]:
-        """Return users whose event queues end here."""
+        """Return users with event queues that end here."""
         return ()
 
     def blanked(self) -> Sequence[Position]:
