@@ -23,13 +23,13 @@ from psycopg import sql
 from storage import clock, history, message_flags, read_state
 from storage.database import Connection, Statement
 from storage.driver import PgConnection
-from storage.history import NEWEST, OLDEST, Scope, Window
+from storage.history import NEWEST, OLDEST, HistoryScope, HistoryWindow
 from storage.ids import ChannelId, MessageId, RealmId, UserId
 from storage.migrate import migrate
 
 DEFAULT_URL = "postgresql://postgres@127.0.0.1:5432/postgres"
 REALM = RealmId(1)
-NEWEST_HUNDRED = Window(anchor=NEWEST, before=100, after=0)
+NEWEST_HUNDRED = HistoryWindow(anchor=NEWEST, before=100, after=0)
 
 # Readers of the same realm who differ in what they have read.
 UP_TO_DATE = UserId(1)
@@ -247,13 +247,13 @@ async def measure_unread(connection: Connection, times: int) -> list[Figure]:
 
 async def measure_history(connection: Connection, times: int) -> list[Figure]:
     scopes = {
-        "newest 100 of a topic": (UP_TO_DATE, Scope(conversation_ids=[1002])),
-        "newest 100 of a channel": (UP_TO_DATE, Scope(channel_ids=[ChannelId(3)])),
-        "newest 100 of a feed of 41 channels": (UP_TO_DATE, Scope()),
-        "newest 100 of a feed of 100 channels": (EVERYWHERE, Scope()),
-        "newest 100 direct messages": (UP_TO_DATE, Scope(only_direct=True)),
-        "newest 100 of a sender": (UP_TO_DATE, Scope(sender_id=UserId(77))),
-        "newest 100 of 9,000 unread": (BEHIND, Scope(flags=("unread",))),
+        "newest 100 of a topic": (UP_TO_DATE, HistoryScope(conversation_ids=[1002])),
+        "newest 100 of a channel": (UP_TO_DATE, HistoryScope(channel_ids=[ChannelId(3)])),
+        "newest 100 of a feed of 41 channels": (UP_TO_DATE, HistoryScope()),
+        "newest 100 of a feed of 100 channels": (EVERYWHERE, HistoryScope()),
+        "newest 100 direct messages": (UP_TO_DATE, HistoryScope(only_direct=True)),
+        "newest 100 of a sender": (UP_TO_DATE, HistoryScope(sender_id=UserId(77))),
+        "newest 100 of 9,000 unread": (BEHIND, HistoryScope(flags=("unread",))),
     }
     figures = [
         await timed(
@@ -267,7 +267,7 @@ async def measure_history(connection: Connection, times: int) -> list[Figure]:
         await timed(
             "first unread of a feed with 9,000",
             times,
-            lambda: history.first_unread(connection, REALM, BEHIND, Scope()),
+            lambda: history.first_unread(connection, REALM, BEHIND, HistoryScope()),
         )
     )
     return figures
@@ -280,14 +280,14 @@ async def measure_marking(connection: Connection, times: int) -> list[Figure]:
     log: dict[str, Any] = {"audience": b"{}", "write_id": str(uuid.UUID(int=0))}
 
     def mark(some: list[MessageId]) -> Statement:
-        reader = read_state.Reader(BEHIND, some, b"{}")
+        reader = read_state.ReadMarker(BEHIND, some, b"{}")
         return read_state.mark_reads(REALM, [reader], write_id=log["write_id"])
 
     some_read = [
         row.id
         for row in (
             await history.page(
-                connection, REALM, UP_TO_DATE, Scope(), NEWEST_HUNDRED, rendered=False
+                connection, REALM, UP_TO_DATE, HistoryScope(), NEWEST_HUNDRED, rendered=False
             )
         ).rows
     ]
@@ -328,15 +328,15 @@ async def measure_much(connection: Connection, times: int) -> list[Figure]:
         await timed(f"{name} read ({MANY_UNREAD:,})", times, partial(undone, connection, statement))
         for name, statement in statements.items()
     ]
-    oldest = Window(anchor=OLDEST, before=0, after=NARROW)
-    scope = Scope(conversation_ids=[BUSY_TOPIC])
+    oldest = HistoryWindow(anchor=OLDEST, before=0, after=NARROW)
+    scope = HistoryScope(conversation_ids=[BUSY_TOPIC])
 
     async def found() -> list[MessageId]:
         page = await history.page_of_ids(connection, REALM, AWAY, scope, oldest)
         return page.ids
 
     async def read_narrow() -> None:
-        reader = read_state.Reader(AWAY, await found(), b"{}")
+        reader = read_state.ReadMarker(AWAY, await found(), b"{}")
         statement = read_state.mark_reads(REALM, [reader], write_id=log["write_id"])
         await undone(connection, statement)
 

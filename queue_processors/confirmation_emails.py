@@ -17,7 +17,7 @@ from server.domain.sessions import digest_of, new_token
 from server.jobs import ConfirmationEmail
 from server.mail import confirmation_letters as letters
 from server.mail.account_emails import AccountHead, about_account
-from server.mail.confirmation_letters import Letter, Place
+from server.mail.confirmation_letters import EmailContent, EmailOrigin
 from storage import confirmations, users
 from storage.confirmations import THE_SERVER, ConfirmationRow
 from storage.users import UserRow
@@ -27,7 +27,7 @@ from storage.users import UserRow
 class _Addressed:
     """A letter, and whom it goes to."""
 
-    letter: Letter
+    letter: EmailContent
     address: str
     full_name: str = ""
 
@@ -59,17 +59,17 @@ async def handle(app: App, job: ConfirmationEmail) -> None:
     await post(app.mailer, lambda: about_account(head, addressed.letter, key=key), job.realm_id)
 
 
-async def _place(app: App, job: ConfirmationEmail) -> Place:
+async def _place(app: App, job: ConfirmationEmail) -> EmailOrigin:
     """In whose name it is written."""
     if job.realm_id == THE_SERVER:
-        return Place(name="Parley", url=RealmAddress(app.settings.public_url).url)
+        return EmailOrigin(name="Parley", url=RealmAddress(app.settings.public_url).url)
     realm_cache = app.realm_caches.afresh(job.realm_id)
     realm = await realm_cache.realm()
-    return Place(name=realm.name, url=realm_cache.address_of(realm).url)
+    return EmailOrigin(name=realm.name, url=realm_cache.address_of(realm).url)
 
 
 async def _addressed(
-    app: App, job: ConfirmationEmail, place: Place, row: ConfirmationRow
+    app: App, job: ConfirmationEmail, place: EmailOrigin, row: ConfirmationRow
 ) -> _Addressed | None:
     """What the row asks for; or why that cannot be, told to the one who can read it alone.
 

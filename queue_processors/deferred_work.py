@@ -12,18 +12,20 @@ from server.actions.channels.aftermath import AFTERMATH
 from server.actions.erasing import ERASING
 from server.actions.messages.moving_steps import MOVING
 from server.actions.profile_choices import WITHDRAWING
-from server.actions.stepped_work import Finish, Kind, finish
+from server.actions.stepped_work import Finish, SteppedWorkKind, finish
 from server.actions.subscriptions.steps import SUBSCRIBING
 from server.app import App
 from server.jobs import DeferredWork
 
-KINDS: Mapping[str, Kind[Any]] = {
+KINDS: Mapping[str, SteppedWorkKind[Any]] = {
     kind.step: kind for kind in (AFTERMATH, ERASING, MOVING, SUBSCRIBING, WITHDRAWING)
 }
 """By the name that jobs give the step. A name stays for as long as a job may hold it."""
 
 
-async def handle(app: App, job: DeferredWork, *, kinds: Mapping[str, Kind[Any]] = KINDS) -> None:
+async def handle(
+    app: App, job: DeferredWork, *, kinds: Mapping[str, SteppedWorkKind[Any]] = KINDS
+) -> None:
     """Do what is left of the work, however far it has come, and tell people of it.
 
     It goes on from the progress that the work's own transactions have recorded, so doing it

@@ -11,7 +11,7 @@ import structlog
 
 from queue_processors.processor import MAX_ATTEMPTS, pause_after
 from queue_processors.retry_state import Troubles
-from queue_processors.timer_kind import Kind, Row
+from queue_processors.timer_kind import DueItemKind, Row
 from server.actions.realm_services import RealmServices
 from server.telemetry.metrics import Metrics
 from server.transactions import KeepsChangingError
@@ -51,7 +51,7 @@ class DueItemRunner:
         database: Database,
         workbench: Callable[[RealmId], RealmServices],
         metrics: Metrics,
-        kinds: Sequence[Kind[Any]],
+        kinds: Sequence[DueItemKind[Any]],
         *,
         now: Callable[[], datetime] | None = None,
         pause_after: Callable[[int], float] = pause_after,
@@ -107,7 +107,7 @@ class DueItemRunner:
         return tasks, min(LOOK_SECONDS, (next_at - now).total_seconds())
 
     async def _due(
-        self, connection: Connection, kind: Kind[Row], now: datetime
+        self, connection: Connection, kind: DueItemKind[Row], now: datetime
     ) -> dict[RealmId, list[Row]]:
         """By realm; nothing of those that are being worked off, nor of more than may be at once."""
         busy = [realm_id for name, realm_id in self._busy if name == kind.name]
@@ -116,7 +116,7 @@ class DueItemRunner:
             return {}
         troubles = self._troubles[kind.name]
         await troubles.look_after(connection)
-        window = timers.Window(
+        window = timers.DueWindow(
             now=now,
             without=troubles.left_alone(),
             busy=busy,
@@ -128,7 +128,9 @@ class DueItemRunner:
             by_realm.setdefault(row.realm_id, []).append(row)
         return by_realm
 
-    async def _work_off(self, kind: Kind[Row], realm_id: RealmId, rows: Sequence[Row]) -> int:
+    async def _work_off(
+        self, kind: DueItemKind[Row], realm_id: RealmId, rows: Sequence[Row]
+    ) -> int:
         """Deliver them; how many of them it was that did it."""
         slots = asyncio.Semaphore(TOGETHER)
 
@@ -149,7 +151,7 @@ class DueItemRunner:
             self._has_more.set()
         return done
 
-    async def _deliver(self, kind: Kind[Row], bench: RealmServices, row: Row) -> bool:
+    async def _deliver(self, kind: DueItemKind[Row], bench: RealmServices, row: Row) -> bool:
         troubles = self._troubles[kind.name]
         if troubles.waits(row):
             return False
@@ -176,7 +178,7 @@ class DueItemRunner:
             await self._give_up(kind, bench, row)
         return False
 
-    async def _give_up(self, kind: Kind[Row], bench: RealmServices, row: Row) -> None:
+    async def _give_up(self, kind: DueItemKind[Row], bench: RealmServices, row: Row) -> None:
         try:
             await kind.give_up(bench, row)
         except Exception:

@@ -15,7 +15,7 @@ from server.app import App
 from server.domain.addresses import mail_domain
 from server.domain.clock import Clock
 from server.domain.mail_addresses import MailAddresses, ToMessage
-from server.domain.notifications import Facts, Reason, decide
+from server.domain.notifications import NotificationFacts, Reason, decide
 from server.domain.page_links import message_page
 from server.domain.realm_settings import RealmSettings
 from server.domain.unsubscribing import PURPOSE, Subscriber, link_for
@@ -157,7 +157,7 @@ class Post:
         rows = await notifications.facts_of(
             connection, job.realm_id, [(job.user_id, message_id) for message_id in ids]
         )
-        decided = {row.message_id: decide(Facts.of(row)).email for row in rows}
+        decided = {row.message_id: decide(NotificationFacts.of(row)).email for row in rows}
         return {message_id: reason for message_id, reason in decided.items() if reason is not None}
 
     async def _addressee(self, connection: Connection, job: EmailNotifications) -> UserRow | None:

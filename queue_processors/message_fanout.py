@@ -13,7 +13,13 @@ from queue_processors.outgoing_webhooks import ask_bots
 from queue_processors.processor import Processor
 from queue_processors.thumbnails import ask_for_thumbnails
 from server.app import App
-from server.domain.notifications import Decision, Facts, Mentions, decide, mentions_in
+from server.domain.notifications import (
+    Mentions,
+    NotificationDecision,
+    NotificationFacts,
+    decide,
+    mentions_in,
+)
 from server.jobs import (
     EmailNotifications,
     EmbedLinks,
@@ -143,7 +149,7 @@ class Fanout:
     ) -> list[Pair]:
         """Decide, and keep what was decided; whom to look at again in a while."""
         there = await self._present(connection, rows)
-        every = [Facts.of(row, is_present=row.user_id in there) for row in rows]
+        every = [NotificationFacts.of(row, is_present=row.user_id in there) for row in rows]
         decided = [(facts, decide(facts, only_mentions=only_mentions)) for facts in every]
         wanted = [(facts, decision) for facts, decision in decided if decision.is_to_notify]
         if wanted:
@@ -266,7 +272,9 @@ class Fanout:
         return outgoing(job, key=f"{message_ids[0]}:{user_id}:removal")
 
 
-def _new(facts: Facts, decision: Decision, groups: Mapping[Pair, GroupId]) -> NewNotification:
+def _new(
+    facts: NotificationFacts, decision: NotificationDecision, groups: Mapping[Pair, GroupId]
+) -> NewNotification:
     row = facts.row
     return NewNotification(
         user_id=row.user_id,

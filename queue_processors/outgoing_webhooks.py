@@ -12,7 +12,7 @@ import structlog
 
 from queue_processors.processor import Processor
 from server.actions.messages import notices, send
-from server.actions.messages.decide import Draft
+from server.actions.messages.decide import OutgoingMessage
 from server.actions.messages.links import link_to
 from server.actions.realm_services import RealmServices
 from server.app import App
@@ -23,7 +23,7 @@ from server.domain.messages import NO_TOPIC
 from server.domain.outgoing_webhooks import MAX_QUOTED, AnswerError, Call, reply_in, signed
 from server.domain.profiles import public_email
 from server.domain.retrying import is_passing, seconds_to_wait
-from server.egress import Answer, Egress, EgressError, Limits, UnreachableError
+from server.egress import Egress, EgressError, FetchedResponse, HostUnreachableError, Limits
 from server.events.base import ClientView
 from server.history import fetch
 from server.jobs import OutgoingWebhook, outgoing
@@ -64,7 +64,7 @@ class _NotNowError(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Case:
+class _PendingCall:
     """A call that is to be made now, and whose it is."""
 
     call: CallRow
@@ -122,7 +122,7 @@ class Caller:
 
     # -- what is to be asked
 
-    async def _open(self, connection: Connection, call: CallRow) -> _Case | None:
+    async def _open(self, connection: Connection, call: CallRow) -> _PendingCall | None:
         """All that the call needs; None if there is nobody to call any more, or for nothing."""
         [bot] = await users.by_ids(connection, self._realm_id, [call.bot_id])
         service = (await bots.services(connection, self._realm_id, [call.bot_id])).get(call.bot_id)
@@ -136,7 +136,7 @@ class Caller:
             shown = None if reader is None else await self._shown(connection, reader, call)
             if shown is not None:
                 html = await messages.rendered(connection, self._realm_id, [call.message_id])
-                return _Case(
+                return _PendingCall(
                     call=call,
                     bot=bot,
                     owner=owner,
@@ -175,7 +175,7 @@ class Caller:
 
     # -- asking
 
-    async def _ask(self, case: _Case) -> str | None:
+    async def _ask(self, case: _PendingCall) -> str | None:
         """What the bot says to it, if anything."""
         address = await self.bench.realm_cache.address()
         call = Call(
@@ -203,7 +203,7 @@ class Caller:
             answer = await self.egress.fetch(
                 "POST", case.service.base_url, headers=headers, body=body, limits=limits
             )
-        except UnreachableError as error:
+        except HostUnreachableError as error:
             raise _NotNowError(str(error)) from error
         except EgressError as error:
             raise _FailedError(str(error)) from error
@@ -211,7 +211,7 @@ class Caller:
 
     # -- what follows
 
-    async def _post(self, case: _Case, said: str) -> None:
+    async def _post(self, case: _PendingCall, said: str) -> None:
         """Let the bot say it where it was asked; once, also if this is done twice."""
         actor = Actor(self._realm_id, case.bot, CLIENT)
         draft = _reply(case, said)
@@ -223,7 +223,7 @@ class Caller:
         except DomainError as refusal:
             raise _FailedError(f"Its answer was not posted: {refusal.message}") from refusal
 
-    async def _try_again(self, case: _Case, trouble: _NotNowError) -> None:
+    async def _try_again(self, case: _PendingCall, trouble: _NotNowError) -> None:
         failures = case.call.failures
         if failures >= len(self.pauses):
             await self._tell(case, "could not be called for a day for", str(trouble))
@@ -247,7 +247,7 @@ class Caller:
         async with self.bench.read() as connection:
             await webhook_calls.end(connection, self._realm_id, call, outcome)
 
-    async def _tell(self, case: _Case, what: str, reason: str) -> None:
+    async def _tell(self, case: _PendingCall, what: str, reason: str) -> None:
         """Let the notification bot tell the owner, unless it has just done so."""
         now, owner = self.bench.clock.now(), case.owner
         told_at = case.service.told_at
@@ -262,7 +262,7 @@ class Caller:
                 if row is None
                 else await link_to(self.bench.realm_cache, connection, owner.user_id, row)
             )
-        draft = Draft(
+        draft = OutgoingMessage(
             type="direct",
             to=[owner.user_id],
             topic=None,
@@ -274,7 +274,7 @@ class Caller:
             await bots.owner_told(connection, self._realm_id, case.bot.user_id, at=now)
 
 
-def _said(answer: Answer, now: datetime) -> str | None:
+def _said(answer: FetchedResponse, now: datetime) -> str | None:
     status = answer.status
     if HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
         return reply_in(answer.body)
@@ -285,10 +285,10 @@ def _said(answer: Answer, now: datetime) -> str | None:
     raise _FailedError(f"{reason}\n{text}" if text else reason)
 
 
-def _reply(case: _Case, said: str) -> Draft:
+def _reply(case: _PendingCall, said: str) -> OutgoingMessage:
     message = case.message
     if not case.is_direct:
-        return Draft(
+        return OutgoingMessage(
             type="channel",
             to=message["stream_id"],
             topic=message["subject"] or NO_TOPIC,
@@ -297,10 +297,12 @@ def _reply(case: _Case, said: str) -> Draft:
         )
     people = [person.id for person in message["display_recipient"]]
     others = [user_id for user_id in people if user_id != case.bot.user_id]
-    return Draft(type="direct", to=others, topic=None, content=said, **_once(case, "reply"))
+    return OutgoingMessage(
+        type="direct", to=others, topic=None, content=said, **_once(case, "reply")
+    )
 
 
-def _once(case: _Case, what: str) -> dict[str, Any]:
+def _once(case: _PendingCall, what: str) -> dict[str, Any]:
     """A name under which something is sent once, whatever it says the second time."""
     key = f"webhook:{case.call.message_id}:{case.call.bot_id}:{what}"
     return {"idempotency_key": key, "idempotency_digest": hashlib.sha256(key.encode()).digest()}

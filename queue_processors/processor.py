@@ -39,7 +39,7 @@ class PermanentError(Exception):
     """The job can never be done, however often it is tried."""
 
 
-class NotNowError(Exception):
+class RetryLaterError(Exception):
     """What the job needs wants to be left alone for so many seconds."""
 
     def __init__(self, reason: str, *, after_seconds: float) -> None:
@@ -80,7 +80,7 @@ class Processor(Generic[App, Payload]):
                 _ = in_hand.start(self._process(app, delivery))
 
     async def _process(self, app: App, delivery: Delivery) -> None:
-        case = _Case(self, delivery)
+        case = _DeliveryRun(self, delivery)
         payload = await case.decode()
         if payload is not None:
             await case.answer(self._handle_once(app, payload, delivery.key))
@@ -98,7 +98,7 @@ class Processor(Generic[App, Payload]):
             await done_jobs.insert(connection, payload.realm_id, self.queue, key)
 
 
-class _Case(Generic[Payload]):
+class _DeliveryRun(Generic[Payload]):
     """One delivery on its way to its answer."""
 
     def __init__(self, processor: Processor[Any, Payload], delivery: Delivery) -> None:
@@ -135,7 +135,7 @@ class _Case(Generic[Payload]):
     async def _try_again(self, error: Exception) -> None:
         if self._delivery.attempt < self._processor.max_attempts:
             pause = self._processor.pause_after(self._delivery.attempt)
-            if isinstance(error, NotNowError):
+            if isinstance(error, RetryLaterError):
                 pause = max(pause, error.after_seconds)
             await self._delivery.retry(after_seconds=pause)
         else:

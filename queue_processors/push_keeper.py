@@ -8,13 +8,13 @@ from functools import partial
 from typing import Final
 
 from queue_processors.periodic import PASSING, now_and_then
-from queue_processors.processor import NotNowError
+from queue_processors.processor import RetryLaterError
 from server.actions.push_devices import expire_device
 from server.actions.push_status import PushStatus, keep_push_status
 from server.app import App
 from server.domain.realm_settings import RealmSettings
 from server.push.realms import introduce
-from server.push.service import NeedsOperatorError, PushError, RefusedError, UnknownRealmError
+from server.push.service import NeedsOperatorError, PushError, PushRefusedError, UnknownRealmError
 from storage import push_devices, realms
 from storage.realms import RealmRow
 
@@ -56,7 +56,7 @@ class PushKeeper:
         rows = await self._realms()
         try:
             said = await self._ask(rows)
-        except (NeedsOperatorError, RefusedError):
+        except (NeedsOperatorError, PushRefusedError):
             await self._keep(rows, {})
             raise
         await self._keep(rows, said)
@@ -89,7 +89,7 @@ class PushKeeper:
 async def introducing(app: App, work: Awaitable[None]) -> None:
     """Do the work of a job; if the service does not know the organization yet, introduce it.
 
-    Raises NotNowError then: the job's next attempt finds it known.
+    Raises RetryLaterError then: the job's next attempt finds it known.
     """
     try:
         await work
@@ -98,4 +98,4 @@ async def introducing(app: App, work: Awaitable[None]) -> None:
         async with app.database.connection() as connection:
             rows = await realms.all_of_them(connection)
         await introduce(app.pushes, rows, app)
-        raise NotNowError(str(error), after_seconds=0.0) from error
+        raise RetryLaterError(str(error), after_seconds=0.0) from error

@@ -7,12 +7,12 @@ from urllib.parse import urljoin
 
 from msgspec.structs import replace
 
-from queue_processors.processor import NotNowError, PermanentError, Processor
+from queue_processors.processor import PermanentError, Processor, RetryLaterError
 from queue_processors.push_keeper import introducing
 from server.app import App
-from server.domain.notifications import Facts, Reason, decide
+from server.domain.notifications import NotificationFacts, Reason, decide
 from server.domain.realm_settings import RealmSettings
-from server.domain.shown_people import Sight
+from server.domain.shown_people import PeopleVisibility
 from server.jobs import PushNotification, outgoing
 from server.messaging.job_broker import JobPublisher, OutgoingJob
 from server.push.courier import Courier, Parcel
@@ -26,7 +26,7 @@ from server.push.payloads import (
 )
 from server.push.plain_text import as_notification
 from server.push.recipients import addressee_of
-from server.push.service import Outcome, RefusedError, TryLaterError
+from server.push.service import DeliveryOutcome, PushRefusedError, TryLaterError
 from server.realm_cache import REALM
 from storage import notifications, push_devices, push_notifications, realms, users
 from storage.database import Connection
@@ -56,7 +56,7 @@ class Pusher:
     async def handle(self, job: PushNotification) -> None:
         """Show the message, or take messages back, on the devices that the job means.
 
-        Raises NotNowError or another PushError if none of them was reached.
+        Raises RetryLaterError or another PushError if none of them was reached.
         """
         async with self.courier.bench.read() as connection:
             rows = await push_devices.of_user(connection, self.realm_id, job.user_id)
@@ -79,13 +79,19 @@ class Pusher:
         if not await self._is_unread(job):
             await self._take_back(job, reader, devices)
 
-    async def _reader(self, connection: Connection, job: PushNotification) -> "_Reader | None":
+    async def _reader(
+        self, connection: Connection, job: PushNotification
+    ) -> "_NotifiedUser | None":
         realm = await realms.by_id(connection, self.realm_id)
         assert realm is not None, "a realm is never removed"
         self.courier.bench.realm_cache.remember(REALM, realm)
         found = await users.by_ids(connection, self.realm_id, [job.user_id])
         address = self.courier.bench.realm_cache.address_of(realm)
-        return _Reader(realm, found[0], addressee_of(realm, address, found[0])) if found else None
+        return (
+            _NotifiedUser(realm, found[0], addressee_of(realm, address, found[0]))
+            if found
+            else None
+        )
 
     async def _badge(
         self, connection: Connection, job: PushNotification, devices: Sequence[DeviceRow]
@@ -99,12 +105,12 @@ class Pusher:
         return others + (job.op == "add")
 
     async def _message(
-        self, connection: Connection, job: PushNotification, reader: "_Reader", badge: int
+        self, connection: Connection, job: PushNotification, reader: "_NotifiedUser", badge: int
     ) -> Parcel | None:
         """The message, if its reader still has to hear of it."""
         [message_id] = job.message_ids
         facts = await notifications.facts_of(connection, self.realm_id, [(job.user_id, message_id)])
-        if not facts or decide(Facts.of(facts[0])).push is None:
+        if not facts or decide(NotificationFacts.of(facts[0])).push is None:
             return None
         row = await push_notifications.message(connection, self.realm_id, message_id, job.group_id)
         if row is None:
@@ -119,7 +125,11 @@ class Pusher:
         )
 
     def _as_known(
-        self, job: PushNotification, reader: "_Reader", row: PushedRow, sight: Sight
+        self,
+        job: PushNotification,
+        reader: "_NotifiedUser",
+        row: PushedRow,
+        sight: PeopleVisibility,
     ) -> PushedMessage:
         """The message, without more about people than its reader may know."""
         address = self.courier.bench.realm_cache.address_of(reader.realm)
@@ -153,7 +163,7 @@ class Pusher:
             )
 
     async def _take_back(
-        self, job: PushNotification, reader: "_Reader", devices: Sequence[DeviceRow]
+        self, job: PushNotification, reader: "_NotifiedUser", devices: Sequence[DeviceRow]
     ) -> None:
         removal = replace(job, op="remove")
         async with self.courier.bench.read() as connection:
@@ -163,7 +173,7 @@ class Pusher:
     async def _deliver(
         self,
         job: PushNotification,
-        reader: "_Reader",
+        reader: "_NotifiedUser",
         devices: Sequence[DeviceRow],
         parcel: Parcel,
     ) -> None:
@@ -174,13 +184,13 @@ class Pusher:
         try:
             outcome = await self.courier.deliver(reader.realm, job.user_id, devices, parcel)
         except TryLaterError as error:
-            raise NotNowError(str(error), after_seconds=error.after_seconds) from error
-        except RefusedError as error:
+            raise RetryLaterError(str(error), after_seconds=error.after_seconds) from error
+        except PushRefusedError as error:
             raise PermanentError(str(error)) from error
         if outcome.again:
             await self.broker.publish(self._rest(job, outcome))
 
-    def _rest(self, job: PushNotification, outcome: Outcome) -> OutgoingJob:
+    def _rest(self, job: PushNotification, outcome: DeliveryOutcome) -> OutgoingJob:
         ids = tuple(sorted(outcome.again))
         names = ",".join(map(str, ids))
         return outgoing(
@@ -191,7 +201,7 @@ class Pusher:
 
 
 @dataclass(frozen=True, slots=True)
-class _Reader:
+class _NotifiedUser:
     """Somebody who is to be told, in their organization."""
 
     realm: RealmRow
@@ -204,7 +214,7 @@ class _Reader:
         return RealmSettings.of(self.realm.settings)
 
 
-def _removal(reader: _Reader, job: PushNotification, badge: int) -> Parcel:
+def _removal(reader: _NotifiedUser, job: PushNotification, badge: int) -> Parcel:
     return Parcel(
         notices=list(removals(reader.to, job.message_ids, badge=badge)),
         to_seal=list(removals_to_seal(reader.to, job.message_ids)),

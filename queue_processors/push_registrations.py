@@ -12,7 +12,7 @@ from server.app import App
 from server.jobs import GoneDevice, PushRegistration
 from server.push.courier import Courier
 from server.push.recipients import recipient_of
-from server.push.service import PushService, Recipient, RefusedError
+from server.push.service import PushRecipient, PushRefusedError, PushService
 from storage import push_devices, realms
 from storage.ids import PushDeviceId
 
@@ -65,7 +65,7 @@ class Registrar:
         elif row.account_id is not None and row.status == "pending":
             await self._register_sealed(job, recipient, row.account_id, job.device_id)
 
-    async def _forget(self, recipient: Recipient) -> None:
+    async def _forget(self, recipient: PushRecipient) -> None:
         """Let the service forget all, and know again those that have come since."""
         await self.service.forget(recipient)
         async with self.bench.read() as connection:
@@ -75,7 +75,11 @@ class Registrar:
                 await self.courier.register(recipient, row.plain)
 
     async def _register_sealed(
-        self, job: PushRegistration, recipient: Recipient, account_id: int, device_id: PushDeviceId
+        self,
+        job: PushRegistration,
+        recipient: PushRecipient,
+        account_id: int,
+        device_id: PushDeviceId,
     ) -> None:
         if self.service.sealed is None:
             return
@@ -87,13 +91,13 @@ class Registrar:
                 encrypted=job.registration,
                 public_key=job.bouncer_key,
             )
-        except RefusedError as error:
+        except PushRefusedError as error:
             logger.warning("push.device_refused", user_id=job.user_id, reason=str(error))
             error_code = error.code if error.code in CODES else ANY_OTHER
         await self.courier.settle(recipient, device_id, bouncer_id, error_code)
 
     async def _unregister(
-        self, job: PushRegistration, recipient: Recipient, gone: GoneDevice
+        self, job: PushRegistration, recipient: PushRecipient, gone: GoneDevice
     ) -> None:
         async with self.bench.read() as connection:
             is_back = await push_devices.with_token(

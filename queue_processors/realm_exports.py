@@ -7,14 +7,14 @@ from typing import Final
 import msgspec
 import structlog
 
-from server.actions.realm_exports import Wanted, give_export_up, keep_export
+from server.actions.realm_exports import ExportArguments, give_export_up, keep_export
 from server.app import App
 from server.domain.realm_exports import KEYS, KINDS
 from server.runtime.version import VERSION
 from storage import exports, realm_exports
 from storage.backups import BackupError
 from storage.blobs import new_key
-from storage.exports import Request
+from storage.exports import ExportRequest
 from storage.ids import RealmId
 
 logger = structlog.get_logger(__name__)
@@ -24,14 +24,14 @@ PIECE_BYTES: Final = 1024 * 1024
 
 async def make_export(app: App, realm_id: RealmId, arguments: bytes) -> None:
     """Make it, unless it is there, or nobody waits for it any more."""
-    export_id = msgspec.json.decode(arguments, type=Wanted).export_id
+    export_id = msgspec.json.decode(arguments, type=ExportArguments).export_id
     async with app.database.connection() as connection:
         row = await realm_exports.by_id(connection, realm_id, export_id)
     if row is None or not row.is_pending:
         return
     bench, url = app.workbench(realm_id), app.settings.database_url
     assert url is not None
-    wanted = Request(
+    wanted = ExportRequest(
         realm_id=realm_id,
         scope=KINDS[row.export_type],
         secrets=False,

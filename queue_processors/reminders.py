@@ -1,10 +1,10 @@
 """Reminders, for the timekeeper."""
 
-from queue_processors.timer_kind import Kind
+from queue_processors.timer_kind import DueItemKind
 from server.actions.reminders import deliver, give_up
 from storage import reminders
 
-KIND = Kind(
+KIND = DueItemKind(
     "reminders",
     reminders.due,
     reminders.among,

@@ -5,7 +5,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Final, Generic
 
-from queue_processors.timer_kind import Kind, Row
+from queue_processors.timer_kind import DueItemKind, Row
 from storage.database import Connection
 from storage.ids import RealmId
 from storage.timers import TimerKey
@@ -30,7 +30,7 @@ class Troubles(Generic[Row]):
     What goes to the same place waits behind it, until it has gone, or changed, or is tried again.
     """
 
-    def __init__(self, kind: Kind[Row], pause_after: Callable[[int], float]) -> None:
+    def __init__(self, kind: DueItemKind[Row], pause_after: Callable[[int], float]) -> None:
         self._kind = kind
         self._pause_after = pause_after
         self._own: dict[TimerKey, _Trouble[Row]] = {}

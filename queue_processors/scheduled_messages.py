@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable
 
-from queue_processors.timer_kind import Kind
+from queue_processors.timer_kind import DueItemKind
 from server.actions.scheduled_messages import deliver, give_up
 from server.domain.names import fold_name
 from storage import scheduled_messages
@@ -16,7 +16,7 @@ def place_of(row: ScheduledMessageRow) -> Hashable:
     return tuple(sorted({row.sender_id, *row.user_ids}))
 
 
-KIND = Kind(
+KIND = DueItemKind(
     "scheduled_messages",
     scheduled_messages.due,
     scheduled_messages.among,

@@ -25,11 +25,11 @@ Row = TypeVar("Row", bound=Timer)
 
 
 @dataclass(frozen=True, slots=True)
-class Kind(Generic[Row]):
+class DueItemKind(Generic[Row]):
     """What the timekeeper has to know of it."""
 
     name: str
-    due: Callable[[Connection, timers.Window], Awaitable[list[Row]]]
+    due: Callable[[Connection, timers.DueWindow], Awaitable[list[Row]]]
     """What the window shows, each realm's in order."""
     among: Callable[[Connection, Sequence[timers.TimerKey]], Awaitable[list[Row]]]
     """Those of these that are still to be sent."""

@@ -24,7 +24,7 @@ from server.messaging.postgres import open_postgres_bus, open_postgres_jobs
 from server.messaging.postgres_desk import PostgresJobDesk
 from server.parsing import Parser, open_parser
 from server.pictures import Pictures
-from server.presences import Presences
+from server.presences import PresenceService
 from server.presences.activity import Activity
 from server.previews import LinkedPictures, Previews
 from server.push.service import PushService
@@ -49,7 +49,7 @@ class App:
     realm_caches: RealmCaches
     writers: Writers
     realtime: Realtime
-    presences: Presences
+    presences: PresenceService
     activity: Activity
     bus: EventBus
     passwords: Passwords
@@ -130,7 +130,7 @@ async def open_app(
         realtime, writers, bus = await _open_delivery(
             stack, settings, database, realm_caches, clock
         )
-        presences = Presences(database, realm_caches, realtime, clock)
+        presences = PresenceService(database, realm_caches, realtime, clock)
         activity = Activity(database, clock)
         passwords = stack.enter_context(Passwords(settings.hashing_threads))
         jobs, desk = await stack.enter_async_context(_open_jobs(settings, database, clock))

@@ -27,9 +27,9 @@ from server.domain.attachments import MIB, url_of
 from server.domain.errors import DomainError, RateLimitedError
 from server.domain.mail_addresses import Destination, MailAddresses, ToMessage
 from server.mail import incoming
-from server.mail.data_reader import DataReader, MailRefusedError
+from server.mail.data_reader import DataReader, IncomingMailRefusedError
 from server.mail.enclosures import Enclosure
-from server.mail.incoming import Content, Letter, UnreadableError, max_lines
+from server.mail.incoming import Content, IncomingEmail, UnreadableError, max_lines
 from server.parsing import ParserUnavailableError, TooCostlyError
 from server.parsing.wire import MailOrder
 from server.runtime.sockets import Choices, open_sockets, port_of
@@ -69,7 +69,7 @@ class MailRoom:
         self._app = app
         self._addresses = addresses
         self._limiter = Limiter("mail", app.settings.rate_limit_mail, app.database, app.clock)
-        self._sessions: dict[_Session, str] = {}
+        self._sessions: dict[_SmtpSession, str] = {}
         self._in_hand = 0
         self._changed = asyncio.Event()
         self.is_lmtp = app.settings.mail_in_protocol == "lmtp"
@@ -77,7 +77,7 @@ class MailRoom:
 
     # -- sessions
 
-    def admit(self, session: "_Session", peer: str) -> bool:
+    def admit(self, session: "_SmtpSession", peer: str) -> bool:
         """Whether there is room for it."""
         if session not in self._sessions:
             peer = home_of(peer)
@@ -89,14 +89,14 @@ class MailRoom:
             self._sessions[session] = peer
         return True
 
-    def has_room_for(self, session: "_Session") -> bool:
+    def has_room_for(self, session: "_SmtpSession") -> bool:
         """Whether what the session holds may stay in memory."""
         held = sum(each.received for each in self._sessions)
         return session.received <= 2 * self.max_bytes and held <= max(
             MAX_HELD_BYTES, 2 * self.max_bytes
         )
 
-    def leave(self, session: "_Session") -> None:
+    def leave(self, session: "_SmtpSession") -> None:
         self._sessions.pop(session, None)
         self._changed.set()
 
@@ -120,7 +120,12 @@ class MailRoom:
     # -- what the library calls
 
     async def handle_RCPT(  # noqa: N802 - the library's name
-        self, _session: "_Session", _state: Any, envelope: Any, address: str, _options: list[str]
+        self,
+        _session: "_SmtpSession",
+        _state: Any,
+        envelope: Any,
+        address: str,
+        _options: list[str],
     ) -> str:
         destination = self._read(address)
         if destination is None:
@@ -136,7 +141,7 @@ class MailRoom:
         envelope.rcpt_tos.append(address)
         return "250 2.1.5 OK"
 
-    async def handle_DATA(self, _session: "_Session", _state: Any, envelope: Any) -> str:  # noqa: N802
+    async def handle_DATA(self, _session: "_SmtpSession", _state: Any, envelope: Any) -> str:  # noqa: N802
         """One answer for each recipient: whether the message is written."""
         sender = (envelope.mail_from or "").strip("<>")
         self._in_hand += 1
@@ -171,7 +176,9 @@ class MailRoom:
             raise UnreadableError("This email takes too long to read.") from None
         if read.refusal:
             raise UnreadableError(read.refusal)
-        return _ParsedMail(Letter(read.headers), dict(zip(wanted, read.contents, strict=True)))
+        return _ParsedMail(
+            IncomingEmail(read.headers), dict(zip(wanted, read.contents, strict=True))
+        )
 
     def _addressed(self, addresses: Sequence[str]) -> list[Destination | None]:
         return [self._read(each) for each in addresses]
@@ -276,7 +283,7 @@ async def _keep(
 class _ParsedMail:
     """A mail, and what it says to addresses of each variant, or why it is refused there."""
 
-    letter: Letter
+    letter: IncomingEmail
     contents: Mapping["_Variant", Content | str]
 
 
@@ -296,7 +303,7 @@ def _place_of(destination: Destination) -> str:
     return f"{target.realm_id}:channel:{target.channel_id}"
 
 
-class _Session(SMTP):
+class _SmtpSession(SMTP):
     """A session that takes no more than its room allows."""
 
     line_length_limit = LONGEST_LINE
@@ -381,7 +388,7 @@ class _Session(SMTP):
         try:
             envelope.content = data.content()
             status = await self._room.handle_DATA(self, self.session, envelope)
-        except MailRefusedError as refusal:
+        except IncomingMailRefusedError as refusal:
             status = str(refusal)
         self._set_post_data_state()
         await self.push(status)
@@ -413,7 +420,7 @@ class _Session(SMTP):
         self._way.abort()
 
 
-class _LmtpSession(_Session, LMTP):
+class _LmtpSession(_SmtpSession, LMTP):
     """The same, as a mail server beside this one speaks: each recipient has an answer."""
 
     def __init__(self, room: MailRoom, **options: Any) -> None:
@@ -461,12 +468,12 @@ async def taking_mail(
     settings, addresses = app.settings, app.mail_addresses
     assert addresses is not None, "whoever calls has looked: there is a port"
     room = MailRoom(app, addresses)
-    kind = _LmtpSession if room.is_lmtp else _Session
+    kind = _LmtpSession if room.is_lmtp else _SmtpSession
     loop = asyncio.get_running_loop()
     tls = certificates.mail_in(settings)
     sockets = list(opened or mail_sockets(settings))
 
-    def session() -> _Session:
+    def session() -> _SmtpSession:
         return kind(room, hostname=addresses.domain, tls_context=tls, loop=loop)
 
     logger.info("mail_in.listening", protocol=settings.mail_in_protocol, port=port_of(sockets))

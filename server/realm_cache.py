@@ -23,7 +23,7 @@ from server.domain.markdown import Linkifier, Linkifiers, PlainTypesetter, Types
 from server.domain.names import fold_name
 from server.domain.profiles import user_id_of_hidden_email
 from server.domain.realm_settings import RealmSettings
-from server.domain.shown_people import EVERYTHING, FROM_THE_WEB, Sight
+from server.domain.shown_people import EVERYTHING, FROM_THE_WEB, PeopleVisibility
 from server.runtime.batch_loader import BatchLoader
 from storage import (
     alert_words,
@@ -303,7 +303,7 @@ class RealmCache:
             row for row in rows if any(sight.is_found_by(viewer, row, e, domain) for e in emails)
         ]
 
-    async def sight(self, viewer: Person | UserRow, user_ids: Iterable[UserId]) -> Sight:
+    async def sight(self, viewer: Person | UserRow, user_ids: Iterable[UserId]) -> PeopleVisibility:
         """Which of these people the viewer may know: all; a restricted guest, contacts and bots.
 
         It asks the database only for restricted guests. People may meet, or part,
@@ -320,7 +320,9 @@ class RealmCache:
             )
         )
         others = await self.users([u for u in wanted if u not in known[viewer.user_id]])
-        return Sight(strangers=frozenset(u for u, row in others.items() if row.bot_type is None))
+        return PeopleVisibility(
+            strangers=frozenset(u for u, row in others.items() if row.bot_type is None)
+        )
 
     async def strangers(self, viewer: Person | UserRow, rows: Iterable[UserRow]) -> list[UserRow]:
         """The people among them that the viewer may not know."""

@@ -156,7 +156,7 @@ async def loud_for(
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class DigestMessage:
     """An unread message that the user may read."""
 
     id: MessageId
@@ -169,10 +169,10 @@ class Shown:
 
 async def unread_of(
     connection: Connection, realm_id: RealmId, user_id: UserId, message_ids: Sequence[MessageId]
-) -> list[Shown]:
+) -> list[DigestMessage]:
     """Return those of the messages that the user may read, has not read, and has not muted."""
     return await connection.many(
-        Shown,
+        DigestMessage,
         """
         SELECT m.id, m.sender_id, u.full_name AS sender_name, m.sent_at, m.content,
                m.rendered_content

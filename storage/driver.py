@@ -83,7 +83,7 @@ class Answer:
 
     __slots__ = ("_connection", "confirms", "place", "plan", "result")
 
-    def __init__(self, connection: "PgConnection", plan: "_Plan | None") -> None:
+    def __init__(self, connection: "PgConnection", plan: "_StatementPlan | None") -> None:
         self._connection = connection
         self.plan = plan
         """The plan that this statement prepares."""
@@ -167,7 +167,7 @@ class PgConnection(psycopg.AsyncConnection[Row]):
         query = _query(sql)
         values = self._values.dump_sequence([params[name] for name in query.names], query.formats)
         formats = self._values.formats
-        plan = _Plan(query.text, self._values.types or ())
+        plan = _StatementPlan(query.text, self._values.types or ())
         name = self.plans.name_of(plan)
         if name is not None:
             return await self._send(partial(self.pgconn.send_query_prepared, name, values, formats))
@@ -294,7 +294,7 @@ class PgConnection(psycopg.AsyncConnection[Row]):
             with suppress(OSError), socket.socket(fileno=os.dup(self.pgconn.socket)) as connected:
                 connected.shutdown(socket.SHUT_RDWR)
 
-    async def _newly_prepared(self, plan: "_Plan") -> bytes | None:
+    async def _newly_prepared(self, plan: "_StatementPlan") -> bytes | None:
         """Return the name of a statement to be prepared now; None if it is used too seldom."""
         name = self.plans.new_name_of(plan)
         if name is None:
@@ -317,7 +317,7 @@ class PgConnection(psycopg.AsyncConnection[Row]):
         if excess is not None:
             await self._send(partial(self.pgconn.send_query_params, b"DEALLOCATE " + excess, None))
 
-    async def _send(self, send: Callable[[], None], plan: "_Plan | None" = None) -> Answer:
+    async def _send(self, send: Callable[[], None], plan: "_StatementPlan | None" = None) -> Answer:
         answer = Answer(self, plan)
         if self._expected is not None:
             send()
@@ -395,7 +395,7 @@ class PgConnection(psycopg.AsyncConnection[Row]):
             raise
 
 
-class _Plan(NamedTuple):
+class _StatementPlan(NamedTuple):
     """A prepared plan: one for each statement and set of parameter types."""
 
     text: bytes
@@ -413,18 +413,18 @@ class Plans:
         self._prefix = prefix.encode()
         self.after = PREPARED_AFTER
         """A statement that has run so often is prepared when it is run again."""
-        self._asked: OrderedDict[_Plan, int] = OrderedDict()
-        self._names: OrderedDict[_Plan, bytes] = OrderedDict()
+        self._asked: OrderedDict[_StatementPlan, int] = OrderedDict()
+        self._names: OrderedDict[_StatementPlan, bytes] = OrderedDict()
         self._count = 0
 
-    def name_of(self, plan: _Plan) -> bytes | None:
+    def name_of(self, plan: _StatementPlan) -> bytes | None:
         """Return the name under which it is prepared."""
         name = self._names.get(plan)
         if name is not None:
             self._names.move_to_end(plan)
         return name
 
-    def new_name_of(self, plan: _Plan) -> bytes | None:
+    def new_name_of(self, plan: _StatementPlan) -> bytes | None:
         """Return the name for preparing it now; None if it has not been run often enough."""
         times = self._asked.pop(plan, 0)
         if times < self.after:
@@ -440,6 +440,6 @@ class Plans:
         """Return the name of a statement to be evicted."""
         return self._names.popitem(last=False)[1] if len(self._names) > MAX_PREPARED else None
 
-    def forget(self, plan: _Plan) -> None:
+    def forget(self, plan: _StatementPlan) -> None:
         """Remove a statement that could not be prepared."""
         self._names.pop(plan, None)

@@ -56,7 +56,7 @@ class Without:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scope:
+class HistoryScope:
     """Which messages: all conditions must hold. Without a place it is the feed.
 
     The feed holds what the reader's present subscriptions show, their direct messages, and what
@@ -88,7 +88,7 @@ class Scope:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Window:
+class HistoryWindow:
     """Number of messages before and after the anchor, and whether to include it."""
 
     anchor: MessageId
@@ -98,7 +98,7 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class HistoryPage:
     rows: list[MessageRow]
     """By id, ascending."""
     found_anchor: bool
@@ -142,11 +142,11 @@ async def page(
     connection: Connection,
     realm_id: RealmId,
     reader_id: UserId,
-    scope: Scope,
-    window: Window,
+    scope: HistoryScope,
+    window: HistoryWindow,
     *,
     rendered: bool,
-) -> Page:
+) -> HistoryPage:
     """Return the messages of the scope in the window that the reader may read. One round trip."""
     rows = await connection.many(
         MessageRow,
@@ -158,7 +158,11 @@ async def page(
 
 
 async def page_of_ids(
-    connection: Connection, realm_id: RealmId, reader_id: UserId, scope: Scope, window: Window
+    connection: Connection,
+    realm_id: RealmId,
+    reader_id: UserId,
+    scope: HistoryScope,
+    window: HistoryWindow,
 ) -> PageOfIds:
     """Return the same page, ids only."""
     ids: list[MessageId] = await connection.value(
@@ -168,11 +172,11 @@ async def page_of_ids(
 
 
 async def first_unread(
-    connection: Connection, realm_id: RealmId, reader_id: UserId, scope: Scope
+    connection: Connection, realm_id: RealmId, reader_id: UserId, scope: HistoryScope
 ) -> MessageId | None:
     """Return the oldest unread message of the scope that the reader may read, if there is one."""
     flags: tuple[Flag, ...] = ("unread", *(flag for flag in scope.flags if flag != "unread"))
-    first = Window(anchor=OLDEST, before=0, after=1)
+    first = HistoryWindow(anchor=OLDEST, before=0, after=1)
     found: list[MessageId] = await connection.value(
         "SELECT " + _in_conversation(_NARROWED, scope),
         **_parameters(realm_id, reader_id, replace(scope, flags=flags), first)
@@ -195,15 +199,15 @@ async def newest_id(
     connection: Connection, realm_id: RealmId, reader_id: UserId
 ) -> MessageId | None:
     """Return the newest message of the reader's feed."""
-    newest = Window(anchor=NEWEST, before=1, after=0)
+    newest = HistoryWindow(anchor=NEWEST, before=1, after=0)
     found: list[MessageId] = await connection.value(
-        "SELECT " + _HISTORY, **_parameters(realm_id, reader_id, Scope(), newest)
+        "SELECT " + _HISTORY, **_parameters(realm_id, reader_id, HistoryScope(), newest)
     )
     return found[0] if found else None
 
 
-def _ids(scope: Scope) -> LiteralString:
-    places = Scope(
+def _ids(scope: HistoryScope) -> LiteralString:
+    places = HistoryScope(
         channel_ids=scope.channel_ids,
         conversation_ids=scope.conversation_ids,
         in_feed=scope.in_feed,
@@ -215,7 +219,7 @@ def _ids(scope: Scope) -> LiteralString:
     return _in_conversation(_HISTORY if is_place else _NARROWED, scope)
 
 
-def _in_conversation(page: LiteralString, scope: Scope) -> LiteralString:
+def _in_conversation(page: LiteralString, scope: HistoryScope) -> LiteralString:
     """Return the page query of the conversation that the scope names, if it names one."""
     if scope.topic is not None:
         return page.replace(_CONVERSATIONS, _OF_TOPIC)
@@ -225,7 +229,7 @@ def _in_conversation(page: LiteralString, scope: Scope) -> LiteralString:
 
 
 def _parameters(
-    realm_id: RealmId, reader_id: UserId, scope: Scope, window: Window
+    realm_id: RealmId, reader_id: UserId, scope: HistoryScope, window: HistoryWindow
 ) -> dict[str, Any]:
     start, after = _onwards(window)
     return {
@@ -253,12 +257,12 @@ def _listed(ids: Sequence[int] | None) -> list[int] | None:
     return None if ids is None else list(ids)
 
 
-def _has_many(scope: Scope) -> bool:
+def _has_many(scope: HistoryScope) -> bool:
     ids = scope.conversation_ids
     return ids is not None and len(ids) > MANY_CONVERSATIONS
 
 
-def _driver(scope: Scope) -> str:
+def _driver(scope: HistoryScope) -> str:
     """Return the SQL for the ids that the other terms filter."""
     if scope.flags or scope.mentioned or scope.ids is not None:
         return "ids"
@@ -271,7 +275,7 @@ def _driver(scope: Scope) -> str:
     return "reacted" if scope.reacted else "history"
 
 
-def _terms(scope: Scope) -> dict[str, Any]:
+def _terms(scope: HistoryScope) -> dict[str, Any]:
     """Return all terms except places, as narrow_filter takes them."""
     without = scope.without
     terms: dict[str, Any] = {
@@ -294,7 +298,7 @@ def _terms(scope: Scope) -> dict[str, Any]:
     return terms
 
 
-def _onwards(window: Window) -> tuple[int, int]:
+def _onwards(window: HistoryWindow) -> tuple[int, int]:
     """Return start and length of the later part: the anchor and what lies above it."""
     if window.anchor == NEWEST:
         return NEWEST, 0
@@ -303,7 +307,7 @@ def _onwards(window: Window) -> tuple[int, int]:
     return window.anchor + 1, window.after
 
 
-def _place(scope: Scope) -> str:
+def _place(scope: HistoryScope) -> str:
     if scope.only_direct:
         return "direct"
     if scope.in_feed and not scope.flags:
@@ -315,10 +319,10 @@ def _place(scope: Scope) -> str:
     return "any" if scope.flags else "feed"
 
 
-def _cut(rows: list[MessageRow], window: Window) -> Page:
+def _cut(rows: list[MessageRow], window: HistoryWindow) -> HistoryPage:
     cut = _cut_ids([row.id for row in rows], window)
     wanted = set(cut.ids)
-    return Page(
+    return HistoryPage(
         rows=[row for row in rows if row.id in wanted],
         found_anchor=cut.found_anchor,
         found_oldest=cut.found_oldest,
@@ -326,7 +330,7 @@ def _cut(rows: list[MessageRow], window: Window) -> Page:
     )
 
 
-def _cut_ids(ids: list[MessageId], window: Window) -> PageOfIds:
+def _cut_ids(ids: list[MessageId], window: HistoryWindow) -> PageOfIds:
     before = [i for i in ids if i < window.anchor]
     at = [i for i in ids if i == window.anchor and window.include_anchor]
     after = [i for i in ids if i > window.anchor][: window.after]

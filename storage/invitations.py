@@ -14,7 +14,7 @@ MAX_TOKENS = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Terms:
+class InvitationTerms:
     """Inviter, role, channels and groups of an invitation."""
 
     inviter_id: UserId
@@ -31,7 +31,7 @@ class Terms:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InvitationRow(Terms):
+class InvitationRow(InvitationTerms):
     invitation_id: InvitationId
     email: str | None
     """None for a link that can be used by any number of people."""
@@ -57,7 +57,7 @@ _SELECT: LiteralString = """
 async def insert(
     connection: Connection,
     realm_id: RealmId,
-    terms: Terms,
+    terms: InvitationTerms,
     emails: Sequence[str | None],
     *,
     now: datetime,

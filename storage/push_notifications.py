@@ -29,8 +29,8 @@ class PushedRow:
     group_name: str | None
 
     @property
-    def sender(self) -> "Sender":
-        return Sender(
+    def sender(self) -> "PushSender":
+        return PushSender(
             self.sender_id,
             self.sender_email,
             self.sender_settings,
@@ -41,7 +41,7 @@ class PushedRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Sender:
+class PushSender:
     """The sender's fields that decide how they are displayed."""
 
     user_id: UserId

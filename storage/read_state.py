@@ -245,7 +245,7 @@ def fold(realm_id: RealmId, user_id: UserId, folds: Sequence[Fold]) -> Statement
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
+class ReadMarker:
     """A user and the messages they mark as read, and the audience of their event."""
 
     user_id: UserId
@@ -253,7 +253,7 @@ class Reader:
     audience: bytes
 
 
-def mark_reads(realm_id: RealmId, readers: Iterable[Reader], *, write_id: str) -> Statement:
+def mark_reads(realm_id: RealmId, readers: Iterable[ReadMarker], *, write_id: str) -> Statement:
     """Under the clock's lock: mark for each reader those of the messages that are unread.
 
     Each reader occurs once. Returns (user_id, message_id) of what changed, sorted. Appends

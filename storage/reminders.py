@@ -139,7 +139,7 @@ def sent(
     )
 
 
-async def due(connection: Connection, window: timers.Window) -> list[ReminderRow]:
+async def due(connection: Connection, window: timers.DueWindow) -> list[ReminderRow]:
     """Return due reminders, of each realm the longest due first."""
     return await connection.many(ReminderRow, timers.due(_COLUMNS, _WAITING), **window.params())
 

@@ -193,7 +193,7 @@ def failed(
     )
 
 
-async def due(connection: Connection, window: timers.Window) -> list[ScheduledMessageRow]:
+async def due(connection: Connection, window: timers.DueWindow) -> list[ScheduledMessageRow]:
     """Return due messages, of each realm the longest due first."""
     return await connection.many(
         ScheduledMessageRow, timers.due(_COLUMNS, _WAITING), **window.params()

@@ -77,7 +77,7 @@ class Word:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class IndexQuery:
     """A query of the index, for messages of these topics; None for all."""
 
     query: str
@@ -90,7 +90,7 @@ class Search:
 
     language: str
     words: tuple[Word, ...]
-    parts: tuple[Part, ...] = ()
+    parts: tuple[IndexQuery, ...] = ()
     """Index queries for possible matches; empty if the index cannot help."""
 
     def as_json(self) -> dict[str, Any]:
@@ -190,15 +190,15 @@ async def planned(
         phrases=[word.start if word.is_phrase else None for word in search.words],
         stem_likes=[None if word.stem is None else f"%{word.stem}%" for word in search.words],
     )
-    parts = [Part(_query_of(search.words)), *(_part(search, *row) for row in rows)]
+    parts = [IndexQuery(_query_of(search.words)), *(_part(search, *row) for row in rows)]
     if any(part.query == "" and part.topic_ids is None for part in parts):
         return search
     return replace(search, parts=tuple(parts))
 
 
-def _part(search: Search, matched: Sequence[int], topic_ids: Sequence[int]) -> Part:
+def _part(search: Search, matched: Sequence[int], topic_ids: Sequence[int]) -> IndexQuery:
     rest = [word for n, word in enumerate(search.words, start=1) if n not in matched]
-    return Part(_query_of(rest), topic_ids)
+    return IndexQuery(_query_of(rest), topic_ids)
 
 
 def _query_of(words: Iterable[Word]) -> str:

@@ -13,7 +13,7 @@ TimerKey = tuple[RealmId, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Window:
+class DueWindow:
     """A query for what is due."""
 
     now: datetime

@@ -8,7 +8,7 @@ import pytest_asyncio
 
 from server.actions import reactions, stepped_work
 from server.actions.messages import delete, edit, move, send
-from server.actions.messages.decide import Draft
+from server.actions.messages.decide import OutgoingMessage
 from server.actions.messages.edit import NewContent
 from server.actions.messages.move import Begun, MoveRequest
 from server.actions.messages.moving_steps import MOVING
@@ -31,7 +31,7 @@ class Changes:
     async def send(
         self, row: UserRow, to: str | Sequence[int], topic: str = "t", content: str = "hello"
     ) -> MessageId:
-        draft = Draft(
+        draft = OutgoingMessage(
             type="channel" if isinstance(to, str) else "direct",
             to=to,
             topic=topic,

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest_asyncio
 
-from server.actions.channels.create import Wanted
+from server.actions.channels.create import ChannelSpec
 from server.actions.realm_services import RealmServices
 from server.actions.subscriptions.subscribe import Subscribed, SubscriptionRequest, subscribe
 from server.actions.subscriptions.unsubscribe import Unsubscribed, unsubscribe
@@ -52,7 +52,7 @@ class Hall:
         **terms: Any,
     ) -> Subscribed:
         request = SubscriptionRequest(
-            wanted=[Wanted(name, description) for name in names],
+            wanted=[ChannelSpec(name, description) for name in names],
             principals=None if people is None else user_ids(people),
             authorization_errors_fatal=fatal,
             announce=announce,

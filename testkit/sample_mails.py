@@ -8,7 +8,7 @@ from typing import Any
 
 from server.mail import confirmation_letters as letters
 from server.mail.account_emails import AccountHead, about_account
-from server.mail.confirmation_letters import Place
+from server.mail.confirmation_letters import EmailOrigin
 from server.mail.invitations import PHRASES, Asking, asking
 from server.mail.missed_messages import Conversation, Letterhead, MailedMessage
 
@@ -73,7 +73,7 @@ def invitation(language: str) -> EmailMessage:
     )
 
 
-def confirmation(letter: letters.Letter) -> EmailMessage:
+def confirmation(letter: letters.EmailContent) -> EmailMessage:
     head = AccountHead(
         realm_name=EVIL,
         realm_url=URL,
@@ -86,7 +86,7 @@ def confirmation(letter: letters.Letter) -> EmailMessage:
     return about_account(head, letter, key="key")
 
 
-PLACE = Place(name=EVIL, url=URL)
+PLACE = EmailOrigin(name=EVIL, url=URL)
 MAILS: dict[str, Callable[[], EmailMessage]] = {
     **{f"invitation, {language}": partial(invitation, language) for language in PHRASES},
     "new password": lambda: confirmation(letters.reset_password(PLACE, EVIL, URL)),

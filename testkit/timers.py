@@ -7,7 +7,7 @@ from typing import Any
 from queue_processors.due_items import DueItemRunner
 from queue_processors.main import TIMERS, timekeeper_of
 from server.actions import reminders, scheduled_messages
-from server.actions.scheduled_messages import Changes, Wanted
+from server.actions.scheduled_messages import Changes, ScheduleRequest
 from server.app import App
 from server.domain.actor import Actor
 from server.telemetry.metrics import Metrics
@@ -62,7 +62,7 @@ class Timers:
     ) -> ScheduledMessageId:
         """To a channel, or to a list of people."""
         is_direct = isinstance(to, list)
-        wanted = Wanted(
+        wanted = ScheduleRequest(
             type="direct" if is_direct else "channel",
             to=to,
             topic=None if is_direct else topic,

@@ -21,7 +21,7 @@ SHOWN_EVERY = 2_000
 TRACE_LINES = 12
 ENDS_ALL = ("POST", "/realm/deactivate")
 """What an owner is not let do: nothing could be asked after it."""
-EXPECTED_FAILURES = ("NotNowError", "mail_in.failed")
+EXPECTED_FAILURES = ("RetryLaterError", "mail_in.failed")
 
 
 def fuzz(requests: int, seed: int, *, slowest_seconds: float, log: Path | None) -> int:

@@ -28,7 +28,7 @@ MAIL_SECONDS = 5
 PUSH_SECONDS = 10
 
 
-class Verdict(Enum):
+class CheckStatus(Enum):
     GOOD = "ok"
     DOUBTFUL = "note"
     BAD = "wrong"
@@ -38,7 +38,7 @@ class Verdict(Enum):
 class Finding:
     """One thing that was looked at, and one sentence about it."""
 
-    verdict: Verdict
+    verdict: CheckStatus
     about: str
     sentence: str
 
@@ -57,7 +57,7 @@ def check(context: click.Context, /, *, config: Path | None, **overrides: object
     for finding in _findings(config, overrides):
         click.echo(f"{finding.verdict.value:<6} {finding.about:<10} {finding.sentence}")
         verdicts.add(finding.verdict)
-    if Verdict.BAD in verdicts:
+    if CheckStatus.BAD in verdicts:
         context.exit(1)
 
 
@@ -65,12 +65,12 @@ def _findings(config: Path | None, overrides: dict[str, object]) -> Iterator[Fin
     from server.settings import SettingsError, unused_variables
 
     for name in unused_variables():
-        yield Finding(Verdict.DOUBTFUL, "settings", f"{name} is set, and nothing reads it.")
+        yield Finding(CheckStatus.DOUBTFUL, "settings", f"{name} is set, and nothing reads it.")
     try:
         settings = read_settings(config, **overrides)
     except SettingsError as error:
         for problem in error.problems:
-            yield Finding(Verdict.BAD, "settings", problem)
+            yield Finding(CheckStatus.BAD, "settings", problem)
         return
     yield from _about_mail(settings)
     yield from _about_pushes(settings)
@@ -90,24 +90,26 @@ def _findings(config: Path | None, overrides: dict[str, object]) -> Iterator[Fin
 
 
 def _about_settings(settings: "Settings") -> Iterator[Finding]:
-    yield Finding(Verdict.GOOD, "settings", f"People reach the server at {settings.public_url}.")
+    yield Finding(
+        CheckStatus.GOOD, "settings", f"People reach the server at {settings.public_url}."
+    )
     public = settings.host not in LOOPBACK or settings.external_url is not None
     if settings.development and public:
         yield Finding(
-            Verdict.BAD,
+            CheckStatus.BAD,
             "settings",
             "PARLEY_DEVELOPMENT lets everybody sign in as anybody, and others can reach this"
             " server: turn it off.",
         )
     if not settings.rate_limits and public:
         yield Finding(
-            Verdict.DOUBTFUL,
+            CheckStatus.DOUBTFUL,
             "settings",
             "PARLEY_RATE_LIMITS is off: anybody may try passwords as fast as they can.",
         )
     if settings.external_url is not None and not settings.trusted_proxies:
         yield Finding(
-            Verdict.DOUBTFUL,
+            CheckStatus.DOUBTFUL,
             "settings",
             "PARLEY_EXTERNAL_URL is set and PARLEY_TRUSTED_PROXIES is not: behind a proxy, all"
             " people would share the limits of its address.",
@@ -120,7 +122,7 @@ def _about_hosts(settings: "Settings") -> Iterator[Finding]:
     try:
         sockets = open_sockets(settings.host, 0)  # whatever its port: the server may be running
     except ListenError as error:
-        yield Finding(Verdict.BAD, "settings", str(error))
+        yield Finding(CheckStatus.BAD, "settings", str(error))
     else:
         for opened in sockets:
             opened.close()
@@ -142,13 +144,13 @@ def _about_certificates(settings: "Settings") -> Iterator[Finding]:
                 continue
             until = certificates.good_until(tls, path)
         except ListenError as error:
-            yield Finding(Verdict.BAD, about, str(error))
+            yield Finding(CheckStatus.BAD, about, str(error))
             continue
         sentence = f"The certificate and its key can be used until {until:%Y-%m-%d}"
         if until - SystemClock().now() < RENEW:
-            yield Finding(Verdict.DOUBTFUL, about, f"{sentence}: renew it.")
+            yield Finding(CheckStatus.DOUBTFUL, about, f"{sentence}: renew it.")
         else:
-            yield Finding(Verdict.GOOD, about, f"{sentence}.")
+            yield Finding(CheckStatus.GOOD, about, f"{sentence}.")
 
 
 def _about_operator(settings: "Settings") -> Iterator[Finding]:
@@ -156,13 +158,13 @@ def _about_operator(settings: "Settings") -> Iterator[Finding]:
         return
     if settings.metrics_port is None:
         yield Finding(
-            Verdict.DOUBTFUL,
+            CheckStatus.DOUBTFUL,
             "operator",
             "PARLEY_OPERATOR_PASSWORD is set and PARLEY_METRICS_PORT is not: there are no pages.",
         )
     elif settings.metrics_host not in LOOPBACK:
         yield Finding(
-            Verdict.DOUBTFUL,
+            CheckStatus.DOUBTFUL,
             "operator",
             f"The operator's pages are open on {settings.metrics_host}: put a proxy with HTTPS in"
             " front, or the password crosses the network as it is.",
@@ -176,22 +178,22 @@ def _about_data_directory(settings: "Settings") -> Iterator[Finding]:
 
     data = settings.data_directory
     if url := running_url(data):
-        yield Finding(Verdict.GOOD, "data", f"The private Postgres in {data} is running.")
+        yield Finding(CheckStatus.GOOD, "data", f"The private Postgres in {data} is running.")
         yield from _about_database(url)
         return
     place = next(path for path in (data, *data.absolute().parents) if path.exists())
     if not _takes_files(place):
         yield Finding(
-            Verdict.BAD, "data", f"{data} cannot be written: choose another with PARLEY_DATA."
+            CheckStatus.BAD, "data", f"{data} cannot be written: choose another with PARLEY_DATA."
         )
         return
     yield Finding(
-        Verdict.GOOD, "data", f"`parley run` keeps its data in {data}, where nothing runs now."
+        CheckStatus.GOOD, "data", f"`parley run` keeps its data in {data}, where nothing runs now."
     )
     free = shutil.disk_usage(place).free
     if free < LOW_SPACE_BYTES:
         megabytes = free // 1024**2
-        yield Finding(Verdict.DOUBTFUL, "data", f"Only {megabytes} MB are free for {data}.")
+        yield Finding(CheckStatus.DOUBTFUL, "data", f"Only {megabytes} MB are free for {data}.")
 
 
 def _takes_files(place: Path) -> bool:
@@ -217,26 +219,26 @@ def _about_database(url: str) -> Iterator[Finding]:
             durable, lacked = durability(connection), lack(connection)
         lacking = pending(url)
     except MigrationError as error:
-        yield Finding(Verdict.BAD, "database", str(error))
+        yield Finding(CheckStatus.BAD, "database", str(error))
         return
-    yield Finding(Verdict.GOOD, "database", f"Postgres {durable.version} answers.")
+    yield Finding(CheckStatus.GOOD, "database", f"Postgres {durable.version} answers.")
     for sentence in (refusal(durable), lacked):
         if sentence is not None:
-            yield Finding(Verdict.BAD, "database", sentence)
+            yield Finding(CheckStatus.BAD, "database", sentence)
     if not lacking:
         yield from _about_addresses(url)
     if not durable.synchronous_commit:
         yield Finding(
-            Verdict.DOUBTFUL,
+            CheckStatus.DOUBTFUL,
             "database",
             "synchronous_commit is off for this database: a crash of the machine can lose the"
             " last messages that were answered.",
         )
     if sentence := refusal_of_serving(url):
-        yield Finding(Verdict.BAD, "database", sentence)
+        yield Finding(CheckStatus.BAD, "database", sentence)
     if lacking:
         yield Finding(
-            Verdict.BAD,
+            CheckStatus.BAD,
             "database",
             f"The database lacks {counted(len(lacking), 'migration', 'migrations')}:"
             " run `parley migrate`.",
@@ -255,14 +257,16 @@ def _about_hosts_of_database(url: str) -> Iterator[Finding]:
         own = host.lineage
         if host.error is not None:
             sentence = f"The database at {host.name} does not answer: {reason_of(host.error)}."
-            yield Finding(Verdict.DOUBTFUL, "database", sentence)
+            yield Finding(CheckStatus.DOUBTFUL, "database", sentence)
         elif host.is_standby:
-            yield Finding(Verdict.GOOD, "database", f"The database at {host.name} is a standby.")
+            yield Finding(
+                CheckStatus.GOOD, "database", f"The database at {host.name} is a standby."
+            )
         elif own is not None and leading is not None and own.is_older_than(leading):
             sentence = str(older_database(host.name, own, leading))
-            yield Finding(Verdict.BAD, "database", sentence)
+            yield Finding(CheckStatus.BAD, "database", sentence)
         else:
-            yield Finding(Verdict.GOOD, "database", f"The database at {host.name} leads.")
+            yield Finding(CheckStatus.GOOD, "database", f"The database at {host.name} leads.")
 
 
 def _about_addresses(url: str) -> Iterator[Finding]:
@@ -274,7 +278,7 @@ def _about_addresses(url: str) -> Iterator[Finding]:
     if found:
         several = counted(len(found), "address belongs", "addresses belong")
         yield Finding(
-            Verdict.DOUBTFUL,
+            CheckStatus.DOUBTFUL,
             "accounts",
             f"{several} to more than one account, written differently"
             f" ({', '.join(found[0].emails)}): give all but one of them another address."
@@ -287,7 +291,7 @@ def _about_mail(settings: "Settings") -> Iterator[Finding]:
 
     if settings.smtp_host is None:
         yield Finding(
-            Verdict.DOUBTFUL, "mail", "No mail is sent: PARLEY_SMTP_HOST names no mail server."
+            CheckStatus.DOUBTFUL, "mail", "No mail is sent: PARLEY_SMTP_HOST names no mail server."
         )
         return
     from server.mail.mailer import MailNotTakenNowError
@@ -295,7 +299,7 @@ def _about_mail(settings: "Settings") -> Iterator[Finding]:
 
     if settings.smtp_security == "none" and settings.smtp_host not in LOOPBACK:
         yield Finding(
-            Verdict.DOUBTFUL,
+            CheckStatus.DOUBTFUL,
             "mail",
             "PARLEY_SMTP_SECURITY is none: mail and password cross the network as they are.",
         )
@@ -304,10 +308,10 @@ def _about_mail(settings: "Settings") -> Iterator[Finding]:
     try:
         asyncio.run(SmtpMailer(server).check())
     except MailNotTakenNowError as error:
-        yield Finding(Verdict.BAD, "mail", f"The mail server {place} takes nothing: {error}.")
+        yield Finding(CheckStatus.BAD, "mail", f"The mail server {place} takes nothing: {error}.")
     else:
         sentence = f"The mail server {place} answers; mail comes from {settings.mail_address}."
-        yield Finding(Verdict.GOOD, "mail", sentence)
+        yield Finding(CheckStatus.GOOD, "mail", sentence)
 
 
 def _about_pushes(settings: "Settings") -> Iterator[Finding]:
@@ -316,7 +320,7 @@ def _about_pushes(settings: "Settings") -> Iterator[Finding]:
     names = (settings.push_bouncer_url, settings.fcm_credentials, settings.apns_key)
     if not any(names):
         sentence = "Phones get no notifications: PARLEY_PUSH_BOUNCER_URL names no bouncer."
-        yield Finding(Verdict.DOUBTFUL, "push", sentence)
+        yield Finding(CheckStatus.DOUBTFUL, "push", sentence)
         return
     from server.domain.clock import SystemClock
     from server.push.opening import open_push_service
@@ -333,14 +337,14 @@ def _about_pushes(settings: "Settings") -> Iterator[Finding]:
 
     if settings.push_bouncer_url is not None and any(names[1:]):
         sentence = "Keys for phones are not used: PARLEY_PUSH_BOUNCER_URL names a bouncer."
-        yield Finding(Verdict.DOUBTFUL, "push", sentence)
+        yield Finding(CheckStatus.DOUBTFUL, "push", sentence)
     try:
         kinds = asyncio.run(look())
     except SettingsError as error:
-        yield from (Finding(Verdict.BAD, "push", problem) for problem in error.problems)
+        yield from (Finding(CheckStatus.BAD, "push", problem) for problem in error.problems)
     except (PushError, TimeoutError) as error:
         reason = str(error) or "it gives no answer"
-        yield Finding(Verdict.BAD, "push", f"No phone can be reached: {reason}.")
+        yield Finding(CheckStatus.BAD, "push", f"No phone can be reached: {reason}.")
     else:
         yield _reached(kinds)
 
@@ -348,12 +352,12 @@ def _about_pushes(settings: "Settings") -> Iterator[Finding]:
 def _reached(kinds: frozenset[str] | None) -> Finding:
     if kinds is None:
         sentence = "The bouncer does not know this server: `parley push credentials` is the start."
-        return Finding(Verdict.BAD, "push", sentence)
+        return Finding(CheckStatus.BAD, "push", sentence)
     lacking = {"fcm": "Android", "apns": "Apple"}.keys() - kinds
     if lacking:
         name = {"fcm": "Android", "apns": "Apple"}[lacking.pop()]
-        return Finding(Verdict.DOUBTFUL, "push", f"There is no key for phones of {name}.")
-    return Finding(Verdict.GOOD, "push", "Whoever pushes to phones lets this server in.")
+        return Finding(CheckStatus.DOUBTFUL, "push", f"There is no key for phones of {name}.")
+    return Finding(CheckStatus.GOOD, "push", "Whoever pushes to phones lets this server in.")
 
 
 def _about_directory(settings: "Settings") -> Iterator[Finding]:
@@ -366,7 +370,7 @@ def _about_directory(settings: "Settings") -> Iterator[Finding]:
 
     if not settings.ldap_starttls and "ldap://" in settings.ldap_url:
         yield Finding(
-            Verdict.DOUBTFUL,
+            CheckStatus.DOUBTFUL,
             "directory",
             "PARLEY_LDAP_STARTTLS is off: people's passwords cross the network as they are.",
         )
@@ -375,10 +379,10 @@ def _about_directory(settings: "Settings") -> Iterator[Finding]:
             asyncio.run(ldap.check())
         except DirectoryAwayError as error:
             sentence = f"The directory cannot be asked: {error.reason}."
-            yield Finding(Verdict.BAD, "directory", sentence)
+            yield Finding(CheckStatus.BAD, "directory", sentence)
         else:
             sentence = "The directory answers: `parley ldap check NAME` tries somebody."
-            yield Finding(Verdict.GOOD, "directory", sentence)
+            yield Finding(CheckStatus.GOOD, "directory", sentence)
 
 
 def _about_broker(url: str) -> Finding:
@@ -388,10 +392,10 @@ def _about_broker(url: str) -> Finding:
     try:
         lacked = lack(url)
     except BrokerUnavailableError as error:
-        return Finding(Verdict.BAD, "broker", f"RabbitMQ does not answer {error}.")
+        return Finding(CheckStatus.BAD, "broker", f"RabbitMQ does not answer {error}.")
     if lacked is not None:
-        return Finding(Verdict.BAD, "broker", lacked)
-    return Finding(Verdict.GOOD, "broker", f"RabbitMQ answers at {place(url)}.")
+        return Finding(CheckStatus.BAD, "broker", lacked)
+    return Finding(CheckStatus.GOOD, "broker", f"RabbitMQ answers at {place(url)}.")
 
 
 def _about_room_of_broker(url: str) -> Iterator[Finding]:
@@ -403,6 +407,6 @@ def _about_room_of_broker(url: str) -> Iterator[Finding]:
             "RabbitMQ's limits of files and queues are not known, for its management plugin does"
             " not answer: `rabbitmqctl status` shows them, and a Parley needs 500 files."
         )
-        yield Finding(Verdict.DOUBTFUL, "broker", sentence)
+        yield Finding(CheckStatus.DOUBTFUL, "broker", sentence)
     for sentence in found or ():
-        yield Finding(Verdict.BAD, "broker", sentence)
+        yield Finding(CheckStatus.BAD, "broker", sentence)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from scripts.cli.realm import found_realm
-from scripts.cli.user import Wanted, create_people
+from scripts.cli.user import UserSpec, create_people
 
 if TYPE_CHECKING:
     from server.app import App
@@ -27,10 +27,10 @@ OWNER_NAME: Final = "Olivia Owner"
 OWNER_EMAIL: Final = "owner@example.com"
 
 PEOPLE: Final = (
-    Wanted(full_name="Ada Lovelace", email="ada@example.com"),
-    Wanted(full_name="Grace Hopper", email="grace@example.com", role="administrator"),
-    Wanted(full_name="Alan Turing", email="alan@example.com"),
-    Wanted(full_name="Gus Guest", email="gus@example.com", role="guest"),
+    UserSpec(full_name="Ada Lovelace", email="ada@example.com"),
+    UserSpec(full_name="Grace Hopper", email="grace@example.com", role="administrator"),
+    UserSpec(full_name="Alan Turing", email="alan@example.com"),
+    UserSpec(full_name="Gus Guest", email="gus@example.com", role="guest"),
 )
 
 CHANNELS: Final = (
@@ -81,7 +81,7 @@ class _Owner:
     api_key: str
 
 
-class Welcome:
+class OrganizationBootstrap:
     """Makes an organization where there is none yet, and tells how to sign in."""
 
     def __init__(self, settings: "Settings", data: Path | None) -> None:
@@ -235,7 +235,7 @@ async def _fill(app: "App", realm_id: "RealmId") -> None:
 
     What is there already stays as it is.
     """
-    from server.actions.channels.create import Wanted as WantedChannel
+    from server.actions.channels.create import ChannelSpec
     from server.actions.subscriptions.subscribe import SubscriptionRequest, subscribe
     from server.domain.channel_creation import ChannelTerms
     from storage import messages
@@ -247,7 +247,7 @@ async def _fill(app: "App", realm_id: "RealmId") -> None:
     actors = {person.full_name: await _actor(app, realm_id, person.user_id) for person in people}
     for name, description, is_default in CHANNELS:
         request = SubscriptionRequest(
-            wanted=[WantedChannel(name, description)],
+            wanted=[ChannelSpec(name, description)],
             principals=[person.user_id for person in people],
             terms=ChannelTerms(is_default=is_default),
         )
@@ -274,9 +274,9 @@ async def _people(app: "App", realm_id: "RealmId") -> "list[UserRow]":
 
 async def _say(app: "App", sender: "Actor", channel: str, topic: str, content: str) -> None:
     from server.actions.messages import send
-    from server.actions.messages.decide import Draft
+    from server.actions.messages.decide import OutgoingMessage
 
-    draft = Draft(type="channel", to=channel, topic=topic, content=content)
+    draft = OutgoingMessage(type="channel", to=channel, topic=topic, content=content)
     realm_cache = app.realm_caches.of(sender.realm_id)
     decision = await send.prepare(realm_cache, sender, draft, app.database.connection)
     await app.writers.of(sender.realm_id).write(

@@ -17,13 +17,13 @@ from scripts.cli.options import (
 
 if TYPE_CHECKING:
     from server.app import App
-    from server.identity.ldap import Entry
+    from server.identity.ldap import DirectoryEntry
     from storage.ids import RealmId
 
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    entry: "Entry"
+    entry: "DirectoryEntry"
     account: str
     """What becomes of it here."""
 
@@ -94,7 +94,7 @@ async def _look(app: "App", name: str, password: str | None, subdomain: str | No
     return _Found(entry, await _account(app, realm_id, entry))
 
 
-async def _account(app: "App", realm_id: "RealmId", entry: "Entry") -> str:
+async def _account(app: "App", realm_id: "RealmId", entry: "DirectoryEntry") -> str:
     """What becomes of the entry in this organization, in a sentence."""
     from server.actions.sign_up import check_known_may_join
     from server.api.sign_in import account_of

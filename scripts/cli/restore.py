@@ -14,7 +14,7 @@ from server.runtime.formatting import counted, size
 
 if TYPE_CHECKING:
     from server.settings import Settings
-    from storage.backups import Manifest
+    from storage.backups import BackupManifest
 
 SPARE_BYTES = 256 * 1024**2
 """For a new private database, and for the log that Postgres writes meanwhile."""
@@ -77,7 +77,7 @@ def _restore_privately(settings: "Settings", file: Path, *, force: bool, dry_run
         _restore(settings, url, file, force=force, dry_run=dry_run)
 
 
-def _require_room(settings: "Settings", manifest: "Manifest") -> None:
+def _require_room(settings: "Settings", manifest: "BackupManifest") -> None:
     """Whether it fits into the data directory; of another machine's disk nothing is known."""
     rows = manifest.database_bytes + SPARE_BYTES if settings.database_url is None else 0
     data = settings.data_directory

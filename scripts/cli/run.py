@@ -81,7 +81,7 @@ def _serve(
 
     from queue_processors.registry import PROCESSORS
     from scripts.cli.broker import refuse_unfit_broker
-    from scripts.cli.first_start import Welcome
+    from scripts.cli.first_start import OrganizationBootstrap
     from scripts.cli.migrating import bring_up_to_date
     from scripts.cli.process import serve_until_stopped
     from storage.health import refusal_of
@@ -91,7 +91,7 @@ def _serve(
     bring_up_to_date(settings, settings.database_url)
     if postgres is None and (refusal := refusal_of(settings.database_url)):
         raise Failure(refusal)
-    welcome = Welcome(settings, None if postgres is None else settings.data_directory)
+    welcome = OrganizationBootstrap(settings, None if postgres is None else settings.data_directory)
     uvloop.run(
         serve_until_stopped(
             settings,

@@ -13,7 +13,7 @@ from server.runtime.formatting import counted, size
 if TYPE_CHECKING:
     from server.app import App
     from server.settings import Settings
-    from storage.exports import Manifest, Scope
+    from storage.exports import ExportManifest, Scope
 
 
 @click.command("export")
@@ -55,13 +55,13 @@ def export_realm(
         if only is not None and with_secrets:
             raise Failure("--secrets goes with everything, not with --only.")
 
-        async def write(app: "App") -> "tuple[Path, Manifest]":
+        async def write(app: "App") -> "tuple[Path, ExportManifest]":
             now = app.clock.now()
             realm = await app.realm_caches.of(await realm_named(app, subdomain)).realm()
             path = file or Path(f"{realm.subdomain or 'parley'}-{now:%Y%m%d-%H%M%S}.export")
             if path.exists() and not force:
                 raise Failure(f"{path} is there already: name another file, or use --force.")
-            wanted = exports.Request(
+            wanted = exports.ExportRequest(
                 realm_id=realm.realm_id,
                 scope=only or "everything",
                 secrets=with_secrets,
@@ -127,7 +127,7 @@ async def _import(app: "App", file: Path, subdomain: str) -> None:
         try:
             proxy = app.realm_caches.rendering.proxy
             with_own_links = str if proxy is None else proxy.made_own
-            place = exports.Place(subdomain, new_api_key, with_own_links)
+            place = exports.ImportTarget(subdomain, new_api_key, with_own_links)
             exports.load(connection, archive, manifest, numbers, place, Told("Importing"))
         except BaseException:
             await exports.drop_files(app.blobs, kept)
@@ -145,7 +145,7 @@ def _check_place(settings: "Settings", subdomain: str) -> None:
         )
 
 
-def _amount(manifest: "Manifest") -> str:
+def _amount(manifest: "ExportManifest") -> str:
     messages = next((table.rows for table in manifest.tables if table.name == "messages"), 0)
     parts = (
         counted(messages, "message", "messages"),

@@ -34,7 +34,7 @@ USERS_AT_ONCE = 1_000
 """A transaction's share of a long list."""
 
 
-class Wanted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class UserSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Somebody in the file of `--file`."""
 
     full_name: str
@@ -117,7 +117,7 @@ def create(
             wanted = _read_file(many)
         elif email and name:
             password = read_password(password_file)
-            wanted = [Wanted(full_name=name, email=email, role=role, password=password)]
+            wanted = [UserSpec(full_name=name, email=email, role=role, password=password)]
             if problem := _problem(wanted[0]):
                 raise Failure(problem)
         else:
@@ -138,10 +138,10 @@ def show(line: Line, *, as_json: bool) -> None:
             click.echo(LINK_TEXT.format(link=line.password_link))
 
 
-def _read_file(path: Path) -> list[Wanted]:
+def _read_file(path: Path) -> list[UserSpec]:
     try:
         with click.open_file(str(path), "rb") as file:
-            wanted = msgspec.json.decode(file.read(), type=list[Wanted])
+            wanted = msgspec.json.decode(file.read(), type=list[UserSpec])
     except (OSError, msgspec.DecodeError) as error:
         raise Failure(f"{path} is not a list of people: {error}") from error
     for number, person in enumerate(wanted, start=1):
@@ -150,7 +150,7 @@ def _read_file(path: Path) -> list[Wanted]:
     return wanted
 
 
-def _problem(person: Wanted) -> str | None:
+def _problem(person: UserSpec) -> str | None:
     """What is wrong with somebody in the file, in a sentence."""
     from server.domain.accounts import checked_full_name, checked_new_email, checked_password
     from server.domain.errors import BadRequestError
@@ -167,7 +167,7 @@ def _problem(person: Wanted) -> str | None:
 
 
 async def _create(
-    app: "App", wanted: Sequence[Wanted], subdomain: str | None, *, with_links: bool
+    app: "App", wanted: Sequence[UserSpec], subdomain: str | None, *, with_links: bool
 ) -> list[Line]:
     from scripts.cli.session import realm_named
 
@@ -185,7 +185,7 @@ async def _create(
 
 
 async def create_people(
-    app: "App", realm_id: "RealmId", wanted: Sequence[Wanted]
+    app: "App", realm_id: "RealmId", wanted: Sequence[UserSpec]
 ) -> "list[CreatedUser]":
     """Accounts for all of these, or for none of them."""
     from server.actions.users import NewUser, create_users
@@ -206,7 +206,7 @@ async def create_people(
     )
 
 
-async def _hashes(app: "App", wanted: Sequence[Wanted]) -> dict[str, str]:
+async def _hashes(app: "App", wanted: Sequence[UserSpec]) -> dict[str, str]:
     """The hashes of the passwords of those who get one."""
     from server.domain.passwords import Passwords
 

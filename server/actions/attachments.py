@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
-from server.actions.clocked import Verdict
+from server.actions.clocked import ClockedOutcome
 from server.actions.locked_realm import lock_context
 from server.domain.actor import Actor
 from server.domain.attachments import MIB, clean_name, name_in_address, type_by_name
@@ -124,7 +124,7 @@ async def delete_orphan(tx: Tx, row: AttachmentRow, before: datetime) -> Clocked
     statement = attachments.delete_orphan(
         tx.realm_id, row.attachment_id, before=before, write_id=tx.write_id
     )
-    return tx.clocked(Verdict(statement))
+    return tx.clocked(ClockedOutcome(statement))
 
 
 def blob_keys(row: AttachmentRow) -> tuple[str, ...]:

@@ -57,13 +57,13 @@ class NewBot:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CreatedBot(CreatedUser):
+class BotWithKey(CreatedUser):
     """A new bot with its API key."""
 
     defaults: BotDefaults
 
 
-async def create_bot(tx: Tx, actor: Actor, new: NewBot, *, now: datetime) -> CreatedBot:
+async def create_bot(tx: Tx, actor: Actor, new: NewBot, *, now: datetime) -> BotWithKey:
     """Create a bot of the actor. Raises BadRequestError."""
     context = await lock_context(tx, actor, names_change=True)
     person = context.standing(actor.user_id).person
@@ -101,7 +101,7 @@ async def create_bot(tx: Tx, actor: Actor, new: NewBot, *, now: datetime) -> Cre
     [row] = await users.by_ids(connection, tx.realm_id, [bot.user_id])
     onlookers = await _onlookers(tx, connection, context, row)
     await decided.write(tx, connection, onlookers, row)
-    return CreatedBot(
+    return BotWithKey(
         user_id=bot.user_id,
         email=bot.email,
         full_name=bot.full_name,

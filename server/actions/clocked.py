@@ -39,7 +39,7 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class ClockedOutcome:
     """A write that returns whether it was possible, and appends something only then."""
 
     statement: Statement

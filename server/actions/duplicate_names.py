@@ -17,7 +17,7 @@ import structlog
 from server.actions import audit
 from server.actions.locked_realm import lock_realm, lock_realm_context
 from server.actions.messages.audience import of_messages
-from server.actions.messages.decide import Draft
+from server.actions.messages.decide import OutgoingMessage
 from server.actions.messages.move import EVERYTHING, Begun, RenameWrite
 from server.actions.messages.moving_steps import policy_body
 from server.actions.messages.notices import deliver, notification_bot
@@ -137,7 +137,8 @@ async def _report(bench: RealmServices, done: Sequence[Renamed]) -> None:
     for person in people:
         if person.bot_type is None:
             await deliver(
-                bench, Draft(type="direct", to=[person.user_id], topic=None, content=content)
+                bench,
+                OutgoingMessage(type="direct", to=[person.user_id], topic=None, content=content),
             )
 
 

@@ -12,10 +12,10 @@ from server.actions.attachments import delete_file_of
 from server.actions.credential_changes import end_pending
 from server.actions.locked_realm import LockedRealm, lock_realm, lock_realm_context
 from server.actions.messages.audience import of_messages
-from server.actions.messages.decide import Draft
+from server.actions.messages.decide import OutgoingMessage
 from server.actions.messages.delete import delete_locked
 from server.actions.realm_exports import drop_exports
-from server.actions.stepped_work import Kind, put_off
+from server.actions.stepped_work import SteppedWorkKind, put_off
 from server.actions.user_activation import CLOSING, deactivate_user
 from server.actions.users import onlookers_of
 from server.domain.avatars import avatar_of, medium_key
@@ -64,7 +64,7 @@ UPLOADS_UNDER_WAY: Final = "resumable_uploads"
 """The table with rows that have content in the blob store."""
 
 
-class Plan(msgspec.Struct, frozen=True, kw_only=True):
+class ErasurePlan(msgspec.Struct, frozen=True, kw_only=True):
     """The erased account."""
 
     user_id: UserId
@@ -83,11 +83,11 @@ async def erase_person(tx: Tx, user_id: UserId, *, now: datetime) -> str:
         raise BadRequestError("No such user")
     row = found[0]
     await deactivate_user(tx, user_id, by=None, now=now)
-    plan = Plan(user_id=user_id, words=[row.email, row.full_name])
+    plan = ErasurePlan(user_id=user_id, words=[row.email, row.full_name])
     return await put_off(tx, ERASING, plan, done=0)
 
 
-async def _take(tx: Tx, plan: Plan, done: int, size: int) -> int | None:
+async def _take(tx: Tx, plan: ErasurePlan, done: int, size: int) -> int | None:
     """Erase the next part of any kind; the work is done when nothing is left."""
     context = await lock_realm_context(tx, [plan.user_id])
     if done == 0:
@@ -137,7 +137,7 @@ async def _drop_parts(tx: Tx, user_id: UserId) -> None:
         enqueue(tx, BlobRemoval(realm_id=tx.realm_id, keys=some))
 
 
-async def _blank_log(tx: Tx, plan: Plan, done: int) -> int | None:
+async def _blank_log(tx: Tx, plan: ErasurePlan, done: int) -> int | None:
     """Blank the next log entries; return the progress, negative after the farewell, or None.
 
     Entries after the farewell tell others that the account has no person any more.
@@ -272,9 +272,9 @@ async def _place(tx: Tx, written: Written) -> tuple[ChannelRow | None, TopicRow 
     return channel, topic
 
 
-def _drafts(plan: Plan, work_id: str) -> list[Draft]:
+def _drafts(plan: ErasurePlan, work_id: str) -> list[OutgoingMessage]:
     del plan, work_id
     return []
 
 
-ERASING: Final = Kind("erase_person", Plan, STEP, _take, _drafts)
+ERASING: Final = SteppedWorkKind("erase_person", ErasurePlan, STEP, _take, _drafts)

@@ -4,7 +4,7 @@ from hashlib import sha256
 from typing import Final
 
 from server.actions.messages import send
-from server.actions.messages.decide import Draft
+from server.actions.messages.decide import OutgoingMessage
 from server.actions.messages.notices import deliver, system_bot
 from server.actions.realm_services import RealmServices
 from server.domain.actor import Actor
@@ -52,7 +52,9 @@ async def greet(
 async def try_out(bench: RealmServices, actor: Actor, text: str) -> MessageId:
     """Send the welcome bot's text to the actor as a preview. Raises a DomainError."""
     bot = await system_bot(bench.realm_cache, WELCOME_BOT)
-    draft = Draft(type="direct", to=[actor.user_id], topic=None, content=text, read_by_sender=True)
+    draft = OutgoingMessage(
+        type="direct", to=[actor.user_id], topic=None, content=text, read_by_sender=True
+    )
     now = bench.clock.now()
     decision = await send.prepare(bench.realm_cache, bot, draft, bench.read)
     sent = await bench.write(lambda tx: send.send_message(tx, bot, draft, decision, now))
@@ -64,7 +66,7 @@ async def _say(
     bench: RealmServices, bot: SystemBot, to: list[UserId] | ChannelId, content: str, name: str
 ) -> None:
     is_direct = isinstance(to, list)
-    draft = Draft(
+    draft = OutgoingMessage(
         type="direct" if is_direct else "channel",
         to=to,
         topic=None if is_direct else SIGNUPS_TOPIC,

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Final
 
 from server.actions.attachments import add_attachment
-from server.actions.messages.decide import Draft, decide
+from server.actions.messages.decide import OutgoingMessage, decide
 from server.actions.messages.send import Sent, send_message, sent_before
 from server.actions.timers import check_realm
 from server.domain.actor import Actor
@@ -37,11 +37,11 @@ class Mailed:
     files: Sequence[AttachmentRow] = ()
     """Stored files that the content links to, owned by the message's sender."""
 
-    def draft(self, address: str, **place: object) -> Draft:
+    def draft(self, address: str, **place: object) -> OutgoingMessage:
         """Return the message, which is sent once per address however often the email arrives."""
         words = (self.mail_id, address, self.topic, self.digest.hex())
         said = hashlib.sha256("\n".join(words).encode()).digest()
-        return Draft(
+        return OutgoingMessage(
             **place,  # type: ignore[arg-type]
             content=self.content,
             idempotency_key=f"mail:{said.hex()}",
@@ -67,7 +67,7 @@ async def take(tx: Tx, target: Target, mailed: Mailed, now: datetime) -> Clocked
     return await send_message(tx, actor, draft, None, now)
 
 
-async def _speaker(tx: Tx, target: Target, mailed: Mailed) -> tuple[Actor, Draft]:
+async def _speaker(tx: Tx, target: Target, mailed: Mailed) -> tuple[Actor, OutgoingMessage]:
     """Return the sender and the draft of the email."""
     tx.must_be_exact()
     await check_realm(tx)
@@ -79,7 +79,7 @@ async def _speaker(tx: Tx, target: Target, mailed: Mailed) -> tuple[Actor, Draft
 
 async def _in_channel(
     tx: Tx, realm_cache: RealmCache, target: ToChannel, mailed: Mailed
-) -> tuple[Actor, Draft]:
+) -> tuple[Actor, OutgoingMessage]:
     channel = await realm_cache.channel(target.channel_id)
     topic = "" if channel is not None and not allows_named_topics(channel) else mailed.topic
     name = f"channel {target.channel_id}"
@@ -100,7 +100,7 @@ async def _in_channel(
 
 async def _as_answer(
     tx: Tx, realm_cache: RealmCache, target: ToMessage, mailed: Mailed
-) -> tuple[Actor, Draft]:
+) -> tuple[Actor, OutgoingMessage]:
     actor = Actor(tx.realm_id, await _active(realm_cache, target.user_id), CLIENT)
     connection = await tx.connection()
     place = await message_places.visible(connection, tx.realm_id, target.user_id, target.message_id)

@@ -23,7 +23,7 @@ from storage import channels, groups, invitations, realm_domains, subscriptions,
 from storage.address_folding import fold_address
 from storage.database import Connection
 from storage.ids import ChannelId, GroupId, InvitationId, RealmId
-from storage.invitations import InvitationRow, Terms
+from storage.invitations import InvitationRow, InvitationTerms
 
 A_DAY: Final = timedelta(days=1)
 KEPT: Final = timedelta(days=90)
@@ -170,7 +170,7 @@ async def visible(connection: Connection, actor: Actor, now: datetime) -> list[I
     return [row for row in rows if sees(actor.person, row)]
 
 
-async def tell(tx: Tx, *changed: Terms) -> Entry:
+async def tell(tx: Tx, *changed: InvitationTerms) -> Entry:
     """Publish that invitations have changed to those who may see them."""
     by_role = await users.ids_by_role(await tx.connection(), tx.realm_id, without_bots=True)
     seeing = {terms.inviter_id for terms in changed}
@@ -203,8 +203,8 @@ def check_may_invite(standing: Standing, role: int, *, by_link: bool) -> None:
 
 
 async def grantable(
-    connection: Connection, context: LockedRealm, realm_id: RealmId, terms: Terms
-) -> Terms:
+    connection: Connection, context: LockedRealm, realm_id: RealmId, terms: InvitationTerms
+) -> InvitationTerms:
     """Return the terms without channels and groups to which the inviter may not add users."""
     standing = context.standing(terms.inviter_id)
     channel_ids = list(terms.channel_ids)
@@ -238,11 +238,13 @@ async def grantable(
     )
 
 
-async def _terms(tx: Tx, context: LockedRealm, actor: Actor, wish: Wish, *, by_link: bool) -> Terms:
+async def _terms(
+    tx: Tx, context: LockedRealm, actor: Actor, wish: Wish, *, by_link: bool
+) -> InvitationTerms:
     """Return the terms if the actor may offer them; raise BadRequestError."""
     standing = context.standing(actor.user_id)
     check_may_invite(standing, wish.role, by_link=by_link)
-    terms = Terms(
+    terms = InvitationTerms(
         inviter_id=actor.user_id,
         role=wish.role,
         channel_ids=list(dict.fromkeys(wish.channel_ids)),

@@ -139,11 +139,11 @@ class ReadWrite(SharedWrite[Changed]):
     @classmethod
     @override
     def together(cls, writes: Sequence[Self], realm_id: RealmId, write_id: str) -> Statement:
-        readers: dict[UserId, read_state.Reader] = {}
+        readers: dict[UserId, read_state.ReadMarker] = {}
         for write in writes:
             known = readers.get(write.user_id)
             ids = write.message_ids if known is None else write.message_ids.union(known.message_ids)
-            readers[write.user_id] = read_state.Reader(write.user_id, ids, write.audience)
+            readers[write.user_id] = read_state.ReadMarker(write.user_id, ids, write.audience)
         return read_state.mark_reads(realm_id, readers.values(), write_id=write_id)
 
     @classmethod

@@ -7,7 +7,7 @@ import msgspec
 
 from server.actions import audit
 from server.actions.locked_realm import LockedRealm, lock_realm_context
-from server.actions.stepped_work import Kind, put_off
+from server.actions.stepped_work import SteppedWorkKind, put_off
 from server.domain.access import GUEST
 from server.domain.profile_fields import FieldType, choices
 from server.events.base import EVERYONE, MEMBERS, Audience, to_users
@@ -24,7 +24,7 @@ holds as many.
 """
 
 
-class Plan(msgspec.Struct, frozen=True, kw_only=True):
+class ChoiceRemovalPlan(msgspec.Struct, frozen=True, kw_only=True):
     """A field that has lost choices."""
 
     actor_id: UserId
@@ -37,7 +37,7 @@ def choices_of(row: FieldRow) -> set[str]:
     return choices(row.field_data) if row.field_type == FieldType.SELECT else set()
 
 
-async def lock_first(tx: Tx, plan: Plan) -> list[UserId]:
+async def lock_first(tx: Tx, plan: ChoiceRemovalPlan) -> list[UserId]:
     """Lock some of the users with a removed choice.
 
     The realm is locked, so no user chooses it meanwhile.
@@ -46,7 +46,7 @@ async def lock_first(tx: Tx, plan: Plan) -> list[UserId]:
 
 
 async def withdraw_first(
-    tx: Tx, context: LockedRealm, plan: Plan, user_ids: Sequence[UserId]
+    tx: Tx, context: LockedRealm, plan: ChoiceRemovalPlan, user_ids: Sequence[UserId]
 ) -> str | None:
     """Withdraw the choice of these users, and leave the others to later transactions.
 
@@ -58,7 +58,7 @@ async def withdraw_first(
     return await put_off(tx, WITHDRAWING, plan, done=len(user_ids))
 
 
-async def _take(tx: Tx, plan: Plan, done: int, people_per_step: int) -> int | None:
+async def _take(tx: Tx, plan: ChoiceRemovalPlan, done: int, people_per_step: int) -> int | None:
     """Withdraw the choice of the next few, unless it is one again."""
     context = await lock_realm_context(tx, [])
     fields = await profile_fields.of_realm(await tx.connection(), tx.realm_id)
@@ -69,12 +69,16 @@ async def _take(tx: Tx, plan: Plan, done: int, people_per_step: int) -> int | No
     return done + len(user_ids) if len(user_ids) == people_per_step else None
 
 
-WITHDRAWING: Final = Kind(
-    "finish_withdrawing_choices", Plan, PEOPLE_PER_STEP, _take, lambda _plan, _work_id: ()
+WITHDRAWING: Final = SteppedWorkKind(
+    "finish_withdrawing_choices",
+    ChoiceRemovalPlan,
+    PEOPLE_PER_STEP,
+    _take,
+    lambda _plan, _work_id: (),
 )
 
 
-async def _lock_some(tx: Tx, plan: Plan, limit: int) -> list[UserId]:
+async def _lock_some(tx: Tx, plan: ChoiceRemovalPlan, limit: int) -> list[UserId]:
     tx.must_be_exact()
     user_ids = await profile_data.who_say(
         await tx.connection(), tx.realm_id, plan.field_id, plan.gone, limit=limit
@@ -83,7 +87,9 @@ async def _lock_some(tx: Tx, plan: Plan, limit: int) -> list[UserId]:
     return user_ids
 
 
-async def _withdraw(tx: Tx, context: LockedRealm, plan: Plan, user_ids: Sequence[UserId]) -> None:
+async def _withdraw(
+    tx: Tx, context: LockedRealm, plan: ChoiceRemovalPlan, user_ids: Sequence[UserId]
+) -> None:
     """Remove the value of these users; publish it to all who know one of them."""
     if not user_ids:
         return

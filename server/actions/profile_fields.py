@@ -6,13 +6,13 @@ from typing import Any
 
 from server.actions import audit
 from server.actions.locked_realm import lock_as_administrator, locked_realm_of
-from server.actions.profile_choices import Plan, choices_of, lock_first, withdraw_first
+from server.actions.profile_choices import ChoiceRemovalPlan, choices_of, lock_first, withdraw_first
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError, InvalidParameterError
 from server.domain.profile_fields import (
     MAX_FIELDS,
     MAX_IN_SUMMARY,
-    Terms,
+    FieldDefinition,
     checked_terms,
     field_data_of,
 )
@@ -38,7 +38,7 @@ class FieldWish:
     display_in_profile_summary: bool | None = None
 
 
-async def add_field(tx: Tx, actor: Actor, terms: Terms) -> ProfileFieldId:
+async def add_field(tx: Tx, actor: Actor, terms: FieldDefinition) -> ProfileFieldId:
     """Create a field at the end; publish it to all. Raises a DomainError."""
     terms = checked_terms(terms)
     there, _ = await _held(tx, actor)
@@ -69,7 +69,7 @@ async def change_field(
         return None
     _check_fits(new, [row for row in there if row != old])
     gone = sorted(choices_of(old) - choices_of(new))
-    plan = Plan(actor_id=actor.user_id, field_id=field_id, gone=gone)
+    plan = ChoiceRemovalPlan(actor_id=actor.user_id, field_id=field_id, gone=gone)
     concerned = await lock_first(tx, plan) if gone else []
 
     connection = await tx.changing()
@@ -120,7 +120,7 @@ def _found(field_id: ProfileFieldId, there: Sequence[FieldRow]) -> FieldRow:
     raise BadRequestError(f"Field id {field_id} not found.")
 
 
-def _row(field_id: ProfileFieldId, terms: Terms) -> FieldRow:
+def _row(field_id: ProfileFieldId, terms: FieldDefinition) -> FieldRow:
     return FieldRow(
         field_id=field_id,
         field_type=terms.field_type,
@@ -144,8 +144,8 @@ def _changed(old: FieldRow, wish: FieldWish) -> FieldRow:
     return _row(old.field_id, checked_terms(wanted))
 
 
-def _terms(row: FieldRow) -> Terms:
-    return Terms(
+def _terms(row: FieldRow) -> FieldDefinition:
+    return FieldDefinition(
         field_type=row.field_type,
         name=row.name,
         hint=row.hint,

@@ -28,7 +28,7 @@ KEPT: Final = timedelta(days=7)
 SECRET_BYTES: Final = 16
 
 
-class Wanted(msgspec.Struct, frozen=True):
+class ExportArguments(msgspec.Struct, frozen=True):
     """The job's arguments."""
 
     export_id: int
@@ -55,7 +55,7 @@ async def ask_for_export(tx: Tx, actor: Actor, export_type: int, *, now: datetim
     audit.record(
         tx, entry, actor.user_id, "realm_exported", subject_id=export_id, before={}, after=after
     )
-    enqueue(tx, DeferredWork.of(tx.realm_id, STEP, Wanted(export_id)))
+    enqueue(tx, DeferredWork.of(tx.realm_id, STEP, ExportArguments(export_id)))
     return export_id
 
 

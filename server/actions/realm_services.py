@@ -14,7 +14,7 @@ Reading = Callable[[], AbstractAsyncContextManager[Connection]]
 """Callback that opens a connection for reads past the cache."""
 
 
-class Write(Protocol):
+class WriteFunction(Protocol):
     """The realm's writer, or its replacement."""
 
     def __call__(self, action: Callable[[Any], Awaitable[Any]], /) -> Awaitable[Any]: ...
@@ -27,5 +27,5 @@ class RealmServices:
     realm_id: RealmId
     realm_cache: RealmCache
     read: Reading
-    write: Write
+    write: WriteFunction
     clock: Clock

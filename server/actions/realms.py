@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from server.actions.channels.create import Wanted
+from server.actions.channels.create import ChannelSpec
 from server.actions.subscriptions.subscribe import SubscriptionRequest, subscribe
 from server.actions.users import CreatedUser, NewUser, checked_user, created, insert_users
 from server.domain.access import OWNER, SYSTEM_GROUP_NESTING
@@ -22,7 +22,7 @@ from storage.address_folding import fold_address
 from storage.database import Connection
 from storage.ids import RealmId
 
-FIRST_CHANNEL: Final = Wanted(
+FIRST_CHANNEL: Final = ChannelSpec(
     "general", "For everyone: news, questions, getting to know each other"
 )
 

@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from server.actions.messages.content import render_as
-from server.actions.messages.decide import Decision, Draft
+from server.actions.messages.decide import OutgoingMessage, SendDecision
 from server.actions.messages.links import link_to
 from server.actions.messages.notices import notification_bot
 from server.actions.messages.send import prepare, send_message
@@ -99,7 +99,9 @@ async def deliver(bench: RealmServices, row: ReminderRow) -> bool:
     realm_cache = bench.realm_cache
     async with bench.read() as connection:
         content = await _full(realm_cache, connection, row)
-    draft = Draft(type="direct", to=[row.user_id], topic=None, content=content, read_by_sender=True)
+    draft = OutgoingMessage(
+        type="direct", to=[row.user_id], topic=None, content=content, read_by_sender=True
+    )
     bot = await notification_bot(realm_cache)
     decision = await prepare(realm_cache, bot, draft, bench.read)
     now = bench.clock.now()
@@ -122,7 +124,12 @@ async def give_up(bench: RealmServices, row: ReminderRow) -> None:
 
 
 async def _deliver(
-    tx: Tx, bot: Actor, row: ReminderRow, draft: Draft, decision: Decision | None, now: datetime
+    tx: Tx,
+    bot: Actor,
+    row: ReminderRow,
+    draft: OutgoingMessage,
+    decision: SendDecision | None,
+    now: datetime,
 ) -> None:
     # A write that has to run alone does so before the row is locked: the batch would lock it.
     if decision is None or decision.realm.deactivated:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from server.actions.messages.decide import Decision, Draft, decide
+from server.actions.messages.decide import OutgoingMessage, SendDecision, decide
 from server.actions.messages.notices import notification_bot
 from server.actions.messages.send import prepare, send_message
 from server.actions.realm_services import RealmServices
@@ -38,7 +38,7 @@ MessageType = Literal["channel", "direct"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class ScheduleRequest:
     """A message to be scheduled. `timestamp` is in seconds since 1970."""
 
     type: MessageType
@@ -60,14 +60,16 @@ class Changes:
     timestamp: int | None = None
 
 
-async def schedule_message(tx: Tx, actor: Actor, wanted: Wanted, now: datetime) -> Entry:
+async def schedule_message(tx: Tx, actor: Actor, wanted: ScheduleRequest, now: datetime) -> Entry:
     """Schedule a message; the entry's position is its id. Raises DomainError.
 
     Only what the actor may send now can be scheduled.
     """
     due_at = due_time(wanted.timestamp, now)
     await check_room(tx, actor, "scheduled messages", scheduled_messages.count_of_user)
-    draft = Draft(type=wanted.type, to=wanted.to, topic=wanted.topic, content=wanted.content)
+    draft = OutgoingMessage(
+        type=wanted.type, to=wanted.to, topic=wanted.topic, content=wanted.content
+    )
     decision = await decide(await tx.realm_cache(), actor, draft, tx.reading)
     settled = _settled(actor, decision)
     is_read = wanted.read_by_sender
@@ -157,8 +159,8 @@ async def _deliver(
     tx: Tx,
     actor: Actor,
     row: ScheduledMessageRow,
-    draft: Draft,
-    decision: Decision | None,
+    draft: OutgoingMessage,
+    decision: SendDecision | None,
     now: datetime,
 ) -> None:
     # A write that has to run alone does so before the row is locked: the batch would lock it.
@@ -209,13 +211,13 @@ async def _fail(tx: Tx, row: ScheduledMessageRow, failure: str, now: datetime) -
         tx.append(event, audience)
 
 
-def _notice(row: ScheduledMessageRow) -> Draft:
+def _notice(row: ScheduledMessageRow) -> OutgoingMessage:
     parts = [
         f"The message that you scheduled for <time:{row.due_at.isoformat()}> was not sent:",
         quoted(row.failure or ""),
         link("See your scheduled messages", "/#scheduled"),
     ]
-    return Draft(
+    return OutgoingMessage(
         type="direct",
         to=[row.sender_id],
         topic=None,
@@ -231,7 +233,7 @@ async def _lock(tx: Tx, actor: Actor, message_id: ScheduledMessageId) -> Schedul
     return locked[0]
 
 
-def _settled(actor: Actor, decision: Decision) -> dict[str, Any]:
+def _settled(actor: Actor, decision: SendDecision) -> dict[str, Any]:
     """Return content and recipients of a decided draft, in stored form."""
     place = decision.place
     others: list[UserId] = [row.user_id for row in place.people if row.user_id != actor.user_id]
@@ -244,9 +246,9 @@ def _settled(actor: Actor, decision: Decision) -> dict[str, Any]:
     }
 
 
-def _draft(row: ScheduledMessageRow) -> Draft:
+def _draft(row: ScheduledMessageRow) -> OutgoingMessage:
     is_direct = row.channel_id is None
-    return Draft(
+    return OutgoingMessage(
         type="direct" if is_direct else "channel",
         to=row.user_ids if row.channel_id is None else row.channel_id,
         topic=None if is_direct else row.topic,
@@ -255,7 +257,7 @@ def _draft(row: ScheduledMessageRow) -> Draft:
     )
 
 
-def _changed(row: ScheduledMessageRow, changes: Changes) -> Draft:
+def _changed(row: ScheduledMessageRow, changes: Changes) -> OutgoingMessage:
     draft = _draft(row)
     kind = changes.type or draft.type
     if kind != draft.type and changes.to is None:

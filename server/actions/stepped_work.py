@@ -10,7 +10,7 @@ from typing import Final, Generic, TypeVar
 import msgspec
 
 from server.actions.messages import notices
-from server.actions.messages.decide import Draft
+from server.actions.messages.decide import OutgoingMessage
 from server.actions.realm_services import RealmServices
 from server.jobs import DeferredWork, enqueue
 from server.transactions import Tx
@@ -31,7 +31,7 @@ class Finish(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Kind(Generic[Plan]):
+class SteppedWorkKind(Generic[Plan]):
     """A kind of stepped work."""
 
     step: str
@@ -43,14 +43,14 @@ class Kind(Generic[Plan]):
     """Takes the next step, given the progress and the size; returns the new progress, or None when
     nothing is left to do.
     """
-    drafts: Callable[[Plan, str], Sequence[Draft]]
+    drafts: Callable[[Plan, str], Sequence[OutgoingMessage]]
     """Returns the messages to send when all is done, given the work's id."""
 
     def job(self, realm_id: RealmId, work_id: str) -> DeferredWork:
         return DeferredWork.of(realm_id, self.step, Finish(work_id))
 
 
-async def put_off(tx: Tx, kind: Kind[Plan], plan: Plan, *, done: int | None) -> str:
+async def put_off(tx: Tx, kind: SteppedWorkKind[Plan], plan: Plan, *, done: int | None) -> str:
     """Store the remaining work for later transactions; return its id."""
     row = WorkRow(tx.write_id, msgspec.to_builtins(plan), done)
     await stepped_work.insert(await tx.changing(), tx.realm_id, row)
@@ -59,7 +59,11 @@ async def put_off(tx: Tx, kind: Kind[Plan], plan: Plan, *, done: int | None) -> 
 
 
 async def finish(
-    bench: RealmServices, kind: Kind[Plan], work_id: str | None, *, size: int | None = None
+    bench: RealmServices,
+    kind: SteppedWorkKind[Plan],
+    work_id: str | None,
+    *,
+    size: int | None = None,
 ) -> None:
     """Continue the work until it is done and its messages are sent; return at once if it was."""
     if work_id is None:
@@ -76,7 +80,7 @@ async def finish(
     await bench.write(lambda tx: _end(tx, work_id))
 
 
-async def take_step(tx: Tx, kind: Kind[Plan], work_id: str, size: int) -> bool:
+async def take_step(tx: Tx, kind: SteppedWorkKind[Plan], work_id: str, size: int) -> bool:
     """Take the next step. Return whether more is left to do."""
     tx.must_be_exact()
     work = await _lock(tx, work_id)

@@ -105,7 +105,7 @@ async def get_url(request: Request, params: FileParams) -> TemporaryUrl:
             connection, request.actor, _path_id(params.realm_id_str, params.filename)
         )
         key = await server_keys.key_for(connection, file_links.PURPOSE)
-    reader = file_links.Reader(request.actor.realm_id, request.actor.user_id, row.path_id)
+    reader = file_links.LinkHolder(request.actor.realm_id, request.actor.user_id, row.path_id)
     now = request.app.clock.now()
     return TemporaryUrl(url=file_links.url_for(key, reader, now))
 
@@ -142,7 +142,7 @@ async def read_by_link(request: Request, params: TemporaryParams) -> None:
     await _send(request, await _actor(request, reader), reader.path_id)
 
 
-async def _actor(request: Request, reader: file_links.Reader) -> Actor:
+async def _actor(request: Request, reader: file_links.LinkHolder) -> Actor:
     """Return the link's reader, with their present permissions."""
     realm_cache = request.app.realm_caches.of(reader.realm_id)
     settings = await realm_cache.settings()

@@ -25,7 +25,7 @@ from server.domain.names import composed
 from server.domain.outgoing_webhooks import GENERIC as GENERIC_INTERFACE
 from server.domain.outgoing_webhooks import INTERFACES
 from server.domain.profiles import public_email
-from server.egress import RefusedError
+from server.egress import EgressRefusedError
 from server.events.bot_defaults import visible_to
 from server.events.bots import BotDefaults
 from storage import bots as stored_bots
@@ -249,7 +249,7 @@ def _check_interface(name: str, interface: int) -> None:
 def _check_url(request: Request, name: str, url: str) -> None:
     try:
         request.app.egress.check(url)
-    except RefusedError as refusal:
+    except EgressRefusedError as refusal:
         raise InvalidParameterError(name, str(refusal)) from refusal
 
 

@@ -8,7 +8,7 @@ from msgspec import UNSET, UnsetType
 from server.actions import stepped_work
 from server.actions.channels.aftermath import AFTERMATH
 from server.actions.channels.change import change_channel
-from server.actions.channels.create import Wanted
+from server.actions.channels.create import ChannelSpec
 from server.actions.subscriptions import subscribe as subscribing
 from server.actions.subscriptions.steps import SUBSCRIBING
 from server.api.channel_access import seen_channel, standing_of
@@ -27,7 +27,7 @@ from server.domain.names import composed
 from server.domain.permission_settings import CHANNEL_PERMISSIONS
 from server.domain.system_bots import EMAIL_GATEWAY
 from server.events.channels import ChannelInfo
-from server.initial_state.channels import Sight
+from server.initial_state.channels import VisibleChannels
 from storage import channels, subscriptions
 from storage.channels import ChannelRow
 from storage.ids import ChannelId, UserId
@@ -53,7 +53,7 @@ class CreateResult(Result):
 async def create(request: Request, params: CreateParams) -> CreateResult:
     channel, work_id = await request.write(
         subscribing.create_channel,
-        Wanted(clean_name(params.name), params.description),
+        ChannelSpec(clean_name(params.name), params.description),
         params.subscribers,
         params.terms(),
         announce=params.announce,
@@ -99,7 +99,9 @@ async def list_channels(request: Request, params: ListParams) -> ListResult:
     """Return the requested kinds of channels that the caller may know."""
     realm_id = request.actor.realm_id
     async with request.read() as connection:
-        sight = await Sight.of(connection, request.realm_cache, await standing_of(request))
+        sight = await VisibleChannels.of(
+            connection, request.realm_cache, await standing_of(request)
+        )
         of_owner: set[ChannelId] = set()
         if params.include_owner_subscribed and request.actor.row.bot_owner_id is not None:
             rows = await subscriptions.of_user(connection, realm_id, request.actor.row.bot_owner_id)
@@ -115,7 +117,7 @@ async def list_channels(request: Request, params: ListParams) -> ListResult:
     )
 
 
-def _is_wanted(sight: Sight, row: ChannelRow, params: ListParams) -> bool:
+def _is_wanted(sight: VisibleChannels, row: ChannelRow, params: ListParams) -> bool:
     if params.include_all or params.include_all_active:
         return True
     is_in = sight.is_in(row.channel_id)
@@ -128,7 +130,7 @@ def _is_wanted(sight: Sight, row: ChannelRow, params: ListParams) -> bool:
     return params.include_subscribed and is_in
 
 
-def _listed(sight: Sight, row: ChannelRow, *, says_default: bool) -> ListedChannel:
+def _listed(sight: VisibleChannels, row: ChannelRow, *, says_default: bool) -> ListedChannel:
     return ListedChannel(
         **msgspec.structs.asdict(sight.info(row)),
         is_default=row.is_default if says_default else UNSET,

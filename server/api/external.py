@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Final, Literal
 
 from server.actions.messages import send
-from server.actions.messages.decide import Draft
+from server.actions.messages.decide import OutgoingMessage
 from server.actions.messages.notices import deliver
 from server.api import forms
 from server.api.endpoint import Access, Empty, Endpoint, RawPayload, Request, Result
@@ -111,15 +111,15 @@ async def _post(request: Request, params: WebhookParams, topic: str, content: st
         raise
 
 
-def _draft(request: Request, params: WebhookParams, topic: str, content: str) -> Draft:
+def _draft(request: Request, params: WebhookParams, topic: str, content: str) -> OutgoingMessage:
     row = request.actor.row
     if params.stream:
         is_id = _ID.fullmatch(params.stream) is not None
         to = int(params.stream) if is_id else params.stream
-        return Draft(type="channel", to=to, topic=cut_topic(topic), content=content)
+        return OutgoingMessage(type="channel", to=to, topic=cut_topic(topic), content=content)
     if row.bot_owner_id is None:
         raise BadRequestError("Say with `stream` where messages go: the bot has no owner.")
-    return Draft(type="direct", to=[row.bot_owner_id], topic=None, content=content)
+    return OutgoingMessage(type="direct", to=[row.bot_owner_id], topic=None, content=content)
 
 
 async def _tell_owner(request: Request, reason: str) -> None:
@@ -128,7 +128,7 @@ async def _tell_owner(request: Request, reason: str) -> None:
     assert row.bot_owner_id is not None
     content = f"Your bot {mention(row)} could not post what it was sent:\n\n{quoted(reason)}"
     key = f"webhook:{row.user_id}:{now:%Y-%m-%dT%H}"
-    draft = Draft(type="direct", to=[row.bot_owner_id], topic=None, content=content)
+    draft = OutgoingMessage(type="direct", to=[row.bot_owner_id], topic=None, content=content)
     digest = hashlib.sha256(key.encode()).digest()
     await deliver(request.workbench, replace(draft, idempotency_key=key, idempotency_digest=digest))
 

@@ -129,7 +129,7 @@ async def receive(
     try:
         # Only the allowed size is parsed, so the parser needs no limits for files.
         parser = PushMultipartParser(options.get("boundary", ""), max_segment_count=MAX_FIELDS)
-        reader = _Reader(store, received, max_file_bytes)
+        reader = _MultipartReader(store, received, max_file_bytes)
         async for chunk in body:
             for event in parser.parse(chunk):
                 await reader.take(event)
@@ -140,7 +140,7 @@ async def receive(
         raise BadRequestError("Malformed form") from None
 
 
-class _Reader:
+class _MultipartReader:
     def __init__(self, store: BlobStore, received: Received, max_file_bytes: int) -> None:
         self._store = store
         self._received = received

@@ -14,7 +14,7 @@ from server.domain.narrow import parse_narrow
 from server.events.base import ClientView
 from server.history import fetch
 from storage import conversations, history
-from storage.history import NEWEST, Scope, Window
+from storage.history import NEWEST, HistoryScope, HistoryWindow
 from storage.ids import ChannelId, MessageId
 
 
@@ -71,7 +71,7 @@ class NarrowResult(Result, kw_only=True, omit_defaults=True):
 
 async def change_flag_in_narrow(request: Request, params: NarrowParams) -> NarrowResult:
     message_flags.check_flag(params.flag, ())
-    wanted = fetch.Wanted(
+    wanted = fetch.HistoryRequest(
         terms=parse_narrow(params.narrow),
         anchor=params.anchor,
         before=params.num_before,
@@ -143,8 +143,8 @@ async def mark_topic_as_read(request: Request, params: TopicParams) -> Empty:
         topic = await conversations.topic_named(
             connection, actor.realm_id, channel.channel_id, name
         )
-        newest = Window(anchor=NEWEST, before=1, after=0)
-        scope = Scope(conversation_ids=[] if topic is None else [topic.topic_id])
+        newest = HistoryWindow(anchor=NEWEST, before=1, after=0)
+        scope = HistoryScope(conversation_ids=[] if topic is None else [topic.topic_id])
         page = await history.page_of_ids(connection, actor.realm_id, actor.user_id, scope, newest)
     if topic is None or not page.ids:
         raise BadRequestError(f"No such topic '{params.topic_name}'")

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from server.actions.messages import content, send
-from server.actions.messages.decide import Draft
+from server.actions.messages.decide import OutgoingMessage
 from server.api.endpoint import Access, Endpoint, Request, Result
 from server.api.narrows import GivenNarrow
 from server.api.params import Field, Params, alias
@@ -88,7 +88,7 @@ async def send_message(request: Request, params: SendParams) -> SendResult:
     )
 
 
-async def _send(request: Request, draft: Draft) -> send.Sent:
+async def _send(request: Request, draft: OutgoingMessage) -> send.Sent:
     decision = await send.prepare(request.realm_cache, request.actor, draft, request.read)
     clocked = await request.write(send.send_message, draft, decision, request.app.clock.now())
     return clocked.result
@@ -116,11 +116,11 @@ def _is_to_channel(params: SendParams) -> bool:
 
 def _draft(
     request: Request, params: SendParams, to: str | int | Sequence[int] | Sequence[str]
-) -> Draft:
+) -> OutgoingMessage:
     is_channel = _is_to_channel(params)
     key = _idempotency_key(request, params)
     digest = hashlib.sha256(msgspec.json.encode(params.model_dump())).digest() if key else None
-    return Draft(
+    return OutgoingMessage(
         type="channel" if is_channel else "direct",
         to=to,
         topic=params.topic if is_channel else None,
@@ -220,7 +220,7 @@ def _named(params: FetchParams, message_ids: list[int]) -> tuple[list[MessageId]
     return [MessageId(each) for each in message_ids], parse_narrow(params.narrow)
 
 
-def _wanted(params: FetchParams, view: ClientView) -> fetch.Wanted:
+def _wanted(params: FetchParams, view: ClientView) -> fetch.HistoryRequest:
     if params.num_before is None:
         raise MissingParameterError("num_before")
     if params.num_after is None:
@@ -230,7 +230,7 @@ def _wanted(params: FetchParams, view: ClientView) -> fetch.Wanted:
         anchor = "first_unread"
     else:
         anchor = _moment(params.anchor_date) if params.anchor == "date" else params.anchor
-    return fetch.Wanted(
+    return fetch.HistoryRequest(
         terms=parse_narrow(params.narrow),
         anchor=anchor,
         before=params.num_before,

@@ -125,7 +125,7 @@ def alias(*names: str) -> dict[str, Any]:
     return {"aliases": list(names)}
 
 
-class Reader:
+class ParamReader:
     """Parser of one parameter's text."""
 
     def __init__(self, name: str, field: FieldInfo) -> None:
@@ -240,9 +240,9 @@ def _is_literal_text(annotation: Any) -> bool:
 
 
 @cache
-def readers(model: type[Params]) -> tuple[Reader, ...]:
+def readers(model: type[Params]) -> tuple[ParamReader, ...]:
     """Return the parsers of the model's parameters."""
-    return tuple(Reader(name, field) for name, field in model.model_fields.items())
+    return tuple(ParamReader(name, field) for name, field in model.model_fields.items())
 
 
 def parse(model: type[Params], raw: Mapping[str, str]) -> tuple[Params, list[str]]:
@@ -402,7 +402,7 @@ def _parts_of(annotation: Any) -> Iterator[type[Part]]:
         yield from _parts_of(argument)
 
 
-def _schema_of(reader: Reader, schema: dict[str, Any]) -> dict[str, Any]:
+def _schema_of(reader: ParamReader, schema: dict[str, Any]) -> dict[str, Any]:
     described = {key: value for key, value in schema.items() if key not in {"title", "aliases"}}
     if not reader.is_json:
         # Text has no null: clients leave it out.

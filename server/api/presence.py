@@ -11,7 +11,7 @@ from server.api.people import known_ids, known_users, user_by_email
 from server.domain.errors import BadRequestError
 from server.domain.presence import DEFAULT_HISTORY_DAYS, NOTHING_YET, SECONDS_A_DAY
 from server.domain.user_settings import UserSettings
-from server.initial_state.presence_index import Entry, as_known, as_object
+from server.initial_state.presence_index import PresenceEntry, as_known, as_object
 from storage.ids import UserId
 from storage.users import UserRow
 
@@ -90,7 +90,7 @@ async def get_all(request: Request, params: NoParams) -> RawResult:
     return _answer(entries, now, slim=False)
 
 
-def _answer(entries: list[Entry], now: float, *, slim: bool, **fields: int) -> RawResult:
+def _answer(entries: list[PresenceEntry], now: float, *, slim: bool, **fields: int) -> RawResult:
     """Return the response; large ones are not joined twice."""
     before = msgspec.json.encode({"result": "success", "msg": "", **fields})
     behind = b',"server_timestamp":%b}' % msgspec.json.encode(now)
@@ -110,7 +110,7 @@ async def get_by_email(request: Request, params: UserByEmailParams) -> UserPrese
 
 async def _entries(
     request: Request, *, since: int | None, seen_since: float
-) -> tuple[list[Entry], int]:
+) -> tuple[list[PresenceEntry], int]:
     """Return the entries that the caller may see, and the number of the newest update."""
     realm_cache, actor = request.realm_cache, request.actor
     if (await realm_cache.settings()).presence_disabled:

@@ -9,7 +9,7 @@ from server.actions.profile_fields import FieldWish
 from server.api.endpoint import Access, Empty, Endpoint, NoParams, Request, Result
 from server.api.params import Field, Params
 from server.api.profile_answers import AnswerParam, answers_of
-from server.domain.profile_fields import MAX_FIELDS, Terms
+from server.domain.profile_fields import MAX_FIELDS, FieldDefinition
 from server.events.profile_fields import ShownField, shown_fields
 from storage import profile_fields as rows
 from storage.ids import ProfileFieldId
@@ -85,7 +85,7 @@ async def list_all(request: Request, params: NoParams) -> FieldsResult:
 
 
 async def add(request: Request, params: FieldParams) -> IdResult:
-    added = await request.write(profile_fields.add_field, Terms(**dict(params)))
+    added = await request.write(profile_fields.add_field, FieldDefinition(**dict(params)))
     return IdResult(id=added)
 
 

@@ -8,11 +8,11 @@ MAX_HOPS: Final = 20
 _WITH_PORT: Final = re.compile(r"^\[(?P<v6>[^\]]+)\](?::\d+)?$|^(?P<v4>\d+\.\d+\.\d+\.\d+):\d+$")
 
 
-class Networks(Protocol):
+class AddressSet(Protocol):
     def __contains__(self, address: str) -> bool: ...
 
 
-def client_address(peer: str, forwarded: str | None, trusted: Networks) -> str:
+def client_address(peer: str, forwarded: str | None, trusted: AddressSet) -> str:
     """Return the nearest address that is no trusted proxy's; `forwarded` has the nearest last.
 
     The header of an untrusted peer is ignored, and so is everything before an invalid entry.

@@ -23,9 +23,9 @@ from server.push.courier import Courier
 from server.push.sealing import key_of
 from server.push.service import (
     PushError,
+    PushServiceUnreachableError,
     TryLaterError,
     UnknownDeviceError,
-    UnreachableError,
 )
 from storage import push_devices
 from storage.push_devices import DeviceRow, Kind
@@ -184,7 +184,7 @@ def _refusal(error: PushError) -> DomainError:
     match error:
         case UnknownDeviceError():
             return InvalidRemotePushDeviceTokenError()
-        case UnreachableError():
+        case PushServiceUnreachableError():
             return BouncerUnreachableError()
         case TryLaterError():
             return BouncerFaultError()

@@ -4,7 +4,7 @@ from typing import Annotated, Final, Literal
 
 from server.actions import scheduled_messages as actions
 from server.actions.messages.content import typeset_ahead
-from server.actions.scheduled_messages import Changes, MessageType, Wanted
+from server.actions.scheduled_messages import Changes, MessageType, ScheduleRequest
 from server.api.endpoint import Access, Empty, Endpoint, NoParams, Request, Result
 from server.api.params import Field, Params
 from server.domain.api_keys import Scope
@@ -74,7 +74,7 @@ async def get_all(request: Request, params: NoParams) -> ScheduledMessages:
 
 
 async def create(request: Request, params: CreateParams) -> CreatedMessage:
-    wanted = Wanted(
+    wanted = ScheduleRequest(
         type=TYPES[params.type],
         to=params.to,
         topic=params.topic,

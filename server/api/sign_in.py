@@ -29,7 +29,7 @@ from storage.address_folding import fold_address
 from storage.credentials import CredentialsRow
 
 if TYPE_CHECKING:
-    from server.identity.ldap import Entry, Ldap
+    from server.identity.ldap import DirectoryEntry, Ldap
 
 logger = structlog.get_logger(__name__)
 
@@ -141,7 +141,9 @@ async def _by_directory(
     return await account_of(app, realm_cache, entry)
 
 
-async def account_of(app: App, realm_cache: RealmCache, entry: "Entry") -> CredentialsRow | None:
+async def account_of(
+    app: App, realm_cache: RealmCache, entry: "DirectoryEntry"
+) -> CredentialsRow | None:
     """Return the account of an entry by its id, else by its address.
 
     Raises DomainError if it cannot be used.
@@ -164,7 +166,9 @@ async def account_of(app: App, realm_cache: RealmCache, entry: "Entry") -> Crede
     return found
 
 
-async def _join(app: App, realm_cache: RealmCache, entry: "Entry") -> CredentialsRow | None:
+async def _join(
+    app: App, realm_cache: RealmCache, entry: "DirectoryEntry"
+) -> CredentialsRow | None:
     """Create an account for a new user.
 
     Raises BadRequestError if the realm is not open to them.
@@ -185,7 +189,7 @@ async def _join(app: App, realm_cache: RealmCache, entry: "Entry") -> Credential
 
 
 async def _keep_up(
-    app: App, realm_cache: RealmCache, found: CredentialsRow, entry: "Entry"
+    app: App, realm_cache: RealmCache, found: CredentialsRow, entry: "DirectoryEntry"
 ) -> None:
     """Update the account from the entry; a failure does not prevent the sign-in."""
     row = await realm_cache.user(found.user_id)

@@ -5,7 +5,7 @@ from typing import Literal
 from msgspec import UNSET, UnsetType
 
 from server.actions import stepped_work
-from server.actions.channels.create import Wanted
+from server.actions.channels.create import ChannelSpec
 from server.actions.subscriptions import subscribe as subscribing
 from server.actions.subscriptions import unsubscribe as unsubscribing
 from server.actions.subscriptions.news import MAX_TOLD
@@ -26,7 +26,7 @@ from server.api.people import known_user
 from server.domain.channels import clean_name
 from server.domain.errors import BadRequestError
 from server.events.subscriptions import SubscriptionInfo
-from server.initial_state.channels import Sight
+from server.initial_state.channels import VisibleChannels
 from server.initial_state.subscriptions import lists
 from storage import subscriptions
 from storage.ids import ChannelId, UserId
@@ -65,7 +65,7 @@ class SubscribeResult(Result):
 
 
 async def subscribe(request: Request, params: SubscribeParams) -> SubscribeResult:
-    wanted = [Wanted(clean_name(each.name), each.description) for each in params.subscriptions]
+    wanted = [ChannelSpec(clean_name(each.name), each.description) for each in params.subscriptions]
     done = await request.write(
         subscribing.subscribe,
         SubscriptionRequest(
@@ -131,7 +131,7 @@ async def update(request: Request, params: UpdateParams) -> UpdateResult:
     if not params.add and not params.delete:
         raise BadRequestError("Nothing to do. Name channels to 'add' or to 'delete'.")
     add = params.add or []
-    wanted = [Wanted(clean_name(each.name), each.description) for each in add]
+    wanted = [ChannelSpec(clean_name(each.name), each.description) for each in add]
     colors = {
         each.name: color
         for each, given in zip(wanted, add, strict=True)
@@ -168,7 +168,9 @@ class ListResult(Result):
 
 async def list_own(request: Request, params: ListParams) -> ListResult:
     async with request.read() as connection:
-        sight = await Sight.of(connection, request.realm_cache, await standing_of(request))
+        sight = await VisibleChannels.of(
+            connection, request.realm_cache, await standing_of(request)
+        )
         infos = {
             row.channel_id: sight.info(row)
             for row in sight.rows
@@ -255,7 +257,9 @@ async def channels_of_user(request: Request, params: OfUserParams) -> ChannelsOf
     realm_id = request.actor.realm_id
     async with request.read() as connection:
         user = await known_user(request, connection, params.user_id)
-        sight = await Sight.of(connection, request.realm_cache, await standing_of(request))
+        sight = await VisibleChannels.of(
+            connection, request.realm_cache, await standing_of(request)
+        )
         rows = await subscriptions.of_user(connection, realm_id, user.user_id)
     there = {row.channel_id for row in rows if row.active}
     ids = [row.channel_id for row in sight.rows if row.channel_id in there and not row.is_archived]

@@ -26,7 +26,7 @@ MEDIUM: Final = "-medium"
 """Suffix of large avatars' names; clients append it themselves."""
 
 
-class Pictured(Addressed, Protocol):
+class AvatarOwner(Addressed, Protocol):
     """The fields of a user that determine their avatar."""
 
     @property
@@ -48,7 +48,7 @@ class Avatar:
     medium_url: str
 
 
-def avatar_of(row: Pictured, address: RealmAddress) -> Avatar:
+def avatar_of(row: AvatarOwner, address: RealmAddress) -> Avatar:
     """Return the user's avatar for viewers who know the user, by the public address."""
     if row.avatar_key is None:
         email = public_email(row, address.domain)

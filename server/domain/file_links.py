@@ -16,7 +16,7 @@ PURPOSE: Final = "file links"
 VALID_SECONDS: Final = 60
 
 
-class Reader(NamedTuple):
+class LinkHolder(NamedTuple):
     """The reader of a link: it serves what they may read at the time of use, and nothing else."""
 
     realm_id: RealmId
@@ -28,14 +28,14 @@ class Reader(NamedTuple):
         return self.user_id == SPECTATOR_ID
 
 
-def url_for(key: bytes, reader: Reader, now: datetime) -> str:
+def url_for(key: bytes, reader: LinkHolder, now: datetime) -> str:
     """Return the signed link, below the realm's URL."""
     expires = int(now.timestamp()) + VALID_SECONDS
     token = str(_serializer(key).dumps([*reader, expires]))
     return PATH.format(token=token, filename=reader.path_id.rpartition("/")[2])
 
 
-def reader_of(key: bytes, token: str, now: datetime) -> Reader | None:
+def reader_of(key: bytes, token: str, now: datetime) -> LinkHolder | None:
     """Return the reader of a link; None if it is invalid or expired."""
     try:
         realm_id, user_id, path_id, expires = _serializer(key).loads(token)
@@ -43,7 +43,7 @@ def reader_of(key: bytes, token: str, now: datetime) -> Reader | None:
         return None
     if now.timestamp() > expires:
         return None
-    return Reader(RealmId(realm_id), UserId(user_id), path_id)
+    return LinkHolder(RealmId(realm_id), UserId(user_id), path_id)
 
 
 def _serializer(key: bytes) -> URLSafeSerializer:

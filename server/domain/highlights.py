@@ -21,7 +21,7 @@ _BLOCK: Final = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class HighlightedMessage:
     """A rendered message, and its visible text."""
 
     html: str
@@ -33,7 +33,7 @@ class Shown:
     """All visible text."""
 
     @classmethod
-    def of(cls, html: str) -> "Shown":
+    def of(cls, html: str) -> "HighlightedMessage":
         pieces = _TAG_OR_TEXT.findall(html)
         seen = [_shown(piece) for piece in pieces]
         return cls(html, pieces, seen, "".join(seen))
@@ -49,7 +49,7 @@ class Marks:
     words: frozenset[str]
     """Folded."""
 
-    def in_html(self, shown: Shown) -> str:
+    def in_html(self, shown: HighlightedMessage) -> str:
         """Return the rendered message with highlights in its text, never in its tags.
 
         A match across elements is highlighted in each.

@@ -12,7 +12,7 @@ from server.domain.access import Person
 from server.domain.sessions import digest_of
 from storage.address_folding import fold_address
 from storage.ids import InvitationId, RealmId
-from storage.invitations import Terms
+from storage.invitations import InvitationTerms
 
 PATH: Final = "/join/{token}"
 """Path of the page that a link opens, at the realm's URL."""
@@ -66,14 +66,14 @@ def read_token(token: str) -> Key | None:
     return Key(InvitationId(int(match[1])), match[2]) if match else None
 
 
-def sees(person: Person, terms: Terms) -> bool:
+def sees(person: Person, terms: InvitationTerms) -> bool:
     """Return whether a user may see the invitation: their own, or one that they may manage."""
     return terms.inviter_id == person.user_id or (
         not person.is_bot and person.is_administrator and looks_after(person.role, terms)
     )
 
 
-def looks_after(administrator_role: int, terms: Terms) -> bool:
+def looks_after(administrator_role: int, terms: InvitationTerms) -> bool:
     """Return whether this role may manage invitations of other users.
 
     Not those to a higher role: the link would grant it.

@@ -40,21 +40,21 @@ class EventNarrow:
                 raise BadNarrowError(f"Invalid 'is' operand {term.operand}.")
         return cls(tuple((term.operator, term.operand) for term in terms))
 
-    def admits(self, event: Any, reader: "Reader") -> bool:
+    def admits(self, event: Any, reader: "QueueReader") -> bool:
         """Return whether an event passes, for this reader; other events than messages always do."""
         if event.wire_type != "message":
             return True
         return all(_TESTS[name](event, operand, reader) for name, operand in self.terms)
 
 
-class Reader(NamedTuple):
+class QueueReader(NamedTuple):
     """The user of an event queue, and their flags on the message."""
 
     user_id: int
     flags: Collection[str]
 
 
-def _is(event: Any, operand: str, reader: Reader) -> bool:
+def _is(event: Any, operand: str, reader: QueueReader) -> bool:
     if operand in ("dm", "private"):
         return event.message.channel_id is None
     if operand == "resolved":
@@ -77,7 +77,7 @@ _FLAGS: Final = {
 }
 
 
-def _dm(event: Any, operand: "Operand", reader: Reader) -> bool:
+def _dm(event: Any, operand: "Operand", reader: QueueReader) -> bool:
     """As in history: the conversation of the reader with exactly the named users."""
     message = event.message
     if message.channel_id is not None:
@@ -92,7 +92,7 @@ def _dm(event: Any, operand: "Operand", reader: Reader) -> bool:
     return named | {everyone.get(reader.user_id)} == set(everyone.values())
 
 
-def _channel(event: Any, operand: str | int, reader: Reader) -> bool:
+def _channel(event: Any, operand: str | int, reader: QueueReader) -> bool:
     del reader
     message = event.message
     if message.channel_id is None:
@@ -103,7 +103,7 @@ def _channel(event: Any, operand: str | int, reader: Reader) -> bool:
     return is_name or operand == str(message.channel_id)
 
 
-def _topic(event: Any, operand: str, reader: Reader) -> bool:
+def _topic(event: Any, operand: str, reader: QueueReader) -> bool:
     del reader
     message = event.message
     if message.channel_id is None:
@@ -114,7 +114,7 @@ def _topic(event: Any, operand: str, reader: Reader) -> bool:
     return fold_name(topic) == fold_name(operand)
 
 
-def _sender(event: Any, operand: str | int, reader: Reader) -> bool:
+def _sender(event: Any, operand: str | int, reader: QueueReader) -> bool:
     del reader
     sender = event.message.sender
     if isinstance(operand, int):
@@ -122,7 +122,7 @@ def _sender(event: Any, operand: str | int, reader: Reader) -> bool:
     return fold_address(sender.email) == fold_address(operand) or str(sender.id) == operand
 
 
-_TESTS: Final[dict[str, Callable[[Any, Any, Reader], bool]]] = {
+_TESTS: Final[dict[str, Callable[[Any, Any, QueueReader], bool]]] = {
     "channel": _channel,
     "topic": _topic,
     "sender": _sender,

@@ -29,7 +29,7 @@ class Reason(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class NotificationFacts:
     """State of a message for a user who did not send it and is no bot."""
 
     row: FactsRow
@@ -52,7 +52,7 @@ class Facts:
         return not self.row.channel_muted or self.row.policy in (UNMUTED, FOLLOWED)
 
 
-class Decision(NamedTuple):
+class NotificationDecision(NamedTuple):
     """How a user is notified now, and whether to check again later."""
 
     email: Reason | None = None
@@ -65,10 +65,10 @@ class Decision(NamedTuple):
         return self.email is not None or self.push is not None
 
 
-NOTHING: Final = Decision()
+NOTHING: Final = NotificationDecision()
 
 
-def decide(facts: Facts, *, only_mentions: bool = False) -> Decision:
+def decide(facts: NotificationFacts, *, only_mentions: bool = False) -> NotificationDecision:
     """Return how a user is notified of a message.
 
     `only_mentions`: it is not new, but mentions them only now.
@@ -78,13 +78,13 @@ def decide(facts: Facts, *, only_mentions: bool = False) -> Decision:
     email = _by_email(facts, only_mentions=only_mentions)
     push = _by_push(facts, only_mentions=only_mentions)
     if not facts.is_present:
-        return Decision(email, push)
+        return NotificationDecision(email, push)
     if facts.settings.enable_online_push_notifications:
-        return Decision(None, push, look_again=email is not None)
-    return Decision(look_again=email is not None or push is not None)
+        return NotificationDecision(None, push, look_again=email is not None)
+    return NotificationDecision(look_again=email is not None or push is not None)
 
 
-def _by_email(facts: Facts, *, only_mentions: bool) -> Reason | None:
+def _by_email(facts: NotificationFacts, *, only_mentions: bool) -> Reason | None:
     settings = facts.settings
     if settings.enable_offline_email_notifications and (reason := _personal(facts)):
         return reason
@@ -97,7 +97,7 @@ def _by_email(facts: Facts, *, only_mentions: bool) -> Reason | None:
     return None
 
 
-def _by_push(facts: Facts, *, only_mentions: bool) -> Reason | None:
+def _by_push(facts: NotificationFacts, *, only_mentions: bool) -> Reason | None:
     settings = facts.settings
     if settings.enable_offline_push_notifications and (reason := _personal(facts)):
         return reason
@@ -110,7 +110,7 @@ def _by_push(facts: Facts, *, only_mentions: bool) -> Reason | None:
     return None
 
 
-def _personal(facts: Facts) -> Reason | None:
+def _personal(facts: NotificationFacts) -> Reason | None:
     """Return why the message concerns the user personally; the strongest reason.
 
     Only a direct message or a mention by name or group overrides muting.

@@ -41,7 +41,7 @@ _NOBODYS_HASH: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class PasswordCheck:
     """Whether the password was right; and a new hash to store if the old one is outdated."""
 
     right: bool
@@ -81,10 +81,10 @@ class Passwords:
         """Return the hashes, in the same order."""
         return list(await asyncio.gather(*(self.hash(password) for password in passwords)))
 
-    async def verify(self, password: str, known_hash: str | None) -> Verdict:
+    async def verify(self, password: str, known_hash: str | None) -> PasswordCheck:
         """Return whether the password matches; a hash of None takes as long, and never does."""
         verdict = await self._run(_verify, password, known_hash or _NOBODYS_HASH)
-        return verdict if known_hash else Verdict(right=False)
+        return verdict if known_hash else PasswordCheck(right=False)
 
     async def is_weak(self, password: str, *known: str) -> bool:
         """Return whether it could be guessed.
@@ -104,13 +104,13 @@ def _stand_back() -> None:
         os.setpriority(os.PRIO_PROCESS, thread, os.getpriority(os.PRIO_PROCESS, 0) + NICENESS)
 
 
-def _verify(password: str, known_hash: str) -> Verdict:
+def _verify(password: str, known_hash: str) -> PasswordCheck:
     try:
         _hasher.verify(known_hash, password)
     except (VerificationError, InvalidHashError):
-        return Verdict(right=False)
+        return PasswordCheck(right=False)
     outdated = _hasher.check_needs_rehash(known_hash)
-    return Verdict(right=True, new_hash=_hasher.hash(password) if outdated else None)
+    return PasswordCheck(right=True, new_hash=_hasher.hash(password) if outdated else None)
 
 
 def _is_weak(password: str, *known: str) -> bool:

@@ -85,7 +85,7 @@ _RENDERED: Final = (FieldType.SHORT_TEXT, FieldType.LONG_TEXT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Terms:
+class FieldDefinition:
     """Settings of a field."""
 
     field_type: int
@@ -124,7 +124,7 @@ def choices(field_data: str) -> set[str]:
     return set(field_data_of(field_data))
 
 
-def checked_terms(terms: Terms) -> Terms:
+def checked_terms(terms: FieldDefinition) -> FieldDefinition:
     """Return the normalized field; raise InvalidParameterError."""
     if terms.field_type not in {*FieldType}:
         raise InvalidParameterError("field_type", "Invalid field type.")
@@ -141,7 +141,7 @@ def checked_terms(terms: Terms) -> Terms:
         known = _checked_account(data)
         if known is not None:
             name, hint, data = known["name"], known["hint"], {"subtype": data["subtype"]}
-    return Terms(
+    return FieldDefinition(
         field_type=terms.field_type,
         name=_checked_label(name),
         hint=_checked_text("hint", hint, MAX_HINT_LENGTH),

@@ -50,7 +50,7 @@ _EMOJI_STYLE: Final = "\ufe0f"
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class SearchTerm:
     """A required word, or several that follow each other."""
 
     text: str
@@ -64,7 +64,7 @@ def language_of(code: str) -> str:
     return LANGUAGES.get(re.split("[-_]", code.lower())[0], "simple")
 
 
-def parse_search(operand: str) -> tuple[Wanted, ...]:
+def parse_search(operand: str) -> tuple[SearchTerm, ...]:
     """Return the words and phrases of a search.
 
     Raises BadNarrowError if there are none, or too many.
@@ -78,7 +78,7 @@ def parse_search(operand: str) -> tuple[Wanted, ...]:
     found = [_wanted(phrase or word, is_quoted=bool(phrase)) for phrase, word in parts]
     known = [each for each in found if each is not None]
     if not known:
-        known = [Wanted(word) for _, word in parts]
+        known = [SearchTerm(word) for _, word in parts]
     wanted = tuple(each for each in dict.fromkeys(known) if each.text)
     if not wanted:
         raise BadNarrowError("search has no words")
@@ -87,14 +87,14 @@ def parse_search(operand: str) -> tuple[Wanted, ...]:
     return wanted
 
 
-def _wanted(text: str, *, is_quoted: bool) -> Wanted | None:
+def _wanted(text: str, *, is_quoted: bool) -> SearchTerm | None:
     """Return the search term; None if it is only punctuation."""
     text = text.replace(_EMOJI_STYLE, "")
     words = [word for token in text.split() for word in _words(token)]
     if words:
-        return Wanted(" ".join(words), is_phrase=is_quoted or len(words) > 1)
+        return SearchTerm(" ".join(words), is_phrase=is_quoted or len(words) > 1)
     if is_quoted or any(unicodedata.category(each) == "So" for each in text):
-        return Wanted(" ".join(text.split()), is_phrase=is_quoted)
+        return SearchTerm(" ".join(text.split()), is_phrase=is_quoted)
     return None
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from server.domain.addresses import RealmAddress
-from server.domain.avatars import Avatar, Pictured, avatar_of, avatar_of_unknown
+from server.domain.avatars import Avatar, AvatarOwner, avatar_of, avatar_of_unknown
 from server.domain.profiles import (
     hidden_email,
     knows_email,
@@ -22,7 +22,7 @@ INACCESSIBLE_NAME: Final = "Unknown user"
 """Name shown for a person that the viewer may not know."""
 
 
-class Portrayed(Pictured, Protocol):
+class Portrayed(AvatarOwner, Protocol):
     """The fields of a person that their display needs."""
 
     @property
@@ -52,7 +52,7 @@ def inaccessible_person(
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class PeopleVisibility:
     """Which of some people a viewer may know: all but `strangers`.
 
     A spectator may see names and uploaded avatars, and nothing derived from an address.
@@ -94,5 +94,5 @@ class Sight:
         return knows_email(viewer, row)
 
 
-EVERYTHING: Final = Sight()
-FROM_THE_WEB: Final = Sight(is_spectator=True)
+EVERYTHING: Final = PeopleVisibility()
+FROM_THE_WEB: Final = PeopleVisibility(is_spectator=True)

@@ -38,7 +38,7 @@ _SHOWN: Final = re.compile(
 """Cannot occur in a user's text: the serializer escapes it."""
 
 
-class Pictured(Protocol):
+class UploadedImage(Protocol):
     """The fields of an uploaded picture that its display needs."""
 
     @property
@@ -74,7 +74,7 @@ def keys_of(blob_key: str) -> tuple[str, ...]:
     return tuple(key_of(blob_key, each) for each in FORMATS)
 
 
-def with_thumbnails(html: str, pictures: Mapping[str, Pictured]) -> str:
+def with_thumbnails(html: str, pictures: Mapping[str, UploadedImage]) -> str:
     """Return a message's HTML with thumbnails for its images, as far as there are any.
 
     `pictures` are those that the message refers to, by path; others stay as they are. An image that
@@ -92,7 +92,7 @@ def with_thumbnails(html: str, pictures: Mapping[str, Pictured]) -> str:
     return _SHOWN.sub(shown, html)
 
 
-def _image(picture: Pictured) -> str:
+def _image(picture: UploadedImage) -> str:
     facts = f'data-original-content-type="{picture.content_type}"'
     if picture.width is None:
         return f'<img class="{PENDING_CLASS}" {facts} src="{PENDING_PATH}">'

@@ -1,22 +1,22 @@
 """Requests to addresses that strangers choose: the one way out of the server."""
 
-from server.egress.client import Answer, Egress, Limits, open_egress
+from server.egress.client import Egress, FetchedResponse, Limits, open_egress
 from server.egress.errors import (
     EgressError,
-    RefusedError,
-    TooLargeError,
+    EgressRefusedError,
+    HostUnreachableError,
+    ResponseTooLargeError,
     TooSlowError,
-    UnreachableError,
 )
 
 __all__ = [
-    "Answer",
     "Egress",
     "EgressError",
+    "EgressRefusedError",
+    "FetchedResponse",
+    "HostUnreachableError",
     "Limits",
-    "RefusedError",
-    "TooLargeError",
+    "ResponseTooLargeError",
     "TooSlowError",
-    "UnreachableError",
     "open_egress",
 ]

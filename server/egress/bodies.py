@@ -4,7 +4,7 @@ import zlib
 from collections.abc import AsyncIterator, Callable
 from typing import Final
 
-from server.egress.errors import TooLargeError, UnreachableError
+from server.egress.errors import HostUnreachableError, ResponseTooLargeError
 
 _GZIP: Final = frozenset({"gzip", "x-gzip"})
 _PLAIN: Final = frozenset({"", "identity"})
@@ -19,7 +19,7 @@ async def read_body(
 ) -> bytes:
     """All of it, or with `may_cut` its beginning.
 
-    Raises TooLargeError, and UnreachableError for what cannot be unpacked.
+    Raises ResponseTooLargeError, and HostUnreachableError for what cannot be unpacked.
     """
     unpack = _unpacker(encoding.strip().lower())
     body = bytearray()
@@ -29,7 +29,7 @@ async def read_body(
         body += unpack(piece, max_bytes - len(body) + 1)
         if max(len(body), arrived) > max_bytes:
             if not may_cut:
-                raise TooLargeError(f"The answer is larger than {max_bytes} bytes.")
+                raise ResponseTooLargeError(f"The answer is larger than {max_bytes} bytes.")
             break
     return bytes(body[:max_bytes])
 
@@ -38,13 +38,13 @@ def _unpacker(encoding: str) -> Unpack:
     if encoding in _PLAIN:
         return lambda piece, room: piece[:room]
     if encoding not in _GZIP:
-        raise UnreachableError("The answer is packed in a way that nobody has asked for.")
+        raise HostUnreachableError("The answer is packed in a way that nobody has asked for.")
     stream = zlib.decompressobj(wbits=_WITH_ITS_HEADER)
 
     def unpack(piece: bytes, room: int) -> bytes:
         try:
             return stream.decompress(piece, room)
         except zlib.error as error:
-            raise UnreachableError("The answer cannot be unpacked.") from error
+            raise HostUnreachableError("The answer cannot be unpacked.") from error
 
     return unpack

@@ -10,12 +10,12 @@ from urllib.parse import urljoin
 
 from server.egress.bodies import read_body
 from server.egress.errors import (
-    RefusedError,
-    TooLargeError,
+    EgressRefusedError,
+    HostUnreachableError,
+    ResponseTooLargeError,
     TooSlowError,
-    UnreachableError,
 )
-from server.egress.guard import Guard, Target
+from server.egress.guard import CheckedUrl, Guard
 from server.egress.resolving import Resolve, SystemResolver
 from server.settings import Settings
 
@@ -44,7 +44,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class FetchedResponse:
     status: int
     headers: Mapping[str, str]
     """By names in small letters; of several of a name, the last."""
@@ -68,14 +68,14 @@ class Egress:
     _pool: "httpcore.AsyncConnectionPool | None" = field(default=None, init=False)
 
     def check(self, url: str) -> None:
-        """Raise RefusedError for a URL that `fetch` would refuse, as far as its text tells."""
-        self.guard.check(Target.of(url))
+        """Raise EgressRefusedError for a URL that by its text alone makes `fetch` refuse it."""
+        self.guard.check(CheckedUrl.of(url))
 
     def may_fetch(self, url: str) -> bool:
         """Whether `check` lets it pass."""
         try:
             self.check(url)
-        except RefusedError:
+        except EgressRefusedError:
             return False
         return True
 
@@ -87,7 +87,7 @@ class Egress:
         headers: Mapping[str, str] | None = None,
         body: bytes = b"",
         limits: Limits = Limits(),
-    ) -> Answer:
+    ) -> FetchedResponse:
         """The answer, whatever its status. Raises an EgressError."""
         try:
             async with asyncio.timeout(limits.seconds):
@@ -97,22 +97,22 @@ class Egress:
 
     async def _follow(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes, limits: Limits
-    ) -> Answer:
+    ) -> FetchedResponse:
         answer = await self._exchange(method, url, headers, body, limits)
         for _ in range(limits.redirects):
             if (location := _redirects_to(answer)) is None:
                 return answer
             answer = await self._exchange(method, location, headers, body, limits)
         if limits.redirects and _redirects_to(answer) is not None:
-            raise RefusedError(f"It is redirected more than {limits.redirects} times.")
+            raise EgressRefusedError(f"It is redirected more than {limits.redirects} times.")
         return answer
 
     async def _exchange(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes, limits: Limits
-    ) -> Answer:
+    ) -> FetchedResponse:
         import httpcore  # the server starts faster without it
 
-        target = Target.of(url)
+        target = CheckedUrl.of(url)
         self.guard.check(target)
         sent = {"Host": target.authority, "Accept-Encoding": "gzip", **headers}
         timeouts = {
@@ -135,7 +135,7 @@ class Egress:
                 extensions={"timeout": timeouts},
             ) as response:
                 got = _headers(response.headers)
-                return Answer(
+                return FetchedResponse(
                     status=response.status,
                     headers=got,
                     body=await read_body(
@@ -149,7 +149,7 @@ class Egress:
         except httpcore.TimeoutException as error:
             raise TooSlowError("It did not go on in time.") from error
         except (httpcore.NetworkError, httpcore.ProtocolError, httpcore.ProxyError) as error:
-            raise UnreachableError(_reason(error)) from error
+            raise HostUnreachableError(_reason(error)) from error
 
     def _opened(self) -> "httpcore.AsyncConnectionPool":
         from server.egress.transport import open_pool  # as above
@@ -163,19 +163,21 @@ class Egress:
             await self._pool.aclose()
 
 
-def _redirects_to(answer: Answer) -> str | None:
+def _redirects_to(answer: FetchedResponse) -> str | None:
     location = answer.headers.get("location")
     if answer.status not in REDIRECTS or not location:
         return None
     try:
         return urljoin(answer.url, location)
     except ValueError:
-        raise RefusedError("It is redirected to what is no URL.") from None
+        raise EgressRefusedError("It is redirected to what is no URL.") from None
 
 
 def _headers(raw: list[tuple[bytes, bytes]]) -> dict[str, str]:
     if sum(len(name) + len(value) for name, value in raw) > MAX_HEADER_BYTES:
-        raise TooLargeError(f"The headers of the answer are larger than {MAX_HEADER_BYTES} bytes.")
+        raise ResponseTooLargeError(
+            f"The headers of the answer are larger than {MAX_HEADER_BYTES} bytes."
+        )
     return {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in raw}
 
 

@@ -5,17 +5,17 @@ class EgressError(Exception):
     """There is no answer."""
 
 
-class RefusedError(EgressError):
+class EgressRefusedError(EgressError):
     """This server does not go there."""
 
 
-class UnreachableError(EgressError):
+class HostUnreachableError(EgressError):
     """Nobody answers there at the moment, or nothing that is HTTP."""
 
 
-class TooSlowError(UnreachableError):
+class TooSlowError(HostUnreachableError):
     """The answer did not come in time."""
 
 
-class TooLargeError(EgressError):
+class ResponseTooLargeError(EgressError):
     """The answer, or its headers, are larger than what is read."""

@@ -8,7 +8,7 @@ from typing import Final, Self
 from urllib.parse import SplitResult, quote, urlsplit
 
 from server.egress.addresses import Address, is_public, literal, unwrapped
-from server.egress.errors import RefusedError
+from server.egress.errors import EgressRefusedError
 from server.settings.network_types import Destinations, Ports
 from storage.address_folding import ascii_domain
 
@@ -23,7 +23,7 @@ _NOT_PUBLIC: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class CheckedUrl:
     """A URL that is sound, taken apart once: nobody reads it in another way later."""
 
     scheme: str
@@ -35,23 +35,23 @@ class Target:
 
     @classmethod
     def of(cls, url: str) -> Self:
-        """Raises RefusedError for what is no address of a web server."""
+        """Raises EgressRefusedError for what is no address of a web server."""
         if len(url) > MAX_URL_LENGTH:
-            raise RefusedError(f"The URL has more than {MAX_URL_LENGTH} characters.")
+            raise EgressRefusedError(f"The URL has more than {MAX_URL_LENGTH} characters.")
         if _NOT_IN_URLS.search(url):
-            raise RefusedError("The URL has blanks or other characters that no URL has.")
+            raise EgressRefusedError("The URL has blanks or other characters that no URL has.")
         try:
             parts = urlsplit(url)
             scheme, port = parts.scheme, parts.port
             host = _ascii(parts.hostname or "")
         except ValueError:
-            raise RefusedError("This is not a URL.") from None
+            raise EgressRefusedError("This is not a URL.") from None
         if scheme not in _PORTS:
-            raise RefusedError("The URL must begin with https:// or http://.")
+            raise EgressRefusedError("The URL must begin with https:// or http://.")
         if "@" in parts.netloc:
-            raise RefusedError("The URL must not hold a name or a password.")
+            raise EgressRefusedError("The URL must not hold a name or a password.")
         if ":" not in host and not _HOST.fullmatch(host):
-            raise RefusedError("The URL names no host.")
+            raise EgressRefusedError("The URL names no host.")
         return cls(scheme, host, _PORTS[scheme] if port is None else port, _path(parts))
 
     @property
@@ -87,8 +87,8 @@ class Guard:
     allowed: Destinations
     ports: Ports
 
-    def check(self, target: Target) -> None:
-        """Raise RefusedError for what can be refused before anything is resolved."""
+    def check(self, target: CheckedUrl) -> None:
+        """Raise EgressRefusedError for what can be refused before anything is resolved."""
         address = literal(target.host)
         if address is not None:
             self.check_address(target.host, target.port, address)
@@ -96,18 +96,18 @@ class Guard:
             self._check_port(target.port)
 
     def check_address(self, host: str, port: int, address: Address) -> None:
-        """Raise RefusedError unless the host may be connected to at this address."""
+        """Raise EgressRefusedError unless the host may be connected to at this address."""
         if self._is_allowed(host) or str(unwrapped(address)) in self.allowed.networks:
             return
         if not is_public(address):
-            raise RefusedError(_NOT_PUBLIC)
+            raise EgressRefusedError(_NOT_PUBLIC)
         self._check_port(port)
 
     def permitted(self, host: str, port: int, addresses: Iterable[str]) -> list[str]:
-        """Those of the addresses of a name to connect to.
+        """Return the addresses of a host name that may be connected to.
 
-        Raises RefusedError if there is one among them where nobody may go: honest names do not
-        lead to both.
+        Raises EgressRefusedError if any of its addresses is forbidden: an honest name does not
+        resolve to both kinds.
         """
         found = list(dict.fromkeys(addresses))
         for each in found:
@@ -119,7 +119,7 @@ class Guard:
 
     def _check_port(self, port: int) -> None:
         if port not in self.ports:
-            raise RefusedError(
+            raise EgressRefusedError(
                 f"This server does not connect to port {port}. The operator of the server permits"
                 " it with PARLEY_EGRESS_PORTS."
             )

@@ -6,12 +6,12 @@ from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
-from server.egress.errors import UnreachableError
+from server.egress.errors import HostUnreachableError
 
 THREADS: Final = 8
 
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
-"""The addresses of a host, best first. Raises UnreachableError where it has none."""
+"""The addresses of a host, best first. Raises HostUnreachableError where it has none."""
 
 
 class SystemResolver:
@@ -23,7 +23,7 @@ class SystemResolver:
         try:
             return await loop.run_in_executor(self._threads, _look_up, host, port)
         except (OSError, UnicodeError) as error:
-            raise UnreachableError(f"There is no host {host}.") from error
+            raise HostUnreachableError(f"There is no host {host}.") from error
 
     def close(self) -> None:
         self._threads.shutdown(wait=False, cancel_futures=True)

@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError, MissingParameterError
-from server.domain.highlights import Marks, Shown, words_in
+from server.domain.highlights import HighlightedMessage, Marks, words_in
 from server.domain.narrow import Term
 from server.domain.user_settings import UserSettings
 from server.events.base import ClientView
@@ -18,7 +18,7 @@ from server.realm_cache import RealmCache
 from storage import history, messages
 from storage import read_receipts as receipts
 from storage.database import Connection
-from storage.history import NEWEST, OLDEST, Page, PageOfIds, Scope, Window
+from storage.history import NEWEST, OLDEST, HistoryPage, HistoryScope, HistoryWindow, PageOfIds
 from storage.ids import MessageId, RealmId, UserId
 from storage.messages import MessageRow
 from storage.search import Search, stems_of
@@ -33,7 +33,7 @@ NamedAnchor = Literal["newest", "oldest", "first_unread"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class HistoryRequest:
     """Parameters of a request for history."""
 
     terms: Sequence[Term] = ()
@@ -48,12 +48,12 @@ class Wanted:
 @dataclass(frozen=True, slots=True)
 class Fetched:
     anchor: int
-    page: Page
+    page: HistoryPage
     messages: list[MessageObject]
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class SearchMatch:
     """A message's content and topic as HTML, with search highlights."""
 
     content: str
@@ -61,12 +61,12 @@ class Match:
 
 
 async def page(
-    realm_cache: RealmCache, connection: Connection, actor: Actor, wanted: Wanted
+    realm_cache: RealmCache, connection: Connection, actor: Actor, wanted: HistoryRequest
 ) -> Fetched:
     """Return a page of what the actor may read. Raises BadNarrowError, BadRequestError."""
     located = await _locate(realm_cache, connection, actor, wanted)
     if located is None:
-        return Fetched(_shown(NEWEST), Page([], False, True, True), [])
+        return Fetched(_shown(NEWEST), HistoryPage([], False, True, True), [])
     scope, window = located
     page = await history.page(
         connection,
@@ -90,7 +90,7 @@ async def page(
 
 
 async def page_of_ids(
-    realm_cache: RealmCache, connection: Connection, actor: Actor, wanted: Wanted
+    realm_cache: RealmCache, connection: Connection, actor: Actor, wanted: HistoryRequest
 ) -> PageOfIds:
     """Return the ids that `page` would return. Raises BadNarrowError, BadRequestError."""
     located = await _locate(realm_cache, connection, actor, wanted)
@@ -100,8 +100,8 @@ async def page_of_ids(
 
 
 async def _locate(
-    realm_cache: RealmCache, connection: Connection, actor: Actor, wanted: Wanted
-) -> tuple[Scope, Window] | None:
+    realm_cache: RealmCache, connection: Connection, actor: Actor, wanted: HistoryRequest
+) -> tuple[HistoryScope, HistoryWindow] | None:
     """Return the scope and window; None if no message can match."""
     if wanted.before + wanted.after > MAX_MESSAGES:
         raise BadRequestError(f"Too many messages requested (maximum {MAX_MESSAGES}).")
@@ -111,7 +111,7 @@ async def _locate(
     asked = where.near if wanted.anchor is None else wanted.anchor
     if asked is None:
         raise MissingParameterError("anchor")
-    window = Window(
+    window = HistoryWindow(
         anchor=await _anchor(connection, actor, where.scope, asked),
         before=wanted.before,
         after=wanted.after,
@@ -132,9 +132,9 @@ async def _matches(
     search: Search | None,
     rows: Sequence[MessageRow],
     html: Mapping[MessageId, str],
-) -> list[Match]:
+) -> list[SearchMatch]:
     """Return content and topic of each message with search highlights."""
-    contents = {row.id: Shown.of(html.get(row.id, "")) for row in rows}
+    contents = {row.id: HighlightedMessage.of(html.get(row.id, "")) for row in rows}
     topics = {row.topic or "" for row in rows}
     marks = Marks((), frozenset())
     if search is not None:
@@ -144,7 +144,7 @@ async def _matches(
         texts = tuple((word.text, word.begins_words) for word in search.words)
         marks = Marks(texts, frozenset(found))
     subjects = {topic: marks.in_text(topic) for topic in topics}
-    return [Match(marks.in_html(contents[row.id]), subjects[row.topic or ""]) for row in rows]
+    return [SearchMatch(marks.in_html(contents[row.id]), subjects[row.topic or ""]) for row in rows]
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +187,7 @@ async def matching(
     actor: Actor,
     message_ids: Sequence[MessageId],
     terms: Sequence[Term],
-) -> dict[str, Match]:
+) -> dict[str, SearchMatch]:
     """Return those of the messages that the actor may read and that match the terms, by id.
 
     Each with its content and topic, with search highlights.
@@ -227,11 +227,11 @@ async def _narrowed_rows(
     actor: Actor,
     message_ids: Sequence[MessageId],
     terms: Sequence[Term],
-) -> tuple[Scope | None, list[MessageRow]]:
+) -> tuple[HistoryScope | None, list[MessageRow]]:
     where = await narrowed(Look(realm_cache, connection, actor), terms)
     if where.scope is None:
         return None, []
-    everything = Window(anchor=OLDEST, before=0, after=len(message_ids))
+    everything = HistoryWindow(anchor=OLDEST, before=0, after=len(message_ids))
     page = await history.page(
         connection,
         actor.realm_id,
@@ -281,7 +281,7 @@ async def one(
 
 
 async def _anchor(
-    connection: Connection, actor: Actor, scope: Scope, anchor: int | NamedAnchor | datetime
+    connection: Connection, actor: Actor, scope: HistoryScope, anchor: int | NamedAnchor | datetime
 ) -> MessageId:
     if isinstance(anchor, datetime):
         first = await history.first_since(connection, actor.realm_id, anchor)

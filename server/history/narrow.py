@@ -8,12 +8,12 @@ from server.domain.actor import Actor
 from server.domain.channels import Standing
 from server.domain.errors import BadNarrowError, UnauthorizedError
 from server.domain.narrow import EMPTY_TOPIC, Operand, Term
-from server.domain.search import Wanted, language_of, parse_search
+from server.domain.search import SearchTerm, language_of, parse_search
 from server.realm_cache import RealmCache
 from storage import conversations, messages, narrows, search
 from storage.channels import ChannelRow
 from storage.database import Connection
-from storage.history import MANY_CONVERSATIONS, NEWEST, Flag, Scope, Without
+from storage.history import MANY_CONVERSATIONS, NEWEST, Flag, HistoryScope, Without
 from storage.ids import ChannelId, MessageId, UserId
 from storage.search import Search
 from storage.users import UserRow
@@ -50,7 +50,7 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Narrowed:
-    scope: Scope | None
+    scope: HistoryScope | None
     """None: no message can match all terms."""
     near: MessageId | None = None
     """The message of a `near` term."""
@@ -126,7 +126,7 @@ async def _with_conversation(look: Look, terms: Sequence[Term]) -> list[Term] | 
     return [*others, Term("channel", row.channel_id), Term("topic", row.topic or "")]
 
 
-async def _conversation(look: Look, terms: Sequence[Term]) -> Scope | None:
+async def _conversation(look: Look, terms: Sequence[Term]) -> HistoryScope | None:
     """Return the scope of one whole conversation, as most narrows are; None for any other.
 
     The conversation need not exist: then the result is empty.
@@ -137,9 +137,9 @@ async def _conversation(look: Look, terms: Sequence[Term]) -> Scope | None:
     if said.keys() == {"channel", "topic"}:
         channel = await channel_of(look, said["channel"])
         name = await _topic_name(look, said["topic"])
-        return Scope(channel_ids=[channel.channel_id], topic=name)
+        return HistoryScope(channel_ids=[channel.channel_id], topic=name)
     if said.keys() == {"dm"}:
-        return Scope(only_direct=True, people=await _group(look, said["dm"]))
+        return HistoryScope(only_direct=True, people=await _group(look, said["dm"]))
     return None
 
 
@@ -180,8 +180,8 @@ class _Gathered:
     mentioned: list[UserId] = field(default_factory=list)
     traits: int = 0
     reacted: bool = False
-    wanted: list[Wanted] = field(default_factory=list)
-    not_wanted: list[tuple[Wanted, ...]] = field(default_factory=list)
+    wanted: list[SearchTerm] = field(default_factory=list)
+    not_wanted: list[tuple[SearchTerm, ...]] = field(default_factory=list)
     not_channel_ids: set[ChannelId] = field(default_factory=set)
     not_conversation_ids: set[int] = field(default_factory=set)
     not_senders: set[UserId] = field(default_factory=set)
@@ -222,7 +222,7 @@ class _Gathered:
         )
 
 
-async def _scope(look: Look, said: _Gathered) -> Scope | None:
+async def _scope(look: Look, said: _Gathered) -> HistoryScope | None:
     if said.is_impossible:
         return None
     channel_ids = said.channel_ids
@@ -235,7 +235,7 @@ async def _scope(look: Look, said: _Gathered) -> Scope | None:
                 look.connection, look.actor.realm_id, look.actor.user_id, sorted(conversation_ids)
             )
         )
-    return Scope(
+    return HistoryScope(
         channel_ids=None if channel_ids is None else sorted(channel_ids),
         conversation_ids=_sorted(conversation_ids),
         in_feed=in_feed,
@@ -273,7 +273,7 @@ async def _planned(
     return await search.planned(look.connection, look.actor.realm_id, wanted, places)
 
 
-async def _search(look: Look, wanted: Sequence[Wanted]) -> Search:
+async def _search(look: Look, wanted: Sequence[SearchTerm]) -> Search:
     """Return the parsed search, cached: it depends on the text and the language only."""
     language = language_of((await look.realm_cache.settings()).default_language)
     texts = tuple((each.text, each.is_phrase) for each in wanted)
@@ -443,7 +443,7 @@ async def _users(look: Look, operand: Operand, only: int | None = None) -> list[
     return rows
 
 
-def among(scope: Scope, ids: Iterable[MessageId]) -> Scope:
+def among(scope: HistoryScope, ids: Iterable[MessageId]) -> HistoryScope:
     """Return the scope limited to these messages."""
     wanted = set(ids)
     return replace(scope, ids=sorted(wanted if scope.ids is None else wanted & set(scope.ids)))

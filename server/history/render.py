@@ -9,7 +9,7 @@ import msgspec
 from server.domain.actor import Actor
 from server.domain.addresses import RealmAddress
 from server.domain.realm_settings import RealmSettings
-from server.domain.shown_people import Sight
+from server.domain.shown_people import PeopleVisibility
 from server.events.base import ClientView
 from server.events.messages import (
     Listed,
@@ -31,7 +31,7 @@ from storage.users import UserRow
 Reactions = list[dict[str, Any]]
 
 
-class _Place(NamedTuple):
+class _ConversationContext(NamedTuple):
     """Fields shared by all messages of a conversation."""
 
     type: Literal["private", "stream"]
@@ -127,7 +127,7 @@ def _name_reactors(
     reactions: Iterable[Reactions],
     people: dict[UserId, UserRow],
     address: RealmAddress,
-    sight: Sight,
+    sight: PeopleVisibility,
 ) -> None:
     """Add to each reaction the user who reacted: terminal clients need it."""
     named: dict[UserId, dict[str, Any]] = {}
@@ -138,7 +138,7 @@ def _name_reactors(
         each["user"] = named[user_id]
 
 
-def _reactor(row: UserRow, address: RealmAddress, sight: Sight) -> dict[str, Any]:
+def _reactor(row: UserRow, address: RealmAddress, sight: PeopleVisibility) -> dict[str, Any]:
     person = sight.shown(row, address)
     return {
         "id": person.user_id,
@@ -166,13 +166,13 @@ async def _places(
     one_of_each: Iterable[MessageRow],
     people: dict[UserId, UserRow],
     view: ClientView,
-    sight: Sight,
-) -> dict[int, _Place]:
+    sight: PeopleVisibility,
+) -> dict[int, _ConversationContext]:
     """Return the conversations of these messages, by id."""
     address = await realm_cache.address()
     display_name = (await realm_cache.settings()).empty_topic_display_name
     linkifiers = await realm_cache.linkifiers()
-    places: dict[int, _Place] = {}
+    places: dict[int, _ConversationContext] = {}
     channels: dict[ChannelId, ChannelRow | None] = {}
     for row in one_of_each:
         number = recipient_id(row.channel_id, row.conversation_id)
@@ -181,13 +181,15 @@ async def _places(
         if row.channel_id is None:
             shown = [sight.shown(people[each], address) for each in row.user_ids or ()]
             group = tuple(map(Recipient.of, shown))
-            places[row.conversation_id] = _Place("private", number, links, group, msgspec.UNSET, "")
+            places[row.conversation_id] = _ConversationContext(
+                "private", number, links, group, msgspec.UNSET, ""
+            )
             continue
         if row.channel_id not in channels:
             channels[row.channel_id] = await realm_cache.channel(row.channel_id)
         channel = channels[row.channel_id]
         assert channel is not None, "messages are in channels that are there"
-        places[row.conversation_id] = _Place(
+        places[row.conversation_id] = _ConversationContext(
             "stream",
             number,
             links,

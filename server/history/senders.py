@@ -1,7 +1,7 @@
 """Senders in the form of messages."""
 
 from server.domain.addresses import RealmAddress
-from server.domain.shown_people import EVERYTHING, Sight
+from server.domain.shown_people import EVERYTHING, PeopleVisibility
 from server.events.messages import Sender
 from server.realm_cache import RealmCache
 from storage.realms import RealmRow
@@ -9,7 +9,11 @@ from storage.users import UserRow
 
 
 def shown_sender(
-    realm_cache: RealmCache, row: UserRow, realm: RealmRow, address: RealmAddress, sight: Sight
+    realm_cache: RealmCache,
+    row: UserRow,
+    realm: RealmRow,
+    address: RealmAddress,
+    sight: PeopleVisibility,
 ) -> Sender:
     """Return the sender for a viewer with this sight.
 

@@ -66,11 +66,14 @@ def _ldap(settings: Settings) -> "Iterator[Ldap | None]":
 def _site(name: str, settings: Settings, egress: Egress, clock: Clock, lane: Lane) -> OtherSite:
     provider = settings.sign_in_providers[name]
     if isinstance(provider, SamlProvider):
-        from server.identity.saml import OwnKey, SamlSite  # starts faster without xmlsec
+        from server.identity.saml import (  # starts faster without xmlsec
+            SamlSite,
+            ServiceProviderKey,
+        )
 
         own = None
         if settings.saml_certificate is not None and settings.saml_key is not None:
-            own = OwnKey(settings.saml_certificate, settings.saml_key)
+            own = ServiceProviderKey(settings.saml_certificate, settings.saml_key)
         return SamlSite(provider, own, clock, lane)
     from server.identity.oidc import OpenIdProvider  # starts faster without joserfc
 

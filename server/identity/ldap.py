@@ -47,7 +47,7 @@ MISREADINGS: Final = (LookupError, ValueError, TypeError, AttributeError)
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class DirectoryEntry:
     """Somebody in the directory."""
 
     dn: str
@@ -57,7 +57,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _ServerAddress:
     """Where a directory listens."""
 
     host: str
@@ -65,7 +65,7 @@ class _Place:
     by_tls: bool
 
     @classmethod
-    def of(cls, url: str) -> "_Place":
+    def of(cls, url: str) -> "_ServerAddress":
         parts = urlsplit(url.strip())
         port = parts.port or PORTS[parts.scheme]
         return cls(parts.hostname or "", port, by_tls=parts.scheme == "ldaps")
@@ -81,7 +81,7 @@ class Ldap:
     def __init__(self, settings: Settings) -> None:
         assert settings.ldap_url is not None, "only where there is a directory"
         self._settings = settings
-        self._places = [_Place.of(url) for url in settings.ldap_url.split(",")]
+        self._places = [_ServerAddress.of(url) for url in settings.ldap_url.split(",")]
         self._attributes = (
             settings.ldap_name_attribute,
             settings.ldap_email_attribute,
@@ -93,7 +93,7 @@ class Ldap:
         """Wait for nobody any more."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
-    async def sign_in(self, name: str, password: str) -> Entry | None:
+    async def sign_in(self, name: str, password: str) -> DirectoryEntry | None:
         """Whoever has this name and this password there; None if nobody has.
 
         Raises DirectoryAwayError, and IdentityError for an entry of which no account can be made.
@@ -104,7 +104,7 @@ class Ldap:
             return None
         return await self._ask(lambda place: self._sign_in(place, known, password))
 
-    async def find(self, name: str) -> Entry | None:
+    async def find(self, name: str) -> DirectoryEntry | None:
         """Whoever has this name there, as far as the server may look. Raises as `sign_in` does."""
         known = _checked(name)
         return None if known is None else await self._ask(lambda place: self._find(place, known))
@@ -113,7 +113,7 @@ class Ldap:
         """Raise DirectoryAwayError unless one of them can be asked."""
         await self._ask(self._greet)
 
-    async def _ask(self, work: Callable[[_Place], Result]) -> Result:
+    async def _ask(self, work: Callable[[_ServerAddress], Result]) -> Result:
         """What the first directory says that is not away, within the time there is."""
         asking = asyncio.get_running_loop().run_in_executor(self._threads, self._first, work)
         try:
@@ -122,7 +122,7 @@ class Ldap:
         except TimeoutError:
             raise DirectoryAwayError("it does not answer in time") from None
 
-    def _first(self, work: Callable[[_Place], Result]) -> Result:
+    def _first(self, work: Callable[[_ServerAddress], Result]) -> Result:
         """What the first says that is there; whoever comes later begins with that one."""
         *others, last = places = self._places
         for place in others:
@@ -133,7 +133,7 @@ class Ldap:
                 self._places = [each for each in places if each != place] + [place]
         return work(last)
 
-    def _sign_in(self, place: _Place, name: str, password: str) -> Entry | None:
+    def _sign_in(self, place: _ServerAddress, name: str, password: str) -> DirectoryEntry | None:
         settings = self._settings
         with self._connection(place) as connection:
             if settings.ldap_user_dn is not None:
@@ -150,7 +150,7 @@ class Ldap:
                 return None
             return self._entry(found[0])
 
-    def _greet(self, place: _Place) -> None:
+    def _greet(self, place: _ServerAddress) -> None:
         with self._connection(place) as connection:
             # Where people are not looked for, the directory may want to see nobody without a name:
             # that it says so is an answer.
@@ -159,7 +159,7 @@ class Ldap:
             else:
                 connection.rebind(None, None, ldap3.ANONYMOUS, read_server_info=False)
 
-    def _find(self, place: _Place, name: str) -> Entry | None:
+    def _find(self, place: _ServerAddress, name: str) -> DirectoryEntry | None:
         with self._connection(place) as connection:
             self._introduce(connection)
             if self._settings.ldap_user_dn is None:
@@ -172,7 +172,7 @@ class Ldap:
             )
 
     @contextmanager
-    def _connection(self, place: _Place) -> Iterator[Any]:
+    def _connection(self, place: _ServerAddress) -> Iterator[Any]:
         """A connection over which passwords may go. Raises DirectoryAwayError."""
         try:
             connection = self._new_connection(place)
@@ -200,7 +200,7 @@ class Ldap:
         except OSError as error:
             raise DirectoryAwayError(f"{place}, but: {error.strerror}") from error
 
-    def _new_connection(self, place: _Place) -> Any:
+    def _new_connection(self, place: _ServerAddress) -> Any:
         # So that there is time for the others, where one says nothing.
         seconds = max(1, self._settings.ldap_timeout_seconds // len(self._places))
         server = ldap3.Server(
@@ -233,12 +233,12 @@ class Ldap:
             raise DirectoryAwayError(f"there is no entry {base}")
         return found
 
-    def _read(self, connection: Any, dn: str) -> Entry | None:
+    def _read(self, connection: Any, dn: str) -> DirectoryEntry | None:
         """The entry that is called so."""
         found = self._entries(connection, dn, "(objectClass=*)", ldap3.BASE)
         return self._entry(found[0]) if found else None
 
-    def _read_own(self, connection: Any, dn: str) -> Entry:
+    def _read_own(self, connection: Any, dn: str) -> DirectoryEntry:
         """The entry of whoever has just shown that it is theirs. Raises DirectoryAwayError."""
         entry = self._read(connection, dn)
         if entry is None:
@@ -266,7 +266,7 @@ class Ldap:
         # Where else one might look is told, too.
         return [each for each in connection.response if each["type"] == "searchResEntry"]
 
-    def _entry(self, found: dict[str, Any]) -> Entry:
+    def _entry(self, found: dict[str, Any]) -> DirectoryEntry:
         """Raises IdentityError where there is no address."""
         settings, attributes = self._settings, found["raw_attributes"]
         email = _first_of(attributes, settings.ldap_email_attribute)
@@ -281,7 +281,7 @@ class Ldap:
             ) from None
         name = _first_of(attributes, settings.ldap_name_attribute)
         identity = Identity(email, as_full_name(name, email=email))
-        return Entry(found["dn"], identity, self._id_in(found))
+        return DirectoryEntry(found["dn"], identity, self._id_in(found))
 
     def _id_in(self, found: dict[str, Any]) -> str | None:
         """Raises IdentityError for an entry that has none though others do."""

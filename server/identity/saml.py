@@ -26,7 +26,7 @@ from server.domain.providers import SamlProvider
 from server.identity.errors import IdentityError
 from server.identity.flows import Flow
 from server.identity.identity import Identity
-from server.identity.saml_worker import Found, Order
+from server.identity.saml_worker import ValidationOutcome, ValidationRequest
 from server.parsing import Lane, ParserUnavailableError, TooCostlyError
 from storage.address_folding import folded_domain
 
@@ -49,7 +49,7 @@ EMAIL_VERIFIED: Final = "email_verified"
 
 
 @dataclass(frozen=True, slots=True)
-class OwnKey:
+class ServiceProviderKey:
     """With what we sign our questions, and read what is written for us alone."""
 
     certificate: str
@@ -61,7 +61,7 @@ class SamlSite:
     """One site."""
 
     provider: SamlProvider
-    own: OwnKey | None
+    own: ServiceProviderKey | None
     clock: Clock
     lane: Lane
     """To the process that reads answers."""
@@ -77,7 +77,7 @@ class SamlSite:
         """Whom the answer names. Raises IdentityError."""
         if len(answer) > MAX_ANSWER_LENGTH:
             raise IdentityError("the answer is too long")
-        order = Order(
+        order = ValidationRequest(
             provider=self.provider,
             certificate="" if self.own is None else self.own.certificate,
             key="" if self.own is None else self.own.key,
@@ -93,7 +93,7 @@ class SamlSite:
             raise IdentityError("the answer takes too long to read") from None
         except ParserUnavailableError:
             raise ServerNotReadyError("The server is not ready. Try again shortly.") from None
-        found = msgspec.msgpack.decode(read, type=Found)
+        found = msgspec.msgpack.decode(read, type=ValidationOutcome)
         if found.refusal:
             raise IdentityError(found.refusal, found.message)
         return Identity(found.email, found.full_name)
@@ -105,7 +105,7 @@ class SamlSite:
 
     def _way_there(self, flow: Flow, redirect_uri: str) -> str:
         settings = _settings(self.provider, self.own, redirect_uri)
-        question = _Question(settings, question_id=_question_id(flow))
+        question = _AuthnRequest(settings, question_id=_question_id(flow))
         fields = {"SAMLRequest": question.get_request(), "RelayState": flow.state}
         if self.own is not None:
             OneLogin_Saml2_Auth(_request_data(redirect_uri), settings).add_request_signature(fields)
@@ -115,20 +115,20 @@ class SamlSite:
 
 def read_answer(
     provider: SamlProvider,
-    own: OwnKey | None,
+    own: ServiceProviderKey | None,
     clock: Clock,
     flow: Flow,
     answer: str,
     redirect_uri: str,
 ) -> Identity:
     """The identity that the answer asserts; called in its own process. Raises IdentityError."""
-    return _Reader(provider, own, clock).read(flow, answer, redirect_uri)
+    return _SamlResponseReader(provider, own, clock).read(flow, answer, redirect_uri)
 
 
 @dataclass(frozen=True, slots=True)
-class _Reader:
+class _SamlResponseReader:
     provider: SamlProvider
-    own: OwnKey | None
+    own: ServiceProviderKey | None
     clock: Clock
 
     def read(self, flow: Flow, answer: str, redirect_uri: str) -> Identity:
@@ -204,7 +204,7 @@ def _entity_id(redirect_uri: str) -> str:
 
 
 def _settings(
-    provider: SamlProvider, own: OwnKey | None, redirect_uri: str
+    provider: SamlProvider, own: ServiceProviderKey | None, redirect_uri: str
 ) -> OneLogin_Saml2_Settings:
     return OneLogin_Saml2_Settings(
         {
@@ -239,7 +239,7 @@ def _settings(
     )
 
 
-class _Question(OneLogin_Saml2_Authn_Request):  # type: ignore[misc]
+class _AuthnRequest(OneLogin_Saml2_Authn_Request):  # type: ignore[misc]
     """One whose id says to which flow it belongs."""
 
     def __init__(self, settings: OneLogin_Saml2_Settings, *, question_id: str) -> None:

@@ -19,7 +19,7 @@ CPU_SECONDS: Final = 1.0
 """An ordinary answer takes a few milliseconds."""
 
 
-class Order(msgspec.Struct, frozen=True):
+class ValidationRequest(msgspec.Struct, frozen=True):
     """An answer that a browser has brought, and all that it is held against."""
 
     provider: SamlProvider
@@ -32,7 +32,7 @@ class Order(msgspec.Struct, frozen=True):
     now: float
 
 
-class Found(msgspec.Struct, frozen=True):
+class ValidationOutcome(msgspec.Struct, frozen=True):
     """The identity, or why there is none: a reason for the log, and a message for people."""
 
     email: str = ""
@@ -52,23 +52,26 @@ class _Clock(SystemClock):
         return datetime.fromtimestamp(self.when, UTC)
 
 
-def answer(order: Order) -> Found:
+def answer(order: ValidationRequest) -> ValidationOutcome:
     """Read it."""
-    from server.identity.saml import OwnKey, read_answer  # who asks needs no xmlsec for that
+    from server.identity.saml import (  # who asks needs no xmlsec for that
+        ServiceProviderKey,
+        read_answer,
+    )
 
-    own = OwnKey(order.certificate, order.key) if order.key else None
+    own = ServiceProviderKey(order.certificate, order.key) if order.key else None
     try:
         found: Identity = read_answer(
             order.provider, own, _Clock(order.now), order.flow, order.answer, order.redirect_uri
         )
     except IdentityError as error:
-        return Found(refusal=error.reason, message=error.message)
-    return Found(found.email, found.full_name)
+        return ValidationOutcome(refusal=error.reason, message=error.message)
+    return ValidationOutcome(found.email, found.full_name)
 
 
 def main() -> None:
     serve(
-        msgspec.msgpack.Decoder(Order).decode,
+        msgspec.msgpack.Decoder(ValidationRequest).decode,
         lambda order: msgspec.msgpack.encode(answer(order)),
         cpu_seconds=lambda _: CPU_SECONDS,
         memory_bytes=MEMORY_BYTES,

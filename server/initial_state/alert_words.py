@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from server.initial_state.base import Section, Snapshot
+from server.initial_state.base import Snapshot, StateSection
 from storage import alert_words
 
 
@@ -13,4 +13,4 @@ async def fetch(snapshot: Snapshot) -> dict[str, Any]:
     return {"alert_words": words}
 
 
-SECTION = Section("alert_words", fetch)
+SECTION = StateSection("alert_words", fetch)

@@ -63,7 +63,7 @@ class Snapshot:
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class StateSection:
     """The fields of one fetch type.
 
     `fetch` returns them by name; a value may be msgspec.Raw if it is JSON already.

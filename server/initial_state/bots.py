@@ -8,7 +8,7 @@ from server.domain.channels import Standing
 from server.domain.incoming_webhooks import INCOMING_WEBHOOKS
 from server.events.bot_defaults import visible_to
 from server.events.bots import shown_bot
-from server.initial_state.base import Section, Snapshot
+from server.initial_state.base import Snapshot, StateSection
 from server.initial_state.people import people_of
 from storage import bots
 
@@ -45,7 +45,7 @@ async def fetch_embedded(_: Snapshot) -> dict[str, Any]:
 
 
 SECTIONS: Final = (
-    Section("realm_bot", fetch),
-    Section("realm_incoming_webhook_bots", fetch_incoming_webhooks),
-    Section("realm_embedded_bots", fetch_embedded),
+    StateSection("realm_bot", fetch),
+    StateSection("realm_incoming_webhook_bots", fetch_incoming_webhooks),
+    StateSection("realm_embedded_bots", fetch_embedded),
 )

@@ -3,7 +3,7 @@
 from typing import Any
 
 from server.events.channel_folders import ShownFolder
-from server.initial_state.base import Section, Snapshot
+from server.initial_state.base import Snapshot, StateSection
 from storage import channel_folders
 
 
@@ -12,4 +12,4 @@ async def fetch(snapshot: Snapshot) -> dict[str, Any]:
     return {"channel_folders": [ShownFolder.of(row) for row in rows]}
 
 
-SECTION = Section("channel_folders", fetch)
+SECTION = StateSection("channel_folders", fetch)

@@ -7,7 +7,7 @@ from typing import Any, Final
 from server.domain.access import GroupGraph
 from server.domain.channels import Standing
 from server.events.channels import ChannelInfo, permissions_of
-from server.initial_state.base import Section, Snapshot
+from server.initial_state.base import Snapshot, StateSection
 from server.realm_cache import RealmCache
 from storage import channels, subscriptions
 from storage.channels import ActivityRow, ChannelRow
@@ -69,7 +69,7 @@ class Permissions:
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class VisibleChannels:
     """The channels that a user may know, archived ones too, with their subscriptions."""
 
     standing: Standing
@@ -81,7 +81,7 @@ class Sight:
     @classmethod
     async def of(
         cls, connection: Connection, realm_cache: RealmCache, standing: Standing
-    ) -> "Sight":
+    ) -> "VisibleChannels":
         realm_id = realm_cache.realm_id
         every, subscribed = await connection.together(
             read_channels(connection, realm_cache),
@@ -109,14 +109,14 @@ class Sight:
         )
 
 
-async def sight_of(snapshot: Snapshot) -> tuple[Sight, dict[ChannelId, ChannelInfo]]:
+async def sight_of(snapshot: Snapshot) -> tuple[VisibleChannels, dict[ChannelId, ChannelInfo]]:
     """Return what the registering user sees, and each channel in its wire form."""
     return await snapshot.once("sight", lambda: _read_sight(snapshot))
 
 
-async def _read_sight(snapshot: Snapshot) -> tuple[Sight, dict[ChannelId, ChannelInfo]]:
+async def _read_sight(snapshot: Snapshot) -> tuple[VisibleChannels, dict[ChannelId, ChannelInfo]]:
     standing = Standing(snapshot.actor.person, snapshot.graph, snapshot.settings)
-    sight = await Sight.of(snapshot.connection, snapshot.realm_cache, standing)
+    sight = await VisibleChannels.of(snapshot.connection, snapshot.realm_cache, standing)
     infos = {
         row.channel_id: sight.info(row)
         for row in sight.rows
@@ -137,4 +137,4 @@ async def fetch_defaults(snapshot: Snapshot) -> dict[str, Any]:
     return {"realm_default_streams": ids}
 
 
-SECTIONS = (Section("stream", fetch_channels), Section("default_streams", fetch_defaults))
+SECTIONS = (StateSection("stream", fetch_channels), StateSection("default_streams", fetch_defaults))

@@ -3,7 +3,7 @@
 from typing import Any
 
 from server.events.default_channel_groups import shown_groups
-from server.initial_state.base import Section, Snapshot
+from server.initial_state.base import Snapshot, StateSection
 from storage import default_channel_groups
 
 
@@ -14,4 +14,4 @@ async def fetch(snapshot: Snapshot) -> dict[str, Any]:
     return {"realm_default_stream_groups": shown_groups(rows)}
 
 
-SECTION = Section("default_stream_groups", fetch)
+SECTION = StateSection("default_stream_groups", fetch)

@@ -5,7 +5,7 @@ from typing import Any, Final
 from server.domain.user_settings import UserSettings
 from server.events.drafts import ShownDraft
 from server.events.saved_snippets import ShownSnippet
-from server.initial_state.base import Section, Snapshot
+from server.initial_state.base import Snapshot, StateSection
 from storage import drafts, saved_snippets
 
 MAX_DRAFTS: Final = 1_000
@@ -29,4 +29,4 @@ async def fetch_snippets(snapshot: Snapshot) -> dict[str, Any]:
     return {"saved_snippets": [ShownSnippet.of(row) for row in rows]}
 
 
-SECTIONS = (Section("drafts", fetch_drafts), Section("saved_snippets", fetch_snippets))
+SECTIONS = (StateSection("drafts", fetch_drafts), StateSection("saved_snippets", fetch_snippets))

@@ -10,7 +10,7 @@ import msgspec
 
 from server.domain.access import MEMBER, GroupGraph, Person
 from server.events.groups import UserGroup, shown_group
-from server.initial_state.base import Section, Snapshot
+from server.initial_state.base import Snapshot, StateSection
 from server.initial_state.people import People, people_of
 from storage import groups
 from storage.groups import GroupRow
@@ -101,4 +101,4 @@ def _next_full(people: People, waiting_period: timedelta, now: datetime) -> date
     return min(waiting, default=None)
 
 
-SECTION = Section("realm_user_groups", fetch)
+SECTION = StateSection("realm_user_groups", fetch)

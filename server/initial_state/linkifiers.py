@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from server.events.linkifiers import ShownLinkifier, ShownPlayground
-from server.initial_state.base import Section, Snapshot
+from server.initial_state.base import Snapshot, StateSection
 from storage import linkifiers, playgrounds
 
 
@@ -25,7 +25,7 @@ async def fetch_filters(_: Snapshot) -> dict[str, Any]:
 
 
 SECTIONS: Final = (
-    Section("realm_linkifiers", fetch_linkifiers),
-    Section("realm_filters", fetch_filters),
-    Section("realm_playgrounds", fetch_playgrounds),
+    StateSection("realm_linkifiers", fetch_linkifiers),
+    StateSection("realm_filters", fetch_filters),
+    StateSection("realm_playgrounds", fetch_playgrounds),
 )

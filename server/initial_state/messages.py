@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from server.initial_state.base import Section, Snapshot
+from server.initial_state.base import Snapshot, StateSection
 from storage import conversations, history, message_flags, read_state
 from storage.ids import UserId
 from storage.read_state import Unread, UnreadConversation
@@ -107,9 +107,9 @@ async def fetch_stop_words(_: Snapshot) -> dict[str, Any]:
 
 
 SECTIONS = (
-    Section("message", fetch_messages),
-    Section("stop_words", fetch_stop_words),
-    Section("update_message_flags", fetch_flags),
-    Section("starred_messages", fetch_starred),
-    Section("recent_private_conversations", fetch_recent_conversations),
+    StateSection("message", fetch_messages),
+    StateSection("stop_words", fetch_stop_words),
+    StateSection("update_message_flags", fetch_flags),
+    StateSection("starred_messages", fetch_starred),
+    StateSection("recent_private_conversations", fetch_recent_conversations),
 )

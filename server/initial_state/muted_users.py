@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from server.initial_state.base import Section, Snapshot
+from server.initial_state.base import Snapshot, StateSection
 from storage import muted_users
 
 
@@ -15,4 +15,4 @@ async def fetch(snapshot: Snapshot) -> dict[str, Any]:
     }
 
 
-SECTION = Section("muted_users", fetch)
+SECTION = StateSection("muted_users", fetch)

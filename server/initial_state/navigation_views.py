@@ -3,7 +3,7 @@
 from typing import Any
 
 from server.events.navigation_views import ShownView
-from server.initial_state.base import Section, Snapshot
+from server.initial_state.base import Snapshot, StateSection
 from storage import navigation_views
 
 
@@ -14,4 +14,4 @@ async def fetch(snapshot: Snapshot) -> dict[str, Any]:
     return {"navigation_views": [ShownView.of(row) for row in rows]}
 
 
-SECTION = Section("navigation_views", fetch)
+SECTION = StateSection("navigation_views", fetch)

@@ -4,7 +4,7 @@ from typing import Any
 
 from server.domain.onboarding_steps import due
 from server.events.onboarding_steps import shown
-from server.initial_state.base import Section, Snapshot
+from server.initial_state.base import Snapshot, StateSection
 from storage import onboarding_steps
 
 
@@ -16,4 +16,4 @@ async def fetch(snapshot: Snapshot) -> dict[str, Any]:
     return {"onboarding_steps": steps, "navigation_tour_video_url": None}
 
 
-SECTION = Section("onboarding_steps", fetch)
+SECTION = StateSection("onboarding_steps", fetch)

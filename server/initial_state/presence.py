@@ -6,8 +6,14 @@ import msgspec
 
 from server.domain.presence import DEFAULT_HISTORY_DAYS, NOTHING_YET, SECONDS_A_DAY
 from server.initial_state import people
-from server.initial_state.base import Section, Snapshot
-from server.initial_state.presence_index import NOBODY, Entry, PresenceIndex, as_known, as_object
+from server.initial_state.base import Snapshot, StateSection
+from server.initial_state.presence_index import (
+    NOBODY,
+    PresenceEntry,
+    PresenceIndex,
+    as_known,
+    as_object,
+)
 from server.realm_cache import ROLL
 from storage import presences
 
@@ -50,7 +56,7 @@ async def _rolls(snapshot: Snapshot) -> tuple[PresenceIndex, PresenceIndex]:
     return kept, PresenceIndex(domain, later)
 
 
-async def _as_known(snapshot: Snapshot, entries: list[Entry]) -> list[Entry]:
+async def _as_known(snapshot: Snapshot, entries: list[PresenceEntry]) -> list[PresenceEntry]:
     known = await people.known(snapshot)
     if known is None:
         return entries
@@ -58,4 +64,4 @@ async def _as_known(snapshot: Snapshot, entries: list[Entry]) -> list[Entry]:
     return as_known(entries, known, snapshot.address.domain, only_known=only_known)
 
 
-SECTION = Section("presence", fetch)
+SECTION = StateSection("presence", fetch)

@@ -17,7 +17,7 @@ from storage.ids import UserId
 from storage.presences import PresenceRow
 
 
-class Entry:
+class PresenceEntry:
     """A user's presence with its encoded forms."""
 
     # Fields that every response reads are copied here: thousands of look-ups elsewhere add up.
@@ -53,7 +53,7 @@ class PresenceIndex:
         self.domain = domain
         """Domain of the realm's URL."""
         self.last_update_id: int = NOTHING_YET
-        self._entries: dict[UserId, Entry] = {}
+        self._entries: dict[UserId, PresenceEntry] = {}
         """In the order of update numbers."""
         self.take(rows)
 
@@ -66,14 +66,16 @@ class PresenceIndex:
             known = self._entries.get(row.user_id)
             if known is None or known.update_id < row.update_id:
                 self._entries.pop(row.user_id, None)
-                self._entries[row.user_id] = Entry(presence_of(row, self.domain), row.update_id)
+                self._entries[row.user_id] = PresenceEntry(
+                    presence_of(row, self.domain), row.update_id
+                )
                 self.last_update_id = max(self.last_update_id, row.update_id)
 
     def of(self, user_id: UserId) -> Presence | None:
         entry = self._entries.get(user_id)
         return None if entry is None else entry.presence
 
-    def since(self, update_id: int) -> list[Entry]:
+    def since(self, update_id: int) -> list[PresenceEntry]:
         """Return users updated after the update with this number, latest first."""
         found = []
         for entry in reversed(self._entries.values()):
@@ -82,7 +84,9 @@ class PresenceIndex:
             found.append(entry)
         return found
 
-    def seen_since(self, timestamp: float, newer: dict[UserId, Entry] | None = None) -> list[Entry]:
+    def seen_since(
+        self, timestamp: float, newer: dict[UserId, PresenceEntry] | None = None
+    ) -> list[PresenceEntry]:
         """Return users seen at that time or later; those in `newer` in that version."""
         entries = self._entries | newer if newer else self._entries
         second = math.ceil(timestamp)  # a thousand comparisons with a fraction take twice as long
@@ -93,8 +97,8 @@ NOBODY: Final = msgspec.Raw(b"{}")
 
 
 def as_known(
-    entries: Iterable[Entry], known: Collection[UserId], domain: str, *, only_known: bool
-) -> list[Entry]:
+    entries: Iterable[PresenceEntry], known: Collection[UserId], domain: str, *, only_known: bool
+) -> list[PresenceEntry]:
     """Return the entries for a guest who knows these people: others are removed or masked."""
     found = []
     for entry in entries:
@@ -103,12 +107,12 @@ def as_known(
         elif not only_known:
             email = hidden_email(entry.user_id, domain)
             presence = msgspec.structs.replace(entry.presence, email=email)
-            found.append(Entry(presence, entry.update_id))
+            found.append(PresenceEntry(presence, entry.update_id))
     return found
 
 
 def as_object(
-    entries: Iterable[Entry], *, slim: bool, before: bytes = b"", behind: bytes = b""
+    entries: Iterable[PresenceEntry], *, slim: bool, before: bytes = b"", behind: bytes = b""
 ) -> bytes:
     """Return all of them as one JSON object, in the modern form or the legacy one.
 

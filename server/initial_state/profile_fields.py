@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from server.domain.profile_fields import SHOWN_TYPES
 from server.events.profile_fields import shown_fields
-from server.initial_state.base import Section, Snapshot
+from server.initial_state.base import Snapshot, StateSection
 from storage import profile_fields
 
 
@@ -16,4 +16,4 @@ async def fetch(snapshot: Snapshot) -> dict[str, Any]:
     }
 
 
-SECTION: Final = Section("custom_profile_fields", fetch)
+SECTION: Final = StateSection("custom_profile_fields", fetch)

@@ -3,7 +3,7 @@
 from typing import Any
 
 from server.events.push_devices import ShownDevice
-from server.initial_state.base import Section, Snapshot
+from server.initial_state.base import Snapshot, StateSection
 from storage import push_devices
 
 
@@ -15,4 +15,4 @@ async def fetch(snapshot: Snapshot) -> dict[str, Any]:
     return {"push_devices": shown}
 
 
-SECTION = Section("push_device", fetch)
+SECTION = StateSection("push_device", fetch)

@@ -17,7 +17,7 @@ from server.domain.permission_settings import REALM_PERMISSIONS, supported_permi
 from server.domain.profile_fields import EXTERNAL_ACCOUNTS
 from server.domain.realm_changes import video_chat_providers
 from server.domain.sign_in import PASSWORDS, shown_methods, takes_passwords
-from server.initial_state.base import Section, Snapshot
+from server.initial_state.base import Snapshot, StateSection
 from server.settings import Settings
 
 LONGPOLL_TIMEOUT_SECONDS: Final = 90
@@ -225,4 +225,4 @@ async def fetch_billing(_: Snapshot) -> dict[str, Any]:
     return {"realm_billing": {"has_pending_sponsorship_request": False}}
 
 
-SECTIONS: Final = (Section("realm", fetch), Section("realm_billing", fetch_billing))
+SECTIONS: Final = (StateSection("realm", fetch), StateSection("realm_billing", fetch_billing))

@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from server.events.realm_domains import ShownDomain
-from server.initial_state.base import Section, Snapshot
+from server.initial_state.base import Snapshot, StateSection
 from storage import realm_domains
 
 
@@ -12,4 +12,4 @@ async def fetch(snapshot: Snapshot) -> dict[str, Any]:
     return {"realm_domains": [ShownDomain.of(row) for row in rows]}
 
 
-SECTION: Final = Section("realm_domains", fetch)
+SECTION: Final = StateSection("realm_domains", fetch)

@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from server.events.realm_emoji import shown
-from server.initial_state.base import Section, Snapshot
+from server.initial_state.base import Snapshot, StateSection
 from storage import realm_emoji
 
 
@@ -12,4 +12,4 @@ async def fetch(snapshot: Snapshot) -> dict[str, Any]:
     return {"realm_emoji": shown(rows)}
 
 
-SECTION: Final = Section("realm_emoji", fetch)
+SECTION: Final = StateSection("realm_emoji", fetch)

@@ -30,9 +30,9 @@ from server.initial_state import (
     user_topics,
     users,
 )
-from server.initial_state.base import Section
+from server.initial_state.base import StateSection
 
-SECTIONS: Final[tuple[Section, ...]] = (
+SECTIONS: Final[tuple[StateSection, ...]] = (
     *realm.SECTIONS,
     realm_domains.SECTION,
     realm_emoji.SECTION,

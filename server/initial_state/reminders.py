@@ -3,7 +3,7 @@
 from typing import Any
 
 from server.events.reminders import ShownReminder
-from server.initial_state.base import Section, Snapshot
+from server.initial_state.base import Snapshot, StateSection
 from storage import reminders
 
 
@@ -12,4 +12,4 @@ async def fetch(snapshot: Snapshot) -> dict[str, Any]:
     return {"reminders": [ShownReminder.of(row) for row in rows]}
 
 
-SECTION = Section("reminders", fetch)
+SECTION = StateSection("reminders", fetch)

@@ -3,7 +3,7 @@
 from typing import Any
 
 from server.events.scheduled_messages import ShownScheduledMessage
-from server.initial_state.base import Section, Snapshot
+from server.initial_state.base import Snapshot, StateSection
 from storage import scheduled_messages
 
 
@@ -16,4 +16,4 @@ async def fetch(snapshot: Snapshot) -> dict[str, Any]:
     return {"scheduled_messages": shown}
 
 
-SECTION = Section("scheduled_messages", fetch)
+SECTION = StateSection("scheduled_messages", fetch)

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from server.initial_state.base import Section, Snapshot
+from server.initial_state.base import Snapshot, StateSection
 
 
 async def fetch_calls(_: Snapshot) -> dict[str, Any]:
@@ -14,4 +14,4 @@ async def fetch_gifs(snapshot: Snapshot) -> dict[str, Any]:
     return {"giphy_api_key": snapshot.server.giphy_api_key}
 
 
-SECTIONS: Final = (Section("video_calls", fetch_calls), Section("giphy", fetch_gifs))
+SECTIONS: Final = (StateSection("video_calls", fetch_calls), StateSection("giphy", fetch_gifs))

@@ -9,8 +9,8 @@ from msgspec import UNSET, Raw, UnsetType, structs
 from server.domain.user_settings import UserSettings
 from server.events.channels import ChannelInfo
 from server.events.subscriptions import NOTIFICATIONS, SubscriptionInfo
-from server.initial_state.base import Section, Snapshot
-from server.initial_state.channels import Sight, sight_of
+from server.initial_state.base import Snapshot, StateSection
+from server.initial_state.channels import VisibleChannels, sight_of
 from storage import subscriptions
 from storage.channels import ChannelRow
 from storage.database import Connection
@@ -42,7 +42,7 @@ class Lists:
 async def lists(
     connection: Connection,
     realm_id: RealmId,
-    sight: Sight,
+    sight: VisibleChannels,
     infos: Mapping[ChannelId, ChannelInfo],
     include: IncludeSubscribers,
 ) -> Lists:
@@ -100,4 +100,4 @@ async def fetch(snapshot: Snapshot) -> dict[str, Any]:
     }
 
 
-SECTION = Section("subscription", fetch)
+SECTION = StateSection("subscription", fetch)

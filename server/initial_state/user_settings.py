@@ -8,7 +8,7 @@ from server.events.user_settings import (
     OLD_NOTIFICATION_SETTINGS,
     as_of_old,
 )
-from server.initial_state.base import Section, Snapshot
+from server.initial_state.base import Snapshot, StateSection
 
 OLD_DISPLAY_FIELDS: Final = (*OLD_DISPLAY_SETTINGS, "emojiset_choices")
 OLD_NOTIFICATION_FIELDS: Final = (*OLD_NOTIFICATION_SETTINGS, "available_notification_sounds")
@@ -45,8 +45,8 @@ async def fetch_defaults(snapshot: Snapshot) -> dict[str, Any]:
 
 
 SECTIONS: Final = (
-    Section("user_settings", fetch),
-    Section("update_display_settings", fetch_old_display),
-    Section("update_global_notifications", fetch_old_notifications),
-    Section("realm_user_settings_defaults", fetch_defaults),
+    StateSection("user_settings", fetch),
+    StateSection("update_display_settings", fetch_old_display),
+    StateSection("update_global_notifications", fetch_old_notifications),
+    StateSection("realm_user_settings_defaults", fetch_defaults),
 )

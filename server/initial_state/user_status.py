@@ -4,7 +4,7 @@ from typing import Any
 
 from server.events.user_status import ShownStatus
 from server.initial_state import people
-from server.initial_state.base import Section, Snapshot
+from server.initial_state.base import Snapshot, StateSection
 from storage import user_status
 
 
@@ -22,4 +22,4 @@ async def fetch(snapshot: Snapshot) -> dict[str, Any]:
     }
 
 
-SECTION = Section("user_status", fetch)
+SECTION = StateSection("user_status", fetch)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from server.events.messages import shown_topic
-from server.initial_state.base import Section, Snapshot
+from server.initial_state.base import Snapshot, StateSection
 from server.initial_state.channels import sight_of
 from storage import user_topics
 from storage.user_topics import UserTopicRow
@@ -59,4 +59,4 @@ def _name(snapshot: Snapshot, topic: str) -> str:
     return shown_topic(topic, snapshot.settings.empty_topic_display_name, snapshot.view)
 
 
-SECTIONS = (Section("user_topic", fetch), Section("muted_topics", fetch_muted))
+SECTIONS = (StateSection("user_topic", fetch), StateSection("muted_topics", fetch_muted))

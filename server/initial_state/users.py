@@ -10,7 +10,7 @@ from server.domain.avatars import avatar_of
 from server.domain.profiles import knows_email, public_email
 from server.events.users import inaccessible_user, shown_user
 from server.initial_state import people
-from server.initial_state.base import Section, Snapshot
+from server.initial_state.base import Snapshot, StateSection
 from server.initial_state.people import Kind, as_array, encoded, kind_of
 from storage import users
 from storage.ids import UserId
@@ -102,4 +102,4 @@ def _inaccessible(snapshot: Snapshot, row: UserRow) -> bytes:
     return encoded(user, client_gravatar=snapshot.view.client_gravatar)
 
 
-SECTION = Section("realm_user", fetch)
+SECTION = StateSection("realm_user", fetch)

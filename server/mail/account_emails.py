@@ -7,7 +7,7 @@ from email.utils import format_datetime
 
 from server.domain.account_news import AccountNews
 from server.mail.composing import MAX_NAME, MAX_SUBJECT, fill, line
-from server.mail.confirmation_letters import Letter
+from server.mail.confirmation_letters import EmailContent
 from server.mail.mailer import mailbox
 
 
@@ -27,7 +27,7 @@ class AccountHead:
     """Empty: such mails are always sent."""
 
 
-def about_account(head: AccountHead, news: AccountNews | Letter, *, key: str) -> EmailMessage:
+def about_account(head: AccountHead, news: AccountNews | EmailContent, *, key: str) -> EmailMessage:
     """The email that says so; `key` is its own. Raises AddressRefusedError."""
     message = EmailMessage()
     title = line(news.subject(head.realm_name), MAX_SUBJECT)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 
-class Letter(msgspec.Struct, frozen=True, kw_only=True, tag="confirmation"):
+class EmailContent(msgspec.Struct, frozen=True, kw_only=True, tag="confirmation"):
     """What an email says, in plain sentences."""
 
     title: str
@@ -19,15 +19,15 @@ class Letter(msgspec.Struct, frozen=True, kw_only=True, tag="confirmation"):
         return self.title
 
 
-class Place(msgspec.Struct, frozen=True, kw_only=True):
+class EmailOrigin(msgspec.Struct, frozen=True, kw_only=True):
     """In whose name a letter is written: an organization, or the server itself."""
 
     name: str
     url: str
 
 
-def reset_password(place: Place, full_name: str, url: str) -> Letter:
-    return Letter(
+def reset_password(place: EmailOrigin, full_name: str, url: str) -> EmailContent:
+    return EmailContent(
         title=f"Choose a new password for {place.name}",
         paragraphs=(
             f"Hello {full_name},",
@@ -42,13 +42,13 @@ def reset_password(place: Place, full_name: str, url: str) -> Letter:
     )
 
 
-def no_account(place: Place, *, is_closed: bool) -> Letter:
+def no_account(place: EmailOrigin, *, is_closed: bool) -> EmailContent:
     what = (
         "the account of this address is deactivated"
         if is_closed
         else ("no account has this address")
     )
-    return Letter(
+    return EmailContent(
         title=f"No account at {place.name}",
         paragraphs=(
             f"Somebody, probably you, wants a new password at {place.url}, but {what} there.",
@@ -60,8 +60,8 @@ def no_account(place: Place, *, is_closed: bool) -> Letter:
     )
 
 
-def confirm_new_address(place: Place, full_name: str, url: str) -> Letter:
-    return Letter(
+def confirm_new_address(place: EmailOrigin, full_name: str, url: str) -> EmailContent:
+    return EmailContent(
         title=f"Confirm your new address for {place.name}",
         paragraphs=(
             f"Hello {full_name},",
@@ -76,8 +76,8 @@ def confirm_new_address(place: Place, full_name: str, url: str) -> Letter:
     )
 
 
-def confirm_sign_up(place: Place, url: str) -> Letter:
-    return Letter(
+def confirm_sign_up(place: EmailOrigin, url: str) -> EmailContent:
+    return EmailContent(
         title=f"Join {place.name}",
         paragraphs=(
             (
@@ -91,8 +91,8 @@ def confirm_sign_up(place: Place, url: str) -> Letter:
     )
 
 
-def has_account(place: Place) -> Letter:
-    return Letter(
+def has_account(place: EmailOrigin) -> EmailContent:
+    return EmailContent(
         title=f"You have an account at {place.name}",
         paragraphs=(
             (
@@ -106,8 +106,8 @@ def has_account(place: Place) -> Letter:
     )
 
 
-def confirm_founding(place: Place, url: str) -> Letter:
-    return Letter(
+def confirm_founding(place: EmailOrigin, url: str) -> EmailContent:
+    return EmailContent(
         title="A new organization",
         paragraphs=(
             (

@@ -9,7 +9,7 @@ from typing import Final
 END: Final = b"\r\n.\r\n"
 
 
-class MailRefusedError(Exception):
+class IncomingMailRefusedError(Exception):
     """The mail came whole and was not kept; the message is SMTP's answer."""
 
 
@@ -48,9 +48,9 @@ class DataReader:
         return rest
 
     def content(self) -> bytes:
-        """Return the mail without the dots that SMTP adds. Raises MailRefusedError."""
+        """Return the mail without the dots that SMTP adds. Raises IncomingMailRefusedError."""
         if self._refusal:
-            raise MailRefusedError(self._refusal)
+            raise IncomingMailRefusedError(self._refusal)
         # Megabytes, of which each copy takes milliseconds.
         content, self._content = self._content, bytearray()
         if b"\r\n." in content:

@@ -11,7 +11,7 @@ from server.mail.mailer import mailbox
 from server.mail.missed_messages import Letterhead, MailedMessage, envelope, shown
 
 
-class Phrases(NamedTuple):
+class DigestPhrases(NamedTuple):
     title: str
     hot: str
     more: str
@@ -23,7 +23,7 @@ class Phrases(NamedTuple):
     stop: str
 
 
-ENGLISH: Final = Phrases(
+ENGLISH: Final = DigestPhrases(
     "What happened at {realm}",
     "Conversations in your channels",
     "Messages this week: {count}, people: {people}",
@@ -37,7 +37,7 @@ ENGLISH: Final = Phrases(
 )
 PHRASES: Final = {
     "en": ENGLISH,
-    "de": Phrases(
+    "de": DigestPhrases(
         "Was bei {realm} los war",
         "Unterhaltungen in deinen Kanälen",
         "Nachrichten diese Woche: {count}, Personen: {people}",
@@ -49,7 +49,7 @@ PHRASES: Final = {
         "wähle, worüber du benachrichtigt wirst",
         "bekomme keine solchen E-Mails mehr",
     ),
-    "es": Phrases(
+    "es": DigestPhrases(
         "Lo que ha pasado en {realm}",
         "Conversaciones en tus canales",
         "Mensajes esta semana: {count}, personas: {people}",
@@ -61,7 +61,7 @@ PHRASES: Final = {
         "elige qué se te notifica",
         "no recibas más correos como este",
     ),
-    "fr": Phrases(
+    "fr": DigestPhrases(
         "Ce qui s'est passé chez {realm}",
         "Conversations dans vos canaux",
         "Messages cette semaine : {count}, personnes : {people}",
@@ -129,7 +129,7 @@ def digest_email(digest: Digest) -> EmailMessage:
     return message
 
 
-def _shown(talk: Talk, phrases: Phrases, realm_url: str) -> dict[str, object]:
+def _shown(talk: Talk, phrases: DigestPhrases, realm_url: str) -> dict[str, object]:
     return {
         "title": f"#{talk.channel} > {talk.title}",
         "url": f"{realm_url}{topic_page(talk.channel_id, talk.topic)}",
@@ -138,7 +138,7 @@ def _shown(talk: Talk, phrases: Phrases, realm_url: str) -> dict[str, object]:
     }
 
 
-def _summary(digest: Digest, phrases: Phrases) -> str:
+def _summary(digest: Digest, phrases: DigestPhrases) -> str:
     """What is said instead where nothing may be shown."""
     if digest.shows or not digest.talks:
         return ""

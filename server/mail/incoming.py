@@ -77,7 +77,7 @@ class UnreadableError(Exception):
     """It is no email that anything can be made of."""
 
 
-class _Policy(EmailPolicy):
+class _BoundedPolicy(EmailPolicy):
     """Reads headers up to some length each, and up to another all together."""
 
     def __init__(self) -> None:
@@ -100,7 +100,7 @@ class _Policy(EmailPolicy):
 
 
 @dataclass(frozen=True, slots=True)
-class Letter:
+class IncomingEmail:
     """An email that has arrived."""
 
     headers: Mapping[str, str]
@@ -133,7 +133,7 @@ class Letter:
 
 
 @dataclass(frozen=True, slots=True)
-class OpenLetter(Letter):
+class OpenLetter(IncomingEmail):
     """The same with all of its parts, as only the parsing process has it."""
 
     message: EmailMessage
@@ -160,7 +160,7 @@ def read(raw: bytes) -> OpenLetter:
     """Raises UnreadableError."""
     _check(raw)
     try:
-        message = email.message_from_bytes(raw, policy=_Policy())
+        message = email.message_from_bytes(raw, policy=_BoundedPolicy())
         assert isinstance(message, EmailMessage)
         names = {name.lower() for name in message} & _HEADERS
         return OpenLetter({name: _header(message, name) for name in names}, message)
@@ -179,7 +179,7 @@ def _header(message: EmailMessage, name: str) -> str:
     return value.replace("\0", "").encode(errors="replace").decode()
 
 
-def objection(letter: Letter, mail_from: str, domain: str, *, to_person: bool) -> str | None:
+def objection(letter: IncomingEmail, mail_from: str, domain: str, *, to_person: bool) -> str | None:
     """Why such mail is never taken: it would go in circles, or nobody has written it.
 
     `domain`: of the organization's own mails. `to_person`: it comes as somebody's answer, and so

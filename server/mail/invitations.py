@@ -10,7 +10,7 @@ from server.mail.composing import MAX_NAME, MAX_SUBJECT, fill, line
 from server.mail.mailer import mailbox
 
 
-class Phrases(NamedTuple):
+class InvitationPhrases(NamedTuple):
     """With the names of who invites, and of the organization, in their places."""
 
     title: str
@@ -23,7 +23,7 @@ class Phrases(NamedTuple):
     reason_of_link: str
 
 
-ENGLISH: Final = Phrases(
+ENGLISH: Final = InvitationPhrases(
     "{inviter} invites you to {realm}",
     "{inviter} would like you to join {realm}, where they talk with their team.",
     "Join {realm}",
@@ -37,7 +37,7 @@ ENGLISH: Final = Phrases(
 )
 PHRASES: Final = {
     "en": ENGLISH,
-    "de": Phrases(
+    "de": InvitationPhrases(
         "{inviter} lädt dich zu {realm} ein",
         "{inviter} möchte, dass du bei {realm} mitmachst, wo sich das Team austauscht.",
         "Bei {realm} mitmachen",
@@ -49,7 +49,7 @@ PHRASES: Final = {
         "Du bekommst diese E-Mail, weil deine Adresse bei einem Link von {inviter} eingegeben"
         " wurde. Warst du es nicht, musst du nichts tun. Antworten auf diese E-Mail liest niemand.",
     ),
-    "es": Phrases(
+    "es": InvitationPhrases(
         "{inviter} te invita a {realm}",
         "{inviter} quiere que te unas a {realm}, donde conversa con su equipo.",
         "Unirse a {realm}",
@@ -61,7 +61,7 @@ PHRASES: Final = {
         "Recibes este correo porque se ha introducido tu dirección en un enlace de {inviter}. Si no"
         " has sido tú, no hagas nada. Nadie lee las respuestas a este correo.",
     ),
-    "fr": Phrases(
+    "fr": InvitationPhrases(
         "{inviter} vous invite à rejoindre {realm}",
         "{inviter} aimerait que vous rejoigniez {realm}, où échange son équipe.",
         "Rejoindre {realm}",
@@ -108,7 +108,7 @@ def asking(some: Asking) -> EmailMessage:
         "realm": some.realm_name,
         "date": "" if some.ends_at is None else some.ends_at.strftime("%Y-%m-%d %H:%M"),
     }
-    phrases = Phrases(*(phrase.format(**names) for phrase in PHRASES[language]))
+    phrases = InvitationPhrases(*(phrase.format(**names) for phrase in PHRASES[language]))
     title = line(phrases.title, MAX_SUBJECT)
     message = EmailMessage()
     message["Subject"] = title

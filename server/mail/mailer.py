@@ -40,7 +40,7 @@ def mailbox(name: str, address: str) -> Address:
         raise AddressRefusedError(f"not an address: {error}") from error
 
 
-class _Policy(EmailPolicy):
+class _FoldingPolicy(EmailPolicy):
     """Folds headers, but for those whose value is one word that programs read: it stays whole.
 
     Where such a word is longer than a line, the library would encode it, and nobody would know it
@@ -57,7 +57,7 @@ class _Policy(EmailPolicy):
 
 
 # Seven bits, so that every server takes it as it is.
-_POLICY: Final = _Policy(linesep=SMTP.linesep, cte_type="7bit")
+_POLICY: Final = _FoldingPolicy(linesep=SMTP.linesep, cte_type="7bit")
 
 
 def as_sent(message: EmailMessage) -> bytes:

@@ -39,10 +39,10 @@ class LinkLostError(Exception):
     """The connection could not be made, or has ended."""
 
 
-class Link:
+class AmqpConnection:
     """A connection and its channel, as one thing that works until it is lost.
 
-    It never connects again: after `lost` is done, open another. Use `Link.open`.
+    It never connects again: after `lost` is done, open another. Use `AmqpConnection.open`.
     """
 
     def __init__(self, url: str) -> None:

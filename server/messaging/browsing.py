@@ -21,7 +21,7 @@ MOST_HELD = 100
 """Links that are kept open for what stays; a broker has room for so many. The rest is not met."""
 
 
-class Found(Struct, frozen=True):
+class BrowsedMessage(Struct, frozen=True):
     """A message that was taken, and is kept from others until the link closes."""
 
     tag: int
@@ -48,15 +48,15 @@ class Browser:
         self._topology = topology
 
     async def go_through(
-        self, queue: str, becomes: Callable[[Found], Fate], *, limit: int = MOST
-    ) -> list[Found]:
+        self, queue: str, becomes: Callable[[BrowsedMessage], Fate], *, limit: int = MOST
+    ) -> list[BrowsedMessage]:
         """Let each message that is ready now become what that says; all of them, in order.
 
         What is published into the same queue again is not met a second time. Raises
         LinkLostError, BrokerUnavailableError.
         """
         limit = min(limit, await self._topology.ready(queue))
-        found: list[Found] = []
+        found: list[BrowsedMessage] = []
         held = 0
         async with AsyncExitStack() as holding:
             while len(found) < limit and held < MOST_HELD:
@@ -80,7 +80,7 @@ class _Page:
     def __init__(self, publisher: Publisher, queue: str) -> None:
         self._publisher = publisher
         self._queue = queue
-        self._answer: asyncio.Future[Found | None] | None = None
+        self._answer: asyncio.Future[BrowsedMessage | None] | None = None
         self.holds_any = False
         publisher.link.channel.add_callback(self._empty, [spec.Basic.GetEmpty], one_shot=False)
 
@@ -91,7 +91,9 @@ class _Page:
     async def close(self) -> None:
         await self._publisher.link.close()
 
-    async def turn(self, becomes: Callable[[Found], Fate], count: int) -> list[Found]:
+    async def turn(
+        self, becomes: Callable[[BrowsedMessage], Fate], count: int
+    ) -> list[BrowsedMessage]:
         """Take so many, publish what they become, and be done with them."""
         publisher = self._publisher
         try:
@@ -109,21 +111,23 @@ class _Page:
             raise
         return taken
 
-    async def _take(self, count: int) -> list[Found]:
-        taken: list[Found] = []
+    async def _take(self, count: int) -> list[BrowsedMessage]:
+        taken: list[BrowsedMessage] = []
         while len(taken) < count and (one := await self._get()) is not None:
             taken.append(one)
         return taken
 
-    async def _get(self) -> Found | None:
-        answer: asyncio.Future[Found | None] = asyncio.get_running_loop().create_future()
+    async def _get(self) -> BrowsedMessage | None:
+        answer: asyncio.Future[BrowsedMessage | None] = asyncio.get_running_loop().create_future()
         self._answer = answer
 
         def got(_channel: Any, method: Any, properties: Any, body: bytes) -> None:
-            answer.set_result(Found(method.delivery_tag, read(properties, self._queue, body)))
+            answer.set_result(
+                BrowsedMessage(method.delivery_tag, read(properties, self._queue, body))
+            )
 
         self._publisher.link.channel.basic_get(self._queue, got)
-        found: Found | None = await self._publisher.link.answered(answer)
+        found: BrowsedMessage | None = await self._publisher.link.answered(answer)
         return found
 
     def _empty(self, _frame: object) -> None:

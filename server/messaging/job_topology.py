@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from pika import BasicProperties
 
-from server.messaging.amqp import Link
+from server.messaging.amqp import AmqpConnection
 from server.messaging.confirms import Message
 from server.messaging.job_broker import OutgoingJob
 
@@ -182,7 +182,7 @@ def _number(headers: dict[str, Any], name: str) -> int:
 class Topology:
     """Declares on one link what is needed there, once."""
 
-    def __init__(self, link: Link) -> None:
+    def __init__(self, link: AmqpConnection) -> None:
         self._link = link
         self._declared: set[str] = set()
 

@@ -194,7 +194,7 @@ class PostgresJobBroker:
     def __init__(self, database: Database, *, lease_seconds: float = LEASE_SECONDS) -> None:
         self._database = database
         self._lease_seconds = lease_seconds
-        self._consumers: set[_Consumer] = set()
+        self._consumers: set[_PostgresConsumer] = set()
         self._consumed = asyncio.Event()
         self._turn = asyncio.Lock()
         """Of the consumers one looks at a time: together they would take all connections."""
@@ -210,7 +210,9 @@ class PostgresJobBroker:
     async def consume(
         self, queue: str, *, prefetch: int
     ) -> AsyncIterator[AsyncIterator["PostgresDelivery"]]:
-        consumer = _Consumer(self._database, queue, prefetch, self._lease_seconds, self._turn)
+        consumer = _PostgresConsumer(
+            self._database, queue, prefetch, self._lease_seconds, self._turn
+        )
         self._consumers.add(consumer)
         self._consumed.set()
         try:
@@ -242,7 +244,7 @@ class PostgresJobBroker:
                 consumer.wake()
 
 
-class _Consumer:
+class _PostgresConsumer:
     """One `consume`: what it holds, and when it looks for more."""
 
     def __init__(
@@ -349,7 +351,7 @@ class _Consumer:
 class PostgresDelivery:
     """A Delivery of one row: answers go to the hand-out that it stands for, to no later one."""
 
-    def __init__(self, consumer: _Consumer, row: jobs.JobRow) -> None:
+    def __init__(self, consumer: _PostgresConsumer, row: jobs.JobRow) -> None:
         self._consumer = consumer
         self._row = row
         self.body = row.body

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from msgspec.structs import replace
 
 from server.messaging.amqp import LinkLostError
-from server.messaging.browsing import GOES, STAYS, Browser, Fate, Found
+from server.messaging.browsing import GOES, STAYS, BrowsedMessage, Browser, Fate
 from server.messaging.confirms import Message
 from server.messaging.job_broker import BrokerUnavailableError
 from server.messaging.job_desk import Later
@@ -47,7 +47,7 @@ class RabbitJobDesk:
     async def waiting(self, queue: str, *, limit: int) -> list[WaitingJobRow]:
         async with self._publisher(queue) as publisher:
             browser = Browser(self._url, publisher.topology)
-            found: list[Found] = []
+            found: list[BrowsedMessage] = []
             for lane in lanes_of(queue):
                 found += await browser.go_through(
                     lane, lambda each: each.job.message(), limit=limit - len(found)
@@ -71,12 +71,12 @@ class RabbitJobDesk:
     async def retry(self, queue: str) -> int:
         lanes = lanes_of(queue)
 
-        def becomes(found: Found) -> Fate:
+        def becomes(found: BrowsedMessage) -> Fate:
             return found.job.message() if found.job.lane in lanes else STAYS
 
         async with self._publisher(queue) as publisher:
             browser = Browser(self._url, publisher.topology)
-            found: list[Found] = []
+            found: list[BrowsedMessage] = []
             for name in await publisher.topology.delayed():
                 found += await browser.go_through(name, becomes)
         return sum(each.job.lane in lanes for each in found)
@@ -94,11 +94,11 @@ class RabbitJobDesk:
         return await self._exhume(queue, ids, lambda _: GOES)
 
     async def _exhume(
-        self, queue: str, ids: Collection[str] | None, becomes: Callable[[Found], Fate]
+        self, queue: str, ids: Collection[str] | None, becomes: Callable[[BrowsedMessage], Fate]
     ) -> int:
         """Take these out of the graveyard; how many."""
 
-        def is_wanted(found: Found) -> bool:
+        def is_wanted(found: BrowsedMessage) -> bool:
             return ids is None or found.job.id in ids
 
         async with self._publisher(queue) as publisher:
@@ -122,19 +122,19 @@ class RabbitJobDesk:
             raise BrokerUnavailableError(str(lost)) from lost
 
 
-def _reburied(queue: str, found: Found) -> Message:
+def _reburied(queue: str, found: BrowsedMessage) -> Message:
     """The same dead job again: a broker drops what is taken and given back too often."""
     return found.job.message(routing_key=graveyard_of(queue))
 
 
-def _waiting(found: Found) -> WaitingJobRow:
+def _waiting(found: BrowsedMessage) -> WaitingJobRow:
     job = found.job
     return WaitingJobRow(
         job.id, job.key, job.realm_id, job.body, _moment(job.enqueued_at), job.attempts
     )
 
 
-def _dead(queue: str, found: Found) -> DeadJobRow:
+def _dead(queue: str, found: BrowsedMessage) -> DeadJobRow:
     job = found.job
     return DeadJobRow(
         id=job.id,

@@ -12,7 +12,7 @@ from pika import BasicProperties, spec
 from pika.channel import Channel
 from pika.exceptions import AMQPError
 
-from server.messaging.amqp import Link, LinkLostError
+from server.messaging.amqp import AmqpConnection, LinkLostError
 from server.messaging.background import running, to_the_end
 from server.messaging.backoff import Backoff
 from server.messaging.confirms import Barrier, Confirms, Message
@@ -60,7 +60,7 @@ class RabbitJobBroker:
     async def consume(
         self, queue: str, *, prefetch: int
     ) -> AsyncIterator[AsyncIterator["RabbitDelivery"]]:
-        consumer = _Consumer(self._url, queue, prefetch, self._now)
+        consumer = _RabbitConsumer(self._url, queue, prefetch, self._now)
         async with running(consumer.run()), aclosing(consumer.deliveries()) as handed:
             try:
                 yield handed
@@ -83,7 +83,7 @@ class RabbitJobBroker:
 class Publisher:
     """A link on which jobs are published, and what is known to be declared there."""
 
-    def __init__(self, link: Link, confirms: Confirms) -> None:
+    def __init__(self, link: AmqpConnection, confirms: Confirms) -> None:
         self.link = link
         self.confirms = confirms
         self.topology = Topology(link)
@@ -92,7 +92,7 @@ class Publisher:
     @classmethod
     async def open(cls, url: str) -> Self:
         """Raises LinkLostError."""
-        link = await Link.open(url)
+        link = await AmqpConnection.open(url)
         try:
             return cls(link, await Confirms.on(link))
         except BaseException:
@@ -100,7 +100,7 @@ class Publisher:
             raise
 
 
-class _Session:
+class _ConsumerSession:
     """One connection of a consumer: what was handed out on it, and the answers to that."""
 
     def __init__(self, publisher: Publisher, queue: str, now: Callable[[], float]) -> None:
@@ -113,7 +113,7 @@ class _Session:
         self._is_over = False
 
     @property
-    def link(self) -> Link:
+    def link(self) -> AmqpConnection:
         return self._publisher.link
 
     async def start(self, prefetch: int, received: "Callable[[RabbitDelivery], None]") -> None:
@@ -211,7 +211,7 @@ class _Session:
 class RabbitDelivery:
     """A Delivery of one message, to be answered on the connection that it came from."""
 
-    def __init__(self, session: _Session, tag: int, job: Carried) -> None:
+    def __init__(self, session: _ConsumerSession, tag: int, job: Carried) -> None:
         self._session = session
         self.tag = tag
         self.untouched = job
@@ -254,7 +254,7 @@ class RabbitDelivery:
             self.answered()
 
 
-class _Consumer:
+class _RabbitConsumer:
     """One `consume`: over as many connections as it takes."""
 
     def __init__(self, url: str, queue: str, prefetch: int, now: Callable[[], float]) -> None:
@@ -262,7 +262,7 @@ class _Consumer:
         self._queue = queue
         self._prefetch = prefetch
         self._now = now
-        self._session: _Session | None = None
+        self._session: _ConsumerSession | None = None
         self._in_hand = 0
         self._ready: dict[str, deque[RabbitDelivery]] = {}
         self._changed = asyncio.Event()
@@ -299,11 +299,11 @@ class _Consumer:
                 await self._session.give_back()
 
     @asynccontextmanager
-    async def _connected(self) -> AsyncIterator[Link]:
+    async def _connected(self) -> AsyncIterator[AmqpConnection]:
         publisher = await Publisher.open(self._url)
         try:
             self._ready = {lane: deque() for lane in lanes_of(self._queue)}
-            self._session = _Session(publisher, self._queue, self._now)
+            self._session = _ConsumerSession(publisher, self._queue, self._now)
             await self._session.start(self._prefetch, self._received)
             yield publisher.link
         finally:

@@ -10,7 +10,7 @@ from typing_extensions import override
 from server.domain.webhook_payloads import Said
 from server.parsing import wire
 from server.parsing.lane import Lane, ParserUnavailableError, TooCostlyError
-from server.previews.page import Page, PageReader
+from server.previews.page import PageMetadata, PageReader
 
 WORKER: Final = "server.parsing.worker"
 
@@ -30,16 +30,16 @@ class Parser(PageReader):
         return cast("wire.MailAnswer", await self._ask(order, share))
 
     @override
-    async def page(self, body: bytes, *, url: str, content_type: str) -> Page:
+    async def page(self, body: bytes, *, url: str, content_type: str) -> PageMetadata:
         order = wire.PageOrder(body, url, content_type)
         with suppress(TooCostlyError, ParserUnavailableError):
-            return cast("Page", await self._ask(order, url))
-        return Page()
+            return cast("PageMetadata", await self._ask(order, url))
+        return PageMetadata()
 
     @override
-    async def oembed(self, page: Page, body: bytes, *, url: str) -> Page:
+    async def oembed(self, page: PageMetadata, body: bytes, *, url: str) -> PageMetadata:
         with suppress(TooCostlyError, ParserUnavailableError):
-            return cast("Page", await self._ask(wire.OembedOrder(page, body, url), url))
+            return cast("PageMetadata", await self._ask(wire.OembedOrder(page, body, url), url))
         return page
 
     async def webhook(self, order: wire.WebhookOrder, *, share: Hashable) -> Said:

@@ -7,7 +7,7 @@ import msgspec
 
 from server.domain.webhook_payloads import Said
 from server.mail.incoming import Content
-from server.previews.page import Page
+from server.previews.page import PageMetadata
 
 
 class MailOrder(msgspec.Struct, frozen=True, tag="mail"):
@@ -33,7 +33,7 @@ class PageOrder(msgspec.Struct, frozen=True, tag="page"):
 
 
 class OembedOrder(msgspec.Struct, frozen=True, tag="oembed"):
-    page: Page
+    page: PageMetadata
     body: bytes
     url: str
 
@@ -47,8 +47,8 @@ Order: TypeAlias = MailOrder | PageOrder | OembedOrder | WebhookOrder
 
 ANSWERS: Final[Mapping[type[Any], Any]] = {
     MailOrder: MailAnswer,
-    PageOrder: Page,
-    OembedOrder: Page,
+    PageOrder: PageMetadata,
+    OembedOrder: PageMetadata,
     WebhookOrder: Said,
 }
 """What is answered to each kind of order."""

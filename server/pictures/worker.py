@@ -42,7 +42,7 @@ EXIF_ORIENTATION: Final = 0x0112
 ON_THEIR_SIDE: Final = frozenset({5, 6, 7, 8})
 
 
-class RefusedError(Exception):
+class PictureRefusedError(Exception):
     """The picture cannot be used; the message is for its owner."""
 
 
@@ -60,7 +60,7 @@ def answer(recipe: Recipe, content: bytes) -> Made:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return make(recipe, content)
-    except RefusedError as refusal:
+    except PictureRefusedError as refusal:
         return Made(refusal=str(refusal))
     except (Image.DecompressionBombError, MemoryError):
         return Made(refusal=TOO_LARGE)
@@ -70,7 +70,7 @@ def answer(recipe: Recipe, content: bytes) -> Made:
 
 def make(recipe: Recipe, content: bytes) -> Made:
     if len(content) > MAX_INPUT_BYTES:
-        raise RefusedError(TOO_LARGE)
+        raise PictureRefusedError(TOO_LARGE)
     Image.MAX_IMAGE_PIXELS = MAX_PIXELS
     # One thread: its time is counted, and each more takes memory.
     pi_heif.options.DECODE_THREADS = 1
@@ -100,10 +100,10 @@ def _pictures(recipe: Recipe, original: Image.Image) -> dict[str, Picture]:
 def _check(original: Image.Image) -> None:
     pixels = original.width * original.height
     if not 0 < pixels <= MAX_PIXELS:
-        raise RefusedError(TOO_LARGE)
+        raise PictureRefusedError(TOO_LARGE)
     frames = _frames(original)
     if frames > 1 and (frames > MAX_FRAMES or frames * pixels > MAX_ANIMATED_PIXELS):
-        raise RefusedError(TOO_LARGE)
+        raise PictureRefusedError(TOO_LARGE)
 
 
 def _frames(original: Image.Image) -> int:

@@ -9,10 +9,10 @@ from server.realtime.queues import Realtime
 from storage.database import Database
 from storage.ids import RealmId
 
-__all__ = ["Presences", "RealmPresences"]
+__all__ = ["PresenceService", "RealmPresences"]
 
 
-class Presences:
+class PresenceService:
     """The presence of the realms whose pings this process takes."""
 
     def __init__(

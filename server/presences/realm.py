@@ -13,7 +13,7 @@ import structlog
 from server.domain.clock import Clock
 from server.domain.presence import NOTHING_YET, PRESENCE_OF, Presence, status_of
 from server.domain.profiles import public_email
-from server.initial_state.presence_index import Entry, PresenceIndex
+from server.initial_state.presence_index import PresenceEntry, PresenceIndex
 from server.presences.arrivals import news_of
 from server.realm_cache import ROLL, RealmCache, user_key
 from server.realtime.queues import Realtime
@@ -42,7 +42,7 @@ class _Pending:
 
     user: UserRow
     ping: Ping
-    entry: Entry
+    entry: PresenceEntry
     """Their presence with it. It has no number yet."""
 
 
@@ -85,7 +85,9 @@ class RealmPresences:
         else:
             self._turn_later()
 
-    async def entries(self, *, since: int | None, seen_since: float) -> tuple[list[Entry], int]:
+    async def entries(
+        self, *, since: int | None, seen_since: float
+    ) -> tuple[list[PresenceEntry], int]:
         """What is newer than the update, or, without one, who was seen since; the newest update.
 
         Of other processes it may be a second old. Raises DatabaseUnavailableError.
@@ -144,10 +146,10 @@ class RealmPresences:
         active_at = now if active else None if before is None else before.ping.active_at
         presence = known.with_ping(int(now.timestamp()), active=active)
         self._pending[user.user_id] = _Pending(
-            user, Ping(user.user_id, active_at, now), Entry(presence, NOTHING_YET)
+            user, Ping(user.user_id, active_at, now), PresenceEntry(presence, NOTHING_YET)
         )
 
-    def _waiting(self) -> dict[UserId, Entry]:
+    def _waiting(self) -> dict[UserId, PresenceEntry]:
         """What waits to be written, of those about whom nothing has changed since."""
         recall = self._realm_cache.recall
         return {

@@ -6,9 +6,9 @@ from http import HTTPStatus
 from typing import Final
 
 from server.domain.retrying import is_passing
-from server.egress import Answer, Egress, EgressError, Limits, UnreachableError
+from server.egress import Egress, EgressError, FetchedResponse, HostUnreachableError, Limits
 from server.previews.memory import Memory
-from server.previews.page import Page, PageReader
+from server.previews.page import PageMetadata, PageReader
 from server.runtime.version import VERSION
 
 REMEMBERED: Final = 1_000
@@ -21,10 +21,10 @@ LIMITS: Final = Limits(
 )
 _HTML: Final = frozenset({"text/html", "application/xhtml+xml"})
 _JSON: Final = frozenset({"application/json", "application/json+oembed", "text/json"})
-_NOTHING: Final = Page()
+_NOTHING: Final = PageMetadata()
 
 
-class NotNowError(EgressError):
+class TemporaryStatusError(EgressError):
     """There is an answer, which says that it may be another one later."""
 
 
@@ -34,19 +34,19 @@ class Previews:
     def __init__(self, egress: Egress, reader: PageReader, monotonic: Callable[[], float]) -> None:
         self.egress = egress
         self._reader = reader
-        self.pages: Memory[Page] = Memory(self._look, monotonic, REMEMBERED)
+        self.pages: Memory[PageMetadata] = Memory(self._look, monotonic, REMEMBERED)
 
-    async def page(self, url: str) -> Page:
+    async def page(self, url: str) -> PageMetadata:
         """What the page says; nothing where there is no page, or none that may be fetched."""
         return await self.pages.find(url)
 
-    async def _look(self, url: str) -> tuple[Page, float]:
+    async def _look(self, url: str) -> tuple[PageMetadata, float]:
         try:
             return await self._fetched(url)
         except EgressError as error:
             return _NOTHING, kept_seconds(error)
 
-    async def _fetched(self, url: str) -> tuple[Page, float]:
+    async def _fetched(self, url: str) -> tuple[PageMetadata, float]:
         """What the page says, and for how many seconds that is good. Raises an EgressError."""
         answer = await self._get(url, "text/html")
         if _kind(answer) not in _HTML:
@@ -61,14 +61,14 @@ class Previews:
                 seconds = kept_seconds(error)
         return self._with_harmless_picture(page), seconds
 
-    async def _with_more(self, page: Page) -> Page:
+    async def _with_more(self, page: PageMetadata) -> PageMetadata:
         """The page with what it says elsewhere, by oEmbed."""
         answer = await self._get(page.oembed_url, "application/json")
         if _kind(answer) not in _JSON:
             return page
         return await self._reader.oembed(page, answer.body, url=answer.url)
 
-    def _with_harmless_picture(self, page: Page) -> Page:
+    def _with_harmless_picture(self, page: PageMetadata) -> PageMetadata:
         """Readers' clients fetch the picture themselves: not from networks they stand in."""
         try:
             self.egress.check(page.image)
@@ -76,21 +76,21 @@ class Previews:
             return replace(page, image="")
         return page
 
-    async def _get(self, url: str, accept: str) -> Answer:
+    async def _get(self, url: str, accept: str) -> FetchedResponse:
         headers = {"Accept": accept, "User-Agent": USER_AGENT}
         answer = await self.egress.fetch("GET", url, headers=headers, limits=LIMITS)
         if is_passing(answer.status):
-            raise NotNowError(str(answer.status))
+            raise TemporaryStatusError(str(answer.status))
         return answer
 
 
 def kept_seconds(error: EgressError) -> float:
     """For how long it is not tried again."""
-    is_passing_trouble = isinstance(error, UnreachableError | NotNowError)
+    is_passing_trouble = isinstance(error, HostUnreachableError | TemporaryStatusError)
     return FAILURES_KEPT_SECONDS if is_passing_trouble else KEPT_SECONDS
 
 
-def _kind(answer: Answer) -> str:
+def _kind(answer: FetchedResponse) -> str:
     """The type of what came; empty if it was no success."""
     if answer.status != HTTPStatus.OK:
         return ""

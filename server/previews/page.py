@@ -21,7 +21,7 @@ _CHARSET: Final = re.compile(r"charset=[\"']?([A-Za-z0-9._-]{1,40})", re.IGNOREC
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
+class PageMetadata:
     """As much as the page says; texts are plain, of one line and bounded, addresses absolute."""
 
     title: str = ""
@@ -34,16 +34,16 @@ class Page:
 class PageReader(Protocol):
     """Reads pages elsewhere than on the event loop; what takes too long says nothing."""
 
-    async def page(self, body: bytes, *, url: str, content_type: str) -> Page:
+    async def page(self, body: bytes, *, url: str, content_type: str) -> PageMetadata:
         """What the HTML says."""
         ...
 
-    async def oembed(self, page: Page, body: bytes, *, url: str) -> Page:
+    async def oembed(self, page: PageMetadata, body: bytes, *, url: str) -> PageMetadata:
         """The page, and what its oEmbed answer says beside it."""
         ...
 
 
-def read_page(body: bytes, *, url: str, content_type: str) -> Page:
+def read_page(body: bytes, *, url: str, content_type: str) -> PageMetadata:
     """What the HTML says, whatever it is. Takes some milliseconds for a large one."""
     from lxml import etree, html  # the server starts faster without it
 
@@ -53,13 +53,13 @@ def read_page(body: bytes, *, url: str, content_type: str) -> Page:
     try:
         root = html.document_fromstring(body, parser=parser)
     except (etree.LxmlError, ValueError):
-        return Page()
+        return PageMetadata()
     said: dict[str, str] = {}
     for meta in root.iter("meta"):
         name = meta.get("property") or meta.get("name") or ""
         said.setdefault(name.strip().lower(), meta.get("content") or "")
     title = next(root.iter("title"), None)
-    return Page(
+    return PageMetadata(
         title=_text(
             _first(said, _TITLES) or ("" if title is None else title.text or ""), MAX_TITLE
         ),
@@ -76,7 +76,7 @@ def read_page(body: bytes, *, url: str, content_type: str) -> Page:
     )
 
 
-def with_oembed(page: Page, body: bytes, *, url: str) -> Page:
+def with_oembed(page: PageMetadata, body: bytes, *, url: str) -> PageMetadata:
     """The page, and what its oEmbed answer says beside it: never any HTML."""
     try:
         said = orjson.loads(body)

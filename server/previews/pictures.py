@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from server.domain.retrying import is_passing
-from server.egress import Answer, Egress, EgressError, Limits
-from server.previews.fetching import KEPT_SECONDS, USER_AGENT, NotNowError, kept_seconds
+from server.egress import Egress, EgressError, FetchedResponse, Limits
+from server.previews.fetching import KEPT_SECONDS, USER_AGENT, TemporaryStatusError, kept_seconds
 from server.previews.memory import Memory
 
 if TYPE_CHECKING:
@@ -79,11 +79,11 @@ class LinkedPictures:
             return None, kept_seconds(error)
         return _picture_in(answer), KEPT_SECONDS
 
-    async def _get(self, url: str) -> Answer:
+    async def _get(self, url: str) -> FetchedResponse:
         headers = {"Accept": ACCEPT, "User-Agent": USER_AGENT}
         answer = await self._egress.fetch("GET", url, headers=headers, limits=LIMITS)
         if is_passing(answer.status):
-            raise NotNowError(str(answer.status))
+            raise TemporaryStatusError(str(answer.status))
         return answer
 
     @asynccontextmanager
@@ -105,7 +105,7 @@ def _weight(found: LinkedPicture | None) -> int:
     return LEAST_WEIGHT + (0 if found is None else len(found.content))
 
 
-def _picture_in(answer: Answer) -> LinkedPicture | None:
+def _picture_in(answer: FetchedResponse) -> LinkedPicture | None:
     """The picture, if that is what the site says, and what it is."""
     if answer.status != HTTPStatus.OK:
         return None

@@ -14,7 +14,7 @@ from joserfc.jwk import ECKey
 from server.domain.clock import Clock
 from server.push.service import (
     NeedsOperatorError,
-    RefusedError,
+    PushRefusedError,
     ServiceFaultError,
     UnknownDeviceError,
 )
@@ -103,7 +103,7 @@ class Apns:
 
     async def check(self) -> None:
         """Whether we are let in, by way of a device that nobody has. Raises a PushError."""
-        with suppress(UnknownDeviceError, RefusedError):
+        with suppress(UnknownDeviceError, PushRefusedError):
             await self.send("00" * 32, "x", {"aps": {}}, is_urgent=False)
 
     async def _post(
@@ -141,4 +141,4 @@ def _refusal(status: int, reason: str, wait: float) -> Exception:
     if reason in _OPERATORS or reason == _EXPIRED:
         return NeedsOperatorError(told)
     # Also topics that are not the team's: each device says itself of which app it is.
-    return RefusedError(told, code=reason)
+    return PushRefusedError(told, code=reason)

@@ -10,13 +10,13 @@ import msgspec
 
 from server.actions.push_status import PushStatus
 from server.push.service import (
+    DeliveryOutcome,
     DisallowedError,
     NeedsOperatorError,
-    Notice,
-    Outcome,
+    PlainNotification,
     PushError,
-    Recipient,
-    RefusedError,
+    PushRecipient,
+    PushRefusedError,
     SealedNotice,
     ServiceFaultError,
     UnknownDeviceError,
@@ -108,28 +108,28 @@ class Bouncer:
 
     # -- in the clear
 
-    async def register(self, recipient: Recipient, device: PlainDevice) -> None:
+    async def register(self, recipient: PushRecipient, device: PlainDevice) -> None:
         """See PushService."""
         form = self._device(recipient, device.kind, device.token)
         if device.app_id is not None:
             form["ios_app_id"] = device.app_id
         await self._post_form("push/register", form)
 
-    async def unregister(self, recipient: Recipient, kind: str, token: str) -> None:
+    async def unregister(self, recipient: PushRecipient, kind: str, token: str) -> None:
         """See PushService."""
         try:
             await self._post_form("push/unregister", self._device(recipient, kind, token))
-        except RefusedError as error:
+        except PushRefusedError as error:
             if error.code != _GENERIC:
                 raise  # else it does not know the token: then there is nothing to forget
 
-    async def forget(self, recipient: Recipient) -> None:
+    async def forget(self, recipient: PushRecipient) -> None:
         """See PushService."""
         await self._post_form("push/unregister/all", self._person(recipient))
 
     async def push(
-        self, recipient: Recipient, notice: Notice, devices: Sequence[PlainDevice]
-    ) -> Outcome:
+        self, recipient: PushRecipient, notice: PlainNotification, devices: Sequence[PlainDevice]
+    ) -> DeliveryOutcome:
         """See PushService. The bouncer sends it to all devices of theirs that it knows."""
         tokens = {
             kind: [device.token for device in devices if device.kind == kind]
@@ -152,14 +152,18 @@ class Bouncer:
         counts: Counter[tuple[str, str]] = Counter(
             (device.kind, "gone" if device in gone else "sent") for device in devices
         )
-        return Outcome(
+        return DeliveryOutcome(
             gone=frozenset(device.device_id for device in gone),
             counts=counts,
             status=None if answer.realm is None else answer.realm.shown,
         )
 
     async def test(
-        self, recipient: Recipient, base: Mapping[str, Any], notice: Notice, device: PlainDevice
+        self,
+        recipient: PushRecipient,
+        base: Mapping[str, Any],
+        notice: PlainNotification,
+        device: PlainDevice,
     ) -> None:
         """See PushService."""
         del notice  # it makes its own
@@ -188,7 +192,7 @@ class Bouncer:
 
     async def push_sealed(
         self, realm_uuid: str, notices: Sequence[SealedNotice], *, is_removal: bool
-    ) -> Outcome:
+    ) -> DeliveryOutcome:
         """See SealedPushes."""
         requests = [_request(notice, is_removal=is_removal) for notice in notices]
         body = {"realm_uuid": realm_uuid, "push_requests": requests}
@@ -199,7 +203,7 @@ class Bouncer:
         counts["fcm", "sent"] = answer.android_successfully_sent_count
         counts["apns", "sent"] = answer.apple_successfully_sent_count
         status = answer.realm_push_status
-        return Outcome(
+        return DeliveryOutcome(
             gone=frozenset(device.device_id for device in gone),
             counts=+counts,
             status=None if status is None else status.shown,
@@ -246,7 +250,7 @@ class Bouncer:
 
     # -- asking
 
-    def _person(self, recipient: Recipient) -> dict[str, str]:
+    def _person(self, recipient: PushRecipient) -> dict[str, str]:
         return {
             "server_uuid": self._server_id,
             "realm_uuid": recipient.realm_uuid,
@@ -254,7 +258,7 @@ class Bouncer:
             "user_id": str(recipient.user_id),
         }
 
-    def _device(self, recipient: Recipient, kind: str, token: str) -> dict[str, str]:
+    def _device(self, recipient: PushRecipient, kind: str, token: str) -> dict[str, str]:
         number = str(KIND_NUMBERS[kind])
         return {**self._person(recipient), "token": token, "token_kind": number}
 
@@ -272,7 +276,7 @@ class Bouncer:
         return response.content
 
 
-def _numbered(recipient: Recipient) -> dict[str, Any]:
+def _numbered(recipient: PushRecipient) -> dict[str, Any]:
     return {
         "realm_uuid": recipient.realm_uuid,
         "user_uuid": recipient.user_uuid,
@@ -324,4 +328,4 @@ def _refusal(response: httpx.Response) -> PushError:
         return _ERRORS[answer.code](reason)
     if status == HTTPStatus.UNAUTHORIZED:
         return NeedsOperatorError(reason)
-    return RefusedError(reason, code=answer.code)
+    return PushRefusedError(reason, code=answer.code)

@@ -16,13 +16,13 @@ from server.push.payloads import test_notice, test_to_seal
 from server.push.recipients import addressee_of, recipient_of
 from server.push.sealing import sealed
 from server.push.service import (
+    DeliveryOutcome,
     DisallowedError,
-    Notice,
-    Outcome,
+    PlainNotification,
     PushError,
+    PushRecipient,
+    PushRefusedError,
     PushService,
-    Recipient,
-    RefusedError,
     SealedNotice,
     UnknownDeviceError,
     the_longest_wait,
@@ -42,7 +42,7 @@ NOT_ALLOWED: Final = PushStatus(enabled=False)
 class Parcel:
     """What somebody's devices are to be told, in both forms."""
 
-    notices: Sequence[Notice]
+    notices: Sequence[PlainNotification]
     to_seal: Sequence[Mapping[str, Any]]
     is_removal: bool = False
 
@@ -57,7 +57,7 @@ class Courier:
 
     async def deliver(
         self, realm: RealmRow, user_id: UserId, rows: Iterable[DeviceRow], parcel: Parcel
-    ) -> Outcome:
+    ) -> DeliveryOutcome:
         """Tell these devices of the user's; `again` are those that were not reached now.
 
         What is gone is forgotten. Raises a PushError if none was reached that could be, and either
@@ -78,19 +78,19 @@ class Courier:
         outcome = _merged(one for one, _ in found)
         await self._heed(realm, user_id, outcome)
         errors = [error for _, error in found if error is not None]
-        errors = [error for error in errors if not isinstance(error, RefusedError)] or errors
+        errors = [error for error in errors if not isinstance(error, PushRefusedError)] or errors
         if errors and len(errors) == len(found):
             raise the_longest_wait(errors)
         return outcome
 
-    async def register(self, recipient: Recipient, device: PlainDevice) -> bool:
+    async def register(self, recipient: PushRecipient, device: PlainDevice) -> bool:
         """Let the service know the device; False if it is none, or is removed meanwhile.
 
         Raises a PushError. A device that the service does not take is forgotten.
         """
         try:
             await self.service.register(recipient, device)
-        except RefusedError as error:
+        except PushRefusedError as error:
             logger.warning("push.device_refused", user_id=recipient.user_id, reason=str(error))
             await self._drop(recipient.user_id, [device.device_id])
             return False
@@ -101,7 +101,7 @@ class Courier:
 
     async def settle(
         self,
-        recipient: Recipient,
+        recipient: PushRecipient,
         device_id: PushDeviceId,
         bouncer_id: int | None,
         error_code: str | None = None,
@@ -141,25 +141,25 @@ class Courier:
         try:
             outcome = await self._deliver_sealed(recipient, closed, parcel)
         except DisallowedError:
-            await self._heed(realm, row.user_id, Outcome(status=NOT_ALLOWED))
+            await self._heed(realm, row.user_id, DeliveryOutcome(status=NOT_ALLOWED))
             raise
         await self._heed(realm, row.user_id, outcome)
         if outcome.gone == {device.device_id for device in closed}:
             raise UnknownDeviceError("none of the devices is there any more")
 
     async def _deliver_plain(
-        self, recipient: Recipient, devices: Sequence[PlainDevice], parcel: Parcel
-    ) -> Outcome:
+        self, recipient: PushRecipient, devices: Sequence[PlainDevice], parcel: Parcel
+    ) -> DeliveryOutcome:
         known = [device for device in devices if await self._is_registered(recipient, device)]
         if not known:
-            return Outcome()
+            return DeliveryOutcome()
         return _merged(
             [await self.service.push(recipient, notice, known) for notice in parcel.notices]
         )
 
     async def _deliver_sealed(
-        self, recipient: Recipient, devices: Sequence[SealedDevice], parcel: Parcel
-    ) -> Outcome:
+        self, recipient: PushRecipient, devices: Sequence[SealedDevice], parcel: Parcel
+    ) -> DeliveryOutcome:
         service = self.service.sealed
         assert service is not None, "whoever delivers has looked"
         outcomes = []
@@ -174,13 +174,13 @@ class Courier:
             )
         return _merged(outcomes)
 
-    async def _is_registered(self, recipient: Recipient, device: PlainDevice) -> bool:
+    async def _is_registered(self, recipient: PushRecipient, device: PlainDevice) -> bool:
         """Whether the service knows the device by now, if it has to."""
         if device.is_registered or not self.service.wants_registration:
             return True
         return await self.register(recipient, device)
 
-    async def _heed(self, realm: RealmRow, user_id: UserId, outcome: Outcome) -> None:
+    async def _heed(self, realm: RealmRow, user_id: UserId, outcome: DeliveryOutcome) -> None:
         for (kind, what), count in outcome.counts.items():
             self.metrics.pushed(kind, what, count)
         if outcome.gone:
@@ -196,20 +196,22 @@ class Courier:
 
 
 async def _tried(
-    delivery: Awaitable[Outcome], devices: Sequence[PlainDevice | SealedDevice]
-) -> tuple[Outcome, PushError | None]:
+    delivery: Awaitable[DeliveryOutcome], devices: Sequence[PlainDevice | SealedDevice]
+) -> tuple[DeliveryOutcome, PushError | None]:
     """What became of a delivery to these devices, and why it was not taken at all."""
     try:
         return await delivery, None
     except DisallowedError as error:
         logger.warning("push.bouncer_refused", reason=str(error))
-        return Outcome(counts=_counts(devices, "refused"), status=NOT_ALLOWED), None
-    except RefusedError as error:
-        return Outcome(counts=_counts(devices, "refused")), error
+        return DeliveryOutcome(counts=_counts(devices, "refused"), status=NOT_ALLOWED), None
+    except PushRefusedError as error:
+        return DeliveryOutcome(counts=_counts(devices, "refused")), error
     except PushError as error:
         again = frozenset(device.device_id for device in devices)
         counts = _counts(devices, "later")
-        outcome = Outcome(again=again, again_after_seconds=error.after_seconds, counts=counts)
+        outcome = DeliveryOutcome(
+            again=again, again_after_seconds=error.after_seconds, counts=counts
+        )
         return outcome, error
 
 
@@ -217,9 +219,9 @@ def _counts(devices: Sequence[PlainDevice | SealedDevice], what: str) -> Counter
     return Counter((device.kind, what) for device in devices)
 
 
-def _merged(outcomes: Iterable[Outcome]) -> Outcome:
+def _merged(outcomes: Iterable[DeliveryOutcome]) -> DeliveryOutcome:
     """What became of it in all; of several statuses the last one."""
-    merged = Outcome()
+    merged = DeliveryOutcome()
     for one in outcomes:
         merged = replace(
             merged,

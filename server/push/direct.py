@@ -11,11 +11,11 @@ from server.actions.push_status import PushStatus
 from server.push.apns import Apns
 from server.push.fcm import Fcm
 from server.push.service import (
-    Notice,
-    Outcome,
+    DeliveryOutcome,
+    PlainNotification,
     PushError,
-    Recipient,
-    RefusedError,
+    PushRecipient,
+    PushRefusedError,
     UnknownDeviceError,
     the_longest_wait,
 )
@@ -37,23 +37,23 @@ class Direct:
         found: dict[Kind, Fcm | Apns | None] = {"fcm": fcm, "apns": apns}
         self.kinds = frozenset(kind for kind, service in found.items() if service is not None)
 
-    async def register(self, recipient: Recipient, device: PlainDevice) -> None:
+    async def register(self, recipient: PushRecipient, device: PlainDevice) -> None:
         """See PushService: there is nobody to tell."""
 
-    async def unregister(self, recipient: Recipient, kind: str, token: str) -> None:
+    async def unregister(self, recipient: PushRecipient, kind: str, token: str) -> None:
         """See PushService: there is nobody to tell."""
 
-    async def forget(self, recipient: Recipient) -> None:
+    async def forget(self, recipient: PushRecipient) -> None:
         """See PushService: there is nobody to tell."""
 
     async def push(
-        self, recipient: Recipient, notice: Notice, devices: Sequence[PlainDevice]
-    ) -> Outcome:
+        self, recipient: PushRecipient, notice: PlainNotification, devices: Sequence[PlainDevice]
+    ) -> DeliveryOutcome:
         """See PushService. Devices of a kind for which there is no key get nothing."""
         reached = [device for device in devices if device.kind in self.kinds]
         found = await asyncio.gather(*(self._try(notice, device) for device in reached))
         errors = [error for error in found if error is not None]
-        later = [e for e in errors if not isinstance(e, UnknownDeviceError | RefusedError)]
+        later = [e for e in errors if not isinstance(e, UnknownDeviceError | PushRefusedError)]
         if later and len(later) == len(reached):
             raise the_longest_wait(later)
         gone, again = set(), set()
@@ -63,14 +63,14 @@ class Direct:
             if isinstance(error, UnknownDeviceError):
                 outcome = "gone"
                 gone.add(device.device_id)
-            elif isinstance(error, RefusedError):
+            elif isinstance(error, PushRefusedError):
                 outcome = "refused"
                 logger.warning("push.refused", user_id=recipient.user_id, reason=str(error))
             elif error is not None:
                 outcome = "later"
                 again.add(device.device_id)
             counts[device.kind, outcome] += 1
-        return Outcome(
+        return DeliveryOutcome(
             gone=frozenset(gone),
             again=frozenset(again),
             again_after_seconds=the_longest_wait(later).after_seconds if later else 0.0,
@@ -78,7 +78,11 @@ class Direct:
         )
 
     async def test(
-        self, recipient: Recipient, base: Mapping[str, Any], notice: Notice, device: PlainDevice
+        self,
+        recipient: PushRecipient,
+        base: Mapping[str, Any],
+        notice: PlainNotification,
+        device: PlainDevice,
     ) -> None:
         """See PushService."""
         del recipient, base  # the notice says all
@@ -96,7 +100,7 @@ class Direct:
             if service is not None:
                 await service.check()
 
-    async def _try(self, notice: Notice, device: PlainDevice) -> PushError | None:
+    async def _try(self, notice: PlainNotification, device: PlainDevice) -> PushError | None:
         try:
             if device.kind == "fcm" and self._fcm is not None:
                 await self._fcm.send(device.token, notice.android, is_urgent=notice.is_urgent)
@@ -113,7 +117,7 @@ class Direct:
         return None
 
 
-def _for_apple(notice: Notice) -> dict[str, Any]:
+def _for_apple(notice: PlainNotification) -> dict[str, Any]:
     """The notice as Apple takes it: what is not `aps` is the app's."""
     system = {name: value for name, value in notice.apple.items() if name != "custom"}
     if "alert" not in system:

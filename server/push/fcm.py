@@ -14,7 +14,7 @@ from joserfc.jwk import RSAKey
 from server.domain.clock import Clock
 from server.push.service import (
     NeedsOperatorError,
-    RefusedError,
+    PushRefusedError,
     ServiceFaultError,
     UnknownDeviceError,
 )
@@ -175,4 +175,4 @@ def _refusal(response: httpx.Response) -> Exception:
         return ServiceFaultError(reason, after_seconds=retry_after(response))
     if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
         return NeedsOperatorError(reason)
-    return RefusedError(reason, code=code)
+    return PushRefusedError(reason, code=code)

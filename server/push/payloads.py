@@ -9,9 +9,9 @@ from typing import Any, Final
 import msgspec
 
 from server.domain.notifications import Reason
-from server.push.phrases import Phrases, phrases_in
+from server.push.phrases import PushPhrases, phrases_in
 from server.push.plain_text import MAX_CONTENT, shortened
-from server.push.service import Notice
+from server.push.service import PlainNotification
 
 MAX_PLAIN: Final = 3_600
 """Bytes of JSON that the app reads: both makers' services take 4,096 with what they add."""
@@ -46,7 +46,7 @@ class Addressee:
     host: str
 
     @property
-    def phrases(self) -> Phrases:
+    def phrases(self) -> PushPhrases:
         return phrases_in(self.language)
 
     def sealed_base(self) -> dict[str, Any]:
@@ -85,7 +85,9 @@ class PushedMessage:
     """Everybody in the direct message, by id."""
 
 
-def message_notice(to: Addressee, message: PushedMessage, *, badge: int, hides: bool) -> Notice:
+def message_notice(
+    to: Addressee, message: PushedMessage, *, badge: int, hides: bool
+) -> PlainNotification:
     """The message in the clear, without what it says if that is to be hidden."""
     if hides:
         message = replace(message, content=to.phrases.new_message)
@@ -120,7 +122,7 @@ def message_notice(to: Addressee, message: PushedMessage, *, badge: int, hides: 
 
     others = message.people if len(message.people) > _PAIR else ()
     people = {"pm_users": ",".join(str(user_id) for user_id, _ in others)} if others else {}
-    return Notice(
+    return PlainNotification(
         apple=_fitting(apple, message.content, people, MAX_PLAIN),
         android=_fitting(android, message.content, people, MAX_PLAIN),
         is_urgent=True,
@@ -158,11 +160,13 @@ def message_to_seal(to: Addressee, message: PushedMessage) -> dict[str, Any]:
     return _fitting(build, message.content, people, MAX_SEALED)
 
 
-def removals(to: Addressee, message_ids: Sequence[int], *, badge: int) -> Iterator[Notice]:
+def removals(
+    to: Addressee, message_ids: Sequence[int], *, badge: int
+) -> Iterator[PlainNotification]:
     """Takes messages from devices, a bounded number at a time."""
     for ids in _pieces(message_ids):
         event = {"event": "remove", "zulip_message_ids": ",".join(map(str, ids))}
-        yield Notice(
+        yield PlainNotification(
             apple={"badge": badge, "custom": {"zulip": {**to.apple_base(), **event}}},
             android={**to.android_base(), **event},
             is_urgent=False,
@@ -175,10 +179,10 @@ def removals_to_seal(to: Addressee, message_ids: Sequence[int]) -> Iterator[dict
         yield {**to.sealed_base(), "type": "remove", "message_ids": list(ids)}
 
 
-def test_notice(to: Addressee, now: datetime) -> Notice:
+def test_notice(to: Addressee, now: datetime) -> PlainNotification:
     """Shows that notifications arrive."""
     body = to.phrases.test_body.format(realm=to.realm_name, url=to.realm_url)
-    return Notice(
+    return PlainNotification(
         apple={
             "alert": {"title": to.phrases.test_title, "body": body},
             "sound": "default",
@@ -261,7 +265,7 @@ def _title(message: PushedMessage) -> str:
     return message.sender_name
 
 
-def _subtitle(phrases: Phrases, message: PushedMessage) -> str:
+def _subtitle(phrases: PushPhrases, message: PushedMessage) -> str:
     if message.reason is Reason.MENTIONED:
         group = "" if message.group is None else message.group[1]
         phrase = phrases.mentioned_group if group else phrases.mentioned_you

@@ -3,7 +3,7 @@
 from typing import Final, NamedTuple
 
 
-class Phrases(NamedTuple):
+class PushPhrases(NamedTuple):
     mentioned_you: str
     mentioned_group: str
     mentioned_everyone: str
@@ -14,7 +14,7 @@ class Phrases(NamedTuple):
     unknown_user: str
 
 
-ENGLISH: Final = Phrases(
+ENGLISH: Final = PushPhrases(
     "{name} mentioned you:",
     "{name} mentioned @{group}:",
     "{name} mentioned everyone:",
@@ -25,7 +25,7 @@ ENGLISH: Final = Phrases(
 )
 
 _PHRASES: Final = {
-    "cs": Phrases(
+    "cs": PushPhrases(
         "{name} vás zmiňuje:",
         "{name} zmiňuje @{group}:",
         "{name} zmiňuje všechny:",
@@ -34,7 +34,7 @@ _PHRASES: Final = {
         "Toto je zkušební oznámení od {realm} ({url}).",
         "Neznámý uživatel",
     ),
-    "de": Phrases(
+    "de": PushPhrases(
         "{name} hat dich erwähnt:",
         "{name} hat @{group} erwähnt:",
         "{name} hat alle erwähnt:",
@@ -43,7 +43,7 @@ _PHRASES: Final = {
         "Dies ist eine Testbenachrichtigung von {realm} ({url}).",
         "Unbekannter Nutzer",
     ),
-    "es": Phrases(
+    "es": PushPhrases(
         "{name} te ha mencionado:",
         "{name} ha mencionado a @{group}:",
         "{name} ha mencionado a todos:",
@@ -52,7 +52,7 @@ _PHRASES: Final = {
         "Esta es una notificación de prueba de {realm} ({url}).",
         "Usuario desconocido",
     ),
-    "fr": Phrases(
+    "fr": PushPhrases(
         "{name} vous a mentionné :",
         "{name} a mentionné @{group} :",
         "{name} a mentionné tout le monde :",
@@ -61,7 +61,7 @@ _PHRASES: Final = {
         "Ceci est une notification de test de {realm} ({url}).",
         "Utilisateur inconnu",
     ),
-    "it": Phrases(
+    "it": PushPhrases(
         "{name} ti ha menzionato:",
         "{name} ha menzionato @{group}:",
         "{name} ha menzionato tutti:",
@@ -70,7 +70,7 @@ _PHRASES: Final = {
         "Questa è una notifica di prova da {realm} ({url}).",
         "Utente sconosciuto",
     ),
-    "ja": Phrases(
+    "ja": PushPhrases(
         "{name}さんがあなたをメンションしました:",
         "{name}さんが@{group}をメンションしました:",
         "{name}さんが全員をメンションしました:",
@@ -79,7 +79,7 @@ _PHRASES: Final = {
         "{realm} ({url}) からのテスト通知です。",
         "不明なユーザー",
     ),
-    "nl": Phrases(
+    "nl": PushPhrases(
         "{name} heeft je genoemd:",
         "{name} heeft @{group} genoemd:",
         "{name} heeft iedereen genoemd:",
@@ -88,7 +88,7 @@ _PHRASES: Final = {
         "Dit is een testmelding van {realm} ({url}).",
         "Onbekende gebruiker",
     ),
-    "pl": Phrases(
+    "pl": PushPhrases(
         "{name} wspomina o tobie:",
         "{name} wspomina @{group}:",
         "{name} wspomina wszystkich:",
@@ -97,7 +97,7 @@ _PHRASES: Final = {
         "To jest powiadomienie testowe z {realm} ({url}).",
         "Nieznany użytkownik",
     ),
-    "pt": Phrases(
+    "pt": PushPhrases(
         "{name} mencionou você:",
         "{name} mencionou @{group}:",
         "{name} mencionou todos:",
@@ -106,7 +106,7 @@ _PHRASES: Final = {
         "Esta é uma notificação de teste de {realm} ({url}).",
         "Usuário desconhecido",
     ),
-    "ru": Phrases(
+    "ru": PushPhrases(
         "{name} упоминает вас:",
         "{name} упоминает @{group}:",
         "{name} упоминает всех:",
@@ -115,7 +115,7 @@ _PHRASES: Final = {
         "Это тестовое уведомление от {realm} ({url}).",
         "Неизвестный пользователь",
     ),
-    "uk": Phrases(
+    "uk": PushPhrases(
         "{name} згадує вас:",
         "{name} згадує @{group}:",
         "{name} згадує всіх:",
@@ -124,7 +124,7 @@ _PHRASES: Final = {
         "Це тестове сповіщення від {realm} ({url}).",
         "Невідомий користувач",
     ),
-    "zh-hans": Phrases(
+    "zh-hans": PushPhrases(
         "{name} 提到了您:",
         "{name} 提到了 @{group}:",
         "{name} 提到了所有人:",
@@ -136,6 +136,6 @@ _PHRASES: Final = {
 }
 
 
-def phrases_in(language: str) -> Phrases:
+def phrases_in(language: str) -> PushPhrases:
     """Those of the language, of its main form (`pt-br`: `pt`), or else English ones."""
     return _PHRASES.get(language) or _PHRASES.get(language.partition("-")[0]) or ENGLISH

@@ -6,7 +6,7 @@ from uuid import UUID, uuid5
 from server.domain.addresses import RealmAddress
 from server.domain.user_settings import UserSettings
 from server.push.payloads import Addressee
-from server.push.service import Recipient
+from server.push.service import PushRecipient
 from storage.ids import UserId
 from storage.realms import RealmRow
 from storage.users import UserRow
@@ -14,10 +14,10 @@ from storage.users import UserRow
 _PERSON: Final = "user:{user_id}"
 
 
-def recipient_of(realm: RealmRow, user_id: UserId) -> Recipient:
+def recipient_of(realm: RealmRow, user_id: UserId) -> PushRecipient:
     """The person as a bouncer knows them: under the same names for ever."""
     user_uuid = uuid5(UUID(realm.uuid), _PERSON.format(user_id=user_id))
-    return Recipient(realm.uuid, str(user_uuid), user_id)
+    return PushRecipient(realm.uuid, str(user_uuid), user_id)
 
 
 def addressee_of(realm: RealmRow, address: RealmAddress, row: UserRow) -> Addressee:

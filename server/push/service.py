@@ -23,7 +23,7 @@ class TryLaterError(PushError):
     """It may be taken later, if nobody changes anything."""
 
 
-class UnreachableError(TryLaterError):
+class PushServiceUnreachableError(TryLaterError):
     """The service cannot be reached, or gives no answer in time."""
 
 
@@ -47,7 +47,7 @@ class UnknownDeviceError(PushError):
     """The service does not know the device, or no longer."""
 
 
-class RefusedError(PushError):
+class PushRefusedError(PushError):
     """It will never be taken as it is. `code` is what the service calls it."""
 
     def __init__(self, reason: str, *, code: str = "") -> None:
@@ -61,7 +61,7 @@ def the_longest_wait(errors: Iterable[PushError]) -> PushError:
 
 
 @dataclass(frozen=True, slots=True)
-class Recipient:
+class PushRecipient:
     """Somebody, as a bouncer knows them."""
 
     realm_uuid: str
@@ -70,7 +70,7 @@ class Recipient:
 
 
 @dataclass(frozen=True, slots=True)
-class Notice:
+class PlainNotification:
     """What devices are sent in the clear: each kind has a form of its own."""
 
     apple: Mapping[str, Any]
@@ -91,7 +91,7 @@ class SealedNotice:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class DeliveryOutcome:
     """What became of a notice."""
 
     gone: frozenset[PushDeviceId] = frozenset()
@@ -119,7 +119,7 @@ class SealedPushes(Protocol):
 
     async def push_sealed(
         self, realm_uuid: str, notices: Sequence[SealedNotice], *, is_removal: bool
-    ) -> Outcome:
+    ) -> DeliveryOutcome:
         """Raises a PushError if it has taken none of them."""
         ...
 
@@ -142,26 +142,30 @@ class PushService(Protocol):
         """None: it takes nothing encrypted."""
         ...
 
-    async def register(self, recipient: Recipient, device: PlainDevice) -> None:
+    async def register(self, recipient: PushRecipient, device: PlainDevice) -> None:
         """Let it know the device. Twice is as once. Raises a PushError."""
         ...
 
-    async def unregister(self, recipient: Recipient, kind: str, token: str) -> None:
+    async def unregister(self, recipient: PushRecipient, kind: str, token: str) -> None:
         """Let it forget the device, if it knows it. Raises a PushError."""
         ...
 
-    async def forget(self, recipient: Recipient) -> None:
+    async def forget(self, recipient: PushRecipient) -> None:
         """Let it forget all devices of somebody. Raises a PushError."""
         ...
 
     async def push(
-        self, recipient: Recipient, notice: Notice, devices: Sequence[PlainDevice]
-    ) -> Outcome:
+        self, recipient: PushRecipient, notice: PlainNotification, devices: Sequence[PlainDevice]
+    ) -> DeliveryOutcome:
         """Raises a PushError if it has taken it for none of the devices."""
         ...
 
     async def test(
-        self, recipient: Recipient, base: Mapping[str, Any], notice: Notice, device: PlainDevice
+        self,
+        recipient: PushRecipient,
+        base: Mapping[str, Any],
+        notice: PlainNotification,
+        device: PlainDevice,
     ) -> None:
         """Show a test notification; some services make it themselves, of `base`.
 

@@ -6,7 +6,7 @@ import httpx
 
 from server.domain.clock import SystemClock
 from server.domain.retrying import seconds_to_wait
-from server.push.service import UnreachableError
+from server.push.service import PushServiceUnreachableError
 from server.runtime.version import VERSION
 
 TIMEOUT_SECONDS: Final = 15.0
@@ -29,12 +29,14 @@ def client(address: str, **more: Any) -> httpx.AsyncClient:
 
 
 async def asked(http: httpx.AsyncClient, method: str, path: str, **request: Any) -> httpx.Response:
-    """The answer, whatever it says. Raises UnreachableError if there is none."""
+    """The answer, whatever it says. Raises PushServiceUnreachableError if there is none."""
     try:
         return await http.request(method, path, **request)
     except httpx.RequestError as error:
         place = http.base_url.host
-        raise UnreachableError(f"{place}: {type(error).__name__} {error}"[:500]) from error
+        raise PushServiceUnreachableError(
+            f"{place}: {type(error).__name__} {error}"[:500]
+        ) from error
 
 
 def retry_after(response: httpx.Response) -> float:

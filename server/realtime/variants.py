@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from server.domain.addresses import RealmAddress
-from server.domain.narrow import Reader
+from server.domain.narrow import QueueReader
 from server.events import catalogue
 from server.events.base import (
     MAX_WIRE_EVENTS,
@@ -97,7 +97,7 @@ class TailEntry:
         if queue.narrow is None:
             return True
         shown = masked(self.event, masking_for(self.event, user, self.position))
-        return queue.narrow.admits(shown, Reader(user.user_id, self._flags(user)))
+        return queue.narrow.admits(shown, QueueReader(user.user_id, self._flags(user)))
 
     def for_queue(self, queue: EventQueue, user: LiveUser, *, after_k: int = -1) -> list[WireEvent]:
         """What the user's queue gets from this entry, events up to `after_k` left out."""

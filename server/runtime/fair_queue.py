@@ -30,10 +30,10 @@ class FairQueue:
         """By key: seconds used, and when that was so."""
 
     @asynccontextmanager
-    async def turn(self, key: Hashable) -> AsyncIterator["Turn"]:
+    async def turn(self, key: Hashable) -> AsyncIterator["QueueTurn"]:
         """Hold the resource for the time of the block; its time is charged to the key."""
         await self._acquire(key)
-        turn = Turn(self, key, self._monotonic())
+        turn = QueueTurn(self, key, self._monotonic())
         try:
             yield turn
         finally:
@@ -46,7 +46,7 @@ class FairQueue:
         seconds, when = self._used.get(key, (0.0, 0.0))
         return float(seconds * 0.5 ** ((self._monotonic() - when) / HALF_LIFE_SECONDS))
 
-    async def give_way(self, turn: "Turn") -> None:
+    async def give_way(self, turn: "QueueTurn") -> None:
         """Yield to waiters with a key that has used less by now, if there are any."""
         self.charge(turn)
         if any(self.used(key) < self.used(turn.key) for key in self._waiting):
@@ -55,7 +55,7 @@ class FairQueue:
             await self._acquire(turn.key)
             turn.is_held, turn.since = True, self._monotonic()
 
-    def charge(self, turn: "Turn") -> None:
+    def charge(self, turn: "QueueTurn") -> None:
         """Charge the turn's key for the time since it began, or was charged last."""
         now = self._monotonic()
         self._used[turn.key] = (self.used(turn.key) + now - turn.since, now)
@@ -88,7 +88,7 @@ class FairQueue:
         self._is_taken = False
 
 
-class Turn:
+class QueueTurn:
     """A turn that a caller has."""
 
     def __init__(self, turns: FairQueue, key: Hashable, since: float) -> None:

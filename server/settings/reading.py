@@ -79,9 +79,9 @@ def names_data_directory(
 
 def _reader(
     environ: Mapping[str, str], config: Path | None, overrides: Mapping[str, object] | None
-) -> "_Reader":
+) -> "_SettingsCollector":
     """Everything that is set, not yet converted."""
-    reader = _Reader()
+    reader = _SettingsCollector()
     if config is None and environ.get(CONFIG_VARIABLE):
         config = Path(environ[CONFIG_VARIABLE])
     if config is not None:
@@ -137,7 +137,7 @@ def text_of(content: bytes, *, origin: str) -> str:
         raise SettingsError([f"{origin} is not text in UTF-8: write it anew."]) from None
 
 
-class _Reader:
+class _SettingsCollector:
     """Collects raw values with their origin, so that a complaint can name it."""
 
     def __init__(self) -> None:

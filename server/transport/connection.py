@@ -23,7 +23,7 @@ from server.transport.limits import (
     STALLED_SECONDS,
 )
 from server.transport.read_throttle import ReadThrottle
-from server.transport.reading import Incoming, Reader
+from server.transport.reading import Incoming, RequestReader
 from server.transport.refusals import (
     LINGER_BYTES,
     LINGER_SECONDS,
@@ -47,20 +47,20 @@ class ConnectionOwner(Protocol):
         """The next exchange of a connection."""
         ...
 
-    def admit(self, connection: "Connection", transport: asyncio.Transport) -> bool:
+    def admit(self, connection: "HttpConnection", transport: asyncio.Transport) -> bool:
         """Whether there is room for the connection; if not, it has been refused and closed."""
         ...
 
-    def may_linger(self, connection: "Connection") -> bool:
+    def may_linger(self, connection: "HttpConnection") -> bool:
         """Whether it may stay open until its client has read the last response."""
         ...
 
-    def forget(self, connection: "Connection") -> None:
+    def forget(self, connection: "HttpConnection") -> None:
         """Remove a connection that is closed."""
         ...
 
 
-class Connection(asyncio.Protocol):
+class HttpConnection(asyncio.Protocol):
     """Parse requests, start an exchange for each once the previous is answered, write responses.
 
     While a request waits for its response the connection holds only what is needed to write it:
@@ -100,7 +100,7 @@ class Connection(asyncio.Protocol):
         self._server = server
         self._state = State.OPEN
         self._transport: asyncio.Transport
-        self._reader: Reader | None = None
+        self._reader: RequestReader | None = None
         self._responder: Responder | None = None
         """Responsible for the response to the current request."""
         self._exchange: HttpExchange | None = None
@@ -340,7 +340,7 @@ class Connection(asyncio.Protocol):
     def _read(self, data: bytes | memoryview) -> None:
         reader = self._reader
         if reader is None:
-            reader = self._reader = Reader(self)
+            reader = self._reader = RequestReader(self)
         was_in_head, delivered = reader.is_in_head, self._delivered
         try:
             reader.feed(data)
@@ -443,7 +443,7 @@ class Connection(asyncio.Protocol):
         self.read_more()
 
     def _connection_lines(self) -> tuple[str, ...]:
-        """The `Connection` header, where one is needed."""
+        """The `HttpConnection` header, where one is needed."""
         # After a body that is not read to its end there is no next request.
         if not self._keeps_alive or self._incoming is not None:
             return (CLOSE,)

@@ -5,7 +5,7 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from server.transport.connection import Connection
+    from server.transport.connection import HttpConnection
 
 MAX_PER_ITERATION: Final = 32
 """Requests of expected connections in one iteration; from there on the other ones are held."""
@@ -22,16 +22,16 @@ class ReadThrottle:
     """
 
     def __init__(self) -> None:
-        self._expected: dict[Connection, None] = {}
-        self._held: OrderedDict[Connection, None] = OrderedDict()
+        self._expected: dict[HttpConnection, None] = {}
+        self._held: OrderedDict[HttpConnection, None] = OrderedDict()
         self._arrived = 0
         """Requests in this iteration of the loop."""
 
-    def expect(self, connection: "Connection") -> None:
+    def expect(self, connection: "HttpConnection") -> None:
         """Expect a request: the connection is new, or its response came late, as many others'."""
         self._expected[connection] = None
 
-    def request_arrived(self, connection: "Connection") -> None:
+    def request_arrived(self, connection: "HttpConnection") -> None:
         """Count data of an expected connection, and hold the others when there is too much."""
         self._expected.pop(connection, None)
         if not self._arrived and not self._held:
@@ -42,7 +42,7 @@ class ReadThrottle:
             expected, self._expected = self._expected, {}
             self._held.update((each, None) for each in expected if each.hold())
 
-    def forget(self, connection: "Connection") -> None:
+    def forget(self, connection: "HttpConnection") -> None:
         """Drop a connection that is closed."""
         self._expected.pop(connection, None)
         self._held.pop(connection, None)

@@ -89,7 +89,7 @@ class Sink(Protocol):
     def ended(self, incoming: Incoming) -> None: ...
 
 
-class Reader:
+class RequestReader:
     """Reads requests one after another. Once it has raised, nothing more can be read."""
 
     __slots__ = (
@@ -259,7 +259,7 @@ class _Behind:
 
     __slots__ = ("_is_behind", "_reader")
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: RequestReader) -> None:
         self._reader = reader
         self._is_behind = False
 

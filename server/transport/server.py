@@ -15,7 +15,7 @@ from server.runtime.scheduler import CooperativeScheduler
 from server.runtime.sockets import BACKLOG
 from server.runtime.timer_wheel import TimerWheel
 from server.transport.acceptor_pool import AcceptorPool
-from server.transport.connection import Connection, ConnectionOwner
+from server.transport.connection import ConnectionOwner, HttpConnection
 from server.transport.limits import HANDSHAKE_SECONDS, TransportServer
 from server.transport.read_throttle import ReadThrottle
 from server.transport.refusals import MAX_LINGERING, TooManyConnectionsError, closing_answer
@@ -31,11 +31,11 @@ class HttpServer(TransportServer, ConnectionOwner):
         self._begin = begin
         self._tls: ssl.SSLContext | None = None
         self._acceptors = AcceptorPool(self._listen, self._adopt, self._has_room)
-        self._connections: dict[Connection, None] = {}
+        self._connections: dict[HttpConnection, None] = {}
         """A dictionary as an ordered set: it takes half of a set's memory."""
         self._arrivals: deque[float] = deque()
         """Accept times of connections in their TLS handshake, as far as is known."""
-        self._lingering: set[Connection] = set()
+        self._lingering: set[HttpConnection] = set()
         self._adopting: set[asyncio.Task[Any]] = set()
         self._room = max(
             resource.getrlimit(resource.RLIMIT_NOFILE)[0] - RESERVED_FILES, RESERVED_FILES
@@ -90,13 +90,13 @@ class HttpServer(TransportServer, ConnectionOwner):
         if not task.cancelled():
             task.exception()  # the client is gone, or does not speak TLS
 
-    def connection(self) -> Connection:
+    def connection(self) -> HttpConnection:
         """The protocol of a new transport; with TLS `connection_made` follows the handshake."""
         if self._tls is not None:
             self._arrivals.append(asyncio.get_running_loop().time())
             if not self._has_room():
                 self._acceptors.pause()
-        return Connection(self)
+        return HttpConnection(self)
 
     def _has_room(self) -> bool:
         """Whether one more connection may be accepted.
@@ -115,7 +115,7 @@ class HttpServer(TransportServer, ConnectionOwner):
         return self._begin(writer)
 
     @override
-    def admit(self, connection: Connection, transport: asyncio.Transport) -> bool:
+    def admit(self, connection: HttpConnection, transport: asyncio.Transport) -> bool:
         self._acceptors.connection_accepted()
         if self._arrivals:
             self._arrivals.popleft()
@@ -128,14 +128,14 @@ class HttpServer(TransportServer, ConnectionOwner):
         return False
 
     @override
-    def may_linger(self, connection: Connection) -> bool:
+    def may_linger(self, connection: HttpConnection) -> bool:
         if len(self._lingering) >= MAX_LINGERING:
             return False
         self._lingering.add(connection)
         return True
 
     @override
-    def forget(self, connection: Connection) -> None:
+    def forget(self, connection: HttpConnection) -> None:
         self._connections.pop(connection, None)
         self._lingering.discard(connection)
         self.read_throttle.forget(connection)

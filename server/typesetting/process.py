@@ -12,9 +12,9 @@ from typing_extensions import override
 
 from server.domain.markdown.nodes import Element
 from server.domain.markdown.typesetting import Typeset, TypesetJob, Typesetter
-from server.runtime.fair_queue import FairQueue, Turn
+from server.runtime.fair_queue import FairQueue, QueueTurn
 from server.runtime.sandbox import Worker, WorkerDiedError
-from server.typesetting.wire import Delivery, Order
+from server.typesetting.wire import TypesetOutput, TypesetRequest
 
 logger = structlog.get_logger(__name__)
 
@@ -76,7 +76,7 @@ class ProcessTypesetter(Typesetter):
         with suppress(TimeoutError):
             async with asyncio.timeout(self._wall_seconds):
                 for place, (older, newer) in enumerate(pairs):
-                    order = Order("difference", older, "", self._cpu_seconds, newer)
+                    order = TypesetRequest("difference", older, "", self._cpu_seconds, newer)
                     # A turn for each, so that a send does not wait for all of them. What ends
                     # the process has no difference; it is started anew for the next.
                     with suppress(WorkerDiedError):
@@ -89,12 +89,12 @@ class ProcessTypesetter(Typesetter):
         async with self._turns.turn(None):
             await self._worker.end()
 
-    async def _set(self, jobs: Sequence[TypesetJob], turn: Turn) -> None:
+    async def _set(self, jobs: Sequence[TypesetJob], turn: QueueTurn) -> None:
         for job in jobs:
             if job in self._known:
                 continue
             try:
-                order = Order(job.kind, job.text, job.language, self._cpu_seconds)
+                order = TypesetRequest(job.kind, job.text, job.language, self._cpu_seconds)
                 self._remember(job, delivered(await self._ask(order)))
             except WorkerDiedError:
                 logger.warning("typesetting.process_died", kind=job.kind, language=job.language)
@@ -106,9 +106,9 @@ class ProcessTypesetter(Typesetter):
                 raise
             await turn.give_way()
 
-    async def _ask(self, order: Order) -> Delivery:
+    async def _ask(self, order: TypesetRequest) -> TypesetOutput:
         answer = await self._worker.ask(msgspec.msgpack.encode(order))
-        return msgspec.msgpack.decode(answer, type=Delivery)
+        return msgspec.msgpack.decode(answer, type=TypesetOutput)
 
     def _remember(self, job: TypesetJob, typeset: Typeset | None) -> None:
         self._known[job] = typeset
@@ -116,7 +116,7 @@ class ProcessTypesetter(Typesetter):
             self._known.popitem(last=False)
 
 
-def delivered(delivery: Delivery) -> Typeset | None:
+def delivered(delivery: TypesetOutput) -> Typeset | None:
     """What a node can take."""
     if delivery.spans is not None:
         return tuple(delivery.spans)

@@ -5,7 +5,7 @@ from typing import Any, Literal
 import msgspec
 
 
-class Order(msgspec.Struct, frozen=True, array_like=True):
+class TypesetRequest(msgspec.Struct, frozen=True, array_like=True):
     """One job, and the processor time that it may take."""
 
     kind: Literal["code", "inline", "display", "difference"]
@@ -16,7 +16,7 @@ class Order(msgspec.Struct, frozen=True, array_like=True):
     """Of a difference: the HTML that stands beside `text`, which is older."""
 
 
-class Delivery(msgspec.Struct, frozen=True, array_like=True):
+class TypesetOutput(msgspec.Struct, frozen=True, array_like=True):
     """What has become of it: nothing, spans of code, an element of MathML, or HTML."""
 
     spans: list[tuple[str, str]] | None = None

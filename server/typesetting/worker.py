@@ -14,7 +14,7 @@ from pygments.util import ClassNotFound
 
 from server.runtime.sandbox_worker import serve
 from server.typesetting.differences import difference
-from server.typesetting.wire import Delivery, Order
+from server.typesetting.wire import TypesetOutput, TypesetRequest
 
 MEMORY_BYTES: Final = 1 << 30
 _MAX_DEPTH: Final = 60
@@ -25,23 +25,23 @@ _ENTITY: Final = re.compile(r"&(?!(?:lt|gt|amp|quot|apos);)[A-Za-z][A-Za-z0-9]*;
 
 def main() -> None:
     serve(
-        msgspec.msgpack.Decoder(Order).decode,
+        msgspec.msgpack.Decoder(TypesetRequest).decode,
         lambda order: msgspec.msgpack.encode(deliver(order)),
         cpu_seconds=lambda order: order.cpu_seconds,
         memory_bytes=MEMORY_BYTES,
     )
 
 
-def deliver(order: Order) -> Delivery:
+def deliver(order: TypesetRequest) -> TypesetOutput:
     """Do it; nothing comes of what cannot be done."""
     try:
         if order.kind == "code":
-            return Delivery(spans=highlight(order.language, order.text))
+            return TypesetOutput(spans=highlight(order.language, order.text))
         if order.kind == "difference":
-            return Delivery(html=difference(order.text, order.newer))
-        return Delivery(element=mathml(order.text, displayed=order.kind == "display"))
+            return TypesetOutput(html=difference(order.text, order.newer))
+        return TypesetOutput(element=mathml(order.text, displayed=order.kind == "display"))
     except Exception:  # noqa: BLE001 - a lexer may fail on anything; the code is then shown plain
-        return Delivery()
+        return TypesetOutput()
 
 
 # -- code

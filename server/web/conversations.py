@@ -55,7 +55,7 @@ _NO_MESSAGE: Final = "There is no such message, or you may not read it."
 _NO_CHANNEL: Final = "There is no such channel, or you may not read it."
 
 
-class ShownMessage(NamedTuple):
+class MessageView(NamedTuple):
     """A message as the template shows it."""
 
     message_id: int
@@ -67,7 +67,7 @@ class ShownMessage(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _ConversationView:
     """The conversation of a message."""
 
     title: str
@@ -104,7 +104,7 @@ async def topic(request: Request) -> Page:
         if channel is None:
             return await _missing(request, reader, _NO_CHANNEL)
         place = await _topic_of(request, channel.channel_id, channel.name, name)
-        asked = fetch.Wanted(terms=place.terms, anchor="newest", before=AT_ONCE, view=_VIEW)
+        asked = fetch.HistoryRequest(terms=place.terms, anchor="newest", before=AT_ONCE, view=_VIEW)
         fetched = await fetch.page(request.realm_cache, connection, reader, asked)
     return await _conversation(request, place, fetched)
 
@@ -219,7 +219,7 @@ async def _channel(request: Request, connection: Connection, reader: Actor) -> C
     return found[0] if found and standing.reads(found[0], subscribed=is_in) else None
 
 
-async def _place_of(request: Request, reader: Actor, found: MessageObject) -> _Place:
+async def _place_of(request: Request, reader: Actor, found: MessageObject) -> _ConversationView:
     if isinstance(found.stream_id, int):
         assert isinstance(found.display_recipient, str), "a channel has a name"
         return await _topic_of(request, found.stream_id, found.display_recipient, found.subject)
@@ -227,19 +227,21 @@ async def _place_of(request: Request, reader: Actor, found: MessageObject) -> _P
     people = found.display_recipient
     names = [each.full_name for each in people if each.id != reader.user_id]
     title = f"Direct messages with {', '.join(names)}" if names else "Direct messages with yourself"
-    return _Place(title, (Term("dm", tuple(each.id for each in people)),))
+    return _ConversationView(title, (Term("dm", tuple(each.id for each in people)),))
 
 
-async def _topic_of(request: Request, channel_id: int, channel: str, topic: str) -> _Place:
+async def _topic_of(
+    request: Request, channel_id: int, channel: str, topic: str
+) -> _ConversationView:
     shown = topic or (await request.realm_cache.settings()).empty_topic_display_name
     terms = (Term("channel", channel_id), Term("topic", topic))
-    return _Place(f"#{channel} > {shown}", terms, channel_id, channel, topic)
+    return _ConversationView(f"#{channel} > {shown}", terms, channel_id, channel, topic)
 
 
-def _range(asked: str, wanted: MessageId, place: _Place) -> fetch.Wanted:
+def _range(asked: str, wanted: MessageId, place: _ConversationView) -> fetch.HistoryRequest:
     before = {"earlier": AT_ONCE, "later": 0}.get(asked, AROUND)
     after = {"earlier": 0, "later": AT_ONCE}.get(asked, AROUND)
-    return fetch.Wanted(
+    return fetch.HistoryRequest(
         terms=place.terms,
         anchor=wanted,
         before=before,
@@ -251,7 +253,7 @@ def _range(asked: str, wanted: MessageId, place: _Place) -> fetch.Wanted:
 
 async def _conversation(
     request: Request,
-    place: _Place,
+    place: _ConversationView,
     fetched: fetch.Fetched,
     *,
     marked: MessageId | None = None,
@@ -276,12 +278,12 @@ async def _conversation(
     )
 
 
-async def _shown(messages: Sequence[MessageObject]) -> list[ShownMessage]:
+async def _shown(messages: Sequence[MessageObject]) -> list[MessageView]:
     """The messages with their HTML, in turns: long ones take a few milliseconds each."""
     shown = []
     for each in messages:
         shown.append(
-            ShownMessage(
+            MessageView(
                 each.id,
                 each.sender_full_name,
                 datetime.fromtimestamp(each.timestamp, UTC),

@@ -32,7 +32,7 @@ class AloneError(Exception):
 
 
 @dataclass(eq=False)
-class Write:
+class PendingWrite:
     """A write that waits for its commit."""
 
     action: Action[Any]
@@ -121,7 +121,7 @@ class Batch:
             self._begun = False
             await self._connection.give_up()
 
-    async def prepare(self, write: Write) -> bool:
+    async def prepare(self, write: PendingWrite) -> bool:
         """Run the action. False if the write has left the batch, with its answer or to run alone.
 
         Raises whatever leaves the transaction unusable.
@@ -139,7 +139,7 @@ class Batch:
             return False
         return True
 
-    async def finish(self, writes: Sequence[Write]) -> tuple[int, list[LogEntry]]:
+    async def finish(self, writes: Sequence[PendingWrite]) -> tuple[int, list[LogEntry]]:
         """Lock the clock, run what waited for it, advance, commit: one round trip.
 
         The epoch and the entries that are now in the log.
@@ -160,7 +160,7 @@ class Batch:
             raise
 
     async def _finished(
-        self, connection: Connection, writes: Sequence[Write]
+        self, connection: Connection, writes: Sequence[PendingWrite]
     ) -> tuple[int, list[LogEntry]]:
         groups = list(groups_of(writes))
         is_free = len(groups) == 1 and not self._begun
@@ -176,7 +176,7 @@ class Batch:
     async def _take_turn(
         self,
         connection: Connection,
-        writes: Sequence[Write],
+        writes: Sequence[PendingWrite],
         groups: Sequence["_Single | _Shared"],
     ) -> tuple[int, list[LogEntry]]:
         opening = [clock.WAIT_FOR_THE_CLOCK] if self._begun else [clock.BEGIN]
@@ -197,7 +197,7 @@ class Batch:
         return rows[1][0][1], entries
 
 
-def _note_commit(writes: Iterable[Write]) -> None:
+def _note_commit(writes: Iterable[PendingWrite]) -> None:
     for write in writes:
         write.is_committed = True
 
@@ -205,7 +205,7 @@ def _note_commit(writes: Iterable[Write]) -> None:
 class _Single:
     """A write with statements of its own."""
 
-    def __init__(self, write: Write, tx: WriteTx) -> None:
+    def __init__(self, write: PendingWrite, tx: WriteTx) -> None:
         self._write = write
         self._tx = tx
 
@@ -233,9 +233,9 @@ class _Shared:
     def __init__(self, kind: type[SharedWrite[Any]], write_id: str) -> None:
         self._kind = kind
         self._write_id = write_id
-        self._members: list[tuple[Write, ClockedStep[Any]]] = []
+        self._members: list[tuple[PendingWrite, ClockedStep[Any]]] = []
 
-    def add(self, write: Write, tx: WriteTx, step: ClockedStep[Any]) -> None:
+    def add(self, write: PendingWrite, tx: WriteTx, step: ClockedStep[Any]) -> None:
         if not self._kind.is_named_alone:
             tx.write_id = self._write_id
         self._members.append((write, step))
@@ -268,7 +268,7 @@ class _Shared:
         return [cast("SharedWrite[Any]", step.write) for _, step in self._members]
 
 
-def groups_of(writes: Sequence[Write]) -> Iterator[_Single | _Shared]:
+def groups_of(writes: Sequence[PendingWrite]) -> Iterator[_Single | _Shared]:
     """The writes of a batch in order, and after them those that share a statement.
 
     `statements` are what a group runs; `settle` takes what they gave, `recover` what they left

@@ -9,7 +9,7 @@ import structlog
 from server.events.base import LogEntry
 from server.realm_cache import RealmCache
 from server.transactions import KeepsChangingError, StaleDecisionError
-from server.writer.batch import Action, AloneError, Batch, Write, groups_of
+from server.writer.batch import Action, AloneError, Batch, PendingWrite, groups_of
 from storage import clock
 from storage.database import NOT_NOW, Database, DatabaseUnavailableError, StatementTimeoutError
 from storage.ids import Position, RealmId
@@ -39,7 +39,7 @@ class RealmWriter:
         self._realm_cache = realm_cache
         self._realm_id = realm_cache.realm_id
         self._committed = committed
-        self._waiting: list[Write] = []
+        self._waiting: list[PendingWrite] = []
         self._running: asyncio.Task[None] | None = None
         self._alone: set[asyncio.Task[None]] = set()
         self._position = Position(0)
@@ -55,7 +55,7 @@ class RealmWriter:
         write goes on if the caller is cancelled, but is not tried again then.
         """
         loop = asyncio.get_running_loop()
-        write = Write(action, loop.create_future(), until=loop.time() + LONGEST_SECONDS)
+        write = PendingWrite(action, loop.create_future(), until=loop.time() + LONGEST_SECONDS)
         write.future.add_done_callback(_heed)
         self._waiting.append(write)
         if self._running is None:
@@ -97,7 +97,7 @@ class RealmWriter:
 
         Whoever has an answer goes on when this waits: the next batch is at the database by then.
         """
-        writes: list[Write] = []
+        writes: list[PendingWrite] = []
         try:
             until = self._waiting[0].until
             async with Batch(self._database, self._realm_cache, alone=False, until=until) as batch:
@@ -146,8 +146,8 @@ class RealmWriter:
         except Exception:
             logger.exception("writer.publish_failed", realm_id=self._realm_id)
 
-    async def _run_batch(self, batch: Batch, writes: list[Write]) -> None:
-        prepared: list[Write] = []
+    async def _run_batch(self, batch: Batch, writes: list[PendingWrite]) -> None:
+        prepared: list[PendingWrite] = []
         for write in writes:
             try:
                 if await batch.prepare(write):
@@ -159,7 +159,7 @@ class RealmWriter:
         else:
             await batch.give_up()
 
-    async def _finish(self, batch: Batch, writes: list[Write]) -> None:
+    async def _finish(self, batch: Batch, writes: list[PendingWrite]) -> None:
         epoch, entries = await batch.finish(writes)
         if entries and not self._alone:
             self._position = entries[-1].position
@@ -173,7 +173,7 @@ class RealmWriter:
             else:
                 write.succeed()
 
-    async def _after_failure(self, writes: list[Write], error: Exception) -> None:
+    async def _after_failure(self, writes: list[PendingWrite], error: Exception) -> None:
         """Answer those whose COMMIT went through after all; run each other one alone.
 
         What is known to be committed failed of what came after: it never runs again.
@@ -191,7 +191,7 @@ class RealmWriter:
         except Exception as fault:  # noqa: BLE001 - nobody waits for ever because of us
             _refuse_pending(writes, fault)
 
-    def _run_alone(self, write: Write) -> None:
+    def _run_alone(self, write: PendingWrite) -> None:
         write.is_alone = True
         write.is_committed = False  # if its batch was, that held nothing of it
         self._begin(self._run_until_answered(write))
@@ -201,7 +201,7 @@ class RealmWriter:
         self._alone.add(task)
         task.add_done_callback(self._alone.discard)
 
-    async def _run_until_answered(self, write: Write) -> None:
+    async def _run_until_answered(self, write: PendingWrite) -> None:
         try:
             await self._alone_until_done(write)
         except asyncio.CancelledError:
@@ -210,7 +210,7 @@ class RealmWriter:
         except Exception as fault:  # noqa: BLE001 - the caller gets it
             write.fail(fault)
 
-    async def _alone_until_done(self, write: Write) -> None:
+    async def _alone_until_done(self, write: PendingWrite) -> None:
         """Run a write in a transaction of its own; try again while that may help."""
         stale = 0
         pauses = list(RETRY_SECONDS)
@@ -234,7 +234,7 @@ class RealmWriter:
                     return
                 await asyncio.sleep(pauses.pop(0))
 
-    async def _finish_alone(self, batch: Batch, write: Write) -> None:
+    async def _finish_alone(self, batch: Batch, write: PendingWrite) -> None:
         epoch, entries = await batch.finish([write])
         if write.tx is None:
             raise StaleDecisionError
@@ -243,7 +243,7 @@ class RealmWriter:
         self._hand_over(epoch, entries)
         write.succeed()
 
-    async def _without_committed(self, writes: list[Write]) -> list[Write]:
+    async def _without_committed(self, writes: list[PendingWrite]) -> list[PendingWrite]:
         """Answer the writes that the log holds; the others.
 
         Ends the lost transaction's backend first: what was sent to it may not have arrived yet.
@@ -293,12 +293,12 @@ class RealmWriter:
         return epoch, [LogEntry(Position(p), k, a, b, w) for p, k, a, b, w in rows]
 
 
-def _pending(writes: Iterable[Write]) -> list[Write]:
+def _pending(writes: Iterable[PendingWrite]) -> list[PendingWrite]:
     """Those of a batch that have neither an answer nor somebody else who sees to it."""
     return [write for write in writes if not write.is_answered and not write.is_alone]
 
 
-def _refuse_pending(writes: Iterable[Write], error: Exception) -> None:
+def _refuse_pending(writes: Iterable[PendingWrite], error: Exception) -> None:
     for write in _pending(writes):
         write.fail(error)
 

@@ -30,7 +30,7 @@ class BackupError(Exception):
     """A backup cannot be made or restored; the message is one sentence for the operator."""
 
 
-class Table(msgspec.Struct, frozen=True, kw_only=True):
+class BackupTable(msgspec.Struct, frozen=True, kw_only=True):
     """The rows of one table, as written by COPY, with their count and checksum."""
 
     name: str
@@ -40,7 +40,7 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     sha256: str
 
 
-class Manifest(msgspec.Struct, frozen=True, kw_only=True):
+class BackupManifest(msgspec.Struct, frozen=True, kw_only=True):
     """Describes a backup, which is one snapshot of the database."""
 
     format: int = FORMAT
@@ -52,7 +52,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     database_bytes: int
     """Size of the database on disk, indexes included."""
     log_days: list[date]
-    tables: list[Table]
+    tables: list[BackupTable]
     sequences: dict[str, int | None]
     """Last value of each sequence, if any."""
     files: int = 0
@@ -108,9 +108,9 @@ def writing(path: Path) -> Iterator[zipfile.ZipFile]:
 
 
 @contextmanager
-def reading(path: Path) -> Iterator[tuple[zipfile.ZipFile, Manifest]]:
+def reading(path: Path) -> Iterator[tuple[zipfile.ZipFile, BackupManifest]]:
     """Yield an opened backup and its manifest; raise BackupError if it is not one."""
-    with opened(path, Manifest, "backup") as (archive, manifest):
+    with opened(path, BackupManifest, "backup") as (archive, manifest):
         if manifest.format != FORMAT:
             raise BackupError(f"{path} was made by another version of Parley: use that one.")
         yield archive, manifest
@@ -156,7 +156,7 @@ def pieces(file: IO[bytes]) -> Iterator[bytes]:
 
 def damaged(
     archive: zipfile.ZipFile,
-    tables: Iterable[Table],
+    tables: Iterable[BackupTable],
     member: Callable[[str], str],
     progress: Progress,
 ) -> str | None:
@@ -176,7 +176,7 @@ def damaged(
 
 
 @contextmanager
-def copying(connection: psycopg.Connection[Any], table: Table) -> Iterator[psycopg.Copy]:
+def copying(connection: psycopg.Connection[Any], table: BackupTable) -> Iterator[psycopg.Copy]:
     """Open a COPY into the table, with the columns of the archive."""
     statement = sql.SQL("COPY {} ({}) FROM STDIN").format(
         sql.Identifier(table.name), sql.SQL(", ").join(map(sql.Identifier, table.columns))

@@ -13,9 +13,9 @@ from psycopg import sql
 from storage.backups.archive import (
     MANIFEST,
     BackupError,
-    Manifest,
+    BackupManifest,
+    BackupTable,
     Progress,
-    Table,
     Tally,
     member,
     telling,
@@ -30,7 +30,7 @@ OF_THIS_INSTALLATION: Final = ["database_identity", "event_queues", "schema_migr
 
 def dump(
     url: str, path: Path, *, folder: Path, version: str, now: datetime, progress: Progress
-) -> Manifest:
+) -> BackupManifest:
     """Write a snapshot of the database, and the files in the folder, to `path`.
 
     Blocks only migrations. Raises BackupError and MigrationError.
@@ -55,13 +55,13 @@ def _dump_rows(
     *,
     version: str,
     now: datetime,
-) -> Manifest:
+) -> BackupManifest:
     connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
     unlimited(connection)
     written = [
         _write(connection, archive, *table, progress=progress) for table in _tables(connection)
     ]
-    return Manifest(
+    return BackupManifest(
         version=version,
         made_at=now.astimezone(UTC),
         postgres=connection.info.parameter_status("server_version") or "",
@@ -120,7 +120,7 @@ def _write(
     columns: list[str],
     *,
     progress: Progress,
-) -> Table:
+) -> BackupTable:
     tally = Tally()
     statement = sql.SQL("COPY (SELECT {} FROM {}) TO STDOUT").format(
         sql.SQL(", ").join(map(sql.Identifier, columns)), sql.Identifier(name)
@@ -135,7 +135,9 @@ def _write(
             file.write(piece)
             tally.add(piece)
             progress(name, tally.rows, tally.size)
-    return Table(name=name, columns=columns, rows=tally.rows, size=tally.size, sha256=tally.sha256)
+    return BackupTable(
+        name=name, columns=columns, rows=tally.rows, size=tally.size, sha256=tally.sha256
+    )
 
 
 def _log_days(connection: Connection) -> list[date]:

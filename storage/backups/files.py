@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from storage.backups.archive import BackupError, Manifest, Progress, pieces
+from storage.backups.archive import BackupError, BackupManifest, Progress, pieces
 from storage.blobs import NamelessFile, check_key
 
 FOLDER: Final = "files"
@@ -38,7 +38,7 @@ def put_files(archive: zipfile.ZipFile, root: Path, progress: Progress) -> tuple
     return count, size
 
 
-def compare_files(archive: zipfile.ZipFile, manifest: Manifest, progress: Progress) -> None:
+def compare_files(archive: zipfile.ZipFile, manifest: BackupManifest, progress: Progress) -> None:
     """Verify the checksum of every file in the archive; raise BackupError at a mismatch."""
     count = size = 0
     for entry in _entries(archive):

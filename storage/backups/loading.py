@@ -8,9 +8,9 @@ from psycopg import sql
 
 from storage.backups.archive import (
     BackupError,
-    Manifest,
+    BackupManifest,
+    BackupTable,
     Progress,
-    Table,
     copying,
     damaged,
     member,
@@ -77,7 +77,7 @@ def refusal(url: str, *, replace: bool) -> str | None:
         return _occupied(connection, replace=replace)
 
 
-def refusal_of_version(manifest: Manifest) -> str | None:
+def refusal_of_version(manifest: BackupManifest) -> str | None:
     """Return why this version cannot restore the backup anywhere; None if it can.
 
     The reason is one sentence.
@@ -89,7 +89,7 @@ def refusal_of_version(manifest: Manifest) -> str | None:
     return f"The backup was made by a newer Parley (it has {unknown}): use that version."
 
 
-def verify(path: Path, progress: Progress) -> Manifest:
+def verify(path: Path, progress: Progress) -> BackupManifest:
     """Verify the whole backup; raise BackupError if it is damaged."""
     with reading(path) as (archive, manifest):
         table = damaged(archive, manifest.tables, member, progress)
@@ -99,7 +99,7 @@ def verify(path: Path, progress: Progress) -> Manifest:
     return manifest
 
 
-def restore(url: str, path: Path, *, folder: Path, progress: Progress) -> Manifest:
+def restore(url: str, path: Path, *, folder: Path, progress: Progress) -> BackupManifest:
     """Replace the content of the database by the backup, or change nothing.
 
     The backup has been verified, and both refusals returned None. Clients have to register again,
@@ -122,7 +122,7 @@ def restore(url: str, path: Path, *, folder: Path, progress: Progress) -> Manife
     return manifest
 
 
-def _migrations(manifest: Manifest) -> tuple[list[Migration], list[Migration]]:
+def _migrations(manifest: BackupManifest) -> tuple[list[Migration], list[Migration]]:
     """Return the migrations in the backup's database, and those that this release adds."""
     had = set(manifest.migrations)
     known = known_migrations()
@@ -171,7 +171,7 @@ def _remove_everything(connection: Connection) -> None:
 
 
 def _load(
-    connection: Connection, archive: zipfile.ZipFile, manifest: Manifest, progress: Progress
+    connection: Connection, archive: zipfile.ZipFile, manifest: BackupManifest, progress: Progress
 ) -> None:
     taken_off = connection.execute(PUT_BACK).fetchall()
     for statement, _ in taken_off:
@@ -187,7 +187,7 @@ def _load(
     connection.execute("SELECT renew_epoch(realm_id) FROM realm_clock ORDER BY realm_id")
 
 
-def _make_log_days(connection: Connection, manifest: Manifest) -> None:
+def _make_log_days(connection: Connection, manifest: BackupManifest) -> None:
     for day in manifest.log_days:
         partition = sql.Identifier(f"event_log_{day:%Y%m%d}")
         connection.execute(
@@ -203,7 +203,7 @@ def _make_log_days(connection: Connection, manifest: Manifest) -> None:
 
 
 def _load_table(
-    connection: Connection, archive: zipfile.ZipFile, table: Table, progress: Progress
+    connection: Connection, archive: zipfile.ZipFile, table: BackupTable, progress: Progress
 ) -> None:
     rows = size = 0
     with archive.open(member(table.name)) as file, copying(connection, table) as copy:

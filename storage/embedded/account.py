@@ -15,7 +15,7 @@ ROOT = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Switch:
+class SubprocessAccount:
     """The arguments of subprocess that switch the account."""
 
     user: int | None
@@ -31,11 +31,11 @@ class Account:
     gid: int
     name: str
 
-    def switch(self) -> "Switch":
+    def switch(self) -> "SubprocessAccount":
         """Return what subprocess needs to switch to this account; empty if it is ours."""
         if self.uid == os.geteuid():
-            return Switch(None, None, None)
-        return Switch(self.uid, self.gid, [])
+            return SubprocessAccount(None, None, None)
+        return SubprocessAccount(self.uid, self.gid, [])
 
     def own(self, path: Path) -> None:
         """Give the path to this account."""

@@ -8,8 +8,8 @@ from typing import IO, Any, Final
 import orjson
 from psycopg import sql
 
-from storage.backups.archive import Progress, Table, copying, pieces, telling
-from storage.exports.manifest import ExportError, Manifest, member
+from storage.backups.archive import BackupTable, Progress, copying, pieces, telling
+from storage.exports.manifest import ExportError, ExportManifest, member
 from storage.exports.renumbering import Renumbering
 from storage.exports.tables import EXPORTED, IDS
 from storage.migrate import Connection, known_migrations, unlimited
@@ -22,7 +22,7 @@ IMPORTING: Final = 0x5041_0002_0000_0000
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ImportTarget:
     """The destination of an import: the realm and the server."""
 
     subdomain: str
@@ -38,7 +38,7 @@ class Place:
         return orjson.loads(line)
 
 
-def refusal_of_version(manifest: Manifest) -> str | None:
+def refusal_of_version(manifest: ExportManifest) -> str | None:
     """Return why this version cannot import it, as one sentence; None if it can."""
     known = {migration.name for migration in known_migrations()}
     unknown = next((name for name in reversed(manifest.migrations) if name not in known), None)
@@ -47,7 +47,7 @@ def refusal_of_version(manifest: Manifest) -> str | None:
     return f"The export was made by a newer Parley (it has {unknown}): use that version."
 
 
-def renumbering(connection: Connection, manifest: Manifest, subdomain: str) -> Renumbering:
+def renumbering(connection: Connection, manifest: ExportManifest, subdomain: str) -> Renumbering:
     """Return the mapping of ids for an import; new ids are reserved from now on.
 
     On a server without any ids, all stay what they are. Raises ExportError.
@@ -80,9 +80,9 @@ def _is_new(connection: Connection) -> bool:
 def load(
     connection: Connection,
     archive: zipfile.ZipFile,
-    manifest: Manifest,
+    manifest: ExportManifest,
     numbers: Renumbering,
-    place: Place,
+    place: ImportTarget,
     progress: Progress,
 ) -> None:
     """Insert all rows in one transaction. Raises ExportError and BackupError.
@@ -144,9 +144,9 @@ def _reserve(
 def _load_table(
     connection: Connection,
     archive: zipfile.ZipFile,
-    table: Table,
+    table: BackupTable,
     numbers: Renumbering,
-    place: Place,
+    place: ImportTarget,
     progress: Progress,
 ) -> None:
     columns = _columns(connection, table)
@@ -178,7 +178,7 @@ class _Column:
     is_filled: bool
     """Whether it holds a secret and is NOT NULL."""
 
-    def value(self, row: dict[str, Any], place: Place) -> str | None:
+    def value(self, row: dict[str, Any], place: ImportTarget) -> str | None:
         """Return the row's value in the format of COPY."""
         value = row[self.name]
         if value is None:
@@ -190,7 +190,7 @@ class _Column:
         return orjson.dumps(value).decode()
 
 
-def _columns(connection: Connection, table: Table) -> list[_Column]:
+def _columns(connection: Connection, table: BackupTable) -> list[_Column]:
     """Return the columns that the export has, in its order."""
     found = connection.execute(
         """

@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from storage.backups.archive import BackupError, Progress, Table, damaged, opened, pieces
+from storage.backups.archive import BackupError, BackupTable, Progress, damaged, opened, pieces
 
 FORMAT: Final = "parley-export-1"
 FOLDER: Final = "files/"
@@ -25,7 +25,7 @@ class ExportError(BackupError):
     """An export or import failed; the message is one sentence for the operator."""
 
 
-class Manifest(msgspec.Struct, frozen=True, kw_only=True):
+class ExportManifest(msgspec.Struct, frozen=True, kw_only=True):
     """Describes an export, which is a snapshot of one realm."""
 
     format: str = FORMAT
@@ -43,7 +43,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     sequences: dict[str, int]
     """Largest id in use, by sequence."""
     migrations: list[str]
-    tables: list[Table]
+    tables: list[BackupTable]
     files: int = 0
     file_bytes: int = 0
 
@@ -53,9 +53,9 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @contextmanager
-def reading(path: Path) -> Iterator[tuple[zipfile.ZipFile, Manifest]]:
+def reading(path: Path) -> Iterator[tuple[zipfile.ZipFile, ExportManifest]]:
     """Yield an opened export and its manifest. Raises ExportError and BackupError."""
-    with opened(path, Manifest, "export") as (archive, manifest):
+    with opened(path, ExportManifest, "export") as (archive, manifest):
         if manifest.format != FORMAT:
             raise ExportError(f"{path} has another format ({manifest.format}).")
         yield archive, manifest
@@ -66,7 +66,7 @@ def member(table: str) -> str:
     return f"{table}.jsonl"
 
 
-def verify(path: Path, progress: Progress) -> Manifest:
+def verify(path: Path, progress: Progress) -> ExportManifest:
     """Verify the whole export; raise ExportError if it is damaged."""
     with reading(path) as (archive, manifest):
         table = damaged(archive, manifest.tables, member, progress)
@@ -76,7 +76,7 @@ def verify(path: Path, progress: Progress) -> Manifest:
     return manifest
 
 
-def _compare_files(archive: zipfile.ZipFile, manifest: Manifest, progress: Progress) -> None:
+def _compare_files(archive: zipfile.ZipFile, manifest: ExportManifest, progress: Progress) -> None:
     """Verify the checksum of every file in the archive; raise ExportError at a mismatch."""
     count = size = 0
     for entry in archive.infolist():

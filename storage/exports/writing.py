@@ -12,10 +12,10 @@ import msgspec
 from msgspec.structs import replace
 from psycopg import sql
 
-from storage.backups.archive import MANIFEST, Progress, Table, Tally, telling, writing
+from storage.backups.archive import MANIFEST, BackupTable, Progress, Tally, telling, writing
 from storage.blobs import BlobStore
 from storage.exports.files import put_files
-from storage.exports.manifest import ExportError, Manifest, Scope, member
+from storage.exports.manifest import ExportError, ExportManifest, Scope, member
 from storage.exports.tables import EXPORTED, NOTHING, SEQUENCES, Exported
 from storage.migrate import Connection, applied, connected, unlimited
 
@@ -28,7 +28,7 @@ IN_PART, WHOLE = 1, 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class ExportRequest:
     """Options of an export."""
 
     realm_id: int
@@ -39,8 +39,8 @@ class Request:
 
 
 async def export(
-    url: str, path: Path, request: Request, blobs: BlobStore, progress: Progress
-) -> Manifest:
+    url: str, path: Path, request: ExportRequest, blobs: BlobStore, progress: Progress
+) -> ExportManifest:
     """Write a snapshot of the realm to `path`, readable by its owner only; complete or not at all.
 
     Blocks only migrations. Raises ExportError, BackupError and MigrationError.
@@ -60,8 +60,8 @@ async def export(
 
 
 def _write_rows(
-    url: str, archive: zipfile.ZipFile, request: Request, progress: Progress
-) -> tuple[Manifest, frozenset[str] | None]:
+    url: str, archive: zipfile.ZipFile, request: ExportRequest, progress: Progress
+) -> tuple[ExportManifest, frozenset[str] | None]:
     """Add the realm's rows; return the manifest and the paths of their uploads, None for all."""
     with (
         connected(url) as connection,
@@ -76,7 +76,7 @@ def _write_rows(
         tables = [
             _write(connection, archive, table, request, known, progress) for table in EXPORTED
         ]
-        manifest = Manifest(
+        manifest = ExportManifest(
             version=request.version,
             made_at=request.now.astimezone(UTC),
             scope=request.scope,
@@ -149,10 +149,10 @@ def _write(
     connection: Connection,
     archive: zipfile.ZipFile,
     table: Exported,
-    request: Request,
+    request: ExportRequest,
     known: Mapping[str, Sequence[int]] | None,
     progress: Progress,
-) -> Table:
+) -> BackupTable:
     tally = Tally()
     columns = _columns(connection, table.name)
     query = _query(table, columns, request, is_limited=known is not None)
@@ -167,13 +167,13 @@ def _write(
             file.write(line)
             tally.add(line)
             progress(table.name, tally.rows, tally.size)
-    return Table(
+    return BackupTable(
         name=table.name, columns=columns, rows=tally.rows, size=tally.size, sha256=tally.sha256
     )
 
 
 def _query(
-    table: Exported, columns: Sequence[str], request: Request, *, is_limited: bool
+    table: Exported, columns: Sequence[str], request: ExportRequest, *, is_limited: bool
 ) -> sql.Composed:
     """Return the COPY of the rows, each as a JSON object."""
     instead: dict[str, LiteralString] = dict(table.withheld) if is_limited else {}

@@ -18,7 +18,7 @@ from server.domain.clock import SystemClock
 from server.domain.system_bots import NOTIFICATION_BOT, WELCOME_BOT
 from server.messaging.background import running
 from storage import invitations
-from storage.invitations import Terms
+from storage.invitations import InvitationTerms
 from storage.users import UserRow
 from testkit.clients.api import Client
 from testkit.clients.page_client import Visitor
@@ -42,7 +42,7 @@ async def invite(make: Make, email: str, *, role: int = MEMBER, **terms: Any) ->
         "ends_at": None,
         **terms,
     }
-    wish = Terms(inviter_id=inviter.user_id, role=role, **facts)
+    wish = InvitationTerms(inviter_id=inviter.user_id, role=role, **facts)
     now = SystemClock().now()
     await invitations.insert(make.connection, make.realm_id, wish, [email], now=now)
     return inviter

@@ -8,7 +8,7 @@ from server.domain.markdown import Rendered, render
 from server.domain.markdown.typesetting import PlainTypesetter, Typeset, TypesetJob
 from server.typesetting import worker
 from server.typesetting.process import delivered
-from server.typesetting.wire import Order
+from server.typesetting.wire import TypesetRequest
 from testkit.markdown.realm import STYLE, Realm
 
 MANY: Final = 20
@@ -22,7 +22,7 @@ class TypesetterHere(PlainTypesetter):
         # Two more that nothing closes, and the formula takes twice as long.
         if job.kind != "code" and sum(map(job.text.count, "([")) > MANY:
             return None
-        return delivered(worker.deliver(Order(job.kind, job.text, job.language, 0)))
+        return delivered(worker.deliver(TypesetRequest(job.kind, job.text, job.language, 0)))
 
 
 def typeset_here(source: str, realm: Realm | None = None) -> Rendered:

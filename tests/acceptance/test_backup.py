@@ -12,7 +12,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from storage.backups.archive import Manifest, reading
+from storage.backups.archive import BackupManifest, reading
 from storage.blobs import new_key
 from storage.migrate import DIRECTORY, known_migrations, migrate, pending
 from testkit.clients.api import Client
@@ -24,7 +24,7 @@ from testkit.factories import Make
 MANY_SENDS = 20
 
 
-def manifest_of(path: Path) -> Manifest:
+def manifest_of(path: Path) -> BackupManifest:
     with reading(path) as (_, manifest):
         return manifest
 

@@ -14,7 +14,7 @@ from psycopg import sql
 from queue_processors import blob_removals, deferred_work, greetings
 from server.actions.account_mail import mail_news
 from server.actions.erasing import ERASING, erase_person
-from server.actions.realm_exports import STEP, Wanted
+from server.actions.realm_exports import STEP, ExportArguments
 from server.actions.stepped_work import take_step
 from server.api.tus import CONTENT_TYPE
 from server.domain.account_news import PasswordChanged
@@ -150,7 +150,9 @@ async def fill(server: Server, people: dict[str, Any]) -> None:
 async def exported(server: Server, make: Make, alice: Client) -> None:
     """One export is there, and another is asked for."""
     first = (await alice.post("/export/realm"))["id"]
-    await deferred_work.handle(server.app, DeferredWork.of(make.realm_id, STEP, Wanted(first)))
+    await deferred_work.handle(
+        server.app, DeferredWork.of(make.realm_id, STEP, ExportArguments(first))
+    )
     await alice.post("/export/realm")
     there, waits = (await alice.get("/export/realm"))["exports"]
     assert (there["pending"], waits["pending"]) == (False, True)

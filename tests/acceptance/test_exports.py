@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from storage.exports import Manifest, reading, renumbering, take_files
+from storage.exports import ExportManifest, reading, renumbering, take_files
 from storage.migrate import connected
 from testkit.clients.api import Client
 from testkit.clients.commands import refusal, run
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.asyncio
 PASSWORD = "correct horse battery staple"
 
 
-def manifest_of(path: Path) -> Manifest:
+def manifest_of(path: Path) -> ExportManifest:
     with reading(path) as (_, manifest):
         return manifest
 

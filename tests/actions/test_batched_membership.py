@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from server.actions.channels.create import Wanted
+from server.actions.channels.create import ChannelSpec
 from server.actions.messages import move, send
-from server.actions.messages.decide import Draft
+from server.actions.messages.decide import OutgoingMessage
 from server.actions.messages.move import MoveRequest
 from server.actions.subscriptions.subscribe import SubscriptionRequest, subscribe
 from server.actions.subscriptions.unsubscribe import unsubscribe
@@ -30,7 +30,7 @@ async def _nothing(_tx, _actor):
 
 
 def joining(hall):
-    request = SubscriptionRequest(wanted=[Wanted("plans")])
+    request = SubscriptionRequest(wanted=[ChannelSpec("plans")])
 
     async def join(tx, actor):
         await subscribe(tx, actor, request, web_public_enabled=False)
@@ -45,7 +45,7 @@ def leaving(hall):
 async def sending(hall):
     """A message of the member that mentions the other."""
     actor = hall.actor(hall.member)
-    draft = Draft(type="channel", to="plans", topic="t", content="@**Other** hello")
+    draft = OutgoingMessage(type="channel", to="plans", topic="t", content="@**Other** hello")
     realm_cache = hall.stage.realm_caches.of(hall.make.realm_id)
     decision = await send.prepare(realm_cache, actor, draft, hall.stage.database.connection)
     return send.send_message, actor, draft, decision, hall.stage.clock.now()

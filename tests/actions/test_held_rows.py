@@ -8,7 +8,7 @@ from server.actions.invitations import resend, revoke
 from server.events.base import NOBODY
 from server.events.log import Tick
 from storage import invitations
-from storage.invitations import Terms
+from storage.invitations import InvitationTerms
 
 pytestmark = pytest.mark.asyncio
 
@@ -38,7 +38,7 @@ async def _tick(tx, _actor):
     [(revoke, {"is_link": False}, "revoked"), (resend, {"per_day": 10}, "open")],
 )
 async def test_an_invitation_that_is_just_being_mailed(hall, make, action, facts, state):
-    terms = Terms(
+    terms = InvitationTerms(
         inviter_id=hall.admin.user_id,
         role=hall.member.role,
         channel_ids=[],

@@ -5,9 +5,9 @@ import random
 
 import pytest
 
-from server.actions.channels.create import Wanted
+from server.actions.channels.create import ChannelSpec
 from server.actions.messages import send
-from server.actions.messages.decide import Draft
+from server.actions.messages.decide import OutgoingMessage
 from server.actions.subscriptions.subscribe import SubscriptionRequest, subscribe
 from server.actions.subscriptions.unsubscribe import unsubscribe
 from server.domain.errors import DomainError
@@ -44,7 +44,7 @@ class Person:
                 continue
 
     async def join(self, stage):
-        request = SubscriptionRequest(wanted=[Wanted("secret")], principals=[self.row.user_id])
+        request = SubscriptionRequest(wanted=[ChannelSpec("secret")], principals=[self.row.user_id])
         actor = self.hall.actor(self.adder)
         await stage.write(subscribe, actor, request, web_public_enabled=False)
 
@@ -54,7 +54,7 @@ class Person:
     async def send(self, stage):
         realm_cache = stage.realm_caches.of(self.hall.make.realm_id)
         actor = self.hall.actor(self.row)
-        draft = Draft(type="channel", to="secret", topic="t", content="x")
+        draft = OutgoingMessage(type="channel", to="secret", topic="t", content="x")
         decision = await send.prepare(realm_cache, actor, draft, stage.database.connection)
         await stage.write(send.send_message, actor, draft, decision, stage.clock.now())
         self.sent += 1

@@ -6,7 +6,7 @@ import pytest
 import pytest_asyncio
 
 from server.actions.message_flags import change_flag
-from server.actions.messages.decide import Draft
+from server.actions.messages.decide import OutgoingMessage
 from server.actions.messages.send import prepare, send_message
 from server.actions.reactions import add_reaction, remove_reaction
 from server.domain.access import ADMINISTRATOR, GUEST
@@ -49,7 +49,7 @@ async def say(stage: Stage, make: Make):
         actor = await make.actor(user)
         actor = type(actor)(actor.realm_id, actor.row, client)
         kind = "direct" if "to" in facts and isinstance(facts["to"], list) else "channel"
-        draft = Draft(**{"type": kind, "topic": "t", "content": content, **facts})
+        draft = OutgoingMessage(**{"type": kind, "topic": "t", "content": content, **facts})
         realm_cache = stage.realm_caches.of(make.realm_id)
         decision = await prepare(realm_cache, actor, draft, stage.database.connection)
         clocked = await stage.write(send_message, actor, draft, decision, stage.clock.now())

@@ -3,7 +3,7 @@
 import pytest
 
 from server.actions.messages import send
-from server.actions.messages.decide import Draft
+from server.actions.messages.decide import OutgoingMessage
 from server.domain.access import ADMINISTRATOR
 from server.domain.errors import BadRequestError, ChannelDoesNotExistError
 from storage import realms
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.asyncio
 async def posts(hall, row, name):
     """Whether they may; raises what hides the channel from them."""
     actor = hall.actor(row)
-    draft = Draft(type="channel", to=name, topic="t", content="x")
+    draft = OutgoingMessage(type="channel", to=name, topic="t", content="x")
     try:
         await hall.stage.run(send.send_message, actor, draft, None, hall.stage.clock.now())
     except BadRequestError:
@@ -83,7 +83,7 @@ async def test_the_systems_bots_post_everywhere_but_in_the_archive(hall, make):
 async def writes(hall, row, *others):
     """Whether they may send a direct message; raises nothing else than a refusal's text."""
     to = [other.user_id for other in others]
-    draft = Draft(type="direct", to=to, topic=None, content="x")
+    draft = OutgoingMessage(type="direct", to=to, topic=None, content="x")
     now = hall.stage.clock.now()
     try:
         await hall.stage.run(send.send_message, hall.actor(row), draft, None, now)

@@ -19,7 +19,7 @@ from server.actions.stepped_work import finish
 from server.domain import profile_fields as rules
 from server.domain.access import ADMINISTRATOR, GUEST, MEMBER, MODERATOR
 from server.domain.errors import BadRequestError, InvalidParameterError
-from server.domain.profile_fields import FieldType, Terms
+from server.domain.profile_fields import FieldDefinition, FieldType
 from server.events.users import ProfileValueWithdrawn
 from storage import audit_log, profile_data, profile_fields, users
 from testkit.database import until_somebody_waits_for_a_lock
@@ -32,7 +32,7 @@ ONLY_TEA = {"t": CHOICES["t"]}
 
 
 def terms(name="Team", field_type=FieldType.SHORT_TEXT, **facts):
-    return Terms(
+    return FieldDefinition(
         **{
             "field_type": field_type,
             "name": name,

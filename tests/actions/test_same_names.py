@@ -8,15 +8,15 @@ import pytest
 import pytest_asyncio
 from hypothesis import HealthCheck, given, settings
 
-from server.actions.messages.decide import Draft
+from server.actions.messages.decide import OutgoingMessage
 from server.actions.messages.send import Sent, prepare, send_message
 from server.actions.user_topics import change_policy
 from server.domain.groups import is_name_taken
 from server.domain.names import composed, fold_name
-from server.domain.narrow import EventNarrow, Reader
+from server.domain.narrow import EventNarrow, QueueReader
 from server.domain.topic_policies import FOLLOWED
 from storage import channels, conversations, history, message_places, user_topics, users
-from storage.history import NEWEST, Scope, Window
+from storage.history import NEWEST, HistoryScope, HistoryWindow
 from storage.ids import MessageId
 from storage.users import UserRow
 from testkit.confusable_names import NAME_PAIRS
@@ -67,7 +67,7 @@ class Comparisons:
     async def _send(self, sender: UserRow, topic: str, content: str = "hello") -> MessageId:
         actor = await self.make.actor(sender)
         to = self.channel.channel_id
-        draft = Draft(type="channel", to=to, topic=topic, content=content)
+        draft = OutgoingMessage(type="channel", to=to, topic=topic, content=content)
         decision = await prepare(self.realm_cache, actor, draft, self.stage.database.connection)
         clocked = await self.stage.write(
             send_message, actor, draft, decision, self.stage.clock.now()
@@ -84,8 +84,8 @@ class Comparisons:
         yield "stored topic", named is not None and named.topic_id == first
         ids = await conversations.topic_ids_named(connection, realm_id, self.second, [channel_id])
         yield "narrow of stored topics", ids == [first]
-        scope = Scope(channel_ids=[channel_id], topic=self.second)
-        window = Window(anchor=NEWEST, before=5, after=0)
+        scope = HistoryScope(channel_ids=[channel_id], topic=self.second)
+        window = HistoryWindow(anchor=NEWEST, before=5, after=0)
         page = await history.page_of_ids(connection, realm_id, sender.user_id, scope, window)
         yield "history of a topic", mine in page.ids
         other = await self._send(sender, self.second)
@@ -132,7 +132,7 @@ class Comparisons:
         return [
             (
                 f"queue's narrow of {operator}",
-                EventNarrow.parse([[operator, self.second]]).admits(event, Reader(5, ())),
+                EventNarrow.parse([[operator, self.second]]).admits(event, QueueReader(5, ())),
             )
             for operator in ("channel", "topic")
         ]

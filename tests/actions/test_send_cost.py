@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from server.actions.messages.decide import Draft
+from server.actions.messages.decide import OutgoingMessage
 from server.actions.messages.send import prepare, send_message
 from storage.database import Statement
 from testkit.factories import Make
@@ -35,7 +35,7 @@ class Explained:
 async def wal_of_a_send(stage: Stage, make: Make, channel, sender) -> int:
     """The least of several: the first touch of a page after a checkpoint logs all of it."""
     actor = await make.actor(sender)
-    draft = Draft(type="channel", to=channel.channel_id, topic="t", content="x" * 100)
+    draft = OutgoingMessage(type="channel", to=channel.channel_id, topic="t", content="x" * 100)
     realm_cache = stage.realm_caches.of(make.realm_id)
 
     async def send(tx, actor, decision):

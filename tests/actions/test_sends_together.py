@@ -9,7 +9,7 @@ import psycopg
 import pytest
 import pytest_asyncio
 
-from server.actions.messages.decide import Draft
+from server.actions.messages.decide import OutgoingMessage
 from server.actions.messages.send import Sent, prepare, send_message
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError, IdempotencyKeyReusedError
@@ -50,12 +50,12 @@ async def channel(make: Make, people: list[UserRow]) -> ChannelRow:
     return await make.channel(subscribers=people)
 
 
-def to(channel: ChannelRow, content: str = "hello", **facts) -> Draft:
+def to(channel: ChannelRow, content: str = "hello", **facts) -> OutgoingMessage:
     facts = {"type": "channel", "to": channel.channel_id, "topic": "t", **facts}
-    return Draft(content=content, **facts)
+    return OutgoingMessage(content=content, **facts)
 
 
-def named(draft: Draft, key: str, digest: bytes = b"d") -> Draft:
+def named(draft: OutgoingMessage, key: str, digest: bytes = b"d") -> OutgoingMessage:
     return replace(draft, idempotency_key=key, idempotency_digest=digest)
 
 
@@ -69,7 +69,7 @@ def touched(table: str, column: str, realm_id: int, row_id: int, **facts: object
     )
 
 
-async def send(stage: Stage, actor: Actor, draft: Draft) -> Sent:
+async def send(stage: Stage, actor: Actor, draft: OutgoingMessage) -> Sent:
     decision = await prepare(
         stage.realm_caches.of(actor.realm_id), actor, draft, stage.database.connection
     )
@@ -82,7 +82,7 @@ def nothing() -> None:
 
 
 async def together(
-    stage: Stage, *sends: tuple[Actor, Draft], decided: Callable[[], None] = nothing
+    stage: Stage, *sends: tuple[Actor, OutgoingMessage], decided: Callable[[], None] = nothing
 ) -> list[Any]:
     """What came of each, or what refused it: all are decided first, and then handed in."""
     decisions = [
@@ -204,7 +204,7 @@ async def test_of_one_name_there_is_one_message(stage: Stage, make: Make, people
 
 async def test_direct_messages_go_with_the_others(stage: Stage, make: Make, people, channel):
     alice, bob = [await make.actor(person) for person in people[:2]]
-    direct = Draft(type="direct", to=[bob.user_id], topic=None, content="hi")
+    direct = OutgoingMessage(type="direct", to=[bob.user_id], topic=None, content="hi")
     await send(stage, alice, to(channel))
     began = await together(stage, (alice, direct), (bob, replace(direct, to=[alice.user_id])))
     before = stage.writers.of(make.realm_id).commits

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from server.actions.channels.create import Wanted
+from server.actions.channels.create import ChannelSpec
 from server.actions.message_flags import change_flag
 from server.actions.subscriptions.subscribe import SubscriptionRequest, create_channel, subscribe
 from server.actions.user_topics import change_policy
@@ -192,7 +192,7 @@ async def test_others_are_subscribed_by_members_of_the_realms_group(hall, witnes
 
 async def test_principals_may_be_named_by_address(hall):
     request = SubscriptionRequest(
-        wanted=[Wanted("plans")], principals=[hall.other.email.upper(), hall.guest.email]
+        wanted=[ChannelSpec("plans")], principals=[hall.other.email.upper(), hall.guest.email]
     )
 
     done = await hall.stage.run(
@@ -371,7 +371,7 @@ async def test_a_channel_is_created_with_its_people(hall, witnesses):
         await hall.stage.run(
             create_channel,
             hall.actor(hall.member),
-            Wanted("new"),
+            ChannelSpec("new"),
             [hall.guest.user_id, hall.guest.user_id],
             ChannelTerms(invite_only=True),
             announce=False,
@@ -391,7 +391,7 @@ async def test_requests_at_once_make_one_channel_and_one_subscription_each(hall)
     people = [hall.owner, hall.admin, hall.member, hall.other]
     hall.stage.happened.clear()
 
-    request = SubscriptionRequest(wanted=[Wanted("plans")])
+    request = SubscriptionRequest(wanted=[ChannelSpec("plans")])
     await asyncio.gather(
         *(
             hall.stage.write(subscribe, hall.actor(row), request, web_public_enabled=False)

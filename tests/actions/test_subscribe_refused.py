@@ -2,7 +2,7 @@
 
 import pytest
 
-from server.actions.channels.create import Wanted
+from server.actions.channels.create import ChannelSpec
 from server.actions.subscriptions.subscribe import SubscriptionRequest, subscribe
 from server.domain.access import GroupSetting
 from server.domain.channel_creation import CreationNotPermittedError
@@ -28,10 +28,12 @@ async def test_an_unknown_or_deactivated_principal_stops_everything(hall):
     for people in ([hall.other, gone], [gone]):
         error = await refused(hall, hall.member, "plans", "new", people=people, fatal=False)
         assert "deactivated" in error.message
-    request = SubscriptionRequest(wanted=[Wanted("plans")], principals=[hall.other.user_id, 10**9])
+    request = SubscriptionRequest(
+        wanted=[ChannelSpec("plans")], principals=[hall.other.user_id, 10**9]
+    )
     with pytest.raises(BadRequestError, match="No such user"):
         await hall.stage.run(subscribe, hall.actor(hall.member), request, web_public_enabled=False)
-    request = SubscriptionRequest(wanted=[Wanted("plans")], principals=["nobody@example.com"])
+    request = SubscriptionRequest(wanted=[ChannelSpec("plans")], principals=["nobody@example.com"])
     with pytest.raises(BadRequestError, match="No such user"):
         await hall.stage.run(subscribe, hall.actor(hall.member), request, web_public_enabled=False)
     assert hall.stage.happened == []

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from server.actions.channels.create import Wanted
+from server.actions.channels.create import ChannelSpec
 from server.actions.message_flags import change_flag
 from server.actions.subscriptions.subscribe import SubscriptionRequest, subscribe
 from server.actions.subscriptions.unsubscribe import unsubscribe
@@ -228,7 +228,7 @@ async def test_an_unknown_or_deactivated_principal_stops_everything(hall):
 async def test_joining_and_leaving_at_once_ends_as_the_log_says(hall):
     people = [hall.admin, hall.member, hall.other]
     channel = await hall.make.channel("plans", subscribers=[hall.owner])
-    request = SubscriptionRequest(wanted=[Wanted("plans")])
+    request = SubscriptionRequest(wanted=[ChannelSpec("plans")])
     hall.stage.happened.clear()
 
     await asyncio.gather(

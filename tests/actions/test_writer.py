@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from server.actions.messages.decide import Draft
+from server.actions.messages.decide import OutgoingMessage
 from server.actions.messages.send import prepare, send_message
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError, DomainError
@@ -49,10 +49,10 @@ async def break_down(tx, actor):
 
 def draft(channel, content="hello", **facts):
     facts = {"type": "channel", "to": channel.channel_id, "topic": "t", **facts}
-    return Draft(content=content, **facts)
+    return OutgoingMessage(content=content, **facts)
 
 
-async def send(stage: Stage, actor: Actor, wanted: Draft):
+async def send(stage: Stage, actor: Actor, wanted: OutgoingMessage):
     realm_cache = stage.realm_caches.of(actor.realm_id)
     decision = await prepare(realm_cache, actor, wanted, stage.database.connection)
     clocked = await stage.write(send_message, actor, wanted, decision, stage.clock.now())

@@ -10,7 +10,7 @@ import pytest
 import pytest_asyncio
 
 from queue_processors import deferred_work, thumbnails
-from server.actions.realm_exports import STEP, Wanted
+from server.actions.realm_exports import STEP, ExportArguments
 from server.api.endpoint import FileUpload, StreamedContent
 from server.api.routes import ROUTES
 from server.api.tus import CONTENT_TYPE
@@ -62,7 +62,9 @@ async def shelf(server, log_in, make):
     job = Thumbnails(realm_id=make.realm_id, attachment_id=AttachmentId(attachment_id))
     await thumbnails.handle(server.app, job)
     export_id = (await olga.post("/export/realm"))["id"]
-    await deferred_work.handle(server.app, DeferredWork.of(make.realm_id, STEP, Wanted(export_id)))
+    await deferred_work.handle(
+        server.app, DeferredWork.of(make.realm_id, STEP, ExportArguments(export_id))
+    )
     [export] = (await olga.get("/export/realm"))["exports"]
     small = url.replace("user_uploads", "user_uploads/thumbnail") + "/840x560.webp"
     bot = await olga.post("/bots", full_name="Robot", short_name="robot")

@@ -8,7 +8,7 @@ from psycopg import errors
 
 from server.domain.access import GUEST, OWNER
 from server.initial_state import register
-from server.initial_state.base import Section
+from server.initial_state.base import StateSection
 from server.initial_state.registry import SECTIONS
 from storage import event_queues
 from storage.event_queues import EventQueueRow
@@ -236,7 +236,7 @@ async def test_an_edit_during_ones_register_tells_ones_flags(alice, bob, monkeyp
         (await edit(alice, message_id, content="@**Bob**")).succeeded()
         return {}
 
-    sections = (Section("message", edited_meanwhile),)
+    sections = (StateSection("message", edited_meanwhile),)
     monkeypatch.setattr(register, "SECTIONS", (*SECTIONS, *sections))
     queue = await bob.register(event_types=["update_message"], fetch_event_types=["message"])
 

@@ -12,7 +12,7 @@ import pytest_asyncio
 from queue_processors import thumbnails
 from queue_processors.blob_keeper import BlobKeeper
 from queue_processors.deferred_work import handle
-from server.actions.realm_exports import KEPT, STEP, Wanted
+from server.actions.realm_exports import KEPT, STEP, ExportArguments
 from server.api.tus import CONTENT_TYPE
 from server.domain.access import ADMINISTRATOR, OWNER
 from server.domain.clock import SystemClock
@@ -40,7 +40,7 @@ async def bob(log_in):
 
 async def made(server, make, export_id):
     """What a worker does of it."""
-    await handle(server.app, DeferredWork.of(make.realm_id, STEP, Wanted(export_id)))
+    await handle(server.app, DeferredWork.of(make.realm_id, STEP, ExportArguments(export_id)))
 
 
 async def listed(client):

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.egress import RefusedError
-from server.egress.guard import Guard, Target
+from server.egress import EgressRefusedError
+from server.egress.guard import CheckedUrl, Guard
 from server.settings.network_types import Destinations, Ports
 
 NOT_PUBLIC = """
@@ -35,7 +35,7 @@ def guard(allowed: str = "", ports: str = "80,443") -> Guard:
 
 def check(host: str, using: Guard) -> None:
     bracketed = f"[{host}]" if ":" in host else host
-    using.check(Target.of(f"http://{bracketed}/"))
+    using.check(CheckedUrl.of(f"http://{bracketed}/"))
 
 
 def test_there_are_enough_of_them():
@@ -44,14 +44,14 @@ def test_there_are_enough_of_them():
 
 @pytest.mark.parametrize("address", [*NOT_PUBLIC, *WRITTEN_ODDLY])
 def test_an_address_of_a_private_network_is_refused(address):
-    with pytest.raises(RefusedError, match="private network"):
+    with pytest.raises(EgressRefusedError, match="private network"):
         check(address, guard())
 
 
 @pytest.mark.parametrize("address", NOT_PUBLIC)
 def test_a_name_that_leads_there_is_refused(address):
     for found in ([address], ["8.8.8.8", address], [address, "8.8.8.8"]):
-        with pytest.raises(RefusedError, match="private network"):
+        with pytest.raises(EgressRefusedError, match="private network"):
             guard().permitted("rebinding.example", 80, found)
 
 
@@ -79,16 +79,16 @@ def test_what_the_operator_allows_is_open_on_every_port(allowed, host, address):
 def test_what_is_allowed_opens_nothing_beside_it():
     for allowed in ("127.0.0.1/32", "bots.internal"):
         for host in ("other.internal", "xbots.internal", "bots.internal.evil.example"):
-            with pytest.raises(RefusedError):
+            with pytest.raises(EgressRefusedError):
                 guard(allowed).permitted(host, 80, ["127.0.0.2"])
 
 
 @pytest.mark.parametrize("port", [1, 22, 25, 6379, 8080, 11211])
 def test_other_ports_are_refused(port):
     for host in ("example.com", "8.8.8.8"):
-        with pytest.raises(RefusedError, match=f"port {port}"):
-            guard().check(Target.of(f"http://{host}:{port}/"))
-    with pytest.raises(RefusedError, match=f"port {port}"):
+        with pytest.raises(EgressRefusedError, match=f"port {port}"):
+            guard().check(CheckedUrl.of(f"http://{host}:{port}/"))
+    with pytest.raises(EgressRefusedError, match=f"port {port}"):
         guard("127.0.0.0/8").permitted("example.com", port, ["8.8.8.8"])
     assert guard(ports=f"{port}").permitted("example.com", port, ["8.8.8.8"])
 
@@ -124,15 +124,15 @@ def test_other_ports_are_refused(port):
     ],
 )
 def test_what_is_no_address_of_a_web_server_is_refused(url):
-    with pytest.raises(RefusedError):
-        Target.of(url)
+    with pytest.raises(EgressRefusedError):
+        CheckedUrl.of(url)
 
 
 def test_a_url_is_taken_apart_once():
-    target = Target.of("HTTPS://Bücher.example:8443/ä b?q=ü#fragment".replace(" ", "%20"))
-    assert target == Target("https", "xn--bcher-kva.example", 8443, "/%C3%A4%20b?q=%C3%BC")
+    target = CheckedUrl.of("HTTPS://Bücher.example:8443/ä b?q=ü#fragment".replace(" ", "%20"))
+    assert target == CheckedUrl("https", "xn--bcher-kva.example", 8443, "/%C3%A4%20b?q=%C3%BC")
     assert target.url == "https://xn--bcher-kva.example:8443/%C3%A4%20b?q=%C3%BC"
-    assert Target.of("http://[2001:4860::1]:80").url == "http://[2001:4860::1]/"
+    assert CheckedUrl.of("http://[2001:4860::1]:80").url == "http://[2001:4860::1]/"
 
 
 @given(
@@ -141,8 +141,8 @@ def test_a_url_is_taken_apart_once():
 )
 def test_a_url_means_the_same_when_it_is_read_again(start, rest):
     try:
-        target = Target.of(start + rest)
-    except RefusedError:
+        target = CheckedUrl.of(start + rest)
+    except EgressRefusedError:
         return
     assert target.url.isascii()
-    assert Target.of(target.url) == target
+    assert CheckedUrl.of(target.url) == target

@@ -12,11 +12,11 @@ import pytest_asyncio
 from server.egress import (
     Egress,
     EgressError,
+    EgressRefusedError,
+    HostUnreachableError,
     Limits,
-    RefusedError,
-    TooLargeError,
+    ResponseTooLargeError,
     TooSlowError,
-    UnreachableError,
 )
 from server.egress.client import MAX_HEADER_BYTES
 from server.egress.guard import Guard
@@ -93,15 +93,15 @@ async def test_an_ordinary_answer(web):
 async def test_a_private_network_is_never_connected_to(web):
     async with web_at(THERE) as private:
         for url in (private.url(), f"http://2130706434:{private.port}/", private.url(host="x.y")):
-            with pytest.raises(RefusedError, match="private network"):
+            with pytest.raises(EgressRefusedError, match="private network"):
                 await egress(Names([THERE])).fetch("GET", url)
     assert private.connections == 0
 
 
 async def test_the_system_is_asked_where_a_name_leads(web):
-    with pytest.raises(RefusedError, match="private network"):
+    with pytest.raises(EgressRefusedError, match="private network"):
         await egress(allowed="10.0.0.0/8").fetch("GET", web.url(host="localhost"))
-    with pytest.raises(UnreachableError, match=r"no host nowhere\.invalid"):
+    with pytest.raises(HostUnreachableError, match=r"no host nowhere\.invalid"):
         await egress().fetch("GET", "http://nowhere.invalid/")
     assert web.connections == 0
 
@@ -119,7 +119,7 @@ async def test_a_name_is_resolved_once_and_its_address_kept(web):
 
 
 async def test_of_several_addresses_one_that_is_private_spoils_all(web):
-    with pytest.raises(RefusedError, match="private network"):
+    with pytest.raises(EgressRefusedError, match="private network"):
         await egress(Names([HERE, THERE])).fetch("GET", web.url(host="both.example"))
     assert web.connections == 0
 
@@ -143,7 +143,7 @@ async def test_each_redirect_is_looked_at(web):
             "http://[",
         ):
             web.answers = [answering(302, Location=location)]
-            with pytest.raises(RefusedError):
+            with pytest.raises(EgressRefusedError):
                 await egress().fetch("GET", web.url(), limits=FEW)
     assert private.connections == 0
 
@@ -161,7 +161,7 @@ async def test_a_redirect_is_followed_without_what_it_set(web):
 
 async def test_redirects_end(web):
     web.answers = [answering(302, Location="/again")]
-    with pytest.raises(RefusedError, match="more than 3 times"):
+    with pytest.raises(EgressRefusedError, match="more than 3 times"):
         await egress().fetch("GET", web.url(), limits=FEW)
     assert len(web.requests) == 4
     assert (await egress().fetch("GET", web.url())).status == 302
@@ -202,7 +202,7 @@ async def test_a_body_is_bounded(web):
         answering(200, b"x" * 65 * KIB),
         raw(b"HTTP/1.1 200 OK\r\n\r\n", b"x" * KIB, pause=0.0001),
     ):
-        assert "65536 bytes" in await fails(web, TooLargeError, answer, max_bytes=64 * KIB)
+        assert "65536 bytes" in await fails(web, ResponseTooLargeError, answer, max_bytes=64 * KIB)
         cut = Limits(max_bytes=64 * KIB, may_cut=True)
         assert (await egress().fetch("GET", web.url(), limits=cut)).body == b"x" * 64 * KIB
 
@@ -210,7 +210,7 @@ async def test_a_body_is_bounded(web):
 async def test_a_bomb_does_not_go_off(web):
     bomb = gzip.compress(bytes(64 * 1024 * KIB), compresslevel=9)
     answer = answering(200, bomb, Content_Encoding="gzip")
-    await fails(web, TooLargeError, answer, max_bytes=256 * KIB)
+    await fails(web, ResponseTooLargeError, answer, max_bytes=256 * KIB)
     cut = Limits(max_bytes=256 * KIB, may_cut=True)
     assert (await egress().fetch("GET", web.url(), limits=cut)).body == bytes(256 * KIB)
 
@@ -219,14 +219,14 @@ async def test_what_was_packed_is_unpacked(web):
     web.answers = [answering(200, gzip.compress(b"tea"), Content_Encoding="GZIP")]
     assert (await egress().fetch("GET", web.url())).body == b"tea"
     for encoding, body in (("gzip", b"tea"), ("br", b"tea"), ("gzip, gzip", b"tea")):
-        await fails(web, UnreachableError, answering(200, body, Content_Encoding=encoding))
+        await fails(web, HostUnreachableError, answering(200, body, Content_Encoding=encoding))
 
 
 async def test_headers_are_bounded(web):
     large = raw(b"HTTP/1.1 200 OK\r\nX: %b\r\n\r\n" % (b"x" * (MAX_HEADER_BYTES + 1)))
-    await fails(web, TooLargeError, large)
+    await fails(web, ResponseTooLargeError, large)
     endless = raw(b"HTTP/1.1 200 OK\r\n", b"X: " + b"x" * 8000 + b"\r\n", pause=0.0001)
-    await fails(web, UnreachableError, endless)
+    await fails(web, HostUnreachableError, endless)
 
 
 @pytest.mark.parametrize(
@@ -243,13 +243,13 @@ async def test_headers_are_bounded(web):
     ],
 )
 async def test_what_is_not_http_is_no_answer(web, said):
-    await fails(web, UnreachableError, raw(said))
+    await fails(web, HostUnreachableError, raw(said))
 
 
 async def test_nobody_listens_there():
     async with web_at(HERE) as web:
         pass
-    with pytest.raises(UnreachableError):
+    with pytest.raises(HostUnreachableError):
         await egress().fetch("GET", web.url())
 
 
@@ -257,10 +257,10 @@ async def test_certificates_are_checked(certificate: Certificate):
     async with web_at(HERE, tls=certificate.server) as web:
         answer = await egress(trust=certificate.client).fetch("GET", web.url())
         assert answer.status == 200
-        with pytest.raises(UnreachableError, match=r"(?i)certificate"):
+        with pytest.raises(HostUnreachableError, match=r"(?i)certificate"):
             await egress().fetch("GET", web.url())
         named = egress(Names([HERE]), trust=certificate.client)
-        with pytest.raises(UnreachableError, match=r"(?i)mismatch"):
+        with pytest.raises(HostUnreachableError, match=r"(?i)mismatch"):
             await named.fetch("GET", web.url(host="other.example"))
     assert len(web.requests) == 1
 
@@ -280,7 +280,7 @@ async def test_a_proxy_is_asked_for_names_and_not_for_private_addresses(web):
     web.answers = [answering(200, "by proxy")]
     assert (await proxied.fetch("GET", "http://example.com/x")).body == b"by proxy"
     for address in ("169.254.169.254", "[::1]", "2130706433"):
-        with pytest.raises(RefusedError):
+        with pytest.raises(EgressRefusedError):
             await proxied.fetch("GET", f"http://{address}/")
     [request] = web.requests
     assert request.target == "http://example.com/x"
@@ -307,7 +307,7 @@ async def test_a_proxy_makes_tunnels_for_https(certificate: Certificate):
         assert [r.target for r in behind.requests] == ["/secret"]
 
         proxy.answers = [answering(403)]
-        with pytest.raises(UnreachableError, match="403"):
+        with pytest.raises(HostUnreachableError, match="403"):
             await proxied.fetch("GET", behind.url())
 
 

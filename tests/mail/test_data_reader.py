@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.mail.data_reader import DataReader, MailRefusedError
+from server.mail.data_reader import DataReader, IncomingMailRefusedError
 
 NASTY = st.lists(
     st.sampled_from([b".", b"\r\n", b"\r\n.", b"\n", b"\r", b"a", b"..", b".\r\n", b"x" * 9]),
@@ -60,7 +60,7 @@ def test_limits_do_not_depend_on_how_it_is_cut(mail, limit, cuts):
         reader = _reader(**{name: limit})
         assert _fed(reader, _sent(mail) + b"x", cuts) == b"x"
         if measured > limit:
-            with pytest.raises(MailRefusedError):
+            with pytest.raises(IncomingMailRefusedError):
                 reader.content()
         else:
             assert reader.content() == mail + b"\r\n"

@@ -12,7 +12,7 @@ from server.egress.resolving import SystemResolver
 from server.parsing import Parser, open_parser
 from server.previews import Previews
 from server.previews.fetching import FAILURES_KEPT_SECONDS, KEPT_SECONDS, REMEMBERED
-from server.previews.page import Page
+from server.previews.page import PageMetadata
 from server.settings.network_types import Destinations, Ports
 from testkit.services.web_server import Answering, Received, Web, answering, answering_json, web_at
 
@@ -33,7 +33,7 @@ class Site:
         self.previews = Previews(egress, parser, lambda: self.now)
         self.now = 0.0
 
-    async def page(self, answer: Answering | None = None, path: str = "/") -> Page:
+    async def page(self, answer: Answering | None = None, path: str = "/") -> PageMetadata:
         if answer is not None:
             self.web.answers = [answer]
         return await self.previews.page(self.web.url(path))
@@ -92,28 +92,31 @@ async def test_what_is_remembered_is_bounded(site):
     ],
 )
 async def test_what_is_no_page_has_no_preview(site, answer):
-    assert await site.page(answer) == Page()
+    assert await site.page(answer) == PageMetadata()
 
 
 async def test_failures_are_forgotten_soon(site):
     async def hang_up(_: Received, writer: asyncio.StreamWriter) -> None:
         writer.close()
 
-    assert await site.page(hang_up) == Page()
-    assert await site.page(ROCK) == Page()
+    assert await site.page(hang_up) == PageMetadata()
+    assert await site.page(ROCK) == PageMetadata()
     site.now = FAILURES_KEPT_SECONDS
     assert (await site.page()).title == "The Rock"
 
 
 @pytest.mark.parametrize("status", [408, 429, 500, 503])
 async def test_a_page_that_cannot_now_is_looked_at_again_soon(site, status):
-    assert await site.page(answering(status, "<title>Busy</title>", content_type=HTML)) == Page()
-    assert await site.page(ROCK) == Page()
+    assert (
+        await site.page(answering(status, "<title>Busy</title>", content_type=HTML))
+        == PageMetadata()
+    )
+    assert await site.page(ROCK) == PageMetadata()
     site.now = FAILURES_KEPT_SECONDS
     assert (await site.page()).title == "The Rock"
-    assert await site.page(answering(404), "/gone") == Page()
+    assert await site.page(answering(404), "/gone") == PageMetadata()
     site.now += FAILURES_KEPT_SECONDS
-    assert await site.page(ROCK, "/gone") == Page()
+    assert await site.page(ROCK, "/gone") == PageMetadata()
 
 
 async def test_a_page_without_what_it_says_elsewhere_is_looked_at_again_soon(site):
@@ -125,15 +128,15 @@ async def test_a_page_without_what_it_says_elsewhere_is_looked_at_again_soon(sit
         film,
         answering_json({"type": "video", "thumbnail_url": "https://x.example/t"}),
     ]
-    assert (await site.page()) == Page(title="Film", oembed_url=site.web.url("/o"))
+    assert (await site.page()) == PageMetadata(title="Film", oembed_url=site.web.url("/o"))
     site.now = FAILURES_KEPT_SECONDS
     assert (await site.page()).image == "https://x.example/t"
 
 
 async def test_private_networks_are_not_looked_into(site):
     async with web_at("127.0.0.2", ROCK) as private:
-        assert await site.previews.page(private.url()) == Page()
-        assert await site.page(answering(302, Location=private.url()), "/a") == Page()
+        assert await site.previews.page(private.url()) == PageMetadata()
+        assert await site.page(answering(302, Location=private.url()), "/a") == PageMetadata()
         html = f'<link type="application/json+oembed" href="{private.url()}"><title>x</title>'
         assert (await site.page(answering(200, html, content_type=HTML), "/b")).title == "x"
     assert private.connections == 0
@@ -142,7 +145,7 @@ async def test_private_networks_are_not_looked_into(site):
 @pytest.mark.parametrize("image", ["https://192.168.0.1/x.png", "https://[::1]/x", "x:y"])
 async def test_pictures_in_private_networks_are_left_out(site, image):
     html = f'<title>x</title><meta property="og:image" content="{image}">'
-    assert await site.page(answering(200, html, content_type=HTML)) == Page(title="x")
+    assert await site.page(answering(200, html, content_type=HTML)) == PageMetadata(title="x")
 
 
 async def test_only_the_beginning_of_a_page_is_read(site):

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.previews.page import MAX_DESCRIPTION, MAX_TITLE, Page, read_page, with_oembed
+from server.previews.page import MAX_DESCRIPTION, MAX_TITLE, PageMetadata, read_page, with_oembed
 
 URL = "https://x.org/a/b?c"
 
@@ -27,7 +27,7 @@ def test_open_graph_comes_first():
         </head><body>hello
         """
     )
-    assert page == Page(
+    assert page == PageMetadata(
         title="The rock & roll",
         description="Graphic",
         image="https://x.org/img.png",
@@ -121,16 +121,16 @@ def test_oembed_says_what_the_page_does_not():
         b'{"type": "video", "title": "A film", "author_name": "Ada",'
         b' "thumbnail_url": "/t.png", "html": "<script>x</script>"}'
     )
-    filled = with_oembed(Page(oembed_url="x"), said, url=URL)
-    assert filled == Page(
+    filled = with_oembed(PageMetadata(oembed_url="x"), said, url=URL)
+    assert filled == PageMetadata(
         title="A film", description="Ada", image="https://x.org/t.png", oembed_url="x"
     )
-    known = Page(title="T", description="D", image="https://y.org/i")
+    known = PageMetadata(title="T", description="D", image="https://y.org/i")
     assert with_oembed(known, said, url=URL) == known
     photo = b'{"type": "photo", "url": "https://y.org/p.png", "thumbnail_url": "/t.png"}'
-    assert with_oembed(Page(), photo, url=URL).image == "https://y.org/p.png"
+    assert with_oembed(PageMetadata(), photo, url=URL).image == "https://y.org/p.png"
 
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"{", b'{"title": 7, "thumbnail_url": []}', b"7"])
 def test_other_answers_say_nothing(body):
-    assert with_oembed(Page(), body, url=URL) == Page()
+    assert with_oembed(PageMetadata(), body, url=URL) == PageMetadata()

@@ -9,8 +9,8 @@ import pytest
 from queue_processors import deferred_work
 from queue_processors.processor import PermanentError
 from queue_processors.registry import PROCESSORS, UnknownProcessorError, named
-from server.actions.messages.decide import Draft
-from server.actions.stepped_work import Finish, Kind, put_off
+from server.actions.messages.decide import OutgoingMessage
+from server.actions.stepped_work import Finish, SteppedWorkKind, put_off
 from server.events.base import NOBODY
 from server.events.log import Tick
 from server.jobs import DeferredWork
@@ -28,14 +28,14 @@ class Work:
 
     def __init__(self) -> None:
         self.done: list[tuple[int, int, int]] = []
-        self.kinds = {"finish": Kind("finish", Plan, 1, self._take, self._drafts)}
+        self.kinds = {"finish": SteppedWorkKind("finish", Plan, 1, self._take, self._drafts)}
 
     async def _take(self, tx: Tx, plan: Plan, done: int, size: int) -> int | None:
         self.done.append((tx.realm_id, plan.channel_id, done))
         tx.append(Tick(), NOBODY)
         return done + size if done < 2 else None
 
-    def _drafts(self, _plan: Plan, _work_id: str) -> Sequence[Draft]:
+    def _drafts(self, _plan: Plan, _work_id: str) -> Sequence[OutgoingMessage]:
         return []
 
 

@@ -16,7 +16,7 @@ from queue_processors.due_items import REALMS_AT_ONCE, DueItemRunner, in_turns
 from queue_processors.main import TIMERS
 from queue_processors.processor import MAX_ATTEMPTS
 from queue_processors.scheduled_messages import KIND
-from queue_processors.timer_kind import Kind
+from queue_processors.timer_kind import DueItemKind
 from server.actions.realm_services import RealmServices
 from server.telemetry.metrics import Metrics
 from server.transactions import KeepsChangingError
@@ -208,10 +208,10 @@ class Watched:
     """Scheduled messages, and for which of them the timekeeper has looked."""
 
     def __init__(self) -> None:
-        self.windows: list[storage_timers.Window] = []
+        self.windows: list[storage_timers.DueWindow] = []
         self.kind = replace(KIND, due=self._due)
 
-    async def _due(self, connection: Any, window: storage_timers.Window) -> Any:
+    async def _due(self, connection: Any, window: storage_timers.DueWindow) -> Any:
         self.windows.append(window)
         return await KIND.due(connection, window)
 
@@ -495,7 +495,7 @@ async def test_what_always_ends_in_an_error_fails_at_last(
     assert "could not send" in notice
 
 
-def keeper_of(stage: Stage, kind: Kind[Any], *, pause_seconds: float = 0) -> DueItemRunner:
+def keeper_of(stage: Stage, kind: DueItemKind[Any], *, pause_seconds: float = 0) -> DueItemRunner:
     return DueItemRunner(
         stage.database,
         stage.workbench,

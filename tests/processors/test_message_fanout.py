@@ -16,7 +16,7 @@ from server.actions.message_flags import change_flag
 from server.actions.messages import notices
 from server.actions.messages.notices import Notice
 from server.app import App
-from server.domain.notifications import NOTHING, Facts, decide
+from server.domain.notifications import NOTHING, NotificationFacts, decide
 from server.events.messages import MessageSent
 from server.jobs import EmailNotifications, MessageFanout, PushNotification
 from storage import notifications, presences, users
@@ -608,7 +608,7 @@ async def test_sql_finds_all_who_want_something(hall: Hall, changes: Changes, de
 
 
 def _wants(row: notifications.FactsRow) -> bool:
-    return decide(Facts.of(row)) != NOTHING
+    return decide(NotificationFacts.of(row)) != NOTHING
 
 
 async def test_those_who_want_nothing_are_not_even_looked_at(

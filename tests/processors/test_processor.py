@@ -12,9 +12,9 @@ import pytest_asyncio
 
 from queue_processors.processor import (
     LONGEST_PAUSE_SECONDS,
-    NotNowError,
     PermanentError,
     Processor,
+    RetryLaterError,
     pause_after,
 )
 from server.jobs import Job, outgoing
@@ -50,7 +50,7 @@ class Guests:
             case "banned":
                 raise PermanentError("banned")
             case "patient":
-                raise NotNowError("later", after_seconds=3000)
+                raise RetryLaterError("later", after_seconds=3000)
 
     async def next(self) -> str:
         async with asyncio.timeout(60):

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from queue_processors.processor import NotNowError
+from queue_processors.processor import RetryLaterError
 from queue_processors.push_keeper import PushKeeper
 from queue_processors.push_registrations import handle as register_devices
 from server.actions.push_devices import register_device
@@ -96,7 +96,7 @@ async def test_an_organization_that_the_bouncer_does_not_know_is_introduced(
             registration=bouncer.registration("t"),
             bouncer_key=bouncer.public_key,
         )
-        with pytest.raises(NotNowError):
+        with pytest.raises(RetryLaterError):
             await register_devices(app, job)
         await register_devices(app, job)
     [row] = await push_devices.of_user(make.connection, make.realm_id, ada.user_id)

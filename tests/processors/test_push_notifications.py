@@ -14,7 +14,7 @@ from nacl.public import PrivateKey, SealedBox
 from typing_extensions import override
 
 from queue_processors import push_notifications as processor
-from queue_processors.processor import NotNowError, PermanentError
+from queue_processors.processor import PermanentError, RetryLaterError
 from queue_processors.push_notifications import Pusher
 from queue_processors.push_registrations import Registrar
 from queue_processors.reshipping import Reshipper
@@ -433,7 +433,7 @@ async def test_a_bouncer_that_cannot_now_is_asked_again_and_says_when(
     await changes.send(hall.member, user_ids([hall.other]))
     [job] = await pushes.jobs()
     pushes.bouncer.answers = [(503, "", {"Retry-After": "90"})]
-    with pytest.raises(NotNowError) as caught:
+    with pytest.raises(RetryLaterError) as caught:
         await pushes.pusher().handle(job)
     assert caught.value.after_seconds == 90
     await pushes.pusher().handle(job)
@@ -491,7 +491,7 @@ async def test_what_may_go_later_is_not_lost_because_something_else_is_refused(
         await pushes.pusher().handle(job)
     pushes.bouncer.answers_to["push/notify"] = [(500, "", {"Retry-After": "5"})]
     pushes.bouncer.answers_to["push/e2ee/notify"] = [(503, "", {"Retry-After": "50"})]
-    with pytest.raises(NotNowError) as caught:
+    with pytest.raises(RetryLaterError) as caught:
         await pushes.pusher().handle(job)
     assert caught.value.after_seconds == 50
 
@@ -503,7 +503,7 @@ async def test_a_bouncer_whose_answer_makes_no_sense_is_asked_again(
     await changes.send(hall.member, user_ids([hall.other]))
     [job] = await pushes.jobs()
     pushes.bouncer.answers = [(200, "no gzip", {"Content-Encoding": "gzip"})]
-    with pytest.raises(NotNowError, match="DecodingError"):
+    with pytest.raises(RetryLaterError, match="DecodingError"):
         await pushes.pusher().handle(job)
     await pushes.pusher().handle(job)
     assert len(pushes.bouncer.got("android")) == 1

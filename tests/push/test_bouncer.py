@@ -12,14 +12,14 @@ from server.push.sealing import sealed
 from server.push.service import (
     DisallowedError,
     NeedsOperatorError,
-    Notice,
-    Recipient,
-    RefusedError,
+    PlainNotification,
+    PushRecipient,
+    PushRefusedError,
+    PushServiceUnreachableError,
     SealedNotice,
     ServiceFaultError,
     UnknownDeviceError,
     UnknownRealmError,
-    UnreachableError,
 )
 from storage.ids import PushDeviceId, UserId
 from storage.push_devices import PlainDevice, SealedDevice
@@ -27,12 +27,12 @@ from testkit.services.push_bouncer import A_DAY, NOW, SERVER_KEY, FakeBouncer, a
 
 pytestmark = pytest.mark.asyncio
 
-ADA = Recipient(
+ADA = PushRecipient(
     "5a1f6c1e-7a51-4c83-9d33-5e3d1a2b3c4d", "11111111-2222-5333-8444-555555555555", UserId(7)
 )
 ANDROID = PlainDevice(PushDeviceId(1), "fcm", "android-1", None, is_registered=True)
 IPHONE = PlainDevice(PushDeviceId(2), "apns", "ab" * 32, "com.example.app", is_registered=True)
-NOTICE = Notice(
+NOTICE = PlainNotification(
     apple={"alert": {"title": "T"}, "custom": {"zulip": {"x": 1}}},
     android={"event": "message", "content": "hi"},
     is_urgent=True,
@@ -104,7 +104,7 @@ async def test_a_test_notification_needs_a_known_device(bouncer: FakeBouncer):
         (401, '{"code": "REMOTE_SERVER_DEACTIVATED", "msg": "no"}', NeedsOperatorError),
         (403, '{"code": "MISSING_REMOTE_REALM", "msg": "no"}', UnknownRealmError),
         (400, '{"code": "PUSH_NOTIFICATIONS_DISALLOWED", "msg": "plan"}', DisallowedError),
-        (400, '{"code": "BAD_REQUEST", "msg": "no"}', RefusedError),
+        (400, '{"code": "BAD_REQUEST", "msg": "no"}', PushRefusedError),
         (404, "<html>no such page</html>", NeedsOperatorError),
         (302, "", NeedsOperatorError),
         (200, '{"result": "success"}', ServiceFaultError),
@@ -135,7 +135,7 @@ async def test_a_bouncer_that_is_not_there_is_unreachable(bouncer: FakeBouncer):
     async with asking(bouncer) as client:
         bouncer.port = 1
     async with asking(bouncer) as client:
-        with pytest.raises(UnreachableError, match=r"127\.0\.0\.1"):
+        with pytest.raises(PushServiceUnreachableError, match=r"127\.0\.0\.1"):
             await client.check()
 
 
@@ -176,7 +176,7 @@ async def test_a_registration_that_is_of_no_use_says_why(bouncer: FakeBouncer):
     ]
     async with asking(bouncer) as client:
         for parts, code in cases:
-            with pytest.raises(RefusedError) as caught:
+            with pytest.raises(PushRefusedError) as caught:
                 await register_sealed(client, bouncer, **parts)
             assert caught.value.code == code
         bouncer.knows_all_realms = False
@@ -219,7 +219,7 @@ async def test_a_server_enrolls_changes_its_key_and_withdraws(bouncer: FakeBounc
             await client.check()
     async with asking(bouncer, "n" * 64) as client:
         await client.check()
-        with pytest.raises(RefusedError, match="administrator email"):
+        with pytest.raises(PushRefusedError, match="administrator email"):
             await client.enroll(hostname="x", contact_email="ops@example.com", server_key="n" * 64)
         await client.withdraw()
     assert bouncer.servers == {}

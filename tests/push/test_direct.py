@@ -15,11 +15,11 @@ from server.push.direct import Direct
 from server.push.fcm import Fcm, account_of
 from server.push.service import (
     NeedsOperatorError,
-    Notice,
-    RefusedError,
+    PlainNotification,
+    PushRefusedError,
+    PushServiceUnreachableError,
     ServiceFaultError,
     UnknownDeviceError,
-    UnreachableError,
 )
 from storage.ids import PushDeviceId
 from storage.push_devices import PlainDevice
@@ -43,13 +43,15 @@ pytestmark = pytest.mark.asyncio
 TOKEN = "ab" * 32
 ANDROID = PlainDevice(PushDeviceId(1), "fcm", "android-1", None, is_registered=False)
 IPHONE = PlainDevice(PushDeviceId(2), "apns", TOKEN, TOPIC, is_registered=False)
-NOTICE = Notice(
+NOTICE = PlainNotification(
     apple={"alert": {"title": "T"}, "badge": 3, "custom": {"zulip": {"x": 1}}},
     android={"event": "message", "zulip_message_id": 17, "content": "hi"},
     is_urgent=True,
     collapse_key="c" * 64,
 )
-REMOVAL = Notice(apple={"badge": 0, "custom": {"zulip": {}}}, android={}, is_urgent=False)
+REMOVAL = PlainNotification(
+    apple={"badge": 0, "custom": {"zulip": {}}}, android={}, is_urgent=False
+)
 
 
 @dataclass
@@ -193,7 +195,7 @@ async def test_a_late_refusal_leaves_the_access_token_that_came_meanwhile(makers
         (fcm_error(403, "PERMISSION_DENIED", "SENDER_ID_MISMATCH"), UnknownDeviceError),
         (fcm_error(403, "PERMISSION_DENIED"), NeedsOperatorError),
         (fcm_error(401, "UNAUTHENTICATED", "THIRD_PARTY_AUTH_ERROR"), NeedsOperatorError),
-        (fcm_error(400, "INVALID_ARGUMENT", "INVALID_ARGUMENT"), RefusedError),
+        (fcm_error(400, "INVALID_ARGUMENT", "INVALID_ARGUMENT"), PushRefusedError),
         (fcm_error(429, "RESOURCE_EXHAUSTED", "QUOTA_EXCEEDED"), ServiceFaultError),
         (fcm_error(500, "INTERNAL", "INTERNAL"), ServiceFaultError),
         (fcm_error(503, "UNAVAILABLE", "UNAVAILABLE"), ServiceFaultError),
@@ -206,7 +208,7 @@ async def test_what_google_answers(makers: Makers, answer, error: type[Exception
 
 
 async def test_a_message_that_is_too_big_is_refused(makers: Makers):
-    with pytest.raises(RefusedError):
+    with pytest.raises(PushRefusedError):
         await makers.fcm.send("android-1", {"content": "x" * 4_096}, is_urgent=True)
     assert makers.google.messages == []
 
@@ -260,9 +262,9 @@ async def test_an_expired_provider_token_is_replaced_at_once(makers: Makers):
         (410, "ExpiredToken", UnknownDeviceError),
         (400, "BadDeviceToken", UnknownDeviceError),
         (400, "DeviceTokenNotForTopic", UnknownDeviceError),
-        (400, "TopicDisallowed", RefusedError),
-        (400, "BadTopic", RefusedError),
-        (413, "PayloadTooLarge", RefusedError),
+        (400, "TopicDisallowed", PushRefusedError),
+        (400, "BadTopic", PushRefusedError),
+        (413, "PayloadTooLarge", PushRefusedError),
         (403, "InvalidProviderToken", NeedsOperatorError),
         (403, "ExpiredProviderToken", NeedsOperatorError),
         (429, "TooManyRequests", ServiceFaultError),
@@ -277,9 +279,9 @@ async def test_what_apple_answers(makers: Makers, status: int, reason: str, erro
 
 
 async def test_apple_refuses_other_apps_and_too_much(makers: Makers):
-    with pytest.raises(RefusedError, match="TopicDisallowed"):
+    with pytest.raises(PushRefusedError, match="TopicDisallowed"):
         await makers.apns.send(TOKEN, "com.example.other", {"aps": {}}, is_urgent=True)
-    with pytest.raises(RefusedError, match="PayloadTooLarge"):
+    with pytest.raises(PushRefusedError, match="PayloadTooLarge"):
         await makers.apns.send(TOKEN, TOPIC, {"x": "x" * 4_096}, is_urgent=True)
 
 
@@ -288,7 +290,7 @@ async def test_a_connection_that_apple_has_ended_costs_one_try_at_most(makers: M
     makers.apple.hang_up()
     try:
         await makers.apns.send(TOKEN, TOPIC, {"aps": {}}, is_urgent=True)
-    except UnreachableError:
+    except PushServiceUnreachableError:
         await makers.apns.send(TOKEN, TOPIC, {"aps": {}}, is_urgent=True)
     assert len(makers.apple.got) == 2
 
@@ -296,6 +298,6 @@ async def test_a_connection_that_apple_has_ended_costs_one_try_at_most(makers: M
 async def test_a_certificate_that_nobody_vouches_for_is_refused(makers: Makers, apple_key: ECKey):
     async with web.client(makers.apple.url, http2=True) as http:
         apns = Apns(http, apple_key, key_id="A" * 10, team_id="B" * 10, clock=makers.clock)
-        with pytest.raises(UnreachableError):
+        with pytest.raises(PushServiceUnreachableError):
             await apns.check()
     assert makers.apple.got == []

@@ -214,7 +214,7 @@ class Driver:
     async def mark_reads(self, reads: dict[int, list[int]]) -> dict[int, list[int]]:
         """Mark for each user; the ids that changed, which is what each is told."""
         readers = [
-            read_state.Reader(UserId(user), [MessageId(i) for i in ids], b"%d" % user)
+            read_state.ReadMarker(UserId(user), [MessageId(i) for i in ids], b"%d" % user)
             for user, ids in reads.items()
         ]
         rows, told = await self.told(

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from storage.history import Scope
+from storage.history import HistoryScope
 from storage.ids import ChannelId, MessageId, UserId
 from tests.storage.read_state_model import Model
 
@@ -24,7 +24,7 @@ def scope_of(
     channel: int,
     sender: int | None,
     flags: tuple[Any, ...],
-) -> Scope:
+) -> HistoryScope:
     """A scope of this kind, at some place of those that there are."""
     said: dict[str, Any] = {"flags": flags}
     if sender is not None:
@@ -44,10 +44,10 @@ def scope_of(
         said |= {"conversation_ids": groups[which % 3 :], "only_direct": True}
     elif place == "direct":
         said["only_direct"] = True
-    return Scope(**said)
+    return HistoryScope(**said)
 
 
-def shown(model: Model, user: int, scope: Scope) -> list[int]:
+def shown(model: Model, user: int, scope: HistoryScope) -> list[int]:
     """The ids of what the scope holds and the user may read."""
     has_place = scope.channel_ids is not None or scope.conversation_ids is not None
     needs_feed = (scope.in_feed or not has_place) and not (scope.only_direct or scope.flags)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from server.domain.access import MEMBER
 from server.domain.addresses import mailable
-from server.domain.narrow import EventNarrow, Reader
+from server.domain.narrow import EventNarrow, QueueReader
 from storage import credentials, invitations, users
 from storage.address_folding import fold_address
 from storage.ids import UserId
@@ -51,7 +51,7 @@ async def test_all_ways_agree(make: Make, stage: Stage, one: str, other: str, *,
         "cached": await realm_cache.user_by_email(other) == row,
         "several": await realm_cache.users_by_email([other]) == [row],
         "signing in": found is not None and found.user_id == row.user_id,
-        "narrow": EventNarrow.parse([["sender", other]]).admits(event, Reader(UserId(1), ())),
+        "narrow": EventNarrow.parse([["sender", other]]).admits(event, QueueReader(UserId(1), ())),
     } == dict.fromkeys(("folding", "rows", "cached", "several", "signing in", "narrow"), expected)
 
 
@@ -123,7 +123,7 @@ async def test_what_asks_an_address_is_found_by_it(
 ):
     connection, realm_id = make.connection, make.realm_id
     inviter = await make.user()
-    terms = invitations.Terms(
+    terms = invitations.InvitationTerms(
         inviter_id=inviter.user_id,
         role=MEMBER,
         channel_ids=[],

@@ -10,7 +10,7 @@ import pytest_asyncio
 
 from storage import history, messages
 from storage.database import Connection
-from storage.history import NEWEST, OLDEST, Page, Scope, Window
+from storage.history import NEWEST, OLDEST, HistoryPage, HistoryScope, HistoryWindow
 from storage.ids import ChannelId, MessageId, RealmId, UserId
 from tests.storage.read_state_driver import Driver
 from tests.storage.read_state_model import Channel
@@ -40,8 +40,8 @@ class Realm:
     async def direct(self, *people: int) -> tuple[int, int]:
         return await self.driver.send_direct(people[0], set(people), traits=0, mentioned=[])
 
-    async def page(self, scope: Scope, window: Window | None = None) -> Page:
-        window = window or Window(anchor=NEWEST, before=100, after=0)
+    async def page(self, scope: HistoryScope, window: HistoryWindow | None = None) -> HistoryPage:
+        window = window or HistoryWindow(anchor=NEWEST, before=100, after=0)
         return await history.page(
             self.driver.connection,
             self.driver.realm_id,
@@ -51,10 +51,10 @@ class Realm:
             rendered=False,
         )
 
-    async def ids(self, scope: Scope, window: Window | None = None) -> list[int]:
+    async def ids(self, scope: HistoryScope, window: HistoryWindow | None = None) -> list[int]:
         return [row.id for row in (await self.page(scope, window)).rows]
 
-    async def walks(self, window: Window) -> list[bool]:
+    async def walks(self, window: HistoryWindow) -> list[bool]:
         """Whether walking suffices before the anchor, and after it; it then finds the same."""
         rows = await self.driver.connection.tuples(
             """
@@ -96,12 +96,12 @@ class Realm:
             "SELECT id FROM messages WHERE realm_id = %(realm_id)s", realm_id=self.driver.realm_id
         )
         return {
-            "channel": await self.ids(Scope(channel_ids=[ChannelId(channel)])),
-            "topic": await self.ids(Scope(conversation_ids=[topic_id])),
+            "channel": await self.ids(HistoryScope(channel_ids=[ChannelId(channel)])),
+            "topic": await self.ids(HistoryScope(conversation_ids=[topic_id])),
             "sender there": await self.ids(
-                Scope(sender_id=UserId(self.writer), channel_ids=[ChannelId(channel)])
+                HistoryScope(sender_id=UserId(self.writer), channel_ids=[ChannelId(channel)])
             ),
-            "ids": await self.ids(Scope(ids=every, channel_ids=[ChannelId(channel)])),
+            "ids": await self.ids(HistoryScope(ids=every, channel_ids=[ChannelId(channel)])),
             "single": [row.id for row in await self.by_ids(every)],
         }
 
@@ -232,18 +232,18 @@ async def test_what_moves_out_of_sight_is_gone_by_every_way(realm: Realm):
     await realm.driver.move([moved], private, topic_id)
 
     assert not any((await realm.everywhere(private, topic_id)).values())
-    assert await realm.ids(Scope()) == []
+    assert await realm.ids(HistoryScope()) == []
 
 
 async def test_direct_messages_are_for_those_who_are_in_them(realm: Realm):
     mine, group = await realm.direct(realm.writer, realm.reader)
     _, others = await realm.direct(realm.writer, realm.other)
 
-    assert await realm.ids(Scope(only_direct=True)) == [mine]
-    assert await realm.ids(Scope(conversation_ids=[group])) == [mine]
-    assert await realm.ids(Scope(conversation_ids=[group, others])) == [mine]
-    assert await realm.ids(Scope(conversation_ids=[others])) == []
-    assert await realm.ids(Scope(conversation_ids=[others], flags=("unread",))) == []
+    assert await realm.ids(HistoryScope(only_direct=True)) == [mine]
+    assert await realm.ids(HistoryScope(conversation_ids=[group])) == [mine]
+    assert await realm.ids(HistoryScope(conversation_ids=[group, others])) == [mine]
+    assert await realm.ids(HistoryScope(conversation_ids=[others])) == []
+    assert await realm.ids(HistoryScope(conversation_ids=[others], flags=("unread",))) == []
 
 
 async def test_another_realm_has_the_same_ids_and_other_messages(realm: Realm):
@@ -253,8 +253,8 @@ async def test_another_realm_has_the_same_ids_and_other_messages(realm: Realm):
 
     realm.driver.realm_id = RealmId(realm.driver.realm_id + 1)
 
-    assert await realm.ids(Scope()) == []
-    assert await realm.ids(Scope(channel_ids=[ChannelId(realm.channels[0])])) == []
+    assert await realm.ids(HistoryScope()) == []
+    assert await realm.ids(HistoryScope(channel_ids=[ChannelId(realm.channels[0])])) == []
     assert await realm.by_ids(range(30)) == []
 
 
@@ -279,10 +279,10 @@ async def test_a_feed_misses_nothing_however_uneven_its_channels_are(realm: Real
 
     for anchor in [OLDEST, *sent[::9], NEWEST]:
         for size in (1, 2, 7, 30):
-            window = Window(anchor=MessageId(anchor), before=size, after=size)
+            window = HistoryWindow(anchor=MessageId(anchor), before=size, after=size)
             below = [i for i in sent if i < anchor][-size:]
             above = [i for i in sent if i >= anchor][: size + (anchor in sent)]
-            assert await realm.ids(Scope(), window) == below + above, (anchor, size)
+            assert await realm.ids(HistoryScope(), window) == below + above, (anchor, size)
 
 
 async def test_a_feed_that_lies_among_much_else_misses_nothing(realm: Realm):
@@ -296,9 +296,9 @@ async def test_a_feed_that_lies_among_much_else_misses_nothing(realm: Realm):
             await realm.direct(realm.writer, realm.other)
 
     for size in (1, 2, 5):
-        window = Window(anchor=MessageId(sent[3]), before=size, after=size)
+        window = HistoryWindow(anchor=MessageId(sent[3]), before=size, after=size)
         expected = sent[max(0, 3 - size) : 3 + size + 1]
-        assert await realm.ids(Scope(), window) == expected
+        assert await realm.ids(HistoryScope(), window) == expected
         assert await realm.walks(window) == [size == 1, size < 5]
 
 
@@ -318,7 +318,7 @@ async def test_what_a_walk_finds_is_the_page(realm: Realm):
 
     for anchor in [OLDEST, *sent[::7], NEWEST]:
         for size in (1, 3, 20):
-            window = Window(anchor=MessageId(anchor), before=size, after=size)
+            window = HistoryWindow(anchor=MessageId(anchor), before=size, after=size)
             assert await realm.walks(window) == [True, True]
 
 
@@ -335,8 +335,8 @@ async def test_several_conversations_are_merged_too(realm: Realm):
     every = sorted(i for _, ids in some for i in ids)
 
     for size in (1, 5, 40):
-        window = Window(anchor=NEWEST, before=size, after=0)
-        found = await realm.ids(Scope(conversation_ids=[c for c, _ in some]), window)
+        window = HistoryWindow(anchor=NEWEST, before=size, after=0)
+        found = await realm.ids(HistoryScope(conversation_ids=[c for c, _ in some]), window)
         assert found == every[-size:]
 
 
@@ -357,9 +357,9 @@ async def test_several_conversations_are_merged_too(realm: Realm):
 async def test_a_window_counts_what_lies_on_either_side(realm: Realm, facts, expected):
     channel = realm.channels[0]
     sent = [await realm.send(channel) for _ in range(5)]
-    window = Window(**({"anchor": sent[2]} | facts))
+    window = HistoryWindow(**({"anchor": sent[2]} | facts))
 
-    page = await realm.page(Scope(channel_ids=[ChannelId(channel)]), window)
+    page = await realm.page(HistoryScope(channel_ids=[ChannelId(channel)]), window)
 
     numbers = [sent.index(row.id) + 1 for row in page.rows]
     assert (numbers, page.found_anchor, page.found_oldest, page.found_newest) == expected
@@ -410,13 +410,13 @@ async def test_content_comes_as_it_is_asked_for(realm: Realm):
 
 async def test_what_one_starred_elsewhere_is_in_the_feed(realm: Realm):
     message_id = await realm.send(realm.channels[0])
-    assert await realm.ids(Scope()) == []
+    assert await realm.ids(HistoryScope()) == []
 
     await realm.driver.star(realm.reader, [message_id])
 
-    assert await realm.ids(Scope()) == [message_id]
-    assert await realm.ids(Scope(sender_id=UserId(realm.writer))) == [message_id]
-    assert await realm.ids(Scope(flags=("starred",))) == [message_id]
+    assert await realm.ids(HistoryScope()) == [message_id]
+    assert await realm.ids(HistoryScope(sender_id=UserId(realm.writer))) == [message_id]
+    assert await realm.ids(HistoryScope(flags=("starred",))) == [message_id]
 
 
 async def test_narrows_hold_together(realm: Realm):
@@ -436,4 +436,4 @@ async def test_narrows_hold_together(realm: Realm):
     ]
 
     for said, expected in facts:
-        assert await realm.ids(Scope(**said)) == expected, said
+        assert await realm.ids(HistoryScope(**said)) == expected, said

@@ -9,14 +9,14 @@ import pytest_asyncio
 from storage import conversations, history, messages, search
 from storage.database import Connection
 from storage.driver import PgConnection
-from storage.history import NEWEST, OLDEST, Scope, Window, Without
+from storage.history import NEWEST, OLDEST, HistoryScope, HistoryWindow, Without
 from storage.ids import ChannelId, MessageId, RealmId, UserId
 from testkit.factories import new_realm
 
 pytestmark = pytest.mark.asyncio
 
 COUNT = 24_000
-PAGE = Window(anchor=NEWEST, before=20, after=0)
+PAGE = HistoryWindow(anchor=NEWEST, before=20, after=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Filled:
     groups: list[int]
     """Of direct messages, from the reader's with ten people."""
 
-    async def looked_at(self, scope: Scope, window: Window = PAGE) -> tuple[int, int]:
+    async def looked_at(self, scope: HistoryScope, window: HistoryWindow = PAGE) -> tuple[int, int]:
         """How many messages were on the page, and how many rows of them were read for it."""
         before = await self._rows_read()
         page = await history.page(
@@ -147,38 +147,42 @@ async def _filled(connection: Connection) -> Filled:
     return Filled(connection, make.realm_id, reader.user_id, people, channels, topics, groups)
 
 
-def scopes(f: Filled) -> dict[str, Scope]:
+def scopes(f: Filled) -> dict[str, HistoryScope]:
     return {
-        "everything": Scope(),
-        "a channel": Scope(channel_ids=f.channels[:1]),
-        "all channels": Scope(channel_ids=f.channels),
-        "a topic": Scope(conversation_ids=f.topics[:1]),
-        "a topic by its name": Scope(channel_ids=f.channels[:1], topic="topic 1"),
-        "several topics": Scope(conversation_ids=f.topics[::3]),
-        "resolved topics": Scope(conversation_ids=f.topics[2::3]),
-        "resolved topics of the feed": Scope(conversation_ids=f.topics[2::3], in_feed=True),
-        "a topic of the feed and a sender": Scope(
+        "everything": HistoryScope(),
+        "a channel": HistoryScope(channel_ids=f.channels[:1]),
+        "all channels": HistoryScope(channel_ids=f.channels),
+        "a topic": HistoryScope(conversation_ids=f.topics[:1]),
+        "a topic by its name": HistoryScope(channel_ids=f.channels[:1], topic="topic 1"),
+        "several topics": HistoryScope(conversation_ids=f.topics[::3]),
+        "resolved topics": HistoryScope(conversation_ids=f.topics[2::3]),
+        "resolved topics of the feed": HistoryScope(conversation_ids=f.topics[2::3], in_feed=True),
+        "a topic of the feed and a sender": HistoryScope(
             conversation_ids=f.topics[:1], in_feed=True, sender_id=f.people[20]
         ),
-        "direct messages": Scope(only_direct=True),
-        "a direct conversation": Scope(conversation_ids=f.groups[:1]),
-        "all conversations with a person": Scope(conversation_ids=f.groups, only_direct=True),
-        "direct messages of a sender": Scope(only_direct=True, sender_id=f.people[11]),
-        "a sender": Scope(sender_id=f.people[3]),
-        "a sender in a channel": Scope(sender_id=f.people[3], channel_ids=f.channels[3:4]),
-        "starred": Scope(flags=("starred",)),
-        "mentioned": Scope(flags=("mentioned",)),
-        "mentions": Scope(mentioned=(f.reader,)),
-        "ids": Scope(ids=[MessageId(n) for n in range(1500, 1600)]),
-        "has an image": Scope(traits=messages.HAS_IMAGE),
-        "has a reaction": Scope(reacted=True),
-        "not a channel": Scope(without=Without(channel_ids=tuple(f.channels[:2]))),
-        "not resolved, not muted": Scope(without=Without(conversation_ids=tuple(f.topics[2::3]))),
-        "not direct": Scope(without=Without(direct=True)),
-        "not a sender": Scope(without=Without(sender_ids=tuple(f.people[:2]))),
-        "not starred": Scope(without=Without(flags=("starred",))),
-        "without a link": Scope(without=Without(traits=messages.HAS_LINK)),
-        "without a reaction": Scope(without=Without(reaction=True)),
+        "direct messages": HistoryScope(only_direct=True),
+        "a direct conversation": HistoryScope(conversation_ids=f.groups[:1]),
+        "all conversations with a person": HistoryScope(
+            conversation_ids=f.groups, only_direct=True
+        ),
+        "direct messages of a sender": HistoryScope(only_direct=True, sender_id=f.people[11]),
+        "a sender": HistoryScope(sender_id=f.people[3]),
+        "a sender in a channel": HistoryScope(sender_id=f.people[3], channel_ids=f.channels[3:4]),
+        "starred": HistoryScope(flags=("starred",)),
+        "mentioned": HistoryScope(flags=("mentioned",)),
+        "mentions": HistoryScope(mentioned=(f.reader,)),
+        "ids": HistoryScope(ids=[MessageId(n) for n in range(1500, 1600)]),
+        "has an image": HistoryScope(traits=messages.HAS_IMAGE),
+        "has a reaction": HistoryScope(reacted=True),
+        "not a channel": HistoryScope(without=Without(channel_ids=tuple(f.channels[:2]))),
+        "not resolved, not muted": HistoryScope(
+            without=Without(conversation_ids=tuple(f.topics[2::3]))
+        ),
+        "not direct": HistoryScope(without=Without(direct=True)),
+        "not a sender": HistoryScope(without=Without(sender_ids=tuple(f.people[:2]))),
+        "not starred": HistoryScope(without=Without(flags=("starred",))),
+        "without a link": HistoryScope(without=Without(traits=messages.HAS_LINK)),
+        "without a reaction": HistoryScope(without=Without(reaction=True)),
     }
 
 
@@ -188,8 +192,8 @@ MOST = 2_500
 
 @pytest.mark.asyncio(loop_scope="module")
 async def test_a_conversation_is_found_by_its_name_or_people_as_by_its_id(filled: Filled) -> None:
-    async def ids(scope: Scope, anchor: MessageId = NEWEST) -> list[MessageId]:
-        window = Window(anchor=anchor, before=20, after=5)
+    async def ids(scope: HistoryScope, anchor: MessageId = NEWEST) -> list[MessageId]:
+        window = HistoryWindow(anchor=anchor, before=20, after=5)
         found = await history.page_of_ids(
             filled.connection, filled.realm_id, filled.reader, scope, window
         )
@@ -205,10 +209,10 @@ async def test_a_conversation_is_found_by_its_name_or_people_as_by_its_id(filled
         group=filled.groups[2],
     )
     for named, known in (
-        (Scope(channel_ids=channel, topic="Topic 2"), Scope(conversation_ids=topics)),
+        (HistoryScope(channel_ids=channel, topic="Topic 2"), HistoryScope(conversation_ids=topics)),
         (
-            Scope(only_direct=True, people=tuple(user_ids)),
-            Scope(conversation_ids=filled.groups[2:3]),
+            HistoryScope(only_direct=True, people=tuple(user_ids)),
+            HistoryScope(conversation_ids=filled.groups[2:3]),
         ),
     ):
         expected = await ids(known)
@@ -219,8 +223,8 @@ async def test_a_conversation_is_found_by_its_name_or_people_as_by_its_id(filled
         traits = messages.HAS_LINK
         assert await ids(replace(named, traits=traits)) == await ids(replace(known, traits=traits))
     for nothing in (
-        Scope(channel_ids=channel, topic="no such"),
-        Scope(only_direct=True, people=(filled.people[0], filled.people[1])),
+        HistoryScope(channel_ids=channel, topic="no such"),
+        HistoryScope(only_direct=True, people=(filled.people[0], filled.people[1])),
     ):
         assert await ids(nothing) == []
 
@@ -236,7 +240,7 @@ async def test_a_narrow_looks_at_few_messages(filled: Filled) -> None:
 @pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize("word", ["needle", "eedl", "needles", "said"])
 async def test_a_search_looks_at_what_the_newest_blocks_hold(filled: Filled, word: str) -> None:
-    found, looked = await filled.looked_at(Scope(search=await filled.find(word)))
+    found, looked = await filled.looked_at(HistoryScope(search=await filled.find(word)))
     assert found == PAGE.before
     # What is in every message is found in one block of 8,192.
     assert looked <= (MOST if word != "said" else 8_192 + MOST), looked
@@ -244,7 +248,7 @@ async def test_a_search_looks_at_what_the_newest_blocks_hold(filled: Filled, wor
 
 @pytest.mark.asyncio(loop_scope="module")
 async def test_a_search_for_nothing_looks_at_nothing(filled: Filled) -> None:
-    found, looked = await filled.looked_at(Scope(search=await filled.find("nowhere")))
+    found, looked = await filled.looked_at(HistoryScope(search=await filled.find("nowhere")))
     assert found == 0
     assert looked <= COUNT / 500, "no message but those that the reader has flagged"
 
@@ -267,10 +271,10 @@ async def test_a_search_in_channels_finds_the_newest_whatever_way_it_takes(
         places=places,
         word=word,
     )
-    scope = Scope(search=await filled.find(word), channel_ids=places)
+    scope = HistoryScope(search=await filled.find(word), channel_ids=places)
     for window, expected in (
         (PAGE, there[-PAGE.before :]),
-        (Window(anchor=OLDEST, before=0, after=20), there[:20]),
+        (HistoryWindow(anchor=OLDEST, before=0, after=20), there[:20]),
     ):
         page = await history.page_of_ids(
             filled.connection, filled.realm_id, filled.reader, scope, window
@@ -282,8 +286,8 @@ async def test_a_search_in_channels_finds_the_newest_whatever_way_it_takes(
 async def test_a_common_word_in_a_place_is_found_among_its_newest(filled: Filled) -> None:
     said = await filled.find("said")
     for scope in (
-        Scope(search=said, channel_ids=filled.channels[:1]),
-        Scope(search=said, conversation_ids=filled.topics[:1]),
+        HistoryScope(search=said, channel_ids=filled.channels[:1]),
+        HistoryScope(search=said, conversation_ids=filled.topics[:1]),
     ):
         found, looked = await filled.looked_at(scope)
         assert found == PAGE.before
@@ -294,7 +298,9 @@ async def test_a_common_word_in_a_place_is_found_among_its_newest(filled: Filled
 @pytest.mark.asyncio(loop_scope="module")
 async def test_a_search_in_a_small_place_reads_each_text_but_once(filled: Filled) -> None:
     nowhere = await filled.find("nowhere")
-    found, looked = await filled.looked_at(Scope(search=nowhere, channel_ids=filled.channels[:1]))
+    found, looked = await filled.looked_at(
+        HistoryScope(search=nowhere, channel_ids=filled.channels[:1])
+    )
     in_channel = COUNT / len(filled.channels)
     assert found == 0
     # And it looks twice for what there is beside the newest 200.

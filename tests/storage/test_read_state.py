@@ -143,7 +143,7 @@ async def test_several_readers_are_marked_and_told_at_once(reader: Reader):
 async def test_more_than_a_thousand_messages_are_told_in_entries_of_a_thousand(reader: Reader):
     sent = [MessageId(i) for i in await reader.get_many(2_001)]
     statement = read_state.mark_reads(
-        reader.realm_id, [read_state.Reader(reader.user, sent, b"{}")], write_id=WRITE_ID
+        reader.realm_id, [read_state.ReadMarker(reader.user, sent, b"{}")], write_id=WRITE_ID
     )
 
     _, events = await reader.driver.clocked(statement)
@@ -156,7 +156,7 @@ async def test_the_log_tells_what_was_read(reader: Reader):
 
     statement = read_state.mark_reads(
         reader.realm_id,
-        [read_state.Reader(reader.user, [*sent, sent[0]], b"{}")],
+        [read_state.ReadMarker(reader.user, [*sent, sent[0]], b"{}")],
         write_id=WRITE_ID,
     )
     _, events = await reader.driver.clocked(statement)

@@ -23,7 +23,7 @@ from server.domain.topic_policies import MUTED, UNMUTED
 from storage import history, message_flags, muted_users, read_state, user_topics
 from storage.database import Connection, Statement
 from storage.driver import PgConnection
-from storage.history import NEWEST, OLDEST, Window
+from storage.history import NEWEST, OLDEST, HistoryWindow
 from storage.ids import ChannelId, MessageId, TopicId, UserId
 from tests.storage.read_state_driver import NOW, WRITE_ID, Driver, traits
 from tests.storage.read_state_model import Channel, Looked, Message, Model
@@ -354,7 +354,7 @@ class ReadState(RuleBasedStateMachine):
             self.model, place, which, channel=self.channels[which % 3], sender=None, flags=()
         )
         every = [OLDEST, *sorted(self.model.messages), NEWEST]
-        window = Window(anchor=every[anchor % len(every)], before=before, after=after)
+        window = HistoryWindow(anchor=every[anchor % len(every)], before=before, after=after)
         page = self.run(
             history.page_of_ids(self.driver.connection, realm_id, UserId(who), scope, window)
         )
@@ -557,7 +557,7 @@ class ReadState(RuleBasedStateMachine):
         )
         expected_ids = shown(self.model, who, scope)
         every = [OLDEST, *sorted(self.model.messages), NEWEST]
-        window = Window(
+        window = HistoryWindow(
             anchor=every[anchor % len(every)],
             before=before,
             after=after,

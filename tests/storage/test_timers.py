@@ -33,7 +33,7 @@ async def put_off(make: Make, seconds: float) -> int:
 
 async def due(connection, seconds, *, realms=10, limit=10, **others):
     moment = NOON + timedelta(seconds=seconds)
-    window = timers.Window(now=moment, realms=realms, limit=limit, **others)
+    window = timers.DueWindow(now=moment, realms=realms, limit=limit, **others)
     rows = await scheduled_messages.due(connection, window)
     return [(row.realm_id, row.content) for row in rows]
 
@@ -122,7 +122,7 @@ async def test_what_waits_costs_nothing_until_it_is_due(connection):
     for module in (scheduled_messages, reminders):
         table = module.__name__.rpartition(".")[2]
         before = await rows_read(connection, table)
-        found = await module.due(connection, timers.Window(now=moment, realms=50, limit=100))
+        found = await module.due(connection, timers.DueWindow(now=moment, realms=50, limit=100))
         assert [row.due_at for row in found] == [NOON + timedelta(seconds=n) for n in (1, 2, 3)]
         assert await timers.next_at(connection, after=moment) == moment + timedelta(seconds=1)
         assert await rows_read(connection, table) - before < 20

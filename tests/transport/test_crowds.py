@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 from typing_extensions import override
 
-from server.transport.connection import Connection
+from server.transport.connection import HttpConnection
 from server.transport.read_throttle import MAX_PER_ITERATION
 from testkit.clients.raw_sockets import PATIENCE_SECONDS, connected, until
 from tests.transport.exchanges import ASK, Echo, Patient, serving
@@ -89,13 +89,13 @@ async def test_who_waits_is_not_held(monkeypatch):
     """However many they are: those who have been answered are held, and nobody else."""
     async with crowded() as (_, _, clients, exchanges):
         answered = 3 * MAX_PER_ITERATION
-        left, held, hold = exchanges[answered:], [], Connection.hold
+        left, held, hold = exchanges[answered:], [], HttpConnection.hold
 
         def noted(connection):
             held.append(connection)
             return hold(connection)
 
-        monkeypatch.setattr(Connection, "hold", noted)
+        monkeypatch.setattr(HttpConnection, "hold", noted)
         del exchanges[answered:]
         await answer(clients[:answered], exchanges)
         for client in clients[:answered]:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from server.domain.errors import DomainError
 from server.transport.limits import MAX_HEAD_BYTES
-from server.transport.reading import Incoming, Reader
+from server.transport.reading import Incoming, RequestReader
 from server.transport.refusals import HeadTooLargeError, MalformedRequestError
 
 PIPELINED = (
@@ -51,11 +51,11 @@ def told(heard: Heard) -> list[tuple[str, str, bytes, bool, bool]]:
 
 def read(*pieces: bytes) -> Heard:
     heard = Heard()
-    feed(Reader(heard), pieces)
+    feed(RequestReader(heard), pieces)
     return heard
 
 
-def feed(reader: Reader, pieces: Sequence[bytes]) -> None:
+def feed(reader: RequestReader, pieces: Sequence[bytes]) -> None:
     for piece in pieces:
         reader.feed(piece)
 
@@ -94,7 +94,7 @@ def test_the_same_requests_come_of_it_however_it_is_cut(places):
 )
 def test_what_has_no_end_is_given_up(begin, step):
     filling = b"A: b\r\n" if begin.endswith(b"\n") else b"x"
-    reader = Reader(Heard())
+    reader = RequestReader(Heard())
     piece = filling * max(1, step // len(filling))
     pieces = [begin, *[piece] * (MAX_HEAD_BYTES // len(piece) + 2)]
     with pytest.raises(DomainError) as caught:
@@ -122,7 +122,9 @@ def test_there_are_not_too_many_headers():
 def test_of_a_tunnel_nothing_is_read():
     heard = Heard()
     with pytest.raises(MalformedRequestError):
-        Reader(heard).feed(b"CONNECT x:1 HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello")
+        RequestReader(heard).feed(
+            b"CONNECT x:1 HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello"
+        )
     assert heard.requests == []
 
 
@@ -142,7 +144,7 @@ def test_of_a_tunnel_nothing_is_read():
 def test_there_is_one_host_and_it_is_one(sent):
     heard = Heard()
     with pytest.raises(MalformedRequestError):
-        Reader(heard).feed(sent)
+        RequestReader(heard).feed(sent)
     assert heard.requests == []
 
 
@@ -150,7 +152,7 @@ def test_an_old_request_has_no_coding():
     heard = Heard()
     head = b"POST / HTTP/1.0\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
     with pytest.raises(MalformedRequestError):
-        Reader(heard).feed(head + b"0\r\n\r\n")
+        RequestReader(heard).feed(head + b"0\r\n\r\n")
     assert heard.requests == []
 
 
@@ -159,7 +161,7 @@ def test_what_has_to_be_known_before_the_body_is_no_trailer(name):
     heard = Heard()
     head = b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
     with pytest.raises(MalformedRequestError):
-        Reader(heard).feed(head + b"0\r\n" + name.encode() + b": 5\r\n\r\n")
+        RequestReader(heard).feed(head + b"0\r\n" + name.encode() + b": 5\r\n\r\n")
     assert not heard.requests[0].is_whole
 
 
@@ -177,7 +179,7 @@ def test_who_asks_for_another_protocol_and_sends_a_body_is_answered_with_this_on
     sent = asked + asked.replace(b"/a", b"/b") + b"GET /c HTTP/1.1\r\nHost: x\r\n\r\n"
     for size in range(1, len(sent) + 1):
         heard = Heard()
-        reader = Reader(heard)
+        reader = RequestReader(heard)
         for at in range(0, len(sent), size):
             reader.feed(sent[at : at + size])
         body = BODIES[rest]
@@ -194,12 +196,12 @@ def test_of_an_upgrade_no_body_is_taken_for_a_request():
     heard = Heard()
     head = b"POST / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n"
     hidden = b"GET /hidden HTTP/1.1\r\nHost: x\r\n\r\n"
-    Reader(heard).feed(head + b"Content-Length: %d\r\n\r\n" % len(hidden) + hidden)
+    RequestReader(heard).feed(head + b"Content-Length: %d\r\n\r\n" % len(hidden) + hidden)
     assert [(each.target, bytes(each.untaken)) for each in heard.requests] == [("/", hidden)]
 
 
 def test_whether_something_of_a_request_is_there():
-    reader = Reader(Heard())
+    reader = RequestReader(Heard())
     states = []
     for piece in (b"\r\n", b"GE", b"T / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n"):
         reader.feed(piece)

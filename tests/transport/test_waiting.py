@@ -10,7 +10,7 @@ import pytest
 import server as parley
 from server.realtime.poll import Waiting
 from server.transport import acceptor_pool
-from server.transport.reading import Reader
+from server.transport.reading import RequestReader
 from testkit.clients.api import basic
 from testkit.clients.raw_sockets import connected, request, until
 from testkit.factories import Make
@@ -93,6 +93,6 @@ async def test_what_has_read_a_request_is_no_garbage():
             for _ in range(3):
                 await client.send(ASK)
                 await client.answer()
-        assert not [each for each in gc.get_objects() if type(each) is Reader]
+        assert not [each for each in gc.get_objects() if type(each) is RequestReader]
     finally:
         gc.enable()

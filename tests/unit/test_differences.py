@@ -12,7 +12,7 @@ from server.domain.markdown.nodes import Element
 from server.domain.markdown.tags import ALLOWED
 from server.domain.markdown.typesetting import TypesetJob
 from server.typesetting import ProcessTypesetter
-from server.typesetting.wire import Order
+from server.typesetting.wire import TypesetRequest
 from server.typesetting.worker import deliver
 from testkit.markdown.typesetting import typeset_here
 from tests.unit.test_markdown_safety import ATTACKS
@@ -22,7 +22,7 @@ ENOUGH_SECONDS = 300.0
 
 def difference(older, newer):
     """The difference of two messages, made here."""
-    order = Order("difference", typeset_here(older).html, "", 0, typeset_here(newer).html)
+    order = TypesetRequest("difference", typeset_here(older).html, "", 0, typeset_here(newer).html)
     return deliver(order).html
 
 

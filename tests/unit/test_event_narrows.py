@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from server.domain.errors import BadNarrowError
-from server.domain.narrow import EventNarrow, Reader
+from server.domain.narrow import EventNarrow, QueueReader
 
 
 @dataclass
@@ -30,7 +30,7 @@ def in_topic(topic: str, **facts: Any) -> Event:
 
 
 def passes(narrow: list[Any], event: Event, *flags: str, reader: int = 5) -> bool:
-    return EventNarrow.parse(narrow).admits(event, Reader(reader, flags))
+    return EventNarrow.parse(narrow).admits(event, QueueReader(reader, flags))
 
 
 def direct(*ids: int) -> Event:

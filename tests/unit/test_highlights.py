@@ -2,12 +2,12 @@
 
 import pytest
 
-from server.domain.highlights import CLOSE, OPEN, Marks, Shown
+from server.domain.highlights import CLOSE, OPEN, HighlightedMessage, Marks
 
 
 def marked(marks: Marks, html: str) -> str:
     """The message with its marks, as [text]."""
-    return marks.in_html(Shown.of(html)).replace(OPEN, "[").replace(CLOSE, "]")
+    return marks.in_html(HighlightedMessage.of(html)).replace(OPEN, "[").replace(CLOSE, "]")
 
 
 def texts(*found: str) -> Marks:

@@ -8,9 +8,9 @@ import pytest
 
 from server.domain.notifications import (
     NOTHING,
-    Decision,
-    Facts,
     Mentions,
+    NotificationDecision,
+    NotificationFacts,
     Reason,
     decide,
     mentions_in,
@@ -36,7 +36,9 @@ def quiet(**settings: Any) -> UserSettings:
     return msgspec.structs.replace(QUIET, **settings)
 
 
-def facts_of(*, settings: UserSettings = DEFAULTS, is_present: bool = False, **row: Any) -> Facts:
+def facts_of(
+    *, settings: UserSettings = DEFAULTS, is_present: bool = False, **row: Any
+) -> NotificationFacts:
     """An ordinary message to somebody, but for what is said otherwise."""
     ordinary: dict[str, Any] = {
         "user_id": UserId(1),
@@ -48,17 +50,17 @@ def facts_of(*, settings: UserSettings = DEFAULTS, is_present: bool = False, **r
         "policy": NONE,
         "is_unread": True,
     }
-    return Facts(FactsRow(**(ordinary | row)), settings, is_present)
+    return NotificationFacts(FactsRow(**(ordinary | row)), settings, is_present)
 
 
-def both(reason: Reason) -> Decision:
-    return Decision(reason, reason)
+def both(reason: Reason) -> NotificationDecision:
+    return NotificationDecision(reason, reason)
 
 
 ORDINARY = UserSettings()
 NO_WILDCARDS = UserSettings(wildcard_mentions_notify=False)
 
-TABLE: dict[str, tuple[dict[str, Any], Decision]] = {
+TABLE: dict[str, tuple[dict[str, Any], NotificationDecision]] = {
     "an ordinary message in a channel": ({}, NOTHING),
     "a direct message": ({"is_direct": True}, both(Reason.DIRECT)),
     "a mention": ({"is_mentioned": True}, both(Reason.MENTIONED)),
@@ -90,7 +92,9 @@ TABLE: dict[str, tuple[dict[str, Any], Decision]] = {
     ),
     "wildcards unwanted, but in followed topics": (
         {"settings": NO_WILDCARDS, "channel_wildcard": True, "policy": FOLLOWED},
-        Decision(Reason.CHANNEL_WILDCARD_WHERE_FOLLOWED, Reason.CHANNEL_WILDCARD_WHERE_FOLLOWED),
+        NotificationDecision(
+            Reason.CHANNEL_WILDCARD_WHERE_FOLLOWED, Reason.CHANNEL_WILDCARD_WHERE_FOLLOWED
+        ),
     ),
     "the topic's wildcard in a followed topic": (
         {"topic_wildcard": True, "channel_wildcard": True, "policy": FOLLOWED},
@@ -107,11 +111,17 @@ TABLE: dict[str, tuple[dict[str, Any], Decision]] = {
     "an alert word": ({"has_alert_word": True}, both(Reason.ALERT_WORD)),
     "a followed topic": (
         {"policy": FOLLOWED},
-        Decision(Reason.FOLLOWED_BY_EMAIL, Reason.FOLLOWED_BY_PUSH),
+        NotificationDecision(Reason.FOLLOWED_BY_EMAIL, Reason.FOLLOWED_BY_PUSH),
     ),
     "an unmuted topic": ({"policy": UNMUTED}, NOTHING),
-    "a channel with pushes": ({"own_push": True}, Decision(push=Reason.CHANNEL_BY_PUSH)),
-    "a channel with emails": ({"own_email": True}, Decision(email=Reason.CHANNEL_BY_EMAIL)),
+    "a channel with pushes": (
+        {"own_push": True},
+        NotificationDecision(push=Reason.CHANNEL_BY_PUSH),
+    ),
+    "a channel with emails": (
+        {"own_email": True},
+        NotificationDecision(email=Reason.CHANNEL_BY_EMAIL),
+    ),
     "a channel without, where all have them": (
         {
             "settings": UserSettings(
@@ -128,7 +138,7 @@ TABLE: dict[str, tuple[dict[str, Any], Decision]] = {
             "is_mentioned": True,
             "own_push": True,
         },
-        Decision(Reason.MENTIONED, Reason.CHANNEL_BY_PUSH),
+        NotificationDecision(Reason.MENTIONED, Reason.CHANNEL_BY_PUSH),
     ),
     "a muted channel": (
         {"channel_muted": True, "own_push": True, "own_email": True, "channel_wildcard": True},
@@ -149,18 +159,18 @@ TABLE: dict[str, tuple[dict[str, Any], Decision]] = {
     ),
     "an unmuted topic of a muted channel": (
         {"channel_muted": True, "policy": UNMUTED, "own_push": True},
-        Decision(push=Reason.CHANNEL_BY_PUSH),
+        NotificationDecision(push=Reason.CHANNEL_BY_PUSH),
     ),
     "a followed topic of a muted channel": (
         {"channel_muted": True, "policy": FOLLOWED},
-        Decision(Reason.FOLLOWED_BY_EMAIL, Reason.FOLLOWED_BY_PUSH),
+        NotificationDecision(Reason.FOLLOWED_BY_EMAIL, Reason.FOLLOWED_BY_PUSH),
     ),
     "read already, or out of reach": ({"is_direct": True, "is_unread": False}, NOTHING),
     "somebody muted": ({"is_mentioned": True, "mutes_sender": True}, NOTHING),
     "direct from somebody muted": ({"is_direct": True, "mutes_sender": True}, NOTHING),
     "there, with pushes anyway": (
         {"is_direct": True, "is_present": True},
-        Decision(push=Reason.DIRECT, look_again=True),
+        NotificationDecision(push=Reason.DIRECT, look_again=True),
     ),
     "there, without": (
         {
@@ -168,7 +178,7 @@ TABLE: dict[str, tuple[dict[str, Any], Decision]] = {
             "is_present": True,
             "settings": UserSettings(enable_online_push_notifications=False),
         },
-        Decision(look_again=True),
+        NotificationDecision(look_again=True),
     ),
     "there, and all is told": (
         {
@@ -176,7 +186,7 @@ TABLE: dict[str, tuple[dict[str, Any], Decision]] = {
             "is_present": True,
             "settings": UserSettings(enable_offline_email_notifications=False),
         },
-        Decision(push=Reason.DIRECT),
+        NotificationDecision(push=Reason.DIRECT),
     ),
     "there, and wants nothing": ({"is_present": True}, NOTHING),
     "wants nothing at all": (
@@ -195,7 +205,7 @@ TABLE: dict[str, tuple[dict[str, Any], Decision]] = {
 
 
 @pytest.mark.parametrize(("facts", "decision"), TABLE.values(), ids=TABLE)
-def test_the_table(facts: dict[str, Any], decision: Decision):
+def test_the_table(facts: dict[str, Any], decision: NotificationDecision):
     assert decide(facts_of(**facts)) == decision
 
 
@@ -209,29 +219,33 @@ def test_the_table(facts: dict[str, Any], decision: Decision):
         ({"is_mentioned": True, "is_unread": False}, NOTHING),
     ],
 )
-def test_an_edit_notifies_of_mentions_only(facts: dict[str, Any], decision: Decision):
+def test_an_edit_notifies_of_mentions_only(facts: dict[str, Any], decision: NotificationDecision):
     assert decide(facts_of(**facts), only_mentions=True) == decision
 
 
 CHANNEL = {"own_push": None, "own_email": None}
-SETTINGS: dict[str, list[tuple[dict[str, Any], Decision]]] = {
+SETTINGS: dict[str, list[tuple[dict[str, Any], NotificationDecision]]] = {
     "enable_offline_email_notifications": [
-        ({"is_direct": True}, Decision(email=Reason.DIRECT)),
-        ({"is_mentioned": True}, Decision(email=Reason.MENTIONED)),
-        ({"has_alert_word": True}, Decision(email=Reason.ALERT_WORD)),
+        ({"is_direct": True}, NotificationDecision(email=Reason.DIRECT)),
+        ({"is_mentioned": True}, NotificationDecision(email=Reason.MENTIONED)),
+        ({"has_alert_word": True}, NotificationDecision(email=Reason.ALERT_WORD)),
     ],
     "enable_offline_push_notifications": [
-        ({"is_direct": True}, Decision(push=Reason.DIRECT)),
-        ({"is_mentioned": True}, Decision(push=Reason.MENTIONED)),
-        ({"has_alert_word": True}, Decision(push=Reason.ALERT_WORD)),
+        ({"is_direct": True}, NotificationDecision(push=Reason.DIRECT)),
+        ({"is_mentioned": True}, NotificationDecision(push=Reason.MENTIONED)),
+        ({"has_alert_word": True}, NotificationDecision(push=Reason.ALERT_WORD)),
     ],
-    "enable_stream_email_notifications": [(CHANNEL, Decision(email=Reason.CHANNEL_BY_EMAIL))],
-    "enable_stream_push_notifications": [(CHANNEL, Decision(push=Reason.CHANNEL_BY_PUSH))],
+    "enable_stream_email_notifications": [
+        (CHANNEL, NotificationDecision(email=Reason.CHANNEL_BY_EMAIL))
+    ],
+    "enable_stream_push_notifications": [
+        (CHANNEL, NotificationDecision(push=Reason.CHANNEL_BY_PUSH))
+    ],
     "enable_followed_topic_email_notifications": [
-        ({"policy": FOLLOWED}, Decision(email=Reason.FOLLOWED_BY_EMAIL))
+        ({"policy": FOLLOWED}, NotificationDecision(email=Reason.FOLLOWED_BY_EMAIL))
     ],
     "enable_followed_topic_push_notifications": [
-        ({"policy": FOLLOWED}, Decision(push=Reason.FOLLOWED_BY_PUSH))
+        ({"policy": FOLLOWED}, NotificationDecision(push=Reason.FOLLOWED_BY_PUSH))
     ],
 }
 """Settings that alone make a difference to somebody who wants nothing else."""
@@ -260,7 +274,7 @@ def test_wildcards_go_the_ways_that_are_open(setting: str):
         open_ways = dict(zip(ways, (email, push), strict=True))
         assert decide(facts_of(settings=quiet(**open_ways), **facts)) == NOTHING
         wanted = decide(facts_of(settings=quiet(**open_ways, **{setting: True}), **facts))
-        assert wanted == Decision(reason if email else None, reason if push else None)
+        assert wanted == NotificationDecision(reason if email else None, reason if push else None)
 
 
 def test_every_setting_about_emails_and_pushes_is_in_the_tables():

@@ -9,7 +9,7 @@ from server.domain.webhook_payloads import READERS, Said
 from server.mail import incoming
 from server.parsing import Parser, open_parser
 from server.parsing.wire import MailOrder, WebhookOrder
-from server.previews.page import Page, read_page
+from server.previews.page import PageMetadata, read_page
 
 pytestmark = pytest.mark.asyncio
 
@@ -52,7 +52,7 @@ async def test_a_page_and_its_oembed_are_read(parser):
     body = b"<title>The Rock</title><meta property='og:description' content='Big'>"
     where = {"url": "https://example.com/", "content_type": "text/html"}
     page = await parser.page(body, **where)
-    assert page == read_page(body, **where) != Page()
+    assert page == read_page(body, **where) != PageMetadata()
     more = await parser.oembed(page, b'{"thumbnail_url": "/x.png"}', url="https://example.com/o")
     assert more.image == "https://example.com/x.png"
 

@@ -10,14 +10,14 @@ from server.domain.profile_fields import (
     CUSTOM,
     MAX_CHOICES,
     SHOWN_TYPES,
+    FieldDefinition,
     FieldType,
-    Terms,
     checked_terms,
     checked_value,
     field_data_of,
 )
 
-TEXT = Terms(
+TEXT = FieldDefinition(
     field_type=FieldType.SHORT_TEXT,
     name="Team",
     hint="",

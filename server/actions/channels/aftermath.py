@@ -6,9 +6,9 @@ from typing import Final
 import msgspec
 
 from server.actions.locked_realm import LockedRealm, lock_realm_context
-from server.actions.messages.decide import Draft
+from server.actions.messages.decide import OutgoingMessage
 from server.actions.messages.notices import Notice
-from server.actions.stepped_work import Kind, put_off
+from server.actions.stepped_work import SteppedWorkKind, put_off
 from server.actions.subscriptions.restored_access import (
     tell_lost,
     tell_regained,
@@ -133,8 +133,8 @@ async def _take(tx: Tx, plan: Plan, done: int, readers_per_step: int) -> int | N
     return until if until < len(plan.readers) else None
 
 
-def _drafts(plan: Plan, work_id: str) -> list[Draft]:
+def _drafts(plan: Plan, work_id: str) -> list[OutgoingMessage]:
     return [notice.draft(work_id) for notice in plan.notices]
 
 
-AFTERMATH: Final = Kind("finish_channel_change", Plan, READERS_PER_STEP, _take, _drafts)
+AFTERMATH: Final = SteppedWorkKind("finish_channel_change", Plan, READERS_PER_STEP, _take, _drafts)

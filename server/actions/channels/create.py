@@ -27,7 +27,7 @@ from storage.ids import UserId
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ChannelSpec:
     """A channel that somebody asks for."""
 
     name: str
@@ -60,7 +60,11 @@ async def checked_terms(
 
 
 async def create_channels(
-    tx: Tx, context: LockedRealm, creator_id: UserId, wanted: Sequence[Wanted], terms: ChannelTerms
+    tx: Tx,
+    context: LockedRealm,
+    creator_id: UserId,
+    wanted: Sequence[ChannelSpec],
+    terms: ChannelTerms,
 ) -> list[ChannelRow]:
     """Make channels on these terms (`checked_terms`), without subscribers yet.
 
@@ -101,7 +105,7 @@ def _permissions(
 
 
 def _new(
-    wanted: Wanted,
+    wanted: ChannelSpec,
     creator_id: UserId,
     terms: ChannelTerms,
     permissions: Mapping[str, GroupSetting],

@@ -368,14 +368,14 @@ def _mentionable_group(standing: Standing, name: str) -> MentionedGroup | None:
     return None
 
 
-class Rule(Protocol):
+class ContentRule(Protocol):
     """A permission rule of `Standing`."""
 
     def __call__(self, channel: ChannelRow, *, subscribed: bool) -> bool: ...
 
 
 async def _may(
-    rule: Rule, realm_cache: RealmCache, standing: Standing, channel: ChannelRow
+    rule: ContentRule, realm_cache: RealmCache, standing: Standing, channel: ChannelRow
 ) -> bool:
     subscription = await realm_cache.subscription(standing.person.user_id, channel.channel_id)
     return rule(channel, subscribed=subscription is not None and subscription.active)

@@ -44,7 +44,7 @@ MAX_DM_RECIPIENTS: Final = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
+class OutgoingMessage:
     """A message to be sent."""
 
     type: Literal["channel", "direct"]
@@ -61,7 +61,7 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class MessageDestination:
     """Destination of a message: a topic of a channel, or a direct-message group."""
 
     channel: ChannelRow | None = None
@@ -78,13 +78,13 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Decision:
+class SendDecision:
     """A message that may be sent, and the rows on which that rests."""
 
     sender: UserRow
     realm: RealmRow
     settings: RealmSettings
-    place: Place
+    place: MessageDestination
     written: ReadContent
     mentioned_bots: tuple[UserId, ...]
     """Mentioned bots in a public channel: they get it without being subscribed."""
@@ -92,7 +92,9 @@ class Decision:
     """Links in the topic's name."""
 
 
-async def decide(realm_cache: RealmCache, actor: Actor, draft: Draft, read: Reading) -> Decision:
+async def decide(
+    realm_cache: RealmCache, actor: Actor, draft: OutgoingMessage, read: Reading
+) -> SendDecision:
     """Check the draft, and render it. Raises a DomainError."""
     sender = await realm_cache.user(actor.user_id)
     if sender is None or not sender.is_active:
@@ -120,7 +122,7 @@ async def decide(realm_cache: RealmCache, actor: Actor, draft: Draft, read: Read
     )
     await check_mentions(realm_cache, current, written, channel_id=channel_id, read=read)
     linkifiers = await realm_cache.linkifiers()
-    return Decision(
+    return SendDecision(
         sender=sender,
         realm=realm,
         settings=settings,
@@ -132,7 +134,7 @@ async def decide(realm_cache: RealmCache, actor: Actor, draft: Draft, read: Read
 
 
 async def _masked(
-    realm_cache: RealmCache, sender: UserRow, place: Place, content: str
+    realm_cache: RealmCache, sender: UserRow, place: MessageDestination, content: str
 ) -> frozenset[UserId]:
     """Return people in the server's own direct message that its recipients may not know.
 
@@ -164,8 +166,8 @@ async def _mentioned_bots(
 
 
 async def _channel_place(
-    realm_cache: RealmCache, actor: Actor, draft: Draft, standing: Standing
-) -> Place:
+    realm_cache: RealmCache, actor: Actor, draft: OutgoingMessage, standing: Standing
+) -> MessageDestination:
     if draft.topic is None:
         raise MissingParameterError("topic")
     channel, subscription = await _channel_of(realm_cache, actor, draft.to, standing)
@@ -183,7 +185,7 @@ async def _channel_place(
                 raise refusal
         check_topic_policy(channel, topic_name, standing.settings)
     topic = await realm_cache.topic(channel.channel_id, topic_name)
-    return Place(
+    return MessageDestination(
         channel=channel,
         subscription=subscription,
         topic=topic,
@@ -266,13 +268,13 @@ def check_topic_policy(channel: ChannelRow, topic_name: str, settings: RealmSett
 
 
 async def _direct_place(
-    realm_cache: RealmCache, actor: Actor, draft: Draft, standing: Standing, read: Reading
-) -> Place:
+    realm_cache: RealmCache, actor: Actor, draft: OutgoingMessage, standing: Standing, read: Reading
+) -> MessageDestination:
     others = await _recipients(realm_cache, actor, draft.to)
     people = {row.user_id: row for row in [*others, actor.row]}
     user_ids = tuple(sorted(people))
     await _check_direct_permissions(actor, people, standing, read)
-    return Place(
+    return MessageDestination(
         dm_group_id=await realm_cache.dm_group(user_ids),
         people=tuple(people[user_id] for user_id in user_ids),
     )

@@ -15,12 +15,12 @@ from server.actions.messages.edit import NewContent
 from server.actions.messages.moving_steps import (
     MESSAGES_PER_STEP,
     MOVING,
-    Plan,
+    MovePlan,
     begin_plan,
     policy_body,
 )
 from server.actions.messages.notices import Location, MoveSummary, Notice
-from server.actions.messages.subject import Subject, Target, is_subscribed, lock_subject
+from server.actions.messages.subject import MoveTarget, Subject, is_subscribed, lock_subject
 from server.actions.stepped_work import JOB_DELAY_SECONDS
 from server.domain.access import MODERATOR
 from server.domain.actor import Actor
@@ -80,7 +80,7 @@ async def begin(
     topic = request.topic
     if topic is not None:
         topic = clean_new_topic(topic, (await realm_cache.settings()).empty_topic_display_name)
-    subject = await lock_subject(tx, actor, message_id, Target(request.channel_id, topic))
+    subject = await lock_subject(tx, actor, message_id, MoveTarget(request.channel_id, topic))
     if request.content is not None:
         await edit.check_editable(tx, subject, request.content, now)
         if _names_its_place(subject):
@@ -315,11 +315,13 @@ def _check_age(mode: PropagateMode, found: MovableRow, limit: timedelta | None) 
 # -- writing
 
 
-def _plan(move: _Move, target: TopicRow, now: datetime, *, target_was_empty: bool = True) -> Plan:
+def _plan(
+    move: _Move, target: TopicRow, now: datetime, *, target_was_empty: bool = True
+) -> MovePlan:
     found = move.found
     assert found.first_id is not None
     assert found.last_id is not None
-    return Plan(
+    return MovePlan(
         actor_id=move.subject.actor.user_id,
         message_id=move.subject.row.id,
         mode=move.request.mode,

@@ -17,10 +17,10 @@ from server.actions.messages.audience import (
     of_crossing,
     of_messages,
 )
-from server.actions.messages.decide import Draft
+from server.actions.messages.decide import OutgoingMessage
 from server.actions.messages.edit import PreparedEdit, write_edit
 from server.actions.messages.notices import Notice
-from server.actions.stepped_work import Kind, put_off
+from server.actions.stepped_work import SteppedWorkKind, put_off
 from server.events.base import NOBODY, Entry
 from server.events.log import Tick
 from server.events.message_changes import (
@@ -39,7 +39,7 @@ MESSAGES_PER_STEP: Final = 1_000
 """Number of messages per transaction: as many as one event holds."""
 
 
-class Plan(msgspec.Struct, frozen=True, kw_only=True):
+class MovePlan(msgspec.Struct, frozen=True, kw_only=True):
     """A permitted move that takes several steps."""
 
     actor_id: UserId
@@ -89,7 +89,7 @@ def policy_body(
 
 
 async def begin_plan(
-    tx: Tx, plan: Plan, messages_per_step: int, edit: PreparedEdit | None = None
+    tx: Tx, plan: MovePlan, messages_per_step: int, edit: PreparedEdit | None = None
 ) -> str | None:
     """Take the first step with locked topics; return the id of the remaining work, if any.
 
@@ -103,20 +103,20 @@ async def begin_plan(
     return await put_off(tx, MOVING, plan, done=done)
 
 
-async def _take(tx: Tx, plan: Plan, done: int, messages_per_step: int) -> int | None:
+async def _take(tx: Tx, plan: MovePlan, done: int, messages_per_step: int) -> int | None:
     """Move the next messages. All up to the message `done` have been moved."""
     await _lock_place(tx, plan)
     return await _move_some(tx, plan, MessageId(done + 1), messages_per_step)
 
 
-def _drafts(plan: Plan, work_id: str) -> list[Draft]:
+def _drafts(plan: MovePlan, work_id: str) -> list[OutgoingMessage]:
     return [notice.draft(work_id) for notice in plan.notices]
 
 
-MOVING: Final = Kind("finish_moving", Plan, MESSAGES_PER_STEP, _take, _drafts)
+MOVING: Final = SteppedWorkKind("finish_moving", MovePlan, MESSAGES_PER_STEP, _take, _drafts)
 
 
-async def _lock_place(tx: Tx, plan: Plan) -> None:
+async def _lock_place(tx: Tx, plan: MovePlan) -> None:
     await tx.lock(realms.locking(tx.realm_id).shared())
     wanted = sorted({plan.old_channel_id, plan.new_channel_id})
     await tx.lock(channels.locking(tx.realm_id, wanted))
@@ -124,7 +124,7 @@ async def _lock_place(tx: Tx, plan: Plan) -> None:
 
 
 async def _move_some(
-    tx: Tx, plan: Plan, since: MessageId, limit: int, edit: PreparedEdit | None = None
+    tx: Tx, plan: MovePlan, since: MessageId, limit: int, edit: PreparedEdit | None = None
 ) -> MessageId | None:
     """Move the next messages and publish it.
 
@@ -150,7 +150,7 @@ async def _move_some(
 
 
 async def _move_these(
-    tx: Tx, plan: Plan, ids: Sequence[MessageId], edit: PreparedEdit | None, *, is_last: bool
+    tx: Tx, plan: MovePlan, ids: Sequence[MessageId], edit: PreparedEdit | None, *, is_last: bool
 ) -> None:
     connection = await tx.connection()
     by_id = {
@@ -183,7 +183,7 @@ async def _move_these(
 
 
 async def _write_move(
-    tx: Tx, plan: Plan, ids: Sequence[MessageId], edit: PreparedEdit | None
+    tx: Tx, plan: MovePlan, ids: Sequence[MessageId], edit: PreparedEdit | None
 ) -> None:
     """Write the messages' new place, and the content of the one that is edited with the move."""
     edited = [] if edit is None else [plan.message_id]
@@ -205,7 +205,7 @@ async def _write_move(
 
 
 async def _crossing(
-    tx: Tx, plan: Plan, old: ChannelRow, new: ChannelRow, ids: Sequence[MessageId]
+    tx: Tx, plan: MovePlan, old: ChannelRow, new: ChannelRow, ids: Sequence[MessageId]
 ) -> Crossing:
     if plan.crosses:
         return await of_crossing(tx, old, new, ids)
@@ -214,7 +214,7 @@ async def _crossing(
 
 async def _tell(
     tx: Tx,
-    plan: Plan,
+    plan: MovePlan,
     old: ChannelRow,
     crossing: Crossing,
     display_name: str,
@@ -247,7 +247,7 @@ async def _tell(
 
 async def _moved(
     tx: Tx,
-    plan: Plan,
+    plan: MovePlan,
     old: ChannelRow,
     telling: Telling,
     display_name: str,
@@ -277,7 +277,7 @@ async def _moved(
 
 
 async def _move_policies(
-    tx: Tx, plan: Plan, new: ChannelRow, last: Entry, display_name: str
+    tx: Tx, plan: MovePlan, new: ChannelRow, last: Entry, display_name: str
 ) -> None:
     """Transfer visibility policies of an emptied topic along with its messages."""
     connection = await tx.connection()

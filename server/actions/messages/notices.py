@@ -8,7 +8,7 @@ import msgspec
 import structlog
 
 from server.actions.messages import send
-from server.actions.messages.decide import Draft
+from server.actions.messages.decide import OutgoingMessage
 from server.actions.realm_services import RealmServices
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError, DomainError
@@ -40,7 +40,9 @@ async def system_bot(realm_cache: RealmCache, bot: SystemBot) -> Actor:
     return Actor(realm_cache.realm_id, row, CLIENT)
 
 
-async def post(bench: RealmServices, draft: Draft, sender: SystemBot = NOTIFICATION_BOT) -> None:
+async def post(
+    bench: RealmServices, draft: OutgoingMessage, sender: SystemBot = NOTIFICATION_BOT
+) -> None:
     """Send a message of the bot. Raises a DomainError."""
     draft = replace(draft, read_by_sender=True)
     now = bench.clock.now()
@@ -49,7 +51,9 @@ async def post(bench: RealmServices, draft: Draft, sender: SystemBot = NOTIFICAT
     await bench.write(lambda tx: send.send_message(tx, bot, draft, decision, now))
 
 
-async def deliver(bench: RealmServices, draft: Draft, sender: SystemBot = NOTIFICATION_BOT) -> None:
+async def deliver(
+    bench: RealmServices, draft: OutgoingMessage, sender: SystemBot = NOTIFICATION_BOT
+) -> None:
     """Send a message of the bot; ignore users that it cannot reach."""
     try:
         await post(bench, draft, sender)
@@ -65,11 +69,11 @@ class Notice(msgspec.Struct, frozen=True, kw_only=True):
     content: str
     tells_of_resolving: bool = False
 
-    def draft(self, work_id: str) -> Draft:
+    def draft(self, work_id: str) -> OutgoingMessage:
         """Return the notice with a key by which it is sent once however often it is retried."""
         is_direct = isinstance(self.to, list)
         digest = hashlib.sha256(msgspec.json.encode(self)).digest()
-        return Draft(
+        return OutgoingMessage(
             type="direct" if is_direct else "channel",
             to=self.to,
             topic=None if is_direct else self.topic or NO_TOPIC_NAME,

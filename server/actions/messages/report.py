@@ -3,7 +3,7 @@
 from typing import Final, Literal
 
 from server.actions.messages import notices
-from server.actions.messages.decide import Draft
+from server.actions.messages.decide import OutgoingMessage
 from server.actions.realm_services import RealmServices
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError, DomainError
@@ -36,7 +36,7 @@ async def report(
     message_id: MessageId,
     report_type: ReportType,
     description: str,
-) -> Draft:
+) -> OutgoingMessage:
     """Return the report to moderators of a message that the actor may read.
 
     Raises BadRequestError.
@@ -63,7 +63,7 @@ async def report(
         f"{mention(actor.row)} reported {where} of {mention(sender)} for {_REASONS[report_type]}."
     )
     parts = [told, *([quoted(description)] if description.strip() else []), "The message:"]
-    return Draft(
+    return OutgoingMessage(
         type="channel",
         to=channel.channel_id,
         topic=TOPIC,
@@ -71,7 +71,7 @@ async def report(
     )
 
 
-async def deliver(bench: RealmServices, draft: Draft) -> None:
+async def deliver(bench: RealmServices, draft: OutgoingMessage) -> None:
     """Send what `report` returned. Raises BadRequestError: then no message was sent.
 
     The reporter did not cause the error, so it is none of the codes that clients act upon.

@@ -9,7 +9,7 @@ import msgspec
 from typing_extensions import override
 
 from server.actions.messages.content import typeset_ahead
-from server.actions.messages.decide import Decision, Draft, decide
+from server.actions.messages.decide import OutgoingMessage, SendDecision, decide
 from server.actions.realm_services import Reading
 from server.domain.actor import Actor
 from server.domain.addresses import RealmAddress
@@ -42,8 +42,8 @@ class Sent:
 
 
 async def prepare(
-    realm_cache: RealmCache, actor: Actor, draft: Draft, read: Reading
-) -> Decision | None:
+    realm_cache: RealmCache, actor: Actor, draft: OutgoingMessage, read: Reading
+) -> SendDecision | None:
     """Decide before the write, on cached rows: rendering and look-ups then delay no other write.
 
     Return None if the cached rows refuse it: a refusal has to be exact, so the write decides.
@@ -58,8 +58,8 @@ async def prepare(
 async def send_message(
     tx: Tx,
     actor: Actor,
-    draft: Draft,
-    decision: Decision | None,
+    draft: OutgoingMessage,
+    decision: SendDecision | None,
     sent_at: datetime,
     then: Statement | None = None,
 ) -> Clocked[Sent]:
@@ -95,7 +95,7 @@ class _Known(Clocked[Sent]):
         return self.sent
 
 
-async def sent_before(tx: Tx, actor: Actor, draft: Draft) -> Clocked[Sent] | None:
+async def sent_before(tx: Tx, actor: Actor, draft: OutgoingMessage) -> Clocked[Sent] | None:
     """Return the result of an earlier send with this key, if it is not to be sent now.
 
     A client that has lost a response retries, and may have lost the permission meanwhile: that the
@@ -112,7 +112,7 @@ async def sent_before(tx: Tx, actor: Actor, draft: Draft) -> Clocked[Sent] | Non
     return _Known(Sent(row.message_id, row.visibility_policy))
 
 
-def _check_digest(draft: Draft, digest: bytes) -> None:
+def _check_digest(draft: OutgoingMessage, digest: bytes) -> None:
     if bytes(digest) != draft.idempotency_digest:
         raise IdempotencyKeyReusedError("This Idempotency-Key was used with another request.")
 
@@ -124,7 +124,7 @@ class _PlainSend(SharedWrite[Sent]):
     is_named_alone = True
 
     send: sends.Send
-    draft: Draft
+    draft: OutgoingMessage
 
     @classmethod
     @override
@@ -164,7 +164,7 @@ class _SendWrite(ClockedWrite[Sent]):
     """A send with additional effects, or that is decided on rows it has locked."""
 
     send: sends.Send
-    draft: Draft
+    draft: OutgoingMessage
     then: Statement | None
 
     @property
@@ -203,7 +203,7 @@ def _turned(own: Sequence[sends.Send], rows: Sequence[tuple[Any, ...]]) -> Turne
     )
 
 
-def _sent(draft: Draft, row: tuple[Any, ...]) -> Sent:
+def _sent(draft: OutgoingMessage, row: tuple[Any, ...]) -> Sent:
     """Return the result of a send. Raises StaleDecisionError, IdempotencyKeyReusedError."""
     outcome, message_id, _, policy, digest, *_ = row
     if outcome == "stale":
@@ -226,8 +226,8 @@ def _recovered(send: sends.Send, entries: Sequence[LogEntry]) -> Sent:
 def _send_of(
     write_id: str,
     actor: Actor,
-    draft: Draft,
-    decision: Decision,
+    draft: OutgoingMessage,
+    decision: SendDecision,
     sent_at: datetime,
     address: RealmAddress,
 ) -> sends.Send:
@@ -276,7 +276,12 @@ def _send_of(
 
 
 def _audience(
-    actor: Actor, draft: Draft, decision: Decision, flags: dict[UserId, int], *, is_read: bool
+    actor: Actor,
+    draft: OutgoingMessage,
+    decision: SendDecision,
+    flags: dict[UserId, int],
+    *,
+    is_read: bool,
 ) -> Audience:
     place = decision.place
     shown = {user_id: message_flags.names(bits) for user_id, bits in flags.items()}
@@ -297,7 +302,7 @@ def _audience(
 
 
 def _event(
-    actor: Actor, decision: Decision, sent_at: datetime, address: RealmAddress
+    actor: Actor, decision: SendDecision, sent_at: datetime, address: RealmAddress
 ) -> MessageSent:
     place = decision.place
     empty = place.channel is not None and place.topic_name == ""
@@ -324,7 +329,7 @@ def _event(
     )
 
 
-def _visibility_policies(decision: Decision) -> tuple[int | None, int | None]:
+def _visibility_policies(decision: SendDecision) -> tuple[int | None, int | None]:
     """Return the policies that the sender's settings give for topics they start, and send to."""
     if decision.sender.bot_type is not None or decision.place.channel is None:
         return None, None

@@ -63,7 +63,7 @@ class Subject:
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class MoveTarget:
     """Another place for messages; None leaves a field as it is."""
 
     channel_id: ChannelId | None = None
@@ -71,7 +71,7 @@ class Target:
 
 
 async def lock_subject(
-    tx: Tx, actor: Actor, message_id: MessageId, target: Target | None = None
+    tx: Tx, actor: Actor, message_id: MessageId, target: MoveTarget | None = None
 ) -> Subject:
     """Lock the message, and before it the channels and topics. Raises BadRequestError.
 
@@ -152,7 +152,7 @@ class _Topics:
 
 
 async def _lock_topics(
-    tx: Tx, seen: ChangingRow, target: Target | None, channel_id: ChannelId | None
+    tx: Tx, seen: ChangingRow, target: MoveTarget | None, channel_id: ChannelId | None
 ) -> _Topics:
     if seen.channel_id is None:
         return _Topics()

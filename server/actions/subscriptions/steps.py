@@ -6,9 +6,9 @@ from typing import Final
 import msgspec
 
 from server.actions.locked_realm import LockedRealm, lock_realm_context
-from server.actions.messages.decide import Draft
+from server.actions.messages.decide import OutgoingMessage
 from server.actions.messages.notices import Notice
-from server.actions.stepped_work import Kind, put_off
+from server.actions.stepped_work import SteppedWorkKind, put_off
 from server.actions.subscriptions.membership import Move, join
 from server.transactions import Tx
 from storage import channels, subscriptions
@@ -19,7 +19,7 @@ PAIRS_PER_STEP: Final = 1_000
 """Subscriptions that one transaction begins: bounds how long everybody else's writes wait."""
 
 
-class Plan(msgspec.Struct, frozen=True, kw_only=True):
+class SubscribePlan(msgspec.Struct, frozen=True, kw_only=True):
     """Subscriptions that are permitted to the actor."""
 
     actor_id: UserId
@@ -35,14 +35,14 @@ def people_per_step(channel_count: int, pairs_per_step: int) -> int:
     return max(1, pairs_per_step // max(1, channel_count))
 
 
-async def put_off_rest(tx: Tx, plan: Plan) -> str | None:
+async def put_off_rest(tx: Tx, plan: SubscribePlan) -> str | None:
     """Leave this to later transactions, if it is anything; under this id they go on with it."""
     if not plan.user_ids and not plan.notices:
         return None
     return await put_off(tx, SUBSCRIBING, plan, done=0 if plan.user_ids else None)
 
 
-async def _take(tx: Tx, plan: Plan, done: int, pairs_per_step: int) -> int | None:
+async def _take(tx: Tx, plan: SubscribePlan, done: int, pairs_per_step: int) -> int | None:
     """Subscribe the next few of them, after the first `done`."""
     until = done + people_per_step(len(plan.channel_ids), pairs_per_step)
     context, move = await _next(tx, plan, plan.user_ids[done:until])
@@ -50,14 +50,18 @@ async def _take(tx: Tx, plan: Plan, done: int, pairs_per_step: int) -> int | Non
     return until if until < len(plan.user_ids) else None
 
 
-def _drafts(plan: Plan, work_id: str) -> list[Draft]:
+def _drafts(plan: SubscribePlan, work_id: str) -> list[OutgoingMessage]:
     return [notice.draft(work_id) for notice in plan.notices]
 
 
-SUBSCRIBING: Final = Kind("finish_subscribing", Plan, PAIRS_PER_STEP, _take, _drafts)
+SUBSCRIBING: Final = SteppedWorkKind(
+    "finish_subscribing", SubscribePlan, PAIRS_PER_STEP, _take, _drafts
+)
 
 
-async def _next(tx: Tx, plan: Plan, user_ids: Sequence[UserId]) -> tuple[LockedRealm, Move]:
+async def _next(
+    tx: Tx, plan: SubscribePlan, user_ids: Sequence[UserId]
+) -> tuple[LockedRealm, Move]:
     """Who of them joins what: decided anew, for much may have changed since the last step."""
     context = await lock_realm_context(tx, [plan.actor_id, *user_ids])
     targets = await tx.lock(channels.locking(tx.realm_id, plan.channel_ids))

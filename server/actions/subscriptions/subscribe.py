@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from server.actions.channels.create import Wanted, checked_terms, create_channels
+from server.actions.channels.create import ChannelSpec, checked_terms, create_channels
 from server.actions.locked_realm import PEOPLE_IN_BATCH, LockedRealm, lock_context
 from server.actions.messages.notices import Notice
 from server.actions.subscriptions.membership import MAX_CHOOSING, Move, join
@@ -15,7 +15,7 @@ from server.actions.subscriptions.news import (
 from server.actions.subscriptions.principals import principal_ids, refuse_unfit
 from server.actions.subscriptions.steps import (
     PAIRS_PER_STEP,
-    Plan,
+    SubscribePlan,
     people_per_step,
     put_off_rest,
 )
@@ -33,7 +33,7 @@ from storage.subscriptions import SubscriptionRow
 class SubscriptionRequest:
     """Who is to be subscribed to what."""
 
-    wanted: Sequence[Wanted]
+    wanted: Sequence[ChannelSpec]
     principals: Sequence[int] | Sequence[str] | None = None
     """Ids or addresses of the people; None: whoever asks."""
     authorization_errors_fatal: bool = True
@@ -61,7 +61,7 @@ class Subscribed:
 
 
 @dataclass(frozen=True, slots=True)
-class _Plan:
+class _SubscribeDecision:
     """What the request comes to, with everything locked that it rests on."""
 
     actor_id: UserId
@@ -69,7 +69,7 @@ class _Plan:
     principal_ids: Sequence[UserId]
     existing: Sequence[tuple[str, ChannelRow]]
     """The channels that are there already, each by a name as it is given."""
-    missing: Sequence[Wanted]
+    missing: Sequence[ChannelSpec]
     rows: Mapping[tuple[UserId, ChannelId], SubscriptionRow]
 
     def joins(self, user_id: UserId, targets: Sequence[ChannelRow]) -> list[ChannelRow]:
@@ -124,7 +124,7 @@ async def subscribe(
 async def create_channel(
     tx: Tx,
     actor: Actor,
-    wanted: Wanted,
+    wanted: ChannelSpec,
     subscriber_ids: Sequence[UserId],
     terms: ChannelTerms,
     *,
@@ -150,12 +150,12 @@ async def create_channel(
     if named.channel_id is not None:
         raise ChannelAlreadyExistsError(wanted.name)
     created = await create_channels(tx, context, actor.user_id, [wanted], terms)
-    plan = _Plan(actor.user_id, context, people, [], [], {})
+    plan = _SubscribeDecision(actor.user_id, context, people, [], [], {})
     notices = _notices(plan, created, created, announce=announce, tell=tell)
     return created[0], await _join_first(tx, plan, created, notices)
 
 
-async def _plan(tx: Tx, actor: Actor, request: SubscriptionRequest) -> _Plan:
+async def _plan(tx: Tx, actor: Actor, request: SubscriptionRequest) -> _SubscribeDecision:
     """Lock the realm, the people, the channels, in this order."""
     principals = await principal_ids(tx, actor, request.principals)
     if len(principals) > PEOPLE_IN_BATCH:
@@ -184,7 +184,7 @@ async def _plan(tx: Tx, actor: Actor, request: SubscriptionRequest) -> _Plan:
         user_ids=sorted({actor.user_id, *principals}),
         channel_ids=ids,
     )
-    return _Plan(
+    return _SubscribeDecision(
         actor.user_id,
         context,
         principals,
@@ -194,7 +194,7 @@ async def _plan(tx: Tx, actor: Actor, request: SubscriptionRequest) -> _Plan:
     )
 
 
-def _missing(wanted: Sequence[Wanted], names: Sequence[NamedChannel]) -> list[Wanted]:
+def _missing(wanted: Sequence[ChannelSpec], names: Sequence[NamedChannel]) -> list[ChannelSpec]:
     """The channels to be made: one for each name, whatever the case of its letters."""
     missing = {
         name.key: each
@@ -204,7 +204,9 @@ def _missing(wanted: Sequence[Wanted], names: Sequence[NamedChannel]) -> list[Wa
     return list(reversed(missing.values()))
 
 
-def _sorted_by_permission(plan: _Plan, actor: Actor) -> tuple[list[ChannelRow], list[str]]:
+def _sorted_by_permission(
+    plan: _SubscribeDecision, actor: Actor
+) -> tuple[list[ChannelRow], list[str]]:
     """The channels in which the request is permitted, and the names of the others.
 
     An archived channel takes no subscribers.
@@ -226,7 +228,7 @@ def _sorted_by_permission(plan: _Plan, actor: Actor) -> tuple[list[ChannelRow], 
     return allowed, refused
 
 
-def _knows_all(plan: _Plan, actor: Actor) -> bool:
+def _knows_all(plan: _SubscribeDecision, actor: Actor) -> bool:
     """Whether the actor may know of all those of the channels that are there."""
     standing = plan.context.standing(actor.user_id)
     return all(
@@ -235,7 +237,9 @@ def _knows_all(plan: _Plan, actor: Actor) -> bool:
     )
 
 
-def _may_make(plan: _Plan, actor: Actor, terms: ChannelTerms, request: SubscriptionRequest) -> bool:
+def _may_make(
+    plan: _SubscribeDecision, actor: Actor, terms: ChannelTerms, request: SubscriptionRequest
+) -> bool:
     """Raises CreationNotPermittedError instead of False where such errors are fatal."""
     try:
         check_creator(plan.context.standing(actor.user_id), terms)
@@ -248,7 +252,7 @@ def _may_make(plan: _Plan, actor: Actor, terms: ChannelTerms, request: Subscript
 
 async def _join_first(
     tx: Tx,
-    plan: _Plan,
+    plan: _SubscribeDecision,
     targets: Sequence[ChannelRow],
     notices: Sequence[Notice],
     *,
@@ -269,7 +273,7 @@ async def _join_first(
         by=plan.actor_id,
     )
     await join(tx, plan.context, move)
-    rest = Plan(
+    rest = SubscribePlan(
         actor_id=plan.actor_id,
         channel_ids=[channel.channel_id for channel in targets],
         user_ids=later,
@@ -280,7 +284,7 @@ async def _join_first(
 
 
 def _notices(
-    plan: _Plan,
+    plan: _SubscribeDecision,
     targets: Sequence[ChannelRow],
     created: Sequence[ChannelRow],
     *,
@@ -299,7 +303,7 @@ def _notices(
 
 
 def _outcome(
-    plan: _Plan,
+    plan: _SubscribeDecision,
     targets: Sequence[ChannelRow],
     refused: list[str],
     created: list[ChannelRow],

@@ -14,7 +14,7 @@ import psycopg
 from scripts.cli.main import main
 from server import app
 from server.api import messages
-from server.domain.narrow import EventNarrow, Reader
+from server.domain.narrow import EventNarrow, QueueReader
 from server.events.base import LogEntry
 from server.realtime import audience, follower, poll
 from server.realtime.audience import LiveUser
@@ -143,7 +143,7 @@ def narrow_too_much() -> None:
     """Keep some of what passes a narrow from the queue all the same."""
     sound = EventNarrow.admits
 
-    def admits(self: EventNarrow, event: Any, reader: Reader) -> bool:
+    def admits(self: EventNarrow, event: Any, reader: QueueReader) -> bool:
         if event.wire_type == "message" and event.message.sender.id % 3 == 0:
             return False
         return sound(self, event, reader)

@@ -9,7 +9,7 @@ import uvloop
 from server.actions.messages import notices
 from server.actions.messages.content import ReadContent
 from server.domain.channels import Standing
-from server.domain.shown_people import EVERYTHING, Sight
+from server.domain.shown_people import EVERYTHING, PeopleVisibility
 from server.events.log import QueuesEnded
 from server.events.messages import MessageSent
 from server.events.reactions import Reaction
@@ -264,7 +264,7 @@ def test_people_whom_history_shows_to_everybody_are_caught(problems_in, monkeypa
 
 
 def test_addresses_that_tell_whether_somebody_has_them_are_caught(problems_in, monkeypatch):
-    monkeypatch.setattr(Sight, "is_found_by", lambda *_: True)
+    monkeypatch.setattr(PeopleVisibility, "is_found_by", lambda *_: True)
     history, *looks = SOUND["meeting"]
     found = problems_in(history, *[look for look in looks if "addresses" in look[1]])
     assert "what is found by the address of user" in found

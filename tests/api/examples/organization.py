@@ -3,7 +3,7 @@
 from urllib.parse import urlsplit
 
 from queue_processors.deferred_work import handle
-from server.actions.realm_exports import STEP, Wanted
+from server.actions.realm_exports import STEP, ExportArguments
 from server.jobs import DeferredWork
 from testkit.images import picture
 from tests.api.examples.stage import Stage, user_id
@@ -92,7 +92,7 @@ async def invitations(stage: Stage) -> None:
 
 async def exports(stage: Stage) -> None:
     made = await stage.see("POST /export/realm", export_type="public")
-    work = DeferredWork.of(stage.make.realm_id, STEP, Wanted(made["id"]))
+    work = DeferredWork.of(stage.make.realm_id, STEP, ExportArguments(made["id"]))
     await handle(stage.server.app, work)
     [export] = (await stage.olivia.get("/export/realm"))["exports"]
     _, folder, secret, _ = urlsplit(export["export_url"]).path.rsplit("/", 3)

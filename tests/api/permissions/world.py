@@ -27,7 +27,7 @@ from storage.blobs import new_key
 from storage.channels import ChannelRow
 from storage.conversations import TopicRow
 from storage.ids import GroupId
-from storage.invitations import Terms
+from storage.invitations import InvitationTerms
 from storage.realms import by_id
 from storage.users import UserRow
 from testkit.clients.api import Client
@@ -636,7 +636,7 @@ async def invitation_link(world: World, who: str, kind: str) -> Values:
 
 
 async def _invitation(world: World, who: str, kind: str, email: str | None) -> Values:
-    terms = Terms(
+    terms = InvitationTerms(
         inviter_id=world.people[world.owner_of(who, kind)].user_id,
         role=MEMBER,
         channel_ids=[],
