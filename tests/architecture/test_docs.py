@@ -12,10 +12,12 @@ import pytest
 
 from scripts.cli.main import cli
 from server.settings import Settings, variable_of
+from tests.architecture.language import WHO_WORDS
 
 ROOT = Path(__file__).parents[2]
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-DOCUMENTS = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
+DOCUMENTS = (ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md")))
+PACKAGES = "server|storage|queue_processors|scripts|testkit|benchmarks|tests"
 
 
 def read(name: str) -> str:
@@ -108,3 +110,35 @@ def test_links_lead_somewhere(document):
     targets = re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", text)
     files = [target for target in targets if "://" not in target and not target.startswith("/")]
     assert [target for target in files if not (document.parent / target).exists()] == []
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_anchors_lead_to_headings(document):
+    missing = []
+    for target, anchor in re.findall(r"\]\(([^)#:]*)#([^)]+)\)", document.read_text()):
+        page = document.parent / target if target else document
+        if anchor not in anchors_of(page.resolve()):
+            missing.append(f"{target}#{anchor}")
+    assert missing == []
+
+
+@cache
+def anchors_of(page: Path) -> frozenset[str]:
+    """The anchors of a page's headings, as code hosts make them."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(), re.MULTILINE)
+    kept = (re.sub(r"[^\w\- ]", "", heading.lower()) for heading in headings)
+    return frozenset(heading.replace(" ", "-") for heading in kept)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_files_that_documents_name_exist(document):
+    named = re.findall(rf"`((?:{PACKAGES}|docs)/[\w./-]*)`", document.read_text())
+    real = [name for name in named if "NAME" not in name and "AREA" not in name]
+    assert [name for name in real if not (ROOT / name).exists()] == []
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_documents_name_roles_and_avoid_who_words(document):
+    text = re.sub(r"^```.*?^```|`[^`]*`", "", document.read_text(), flags=re.MULTILINE | re.DOTALL)
+    words = re.findall(r"[a-z]+", text.lower())
+    assert [word for word in words if word in WHO_WORDS] == []
