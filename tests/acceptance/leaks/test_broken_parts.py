@@ -17,6 +17,7 @@ from server.realm_cache import RealmCache
 from server.realtime import queues, variants
 from storage.ids import Position
 from testkit.database import new_database
+from testkit.leaks import queues as watched
 from testkit.leaks.changes import SetPolicy
 from testkit.leaks.history import relive
 from testkit.leaks.membership import Create, Privacy, Subscribe, Unsubscribe
@@ -47,6 +48,12 @@ def problems_in(server_url, template_database):
         return "" if failure is None else "\n".join(failure.problems)
 
     return problems_in
+
+
+@pytest.fixture
+def impatient(monkeypatch):
+    """Events that never come are given up after three seconds: what is broken is missing anyway."""
+    monkeypatch.setattr(watched, "OVERDUE_SECONDS", 3.0)
 
 
 async def _relived(url, operations, looks):
@@ -207,6 +214,7 @@ def test_queues_that_outlive_a_change_of_role_are_caught(problems_in, monkeypatc
     assert "goes on in another role" in problems_in(*SOUND["demotion"])
 
 
+@pytest.mark.usefixtures("impatient")
 def test_mentions_that_are_forgotten_are_caught(problems_in, monkeypatch):
     monkeypatch.setattr(ReadContent, "flags", lambda _: {})
     assert "never got ('named'" in problems_in(*SOUND["naming"])
@@ -227,6 +235,7 @@ def test_a_setting_of_who_may_send_that_is_ignored_is_caught(problems_in, monkey
     assert "must have been refused: Send" in problems_in(*SOUND["restriction"])
 
 
+@pytest.mark.usefixtures("impatient")
 def test_notices_that_are_not_sent_are_caught(problems_in, monkeypatch):
     monkeypatch.setattr(notices, "of_resolving", lambda *_: [])
     assert "never got ('message'" in problems_in(*SOUND["resolving"])
@@ -270,6 +279,7 @@ def test_addresses_that_tell_whether_somebody_has_them_are_caught(problems_in, m
     assert "what is found by the address of user" in found
 
 
+@pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("event", [MessageSent, Reaction])
 def test_events_that_show_strangers_are_caught(problems_in, monkeypatch, event):
     monkeypatch.setattr(event, "masked", lambda event, *_: event)
@@ -286,6 +296,7 @@ def test_what_is_told_once_and_shows_strangers_is_caught(problems_in, monkeypatc
     assert "must not have heard of person 1 in an event typing" in problems_in([writing])
 
 
+@pytest.mark.usefixtures("impatient")
 def test_people_who_are_shown_as_they_are_known_in_the_end_are_caught(problems_in, monkeypatch):
     """What was known at an entry's position decides, not what is known when it is sent."""
 
