@@ -20,7 +20,7 @@ from server.actions import incoming_mail
 from server.actions.attachments import has_room, new_attachment
 from server.actions.incoming_mail import Mailed
 from server.actions.messages.content import typeset_ahead
-from server.api.rate_limit import Limiter, home_of
+from server.api.rate_limit import Limiter, network_of
 from server.app import App
 from server.domain.addresses import mail_domain
 from server.domain.attachments import MIB, url_of
@@ -80,7 +80,7 @@ class MailRoom:
     def admit(self, session: "_SmtpSession", peer: str) -> bool:
         """Whether there is room for it."""
         if session not in self._sessions:
-            peer = home_of(peer)
+            peer = network_of(peer)
             of_peer = Counter(self._sessions.values())[peer]
             if len(self._sessions) >= MAX_SESSIONS or (
                 not self.is_lmtp and of_peer >= MAX_OF_ONE_PEER

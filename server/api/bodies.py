@@ -1,92 +1,92 @@
-"""Bodies of requests as they come: bounded each, and all together."""
+"""Buffers for request bodies, with a limit for each and for all of a process."""
 
 from typing import Final
 
 from server.domain.errors import BodyTooLargeError, ServerNotReadyError
 
 BODIES_AT_ONCE: Final = 16
-"""So many of the largest allowed are held, however many connections send one."""
+"""Buffer space of a process, in bodies of the maximum size."""
 
 
-class Room:
-    """What a process holds of bodies that have not been read yet.
+class BodyBudget:
+    """The buffer space that all request bodies of a process share.
 
-    Where there is no more, the body that has been coming for longest gives way: whoever sends
-    slowly keeps nobody else from being heard.
+    When it is used up, the incomplete body that began first is evicted: slow clients cannot block
+    others.
     """
 
     def __init__(self, max_body_bytes: int) -> None:
         self.max_body_bytes = max_body_bytes
         self.left = BODIES_AT_ONCE * max_body_bytes
-        self._coming: dict[Body, None] = {}
-        """Bodies of which something is held and more is to come, those that began first first."""
+        self._incomplete: dict[Body, None] = {}
+        """Incomplete bodies with buffered data, the oldest first."""
 
     def take(self, body: "Body", size: int) -> bool:
-        """Whether the body may hold so much more."""
+        """Reserve space for `size` more bytes of the body; False if there is none."""
         while size > self.left:
-            oldest = next(iter(self._coming), None)
+            oldest = next(iter(self._incomplete), None)
             if oldest is None or oldest is body:
                 return False
-            oldest.crowd_out()
+            oldest.evict()
         self.left -= size
-        self._coming[body] = None
+        self._incomplete[body] = None
         return True
 
-    def is_whole(self, body: "Body") -> None:
-        """Nothing more of it is to come: it keeps its place until it has been answered."""
-        self._coming.pop(body, None)
+    def mark_complete(self, body: "Body") -> None:
+        """Exempt a complete body from eviction; it is kept until its request is answered."""
+        self._incomplete.pop(body, None)
 
     def give_back(self, body: "Body", size: int) -> None:
-        """It holds so much less, and gets no more."""
-        self._coming.pop(body, None)
+        """Release `size` bytes of a body that receives no more."""
+        self._incomplete.pop(body, None)
         self.left += size
 
 
 class Body:
-    """One request's body. What there is no room for is dropped, and told when it is asked for."""
+    """A request's body. Without space for it, it is dropped, and `check` raises."""
 
-    def __init__(self, room: Room) -> None:
-        self._room = room
+    def __init__(self, budget: BodyBudget) -> None:
+        self._budget = budget
         self._content = bytearray()
-        """One for all of it: many small pieces would take many times their size."""
-        self._is_crowded_out = False
+        """A single buffer: many small chunks would take many times their size."""
+        self._is_evicted = False
         self.size = 0
-        """How much has come, or has been announced if that is too much."""
+        """Bytes received, or the announced length if that is too large."""
 
     def add(self, chunk: bytes) -> None:
-        """A piece of it has come."""
+        """Append a chunk."""
         self.size += len(chunk)
         if self.is_too_large:
             self.give_up()
-        elif self._is_crowded_out or not self._room.take(self, len(chunk)):
-            self.crowd_out()
+        elif self._is_evicted or not self._budget.take(self, len(chunk)):
+            self.evict()
         else:
             self._content += chunk
 
     def end(self) -> None:
-        """That was all of it."""
-        self._room.is_whole(self)
+        """Mark the body as complete."""
+        self._budget.mark_complete(self)
 
     @property
     def is_too_large(self) -> bool:
-        return self.size > self._room.max_body_bytes
+        return self.size > self._budget.max_body_bytes
 
     def check(self) -> None:
-        """Raise a DomainError unless all of it is there."""
+        """Raise a DomainError if it is too large or was evicted."""
         if self.is_too_large:
             raise BodyTooLargeError("The request is too large.")
-        if self._is_crowded_out:
+        if self._is_evicted:
             raise ServerNotReadyError("Too much is being sent at once. Try again shortly.")
 
     def content(self) -> bytes:
         return bytes(self._content)
 
-    def crowd_out(self) -> None:
-        """Others have the room."""
-        self._is_crowded_out = True
+    def evict(self) -> None:
+        """Evict the body in favour of others."""
+        self._is_evicted = True
         self.give_up()
 
     def give_up(self) -> None:
-        """Hold nothing any more."""
+        """Release the buffer."""
         held, self._content = len(self._content), bytearray()
-        self._room.give_back(self, held)
+        self._budget.give_back(self, held)

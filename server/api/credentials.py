@@ -27,7 +27,7 @@ class Credential:
     The account's own key is none, because all queues of its user end with it.
     """
 
-    __slots__ = ("_clock", "_key", "_live", "_looked_at", "_refusal")
+    __slots__ = ("_clock", "_key", "_live", "_refusal", "_verified_at")
 
     def __init__(
         self,
@@ -41,12 +41,12 @@ class Credential:
         self._clock = clock
         self._key = key
         self._refusal = refusal
-        self._looked_at = clock.monotonic()
+        self._verified_at = clock.monotonic()
 
     @property
     def is_trusted(self) -> bool:
         """Return whether it was checked recently."""
-        return self._clock.monotonic() - self._looked_at < TRUSTED_SECONDS
+        return self._clock.monotonic() - self._verified_at < TRUSTED_SECONDS
 
     async def check(self) -> None:
         """Check whether it is still valid, unless that is known.
@@ -55,10 +55,10 @@ class Credential:
         """
         if self.is_trusted:
             return
-        asked_at = self._clock.monotonic()
+        started_at = self._clock.monotonic()
         if not await self._live.find(self._key):
             raise self._refusal()
-        self._looked_at = asked_at
+        self._verified_at = started_at
 
 
 class Credentials:

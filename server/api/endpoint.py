@@ -1,4 +1,4 @@
-"""How an endpoint is declared, and what its handler is given."""
+"""Declaration of endpoints, and the request that their handlers get."""
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -34,7 +34,7 @@ ParamsT = TypeVar("ParamsT", bound=Params)
 
 
 class Access(Enum):
-    """Who may call an endpoint at all. Finer rules are the action's."""
+    """Access level of an endpoint. Finer permissions are checked by actions."""
 
     ANONYMOUS = "anyone, without credentials"
     SPECTATOR = "any active user, and anyone where the organization allows spectators"
@@ -89,21 +89,21 @@ class ResponseKind(Enum):
 
 
 class Result(msgspec.Struct, kw_only=True, omit_defaults=False):
-    """What an endpoint answers beside the envelope."""
+    """Fields of a successful response, beside the envelope's."""
 
 
 class Empty(Result):
-    """Nothing beside the envelope."""
+    """Success without fields."""
 
 
 class Remark(Result):
-    """Its `msg` is for people to read; that of every other result is empty."""
+    """Success with a message to display; `msg` of every other result is empty."""
 
     msg: str = ""
 
 
 class OpenResult(Result):
-    """Holds more than its fields say: what, depends on the parameters."""
+    """Has further fields, which depend on the parameters."""
 
 
 class NoParams(Params):
@@ -112,16 +112,16 @@ class NoParams(Params):
 
 @dataclass(frozen=True, slots=True)
 class RawResult:
-    """A body that is complete already, envelope and all."""
+    """An encoded response body, including the envelope."""
 
     body: bytes
     is_enveloped: bool = True
-    """False: it has no envelope, and gets none."""
+    """False for a body without an envelope."""
     status: int = 200
 
 
 class ResponseSink(Protocol):
-    """Takes an answer, once."""
+    """Receives a deferred response, once."""
 
     def deliver(self, body: bytes) -> None: ...
 
@@ -129,20 +129,20 @@ class ResponseSink(Protocol):
 
 
 class DeferredResponse(ABC):
-    """An answer that will be brought: while it waits, nothing of the request is kept.
+    """A response that follows later, without a task or the request being kept in memory.
 
-    A class rather than a protocol, because each answer is asked whether it is one.
+    A class rather than a protocol, because each handler's result is tested with isinstance.
     """
 
     __slots__ = ()
 
     @abstractmethod
     def deliver_to(self, sink: ResponseSink) -> None:
-        """Bring it to this one. To be said before anything else runs."""
+        """Set the receiver. Must be called before other code runs."""
 
     @abstractmethod
     def give_up(self) -> None:
-        """Nobody waits for it any more."""
+        """The client has disconnected: drop the response."""
 
 
 async def _nothing() -> AsyncIterator[bytes]:
@@ -205,12 +205,12 @@ class Request:
 
     @property
     def workbench(self) -> RealmServices:
-        """For work in the caller's realm that takes more than one write."""
+        """Services for work in the caller's realm that takes several writes."""
         return self.app.workbench(self.actor.realm_id)
 
     @property
     def reauthentication(self) -> Reauthentication:
-        """How the caller proves anew that they own the account."""
+        """Re-authentication of the caller before a change of credentials."""
         return Reauthentication(
             self.app,
             self.limits,
@@ -237,7 +237,7 @@ class Request:
         return self.actor.reaches(Scope.EVERYTHING)
 
     async def count_sign_in(self, name: str) -> None:
-        """Count a try to sign in with a password under this name, before it is looked at.
+        """Count an attempt to sign in under this name, before the password is verified.
 
         Raises RateLimitedError.
         """
@@ -245,7 +245,7 @@ class Request:
             await self.limits.count_sign_in(self.realm_id, name, self.response_headers)
 
     async def forget_sign_ins(self, name: str) -> None:
-        """It was the right password: earlier tries under this name no longer count."""
+        """Reset the attempts under this name after a successful sign-in."""
         if self.realm_id is not None:
             await self.limits.forget_sign_ins(self.realm_id, name)
 
@@ -276,30 +276,30 @@ class Request:
 
 
 class Stream(Protocol):
-    """An answer that is sent piece by piece."""
+    """A response that is sent in parts."""
 
     async def start(self, headers: Mapping[str, str], status: int = 200) -> None:
-        """Begin to answer. Raises ClientGoneError once the client is gone, as `send` does."""
+        """Send the head. Raises ClientGoneError if the client has disconnected, as `send` does."""
         ...
 
     async def send(self, chunk: bytes) -> None:
-        """Send a piece, and wait until it is on its way: a slow client slows its sender."""
+        """Send a chunk, and wait while the client does not read (back-pressure)."""
         ...
 
     def close(self) -> None:
-        """End the answer."""
+        """End the response."""
         ...
 
 
 HandlerResult = Result | RawResult | DeferredResponse | None
-"""None: the handler has answered by a stream."""
+"""None: the handler has sent a stream."""
 
 Handler = Callable[[Request, ParamsT], Awaitable[HandlerResult]]
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint(Generic[ParamsT]):
-    """A method and path, who may call it, its parameters, and the function that answers.
+    """Method, path, access level, parameters and handler of an endpoint.
 
     Path parameters are written `{name}` and are fields of `params`; those that end in `_id` are
     integers, and `{filename}` may hold slashes.

@@ -1,4 +1,4 @@
-"""Exchanges: each takes a request from its connection, has it handled, and brings the answer."""
+"""Exchanges: receive a request from a connection, handle it, write the response."""
 
 import asyncio
 from collections.abc import Iterable, Mapping
@@ -11,7 +11,7 @@ from structlog.contextvars import bind_contextvars, bound_contextvars
 from server.api.endpoint import DeferredResponse, Endpoint
 from server.api.envelopes import error_body
 from server.api.handler import HandlerContext, RequestHandler
-from server.api.incoming import SILENCE_SECONDS, IncomingBody, patience
+from server.api.incoming import SILENCE_SECONDS, IncomingBody, body_timeout
 from server.api.pages import Pages
 from server.api.request_ids import REQUEST_ID, request_id_of
 from server.api.response_writer import HttpExchange, ResponseWriter
@@ -22,21 +22,21 @@ from server.domain.errors import DomainError
 logger = structlog.get_logger(__name__)
 
 DISCARD_BYTES: Final = 64 * 1024 * 1024
-"""Up to here an oversize body is read and dropped, so that its sender sees the refusal."""
-DRAIN_LOOK_SECONDS: Final = 0.01
+"""An oversize body up to this size is read and dropped, so that its client sees the error."""
+DRAIN_POLL_SECONDS: Final = 0.01
 ORDINARY: Final = {"Content-Type": "application/json", "Vary": "Accept-Language"}
-"""Headers of an answer that says nothing else of itself."""
+"""Default headers of a response."""
 
 
 class ApiServer:
-    """The exchanges of all connections of a process."""
+    """Create the exchanges of a process, and drain them at shutdown."""
 
     def __init__(self, app: App, router: Router[Endpoint[Any]], pages: Pages) -> None:
         self.app = app
         self.handler_context = HandlerContext(app, router, pages)
         self.in_hand: set[asyncio.Task[None]] = set()
         self.waiting = 0
-        """Exchanges whose answer comes later, of which no task is left."""
+        """Number of exchanges with a deferred response, which have no task."""
 
     @property
     def is_draining(self) -> bool:
@@ -51,19 +51,19 @@ class ApiServer:
         self.handler_context.is_draining = True
 
     async def drain(self) -> None:
-        """Answer what has been asked: open polls at once, the rest when done."""
+        """Answer open polls at once, and wait for all other responses."""
         self.refer_elsewhere()
         self.app.realtime.release_all()
         while self.in_hand or self.waiting:
             if self.in_hand:
                 await asyncio.wait(self.in_hand)
             else:
-                await asyncio.sleep(DRAIN_LOOK_SECONDS)
+                await asyncio.sleep(DRAIN_POLL_SECONDS)
 
     def measure(
         self, method: str, endpoint: str, status: int, began: float, **caller: object
     ) -> None:
-        """Count a request that was begun then and is answered now; log it where that is wanted.
+        """Record the metrics of a request that is answered now; log it if the settings say so.
 
         The log names the endpoint, not the path: paths and parameters may hold secrets.
         """
@@ -89,7 +89,7 @@ class ApiServer:
         cookies: Iterable[str] = (),
         has_body: bool = True,
     ) -> None:
-        """Answer, in JSON unless the headers say otherwise. In a drain it is the last answer."""
+        """Write a response, by default in JSON; during a drain the last one of its connection."""
         ordinary = (
             {}
             if status == HTTPStatus.NO_CONTENT
@@ -101,7 +101,7 @@ class ApiServer:
 
 
 class _Exchange:
-    """One request and its answer."""
+    """A request and its response."""
 
     __slots__ = ("_handler", "_method", "_request_id", "_server", "_task", "_writer")
 
@@ -118,7 +118,7 @@ class _Exchange:
         self._request_id = handler.request_id = request_id_of(headers)
         self._handler = handler
         if handler.incoming is not None:
-            self._writer.set_body_timeout(patience(handler.announced or DISCARD_BYTES))
+            self._writer.set_body_timeout(body_timeout(handler.announced or DISCARD_BYTES))
             self._begin()
         elif handler.announced > DISCARD_BYTES:
             handler.body.size = handler.announced
@@ -140,7 +140,7 @@ class _Exchange:
         self._begin()
 
     def on_connection_close(self) -> None:
-        # A poll that nobody waits for ends; a write goes on in the realm's writer.
+        # An abandoned poll ends; a write continues in the realm's writer.
         self._handler.body.give_up()
         if self._handler.incoming is not None:
             self._handler.incoming.give_up()
@@ -148,7 +148,7 @@ class _Exchange:
             self._task.cancel()
 
     def _begin(self) -> None:
-        """Answer; before all of the body is there only if it is far too large."""
+        """Start handling, at the end of the body or as soon as it is far too large."""
         if self._task is not None:
             return
         if self._handler.body.size > DISCARD_BYTES:
@@ -159,7 +159,7 @@ class _Exchange:
         self._writer.hand_over(self)
 
     async def _serve(self) -> None:
-        # The task is this request's alone, and so is its context.
+        # The task handles only this request, so the context variables are its own.
         bind_contextvars(request_id=self._request_id)
         handler = self._handler
         headers: dict[str, str] = {}
@@ -168,7 +168,7 @@ class _Exchange:
             status, body = await handler.answer(headers)
             if isinstance(body, DeferredResponse):
                 _DeferredExchange(self._server, self._writer, handler, began, headers, body)
-                # Tornado's server knows of this exchange until it is answered.
+                # Tornado's server keeps a reference to this exchange until the response.
                 del self._handler, self._task
                 return
             self._server.measure(
@@ -177,7 +177,7 @@ class _Exchange:
             headers[REQUEST_ID] = self._request_id
             if handler.incoming is not None:
                 await handler.received.discard()
-                await self._read_off(handler.incoming)
+                await self._drain_body(handler.incoming)
             if not handler.is_streaming:
                 has_body = self._method != "HEAD"
                 self._server.respond(
@@ -189,13 +189,13 @@ class _Exchange:
             self._writer.close()
         except Exception:
             logger.exception("http.response_failed", endpoint=handler.endpoint)
-            self._writer.close()  # who waits for an answer knows no deadline
+            self._writer.close()  # clients of a poll have no timeout of their own
         finally:
             handler.body.give_up()
             await handler.received.discard()
 
-    async def _read_off(self, incoming: IncomingBody) -> None:
-        """Whoever sends a file that is refused may not look before all of it is gone."""
+    async def _drain_body(self, incoming: IncomingBody) -> None:
+        """Read the rest of a refused file: many clients read the response only after that."""
         if self._handler.announced <= DISCARD_BYTES:
             await incoming.rest(SILENCE_SECONDS)
         else:
@@ -204,7 +204,7 @@ class _Exchange:
 
 
 class _DeferredExchange:
-    """An exchange whose answer comes later, of which nothing else is left."""
+    """An exchange with a deferred response, reduced to what writing it takes."""
 
     __slots__ = (
         "_began",
@@ -239,11 +239,11 @@ class _DeferredExchange:
         later.deliver_to(self)
 
     def deliver(self, body: bytes) -> None:
-        """The answer has come."""
+        """Write the response."""
         self._respond(HTTPStatus.OK, self._headers or {}, body)
 
     def fail(self, refusal: DomainError) -> None:
-        """There is none any more."""
+        """Write an error response."""
         headers = {**(self._headers or {}), **refusal.headers}
         self._respond(refusal.status, headers, error_body(refusal))
 
@@ -266,11 +266,11 @@ class _DeferredExchange:
             self._writer.close()
 
     def _end(self) -> DeferredResponse | None:
-        """Wait no more; what was waited for, unless that is over already.
+        """End the wait; the deferred response, or None if the wait is over already.
 
-        The answer may come to a connection that closes, and is told so only afterwards.
+        A response may arrive while the connection closes, before `on_connection_close`.
         """
-        later, self._later = self._later, None  # it knows of this, and so would be garbage
+        later, self._later = self._later, None  # breaks a reference cycle
         if later is not None:
             self._server.waiting -= 1
         return later

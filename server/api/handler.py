@@ -1,4 +1,4 @@
-"""The one way to answer: route, authenticate, limit, parse, run, render, map errors."""
+"""Request handling: route, authenticate, rate-limit, parse, run, encode, map errors."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Mapping
@@ -21,7 +21,7 @@ from server.api.auth import (
     named_key,
     spectator_or_user,
 )
-from server.api.bodies import Body, Room
+from server.api.bodies import Body, BodyBudget
 from server.api.browsers import (
     SAFE_METHODS,
     TOKEN_FIELD,
@@ -85,22 +85,22 @@ logger = structlog.get_logger(__name__)
 RETRY_SECONDS: Final = 0.1
 WITH_BODY: Final = frozenset({"POST", "PUT", "PATCH"})
 MAX_PAYLOAD_BYTES: Final = 1024 * 1024
-"""Of what programs send to webhooks: to parse more of it would take a while wherever it is done."""
+"""Maximum size of a RawPayload, which bounds the time to parse it."""
 MAX_DIGITS: Final = 20
-"""Of a length: more are too many, whatever follows."""
+"""Digits of a Content-Length that are read."""
 BROWSER_PREFIX: Final = "/json"
-"""Under it browsers find the API, which also asks for a session rather than for a password."""
+"""Path of the API for browsers, which asks for a session instead of basic authentication."""
 
 
 class InternalServerError(DomainError):
-    """A fault of ours, told without details."""
+    """An unexpected exception, reported without details."""
 
     code = "INTERNAL_SERVER_ERROR"
     status = 500
 
 
 class HandlerContext:
-    """What answers requests: shared by all of a process."""
+    """What the request handlers of a process share."""
 
     def __init__(self, app: App, router: Router[Endpoint[Any]], pages: Pages) -> None:
         self.app = app
@@ -109,14 +109,14 @@ class HandlerContext:
         self.realms = Realms(app)
         self.credentials = Credentials(app)
         self.rate_limits = RateLimits(app)
-        self.room = Room(app.settings.max_body_bytes)
+        self.body_budget = BodyBudget(app.settings.max_body_bytes)
         self.checks = Checks(app, lambda: self.is_draining)
         self.is_draining = False
-        """Clients are to go elsewhere."""
+        """Whether clients shall connect to another process."""
 
 
 class RequestHandler:
-    """One request, from its head on; its body comes meanwhile."""
+    """Handles one request, from its head on, while its body is received."""
 
     def __init__(
         self,
@@ -137,27 +137,27 @@ class RequestHandler:
         self._headers = headers
         self._found: tuple[Endpoint[Any], dict[str, str]] | None = None
         self.endpoint = "none"
-        """What answers, as metrics and logs call it."""
+        """Path of the endpoint in metrics and logs."""
         announced = headers.get("Content-Length", "")
         self.announced = int(announced[:MAX_DIGITS]) if announced.isdecimal() else 0
-        """The size of the body; 0 if nobody says, which is so if it comes in chunks."""
-        self.body = Body(server.room)
+        """The Content-Length; 0 without one (chunked encoding)."""
+        self.body = Body(server.body_budget)
         self.incoming = IncomingBody() if method in WITH_BODY and self._streams_body() else None
-        """The body, if it is taken as it comes: who sends it, and how much, is looked at first."""
+        """The body, if it is streamed: after authentication and the check of its size."""
         self.received = Received({}, [])
         self.request_id = ""
         self._caller: Actor | None = None
         self.cookies: list[str] = []
-        """Those that the answer sets."""
+        """Values of Set-Cookie."""
         self.is_streaming = False
-        """The handler answers by itself, in pieces."""
+        """Whether the handler sends a stream."""
         self._may_have_acted = False
-        """What is done so far is more than to read: nothing is done twice."""
+        """Whether more than reads may have happened, so that the request cannot be retried."""
 
     async def answer(
         self, headers: dict[str, str], *, is_second_try: bool = False
     ) -> tuple[int, bytes | DeferredResponse]:
-        """Status and body; `headers` get those that go with them."""
+        """Status and body; adds to `headers`."""
         if self._path in CHECKED_PATHS:
             return await self._server.checks.answer(self._path)
         try:
@@ -165,8 +165,8 @@ class RequestHandler:
         except DomainError as error:
             refusal = error
         except (DatabaseUnavailableError, StatementTimeoutError) as error:
-            # A connection of the pool was dead; reading again hurts nobody. Writes see to
-            # themselves (server/writer).
+            # A connection of the pool was dead; reads are safe to retry. Writes are retried by
+            # the writer (server/writer).
             may_try_again = isinstance(error, ConnectionLostError) and not is_second_try
             if may_try_again and not self._may_have_acted:
                 await asyncio.sleep(RETRY_SECONDS)
@@ -185,7 +185,7 @@ class RequestHandler:
 
     @property
     def caller_for_log(self) -> dict[str, object]:
-        """Who has made the request, as the access log names them."""
+        """Fields of the access log that identify the caller."""
         caller = self._caller
         known = {} if caller is None else {"realm_id": caller.realm_id, "user_id": caller.user_id}
         return {"address": self._remote_address(), **known}
@@ -204,7 +204,7 @@ class RequestHandler:
     def _refuse(self, refusal: DomainError, headers: dict[str, str]) -> tuple[int, bytes]:
         headers |= refusal.headers
         is_for_people = self._is_page or (
-            isinstance(refusal, NotFoundError) and self._is_seen_by_somebody
+            isinstance(refusal, NotFoundError) and self._is_navigation
         )
         if is_for_people:
             return self._render_page(self._server.pages.refusal(refusal), headers)
@@ -218,12 +218,12 @@ class RequestHandler:
 
     @property
     def _is_of_api(self) -> bool:
-        """Whether the path is one of those under which there are no pages."""
+        """Whether the path is below the API's prefix, where there are no pages."""
         return self._path.startswith(f"{API_PREFIX}/")
 
     @property
-    def _is_seen_by_somebody(self) -> bool:
-        """Whether it is a browser that has been led to some address, rather than a program."""
+    def _is_navigation(self) -> bool:
+        """Whether a browser navigates to the address, rather than a program calling the API."""
         return not self._is_of_api and "text/html" in self._headers.get("Accept", "")
 
     def _render_page(self, page: Page, headers: dict[str, str]) -> tuple[int, bytes]:
@@ -265,9 +265,9 @@ class RequestHandler:
     async def _begin_handling(
         self, headers: dict[str, str]
     ) -> tuple[Awaitable[HandlerResult], list[str]]:
-        """What will answer, once everything is known to be right, and parameters without meaning.
+        """The handler's coroutine, after all checks, and the names of unknown parameters.
 
-        It keeps nothing that a long wait does not need: there may be thousands of polls.
+        Keeps nothing that a long wait does not need: there may be thousands of polls.
         """
         endpoint, from_path = self._find()
         self.endpoint = endpoint.path
@@ -326,7 +326,7 @@ class RequestHandler:
             raise BadRequestError("You must specify a file to upload")
 
     async def _request(self, endpoint: Endpoint[Any], headers: dict[str, str]) -> Request:
-        """The request with its caller; limits are counted here."""
+        """Authenticate and authorize the request, and count it towards rate limits."""
         server = self._server
         address = self._remote_address()
         realm_id = await self._realm(address, headers)
@@ -345,7 +345,7 @@ class RequestHandler:
         return request
 
     async def _find_caller(self, endpoint: Endpoint[Any], request: Request) -> None:
-        """Know who asks. Raises a DomainError, for which their address answers."""
+        """Authenticate the caller. A DomainError counts towards the limit of the address."""
         app, realm_id = request.app, request.realm_id
         find = spectator_or_user if endpoint.access is Access.SPECTATOR else authenticate
         credentials = self._headers.get("Authorization")
@@ -380,7 +380,7 @@ class RequestHandler:
     def _credential(
         self, realm_id: RealmId, session: Session | None, authorization: str | None
     ) -> Credential | None:
-        """What the caller was let in with, if it may end before what it opens."""
+        """The caller's credential, if it can be revoked during the request."""
         if session is not None:
             return self._server.credentials.of_session(realm_id, session)
         api_key = named_key(authorization)
@@ -395,7 +395,7 @@ class RequestHandler:
             await request.limits.count_user(caller.realm_id, caller.user_id, headers)
 
     async def _realm(self, address: str, headers: dict[str, str]) -> RealmId | None:
-        """The organization at this address, and from now on all that happens in it."""
+        """The realm at this address; its follower is started if there is none."""
         server = self._server
         try:
             realm_id = await server.realms.of_host(self._headers.get("Host", ""))
@@ -435,13 +435,13 @@ class RequestHandler:
 
 
 def _refuse_webhook_bots(caller: Actor) -> None:
-    """Raise UnauthorizedError for a bot whose key stands in addresses, which many get to see."""
+    """Raise UnauthorizedError for an incoming-webhook bot: its key is in URLs, hence exposed."""
     if caller.row.bot_type == INCOMING_WEBHOOK:
         raise UnauthorizedError("This API is not available to incoming webhook bots.")
 
 
 class _NamingUnknown(DeferredResponse):
-    """An answer that will also name the parameters that meant nothing."""
+    """Adds the names of unknown parameters to a deferred response."""
 
     def __init__(self, later: DeferredResponse, unknown: list[str]) -> None:
         self._later = later

@@ -184,6 +184,6 @@ def too_large(max_file_bytes: int) -> DomainError:
     )
 
 
-def patience(announced: int) -> float:
+def body_timeout(announced: int) -> float:
     """Return the timeout of a body with this size."""
     return SILENCE_SECONDS + announced / BYTES_PER_SECOND

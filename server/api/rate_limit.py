@@ -27,16 +27,16 @@ logger = structlog.get_logger(__name__)
 
 MAX_KEYS: Final = 20_000
 """Maximum number of leases in memory per kind; the oldest are evicted, and their rest is lost."""
-PATIENCE_SECONDS: Final = 1.0
+LEASE_TIMEOUT_SECONDS: Final = 1.0
 """Timeout of a request for a lease: after that it is allowed without one."""
-AWAY_SECONDS: Final = 5.0
+UNAVAILABLE_SECONDS: Final = 5.0
 """How long an unresponsive database is not queried again."""
-REFUSED_SECONDS: Final = 10.0
+EXHAUSTED_SECONDS: Final = 10.0
 """How long it is not queried again about a key with an exhausted budget."""
 SWEEP_SECONDS: Final = 600.0
-TRIES: Final = 3
+MAX_ATTEMPTS: Final = 3
 """Number of attempts to lease what other processes are leasing at the same moment."""
-HOME_PREFIX_BITS: Final = 64
+NETWORK_PREFIX_BITS: Final = 64
 """Addresses in an IPv6 network of this size count as one."""
 
 
@@ -88,10 +88,10 @@ class Limiter:
             if lease is not None and now < lease.until:
                 if lease.left > 0:
                     lease.left -= 1
-                    self._tell(headers, lease)
+                    self._add_headers(headers, lease)
                     return
                 if lease.retry_at is not None:
-                    self._tell(headers, lease)
+                    self._add_headers(headers, lease)
                     raise RateLimitedError(round(lease.retry_at - now, 3))
             await self._renewed(key)
 
@@ -108,7 +108,7 @@ class Limiter:
     def _name(self, key: str) -> str:
         return f"{self._kind}:{key}"
 
-    def _tell(self, headers: dict[str, str], lease: _Lease) -> None:
+    def _add_headers(self, headers: dict[str, str], lease: _Lease) -> None:
         headers["X-RateLimit-Limit"] = self._limit
         headers["X-RateLimit-Remaining"] = str(lease.left + lease.elsewhere)
         headers["X-RateLimit-Reset"] = lease.reset
@@ -127,27 +127,27 @@ class Limiter:
         lease = None
         if self._clock.monotonic() >= self._away_until:
             try:
-                async with asyncio.timeout(PATIENCE_SECONDS):
-                    lease = self._lease_of(await self._ask(key, old))
+                async with asyncio.timeout(LEASE_TIMEOUT_SECONDS):
+                    lease = self._lease_of(await self._lease_from_database(key, old))
             except (DatabaseUnavailableError, StatementTimeoutError, TimeoutError) as error:
                 logger.warning("rate_limit.lease_failed", kind=self._kind, error=repr(error))
-                self._away_until = self._clock.monotonic() + AWAY_SECONDS
+                self._away_until = self._clock.monotonic() + UNAVAILABLE_SECONDS
         if len(self._leases) >= self._capacity:
             del self._leases[next(iter(self._leases))]
-        self._leases[key] = lease or self._unasked()
-        self._sweep_now_and_then()
+        self._leases[key] = lease or self._fallback_lease()
+        self._maybe_sweep()
 
-    async def _ask(self, key: str, old: _Lease | None) -> LeaseRow:
+    async def _lease_from_database(self, key: str, old: _Lease | None) -> LeaseRow:
         unused, window = (old.left, old.window) if old is not None else (0, 0)
         async with self._database.connection() as connection:
-            row = await self._ask_once(connection, key, unused, window)
-            for _ in range(TRIES - 1):
+            row = await self._lease_once(connection, key, unused, window)
+            for _ in range(MAX_ATTEMPTS - 1):
                 if row.granted or not row.free:
                     break
-                row = await self._ask_once(connection, key)
+                row = await self._lease_once(connection, key)
             return row
 
-    async def _ask_once(
+    async def _lease_once(
         self, connection: Connection, key: str, unused: int = 0, unused_window: int = 0
     ) -> LeaseRow:
         return await rate_limits.lease(
@@ -172,17 +172,17 @@ class Limiter:
         )
         if not row.granted:
             wait = _wait(self._rate, row)
-            lease.until = now + min(wait, REFUSED_SECONDS)
+            lease.until = now + min(wait, EXHAUSTED_SECONDS)
             lease.retry_at = now + wait
         return lease
 
-    def _unasked(self) -> _Lease:
+    def _fallback_lease(self) -> _Lease:
         """Return a lease of this process's own while the database cannot be queried."""
         now = self._clock.monotonic()
         reset = self._clock.now().timestamp() + self._rate.seconds
-        return _Lease(left=self._rate.limit, until=now + AWAY_SECONDS, reset=str(int(reset)))
+        return _Lease(left=self._rate.limit, until=now + UNAVAILABLE_SECONDS, reset=str(int(reset)))
 
-    def _sweep_now_and_then(self) -> None:
+    def _maybe_sweep(self) -> None:
         if self._clock.monotonic() - self._swept_at >= SWEEP_SECONDS:
             self._swept_at = self._clock.monotonic()
             self._sweeping = asyncio.create_task(self.sweep())
@@ -226,7 +226,7 @@ class RateLimits:
     async def count_address(self, address: str, headers: dict[str, str]) -> None:
         """Count an unauthenticated request by network address. Raises RateLimitedError."""
         if self._is_on:
-            await self.by_address.count(home_of(address), headers)
+            await self.by_address.count(network_of(address), headers)
 
     async def count_sign_in(self, realm_id: RealmId, name: str, headers: dict[str, str]) -> None:
         """Count a sign-in attempt under this name. Raises RateLimitedError."""
@@ -245,19 +245,19 @@ class RateLimits:
         """
         if self._is_on:
             for limiter in self.joins_from:
-                await limiter.count(home_of(address), headers)
+                await limiter.count(network_of(address), headers)
 
     async def count_account_mail(
         self, realm_id: RealmId, email: str, address: str, headers: dict[str, str]
     ) -> None:
         """Count an account email requested from this network address. Raises RateLimitedError.
 
-        The same whether any user has the email address.
+        The same whether or not a user has the email address. Raises RateLimitedError.
         """
         if not self._is_on:
             return
         for limiter in self.mails_from:
-            await limiter.count(home_of(address), headers)
+            await limiter.count(network_of(address), headers)
         for limiter in self.mails_to:
             await limiter.count(_sign_in_key(realm_id, email), headers)
 
@@ -274,7 +274,7 @@ def _sign_in_key(realm_id: RealmId, name: str) -> str:
     return f"{realm_id}:{sha256(known.encode(errors='replace')).hexdigest()[:32]}"
 
 
-def home_of(address: str) -> str:
+def network_of(address: str) -> str:
     """Return the address, or its network for IPv6."""
     try:
         parsed = ip_address(address.partition("%")[0])
@@ -284,5 +284,5 @@ def home_of(address: str) -> str:
         return str(parsed)
     if parsed.ipv4_mapped is not None:
         return str(parsed.ipv4_mapped)
-    network = int(parsed) >> HOME_PREFIX_BITS << HOME_PREFIX_BITS
-    return f"{IPv6Address(network)}/{HOME_PREFIX_BITS}"
+    network = int(parsed) >> NETWORK_PREFIX_BITS << NETWORK_PREFIX_BITS
+    return f"{IPv6Address(network)}/{NETWORK_PREFIX_BITS}"

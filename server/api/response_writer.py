@@ -1,4 +1,4 @@
-"""What an exchange needs of the connection that it is on, whichever server owns the socket."""
+"""Interfaces between HTTP servers and the exchanges on their connections."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -8,12 +8,12 @@ from typing_extensions import override
 
 
 class Headers(Mapping[str, str]):
-    """The headers of a request; names in any case. Of one that came twice, both with a comma."""
+    """Request headers, with case-insensitive names. Repeated ones are joined with a comma."""
 
     __slots__ = ("_values",)
 
     def __init__(self, values: dict[str, str]) -> None:
-        """`values` by names in lower case."""
+        """`values` are keyed by lower-case names."""
         self._values = values
 
     @override
@@ -22,7 +22,7 @@ class Headers(Mapping[str, str]):
 
     @override
     def get(self, name: str, default: Any = None) -> Any:
-        # Mapping's tries and catches, a dozen times a request.
+        # Mapping's relies on exceptions, a dozen times per request.
         return self._values.get(name.lower(), default)
 
     @override
@@ -39,22 +39,22 @@ class Headers(Mapping[str, str]):
 
 
 class ClientGoneError(ConnectionError):
-    """Nobody is there any more to take the answer: no fault of anybody's."""
+    """The client has disconnected. No error of the server or of the handler."""
 
 
 class Responder(Protocol):
-    """Who owes a client its answer."""
+    """Responsible for the response to the current request of a connection."""
 
     def on_connection_close(self) -> None:
-        """The client has gone before it had it."""
+        """The client has disconnected before the response was complete."""
         ...
 
 
 class ResponseWriter(Protocol):
-    """A connection, for the exchange that is on it now. Exchanges follow each other.
+    """Writes the response to the current request of a connection.
 
-    An answer is written whole (`respond`) or in pieces (`start`, `send`, `finish`). What is written
-    to a connection that is gone is dropped.
+    A response is written as a whole (`respond`) or in parts (`start`, `send`, `finish`). Writes to
+    a closed connection are dropped.
     """
 
     @property
@@ -63,56 +63,55 @@ class ResponseWriter(Protocol):
     def respond(
         self, status: int, headers: Iterable[tuple[str, str]], body: bytes, *, is_last: bool
     ) -> None:
-        """Answer. `headers` say how long the body is, which may be left out (HEAD).
+        """Write a response. `headers` contain the length of the body, which HEAD omits.
 
-        After the last answer, and before the end of a body that is not read, the connection ends.
+        The connection ends after the last response, and if the request's body was not read.
         """
         ...
 
     async def start(self, status: int, headers: Mapping[str, str]) -> None:
-        """Begin to answer. Raises ClientGoneError once the client is gone, as `send` does.
+        """Begin a response. Raises ClientGoneError if the client has disconnected, as `send` does.
 
-        Without a `Content-Length` it may be an answer that never ends, so it ends when its client
-        sends nothing more.
+        Without a `Content-Length` it may never end, so it ends when the client half-closes.
         """
         ...
 
     async def send(self, chunk: bytes) -> None:
-        """A piece of the body; waits while the client takes none."""
+        """Send a part of the body; wait while the client does not read."""
         ...
 
     def finish(self) -> None:
-        """That was the body."""
+        """End the body."""
         ...
 
     def close(self) -> None:
-        """End the connection when what was written is on its way."""
+        """Close the connection once the write buffer is sent."""
         ...
 
     def linger(self) -> None:
-        """Once it closes, read on for a moment: a reset would take the answer from the client."""
+        """Read on for a moment after closing: a reset would discard the response at the client."""
         ...
 
     def set_body_timeout(self, seconds: float) -> None:
-        """How long the rest of the body may take."""
+        """Limit the time for the rest of the request's body."""
         ...
 
     def hand_over(self, answerer: Responder) -> None:
-        """From now on this one owes the answer. Of the exchange the body's rest is all it keeps."""
+        """Make `responder` responsible; the exchange only receives the rest of the body."""
         ...
 
 
 class HttpExchange(Responder, Protocol):
-    """One request and its answer, as the connection tells it what comes."""
+    """A request and its response, driven by its connection."""
 
     def headers_received(self, method: str, target: str, headers: Mapping[str, str]) -> None: ...
 
     def data_received(self, chunk: bytes) -> "asyncio.Future[None] | None":
-        """A piece of the body. No other is brought until what is returned is done."""
+        """Receive a part of the body. The next one follows once the returned future is done."""
         ...
 
     def finish(self) -> None:
-        """That was the body."""
+        """The request's body is complete."""
         ...
 
 

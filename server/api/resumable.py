@@ -30,8 +30,8 @@ CLAIMED: Final = timedelta(seconds=15)
 """Timeout of the claim to assemble an upload; the process that holds it extends it."""
 CLAIMING_SECONDS: Final = 4.0
 """Interval of extending the claim."""
-LOOK_SECONDS: Final = 0.2
-LOOKS: Final = 150
+CHECK_SECONDS: Final = 0.2
+MAX_CHECKS: Final = 150
 """Maximum number of polls of a waiting request: longer than the claim of a dead process."""
 
 
@@ -151,11 +151,11 @@ class Resumable:
         Waits while another request does so: a client that is told that all is there does not ask
         again. Raises LockedError if that takes long, UploadQuotaError, and NotFoundError.
         """
-        for _ in range(LOOKS):
+        for _ in range(MAX_CHECKS):
             if row.is_finished or await to_the_end(self._assemble(row)):
                 url = url_of(actions.path_id_of(row.blob_key, row.name))
                 return Uploaded(url=url, uri=url, filename=row.name)
-            await asyncio.sleep(LOOK_SECONDS)
+            await asyncio.sleep(CHECK_SECONDS)
             row = await self.find(row.upload_id)
         raise LockedError("This upload is being put together.")
 

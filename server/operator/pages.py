@@ -13,7 +13,7 @@ import structlog
 
 from server.api.browsers import check_form, comes_from_same_site, cookie_value, set_cookie
 from server.api.proxies import client_address
-from server.api.rate_limit import Limiter, home_of
+from server.api.rate_limit import Limiter, network_of
 from server.app import App
 from server.domain.errors import CsrfFailedError, RateLimitedError
 from server.domain.sessions import form_token
@@ -121,9 +121,9 @@ class OperatorPages:
 
     async def _sign_in(self, request: PageRequest) -> Page:
         address = self._address(request)
-        home = home_of(address)
+        network = network_of(address)
         try:
-            await self._sign_ins.count(home, {})
+            await self._sign_ins.count(network, {})
         except RateLimitedError as error:
             wait = span(float(error.headers.get("Retry-After", "60")))
             problem = f"Too many tries. Try again in {wait}."
@@ -135,7 +135,7 @@ class OperatorPages:
             return self._sign_in_page("That is not the password.", HTTPStatus.FORBIDDEN)
         try:
             async with asyncio.timeout(TIMEOUT_SECONDS):
-                await self._sign_ins.forget(home)
+                await self._sign_ins.forget(network)
         except AWAY as lost:
             logger.warning("operator.sign_in_reset_failed", reason=str(lost))
         logger.info("operator.signed_in", address=address)

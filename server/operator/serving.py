@@ -11,7 +11,7 @@ from urllib.parse import parse_qs
 
 import structlog
 
-from server.api.bodies import Body, Room
+from server.api.bodies import Body, BodyBudget
 from server.api.response_writer import HttpExchange, ResponseWriter
 from server.domain.errors import DomainError
 from server.runtime.pages import PLAIN, Page
@@ -70,7 +70,7 @@ class _Pages:
 
     def __init__(self, answer: Answer, max_body_bytes: int) -> None:
         self.answer = answer
-        self.room = Room(max_body_bytes)
+        self.body_budget = BodyBudget(max_body_bytes)
         self.tasks: set[asyncio.Task[None]] = set()
 
     def begin(self, writer: ResponseWriter) -> HttpExchange:
@@ -83,7 +83,7 @@ class _PageExchange:
     def __init__(self, pages: _Pages, writer: ResponseWriter) -> None:
         self._pages = pages
         self._writer = writer
-        self._body = Body(pages.room)
+        self._body = Body(pages.body_budget)
         self._has_begun = False
 
     def headers_received(self, method: str, target: str, headers: Mapping[str, str]) -> None:

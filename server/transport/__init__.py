@@ -1,1 +1,1 @@
-"""Who owns the sockets: a server of our own, or Tornado's. What is above knows only exchanges."""
+"""HTTP servers: our own, or Tornado's. Other packages see only the exchanges that they begin."""

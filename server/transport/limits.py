@@ -1,4 +1,4 @@
-"""What every transport keeps to, and how it is started and stopped."""
+"""Limits that every transport enforces, and its interface."""
 
 import socket
 import ssl
@@ -7,36 +7,35 @@ from typing import Final, Protocol
 
 MAX_HEAD_BYTES: Final = 64 * 1024
 MAX_AHEAD_BYTES: Final = 4 * 1024
-"""How much is read of what was asked before its turn: in memory it takes many times as much."""
+"""Bytes of pipelined requests that are parsed: parsed, they take many times the memory."""
 IDLE_SECONDS: Final = 120.0
-"""How long a connection may be silent between two requests."""
+"""Maximum idle time between two requests."""
 HEAD_SECONDS: Final = 30.0
-"""How long the head of a request may take once it has begun."""
+"""Maximum time for the head of a request, from its first byte."""
 BODY_SECONDS: Final = 300.0
-"""How long its body may take, where the endpoint says nothing else."""
+"""Maximum time for its body, unless the exchange sets another."""
 PIECE_SECONDS: Final = 30.0
-"""How long it may be until the next piece of it comes; Tornado's server knows of no such limit."""
+"""Maximum time between two parts of a body. Not enforced by Tornado's server."""
 HANDSHAKE_SECONDS: Final = 30.0
-"""How long a client may take to agree on a cipher."""
+"""Maximum time for a TLS handshake."""
 STALLED_SECONDS: Final = 60.0
-"""How long a client may take nothing of what is sent to it,"""
+"""Maximum time in which a client may read less than STALLED_BYTES of its response."""
 STALLED_BYTES: Final = 64 * 1024
-"""or less than this, where there is more."""
 PIECES_AT_ONCE: Final = 256
-"""Pieces of a body that are read before others are served."""
+"""Parts of a body that are read before other tasks run."""
 
 
 class TransportServer(Protocol):
-    """Owns sockets, and begins an exchange for each request that comes on them."""
+    """An HTTP server that begins an exchange for each request."""
 
     async def start(
         self, sockets: Sequence[socket.socket], tls: ssl.SSLContext | None = None
     ) -> None:
-        """Listen; with `tls`, for HTTPS alone."""
+        """Listen on the sockets; with `tls`, for HTTPS only."""
         ...
 
     def stop(self) -> None:
-        """Take no new connections; those that are there stay."""
+        """Accept no new connections; keep the existing ones."""
         ...
 
     async def close(self) -> None:

@@ -1,4 +1,4 @@
-"""From the bytes of a connection to requests, by httptools."""
+"""Parse the bytes of a connection into requests, with httptools."""
 
 from typing import Final, Protocol
 
@@ -12,7 +12,7 @@ from server.transport.targets import place
 _VERSIONS: Final = {"1.0", "1.1"}
 _CHUNKED: Final = "chunked"
 _LINE_BYTES: Final = 32
-"""What a header counts beside its name and value, so that there are not too many: as in HTTP/2."""
+"""Overhead that each header counts towards MAX_HEAD_BYTES, as in HTTP/2, to bound their number."""
 _NO_TRAILERS: Final = frozenset(
     {
         "authorization",
@@ -31,11 +31,11 @@ _NO_TRAILERS: Final = frozenset(
         "upgrade",
     }
 )
-"""What says where a message ends, whom it is for, who sent it or how it is read: too late there."""
+"""Headers for framing, routing, authentication or decoding, which trailers must not hold."""
 
 
 class Incoming:
-    """One request, of which the head is there."""
+    """A request whose head has been received."""
 
     __slots__ = (
         "headers",
@@ -64,9 +64,9 @@ class Incoming:
         self.is_old = is_old
         """Whether it is HTTP/1.0."""
         self.untaken = bytearray()
-        """What has come of the body, and nobody has taken."""
+        """Received bytes of the body that the exchange has not taken yet."""
         self.left = int(headers.get("content-length", 0))
-        """What has yet to come of it, if it was said how long it is; less than nothing if not."""
+        """Remaining bytes of the body, if it has a Content-Length; negative otherwise."""
         self.is_whole = False
 
     @property
@@ -75,12 +75,12 @@ class Incoming:
 
     @property
     def waits(self) -> bool:
-        """Whether its client waits to be told to send the body."""
+        """Whether the client waits for `100 Continue` before it sends the body."""
         return not self.is_old and self.headers.get("expect", "").lower() == "100-continue"
 
 
 class Sink(Protocol):
-    """Is told what comes, in its order."""
+    """Receives the parts of requests, in order."""
 
     def begun(self, incoming: Incoming) -> None: ...
 
@@ -90,7 +90,7 @@ class Sink(Protocol):
 
 
 class RequestReader:
-    """Reads requests one after another. Once it has raised, nothing more can be read."""
+    """Parse one request after another. After an exception nothing more can be read."""
 
     __slots__ = (
         "_body_head",
@@ -101,7 +101,7 @@ class RequestReader:
         "_sink",
         "_size",
         "_target",
-        "_untold",
+        "_unreported",
         "is_in_head",
     )
 
@@ -111,25 +111,25 @@ class RequestReader:
 
     @property
     def is_between(self) -> bool:
-        """Whether nothing of a request has been read of which more has to come."""
+        """Whether no request is partially read."""
         return self._incoming is None and not self.is_in_head
 
     def feed(self, data: bytes | memoryview) -> None:
-        """Read on. Raises MalformedRequestError or HeadTooLargeError."""
-        self._untold += len(data)
+        """Parse more data. Raises MalformedRequestError or HeadTooLargeError."""
+        self._unreported += len(data)
         rest = data
         while rest:
             rest = self._feed(rest)
-        if self._untold > MAX_HEAD_BYTES:
-            # Of a header, a chunk's extension or a trailer whose end does not come nothing is told.
+        if self._unreported > MAX_HEAD_BYTES:
+            # The parser does not report an unfinished header, chunk extension or trailer.
             raise HeadTooLargeError if self.is_in_head else MalformedRequestError
 
     def end(self) -> None:
-        """Read nothing more, and be no garbage: the parser knows of its reader."""
+        """Stop parsing, and break the reference cycle between parser and reader."""
         del self._parser
 
     def _feed(self, data: bytes | memoryview) -> bytes | memoryview:
-        """What is left of the data when a request asks for another protocol, and gets this one."""
+        """Remaining data after a request to upgrade the protocol, which is not granted."""
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade as upgrade:
@@ -151,12 +151,12 @@ class RequestReader:
         self._parser = httptools.HttpRequestParser(self)
         self._incoming: Incoming | None = None
         self._body_head = b""
-        """What another parser is told of the body that this one would not take."""
+        """The head for a second parser, for a body that this one does not parse (`Upgrade`)."""
         self._clear()
 
     def _begin_with_body(self) -> None:
         head, self._body_head = self._body_head, b""
-        self._parser = httptools.HttpRequestParser(_Behind(self))
+        self._parser = httptools.HttpRequestParser(_SkipFirstHead(self))
         self._parser.feed_data(head)
 
     def _clear(self) -> None:
@@ -165,9 +165,9 @@ class RequestReader:
         self._headers: dict[str, str] = {}
         self._hosts: list[str] = []
         self._size = 0
-        """Of the head, as far as it has been told."""
-        self._untold = 0
-        """Bytes that came since something began or a piece of a body was told."""
+        """Size of the head so far."""
+        self._unreported = 0
+        """Bytes since the message began or a part of its body was reported."""
 
     def _check_size(self) -> None:
         if self._size > MAX_HEAD_BYTES:
@@ -177,7 +177,7 @@ class RequestReader:
 
     def on_message_begin(self) -> None:
         self.is_in_head = True
-        self._untold = 0
+        self._unreported = 0
 
     def on_url(self, url: bytes) -> None:
         self._target += url
@@ -191,7 +191,7 @@ class RequestReader:
         if self._incoming is not None:
             if key in _NO_TRAILERS:
                 raise MalformedRequestError
-            return  # a trailer: nobody has asked for any
+            return  # trailers are ignored
         text = value.decode("latin-1")
         known = self._headers.get(key)
         if key == "host":
@@ -202,15 +202,15 @@ class RequestReader:
         parser = self._parser
         version = parser.get_http_version()
         method = parser.get_method().decode("latin-1")
-        # Behind a CONNECT comes what its client takes for a tunnel: no request, and no body.
+        # A CONNECT is followed by tunnelled data, neither a request nor a body.
         if version not in _VERSIONS or method == "CONNECT":
             raise MalformedRequestError
-        # Others may understand another list of codings in another way, and find other requests.
+        # A proxy may interpret another list of codings differently (request smuggling).
         if self._headers.get("transfer-encoding", _CHUNKED).lower() != _CHUNKED:
             raise MalformedRequestError
         is_old = version == "1.0"
         if is_old and "transfer-encoding" in self._headers:
-            raise MalformedRequestError  # it knows of none: who passed it on may not have either
+            raise MalformedRequestError  # not part of HTTP/1.0: a proxy may have ignored it
         target = self._target.decode("latin-1")
         target, host = place(target, self._hosts, is_old=is_old)
         if host is not None:
@@ -230,13 +230,13 @@ class RequestReader:
 
     def on_body(self, chunk: bytes) -> None:
         assert self._incoming is not None
-        self._untold = 0
+        self._unreported = 0
         self._incoming.left -= len(chunk)
         self._sink.came(self._incoming, chunk)
 
     def on_message_complete(self) -> None:
         if self._body_head:
-            return  # so it seems to a parser that takes the body for another protocol
+            return  # a parser that sees an upgrade reports the end without the body
         incoming, self._incoming = self._incoming, None
         self._clear()
         if incoming is not None:
@@ -245,7 +245,7 @@ class RequestReader:
 
 
 def _head_of_body(incoming: Incoming) -> bytes:
-    """A head that says the same of how long the body is, and asks for no other protocol."""
+    """A head with the same framing of the body, and without an upgrade."""
     length = (
         b"Content-Length: %d" % incoming.left
         if "content-length" in incoming.headers
@@ -254,31 +254,31 @@ def _head_of_body(incoming: Incoming) -> bytes:
     return b"POST / HTTP/1.1\r\nHost: x\r\n" + length + b"\r\n\r\n"
 
 
-class _Behind:
-    """Tells a reader all that a parser hears behind the first head."""
+class _SkipFirstHead:
+    """Forward a parser's callbacks to a reader, except those of the first head."""
 
-    __slots__ = ("_is_behind", "_reader")
+    __slots__ = ("_is_skipped", "_reader")
 
     def __init__(self, reader: RequestReader) -> None:
         self._reader = reader
-        self._is_behind = False
+        self._is_skipped = False
 
     def on_message_begin(self) -> None:
-        if self._is_behind:
+        if self._is_skipped:
             self._reader.on_message_begin()
 
     def on_url(self, url: bytes) -> None:
-        if self._is_behind:
+        if self._is_skipped:
             self._reader.on_url(url)
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        if self._is_behind:
+        if self._is_skipped:
             self._reader.on_header(name, value)
 
     def on_headers_complete(self) -> None:
-        if self._is_behind:
+        if self._is_skipped:
             self._reader.on_headers_complete()
-        self._is_behind = True
+        self._is_skipped = True
 
     def on_body(self, chunk: bytes) -> None:
         self._reader.on_body(chunk)

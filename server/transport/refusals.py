@@ -1,4 +1,4 @@
-"""What is told to whom no exchange can be begun with, in the envelope of all errors."""
+"""Error responses to what is no valid request, in the API's error format."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -9,7 +9,7 @@ from server.domain.errors import BadRequestError, DomainError
 LINGER_SECONDS: Final = 2.0
 LINGER_BYTES: Final = 16 * 1024 * 1024
 MAX_LINGERING: Final = 100
-"""Connections whose rest is read although it counts for nothing."""
+"""Connections that are read after their last response; others are closed at once."""
 
 
 class HeadTooLargeError(DomainError):
@@ -20,7 +20,7 @@ class HeadTooLargeError(DomainError):
 
 
 class MalformedRequestError(BadRequestError):
-    """What came is no HTTP."""
+    """The input is not valid HTTP."""
 
     def __init__(self) -> None:
         super().__init__("Malformed HTTP request")
@@ -41,14 +41,14 @@ class TooManyConnectionsError(DomainError):
 
 
 def closing_answer(error: DomainError) -> bytes:
-    """A whole response, after which the connection closes."""
+    """A complete response that ends the connection."""
     body = error_body(error)
     head = "".join(f"{name}: {value}\r\n" for name, value in closing_headers(body).items())
     return f"HTTP/1.1 {error.status} {REASONS[error.status]}\r\n{head}\r\n".encode() + body
 
 
 def closing_headers(body: bytes) -> Mapping[str, str]:
-    """Those of such a response."""
+    """The headers of such a response."""
     return {
         "Content-Type": "application/json",
         "Content-Length": str(len(body)),

@@ -1,4 +1,4 @@
-"""How far a connection has come."""
+"""States of a connection."""
 
 from enum import Enum
 
@@ -6,7 +6,7 @@ from enum import Enum
 class State(Enum):
     OPEN = "open"
     CLOSING = "closing"
-    """What comes counts for nothing; what was written is still on its way."""
+    """Input is ignored; the write buffer is still being sent."""
     LINGERING = "lingering"
-    """As closing, and what comes is read until the client has heard it."""
+    """As closing, and input is read and dropped until the client has the last response."""
     LOST = "lost"

@@ -1,4 +1,4 @@
-"""Which resource the head of a request names, and on which host."""
+"""Determine path and host of a request from its head."""
 
 import re
 from collections.abc import Sequence
@@ -7,15 +7,15 @@ from typing import Final
 from server.transport.refusals import MalformedRequestError
 
 _HOST: Final = re.compile(r"[\w.~%!$&'()*;=:\[\]-]*", re.ASCII)
-"""A name or an address, perhaps with a port: whatever else is in it was meant for somebody else."""
+"""A name or an address, optionally with a port. Other characters make requests ambiguous."""
 _ABSOLUTE: Final = re.compile(r"https?://([^/?#]+)(.*)", re.IGNORECASE | re.DOTALL)
 
 
 def place(target: str, hosts: Sequence[str], *, is_old: bool) -> tuple[str, str | None]:
-    """The path with its query, and the host, as RFC 9112 has it: one in the target outweighs.
+    """Return the path with its query, and the host (RFC 9112: one in the target takes precedence).
 
-    `hosts` are the headers of that name. Raises MalformedRequestError if there are several, one is
-    no host, or there is none, which only HTTP/1.0 (`is_old`) may leave out.
+    `hosts` are the `Host` headers. Raises MalformedRequestError if there are several, one is
+    invalid, or there is none, which only HTTP/1.0 (`is_old`) may omit.
     """
     if len(hosts) > 1 or not (hosts or is_old):
         raise MalformedRequestError

@@ -1,4 +1,4 @@
-"""Tornado's HTTP server. It answers here also where it would close without a word."""
+"""Tornado's HTTP server, with error responses also where Tornado closes without one."""
 
 import asyncio
 import os
@@ -39,16 +39,16 @@ from server.transport.refusals import (
 from server.transport.targets import place
 
 _BARE_REFUSAL: Final = b"HTTP/1.1 400 Bad Request\r\n\r\n"
-"""What Tornado writes before it closes on a message that is no HTTP."""
+"""What Tornado writes before it closes on malformed input."""
 
 
 class _Stream(IOStream):
-    """A connection. What ends it early is told in the envelope of all errors."""
+    """A connection. Protocol errors are answered in the API's error format."""
 
     lingers = False
-    """Once it closes, read on for a moment: a reset would take the answer from the client."""
+    """Read on for a moment after closing: a reset would discard the response at the client."""
     lingering: set[asyncio.Task[None]]
-    """The server's connections that do so."""
+    """The server's lingering connections."""
     _is_in_head = False
 
     @override
@@ -77,12 +77,14 @@ class _Stream(IOStream):
     def close(self, exc_info: Any = False) -> None:
         if not self.closed():
             if isinstance(exc_info, UnsatisfiableReadError):
-                self._tell(HeadTooLargeError() if self._is_in_head else MalformedRequestError())
+                self._send_error(
+                    HeadTooLargeError() if self._is_in_head else MalformedRequestError()
+                )
             if self.lingers and len(self.lingering) < MAX_LINGERING:
                 self._linger()
         super().close(exc_info)
 
-    def _tell(self, error: DomainError) -> None:
+    def _send_error(self, error: DomainError) -> None:
         self.lingers = True
         with suppress(OSError):
             self.socket.send(closing_answer(error))
@@ -97,7 +99,7 @@ class _Stream(IOStream):
 
 
 class _TornadoWriter:
-    """Tornado's connection, as exchanges see it."""
+    """The ResponseWriter of a connection of Tornado."""
 
     __slots__ = ("_connection",)
 
@@ -124,7 +126,7 @@ class _TornadoWriter:
                 written.add_done_callback(lambda _: self._connection.close())
 
     def refuse(self, error: DomainError) -> None:
-        """Answer that what came is no request, and close."""
+        """Answer malformed input with an error, and close."""
         self.linger()
         body = error_body(error)
         self.respond(error.status, closing_headers(body).items(), body, is_last=True)
@@ -154,7 +156,7 @@ class _TornadoWriter:
 
 
 class _Messages(HTTPMessageDelegate):
-    """Tells an exchange what Tornado tells of its request, which has a sound head."""
+    """Forward Tornado's callbacks for a request with a valid head to an exchange."""
 
     def __init__(self, writer: _TornadoWriter, begin: ExchangeFactory) -> None:
         self._writer = writer
@@ -167,7 +169,7 @@ class _Messages(HTTPMessageDelegate):
     ) -> None:
         assert isinstance(start_line, RequestStartLine)
         if start_line.version == "HTTP/1.0":
-            headers.pop("Expect", None)  # of which HTTP/1.0 knows nothing; Tornado looks after this
+            headers.pop("Expect", None)  # not part of HTTP/1.0; Tornado acts on it
         elif "Expect" in headers:
             headers["Expect"] = headers["Expect"].lower()
         hosts = headers.get_list("Host")
@@ -208,7 +210,7 @@ class _Exchanges(HTTPServerConnectionDelegate):
 
 
 class _Server(HTTPServer):
-    """An HTTP server on such connections."""
+    """An HTTP server whose connections are `_Stream`."""
 
     @override
     def initialize(self, *args: Any, **kwargs: Any) -> None:
@@ -218,7 +220,7 @@ class _Server(HTTPServer):
     @override
     def handle_stream(self, stream: IOStream, address: Any) -> None:
         if isinstance(stream, SSLIOStream):
-            # It has begun to shake hands, and cannot be exchanged: its end is told by Tornado.
+            # Its handshake has begun, so it cannot be replaced: Tornado reports protocol errors.
             super().handle_stream(stream, address)
             return
         mine = _Stream(
@@ -231,7 +233,7 @@ class _Server(HTTPServer):
 
 
 class TornadoServer(TransportServer):
-    """Tornado's server."""
+    """Serve HTTP/1.1 with Tornado."""
 
     def __init__(self, begin: ExchangeFactory) -> None:
         self._http = _Server(
@@ -259,7 +261,7 @@ class TornadoServer(TransportServer):
 
 
 async def _read_off(rest: socket.socket) -> None:
-    """Say that nothing more comes, and read until the peer has heard it."""
+    """Half-close, and read until the peer closes."""
     loop = asyncio.get_running_loop()
     size = 0
     with rest, suppress(OSError, TimeoutError):

@@ -1,4 +1,4 @@
-"""The bytes of answers."""
+"""Serialize responses."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -13,7 +13,7 @@ CHUNKS_END: Final = b"0\r\n\r\n"
 
 
 def head(status: int, headers: Iterable[tuple[str, str]], *more: str) -> bytes:
-    """An answer's head; `more` are whole lines. Raises ValueError for a header of two lines."""
+    """The head of a response; `more` are complete lines. Raises ValueError for a line break."""
     lines = [f"{name}: {value}" for name, value in headers]
     text = "\r\n".join([f"HTTP/1.1 {status} {REASONS[status]}", *lines, *more])
     if text.count("\n") != len(lines) + len(more):
@@ -22,5 +22,5 @@ def head(status: int, headers: Iterable[tuple[str, str]], *more: str) -> bytes:
 
 
 def as_chunk(data: bytes) -> bytes:
-    """A piece of a body whose length nobody knows."""
+    """A chunk of a body with chunked encoding."""
     return b"%x\r\n%b\r\n" % (len(data), data)

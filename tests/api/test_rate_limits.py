@@ -8,7 +8,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from server.api import rate_limit
-from server.api.rate_limit import AWAY_SECONDS, Limiter
+from server.api.rate_limit import UNAVAILABLE_SECONDS, Limiter
 from server.domain.errors import RateLimitedError
 from server.settings import Rate, load_settings
 from storage.database import Database, open_database
@@ -27,7 +27,7 @@ LONG_AGO = 100_000_000
 @pytest.fixture(autouse=True)
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """A slow machine is no database that is away."""
-    monkeypatch.setattr(rate_limit, "PATIENCE_SECONDS", 60.0)
+    monkeypatch.setattr(rate_limit, "LEASE_TIMEOUT_SECONDS", 60.0)
 
 
 async def age_windows(database: Database, seconds: int) -> None:
@@ -278,12 +278,12 @@ async def test_nobody_is_refused_while_the_database_is_away(database_url):
     clock = StoppedClock()
     counting = limiter(closed, clock)
     assert await allowed(counting, "k", 15) == 15
-    clock.advance(timedelta(seconds=AWAY_SECONDS + 1))
+    clock.advance(timedelta(seconds=UNAVAILABLE_SECONDS + 1))
     assert await allowed(counting, "k", 15) == 15
 
 
 async def test_a_database_that_does_not_answer_holds_up_one_request(database, monkeypatch):
-    monkeypatch.setattr(rate_limit, "PATIENCE_SECONDS", 0.1)
+    monkeypatch.setattr(rate_limit, "LEASE_TIMEOUT_SECONDS", 0.1)
     counting = limiter(database, StoppedClock())
     async with database.transaction() as connection:
         await connection.execute("LOCK TABLE rate_limits")
@@ -299,9 +299,9 @@ async def test_counting_goes_on_when_the_database_is_back(database, monkeypatch)
     async with database.transaction() as connection:
         await connection.execute("LOCK TABLE rate_limits")
         with monkeypatch.context() as impatient:
-            impatient.setattr(rate_limit, "PATIENCE_SECONDS", 0.1)
+            impatient.setattr(rate_limit, "LEASE_TIMEOUT_SECONDS", 0.1)
             await counting.count("k", {})
-    clock.advance(timedelta(seconds=AWAY_SECONDS + 1))
+    clock.advance(timedelta(seconds=UNAVAILABLE_SECONDS + 1))
     assert await allowed(counting, "k", 30) == 20
 
 
