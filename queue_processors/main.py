@@ -92,5 +92,5 @@ async def shipper_of(app: App) -> Shipper:
     """A shipper to where the app's jobs are kept, which hears of each commit."""
     ship = into_table if app.settings.amqp_url is None else through(app.jobs)
     shipper = Shipper(app.database, ship)
-    await app.realtime.bell.listen(shipper.wake)
+    await app.realtime.shipper_notifier.listen(shipper.wake)
     return shipper

@@ -108,11 +108,11 @@ class _DeferredPoll(polls.Waiting, DeferredResponse):
         self._checking: asyncio.Task[None] | None = None
 
     @override
-    def bring(self, events: list[WireEvent]) -> None:
+    def deliver_events(self, events: list[WireEvent]) -> None:
         if self.credential is None or self.credential.is_trusted:
             self._sink.deliver(polls.answer(self.queue.queue_id, events))
         else:
-            self._checking = asyncio.create_task(self._bring_checked(self.credential, events))
+            self._checking = asyncio.create_task(self._deliver_checked(self.credential, events))
 
     @override
     def give_up(self) -> None:
@@ -120,7 +120,7 @@ class _DeferredPoll(polls.Waiting, DeferredResponse):
         if self._checking is not None:
             self._checking.cancel()
 
-    async def _bring_checked(self, credential: Credential, events: list[WireEvent]) -> None:
+    async def _deliver_checked(self, credential: Credential, events: list[WireEvent]) -> None:
         try:
             await credential.check()
         except DomainError as error:

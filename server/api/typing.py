@@ -45,7 +45,7 @@ async def set_typing(request: Request, params: TypingParams) -> Empty:
             request.realm_cache, request.actor, params.op, user_ids
         )
     if told is not None:
-        await request.app.realtime.tell(request.actor.realm_id, *told)
+        await request.app.realtime.publish_ephemeral(request.actor.realm_id, *told)
     return Empty()
 
 
@@ -61,7 +61,7 @@ async def set_edit_typing(request: Request, params: EditTypingParams) -> Empty:
         request.realm_cache, request.read, request.actor, params.op, MessageId(params.message_id)
     )
     if told is not None:
-        await request.app.realtime.tell(request.actor.realm_id, *told)
+        await request.app.realtime.publish_ephemeral(request.actor.realm_id, *told)
     return Empty()
 
 

@@ -245,7 +245,7 @@ class RealmPresences:
                 if PRESENCE_OF[presence.status(now)] > PRESENCE_OF[was]:
                     come.append(presence)
         for event, audience in await news_of(self._database, self._realm_cache, come, now=now):
-            await self._realtime.tell(self._realm_cache.realm_id, event, audience)
+            await self._realtime.publish_ephemeral(self._realm_cache.realm_id, event, audience)
 
 
 def _timestamp(moment: datetime | None) -> float:

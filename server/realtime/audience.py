@@ -1,4 +1,4 @@
-"""Which live queues an entry reaches at its position."""
+"""Match log entries with the live queues that receive them, at the entry's position."""
 
 from bisect import bisect_left
 from collections import Counter
@@ -18,10 +18,10 @@ _NOBODY: Mapping[UserId, Position] = MappingProxyType({})
 
 
 class LiveUser:
-    """Somebody with a queue here: their role, what they received when, and whom they mute.
+    """A user with a queue in this process: role, subscription spans by channel, muted senders.
 
-    There may be thousands, in hundreds of channels each: a table of two sorted tuples takes a
-    third of a dictionary, and they share what is alike in them.
+    There may be thousands, in hundreds of channels each: two sorted tuples take a third of the
+    memory of a dictionary, and equal objects are shared.
     """
 
     __slots__ = ("_channels", "_spans", "contacts", "queues", "role", "senders_read", "user_id")
@@ -49,33 +49,33 @@ class LiveUser:
         self._channels = tuple(sorted(found))
         self._spans = tuple([found[channel_id] for channel_id in self._channels])
         self.senders_read = dict(senders_read) if senders_read else _NOBODY
-        """Below which position the messages of whom count as read because they are muted."""
+        """By muted sender: the position below which their messages count as read."""
 
     @property
     def channels(self) -> Sequence[ChannelId]:
-        """Where they are, or were."""
+        """Channels to which the user is, or was, subscribed."""
         return self._channels
 
     def spans(self, channel_id: ChannelId) -> Spans:
-        """When they were in the channel."""
+        """When the user was subscribed to the channel."""
         at = bisect_left(self._channels, channel_id)
         if at < len(self._channels) and self._channels[at] == channel_id:
             return self._spans[at]
         return ()
 
     def received(self, channel_id: ChannelId, position: Position) -> bool:
-        """Whether they were subscribed to the channel at that position."""
+        """Whether the user was subscribed to the channel at that position."""
         for first, last in reversed(self.spans(channel_id)):  # noqa: SIM110 - any() takes twice as long
             if first <= position <= last:
                 return True
         return False
 
     def joined(self, channel_id: ChannelId, position: Position) -> None:
-        """They receive the channel above this position. Told twice, it holds once."""
+        """Subscribe the user above this position. Idempotent."""
         self._set(channel_id, joined(self.spans(channel_id), position))
 
     def left(self, channel_id: ChannelId, position: Position) -> None:
-        """They receive nothing of the channel above this position."""
+        """Unsubscribe the user above this position."""
         spans = self.spans(channel_id)
         if spans:
             self._set(channel_id, left(spans, position))
@@ -87,7 +87,7 @@ class LiveUser:
         return frozenset(each for each in user_ids if not self._knows(each, position))
 
     def _knows(self, other: UserId, position: Position) -> bool:
-        assert self.contacts is not None, "the caller has looked"
+        assert self.contacts is not None, "the caller has checked"
         if other == self.user_id or self.contacts.knows_without_channels(other, position):
             return True
         meets = self.contacts.tables.receives
@@ -97,11 +97,11 @@ class LiveUser:
         )
 
     def has_read(self, sender_id: UserId, position: Position) -> bool:
-        """Whether a message counts as read because of who sent it."""
+        """Whether a message counts as read because its sender is muted."""
         return position < self.senders_read.get(sender_id, 0)
 
     def mutes(self, sender_id: UserId, position: Position, *, muted: bool) -> None:
-        """They mute somebody from this position on, or no longer."""
+        """Mute or unmute a sender from this position on."""
         self.senders_read = {**self.senders_read, sender_id: STILL if muted else position}
 
     def _set(self, channel_id: ChannelId, spans: Spans) -> None:
@@ -113,25 +113,25 @@ class LiveUser:
 
 @lru_cache(maxsize=10_000)
 def _same(channel_id: ChannelId) -> ChannelId:
-    """One object for all that are equal: each would take 32 bytes."""
+    """Share equal ids: each object takes 32 bytes."""
     return channel_id
 
 
 class LiveUsers:
-    """The users of one realm with queues here, and who of them may be in a channel."""
+    """The users of one realm with queues in this process, indexed by channel."""
 
     def __init__(self) -> None:
         self.by_id: dict[UserId, LiveUser] = {}
         self._in_channel: dict[ChannelId, dict[UserId, LiveUser]] = {}
-        """Everybody who is there, or was."""
+        """Current and former subscribers."""
         self._all_public: set[EventQueue] = set()
         self.contacts = ContactTables()
         self.restricted: dict[UserId, LiveUser] = {}
         """Restricted guests: they may know only the people they meet."""
         self._guests_in: Counter[ChannelId] = Counter()
-        """How many of them are, or were, in each channel."""
+        """Number of restricted guests that are, or were, in each channel."""
         self.version = 0
-        """Another one as soon as somebody has come or gone, anywhere."""
+        """Incremented whenever a user is added, removed or subscribed."""
 
     def add(self, user: LiveUser) -> None:
         self.version += 1
@@ -154,7 +154,7 @@ class LiveUsers:
             self._forget_contacts_of(user)
 
     def _forget_contacts_of(self, guest: LiveUser) -> None:
-        """Keep nothing of the guest's channels, unless another guest here has been there."""
+        """Drop the guest's channels from the contact tables, unless another guest needs them."""
         self._guests_in.subtract(guest.channels)
         unneeded = [c for c in guest.channels if self._guests_in[c] <= 0]
         for channel_id in unneeded:
@@ -198,11 +198,11 @@ class LiveUsers:
             user.mutes(sender_id, position, muted=muted)
 
     def in_channel(self, channel_id: ChannelId | None) -> Mapping[UserId, LiveUser]:
-        """Everybody who is in the channel, or was; without one everybody there is."""
+        """Current and former subscribers of the channel; all users if it is None."""
         return self.by_id if channel_id is None else self._in_channel.get(channel_id, {})
 
-    def named_beside_channel(self, audience: Audience) -> Sequence[LiveUser]:
-        """Those whom the audience may name beside `in_channel`, and whoever listens to more."""
+    def named_outside_channel(self, audience: Audience) -> Sequence[LiveUser]:
+        """Users of the audience besides `in_channel`, including queues on all public channels."""
         if audience.everyone:
             return ()
         asked = None if audience.channel_id is None else self._in_channel.get(audience.channel_id)
@@ -234,7 +234,7 @@ def reaches(audience: Audience, user: LiveUser, position: Position) -> bool:
 
 
 def _was_given_message(audience: Audience, user: LiveUser) -> bool:
-    """Whether the user was given the message that the entry is about, where that is asked."""
+    """Whether the user received the message of the entry, if the audience requires that."""
     if audience.received_in is None or audience.received_at is None:
         return True
     if user.received(audience.received_in, audience.received_at):
@@ -245,14 +245,14 @@ def _was_given_message(audience: Audience, user: LiveUser) -> bool:
 
 
 def flags_of(event: Event, audience: Audience, user: LiveUser, position: Position) -> list[str]:
-    """The user's own flags on what the entry at this position tells."""
+    """The user's flags of the message in the entry at this position."""
     flags = [*audience.flags.get(user.user_id, ()), *audience.all_flags]
     sender_id = event.sent_by()
     if sender_id is None:
         return flags
     is_there = audience.channel_id is None or user.received(audience.channel_id, position)
     if not is_there and user.user_id not in audience.mentioned_bots:
-        # To whoever listens to all public channels nothing is said by naming them.
+        # A mention has no meaning for a user that reads it through all public channels only.
         flags = [flag for flag in flags if flag == "read"]
     if "read" not in flags and user.has_read(sender_id, position):
         flags.insert(0, "read")
@@ -262,7 +262,7 @@ def flags_of(event: Event, audience: Audience, user: LiveUser, position: Positio
 def reaches_queue(
     audience: Audience, user: LiveUser, queue: EventQueue, position: Position
 ) -> bool:
-    """The same for one queue, which may have asked for all public channels."""
+    """As `reaches`, for a queue, which may be registered for all public channels."""
     if reaches(audience, user, position):
         return True
     if user.user_id in audience.without:

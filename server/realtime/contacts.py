@@ -1,9 +1,9 @@
-"""The contacts of guests with a queue here: the people they may know, where guests are restricted.
+"""Contacts of restricted guests with a queue in this process: the users that they may see.
 
-Sharing a channel or a direct-message conversation makes people known to a guest. When people were
-in a channel is kept once for all guests here who are, or were, in it, and changes with each entry
-that subscribes or unsubscribes somebody: so it is known for every position. Organizations in
-which guests may know everybody keep nothing of this.
+A guest may see users that share a channel or a direct-message conversation with them. Subscription
+spans of a channel are kept once for all guests of the process that are, or were, in it, and updated
+with each entry, so that they are valid for every position. Organizations with unrestricted guests
+keep none of this.
 """
 
 from collections import defaultdict
@@ -27,21 +27,21 @@ NOBODY: Final[frozenset[UserId]] = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class LoadedContacts:
-    """What a guest's queue needs of others, as one snapshot has it."""
+    """What a guest's queue needs about other users, from one database snapshot."""
 
     partners: Sequence[UserId]
-    """The people who share a conversation with the guest."""
+    """Users that share a conversation with the guest."""
     channels: Mapping[ChannelId, Sequence[SpanRow]]
     bots: Sequence[UserId]
     address: RealmAddress
 
 
 class ContactTables:
-    """When each person was in which channel, for the channels of restricted guests."""
+    """Subscription spans by channel and user, for the channels of restricted guests."""
 
     def __init__(self) -> None:
         self._bots: set[UserId] = set()
-        """Everyone may know them."""
+        """Visible to all guests."""
         self._channels: dict[ChannelId, dict[UserId, Spans]] = {}
 
     def holds(self, channel_ids: Iterable[ChannelId]) -> bool:
@@ -51,7 +51,7 @@ class ContactTables:
         return [channel_id for channel_id in channel_ids if channel_id not in self._channels]
 
     def load(self, loaded: LoadedContacts) -> list[ChannelId]:
-        """Take in what is not here yet; the channels that are new, to be brought up to date."""
+        """Add what is missing; return the new channels, which the caller brings up to date."""
         self._bots.update(loaded.bots)
         new = self.missing(loaded.channels)
         for channel_id in new:
@@ -71,10 +71,7 @@ class ContactTables:
     def change(
         self, user_id: UserId, channel_id: ChannelId, position: Position, *, is_joining: bool
     ) -> None:
-        """The person receives the channel above this position, or no longer.
-
-        Repeated, it changes nothing.
-        """
+        """Subscribe or unsubscribe the user above this position. Idempotent."""
         people = self._channels.get(channel_id)
         if people is not None:
             change = joined if is_joining else left
@@ -84,23 +81,23 @@ class ContactTables:
         return user_id in self._bots
 
     def receives(self, user_id: UserId, channel_id: ChannelId, position: Position) -> bool:
-        """Whether the person was in the channel at that position."""
+        """Whether the user was subscribed to the channel at that position."""
         people = self._channels.get(channel_id)
         return people is not None and receives(people.get(user_id, ()), position)
 
 
 @dataclass(slots=True)
 class Contacts:
-    """What decides which people one guest knows, beside the guest's own subscriptions."""
+    """The users that one guest may see, apart from the guest's own subscriptions."""
 
     tables: ContactTables
     address: RealmAddress
-    """The organization's, to show the people that the guest may not know."""
+    """The organization's, for the placeholder of hidden users."""
     partners: dict[UserId, Position] = field(default_factory=dict)
-    """By person: since when, at the latest, they have shared a conversation."""
+    """By user: a position from which on they have shared a conversation."""
 
     def met(self, user_ids: Iterable[UserId], position: Position) -> None:
-        """A conversation is shared with these people from this position on."""
+        """Add users that share a conversation from this position on."""
         for user_id in user_ids:
             self.partners.setdefault(user_id, position)
 
@@ -116,12 +113,11 @@ async def load_contacts(
     guests: Sequence[EventQueueRow],
     spans: Sequence[SpanRow],
 ) -> dict[UserId, LoadedContacts]:
-    """What is to be known of the guests' contacts, who are the users of these queues.
+    """Load the contacts of the guests that own these queues; empty if guests are unrestricted.
 
-    Nothing where they may know everybody. `spans` has when they were in which channels; what
-    `known` holds already is not read.
+    `spans` are the guests' subscriptions. Channels that `known` holds are not read.
     """
-    if not guests or await _know_everybody(connection, realm_cache, guests):
+    if not guests or await _are_unrestricted(connection, realm_cache, guests):
         return {}
     channels: dict[UserId, list[ChannelId]] = {row.user_id: [] for row in guests}
     for each in spans:
@@ -149,14 +145,14 @@ async def load_contacts(
     }
 
 
-async def _know_everybody(
+async def _are_unrestricted(
     connection: Connection, realm_cache: RealmCache, guests: Sequence[EventQueueRow]
 ) -> bool:
-    """Whether guests are unrestricted: all of them are, or none."""
+    """Whether guests are unrestricted, a setting of the realm."""
     said = {queue_params(row.params).knows_everybody for row in guests}
     if None not in said:
         return said == {True}
-    # Queues that an older release has registered do not say it.
+    # Queues registered by an older release lack the parameter.
     realm = await realms.by_id(connection, realm_cache.realm_id)
     assert realm is not None, "a realm is never removed"
     graph = await realm_cache.groups_of(connection, realm)

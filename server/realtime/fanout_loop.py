@@ -1,4 +1,4 @@
-"""What goes round among the live queues of a realm: one thing after another, and others between."""
+"""Deliver entries to the live queues of a realm, in order and in small time slices."""
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -10,67 +10,67 @@ from server.realtime.audience import LiveUser, LiveUsers
 from server.runtime.scheduler import CooperativeScheduler
 from storage.ids import ChannelId, Position
 
-USERS_A_STEP: Final = 8
+USERS_PER_STEP: Final = 8
 
-Tell = Callable[[LiveUser], None]
+Deliver = Callable[[LiveUser], None]
 
 
 class FanoutLoop:
-    """Tells each user of an audience, in turns: there may be tens of thousands of them.
+    """Call a function for each user of an audience, in time slices: there may be ten thousands.
 
-    FanoutLoop end in the order in which they were begun, and so did all that are no longer here.
+    Deliveries complete in the order in which they were started.
     """
 
-    def __init__(self, users: LiveUsers, turns: CooperativeScheduler) -> None:
+    def __init__(self, users: LiveUsers, scheduler: CooperativeScheduler) -> None:
         self._users = users
-        self._turns = turns
-        self._under_way: deque[tuple[Iterator[LiveUser], Tell, Position]] = deque()
-        self._everybody: dict[ChannelId | None, Sequence[LiveUser]] = {}
-        """Who was asked for, by channel, since users have changed: rounds under way share it."""
+        self._scheduler = scheduler
+        self._pending: deque[tuple[Iterator[LiveUser], Deliver, Position]] = deque()
+        self._users_by_channel: dict[ChannelId | None, Sequence[LiveUser]] = {}
+        """Cache for pending deliveries, valid for one version of `users`."""
         self._version = users.version
 
-    def begin(self, audience: Audience, tell: Tell, position: Position) -> None:
-        """Tell everybody whom the audience may name: `tell` looks whether it does.
+    def begin(self, audience: Audience, deliver: Deliver, position: Position) -> None:
+        """Start a delivery to a superset of the audience: `deliver` checks each user.
 
-        Positions never fall from one round to the next.
+        `position` never decreases from one call to the next.
         """
-        others = self._users.named_beside_channel(audience)
+        others = self._users.named_outside_channel(audience)
         users = chain(self._of_channel(audience), others)
-        if not self._under_way:
-            self._turns.add(self._step)
-        self._under_way.append((users, tell, position))
+        if not self._pending:
+            self._scheduler.add(self._step)
+        self._pending.append((users, deliver, position))
 
-    def looked_before(self, position: Position) -> Position:
-        """Up to where everybody has been told everything, if the log ends at this position."""
-        return Position(self._under_way[0][2] - 1) if self._under_way else position
+    def completed_up_to(self, position: Position) -> Position:
+        """Position up to which deliveries are complete, if the log ends at `position`."""
+        return Position(self._pending[0][2] - 1) if self._pending else position
 
     def clear(self) -> None:
-        """Whatever goes round is of no use any more."""
-        self._under_way.clear()
+        """Drop all pending deliveries."""
+        self._pending.clear()
 
     def _step(self) -> None:
         try:
-            for _ in range(USERS_A_STEP if self._under_way else 0):
-                users, tell, _ = self._under_way[0]
+            for _ in range(USERS_PER_STEP if self._pending else 0):
+                users, deliver, _ = self._pending[0]
                 user = next(users, None)
                 if user is None:
-                    self._under_way.popleft()
+                    self._pending.popleft()
                     break
-                tell(user)
+                deliver(user)
         finally:
-            if self._under_way:
-                self._turns.add(self._step)
+            if self._pending:
+                self._scheduler.add(self._step)
             else:
-                self._everybody.clear()
+                self._users_by_channel.clear()
 
     def _of_channel(self, audience: Audience) -> Sequence[LiveUser]:
         if not audience.everyone and audience.channel_id is None:
             return ()
         if self._version != self._users.version:
             self._version = self._users.version
-            self._everybody.clear()
+            self._users_by_channel.clear()
         key = None if audience.everyone else audience.channel_id
-        known = self._everybody.get(key)
+        known = self._users_by_channel.get(key)
         if known is None:
-            known = self._everybody[key] = tuple(self._users.in_channel(key).values())
+            known = self._users_by_channel[key] = tuple(self._users.in_channel(key).values())
         return known

@@ -1,4 +1,4 @@
-"""Follows one realm's log in order, and wakes the polls that it concerns."""
+"""Follow the log of a realm: apply entries in order, and wake the polls that they concern."""
 
 import asyncio
 from collections import deque
@@ -24,14 +24,14 @@ from storage.ids import Position, RealmId, UserId
 logger = structlog.get_logger(__name__)
 
 TAIL_BYTES = 4 * 1024 * 1024
-"""How much of a realm's log a process remembers: what polls that come back soon need."""
+"""Maximum size of the newest part of a realm's log in memory, for polls that return soon."""
 REORDER_SECONDS = 0.005
-"""How long news that is ahead waits for what should have come before."""
+"""How long entries out of order wait for the missing ones before those are read."""
 FETCH_ENTRIES = 2_000
 FETCH_BYTES = 2 * 1024 * 1024
 APPLIED_AT_ONCE = 200
-"""As many as share a commit, mostly: more would hold the loop for too long."""
-APPLIED_A_STEP = 8
+"""Entries that are applied at once, more than most commits have."""
+APPLIED_PER_STEP = 8
 
 
 class Tail:
@@ -71,11 +71,11 @@ class Tail:
 
 
 class RealmFollower:
-    """What one process knows of one realm: its log's tail, and the queues that it serves.
+    """The state of one realm in one process: the tail of its log, its live users and queues.
 
-    Positions are dense, so an entry is the next one, an old one, or shows a gap; a gap is read
-    from Postgres. Whatever hints are lost, doubled or out of order, each entry is applied once
-    and in order.
+    Positions are dense, so an entry is the next one, an old one, or reveals a gap, which is read
+    from Postgres. Even if hints are lost, duplicated or reordered, each entry is applied exactly
+    once and in order.
     """
 
     def __init__(
@@ -85,13 +85,13 @@ class RealmFollower:
         *,
         epoch: int,
         position: Position,
-        turns: CooperativeScheduler | None = None,
+        scheduler: CooperativeScheduler | None = None,
     ) -> None:
         self.realm_id: RealmId = realm_cache.realm_id
         self.realm_cache = realm_cache
         self.epoch = epoch
         self.position = position
-        """Everything up to here has been applied."""
+        """Position of the last applied entry."""
         self.users = LiveUsers()
         self.queues: dict[str, EventQueue] = {}
         self.tail = Tail()
@@ -102,18 +102,18 @@ class RealmFollower:
         self._fetch_again = False
         self._advanced = asyncio.Event()
         self._awaited = position
-        """A position that is known of, and since when; `lag_seconds` until it is reached."""
+        """A known position that is not applied yet, for `lag_seconds`."""
         self._awaited_since = 0.0
         self._noticed = position
-        """The last position that is known of."""
+        """The highest known position."""
         self._is_applying = False
-        """Whether there is a turn for what can be applied."""
-        self._turns = turns or CooperativeScheduler()
-        self.rounds = FanoutLoop(self.users, self._turns)
-        """What is being told to polls that wait."""
+        """Whether a step is scheduled that applies further entries."""
+        self._scheduler = scheduler or CooperativeScheduler()
+        self.fanout = FanoutLoop(self.users, self._scheduler)
+        """Deliveries to waiting polls."""
 
     def offer(self, epoch: int, entries: Sequence[LogEntry]) -> None:
-        """News with its data, from this process or the bus."""
+        """Apply entries from this process or the bus."""
         if epoch != self.epoch:
             self.notice(epoch, entries[-1].position)
             return
@@ -122,7 +122,7 @@ class RealmFollower:
             self._fetch_soon(REORDER_SECONDS)
 
     def notice(self, epoch: int, position: Position) -> None:
-        """News without data: the clock stands at this position, or did."""
+        """Note that the clock has reached this position, and read the missing entries."""
         if epoch > self.epoch:
             self._start_epoch(epoch, position)
         elif epoch == self.epoch and position > self.position:
@@ -133,13 +133,13 @@ class RealmFollower:
             self._fetch_soon(0)
 
     def lag_seconds(self) -> float:
-        """For how long there has been something in the log that is not applied here."""
+        """For how long the log has had entries that are not applied here."""
         if self._awaited <= self.position:
             return 0.0
         return asyncio.get_running_loop().time() - self._awaited_since
 
     async def reach(self, position: Position, timeout_seconds: float) -> bool:
-        """Wait until everything up to a position that is committed has been applied."""
+        """Wait until a committed position has been applied; False at the timeout."""
         self.notice(self.epoch, position)
         try:
             async with asyncio.timeout(timeout_seconds):
@@ -153,7 +153,7 @@ class RealmFollower:
     def collect(
         self, queue: EventQueue, entries: Iterable[TailEntry], *, after_k: int, limit: int
     ) -> tuple[list[WireEvent], Position]:
-        """What the queue gets from these entries, and the position up to which it was looked for.
+        """The queue's events from these entries, and the position of the last entry examined.
 
         `after_k` counts within the first entry, if that is the one at the queue's cursor.
         """
@@ -174,10 +174,10 @@ class RealmFollower:
     def add_user(
         self, user: LiveUser, *, read_at: Position, contacts: LoadedContacts | None = None
     ) -> bool:
-        """Serve somebody whose subscriptions were read at a position, here passed or not.
+        """Add a user whose subscriptions were read at a position, and apply later changes.
 
-        `contacts` was read with them, of a restricted guest. Applies
-        what has changed since; False if that is no longer in memory.
+        `contacts`, for a restricted guest, is from the same snapshot. False if the entries since
+        then are no longer in memory.
         """
         if read_at < self.position and not self.tail.holds_after(read_at):
             return False
@@ -195,7 +195,7 @@ class RealmFollower:
     def _contacts_of(
         self, user: LiveUser, loaded: LoadedContacts, since: Sequence[TailEntry]
     ) -> Contacts:
-        """The guest's, with what these entries have changed for all guests in their channels."""
+        """The guest's contacts, after the changes in these entries."""
         tables = self.users.contacts
         new = set(tables.load(loaded))
         for entry in since:
@@ -210,24 +210,24 @@ class RealmFollower:
         return contacts
 
     def end_queues(self, queues: Iterable[EventQueue]) -> None:
-        """These queues are gone: their polls are answered, and find out with the next one."""
+        """Drop queues that have ended; their next polls are refused."""
         for queue in list(queues):
             self.let_go(queue)
 
     def let_go(self, queue: EventQueue) -> None:
-        """Forget a queue here; its row, if it has one, serves it elsewhere or later."""
+        """Remove a queue from memory; any process can load it again from its row."""
         self.queues.pop(queue.queue_id, None)
         self.release(queue)
         self.users.remove_queue(queue)
 
     def release(self, queue: EventQueue) -> None:
-        """Answer the poll that waits, if one does, with what there is for it."""
+        """Answer the waiting poll, if there is one, with the events available."""
         if queue.waiter is not None:
-            queue.release(*self.unlooked(queue, queue.waiter))
+            queue.release(*self.undelivered(queue, queue.waiter))
 
-    def unlooked(self, queue: EventQueue, waiter: Waiter) -> tuple[list[WireEvent], Position]:
-        """What a poll that waits has not been told yet, and up to where there is no more."""
-        since = max(waiter.looked, self.rounds.looked_before(self.position))
+    def undelivered(self, queue: EventQueue, waiter: Waiter) -> tuple[list[WireEvent], Position]:
+        """Events that the waiting poll has not got yet, and the position that they cover."""
+        since = max(waiter.looked, self.fanout.completed_up_to(self.position))
         if since >= self.position:
             return [], self.position
         if not self.tail.holds_after(since):
@@ -238,7 +238,7 @@ class RealmFollower:
         applied = TailEntry(entry)
         event = applied.event
         self.position = entry.position
-        self._advanced.set()  # who waits goes on when all of this is done
+        self._advanced.set()  # waiters resume after this callback
         self.realm_cache.forget(event.touches())
         self._change_users(applied)
         blanked = list(event.blanked())
@@ -248,7 +248,7 @@ class RealmFollower:
         self._dispatch(applied)
         self._end_queues_of(event.ended_queues())
         if self.users.restricted:
-            self._let_newcomers_go(event)
+            self._drop_incomplete_guests(event)
 
     def _change_users(self, entry: TailEntry, *, of: UserId | None = None) -> None:
         for user_id, channel_id, joined in entry.event.membership():
@@ -262,7 +262,7 @@ class RealmFollower:
             self.users.change_muting(user_id, sender_id, entry.position, muted=muted)
 
     def _change_contacts(self, entry: TailEntry) -> None:
-        """Note subscriptions and conversations: guests come to know people by them."""
+        """Apply new subscriptions and conversations to the contacts of guests."""
         event, position = entry.event, entry.position
         for user_id, channel_id, is_joining in event.membership():
             self.users.contacts.change(user_id, channel_id, position, is_joining=is_joining)
@@ -274,10 +274,10 @@ class RealmFollower:
         if isinstance(event, UserAdded) and event.person.is_bot:
             self.users.contacts.add_bot(event.person.user_id)
 
-    def _let_newcomers_go(self, event: Event) -> None:
-        """Forget guests who have joined a channel of which it is not known here who is in it.
+    def _drop_incomplete_guests(self, event: Event) -> None:
+        """Drop guests that have joined a channel whose subscribers are not loaded.
 
-        Their next poll reads that.
+        Their next poll loads them.
         """
         for user_id, channel_id, is_joining in event.membership():
             guest = self.users.restricted.get(user_id)
@@ -285,10 +285,7 @@ class RealmFollower:
                 self.end_queues(guest.queues)
 
     def _take(self, entries: Iterable[LogEntry]) -> None:
-        """Apply these when it is their turn: some now, and what there is more of in turns.
-
-        What others offer meanwhile finds its place among them.
-        """
+        """Sort entries in, apply some now and the rest in time slices."""
         for entry in entries:
             if entry.position > self.position:
                 self._ahead[entry.position] = entry
@@ -301,7 +298,7 @@ class RealmFollower:
 
     def _apply_step(self) -> None:
         self._is_applying = False
-        self._apply_some(APPLIED_A_STEP)
+        self._apply_some(APPLIED_PER_STEP)
         if self._ahead and not self._has_next and self._fetching is None:
             self._fetch_soon(REORDER_SECONDS)
 
@@ -315,12 +312,12 @@ class RealmFollower:
         finally:
             if self._has_next:
                 self._is_applying = True
-                self._turns.add(self._apply_step)
+                self._scheduler.add(self._apply_step)
 
     def _dispatch(self, entry: TailEntry) -> None:
-        """Let the polls that wait for it have the entry; others find it in the tail."""
+        """Deliver the entry to waiting polls; others read it from the tail."""
         if entry.event.wire_type and entry.audience is not NOBODY:
-            self.rounds.begin(entry.audience, partial(self._wake, entry), entry.position)
+            self.fanout.begin(entry.audience, partial(self._wake, entry), entry.position)
 
     def _wake(self, entry: TailEntry, user: LiveUser) -> None:
         for queue in user.queues:
@@ -342,13 +339,13 @@ class RealmFollower:
                 self.end_queues(user.queues)
 
     def _start_epoch(self, epoch: int, position: Position) -> None:
-        """A backup was restored: whatever was known belongs to a past that did not happen."""
+        """Reset everything after the restore of a backup: the history in memory is void."""
         logger.warning("realtime.epoch_changed", realm_id=self.realm_id, epoch=epoch)
         self.epoch = epoch
         self.position = self._noticed = position
         self._ahead.clear()
         self._advanced.set()
-        self.rounds.clear()
+        self.fanout.clear()
         self.tail.clear()
         self.past.clear()
         self.realm_cache.forget_everything()
@@ -361,7 +358,7 @@ class RealmFollower:
             self._fetch_again = True
 
     async def _fetch(self, delay: float) -> None:
-        """Read from Postgres what is missing, once for all queues of the realm."""
+        """Read missing entries from Postgres, once for all queues of the realm."""
         try:
             if delay:
                 await asyncio.sleep(delay)
@@ -377,11 +374,11 @@ class RealmFollower:
 
     @property
     def _is_behind(self) -> bool:
-        """Whether something is known of that is not here."""
+        """Whether known entries are missing here."""
         return bool(self._ahead) or self._noticed > self.position
 
     async def _fetch_chunk(self) -> bool:
-        """Apply the next entries of the log. Whether there may be more."""
+        """Apply the next entries of the log; whether there may be more."""
         cursor = self.position
         async with self._database.connection() as connection:
             rows = await event_log.after(
@@ -399,5 +396,5 @@ class RealmFollower:
         while self._has_next:
             self._advanced.clear()
             await self._advanced.wait()
-        # Fewer than asked for may be all, or as many as there was room for.
+        # Fewer than the limit are all entries, or as many as fit into FETCH_BYTES.
         return self.position > cursor and (self._is_behind or len(rows) == FETCH_ENTRIES)

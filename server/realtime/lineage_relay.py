@@ -1,4 +1,4 @@
-"""Tells the other processes which database leads, and hears it from them."""
+"""Exchange between processes which database is the primary."""
 
 import asyncio
 from contextlib import suppress
@@ -12,14 +12,14 @@ from storage.ids import RealmId
 from storage.lineage import Lineage
 
 NO_REALM: Final = RealmId(-1)
-"""What is published for this realm that is none is news of lineages."""
+"""Reserved realm id of messages about lineages."""
 
 
 class LineageRelay:
-    """Publishes the newest lineage that this process knows of, and learns newer ones.
+    """Publish the newest known lineage, and learn newer ones from other processes.
 
-    News that is lost is repaired: a process publishes what it knows whenever it can be heard anew,
-    and is answered by those that know better.
+    Tolerates lost messages: a process publishes its lineage whenever it reconnects, and processes
+    with a newer one reply.
     """
 
     def __init__(self, connector: Connector) -> None:
@@ -29,13 +29,13 @@ class LineageRelay:
         connector.on_newer = self.publish
 
     async def connect(self, bus: EventBus) -> None:
-        """Publish to this bus from now on, and hear what others publish there."""
+        """Publish to this bus, and subscribe to it."""
         self._bus = bus
         await bus.follow(NO_REALM)
         self.publish()
 
     def publish(self) -> None:
-        """Tell the others what this process knows."""
+        """Publish the newest known lineage."""
         if self._bus is None or self._connector.seen is None:
             return
         body = msgspec.json.encode(self._connector.seen)
@@ -43,9 +43,9 @@ class LineageRelay:
         self._sending.add(task)
         task.add_done_callback(self._sending.discard)
 
-    def heard(self, body: bytes) -> None:
-        """Another process has published what it knows."""
-        with suppress(msgspec.DecodeError):  # of a release to come
+    def on_lineage(self, body: bytes) -> None:
+        """Handle the lineage that another process has published."""
+        with suppress(msgspec.DecodeError):  # from a newer release
             news = msgspec.json.decode(body, type=Lineage)
             if not self._connector.learn(news) and news.is_older_than(self._connector.seen):
                 self.publish()

@@ -1,4 +1,4 @@
-"""A realm's log before the tail, read from Postgres in stretches that polls share."""
+"""Cache of older pages of a realm's log, read from Postgres and shared by polls."""
 
 import asyncio
 from bisect import bisect_right
@@ -11,16 +11,16 @@ from storage import event_log
 from storage.database import Database
 from storage.ids import Position, RealmId
 
-STRETCH_ENTRIES = 500
-STRETCH_BYTES = 1024 * 1024
-PAST_BYTES = 4 * 1024 * 1024
-"""How much of a realm's past a process remembers for those who ask next."""
+PAGE_ENTRIES = 500
+PAGE_BYTES = 1024 * 1024
+CACHE_BYTES = 4 * 1024 * 1024
+"""Maximum size of the cached pages of a realm."""
 
 _position = attrgetter("position")
 
 
 class LogPage:
-    """Entries of the log, every one above `cursor` and up to the last of them."""
+    """Consecutive entries of the log after `cursor`."""
 
     def __init__(self, cursor: Position, entries: Sequence[TailEntry]) -> None:
         self.cursor = cursor
@@ -36,76 +36,76 @@ class LogPage:
 
 
 class LogPageCache:
-    """What polls behind the tail read; those of a herd share what one of them reads.
+    """Pages for polls that are behind the tail: concurrent polls share one read.
 
-    A stretch begins where anybody's would who is about as far behind, so it serves them all, while
-    it is read and for a while after. Memory is bounded by `PAST_BYTES`, or one stretch.
+    Pages begin at rounded positions, so that polls which are about as far behind use the same one,
+    during the read and for a while after. Memory is bounded by `CACHE_BYTES`, or one page.
     """
 
     def __init__(self, database: Database, realm_id: RealmId) -> None:
         self._database = database
         self._realm_id = realm_id
-        self._stretches: dict[Position, LogPage] = {}
-        """By their cursor; those used last at the end."""
+        self._pages: dict[Position, LogPage] = {}
+        """By cursor, the most recently used last."""
         self._reading: dict[Position, asyncio.Task[LogPage]] = {}
-        """Those that whoever asks now may share."""
-        self._under_way: set[asyncio.Task[LogPage]] = set()
-        """All for which somebody waits."""
+        """Reads that new polls may share."""
+        self._in_progress: set[asyncio.Task[LogPage]] = set()
+        """All reads in progress."""
         self._blanked_meanwhile: set[Position] = set()
 
     async def after(self, cursor: Position) -> Sequence[TailEntry]:
-        """Some of the entries that follow the cursor, in order; none if there are none.
+        """Some of the entries after the cursor, in order; empty if there are none.
 
         Raises DatabaseUnavailableError.
         """
-        stretch = self._find(cursor) or await self._read(self._shared_start(cursor))
-        if not stretch.holds_after(cursor):  # its entries are large, or it was begun too early
-            stretch = await self._read(cursor)
-        return stretch.after(cursor)
+        page = self._find(cursor) or await self._read(self._shared_start(cursor))
+        if not page.holds_after(cursor):  # its entries are large, or it starts too early
+            page = await self._read(cursor)
+        return page.after(cursor)
 
     def blank(self, positions: Iterable[Position]) -> None:
-        """Forget the bodies of these entries, and of what is being read."""
+        """Drop the bodies of these entries, also from reads in progress."""
         wanted = set(positions)
-        if self._under_way:
+        if self._in_progress:
             self._blanked_meanwhile |= wanted
-        for stretch in self._stretches.values() if wanted else ():
-            _blank(stretch.entries, wanted)
+        for page in self._pages.values() if wanted else ():
+            _blank(page.entries, wanted)
 
     def clear(self) -> None:
-        """Forget everything: nobody has asked for a while, or it did not happen."""
-        self._stretches.clear()
+        """Empty the cache."""
+        self._pages.clear()
         self._reading.clear()
 
     def _shared_start(self, cursor: Position) -> Position:
-        """Where others begin too: at a round position, or at the end of what was read from it."""
-        start = Position(cursor - cursor % STRETCH_ENTRIES)
-        while start in self._stretches and self._stretches[start].reached <= cursor:
-            start = self._stretches[start].reached
+        """A start that polls share: a rounded position, or the end of the page read from it."""
+        start = Position(cursor - cursor % PAGE_ENTRIES)
+        while start in self._pages and self._pages[start].reached <= cursor:
+            start = self._pages[start].reached
         return start
 
     def _find(self, cursor: Position) -> LogPage | None:
-        for stretch in self._stretches.values():
-            if stretch.holds_after(cursor):
-                self._keep(stretch)
-                return stretch
+        for page in self._pages.values():
+            if page.holds_after(cursor):
+                self._keep(page)
+                return page
         return None
 
-    def _keep(self, stretch: LogPage) -> None:
-        self._stretches.pop(stretch.cursor, None)
-        self._stretches[stretch.cursor] = stretch
-        size = sum(each.size for each in self._stretches.values())
-        while size > PAST_BYTES and len(self._stretches) > 1:
-            size -= self._stretches.pop(next(iter(self._stretches))).size
+    def _keep(self, page: LogPage) -> None:
+        self._pages.pop(page.cursor, None)
+        self._pages[page.cursor] = page
+        size = sum(each.size for each in self._pages.values())
+        while size > CACHE_BYTES and len(self._pages) > 1:
+            size -= self._pages.pop(next(iter(self._pages))).size
 
     async def _read(self, cursor: Position) -> LogPage:
-        """What follows the cursor; read once for all who ask while it is read."""
+        """The page after the cursor; concurrent calls share one read."""
         reading = self._reading.get(cursor)
         if reading is None:
             reading = asyncio.create_task(self._read_from_the_log(cursor))
             self._reading[cursor] = reading
-            self._under_way.add(reading)
+            self._in_progress.add(reading)
             reading.add_done_callback(lambda done: self._have_read(cursor, done))
-        return await asyncio.shield(reading)  # whoever began may go; others wait for it
+        return await asyncio.shield(reading)  # cancelling one caller must not cancel the read
 
     async def _read_from_the_log(self, cursor: Position) -> LogPage:
         async with self._database.connection() as connection:
@@ -113,8 +113,8 @@ class LogPageCache:
                 connection,
                 self._realm_id,
                 cursor=cursor,
-                limit=STRETCH_ENTRIES,
-                max_bytes=STRETCH_BYTES,
+                limit=PAGE_ENTRIES,
+                max_bytes=PAGE_BYTES,
             )
         return LogPage(
             cursor,
@@ -122,7 +122,7 @@ class LogPageCache:
         )
 
     def _have_read(self, cursor: Position, reading: asyncio.Task[LogPage]) -> None:
-        """Runs before anybody who waits goes on."""
+        """Runs before the waiting polls resume."""
         read = not reading.cancelled() and reading.exception() is None
         if read:
             _blank(reading.result().entries, self._blanked_meanwhile)
@@ -130,8 +130,8 @@ class LogPageCache:
             del self._reading[cursor]
             if read and reading.result().entries:
                 self._keep(reading.result())
-        self._under_way.discard(reading)
-        if not self._under_way:
+        self._in_progress.discard(reading)
+        if not self._in_progress:
             self._blanked_meanwhile.clear()
 
 

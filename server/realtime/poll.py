@@ -1,4 +1,4 @@
-"""One long poll: from (user, queue, last event id) to the events to answer with."""
+"""Long polls: from user, queue and last event id to the events of the response."""
 
 import asyncio
 import random
@@ -28,19 +28,19 @@ HEARTBEAT_SECONDS: Final = 45.0
 HEARTBEAT_JITTER_SECONDS: Final = 10.0
 """Home routers forget a silent connection after a minute."""
 NO_IDS_LEFT_SECONDS: Final = 0.05
-"""When to look again whether the empty entry has come that gives new event ids."""
+"""Interval of checks for the empty entry that provides new event ids."""
 MAX_BYTES: Final = 1024 * 1024
 MAX_SCANNED: Final = 20_000
-LOOKED_AT_ONCE: Final = 100
-"""Entries that a poll goes through, or serialises, before others are served."""
+ENTRIES_PER_STEP: Final = 100
+"""Entries that a poll examines or encodes before other tasks run."""
 _HEARTBEAT: Final = b'"type":"heartbeat"}'
 
 
 class Waiting(ABC):
-    """A poll that waits until something is for its queue, or a heartbeat is due.
+    """A poll that waits for an event of its queue, or for a heartbeat.
 
-    It is woken with nothing if the queue has ended, is polled elsewhere or anew, or the server
-    stops. What it needs is little: there may be thousands. Whoever waits says what `bring` does.
+    It ends without events if the queue has ended, is polled by another request or process, or the
+    server stops. It is small, since there may be thousands. Subclasses implement `deliver_events`.
     """
 
     __slots__ = ("_asked_id", "_follower", "_is_over", "_realtime", "due", "looked", "queue")
@@ -61,17 +61,17 @@ class Waiting(ABC):
         queue.idle_since = 0.0
 
     @abstractmethod
-    def bring(self, events: list[WireEvent]) -> None:
-        """Is called with the answer: once at most, and never before what runs now has ended."""
+    def deliver_events(self, events: list[WireEvent]) -> None:
+        """Receive the response: at most once, and not before the current callback returns."""
 
     def wake(self, events: list[WireEvent], position: Position) -> None:
-        """What the queue calls: once, and it waits for no more."""
+        """Called by the queue, once: end the wait."""
         self._realtime.deadlines.clear(self)
         answered = _finished(self._realtime, self.queue, self._asked_id, events, position)
-        self._realtime.wakes.add(partial(self._answer, answered))
+        self._realtime.scheduler.add(partial(self._answer, answered))
 
     def give_up(self) -> None:
-        """Nobody waits for the answer any more."""
+        """The client has disconnected: end the wait without a response."""
         self._is_over = True
         self._realtime.deadlines.clear(self)
         if self.queue.waiter is self:
@@ -79,7 +79,7 @@ class Waiting(ABC):
             self.queue.idle_since = self._realtime.clock.monotonic()
 
     def expired(self) -> None:
-        """Answer with a heartbeat, as soon as there is an event id for it."""
+        """Answer with a heartbeat as soon as there is an event id for it."""
         if self.queue.waiter is not self:
             return
         if self.queue.next_ephemeral_id(self._follower.position) is None:
@@ -91,7 +91,7 @@ class Waiting(ABC):
     def _answer(self, events: list[WireEvent]) -> None:
         if not self._is_over:
             self._is_over = True
-            self.bring(events)
+            self.deliver_events(events)
 
 
 WaitingT = TypeVar("WaitingT", bound=Waiting)
@@ -109,7 +109,7 @@ async def begin(
     dont_block: bool = False,
     reader: object = None,
 ) -> list[WireEvent] | WaitingT:
-    """The queue's events after `last_event_id`, in order; or the wait for one, or for a heartbeat.
+    """Return the queue's events after `last_event_id` in order, or the wait for the next one.
 
     Writes nothing to the database. A poll that waits already on this queue is released with a
     heartbeat, and from then on the queue's reader is this one's (server/realtime/stream.py).
@@ -129,15 +129,15 @@ async def begin(
     if asked_id >= queue.last_id:
         queue.last_id = asked_id
     else:
-        # An earlier answer was lost on its way: what it held is looked for again.
+        # An earlier response was lost: its events are collected again.
         queue.scanned = cursor
     events, reached = await _ready_events(follower, queue, cursor, k)
     if not events and reached == follower.position:
         if dont_block:
             return []
-        # The queue may have ended here, or gone elsewhere, while the log was read.
+        # The queue may have ended, or moved to another process, while the log was read.
         if not realtime.stopping and follower.queues.get(queue_id) is queue:
-            follower.release(queue)  # a newer poll may have come to wait before this
+            follower.release(queue)  # a newer poll may be waiting already
             return wait(realtime, follower, queue, asked_id)
     return _finished(realtime, queue, asked_id, events, reached)
 
@@ -153,7 +153,7 @@ async def poll(
     dont_block: bool = False,
     reader: object = None,
 ) -> list[WireEvent]:
-    """As `begin`, and waits."""
+    """As `begin`, and wait for the response."""
     begun = await begin(
         realtime,
         _Awaited,
@@ -174,7 +174,7 @@ async def poll(
 
 
 class _Awaited(Waiting):
-    """One for which a task waits."""
+    """A poll whose response a task awaits."""
 
     __slots__ = ("events",)
 
@@ -186,7 +186,7 @@ class _Awaited(Waiting):
         self.events: asyncio.Future[list[WireEvent]] = loop.create_future()
 
     @override
-    def bring(self, events: list[WireEvent]) -> None:
+    def deliver_events(self, events: list[WireEvent]) -> None:
         if not self.events.done():  # the task may have been cancelled just now
             self.events.set_result(events)
 
@@ -206,13 +206,13 @@ def answer(queue_id: QueueId, events: list[WireEvent]) -> bytes:
 async def _ready_events(
     follower: RealmFollower, queue: EventQueue, cursor: Position, k: int
 ) -> tuple[list[WireEvent], Position]:
-    """What there is already, and the position up to which it was looked for.
+    """Collect the available events, and the position that they cover.
 
-    It ends with no await between the last look and its return, so nothing slips in between.
+    There is no await between the last check and the return, so no entry is missed.
     """
     if queue.user_id not in follower.users.by_id:
-        return [], cursor  # it went elsewhere while this process caught up
-    # An answer may have ended inside an entry that is several events: begin with that one.
+        return [], cursor  # it moved to another process meanwhile
+    # A response may have ended inside an entry of several events: start with that one.
     start = Position(cursor - 1) if k < FIRST_EPHEMERAL_K - 1 and cursor > queue.base else cursor
     after_k = k if start < cursor else -1
     if queue.scanned > cursor and after_k < 0:
@@ -221,7 +221,7 @@ async def _ready_events(
     scanned = 0
     while start < follower.position and scanned < MAX_SCANNED and len(events) < MAX_EVENTS:
         if scanned:
-            await asyncio.sleep(0)  # others' turn
+            await asyncio.sleep(0)  # let other tasks run
         chunk = await _next_entries(follower, start)
         if not chunk or follower.queues.get(queue.queue_id) is not queue:
             return events, start
@@ -235,21 +235,21 @@ async def _ready_events(
         queue.scanned = start
     answered = _within_bytes(events)
     if len(answered) == len(events) and start == follower.position:
-        answered.extend(queue.told(answered, start))
+        answered.extend(queue.take_pending(answered, start))
     return answered, start
 
 
 async def _next_entries(follower: RealmFollower, start: Position) -> list[TailEntry]:
-    """As many of the entries that follow as one look may go through; none if there are none."""
+    """The next entries, at most ENTRIES_PER_STEP; empty if there are none."""
     if follower.tail.holds_after(start):
-        return list(islice(follower.tail.after(start), LOOKED_AT_ONCE))
-    # Others' reads bring what is ahead of this process, too: it has yet to apply that.
-    read = islice(await follower.past.after(start), LOOKED_AT_ONCE)
+        return list(islice(follower.tail.after(start), ENTRIES_PER_STEP))
+    # A page may hold entries that this process has not applied yet.
+    read = islice(await follower.past.after(start), ENTRIES_PER_STEP)
     return [entry for entry in read if entry.position <= follower.position]
 
 
 def _within_bytes(events: list[WireEvent]) -> list[WireEvent]:
-    """As many of the events as one answer may hold; one at least."""
+    """The events that fit into one response, at least one."""
     total = 0
     for index, (_, body) in enumerate(events):
         total += len(body)
@@ -259,10 +259,10 @@ def _within_bytes(events: list[WireEvent]) -> list[WireEvent]:
 
 
 def _heartbeat(queue: EventQueue, asked_id: int, reached: Position) -> list[WireEvent]:
-    """A sign of life, which also moves the client's cursor to what this poll has looked through.
+    """A heartbeat, which also advances the client's cursor to the position that the poll covers.
 
-    Never further: not to what other polls were answered, nor to what was applied after this one
-    was released. Nothing if the position has no event id left: the next one is on its way then.
+    Not further: not to events of other polls, nor to entries applied after this one was released.
+    Empty if the position has no event ids left: the next position is being appended then.
     """
     event_id = queue.ephemeral_id_after(asked_id, reached)
     return [] if event_id is None else [with_id(event_id, _HEARTBEAT)]
@@ -275,7 +275,7 @@ def _finished(
     events: list[WireEvent],
     reached: Position,
 ) -> list[WireEvent]:
-    """What a poll is answered with: a heartbeat if there are no events."""
+    """The events of the response: a heartbeat if there are none."""
     events = events or _heartbeat(queue, asked_id, reached)
     queue.idle_since = realtime.clock.monotonic()
     queue.last_id = max(queue.last_id, events[-1][0]) if events else queue.last_id

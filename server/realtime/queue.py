@@ -1,4 +1,4 @@
-"""An event queue of a client: a cursor, and what it wants to hear. No I/O, no clock of its own."""
+"""An event queue of a client: a cursor and a filter. No I/O, no clock of its own."""
 
 from functools import lru_cache
 from typing import Protocol
@@ -12,28 +12,28 @@ K_BITS = 10
 FIRST_EPHEMERAL_K = 512
 LAST_K = (1 << K_BITS) - 1
 MAX_PENDING_EPHEMERALS = 64
-"""What is told once and not logged waits for the next poll of a queue; the oldest go first."""
+"""Maximum ephemeral events that wait for the next poll of a queue; the oldest are dropped."""
 
 MAX_EVENTS = 1_000
-"""In one answer."""
+"""In one response."""
 
 WireEvent = tuple[int, bytes]
 """An event's id, and the event as JSON."""
 
 
 class Waiter(Protocol):
-    """A poll that waits."""
+    """A waiting poll."""
 
     looked: Position
-    """Up to here it has been looked for something when it began to wait."""
+    """The position that had been examined when it began to wait."""
 
     def wake(self, events: list[WireEvent], position: Position) -> None:
-        """Answer with these events; it has been looked for others up to the position."""
+        """Answer with these events; the log has been examined up to the position."""
         ...
 
 
 class EventQueue:
-    """A live queue: what follows from its row, and the poll that waits on it."""
+    """A live queue: its parameters, its cursor, and the waiting poll."""
 
     __slots__ = (
         "all_public",
@@ -66,14 +66,14 @@ class EventQueue:
         self.last_id = -1
         """The highest id given out here, or acknowledged by the client."""
         self.scanned = Position(0)
-        """Up to here there is nothing for somebody who has received `last_id`."""
+        """Position up to which there is nothing after `last_id`."""
         self.pending: tuple[bytes, ...] = ()
-        """What was told once while no poll waited."""
+        """Ephemeral events that wait for a poll."""
         self.waiter: Waiter | None = None
         self.reader: object = None
-        """The stream that reads the queue now; None if the newest reader was a single poll."""
+        """The stream that reads the queue; None if the newest reader was a single poll."""
         self.idle_since = 0.0
-        """When its last poll ended; nothing while one waits."""
+        """When its last poll ended; meaningless while one waits."""
 
     def listens_to(self, wire_type: str) -> bool:
         return self.event_types is None or wire_type in self.event_types
@@ -82,40 +82,40 @@ class EventQueue:
         return ((position - self.base) << K_BITS) | k
 
     def cursor_of(self, last_event_id: int) -> tuple[Position, int]:
-        """(position, k) that an id stands for; everything up to it has been received."""
+        """(position, k) of an event id: the client has received everything up to it."""
         if last_event_id < 0:
             return self.base, LAST_K
         return Position(self.base + (last_event_id >> K_BITS)), last_event_id & LAST_K
 
     def next_ephemeral_id(self, position: Position) -> int | None:
-        """An id for something unlogged, after all so far. None: this position has none left."""
+        """The next id for an ephemeral event; None if this position has no ids left."""
         return self.ephemeral_id_after(self.last_id, position)
 
     def ephemeral_id_after(self, last_id: int, position: Position) -> int | None:
-        """The same for a client that has received no more than `last_id`."""
+        """As `next_ephemeral_id`, for a client that has received no more than `last_id`."""
         new = max(last_id + 1, self.id_at(position, FIRST_EPHEMERAL_K))
         return new if new <= self.id_at(position, LAST_K) else None
 
-    def keep(self, body: bytes) -> None:
-        """Keep something unlogged for the next poll."""
+    def add_pending(self, body: bytes) -> None:
+        """Store an ephemeral event for the next poll."""
         self.pending = (*self.pending, body)[-MAX_PENDING_EPHEMERALS:]
 
-    def told(self, before: list[WireEvent], position: Position) -> list[WireEvent]:
-        """What was told once and waits for a poll, as it follows the events before."""
+    def take_pending(self, before: list[WireEvent], position: Position) -> list[WireEvent]:
+        """Remove the pending ephemeral events, with ids that follow the events in `before`."""
         if before:
             self.last_id = max(self.last_id, before[-1][0])
-        told = []
+        taken = []
         while self.pending:
             event_id = self.next_ephemeral_id(position)
             if event_id is None:
                 break
             self.last_id = event_id
-            told.append(with_id(event_id, self.pending[0]))
+            taken.append(with_id(event_id, self.pending[0]))
             self.pending = self.pending[1:]
-        return told
+        return taken
 
     def release(self, events: list[WireEvent], position: Position) -> None:
-        """Answer the poll that waits, if one does; it has been looked for up to the position."""
+        """Answer the waiting poll, if any; the log has been examined up to the position."""
         waiter, self.waiter = self.waiter, None
         if waiter is not None:
             if events:

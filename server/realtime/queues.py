@@ -1,4 +1,4 @@
-"""All live queues of this process: adopt them, follow their realms, let them go."""
+"""Live event queues of this process: load them from their rows, follow their realms, drop them."""
 
 import asyncio
 import random
@@ -40,20 +40,20 @@ logger = structlog.get_logger(__name__)
 
 BUSY_GUARD_SECONDS = 0.1
 IDLE_GUARD_SECONDS = 1.0
-"""How often the clocks are compared with Postgres: a lost last hint shows no gap."""
+"""Interval of comparing the clocks with Postgres: the loss of the last hint reveals no gap."""
 TOUCH_SECONDS = 60.0
-TIDIED_AT_ONCE = 500
-"""Queues that are looked at before others are served."""
-LET_GO_SECONDS = 120.0
-"""A queue that nobody polls costs memory no longer than this."""
+QUEUES_PER_STEP = 500
+"""Queues that are checked before other tasks run."""
+IDLE_QUEUE_SECONDS = 120.0
+"""A queue that is not polled is dropped from memory after this time."""
 UNFOLLOW_SECONDS = 600.0
 CATCH_UP_SECONDS = 10.0
-ADOPTED_AT_ONCE = 100
-"""Queues in one piece of news, which may be no longer than MAX_EPHEMERAL_BYTES."""
+QUEUES_PER_MESSAGE = 100
+"""Queues in one message on the bus, whose size is limited by MAX_EPHEMERAL_BYTES."""
 
 
 class EphemeralEvent(msgspec.Struct, frozen=True, tag="told"):
-    """An event that is told once and never logged."""
+    """An event that is published once and not logged."""
 
     kind: str
     audience: Audience
@@ -61,14 +61,14 @@ class EphemeralEvent(msgspec.Struct, frozen=True, tag="told"):
 
 
 class QueueAdopted(msgspec.Struct, frozen=True, tag="adopted"):
-    """A process has its first poll of these queues: others let them go."""
+    """A process serves these queues from now on: others drop them."""
 
     queue_id: QueueId
     more: tuple[QueueId, ...] = ()
 
 
 class QueueHandedOver(msgspec.Struct, frozen=True, tag="handed_over"):
-    """What was told once and still waited for a poll of a queue that is now served elsewhere."""
+    """Ephemeral events that were pending for a queue which another process serves now."""
 
     queue_id: QueueId
     bodies: tuple[bytes, ...]
@@ -78,14 +78,14 @@ BusMessage = EphemeralEvent | QueueAdopted | QueueHandedOver
 
 
 def _halves(message: BusMessage) -> Sequence[BusMessage]:
-    """The same in two pieces; nothing if it cannot be said in pieces."""
+    """Split a message in two; empty if it cannot be split."""
     if isinstance(message, QueueHandedOver) and len(message.bodies) > 1:
         middle = len(message.bodies) // 2
         parts = (message.bodies[:middle], message.bodies[middle:])
         return [QueueHandedOver(message.queue_id, part) for part in parts]
     if isinstance(message, EphemeralEvent) and len(message.audience.users) > 1:
         users, middle = message.audience.users, len(message.audience.users) // 2
-        if message.audience == Audience(users=users):  # else somebody may be named twice over
+        if message.audience == Audience(users=users):  # otherwise a user may be in both halves
             parts_of_users = (users[:middle], users[middle:])
             return [
                 EphemeralEvent(message.kind, Audience(users=u), message.event)
@@ -94,15 +94,14 @@ def _halves(message: BusMessage) -> Sequence[BusMessage]:
     return []
 
 
-_Adoptable = tuple[EventQueueRow, LiveUser, Position, LoadedContacts | None]
-"""A queue's row, its user, the position at which both were read, and, of a guest who may know only
-the people they meet, which people those are."""
+_LoadedQueue = tuple[EventQueueRow, LiveUser, Position, LoadedContacts | None]
+"""A queue's row, its user, the position of both, and the contacts of a restricted guest."""
 
 _bus_messages = msgspec.json.Decoder(BusMessage)
 
 
 class Realtime:
-    """The realms that this process follows, and their queues. Listens to the event bus."""
+    """The followed realms of this process and their queues. Receives messages of the event bus."""
 
     def __init__(self, database: Database, realm_caches: RealmCaches, clock: Clock) -> None:
         self.database = database
@@ -110,35 +109,35 @@ class Realtime:
         self.clock = clock
         self.stopping = False
         self.need_position: Callable[[RealmId], None] = lambda _: None
-        """Asks for one empty entry of the realm: its queues have no event ids left."""
-        self.bell = ShipperNotifier()
-        """Rings when something was committed, here or elsewhere: the shipper has work."""
+        """Request an empty entry of the realm, whose queues have no event ids left."""
+        self.shipper_notifier = ShipperNotifier()
+        """Notifies the shipper of commits in any process."""
         self.deadlines = TimerWheel()
-        """When polls are due for a heartbeat."""
-        self.wakes = CooperativeScheduler()
-        """Brings the answers of polls that waited."""
+        """Heartbeats of waiting polls."""
+        self.scheduler = CooperativeScheduler()
+        """Delivers the responses of waiting polls."""
         self.lineages: LineageRelay | None = None
-        """Hears from the other processes which database leads."""
+        """Exchanges with other processes which database is the primary."""
         self._bus: EventBus | None = None
         self._followers: dict[RealmId, RealmFollower] = {}
-        self._rows: dict[RealmId, BatchLoader[QueueId, _Adoptable]] = {}
+        self._rows: dict[RealmId, BatchLoader[QueueId, _LoadedQueue]] = {}
         self._starting: dict[RealmId, asyncio.Task[RealmFollower]] = {}
         self._used: dict[RealmId, float] = {}
         self._adopted: dict[RealmId, list[QueueId]] = {}
-        """Of which the others are about to be told."""
+        """Loaded queues that are announced in the next iteration of the loop."""
         self._touched_at = clock.monotonic()
-        self._look_now = asyncio.Event()
+        self._check_now = asyncio.Event()
         self._sending: set[asyncio.Task[None]] = set()
 
     def connect(self, bus: EventBus) -> None:
-        """Publish to this bus, which tells this object what others publish."""
+        """Publish to this bus, which calls `on_hint`, `on_ephemeral` and `on_gap`."""
         self._bus = bus
-        self.bell.connect(bus)
+        self.shipper_notifier.connect(bus)
 
-    # -- what the writer and the bus tell
+    # -- called by the writer and the bus
 
     def committed(self, realm_id: RealmId, epoch: int, entries: list[LogEntry]) -> None:
-        """This process has committed: its own queues first, then the others'."""
+        """Deliver committed entries to the queues of this process, then publish them."""
         follower = self._followers.get(realm_id)
         if follower is not None:
             follower.offer(epoch, entries)
@@ -148,11 +147,11 @@ class Realtime:
         bodies = tuple(msgspec.json.encode(entry) for entry in cargo)
         hint = Hint(realm_id, epoch, entries[0].position, entries[-1].position, bodies)
         self._publish(lambda bus: bus.publish(hint))
-        self.bell.ring()
+        self.shipper_notifier.notify()
 
     def on_hint(self, hint: Hint) -> None:
         if hint.realm_id == NO_REALM:
-            self.bell.heard()
+            self.shipper_notifier.on_notification()
         follower = self._followers.get(hint.realm_id)
         if follower is None:
             return
@@ -164,7 +163,7 @@ class Realtime:
 
     def on_ephemeral(self, realm_id: RealmId, body: bytes) -> None:
         if self.lineages is not None and realm_id == lineage_relay.NO_REALM:
-            self.lineages.heard(body)
+            self.lineages.on_lineage(body)
             return
         follower = self._followers.get(realm_id)
         if follower is None:
@@ -174,20 +173,20 @@ class Realtime:
             event = catalogue.decode(message.kind, bytes(message.event))
             self._deliver_to_queues(follower, event, message.audience)
         elif isinstance(message, QueueHandedOver):
-            self._take_over(follower, message)
+            self._accept_handed_over(follower, message)
         else:
             for queue_id in (message.queue_id, *message.more):
-                self._let_adopted_go(follower, queue_id)
+                self._hand_over(follower, queue_id)
 
     def on_gap(self) -> None:
-        self._look_now.set()
+        self._check_now.set()
         if self.lineages is not None:
             self.lineages.publish()
 
-    # -- what requests ask
+    # -- called by requests
 
     async def follower(self, realm_id: RealmId) -> RealmFollower:
-        """The realm's follower, started at the clock's position if there was none."""
+        """The realm's follower; without one, start it at the clock's position."""
         self._used[realm_id] = self.clock.monotonic()
         starting = self._starting.get(realm_id)
         follower = self._followers.get(realm_id)
@@ -196,12 +195,12 @@ class Realtime:
         if starting is None:
             starting = self._starting[realm_id] = asyncio.create_task(self._start(realm_id))
             starting.add_done_callback(lambda _: self._starting.pop(realm_id))
-        return await asyncio.shield(starting)  # whoever asked first may go; others wait for it
+        return await asyncio.shield(starting)  # cancelling one caller must not cancel the start
 
     async def queue(
         self, realm_id: RealmId, user_id: UserId, queue_id: QueueId
     ) -> tuple[RealmFollower, EventQueue]:
-        """The user's live queue, adopted from its row if this process does not serve it yet.
+        """The user's live queue, loaded from its row if this process does not serve it yet.
 
         Raises BadEventQueueError.
         """
@@ -215,13 +214,13 @@ class Realtime:
         return follower, queue
 
     def reader(self, realm_id: RealmId, queue_id: QueueId) -> object:
-        """Who reads the queue in this process now, if a stream does."""
+        """The stream that reads the queue in this process, if there is one."""
         follower = self._followers.get(realm_id)
         queue = None if follower is None else follower.queues.get(queue_id)
         return None if queue is None else queue.reader
 
     def expect(self, realm_id: RealmId, user_id: UserId, queue_id: QueueId) -> None:
-        """A queue was registered here: serve it before its first poll, for what is told once."""
+        """Load a new queue before its first poll, so that it receives ephemeral events."""
 
         async def adopt() -> None:
             with suppress(BadEventQueueError, *NOT_NOW):
@@ -232,7 +231,7 @@ class Realtime:
         task.add_done_callback(self._sending.discard)
 
     def end(self, realm_id: RealmId, queue_ids: Sequence[QueueId]) -> None:
-        """Drop deleted queues in all processes: their next polls are refused."""
+        """Drop deleted queues in all processes; their next polls are refused."""
         follower = self._followers.get(realm_id)
         for queue_id in queue_ids:
             if follower is not None and queue_id in follower.queues:
@@ -240,13 +239,13 @@ class Realtime:
             self._announce_adopted(realm_id, queue_id)
 
     def serves(self, queue_id: QueueId) -> bool:
-        """Whether this process has the queue in its memory."""
+        """Whether the queue is in the memory of this process."""
         return any(queue_id in follower.queues for follower in self._followers.values())
 
     async def catch_up(self, follower: RealmFollower, position: Position) -> bool:
-        """Wait until the follower has come to a position that a client knows of.
+        """Wait until the follower has reached a position that a client knows.
 
-        False if the realm's clock never was there.
+        False if the realm's clock has not reached it.
         """
         async with self.database.connection() as connection:
             row = await clocks.read(connection, follower.realm_id)
@@ -257,42 +256,42 @@ class Realtime:
         return True
 
     async def delete_queue(self, realm_id: RealmId, user_id: UserId, queue_id: QueueId) -> None:
-        """End the user's queue everywhere. Raises BadEventQueueError."""
+        """Delete the user's queue in all processes. Raises BadEventQueueError."""
         follower, queue = await self.queue(realm_id, user_id, queue_id)
         async with self.database.connection() as connection:
             await event_queues.delete(connection, realm_id, queue_id)
         follower.let_go(queue)
         self._publish_message(realm_id, QueueAdopted(queue_id))
 
-    async def tell(self, realm_id: RealmId, event: Event, audience: Audience) -> None:
-        """Tell an event once, to those who listen now; it is not logged (typing, presence)."""
+    async def publish_ephemeral(self, realm_id: RealmId, event: Event, audience: Audience) -> None:
+        """Publish an event that is not logged (typing, presence) to queues of all processes."""
         follower = await self.follower(realm_id)
         self._deliver_to_queues(follower, event, audience)
         self._publish_message(
             realm_id, EphemeralEvent(event.kind, audience, msgspec.Raw(msgspec.json.encode(event)))
         )
 
-    # -- for as long as the process runs
+    # -- background tasks
 
     async def run(self) -> None:
-        """Guard the tails and tidy up, until cancelled."""
+        """Check for missed entries and drop idle queues, until cancelled."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self._guard())
-            group.create_task(self._tidy())
+            group.create_task(self._clean_up())
 
     def release_all(self) -> None:
-        """The server stops: answer every poll; nothing is lost, its queue is served elsewhere."""
+        """Answer every poll at shutdown; nothing is lost, other processes serve the queues."""
         self.stopping = True
         for follower in self._followers.values():
             for queue in list(follower.queues.values()):
                 follower.let_go(queue)
 
     def live(self) -> int:
-        """How many queues this process has in its memory."""
+        """Number of queues in the memory of this process."""
         return sum(len(follower.queues) for follower in self._followers.values())
 
     def waiting(self) -> int:
-        """How many polls wait now."""
+        """Number of waiting polls."""
         return sum(
             queue.waiter is not None
             for follower in self._followers.values()
@@ -300,7 +299,7 @@ class Realtime:
         )
 
     def lag_seconds(self) -> float:
-        """For how long one of the followed realms has been behind its log."""
+        """Maximum time for which a followed realm has been behind its log."""
         return max((f.lag_seconds() for f in self._followers.values()), default=0.0)
 
     async def _start(self, realm_id: RealmId) -> RealmFollower:
@@ -312,9 +311,13 @@ class Realtime:
         realm_cache = self.realm_caches.of(realm_id)
         realm_cache.forget_everything()
         follower = self._followers[realm_id] = RealmFollower(
-            realm_cache, self.database, epoch=row.epoch, position=row.position, turns=self.wakes
+            realm_cache,
+            self.database,
+            epoch=row.epoch,
+            position=row.position,
+            scheduler=self.scheduler,
         )
-        await realm_cache.realm()  # which everybody needs who comes now
+        await realm_cache.realm()  # every request needs it
         return follower
 
     async def _adopt(
@@ -332,7 +335,7 @@ class Realtime:
             known = follower.users.by_id.get(user_id)
             if known is not None:
                 live_user = known
-            # The snapshot may be ahead of the follower: applying a change again changes nothing.
+            # The snapshot may be ahead of the follower: applying a change again is harmless.
             elif not follower.add_user(live_user, read_at=read_at, contacts=contacts):
                 continue
             break
@@ -342,7 +345,7 @@ class Realtime:
         self._announce_adopted(follower.realm_id, queue_id)
         return queue
 
-    def _rows_of(self, realm_id: RealmId) -> BatchLoader[QueueId, _Adoptable]:
+    def _rows_of(self, realm_id: RealmId) -> BatchLoader[QueueId, _LoadedQueue]:
         loader = self._rows.get(realm_id)
         if loader is None:
             loader = self._rows[realm_id] = BatchLoader(partial(self._read_queues, realm_id))
@@ -350,7 +353,7 @@ class Realtime:
 
     async def _read_queues(
         self, realm_id: RealmId, queue_ids: Sequence[QueueId]
-    ) -> dict[QueueId, _Adoptable]:
+    ) -> dict[QueueId, _LoadedQueue]:
         async with self.database.snapshot() as connection:
             now, rows = await connection.together(
                 clocks.read(connection, realm_id),
@@ -387,7 +390,7 @@ class Realtime:
         encodings: dict[tuple[object, ...], list[bytes]] = {}
         position = follower.position
 
-        def tell(user: LiveUser) -> None:
+        def deliver(user: LiveUser) -> None:
             for queue in user.queues:
                 if not queue.listens_to(event.wire_type) or not reaches_queue(
                     audience, user, queue, position
@@ -405,20 +408,20 @@ class Realtime:
                 for encoded in encodings[key]:
                     self._deliver_to_queue(follower, queue, encoded)
 
-        follower.rounds.begin(audience, tell, Position(position + 1))
+        follower.fanout.begin(audience, deliver, Position(position + 1))
 
     def _deliver_to_queue(self, follower: RealmFollower, queue: EventQueue, body: bytes) -> None:
-        queue.keep(body)
+        queue.add_pending(body)
         if queue.next_ephemeral_id(follower.position) is None:
             self.need_position(follower.realm_id)
         elif queue.waiter is not None:
-            events, reached = follower.unlooked(queue, queue.waiter)
+            events, reached = follower.undelivered(queue, queue.waiter)
             if reached == follower.position:
-                events.extend(queue.told(events, reached))
+                events.extend(queue.take_pending(events, reached))
             queue.release(events, reached)
 
     def _announce_adopted(self, realm_id: RealmId, queue_id: QueueId) -> None:
-        """Tell the others together with what else is adopted now: thousands come in a second."""
+        """Announce the queue, in one message with others: thousands may return in one second."""
         adopted = self._adopted.setdefault(realm_id, [])
         if not adopted:
             asyncio.get_running_loop().call_soon(self._publish_adopted, realm_id)
@@ -426,11 +429,11 @@ class Realtime:
 
     def _publish_adopted(self, realm_id: RealmId) -> None:
         adopted = self._adopted.pop(realm_id)
-        for start in range(0, len(adopted), ADOPTED_AT_ONCE):
-            first, *more = adopted[start : start + ADOPTED_AT_ONCE]
+        for start in range(0, len(adopted), QUEUES_PER_MESSAGE):
+            first, *more = adopted[start : start + QUEUES_PER_MESSAGE]
             self._publish_message(realm_id, QueueAdopted(first, tuple(more)))
 
-    def _let_adopted_go(self, follower: RealmFollower, queue_id: QueueId) -> None:
+    def _hand_over(self, follower: RealmFollower, queue_id: QueueId) -> None:
         queue = follower.queues.get(queue_id)
         if queue is None:
             return
@@ -438,14 +441,14 @@ class Realtime:
             self._publish_message(follower.realm_id, QueueHandedOver(queue_id, queue.pending))
         follower.let_go(queue)
 
-    def _take_over(self, follower: RealmFollower, message: QueueHandedOver) -> None:
+    def _accept_handed_over(self, follower: RealmFollower, message: QueueHandedOver) -> None:
         queue = follower.queues.get(message.queue_id)
         for body in message.bodies if queue is not None else ():
             assert queue is not None
             self._deliver_to_queue(follower, queue, body)
 
     def _publish_message(self, realm_id: RealmId, message: BusMessage) -> None:
-        """Tell the others, in as many pieces as it takes."""
+        """Publish to other processes, split as far as the size limit requires."""
         body = msgspec.json.encode(message)
         if len(body) > MAX_EPHEMERAL_BYTES:
             halves = _halves(message)
@@ -467,15 +470,15 @@ class Realtime:
         task.add_done_callback(self._sending.discard)
 
     async def _guard(self) -> None:
-        """Compare the clocks of the followed realms with Postgres, in one query a turn."""
+        """Compare the clocks of the followed realms with Postgres, in one query each time."""
         pause = BUSY_GUARD_SECONDS
         while True:
             try:
                 async with asyncio.timeout(pause * random.uniform(0.9, 1.1)):  # noqa: S311
-                    await self._look_now.wait()
+                    await self._check_now.wait()
             except TimeoutError:
                 pass
-            self._look_now.clear()
+            self._check_now.clear()
             try:
                 moved = await self._compare_clocks()
             except NOT_NOW:
@@ -483,7 +486,7 @@ class Realtime:
             pause = BUSY_GUARD_SECONDS if moved else min(IDLE_GUARD_SECONDS, pause * 1.5)
 
     async def _compare_clocks(self) -> bool:
-        """Whether any of the realms has moved since the last look."""
+        """Whether any of the clocks has advanced since the last check."""
         if not self._followers:
             return False
         before = {realm_id: f.position for realm_id, f in self._followers.items()}
@@ -497,25 +500,25 @@ class Realtime:
                 follower.notice(row.epoch, row.position)
         return moved
 
-    async def _tidy(self) -> None:
-        """Once a minute: note which queues live, let idle ones go, remove expired rows."""
+    async def _clean_up(self) -> None:
+        """Once a minute, update the rows of live queues, drop idle ones and delete expired rows."""
         while True:
             await asyncio.sleep(TOUCH_SECONDS * random.uniform(0.9, 1.1))  # noqa: S311
             try:
                 await self._touch_queues()
             except NOT_NOW as error:
                 logger.warning("realtime.queue_touch_failed", error=str(error))
-            await self._let_idle_go()
+            await self._drop_idle()
 
     async def _touch_queues(self) -> None:
-        """Note which were polled since the last time.
+        """Update the rows of queues that were polled since the last time.
 
-        What was let go meanwhile is polled elsewhere, or had been idle for longer than that.
+        Queues dropped since then are polled in another process, or were idle for longer.
         """
         since, now = self._touched_at, self.clock.monotonic()
         queues = self._all_queues()
-        while portion := list(islice(queues, TIDIED_AT_ONCE)):
-            # In one order everywhere: another process may note the same ones.
+        while portion := list(islice(queues, QUEUES_PER_STEP)):
+            # In the same order in all processes, against deadlocks.
             seen = sorted(
                 (follower.realm_id, queue.queue_id)
                 for follower, queue in portion
@@ -529,20 +532,20 @@ class Realtime:
         self._touched_at = now
 
     def _all_queues(self) -> Iterator[tuple[RealmFollower, EventQueue]]:
-        """The queues of all realms; they may come and go while this is under way."""
+        """The queues of all realms, which may change during the iteration."""
         for follower in list(self._followers.values()):
             for queue in list(follower.queues.values()):
                 yield follower, queue
 
-    async def _let_idle_go(self) -> None:
+    async def _drop_idle(self) -> None:
         now = self.clock.monotonic()
         queues = self._all_queues()
-        while portion := list(islice(queues, TIDIED_AT_ONCE)):
+        while portion := list(islice(queues, QUEUES_PER_STEP)):
             for follower, queue in portion:
-                is_idle = queue.waiter is None and now - queue.idle_since > LET_GO_SECONDS
+                is_idle = queue.waiter is None and now - queue.idle_since > IDLE_QUEUE_SECONDS
                 if is_idle and follower.queues.get(queue.queue_id) is queue:
                     follower.let_go(queue)
-            await asyncio.sleep(0)  # others' turn
+            await asyncio.sleep(0)  # let other tasks run
         for realm_id, follower in list(self._followers.items()):
             follower.past.clear()
             if not follower.queues and now - self._used[realm_id] > UNFOLLOW_SECONDS:

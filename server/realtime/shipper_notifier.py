@@ -1,4 +1,4 @@
-"""Tells the shipper, wherever it runs, that something was committed."""
+"""Notify the shipper of commits, in whichever process it runs."""
 
 import asyncio
 from collections.abc import Callable
@@ -8,52 +8,52 @@ from server.messaging.event_bus import EventBus, Hint
 from storage.ids import Position, RealmId
 
 NO_REALM: Final = RealmId(0)
-"""Hints of this realm that is none are for the shipper."""
+"""Reserved realm id of hints for the shipper."""
 REST_SECONDS: Final = 0.05
-"""The shipper rests as long between two rounds: more often would tell it nothing."""
+"""Minimum interval of notifications: the shipper pauses as long between two batches."""
 
 
 class ShipperNotifier:
-    """Rings here at each commit, and elsewhere at most once in REST_SECONDS."""
+    """Notify this process at each commit, and others at most once in REST_SECONDS."""
 
     def __init__(self) -> None:
         self._bus: EventBus | None = None
         self._listener: Callable[[], None] | None = None
         self._is_resting = False
-        self._rung_meanwhile = False
+        self._is_pending = False
         self._sending: asyncio.Task[None] | None = None
 
     def connect(self, bus: EventBus) -> None:
-        """Let other processes hear it over this bus."""
+        """Notify other processes over this bus."""
         self._bus = bus
 
     async def listen(self, listener: Callable[[], None]) -> None:
-        """Call this at each ring from now on: here is the shipper, or one that stands by."""
+        """Call `listener` at each notification: this process has the shipper, or a standby."""
         self._listener = listener
         if self._bus is not None:
             await self._bus.follow(NO_REALM)
 
-    def heard(self) -> None:
-        """It rang in another process."""
+    def on_notification(self) -> None:
+        """Handle a notification, from this process or another."""
         if self._listener is not None:
             self._listener()
 
-    def ring(self) -> None:
-        """Something was committed in this process."""
-        self.heard()
+    def notify(self) -> None:
+        """Report a commit of this process."""
+        self.on_notification()
         if self._is_resting:
-            self._rung_meanwhile = True
+            self._is_pending = True
         elif self._bus is not None:
-            self._tell(self._bus)
+            self._publish(self._bus)
 
-    def _tell(self, bus: EventBus) -> None:
+    def _publish(self, bus: EventBus) -> None:
         self._is_resting = True
-        self._rung_meanwhile = False
+        self._is_pending = False
         hint = Hint(NO_REALM, 0, Position(0), Position(0))
         self._sending = asyncio.ensure_future(bus.publish(hint))
-        asyncio.get_running_loop().call_later(REST_SECONDS, self._rested, bus)
+        asyncio.get_running_loop().call_later(REST_SECONDS, self._end_rest, bus)
 
-    def _rested(self, bus: EventBus) -> None:
+    def _end_rest(self, bus: EventBus) -> None:
         self._is_resting = False
-        if self._rung_meanwhile:
-            self._tell(bus)
+        if self._is_pending:
+            self._publish(bus)

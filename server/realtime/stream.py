@@ -1,4 +1,4 @@
-"""A queue read continuously: poll after poll, until somebody else reads it."""
+"""Read a queue continuously, by successive polls, until another client reads it."""
 
 from collections.abc import AsyncGenerator
 
@@ -17,11 +17,11 @@ async def follow(
     last_event_id: int | None,
     may_know_secrets: bool = True,
 ) -> AsyncGenerator[list[WireEvent], None]:
-    """The queue's events after `last_event_id`, in batches, heartbeats among them.
+    """Yield the queue's events after `last_event_id` in batches, including heartbeats.
 
-    The first batch comes at once and may be empty; what is wrong with the request is raised
-    before it. Ends when a newer reader takes the queue, here or in another process, when the
-    queue ends, and when the server stops: whoever asks again learns which.
+    The first batch comes at once and may be empty; errors of the request are raised before it.
+    Ends when a newer reader takes over the queue, in any process, when the queue ends, and when
+    the server stops: the next request reveals which.
     """
     reader = object()
     dont_block = True

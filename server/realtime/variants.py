@@ -1,4 +1,4 @@
-"""An entry of the log in memory, serialised once for each kind of client that asks for it."""
+"""A log entry in memory, encoded once for each kind of client."""
 
 from typing import Any, NamedTuple
 
@@ -25,14 +25,14 @@ _OVERHEAD_BYTES = 600
 
 
 class Masking(NamedTuple):
-    """The people that an event shows and its reader may not know."""
+    """Users in an event that its reader may not see."""
 
     strangers: frozenset[UserId]
     address: RealmAddress
 
 
 def masking_for(event: Event, user: LiveUser, position: Position) -> Masking | None:
-    """The people to mask in an event at this position; None, as for most readers: no one."""
+    """The users to mask in an event at this position; None, as for most readers, if none."""
     if user.contacts is None:
         return None
     strangers = user.strangers(event.shows(), position)
@@ -44,7 +44,7 @@ def masked(event: Event, masking: Masking | None) -> Event:
 
 
 class TailEntry:
-    """One position of the log: its event, its audience, and its encodings so far."""
+    """A log entry: its event, its audience, and its encodings so far."""
 
     __slots__ = ("_encodings", "audience", "event", "position", "size")
 
@@ -58,7 +58,7 @@ class TailEntry:
         self._encodings: dict[tuple[Any, ...], list[bytes]] = {}
 
     def blank(self) -> None:
-        """Forget the body: its message is deleted."""
+        """Drop the body, after its message was deleted."""
         self.event = _BLANK
         self._encodings.clear()
 
@@ -89,7 +89,7 @@ class TailEntry:
         return encodings
 
     def wanted_by(self, queue: EventQueue, user: LiveUser) -> bool:
-        """Whether the client asked for such events, whoever they are for."""
+        """Whether the queue is registered for such events, regardless of the audience."""
         if not queue.listens_to(self.event.wire_type):
             return False
         if not queue.knows_secrets and self.event.without_secrets() is None:
@@ -100,7 +100,7 @@ class TailEntry:
         return queue.narrow.admits(shown, QueueReader(user.user_id, self._flags(user)))
 
     def for_queue(self, queue: EventQueue, user: LiveUser, *, after_k: int = -1) -> list[WireEvent]:
-        """What the user's queue gets from this entry, events up to `after_k` left out."""
+        """The queue's events from this entry, without those up to `after_k`."""
         if user.contacts is None:
             encoded = self.encoded(queue.view, with_secrets=queue.knows_secrets)
         else:

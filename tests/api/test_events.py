@@ -269,7 +269,7 @@ async def test_old_events_come_from_the_log_when_memory_is_short(
     clients, serving_with, make, people, connect, monkeypatch
 ):
     monkeypatch.setattr("server.realtime.follower.TAIL_BYTES", 2_000)
-    monkeypatch.setattr("server.realtime.log_page_cache.STRETCH_ENTRIES", 2)
+    monkeypatch.setattr("server.realtime.log_page_cache.PAGE_ENTRIES", 2)
     alice, bob = clients
     queue = await bob.register(event_types=["message"])
     for number in range(20):

@@ -187,15 +187,15 @@ async def test_memory_is_bounded_and_nobody_misses_anything(
     monkeypatch: pytest.MonkeyPatch,
 ):
     """Entries so large that a stretch ends long before the next round position."""
-    monkeypatch.setattr(log_page_cache, "STRETCH_BYTES", 40_000)
-    monkeypatch.setattr(log_page_cache, "PAST_BYTES", 300_000)
+    monkeypatch.setattr(log_page_cache, "PAGE_BYTES", 40_000)
+    monkeypatch.setattr(log_page_cache, "CACHE_BYTES", 300_000)
     async with start() as before:
         await herd.happen(before, name="x" * 3_000)
     reads.clear()
     async with start() as fresh:
         assert await herd.all_come_back(fresh) == herd.all_expected()
         follower = await fresh.realtime.follower(herd.make.realm_id)
-        held = sum(stretch.size for stretch in follower.past._stretches.values())
+        held = sum(page.size for page in follower.past._pages.values())
         assert 0 < held <= 300_000
     behind = [herd.base + ENTRIES - cursor for cursor in herd.cursors.values()]
     alone = sum(entries // (40_000 // 3_000) for entries in behind)

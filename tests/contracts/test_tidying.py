@@ -8,7 +8,7 @@ import pytest_asyncio
 
 from server.realm_cache import RealmCaches
 from server.realtime import queues
-from server.realtime.queues import LET_GO_SECONDS, Realtime
+from server.realtime.queues import IDLE_QUEUE_SECONDS, Realtime
 from storage import event_queues
 from storage.database import Database
 from storage.event_queues import EventQueueRow
@@ -30,7 +30,7 @@ def clock() -> StoppedClock:
 @pytest_asyncio.fixture
 async def realtime(database: Database, make: Make, clock: StoppedClock, monkeypatch) -> Realtime:
     """With so many queues, which were last polled now, and an hour ago as far as is noted."""
-    monkeypatch.setattr(queues, "TIDIED_AT_ONCE", AT_ONCE)
+    monkeypatch.setattr(queues, "QUEUES_PER_STEP", AT_ONCE)
     realtime = Realtime(database, RealmCaches(database, clock), clock)
     user = await make.user()
     for number in range(QUEUES):
@@ -73,7 +73,7 @@ async def test_all_that_live_are_noted_some_at_a_time(realtime, make: Make, monk
 
 async def test_those_that_nobody_polls_go_and_others_stay(realtime, make: Make, clock):
     follower = await realtime.follower(make.realm_id)
-    clock.advance(timedelta(seconds=LET_GO_SECONDS + 1))
+    clock.advance(timedelta(seconds=IDLE_QUEUE_SECONDS + 1))
     follower.queues["3"].idle_since = clock.monotonic()
-    await realtime._let_idle_go()
+    await realtime._drop_idle()
     assert list(follower.queues) == ["3"]

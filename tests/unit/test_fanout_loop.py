@@ -81,7 +81,7 @@ def positions(queue: EventQueue, poll: Poll) -> list[int]:
 
 
 async def all_told(follower: RealmFollower) -> None:
-    while follower.rounds.looked_before(follower.position) < follower.position:  # noqa: ASYNC110
+    while follower.fanout.completed_up_to(follower.position) < follower.position:  # noqa: ASYNC110
         await asyncio.sleep(0)
 
 

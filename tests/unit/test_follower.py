@@ -68,7 +68,7 @@ def follower(log) -> RealmFollower:
         cast("Any", log),
         epoch=1,
         position=Position(5),
-        turns=CooperativeScheduler(turn_seconds=0),
+        scheduler=CooperativeScheduler(turn_seconds=0),
     )
 
 

@@ -37,7 +37,7 @@ async def test_each_commit_rings_here_and_elsewhere_as_often_as_it_helps():
     await bell.listen(lambda: rung.append(True))
     assert wire.followed == {NO_REALM}
     for _ in range(100):
-        bell.ring()
+        bell.notify()
     await asyncio.sleep(0)
     assert (len(rung), len(wire.hints)) == (100, 1)
     async with asyncio.timeout(60):
@@ -48,5 +48,5 @@ async def test_each_commit_rings_here_and_elsewhere_as_often_as_it_helps():
 @pytest.mark.asyncio
 async def test_a_bell_without_listener_or_bus_is_silent():
     bell = ShipperNotifier()
-    bell.ring()
-    bell.heard()
+    bell.notify()
+    bell.on_notification()
