@@ -365,8 +365,8 @@ async def test_who_goes_away_while_their_session_is_looked_at_is_counted_once(
         await go_on.wait()
         return []
 
-    api.answering.credentials = credentials.Credentials(api.app)
-    monkeypatch.setattr(api.answering.credentials._sessions, "_read", live)
+    api.handler_context.credentials = credentials.Credentials(api.app)
+    monkeypatch.setattr(api.handler_context.credentials._sessions, "_read", live)
     async with connected(client.server.port) as connection:
         poll = f"/events?queue_id={queue.queue_id}&last_event_id=-1"
         await connection.send(request("GET", poll, host=client.host, **shown))

@@ -161,7 +161,7 @@ async def test_bodies_that_never_come_hold_nobody_up(server, client):
 
 
 async def test_bodies_take_no_more_than_their_room_and_the_newest_are_heard(server, client):
-    room = server.api.answering.room
+    room = server.api.handler_context.body_budget
     whole = room.left
     size = room.max_body_bytes
     async with AsyncExitStack() as stack:
