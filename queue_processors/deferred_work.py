@@ -8,7 +8,7 @@ import msgspec
 from queue_processors.processor import PermanentError, Processor
 from queue_processors.realm_exports import make_export
 from server.actions import realm_exports
-from server.actions.channels.aftermath import AFTERMATH
+from server.actions.access.deferred import ACCESS_CHANGE
 from server.actions.erasing import ERASING
 from server.actions.messages.moving_steps import MOVING
 from server.actions.profile_choices import WITHDRAWING
@@ -18,7 +18,7 @@ from server.app import App
 from server.jobs import DeferredWork
 
 KINDS: Mapping[str, SteppedWorkKind[Any]] = {
-    kind.step: kind for kind in (AFTERMATH, ERASING, MOVING, SUBSCRIBING, WITHDRAWING)
+    kind.step: kind for kind in (ACCESS_CHANGE, ERASING, MOVING, SUBSCRIBING, WITHDRAWING)
 }
 """By the name that jobs give the step. A name stays for as long as a job may hold it."""
 

@@ -11,7 +11,7 @@ from PIL import Image
 
 from benchmarks import world as worlds
 from benchmarks.processing.ground import COUNT, SUBSCRIBERS, Ground
-from server.actions.channels.aftermath import AFTERMATH
+from server.actions.access.deferred import ACCESS_CHANGE
 from server.actions.stepped_work import Finish
 from server.domain.account_news import PasswordChanged
 from server.domain.confirmations import RESET_PASSWORD
@@ -127,7 +127,7 @@ async def _rests(ground: Ground) -> list[Job]:
             "INSERT INTO stepped_work (realm_id, work_id, plan, done) VALUES (%s, %s, %s, 0)",
             [ground.realm_id, work_id, json.dumps(plan)],
         )
-        jobs.append(DeferredWork.of(ground.realm_id, AFTERMATH.step, Finish(work_id)))
+        jobs.append(DeferredWork.of(ground.realm_id, ACCESS_CHANGE.step, Finish(work_id)))
     return jobs
 
 

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from server.actions import audit
+from server.actions.access.user_audiences import UserAudiences
 from server.actions.locked_realm import LockedRealm, lock_context
-from server.actions.onlookers import Onlookers
 from server.domain.actor import Actor
 from server.domain.avatars import Avatar, avatar_of, medium_key
 from server.domain.channels import Standing
@@ -49,22 +49,22 @@ async def set_avatar(
         avatar_key=new.avatar_key,
         avatar_version=new.avatar_version,
     )
-    onlookers = await Onlookers.of(
+    user_audiences = await UserAudiences.of(
         connection,
         tx.realm_id,
         address=(await tx.realm_cache()).address_of(context.realm),
         guests_know_everybody=context.settings.guests_know_everybody(context.graph),
         rows=[old],
     )
-    avatar = avatar_of(new, onlookers.address)
-    knowing = await onlookers.who_know(connection, tx.realm_id, new)
+    avatar = avatar_of(new, user_audiences.address)
+    knowing = await user_audiences.audience_knowing(connection, tx.realm_id, new)
     entry = tx.append(AvatarChanged.to(new.user_id, avatar), knowing)
     tx.at_position(entry, users.changed(tx.realm_id, [new.user_id]))
     version = {"avatar_version": (old.avatar_version, new.avatar_version)}
     audit.record_each(tx, entry, actor.user_id, "avatar_changed", {new.user_id: version})
     if new.bot_type is not None:
         bot = BotChange(user_id=new.user_id, avatar_url=avatar.url)
-        tx.append(BotChanged(bot=bot), onlookers.of_bot(new))
+        tx.append(BotChanged(bot=bot), user_audiences.of_bot(new))
     if old.avatar_key is not None:
         keys = (old.avatar_key, medium_key(old.avatar_key))
         enqueue(tx, BlobRemoval(realm_id=tx.realm_id, keys=keys))

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from server.actions.access.user_audiences import UserAudiences
 from server.actions.locked_realm import LockedRealm
-from server.actions.onlookers import Onlookers
 from server.domain.channels import Standing
 from server.domain.errors import BadRequestError
 from server.events.base import Audience
@@ -47,7 +47,7 @@ class DefaultsChange:
     """The new defaults by name."""
 
     async def write(
-        self, tx: Tx, connection: Connection, onlookers: Onlookers, bot: UserRow
+        self, tx: Tx, connection: Connection, user_audiences: UserAudiences, bot: UserRow
     ) -> None:
         """Write them, and notify the users who manage the bot."""
         if self.new == self.old:
@@ -59,7 +59,7 @@ class DefaultsChange:
             default_events_register_stream=self.shown.default_events_register_stream,
             default_all_public_streams=self.shown.default_all_public_streams,
         )
-        tx.append(BotChanged(bot=change), onlookers.of_bot(bot))
+        tx.append(BotChanged(bot=change), user_audiences.of_bot(bot))
 
 
 async def decide(
@@ -117,7 +117,7 @@ async def tell_of_name(
     if not rows:
         return
     found = await users.by_ids(connection, tx.realm_id, [row.bot_id for row in rows])
-    onlookers = await Onlookers.of(
+    user_audiences = await UserAudiences.of(
         connection,
         tx.realm_id,
         address=(await tx.realm_cache()).address_of(context.realm),
@@ -137,7 +137,7 @@ async def tell_of_name(
                 default_sending_stream=change.default_sending_stream,
                 default_events_register_stream=name,
             )
-        told = await _who_see(connection, tx.realm_id, context, onlookers.of_bot(bot), channel)
+        told = await _who_see(connection, tx.realm_id, context, user_audiences.of_bot(bot), channel)
         tx.append(BotChanged(bot=change), told)
 
 

@@ -7,12 +7,12 @@ from typing import Any, Final
 import msgspec
 
 from server.actions import audit, bot_defaults
+from server.actions.access.user_audiences import UserAudiences
 from server.actions.api_keys import regenerate
 from server.actions.avatars import set_avatar
 from server.actions.bot_defaults import UNCHANGED, WantedDefaults
 from server.actions.bot_owners import give_bot
 from server.actions.locked_realm import LockedRealm, lock_context
-from server.actions.onlookers import Onlookers
 from server.actions.user_activation import deactivate_user
 from server.actions.user_roles import change_role
 from server.actions.users import CreatedUser, NewService, NewUser, create_users
@@ -99,8 +99,8 @@ async def create_bot(tx: Tx, actor: Actor, new: NewBot, *, now: datetime) -> Bot
     _record(tx, actor, "bot_created", bot.user_id, audit.differences({}, made))
     connection = await tx.changing()
     [row] = await users.by_ids(connection, tx.realm_id, [bot.user_id])
-    onlookers = await _onlookers(tx, connection, context, row)
-    await decided.write(tx, connection, onlookers, row)
+    user_audiences = await _user_audiences(tx, connection, context, row)
+    await decided.write(tx, connection, user_audiences, row)
     return BotWithKey(
         user_id=bot.user_id,
         email=bot.email,
@@ -177,7 +177,9 @@ async def change_bot(
         audit.record_each(tx, entry, actor.user_id, "bot_changed", {bot_id: changed})
     if decided.new != decided.old:
         connection = await tx.changing()
-        await decided.write(tx, connection, await _onlookers(tx, connection, context, new), new)
+        await decided.write(
+            tx, connection, await _user_audiences(tx, connection, context, new), new
+        )
     if changes.avatar_key is not None:
         new = await set_avatar(tx, actor, context, new, changes.avatar_key)
     owner_id = new.bot_owner_id
@@ -277,10 +279,10 @@ class _Bot:
         return facts
 
 
-async def _onlookers(
+async def _user_audiences(
     tx: Tx, connection: Connection, context: LockedRealm, bot: UserRow
-) -> Onlookers:
-    return await Onlookers.of(
+) -> UserAudiences:
+    return await UserAudiences.of(
         connection,
         tx.realm_id,
         address=(await tx.realm_cache()).address_of(context.realm),
@@ -299,28 +301,28 @@ async def _tell(
 ) -> Entry:
     """Publish name and owner to all, the rest to users who may manage the bot, or could before."""
     old, new = before.row, after.row
-    onlookers = await _onlookers(tx, connection, context, new)
-    administrators = onlookers.administrators
+    user_audiences = await _user_audiences(tx, connection, context, new)
+    administrators = user_audiences.administrators
     is_given_away = old.bot_owner_id != new.bot_owner_id
     change = BotChange(user_id=new.user_id)
     if old.full_name != new.full_name:
         change = msgspec.structs.replace(change, full_name=new.full_name)
         person = PersonChange(user_id=new.user_id, full_name=new.full_name)
-        tx.append(UserChanged(person=person), onlookers.of_person(new))
+        tx.append(UserChanged(person=person), user_audiences.of_person(new))
     if before.service != after.service:
         change = msgspec.structs.replace(change, services=shown_services(after.service))
     if is_given_away:
         assert new.bot_owner_id is not None, "a bot is given to somebody"
         change = msgspec.structs.replace(change, owner_id=new.bot_owner_id, api_key=new.api_key)
         person = PersonChange(user_id=new.user_id, bot_owner_id=new.bot_owner_id)
-        tx.append(UserChanged(person=person), onlookers.of_person(new))
+        tx.append(UserChanged(person=person), user_audiences.of_person(new))
         if old.bot_owner_id is not None and old.bot_owner_id not in administrators:
             gone = BotDeleted(bot=DeletedBot(user_id=new.user_id))
             tx.append(gone, to_users(old.bot_owner_id))
         if new.bot_owner_id not in administrators:
-            bot = shown_bot(new, onlookers.address, after.service, defaults)
+            bot = shown_bot(new, user_audiences.address, after.service, defaults)
             tx.append(BotAdded(bot=bot), to_users(new.bot_owner_id))
-    audience = Audience(users=administrators) if is_given_away else onlookers.of_bot(new)
+    audience = Audience(users=administrators) if is_given_away else user_audiences.of_bot(new)
     entry = tx.append(BotChanged(bot=change), audience)
     if old != new:
         tx.at_position(entry, users.changed(tx.realm_id, [new.user_id]))

@@ -15,6 +15,7 @@ import msgspec
 import structlog
 
 from server.actions import audit
+from server.actions.access.audiences import audiences_allowed_to_see
 from server.actions.locked_realm import lock_realm, lock_realm_context
 from server.actions.messages.audience import of_messages
 from server.actions.messages.decide import OutgoingMessage
@@ -22,7 +23,6 @@ from server.actions.messages.move import EVERYTHING, Begun, RenameWrite
 from server.actions.messages.moving_steps import policy_body
 from server.actions.messages.notices import deliver, notification_bot
 from server.actions.realm_services import RealmServices
-from server.actions.subscriptions.audiences import seers
 from server.domain.access import ADMINISTRATOR
 from server.domain.actor import Actor
 from server.domain.channel_folders import MAX_NAME_LENGTH as MAX_FOLDER_LENGTH
@@ -163,7 +163,7 @@ async def _rename_channel(tx: Tx, renamed: Renamed, now: datetime) -> None:
     new = replace(old, name=renamed.new_name)
     connection = await tx.changing()
     await channels.update(connection, tx.realm_id, new)
-    audiences = await seers(connection, tx.realm_id, context, [new])
+    audiences = await audiences_allowed_to_see(connection, tx.realm_id, context, [new])
     event = ChannelUpdated(
         stream_id=channel_id,
         name=old.name,

@@ -3,10 +3,10 @@
 from dataclasses import replace
 
 from server.actions import audit
+from server.actions.access.user_audiences import UserAudiences
 from server.actions.confirmations import LinkExpiredError, ask_to_confirm, confirm, to_be_confirmed
 from server.actions.credential_changes import Proof, check_proof, end_pending
 from server.actions.locked_realm import LockedRealm, lock_realm, locked_realm_of
-from server.actions.onlookers import Onlookers
 from server.domain.access import GUEST, MEMBER
 from server.domain.account_news import AddressChanged
 from server.domain.accounts import checked_new_email
@@ -110,16 +110,16 @@ async def _tell(
     tx: Tx, connection: Connection, context: LockedRealm, old: UserRow, new: UserRow
 ) -> None:
     address = (await tx.realm_cache()).address_of(context.realm)
-    onlookers = await Onlookers.of(
+    user_audiences = await UserAudiences.of(
         connection,
         tx.realm_id,
         address=address,
         guests_know_everybody=context.settings.guests_know_everybody(context.graph),
         rows=[old, new],
     )
-    knowing = await onlookers.who_know(connection, tx.realm_id, new)
+    knowing = await user_audiences.audience_knowing(connection, tx.realm_id, new)
     person = PersonChange(user_id=new.user_id, delivery_email=new.email)
-    entry = tx.append(UserChanged(person=person), _who_know_email(onlookers, knowing, new))
+    entry = tx.append(UserChanged(person=person), _who_know_email(user_audiences, knowing, new))
     public = public_email(new, address.domain)
     if public != public_email(old, address.domain):
         event = EmailChanged(
@@ -134,11 +134,11 @@ async def _tell(
     tx.at_position(tx.append(Tick(), NOBODY), users.changed(tx.realm_id, [new.user_id]))
 
 
-def _who_know_email(onlookers: Onlookers, knowing: Audience, row: UserRow) -> Audience:
+def _who_know_email(user_audiences: UserAudiences, knowing: Audience, row: UserRow) -> Audience:
     """Return the audience of those who know the user's real address."""
     least = least_role_to_see_email(row)
     if least >= GUEST:
         return knowing
     if least == MEMBER:
         return Audience(everyone=True, users=(row.user_id,))
-    return to_users(*{*onlookers.up_to(least), row.user_id})
+    return to_users(*{*user_audiences.up_to(least), row.user_id})

@@ -17,7 +17,7 @@ from server.actions.messages.delete import delete_locked
 from server.actions.realm_exports import drop_exports
 from server.actions.stepped_work import SteppedWorkKind, put_off
 from server.actions.user_activation import CLOSING, deactivate_user
-from server.actions.users import onlookers_of
+from server.actions.users import user_audiences_of
 from server.domain.avatars import avatar_of, medium_key
 from server.domain.clock import SystemClock
 from server.domain.errors import BadRequestError
@@ -199,8 +199,8 @@ async def _tell(
     row: UserRow,
     fields: Sequence[ProfileFieldId],
 ) -> None:
-    onlookers = await onlookers_of(tx, connection, context)
-    knowing = await onlookers.who_know(connection, tx.realm_id, row)
+    user_audiences = await user_audiences_of(tx, connection, context)
+    knowing = await user_audiences.audience_knowing(connection, tx.realm_id, row)
     user_id = row.user_id
     changes = [
         PersonChange(user_id=user_id, full_name=row.full_name),
@@ -217,7 +217,7 @@ async def _tell(
         user_id=user_id, away=False, status_text="", emoji_name="", emoji_code="", reaction_type=""
     )
     tx.append(status, knowing)
-    avatar = avatar_of(row, onlookers.address)
+    avatar = avatar_of(row, user_audiences.address)
     address = EmailChanged(
         user_id=user_id,
         new_email=row.email,

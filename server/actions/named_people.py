@@ -5,8 +5,8 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 from typing import Any
 
+from server.actions.access.audiences import audiences_allowed_to_see
 from server.actions.locked_realm import LockedRealm
-from server.actions.subscriptions.audiences import seers
 from server.domain.access import GroupGraph
 from server.domain.channels import setting_of
 from server.domain.permission_settings import CHANNEL_PERMISSIONS, REALM_PERMISSIONS
@@ -91,7 +91,7 @@ async def _tell_of_channels(
     """Somebody may have made hundreds: those that the same people see are told of together."""
     told = list(updates)
     concerned = {channel.channel_id: channel for channel, _ in told}
-    audiences = await seers(connection, tx.realm_id, context, concerned.values())
+    audiences = await audiences_allowed_to_see(connection, tx.realm_id, context, concerned.values())
     together: dict[bytes, list[ChannelUpdated]] = defaultdict(list)
     for channel, update in told:
         together[audiences[channel.channel_id].encode()].append(update)

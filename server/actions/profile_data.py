@@ -3,8 +3,8 @@
 from collections.abc import Collection, Mapping
 
 from server.actions import audit
+from server.actions.access.user_audiences import audience_knowing
 from server.actions.locked_realm import LockedRealm, lock_context
-from server.actions.onlookers import who_know
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError
 from server.domain.markdown import render_description
@@ -128,7 +128,7 @@ async def _keep(
 async def _tell(
     tx: Tx, actor: Actor, context: LockedRealm, row: UserRow, old: ProfileData, changed: Changed
 ) -> None:
-    audience = await who_know(tx, context, row)
+    audience = await audience_knowing(tx, context, row)
     entry = None
     for field_id, value in changed.items():
         now = ChangedValue(id=field_id, value=None)

@@ -23,7 +23,7 @@ from server.actions.presence import introduce
 from server.actions.subscriptions.membership import Move, readmit, withdraw
 from server.actions.unique_names import check_unique
 from server.actions.user_roles import owners_of
-from server.actions.users import onlookers_of, tell_role_groups
+from server.actions.users import tell_role_groups, user_audiences_of
 from server.domain.access import MEMBER, OWNER
 from server.domain.account_news import AccountNews, Closed, Deactivated
 from server.domain.actor import Actor
@@ -225,13 +225,13 @@ async def _inherit(tx: Tx, context: LockedRealm, row: UserRow, heir: UserRow) ->
     )
     new, new_service = await give_bot(tx, row, service, heir.user_id)
     connection = await tx.changing()
-    onlookers = await onlookers_of(tx, connection, context)
+    user_audiences = await user_audiences_of(tx, connection, context)
     person = PersonChange(user_id=row.user_id, bot_owner_id=heir.user_id)
-    entry = tx.append(UserChanged(person=person), onlookers.of_person(row))
+    entry = tx.append(UserChanged(person=person), user_audiences.of_person(row))
     bot = BotChange(user_id=row.user_id, owner_id=heir.user_id, api_key=new.api_key)
     if new_service is not None:
         bot = replace_fields(bot, services=shown_services(new_service))
-    tx.append(BotChanged(bot=bot), onlookers.of_bot(row))
+    tx.append(BotChanged(bot=bot), user_audiences.of_bot(row))
     changed = {row.user_id: {"owner_id": (row.bot_owner_id, heir.user_id)}}
     audit.record_each(tx, entry, heir.user_id, "bot_changed", changed)
 
@@ -261,20 +261,20 @@ async def _tell(
     tx: Tx, connection: Connection, context: LockedRealm, *, active: bool, now: datetime
 ) -> Entry:
     """Publish to all who may know them that they are active, or not any more; return the entry."""
-    onlookers = await onlookers_of(tx, connection, context)
+    user_audiences = await user_audiences_of(tx, connection, context)
     entry: Entry | None = None
     for row in context.people.values():
         change = PersonChange(user_id=row.user_id, is_active=active)
-        knowing, strangers = await onlookers.split(connection, tx.realm_id, row)
+        knowing, strangers = await user_audiences.split(connection, tx.realm_id, row)
         entry = tx.append(UserChanged(person=change), knowing)
         if strangers is not None:
             tx.append(InaccessibleUserChanged(person=change), strangers)
         if row.bot_type is not None:
             bot = BotChange(user_id=row.user_id, is_active=active, api_key=row.api_key)
-            tx.append(BotChanged(bot=bot), onlookers.of_bot(row))
+            tx.append(BotChanged(bot=bot), user_audiences.of_bot(row))
         elif active:
             # Clients have dropped data that only active users have.
-            domain = onlookers.address.domain
+            domain = user_audiences.address.domain
             await introduce(tx, connection, context, [row], knowing, domain=domain)
     assert entry is not None, "a user is activated or deactivated"
     kind = MembersAdded if active else MembersRemoved

@@ -5,9 +5,9 @@ from dataclasses import replace
 from datetime import datetime
 
 from server.actions import audit
+from server.actions.access.user_audiences import audience_knowing
 from server.actions.invitations import withdraw_of
 from server.actions.locked_realm import LockedRealm, lock_realm, locked_realm_of
-from server.actions.onlookers import who_know
 from server.actions.realm_exports import renew_links
 from server.domain.access import ADMINISTRATOR, OWNER, ROLES
 from server.domain.actor import Actor
@@ -64,7 +64,7 @@ async def _tell(
     """Publish the new role to all who know them, and record the actor."""
     after = replace(before, role=role)
     change = UserChanged(person=PersonChange(user_id=before.user_id, role=role))
-    entry = tx.append(change, await who_know(tx, context, after))
+    entry = tx.append(change, await audience_knowing(tx, context, after))
     tx.at_position(entry, users.changed(tx.realm_id, [before.user_id]))
     audit.record(
         tx,

@@ -7,9 +7,9 @@ from typing import Any, Final
 from msgspec.structs import asdict
 
 from server.actions import audit, presence
+from server.actions.access.user_audiences import UserAudiences
 from server.actions.credential_changes import Extent, Proof, check_proof
 from server.actions.locked_realm import LockedRealm, lock_realm, locked_realm_of
-from server.actions.onlookers import Onlookers
 from server.actions.passwords import set_password
 from server.actions.realm_exports import tell_of_consent
 from server.actions.subscriptions.membership import notification_defaults
@@ -242,26 +242,26 @@ class _Told:
         """Append all events; the last one invalidates the user's row."""
         tx = self.tx
         address = (await tx.realm_cache()).address_of(self.context.realm)
-        onlookers = await Onlookers.of(
+        user_audiences = await UserAudiences.of(
             connection,
             tx.realm_id,
             address=address,
             guests_know_everybody=self.context.settings.guests_know_everybody(self.context.graph),
             rows=[self.old, self.new],
         )
-        knowing = await onlookers.who_know(connection, tx.realm_id, self.new)
+        knowing = await user_audiences.audience_knowing(connection, tx.realm_id, self.new)
         user = public_email(self.new, address.domain)
         entry: Entry | None = None
         for name, (before, after) in self.changed.items():
             if name == "full_name":
-                entry = self._tell_name(onlookers, knowing)
+                entry = self._tell_name(user_audiences, knowing)
             else:
                 entry = self._tell_setting(name, after, user)
             if name == "timezone":
                 person = PersonChange(user_id=self.new.user_id, timezone=self.new.timezone)
                 tx.append(UserChanged(person=person), knowing)
             if name == "email_address_visibility":
-                self._tell_address(onlookers, knowing)
+                self._tell_address(user_audiences, knowing)
             if name == "allow_private_data_export":
                 await tell_of_consent(tx, self.new.user_id, consented=bool(after))
             if name == NOTICES:
@@ -285,11 +285,11 @@ class _Told:
             after={name: after},
         )
 
-    def _tell_name(self, onlookers: Onlookers, knowing: Audience) -> Entry:
+    def _tell_name(self, user_audiences: UserAudiences, knowing: Audience) -> Entry:
         user_id, name = self.new.user_id, self.new.full_name
         if self.new.bot_type is not None:
             bot = BotChange(user_id=user_id, full_name=name)
-            self.tx.append(BotChanged(bot=bot), onlookers.of_bot(self.new))
+            self.tx.append(BotChanged(bot=bot), user_audiences.of_bot(self.new))
         person = PersonChange(user_id=user_id, full_name=name)
         return self.tx.append(UserChanged(person=person), knowing)
 
@@ -308,7 +308,7 @@ class _Told:
             tx.append(older, own)
         return entry
 
-    def _tell_address(self, onlookers: Onlookers, knowing: Audience) -> None:
+    def _tell_address(self, user_audiences: UserAudiences, knowing: Audience) -> None:
         """Append changes of the real address's visibility, and of the public address."""
         row, tx = self.new, self.tx
         before, now = least_role_to_see_email(self.old), least_role_to_see_email(row)
@@ -316,7 +316,7 @@ class _Told:
         between = {role for role in ROLES if least < role <= most}
         concerned = tuple(
             user_id
-            for role, ids in onlookers.by_role.items()
+            for role, ids in user_audiences.by_role.items()
             for user_id in ids
             if role in between
             and user_id != row.user_id
@@ -326,11 +326,11 @@ class _Told:
             email = row.email if now > before else None
             person = PersonChange(user_id=row.user_id, delivery_email=email)
             tx.append(UserChanged(person=person), to_users(*concerned))
-        domain = onlookers.address.domain
+        domain = user_audiences.address.domain
         address = public_email(row, domain)
         if address == public_email(self.old, domain):
             return
-        avatar = avatar_of(row, onlookers.address)
+        avatar = avatar_of(row, user_audiences.address)
         event = EmailChanged(
             user_id=row.user_id,
             new_email=address,
@@ -344,7 +344,7 @@ class _Told:
                 email=address,
                 avatar_url=avatar.url,
             )
-            tx.append(BotChanged(bot=bot), onlookers.of_bot(row))
+            tx.append(BotChanged(bot=bot), user_audiences.of_bot(row))
 
     async def _tell_defaults(self, connection: Connection) -> None:
         """Append changed defaults of subscriptions, for clients without unset settings."""

@@ -6,8 +6,8 @@ from typing import Final
 import msgspec
 
 from server.actions import audit
+from server.actions.access.user_audiences import audience_knowing
 from server.actions.locked_realm import LockedRealm, lock_context
-from server.actions.onlookers import who_know
 from server.actions.user_settings import OwnChange, change_own_settings
 from server.domain.actor import Actor
 from server.domain.emoji import Emoji
@@ -103,7 +103,7 @@ async def _change(
         await user_status.delete(connection, tx.realm_id, user_id)
     else:
         await user_status.put(connection, tx.realm_id, new)
-    entry = tx.append(change.event(new), await who_know(tx, context, user))
+    entry = tx.append(change.event(new), await audience_knowing(tx, context, user))
     if user_id != actor.user_id:
         audit.record(
             tx,

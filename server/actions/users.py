@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
+from server.actions.access.user_audiences import UserAudiences
 from server.actions.default_channel_groups import chosen_channels
 from server.actions.locked_realm import LockedRealm, lock_realm, locked_realm_of
-from server.actions.onlookers import Onlookers
 from server.actions.subscriptions.membership import Move, join
 from server.domain.access import GUEST, MEMBER, ROLES, Person
 from server.domain.accounts import checked_full_name, checked_new_email
@@ -279,23 +279,23 @@ async def _tell_of_newcomers(
     *,
     now: datetime,
 ) -> None:
-    onlookers = await onlookers_of(tx, connection, context)
+    user_audiences = await user_audiences_of(tx, connection, context)
     for row in context.people.values():
-        for event, audience in onlookers.told_of_newcomer(row):
+        for event, audience in user_audiences.newcomer_events(row):
             tx.append(event, audience)
         if row.bot_type is not None:
-            bot = shown_bot(row, onlookers.address, services.get(row.user_id))
-            tx.append(BotAdded(bot=bot), onlookers.of_bot(row))
+            bot = shown_bot(row, user_audiences.address, services.get(row.user_id))
+            tx.append(BotAdded(bot=bot), user_audiences.of_bot(row))
         elif not UserSettings.of(row.settings).presence_enabled:
             away = UserStatusChanged(user_id=row.user_id, away=True)
-            tx.append(away, onlookers.of_person(row))
+            tx.append(away, user_audiences.of_person(row))
     await tell_role_groups(tx, connection, context, MembersAdded, now=now)
 
 
-async def onlookers_of(tx: Tx, connection: Connection, context: LockedRealm) -> Onlookers:
+async def user_audiences_of(tx: Tx, connection: Connection, context: LockedRealm) -> UserAudiences:
     """Return which of the users in this context the audiences may know."""
     realm_cache = await tx.realm_cache()
-    return await Onlookers.of(
+    return await UserAudiences.of(
         connection,
         tx.realm_id,
         address=realm_cache.address_of(context.realm),

@@ -6,7 +6,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from server.actions import stepped_work
-from server.actions.channels.aftermath import AFTERMATH
+from server.actions.access.deferred import ACCESS_CHANGE
 from server.actions.channels.change import change_channel
 from server.actions.channels.create import ChannelSpec
 from server.actions.subscriptions import subscribe as subscribing
@@ -251,7 +251,7 @@ async def _change(request: Request, channel_id: ChannelId, wanted: ChannelChange
     work_id = await request.write(
         change_channel, channel_id, wanted, web_public_enabled=web_public_enabled
     )
-    await stepped_work.finish(request.workbench, AFTERMATH, work_id)
+    await stepped_work.finish(request.workbench, ACCESS_CHANGE, work_id)
     return Empty()
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from server.actions import stepped_work
-from server.actions.channels.aftermath import AFTERMATH
+from server.actions.access.deferred import ACCESS_CHANGE
 from server.domain.access import EVERYONE_GROUP, OWNERS_GROUP, GroupSetting
 from server.domain.group_settings import PermissionChange
 from server.domain.groups import DESCRIPTIONS
@@ -16,7 +16,7 @@ OWNERS, EVERYONE = DESCRIPTIONS[OWNERS_GROUP], DESCRIPTIONS[EVERYONE_GROUP]
 
 async def told_in(hall, channel, work_id):
     """The notices, once they are sent: topics and texts."""
-    await stepped_work.finish(hall.workbench(), AFTERMATH, work_id)
+    await stepped_work.finish(hall.workbench(), ACCESS_CHANGE, work_id)
     return [
         (topic, content)
         for topic, content in await hall.make.connection.tuples(

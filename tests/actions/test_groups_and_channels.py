@@ -4,7 +4,7 @@ import pytest
 import pytest_asyncio
 
 from server.actions import stepped_work
-from server.actions.channels import aftermath
+from server.actions.access import apply, deferred
 from server.actions.groups.members import MembersChange, change_members
 from server.actions.message_flags import change_flag
 from server.actions.user_topics import change_policy
@@ -178,7 +178,7 @@ async def unread_of(hall, row):
 async def test_for_many_who_leave_it_is_read_in_steps_but_for_who_comes_back(
     hall, club, changes, witnesses, monkeypatch
 ):
-    monkeypatch.setattr(aftermath, "READERS_PER_STEP", 1)
+    monkeypatch.setattr(apply, "MAX_PAIRS_PER_STEP", 1)
     people = [hall.member, hall.other, *await hall.make.users(2)]
     group = await club.create(hall.owner, members=people)
     await hall.make.channel("open", subscribers=[hall.owner, *people])
@@ -198,7 +198,7 @@ async def test_for_many_who_leave_it_is_read_in_steps_but_for_who_comes_back(
         # Somebody comes back before it is their turn.
         await change(add=[people[3]])
         for _ in range(2):  # twice is once
-            await stepped_work.finish(hall.workbench(), aftermath.AFTERMATH, work_id, size=1)
+            await stepped_work.finish(hall.workbench(), deferred.ACCESS_CHANGE, work_id, size=1)
         await change(add=people[:3])
 
     seen = await witnesses.watch(leave_and_return, hall.everybody)

@@ -1,34 +1,22 @@
 """Changes to a channel: who may know of it or read it, what it is like, whether it is closed."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from server.actions import audit
+from server.actions.access.apply import apply
+from server.actions.access.audiences import audiences_allowed_to_see, excluding
+from server.actions.access.deferred import defer, pairs_with_unread
+from server.actions.access.diff import NO_DIFF, AccessDiff, AccessState, Pair, compare
+from server.actions.access.metadata import channel_infos
 from server.actions.bot_defaults import tell_of_name
 from server.actions.channel_folders import check_folder
-from server.actions.channels.aftermath import (
-    Reader,
-    put_off_aftermath,
-    take_first,
-    tell_first,
-    with_unread,
-)
 from server.actions.channels.notices import of_change
-from server.actions.channels.sight import (
-    ReadingChange,
-    SightChange,
-    reading_change,
-    sight_change,
-    tell_of_sight,
-)
 from server.actions.channels.updates import give_back, updates
 from server.actions.default_channel_groups import leave_groups
 from server.actions.locked_realm import LockedRealm, lock_context
 from server.actions.realm_settings import withdraw_channel
-from server.actions.subscriptions.audiences import besides, seers
-from server.actions.subscriptions.membership import activity_of
-from server.actions.subscriptions.restored_access import who_find_something
 from server.domain.access import GUEST
 from server.domain.actor import Actor
 from server.domain.channel_changes import (
@@ -45,10 +33,10 @@ from server.domain.permission_settings import CHANNEL_PERMISSIONS
 from server.events.base import MEMBERS, Entry
 from server.events.channels import ChannelInfo, DefaultChannelsChanged
 from server.transactions import Tx
-from storage import channels, read_state, restored_access, subscriptions, users
+from storage import channels, subscriptions, users
 from storage.channels import ChannelRow
 from storage.database import Connection
-from storage.ids import ChannelId, UserId
+from storage.ids import ChannelId
 
 
 async def change_channel(
@@ -59,13 +47,12 @@ async def change_channel(
     *,
     web_public_enabled: bool,
 ) -> str | None:
-    """Change all of it, or nothing; everyone who may know of the channel is told.
+    """Change all of it, or nothing; publish it to all users with metadata access.
 
-    Whoever may no longer know of it loses it; whoever now may gets it. Nobody sends to a channel
-    that is archived; clients that do not know archived channels are told that it is gone, or back.
-    What is returned, if anything, is AFTERMATH to be finished: a notice in the channel, that what
-    was unread there is read for those who do not find it any more, or that those who find it again
-    are told.
+    Users who lose or gain access are sent the channel's removal or the channel. An archived
+    channel takes no messages; clients that do not know archived channels are sent its removal.
+    Returns the id of an ACCESS_CHANGE to be finished, or None.
+
     Raises BadRequestError, ExpectationMismatchError, and ChannelAlreadyExistsError for a name
     that another channel has.
     """
@@ -89,16 +76,16 @@ async def change_channel(
         tx.must_be_exact()  # everybody is looked at, which takes long
 
     connection = await tx.changing()
-    readers: list[Reader] = []
+    pairs: list[Pair] = []
     for before, after in _steps(old, new):
         step = _Step(tx, connection, actor, context, before, after)
-        readers += await step.take()
+        pairs += await step.take()
     notices = of_change(context.people[actor.user_id], old, new, context.graph)
     if new.is_archived and not old.is_archived:
         there = await subscriptions.active_user_ids(connection, tx.realm_id, channel_id)
-        others = await with_unread(connection, tx.realm_id, channel_id)
-        readers = sorted({*readers, *others, *((user_id, channel_id) for user_id in there)})
-    return await put_off_aftermath(tx, readers, notices)
+        others = await pairs_with_unread(connection, tx.realm_id, channel_id)
+        pairs = sorted({*pairs, *others, *((user_id, channel_id) for user_id in there)})
+    return await defer(tx, pairs, notices)
 
 
 async def _administered(
@@ -186,18 +173,21 @@ class _Step:
     def channel_id(self) -> ChannelId:
         return self.new.channel_id
 
-    async def take(self) -> Sequence[Reader]:
-        """Take it; for whom it is left to AFTERMATH that they read it no longer, or again."""
+    async def take(self) -> list[Pair]:
+        """Take the step; return what is left to ACCESS_CHANGE."""
         realm_id = self.tx.realm_id
         await channels.update(self.connection, realm_id, self.new)
-        sight, reading = await self._sight()
-        audiences = await seers(self.connection, realm_id, self.context, [self.new])
+        after, diff = await self._access()
+        audiences = await audiences_allowed_to_see(
+            self.connection, realm_id, self.context, [self.new]
+        )
         audience = audiences[self.channel_id]
-        if sight.gained:
-            audience = besides(audience, sight.gained)
-        info = await self._info() if self.old.is_archived and not self.new.is_archived else None
-        told = updates(self.old, self.new, self.context.graph, info)
-        entries = [self.tx.append(event, audience) for event in told]
+        if diff.metadata_gained:
+            audience = excluding(audience, diff.metadata_gained)
+        is_opened = self.old.is_archived and not self.new.is_archived
+        info = await self._info(after) if is_opened else None
+        events = updates(self.old, self.new, self.context.graph, info)
+        entries = [self.tx.append(event, audience) for event in events]
         if self.new.name != self.old.name:
             await tell_of_name(self.tx, self.connection, self.context, self.new)
         if self.old.is_default != self.new.is_default:
@@ -206,23 +196,32 @@ class _Step:
         if may_be_in_a_group(self.old) and not may_be_in_a_group(self.new):
             await leave_groups(self.tx, self.actor.user_id, self.channel_id)
         self._record(entries[0])
-        shown = await tell_of_sight(
-            self.tx, self.connection, self.context, {self.channel_id: self.new}, sight
-        )
-        left = [
-            *await self._take_away(entries[0], sight, reading.losing),
-            *await self._show_again(shown or entries[0], reading.gaining),
-        ]
+        left = await apply(self.tx, self.connection, after, diff, entries[0])
         if info is not None:
             await give_back(self.tx, self.connection, info, audience)
         if self.new.is_archived and not self.old.is_archived:
             await withdraw_channel(self.tx, self.actor, self.context, self.channel_id)
         return left
 
-    async def _info(self) -> ChannelInfo:
-        graph = self.context.graph
-        activity = await activity_of(self.connection, self.tx.realm_id, [self.channel_id])
-        return ChannelInfo.of(self.new, activity.get(self.channel_id), graph, now=graph.clock.now())
+    async def _info(self, state: AccessState) -> ChannelInfo:
+        infos = await channel_infos(self.connection, self.tx.realm_id, state, [self.channel_id])
+        return infos[self.channel_id]
+
+    async def _access(self) -> tuple[AccessState, AccessDiff]:
+        """Return the state after the step, and how it differs from the one before."""
+        same = AccessState(self.context, {self.channel_id: self.new}, ())
+        if not sight_may_differ(self.old, self.new):
+            return same, NO_DIFF
+        realm_id = self.tx.realm_id
+        everyone = await users.up_to_role(self.connection, realm_id, least_role=GUEST, or_among=())
+        there = await subscriptions.active_user_ids(self.connection, realm_id, self.channel_id)
+        after = replace(
+            same,
+            context=replace(self.context, people={row.user_id: row for row in everyone}),
+            subscribed={(user_id, self.channel_id) for user_id in there},
+        )
+        before = replace(after, channels={self.channel_id: self.old})
+        return after, compare(before, after, after.everything())
 
     def _record(self, entry: Entry) -> None:
         """At the first entry: decisions on the old row are stale, and who made it so is kept."""
@@ -237,65 +236,6 @@ class _Step:
             before=audit.before(changes),
             after=audit.after(changes),
         )
-
-    async def _sight(self) -> tuple[SightChange, ReadingChange]:
-        """Who sees it now and did not, and the reverse; and who reads it."""
-        if not sight_may_differ(self.old, self.new):
-            return SightChange({}, {}), ReadingChange([], [])
-        realm_id = self.tx.realm_id
-        everybody = await users.up_to_role(self.connection, realm_id, least_role=GUEST, or_among=())
-        people = replace(self.context, people={row.user_id: row for row in everybody})
-        there = frozenset(
-            await subscriptions.active_user_ids(self.connection, realm_id, self.channel_id)
-        )
-        change = sight_change(
-            people,
-            people,
-            [self.old],
-            {self.channel_id: self.new},
-            {(user_id, self.channel_id) for user_id in there},
-        )
-        return change, reading_change(people, people, self.old, self.new, there)
-
-    async def _show_again(self, entry: Entry, gaining: list[UserId]) -> Sequence[Reader]:
-        """Whoever reads it again is told what is unread, starred, followed or muted there.
-
-        Of many only the first ones; the others.
-        """
-        found = await who_find_something(
-            self.connection, self.tx.realm_id, self.channel_id, gaining
-        )
-        return tell_first(self.tx, entry, found, self.context)
-
-    async def _take_away(
-        self, entry: Entry, sight: SightChange, losing: list[UserId]
-    ) -> Sequence[Reader]:
-        """What somebody may read no longer is read, starred and set no more, as for who leaves.
-
-        Of many only for the first ones; the others.
-        """
-        realm_id = self.tx.realm_id
-        concerned = await who_find_something(self.connection, realm_id, self.channel_id, losing)
-        known = sight.still_known(concerned)
-        left = take_first(self.tx, entry, concerned, known, self.context)
-        old, new = self.old, self.new
-        if old.history_public_to_subscribers and not new.history_public_to_subscribers:
-            await self._hide_history(entry, losing)
-        return left
-
-    async def _hide_history(self, entry: Entry, losing: list[UserId]) -> None:
-        """What people were not given there counts as read, and is starred no more.
-
-        Those who lose all of it are told of their stars with the rest.
-        """
-        realm_id, write_id = self.tx.realm_id, self.tx.write_id
-        marking = read_state.mark_hidden_read(realm_id, self.channel_id, write_id=write_id)
-        self.tx.at_position(entry, marking)
-        gone = set(losing)
-        starred = await restored_access.starred_by(self.connection, realm_id, self.channel_id)
-        if pairs := [(i, self.channel_id) for i in starred if i not in gone]:
-            telling = restored_access.tell_unstarred(realm_id, pairs, write_id=write_id)
-            self.tx.at_position(entry, telling)
 
 
 def _settings(channel: ChannelRow) -> Mapping[str, Any]:

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from server.actions import audit
+from server.actions.access.audiences import audiences_allowed_to_see
 from server.actions.channel_folders import check_folder
 from server.actions.locked_realm import LockedRealm
-from server.actions.subscriptions.audiences import seers
 from server.domain.access import GroupSetting
 from server.domain.channel_creation import (
     ChannelTerms,
@@ -78,7 +78,7 @@ async def create_channels(
     connection = await tx.changing()
     rows = [await channels.insert(connection, tx.realm_id, each) for each in new]
     now = context.graph.clock.now()
-    audiences = await seers(connection, tx.realm_id, context, rows)
+    audiences = await audiences_allowed_to_see(connection, tx.realm_id, context, rows)
     for row in rows:
         info = ChannelInfo.of(row, None, context.graph, now=now)
         entry = tx.append(ChannelsCreated(streams=[info]), audiences[row.channel_id])

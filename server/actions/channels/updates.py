@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from server.actions.subscriptions.audiences import besides
+from server.actions.access.audiences import excluding
 from server.actions.subscriptions.membership import notification_defaults
 from server.domain.access import GroupGraph
 from server.domain.channel_changes import PRIVACY, differing_permissions, privacy_differs
@@ -98,4 +98,4 @@ async def give_back(tx: Tx, connection: Connection, info: ChannelInfo, audience:
         tx.append(event, to_users(*event.user_ids))
     peers = PeersAdded(stream_ids=[info.stream_id], user_ids=user_ids, is_return=True)
     # Those who are in it have just been told everything about the channel.
-    tx.append(peers, besides(audience, [*audience.without, *user_ids]))
+    tx.append(peers, excluding(audience, [*audience.without, *user_ids]))

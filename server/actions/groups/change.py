@@ -7,9 +7,9 @@ from typing import Any
 from server.actions import audit
 from server.actions.groups.standing import (
     active_ids,
+    apply_access_change,
     conclude,
     stand_on_group,
-    tell_who_sees_otherwise,
 )
 from server.actions.locked_realm import LockedRealm
 from server.domain.access import GroupSetting
@@ -51,7 +51,7 @@ async def change_group(tx: Tx, actor: Actor, group_id: GroupId, change: GroupCha
     """Change all of it, or nothing; what is so already stays, and nobody is told.
 
     A deactivated group may be renamed, described otherwise, and reactivated. What is returned, if
-    anything, is AFTERMATH to be finished. Raises BadRequestError, ExpectationMismatchError.
+    anything, is ACCESS_CHANGE to be finished. Raises BadRequestError, ExpectationMismatchError.
     """
     if change.reactivate:
         tx.must_be_exact()  # everybody within may see other channels, which takes long
@@ -65,7 +65,7 @@ async def change_group(tx: Tx, actor: Actor, group_id: GroupId, change: GroupCha
 async def deactivate_group(tx: Tx, actor: Actor, group_id: GroupId) -> str | None:
     """Let the group serve nothing any more, until it is reactivated.
 
-    What is returned, if anything, is AFTERMATH to be finished. Raises BadRequestError, and
+    What is returned, if anything, is ACCESS_CHANGE to be finished. Raises BadRequestError, and
     GroupInUseError if another group, a setting of the organization or of a channel, or a
     permission of another group names it.
     """
@@ -109,7 +109,7 @@ async def _become(
     if not is_turned:
         return None
     # Channels may name it, archived ones also while it is deactivated.
-    return await tell_who_sees_otherwise(tx, entry, context, row.group_id, within(row))
+    return await apply_access_change(tx, entry, context, row.group_id, within(row))
 
 
 def _check_manages(context: LockedRealm, actor: Actor, row: GroupRow) -> None:

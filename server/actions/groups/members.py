@@ -5,11 +5,11 @@ from dataclasses import asdict, dataclass
 
 from server.actions.groups.change import IS_DEACTIVATED
 from server.actions.groups.standing import (
+    apply_access_change,
     check_people,
     check_subgroups,
     conclude,
     stand_on_group,
-    tell_who_sees_otherwise,
 )
 from server.actions.locked_realm import LockedRealm
 from server.domain.access import GroupSetting
@@ -44,11 +44,11 @@ class MembersChange:
 async def change_members(
     tx: Tx, actor: Actor, group_id: GroupId, change: MembersChange
 ) -> str | None:
-    """Do all of it, or nothing; everyone is told, and who sees other channels by it, of those.
+    """Do all of it, or nothing; publish it to everyone, with the access that users gain or lose.
 
-    What is returned, if anything, is AFTERMATH to be finished. Raises BadRequestError: for who
-    may not do it; for people and groups who are unknown or deactivated, are in it already or not
-    at all; and where a group would be within itself.
+    Returns the id of an ACCESS_CHANGE to be finished, or None. Raises BadRequestError if the
+    actor may not do it; for users and groups that are unknown or deactivated, are in the group
+    already or not at all; and where a group would be within itself.
     """
     if change.add_subgroups or change.delete_subgroups:
         tx.must_be_exact()  # everybody within may see other channels, which takes long
@@ -89,7 +89,7 @@ async def change_members(
         direct_members=(*change.add, *change.delete),
         direct_subgroups=(*change.add_subgroups, *change.delete_subgroups),
     )
-    return await tell_who_sees_otherwise(tx, entry, context, group_id, concerned)
+    return await apply_access_change(tx, entry, context, group_id, concerned)
 
 
 def _check_may(context: LockedRealm, actor: Actor, row: GroupRow, change: MembersChange) -> None:

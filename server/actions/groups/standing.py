@@ -5,15 +5,10 @@ from dataclasses import replace
 from typing import Any
 
 from server.actions import audit
-from server.actions.channels.aftermath import (
-    Reader,
-    put_off_aftermath,
-    take_first,
-    tell_first,
-)
-from server.actions.channels.sight import reading_change, sight_change, tell_of_sight
+from server.actions.access.apply import apply
+from server.actions.access.deferred import defer
+from server.actions.access.diff import AccessState, compare
 from server.actions.locked_realm import PEOPLE_IN_BATCH, LockedRealm, lock_context
-from server.actions.subscriptions.restored_access import who_find_something
 from server.domain.access import GroupGraph, GroupSetting
 from server.domain.actor import Actor
 from server.domain.channels import GRANTS_METADATA, setting_of
@@ -75,23 +70,23 @@ def conclude(
     audit.record(tx, entry, actor.user_id, action, subject_id=group_id, before=before, after=after)
 
 
-async def tell_who_sees_otherwise(
+async def apply_access_change(
     tx: Tx, entry: Entry, context: LockedRealm, group_id: GroupId, concerned: GroupSetting
 ) -> str | None:
-    """Show private channels to those who may know of them from now on, and hide others.
+    """Apply what a change of the group's members means for access to private channels.
 
-    `concerned` are the people and groups who have come into the group, or left it: the rows are
-    as they are afterwards, the ground is from before. The entry tells of that. What is returned,
-    if anything, is AFTERMATH to be finished.
+    `concerned` are the users and groups that joined or left the group. The rows are as they are
+    afterwards, `context` is from before, and the entry publishes the change. Returns the id of a
+    ACCESS_CHANGE to be finished, or None.
     """
     connection = await tx.connection()
     graph = await (await tx.realm_cache()).read_groups(connection, context.realm)
     around = context.graph.around(group_id)
-    rows = [
-        row
+    rows = {
+        row.channel_id: row
         for row in await channels.naming(connection, tx.realm_id, around)
         if row.invite_only and _names(row, graph, around)
-    ]
+    }
     if not rows:
         return None
     reach = graph.reach([concerned])
@@ -99,29 +94,14 @@ async def tell_who_sees_otherwise(
         connection, tx.realm_id, least_role=reach.least_role, or_among=reach.user_ids
     )
     people = {row.user_id: row for row in found}
-    there = await subscriptions.in_channels(
-        connection,
-        tx.realm_id,
-        user_ids=list(people),
-        channel_ids=[row.channel_id for row in rows],
+    own = await subscriptions.in_channels(
+        connection, tx.realm_id, user_ids=list(people), channel_ids=list(rows)
     )
-    before, after = replace(context, people=people), replace(context, graph=graph, people=people)
-    subscribed = {(row.user_id, row.channel_id) for row in there if row.active}
-    same = {row.channel_id: row for row in rows}
-    change = sight_change(before, after, rows, same, subscribed)
-    left: list[Reader] = []
-    again: list[Reader] = []
-    for row in rows:
-        is_in = {user_id for user_id in people if (user_id, row.channel_id) in subscribed}
-        reading = reading_change(before, after, row, row, is_in)
-        left += await who_find_something(connection, tx.realm_id, row.channel_id, reading.losing)
-        again += await who_find_something(connection, tx.realm_id, row.channel_id, reading.gaining)
-    shown = await tell_of_sight(tx, connection, after, same, change)
-    later = [
-        *take_first(tx, entry, left, change.still_known(left), after),
-        *tell_first(tx, shown or entry, again, after),
-    ]
-    return await put_off_aftermath(tx, later, [])
+    subscribed = {(row.user_id, row.channel_id) for row in own if row.active}
+    before = AccessState(replace(context, people=people), rows, subscribed)
+    after = replace(before, context=replace(context, graph=graph, people=people))
+    diff = compare(before, after, after.everything())
+    return await defer(tx, await apply(tx, connection, after, diff, entry))
 
 
 def _names(channel: ChannelRow, graph: GroupGraph, group_ids: frozenset[GroupId]) -> bool:

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from server.actions.access.audiences import audiences_allowed_to_see
 from server.actions.locked_realm import LockedRealm
-from server.actions.subscriptions.audiences import seers
 from server.events.base import Audience
 from server.events.channels import RECENTLY
 from server.transactions import Tx
@@ -96,7 +96,7 @@ async def activity_statements(
     """Return statements that publish the channels' activity after messages leave or join them."""
     by_id = {row.channel_id: row for row in rows}
     connection = await tx.connection()
-    audiences = await seers(connection, tx.realm_id, context, by_id.values())
+    audiences = await audiences_allowed_to_see(connection, tx.realm_id, context, by_id.values())
     return [
         channels.tell_activity(
             tx.realm_id,

@@ -9,14 +9,20 @@ from typing import Any, Final, TypeVar
 from msgspec import Raw
 
 from server.actions import audit
+from server.actions.access.audiences import audiences_allowed_to_see, by_channels, excluding
+from server.actions.access.diff import AccessDiff, AccessState, Pair, compare
+from server.actions.access.metadata import activity_of, archived, remove_channels
+from server.actions.access.restored_content import (
+    append_restored,
+    append_withdrawn,
+    mark_read,
+)
 from server.actions.locked_realm import LockedRealm
-from server.actions.subscriptions.audiences import alike, besides, seers
-from server.actions.subscriptions.restored_access import tell_lost, tell_regained
 from server.actions.subscriptions.shared_contacts import Acquaintance
 from server.domain.channels import COLORS, first_free_color
 from server.domain.user_settings import UserSettings
 from server.events.base import Audience, Entry, to_users
-from server.events.channels import ChannelInfo, ChannelsCreated, ChannelsDeleted
+from server.events.channels import ChannelInfo, ChannelsCreated
 from server.events.subscriptions import (
     NOTIFICATIONS,
     ChannelName,
@@ -29,7 +35,7 @@ from server.events.subscriptions import (
 )
 from server.transactions import Tx
 from storage import channels, read_state, restored_access, subscriptions
-from storage.channels import ActivityRow, ChannelRow
+from storage.channels import ChannelRow
 from storage.database import Connection
 from storage.ids import ChannelId, RealmId, UserId
 from storage.subscriptions import Membership, SubscriptionRow
@@ -57,6 +63,11 @@ class Move:
     """What follows in the same write looks them up as subscribers."""
     by: UserId | None = None
     """Who is kept as having done it. None: it follows from something else."""
+
+    def state(self, context: LockedRealm, subscribed: Iterable[Pair] = ()) -> AccessState:
+        """Return what access of these users follows from, with these subscriptions."""
+        people = replace(context, people=self.people)
+        return AccessState(people, self.channels, frozenset(subscribed))
 
     @cached_property
     def by_user(self) -> Mapping[UserId, tuple[ChannelId, ...]]:
@@ -89,17 +100,20 @@ async def join(tx: Tx, context: LockedRealm, move: Move) -> None:
     await channels.change_subscriber_counts(connection, tx.realm_id, counts)
 
     shown = await _Shown.read(connection, tx.realm_id, context, move, memberships)
-    regained = await _Regained.read(connection, tx.realm_id, context, move)
-    for channel_ids, user_ids in alike(_hidden_from(context, move)):
+    diff = compare(move.state(context), move.state(context, move.pairs), move.pairs)
+    stored = await _StoredReadState.read(connection, tx.realm_id, diff)
+    for channel_ids, user_ids in by_channels(diff.metadata_gained):
         infos = [shown.infos[channel_id] for channel_id in channel_ids]
         tx.append(ChannelsCreated(streams=infos), to_users(*user_ids))
-    _keep(tx, _tell_joining(tx, move, shown, regained), move, "subscribers_added")
+    _keep(tx, _tell_joining(tx, context, move, shown, stored), move, "subscribers_added")
     for channel_ids, audience, user_ids in await _peers(tx, connection, context, move):
         event = PeersAdded(
-            stream_ids=channel_ids, user_ids=user_ids, archived=_archived(move, channel_ids)
+            stream_ids=channel_ids,
+            user_ids=user_ids,
+            archived=archived(move.channels, channel_ids),
         )
         # Those who join have just been told everything about the channel.
-        tx.append(event, besides(audience, user_ids))
+        tx.append(event, excluding(audience, user_ids))
 
 
 async def leave(tx: Tx, context: LockedRealm, move: Move) -> None:
@@ -118,11 +132,10 @@ async def leave(tx: Tx, context: LockedRealm, move: Move) -> None:
     counts = {channel_id: -len(user_ids) for channel_id, user_ids in move.by_channel.items()}
     await channels.change_subscriber_counts(connection, tx.realm_id, counts)
 
-    hidden = _hidden_from(context, move)
-    _keep(tx, _tell_leaving(tx, context, move, hidden), move, "subscribers_removed")
-    for channel_ids, user_ids in alike(hidden):
-        gone = ChannelsDeleted(stream_ids=channel_ids, archived=_archived(move, channel_ids))
-        tx.append(gone, to_users(*user_ids))
+    after = move.state(context)
+    diff = compare(move.state(context, move.pairs), after, move.pairs)
+    _keep(tx, _tell_leaving(tx, context, move, diff), move, "subscribers_removed")
+    remove_channels(tx, after, diff.metadata_lost)
     await _tell_peers_of_leaving(tx, connection, context, move)
     await acquaintance.tell(tx, connection, context)
 
@@ -153,7 +166,9 @@ async def readmit(tx: Tx, context: LockedRealm, move: Move, entry: Entry) -> Non
         tx.at_position(entry, subscriptions.begin_spans(tx.realm_id, [user_id], ids))
     for channel_ids, audience, user_ids in await _peers(tx, connection, context, move):
         added = PeersAdded(
-            stream_ids=channel_ids, user_ids=user_ids, archived=_archived(move, channel_ids)
+            stream_ids=channel_ids,
+            user_ids=user_ids,
+            archived=archived(move.channels, channel_ids),
         )
         tx.append(added, audience)
 
@@ -163,7 +178,9 @@ async def _tell_peers_of_leaving(
 ) -> None:
     for channel_ids, audience, user_ids in await _peers(tx, connection, context, move):
         removed = PeersRemoved(
-            stream_ids=channel_ids, user_ids=user_ids, archived=_archived(move, channel_ids)
+            stream_ids=channel_ids,
+            user_ids=user_ids,
+            archived=archived(move.channels, channel_ids),
         )
         tx.append(removed, audience)
 
@@ -243,45 +260,30 @@ def _keep(tx: Tx, entry: Entry, move: Move, action: str) -> None:
     audit.record_outcomes(tx, entry, move.by, action, people)
 
 
-async def activity_of(
-    connection: Connection, realm_id: RealmId, channel_ids: Sequence[ChannelId]
-) -> dict[ChannelId, ActivityRow]:
-    rows = await channels.activity(connection, realm_id, channel_ids)
-    return {row.channel_id: row for row in rows}
-
-
 @dataclass(frozen=True, slots=True)
-class _Regained:
-    """What people may find in channels that they could not read."""
+class _StoredReadState:
+    """What is stored for users in channels that they could not read until they join."""
 
-    unread: Collection[tuple[UserId, ChannelId]]
-    traces: Collection[tuple[UserId, ChannelId]]
-    """Who has starred something there, or set something for a topic."""
-    empty_topic_display_name: str
+    unread: Collection[Pair]
+    traces: Collection[Pair]
+    """Where a message is starred, or a topic policy is set."""
 
     @classmethod
     async def read(
-        cls, connection: Connection, realm_id: RealmId, context: LockedRealm, move: Move
-    ) -> "_Regained":
+        cls, connection: Connection, realm_id: RealmId, diff: AccessDiff
+    ) -> "_StoredReadState":
         unread, traces = set(), set()
-        for channel_id, outside in _grouped((i, u) for u, i in _outside(context, move)).items():
-            some = await read_state.perhaps_unread(connection, realm_id, channel_id, outside)
+        for channel_id, user_ids in _grouped((i, u) for u, i in diff.content_gained).items():
+            some = await read_state.perhaps_unread(connection, realm_id, channel_id, user_ids)
             unread |= {(user_id, channel_id) for user_id in some}
-            some = await restored_access.with_traces(connection, realm_id, channel_id, outside)
+            some = await restored_access.with_traces(connection, realm_id, channel_id, user_ids)
             traces |= {(user_id, channel_id) for user_id in some}
-        return cls(unread, traces, context.settings.empty_topic_display_name)
-
-    def tell(self, tx: Tx, entry: Entry, joining: Sequence[tuple[UserId, ChannelId]]) -> None:
-        """Behind the entry by which these have come in."""
-        known = [pair for pair in joining if pair in self.unread]
-        if known:
-            marking = read_state.mark_left_read(tx.realm_id, known, write_id=tx.write_id)
-            tx.at_position(entry, marking)
-        theirs = [pair for pair in joining if pair in self.traces]
-        tell_regained(tx, entry, theirs, self.empty_topic_display_name)
+        return cls(unread, traces)
 
 
-def _tell_joining(tx: Tx, move: Move, shown: _Shown, regained: _Regained) -> Entry:
+def _tell_joining(
+    tx: Tx, context: LockedRealm, move: Move, shown: _Shown, stored: _StoredReadState
+) -> Entry:
     """One entry for all who see the same; their spans begin with it. The last of them."""
     entry: Entry | None = None
     shown_alike: dict[Hashable, list[UserId]] = defaultdict(list)
@@ -298,29 +300,32 @@ def _tell_joining(tx: Tx, move: Move, shown: _Shown, regained: _Regained) -> Ent
         entry = tx.append(event, to_users(*user_ids))
         colors = {each.stream_id: each.color for each in event.subscriptions}
         tx.at_position(entry, subscriptions.begin(tx.realm_id, user_ids, colors))
-        regained.tell(tx, entry, [(u, i) for u in user_ids for i in channel_ids])
+        joining = [(u, i) for u in user_ids for i in channel_ids]
+        mark_read(tx, entry, [pair for pair in joining if pair in stored.unread])
+        restored = [pair for pair in joining if pair in stored.traces]
+        append_restored(tx, entry, restored, context.settings.empty_topic_display_name)
     assert entry is not None, "somebody joins"
     return entry
 
 
-def _tell_leaving(
-    tx: Tx, context: LockedRealm, move: Move, hidden: Mapping[UserId, Collection[ChannelId]]
-) -> Entry:
+def _tell_leaving(tx: Tx, context: LockedRealm, move: Move, diff: AccessDiff) -> Entry:
     """One entry for all who leave the same; their spans end with it. The last of them."""
     entry: Entry | None = None
-    outside = set(_outside(context, move))
-    for channel_ids, user_ids in alike(move.by_user):
+    content_lost = set(diff.content_lost)
+    for channel_ids, user_ids in by_channels(move.by_user):
         names = [ChannelName(stream_id=i, name=move.channels[i].name) for i in channel_ids]
         event = SubscriptionsRemoved(
-            user_ids=user_ids, subscriptions=names, archived=_archived(move, channel_ids)
+            user_ids=user_ids,
+            subscriptions=names,
+            archived=archived(move.channels, channel_ids),
         )
         entry = tx.append(event, to_users(*user_ids))
         tx.at_position(entry, subscriptions.end_spans(tx.realm_id, user_ids, channel_ids))
         left = [(user_id, i) for user_id in user_ids for i in channel_ids]
-        tx.at_position(entry, read_state.mark_left_read(tx.realm_id, left, write_id=tx.write_id))
-        lost = outside.intersection(left)
-        known = [(user_id, i) for user_id, i in lost if i not in hidden.get(user_id, ())]
-        tell_lost(tx, entry, lost, known, context.settings.empty_topic_display_name)
+        mark_read(tx, entry, left)
+        lost = content_lost.intersection(left)
+        name = context.settings.empty_topic_display_name
+        append_withdrawn(tx, entry, lost, diff.with_metadata(lost), name)
     assert entry is not None, "somebody leaves"
     return entry
 
@@ -345,44 +350,17 @@ async def _with_colors(connection: Connection, realm_id: RealmId, move: Move) ->
     return memberships
 
 
-def _outside(context: LockedRealm, move: Move) -> list[tuple[UserId, ChannelId]]:
-    """Those of the pairs where only being subscribed lets somebody read the channel."""
-    standings = {user_id: context.standing_of(row) for user_id, row in move.people.items()}
-    return [
-        (user_id, i)
-        for user_id, i in move.pairs
-        if not standings[user_id].reads(move.channels[i], subscribed=False)
-    ]
-
-
-def _hidden_from(context: LockedRealm, move: Move) -> dict[UserId, tuple[ChannelId, ...]]:
-    """For each of the people, those of their channels that only subscribing lets them know of."""
-    hidden = {}
-    for user_id, channel_ids in move.by_user.items():
-        standing = context.standing_of(move.people[user_id])
-        unseen = tuple(
-            i for i in channel_ids if not standing.sees(move.channels[i], subscribed=False)
-        )
-        if unseen:
-            hidden[user_id] = unseen
-    return hidden
-
-
 async def _peers(
     tx: Tx, connection: Connection, context: LockedRealm, move: Move
 ) -> list[tuple[list[ChannelId], Audience, list[UserId]]]:
     """Who is to be told of whom: channels that have both in common go together."""
     changed = [move.channels[channel_id] for channel_id in move.by_channel]
-    audiences = await seers(connection, tx.realm_id, context, changed)
+    audiences = await audiences_allowed_to_see(connection, tx.realm_id, context, changed)
     together = _grouped(
         ((audiences[channel_id].encode(), user_ids), channel_id)
         for channel_id, user_ids in move.by_channel.items()
     )
     return [(ids, audiences[ids[0]], list(user_ids)) for (_, user_ids), ids in together.items()]
-
-
-def _archived(move: Move, channel_ids: Iterable[ChannelId]) -> tuple[ChannelId, ...]:
-    return tuple(i for i in channel_ids if move.channels[i].is_archived)
 
 
 def _grouped(pairs: Iterable[tuple[Key, Value]]) -> dict[Key, list[Value]]:

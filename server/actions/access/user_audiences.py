@@ -1,4 +1,4 @@
-"""Who is told what of somebody: not everyone may know everybody, or their address."""
+"""Audiences of events about users: not every user may know all others, or their addresses."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -22,16 +22,16 @@ from storage.users import UserRow
 
 
 @dataclass(frozen=True, slots=True)
-class Onlookers:
-    """The people of a realm, as far as it matters who may know what of others."""
+class UserAudiences:
+    """The users of a realm by role, as far as they may know different things of others."""
 
     address: RealmAddress
     """The organization's."""
     guests_know_everybody: bool
     by_role: dict[int, tuple[UserId, ...]]
-    """Read only where somebody is to be told less than others."""
+    """Read only where some users get less than others."""
     people: dict[int, tuple[UserId, ...]]
-    """The same without bots. Read only where there is something to tell of bots."""
+    """The same without bots. Read only for events about bots."""
 
     @classmethod
     async def of(
@@ -42,8 +42,8 @@ class Onlookers:
         address: RealmAddress,
         guests_know_everybody: bool,
         rows: Sequence[UserRow],
-    ) -> "Onlookers":
-        """What is needed to tell of these users."""
+    ) -> "UserAudiences":
+        """Return the audiences of events about these users."""
         plain = guests_know_everybody and not any(hides_email(row) for row in rows)
         by_role = {} if plain else await users.ids_by_role(connection, realm_id)
         people: dict[int, tuple[UserId, ...]] = {}
@@ -52,12 +52,12 @@ class Onlookers:
         return cls(address, guests_know_everybody, by_role, people)
 
     def up_to(self, role: int) -> tuple[UserId, ...]:
-        """Those whose role is this one or above it."""
+        """Return users with this role or a higher one."""
         return tuple(u for known, ids in self.by_role.items() if known <= role for u in ids)
 
     @property
     def administrators(self) -> tuple[UserId, ...]:
-        """People who look after all bots."""
+        """Users who administer all bots."""
         return (*self.people.get(OWNER, ()), *self.people.get(ADMINISTRATOR, ()))
 
     @property
@@ -65,19 +65,21 @@ class Onlookers:
         return self.by_role.get(GUEST, ())
 
     def of_person(self, row: UserRow) -> Audience:
-        """Those who may know the user, some of them without the real address."""
+        """Return users who may know the user, some of them without the real address."""
         if self.guests_know_everybody or row.bot_type is not None:
             return EVERYONE
         return MEMBERS
 
-    async def who_know(self, connection: Connection, realm_id: RealmId, row: UserRow) -> Audience:
-        """Those who know the user, who has been there before: guests by having met them."""
+    async def audience_knowing(
+        self, connection: Connection, realm_id: RealmId, row: UserRow
+    ) -> Audience:
+        """Return users who know the existing user: guests by shared channels and messages."""
         return (await self.split(connection, realm_id, row))[0]
 
     async def split(
         self, connection: Connection, realm_id: RealmId, row: UserRow
     ) -> tuple[Audience, Audience | None]:
-        """Those who know the user, and guests, if there are any, who may not."""
+        """Return users who know the user, and guests, if there are any, who may not."""
         audience = self.of_person(row)
         if audience is EVERYONE or not self.guests:
             return audience, None
@@ -90,14 +92,14 @@ class Onlookers:
         )
 
     def of_bot(self, row: UserRow) -> Audience:
-        """Those who look after the bot: its owner, but for a guest, and the administrators."""
+        """Return the bot's owner, unless a guest, and the administrators."""
         looking_after = set(self.administrators)
         if row.bot_owner_id is not None and row.bot_owner_id not in self.people.get(GUEST, ()):
             looking_after.add(row.bot_owner_id)
         return Audience(users=tuple(sorted(looking_after)))
 
-    def told_of_newcomer(self, row: UserRow) -> Iterator[tuple[Event, Audience]]:
-        """Each audience with the newcomer as it may know them."""
+    def newcomer_events(self, row: UserRow) -> Iterator[tuple[Event, Audience]]:
+        """Yield each audience with the new user as it may know them."""
         knowing, others = self._by_email(row)
         for audience, knows_email in ((knowing, True), (others, False)):
             if audience is not None:
@@ -108,7 +110,7 @@ class Onlookers:
             yield InaccessibleUserAdded(person=person), Audience(users=self.guests)
 
     def _by_email(self, row: UserRow) -> tuple[Audience | None, Audience | None]:
-        """Those who may know the real address, and those who may know the user without it."""
+        """Return users who may know the real address, and those who get the user without it."""
         everyone = self.of_person(row)
         least = least_role_to_see_email(row)
         if least >= (GUEST if everyone is EVERYONE else MEMBER):
@@ -120,14 +122,14 @@ class Onlookers:
         return (Audience(users=knowing) if least >= OWNER else None), others
 
 
-async def who_know(tx: Tx, context: LockedRealm, row: UserRow) -> Audience:
-    """Those who know the user, who has been there before."""
+async def audience_knowing(tx: Tx, context: LockedRealm, row: UserRow) -> Audience:
+    """Return users who know the existing user."""
     connection = await tx.connection()
-    onlookers = await Onlookers.of(
+    user_audiences = await UserAudiences.of(
         connection,
         tx.realm_id,
         address=(await tx.realm_cache()).address_of(context.realm),
         guests_know_everybody=context.settings.guests_know_everybody(context.graph),
         rows=[row],
     )
-    return await onlookers.who_know(connection, tx.realm_id, row)
+    return await user_audiences.audience_knowing(connection, tx.realm_id, row)

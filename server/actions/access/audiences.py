@@ -1,4 +1,4 @@
-"""Who is told of a channel: those who may know of it, at the position at which they are told."""
+"""Audiences of events about channels: users with metadata access at the event's position."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -15,10 +15,10 @@ from storage.database import Connection
 from storage.ids import ChannelId, RealmId, UserId
 
 
-async def seers(
+async def audiences_allowed_to_see(
     connection: Connection, realm_id: RealmId, context: LockedRealm, channels: Iterable[ChannelRow]
 ) -> dict[ChannelId, Audience]:
-    """For each channel all who may know of it: subscribers at that position, and others."""
+    """Return, by channel, all users with metadata access: its subscribers, and others."""
     audiences: dict[ChannelId, Audience] = {}
     for_members = []
     for channel in channels:
@@ -36,15 +36,15 @@ async def seers(
     return audiences | await _members_and_guests(connection, realm_id, for_members)
 
 
-def besides(audience: Audience, user_ids: Iterable[UserId]) -> Audience:
-    """The same without these people."""
+def excluding(audience: Audience, user_ids: Iterable[UserId]) -> Audience:
+    """Return the same audience without these users."""
     return msgspec.structs.replace(audience, without=tuple(user_ids))
 
 
-def alike(
+def by_channels(
     by_user: Mapping[UserId, tuple[ChannelId, ...]],
 ) -> list[tuple[list[ChannelId], list[UserId]]]:
-    """Each set of channels with all users who have it: they are told together."""
+    """Return each set of channels with all users who have it: they share their events."""
     grouped: dict[tuple[ChannelId, ...], list[UserId]] = defaultdict(list)
     for user_id, channel_ids in by_user.items():
         grouped[channel_ids].append(user_id)
@@ -58,7 +58,7 @@ def _reach(context: LockedRealm, channel: ChannelRow) -> Reach:
 async def _members_and_guests(
     connection: Connection, realm_id: RealmId, channel_ids: list[ChannelId]
 ) -> dict[ChannelId, Audience]:
-    """Everybody but guests, and the guests who are subscribed."""
+    """Return members and administrators, with the guests who are subscribed."""
     if not channel_ids:
         return {}
     guests = await subscriptions.with_role(connection, realm_id, channel_ids, role=GUEST)
@@ -74,7 +74,7 @@ async def _outside(
     channel: ChannelRow,
     reach: Reach,
 ) -> tuple[UserId, ...]:
-    """Those who may know of a private channel without being subscribed."""
+    """Return users with metadata access to a private channel who are not subscribed to it."""
     candidates = await users.up_to_role(
         connection,
         realm_id,

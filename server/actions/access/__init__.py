@@ -1,0 +1,1 @@
+"""Who may see or read what has changed: the diff, its events and read state, and the audiences."""

@@ -1,0 +1,80 @@
+"""Apply a change of access: publish channels, and the read state that goes and comes with them."""
+
+from collections.abc import Collection
+from typing import Final
+
+from server.actions.access.diff import AccessDiff, AccessState, Pair
+from server.actions.access.metadata import publish_metadata
+from server.actions.access.restored_content import (
+    append_restored,
+    append_withdrawn,
+    mark_read,
+    with_read_state,
+)
+from server.events.base import Entry
+from server.transactions import Tx
+from storage import read_state, restored_access
+from storage.database import Connection
+from storage.ids import ChannelId
+
+MAX_PAIRS_PER_STEP: Final = 100
+"""Pairs of user and channel whose read state one transaction publishes, for each direction.
+
+Bounds for how long it blocks other writes of the realm.
+"""
+
+
+async def apply(
+    tx: Tx, connection: Connection, after: AccessState, diff: AccessDiff, entry: Entry
+) -> list[Pair]:
+    """Append everything that follows from the change that the entry publishes.
+
+    Users get the channels that they may know of now, with their subscribers, and lose others.
+    Where they may not read a channel any more, everything in it counts as read, nothing is
+    starred and no topic policy is set, as after unsubscribing; where they may read it again, what
+    is stored is published again. Users for whom nothing is stored get no event.
+
+    Returns the pairs beyond `MAX_PAIRS_PER_STEP`, for `deferred.defer`.
+    """
+    realm_id, name = tx.realm_id, after.context.settings.empty_topic_display_name
+    lost = await with_read_state(connection, realm_id, diff.content_lost)
+    gained = await with_read_state(connection, realm_id, diff.content_gained)
+    published = await publish_metadata(tx, connection, after, diff)
+    withdraw_content(tx, entry, lost[:MAX_PAIRS_PER_STEP], diff.with_metadata(lost), name)
+    for channel_id in diff.history_hidden:
+        await _hide_history(tx, connection, entry, channel_id, diff.content_lost)
+    append_restored(tx, published or entry, gained[:MAX_PAIRS_PER_STEP], name)
+    return [*lost[MAX_PAIRS_PER_STEP:], *gained[MAX_PAIRS_PER_STEP:]]
+
+
+def withdraw_content(
+    tx: Tx,
+    entry: Entry,
+    pairs: Collection[Pair],
+    with_metadata: Collection[Pair],
+    empty_topic_display_name: str,
+) -> None:
+    """Mark everything in these channels as read, and append what else the users lose."""
+    mark_read(tx, entry, pairs)
+    append_withdrawn(tx, entry, pairs, with_metadata, empty_topic_display_name)
+
+
+async def _hide_history(
+    tx: Tx,
+    connection: Connection,
+    entry: Entry,
+    channel_id: ChannelId,
+    content_lost: Collection[Pair],
+) -> None:
+    """Mark messages that subscribers did not receive there as read, and as starred no more.
+
+    Users who lose the whole channel get the events about their stars with everything else.
+    """
+    realm_id, write_id = tx.realm_id, tx.write_id
+    tx.at_position(entry, read_state.mark_hidden_read(realm_id, channel_id, write_id=write_id))
+    starred = await restored_access.starred_by(connection, realm_id, channel_id)
+    gone = set(content_lost)
+    pairs = [(user_id, channel_id) for user_id in starred if (user_id, channel_id) not in gone]
+    if pairs:
+        unstarred = restored_access.tell_unstarred(realm_id, pairs, write_id=write_id)
+        tx.at_position(entry, unstarred)
