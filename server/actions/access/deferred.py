@@ -13,7 +13,7 @@ from server.actions.access.restored_content import (
     with_read_state,
 )
 from server.actions.locked_realm import lock_realm_context
-from server.actions.messages.decide import Draft
+from server.actions.messages.decide import OutgoingMessage
 from server.actions.messages.notices import Notice
 from server.actions.stepped_work import SteppedWorkKind, put_off
 from server.events.base import NOBODY
@@ -84,7 +84,7 @@ async def _lock(tx: Tx, pairs: Sequence[Pair]) -> AccessState:
     return AccessState(context, rows, {(row.user_id, row.channel_id) for row in own if row.active})
 
 
-def _drafts(plan: Plan, work_id: str) -> list[Draft]:
+def _drafts(plan: Plan, work_id: str) -> list[OutgoingMessage]:
     return [notice.draft(work_id) for notice in plan.notices]
 
 
