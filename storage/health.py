@@ -7,6 +7,7 @@ from psycopg.rows import class_row
 
 from storage import database
 from storage.database import Statement
+from storage.function_files import known_functions, outdated
 from storage.migrate import (
     Connection,
     connected,
@@ -47,7 +48,7 @@ class Migrations:
     applied: int
     latest: str | None
     pending: tuple[str, ...]
-    """Migrations that must be applied before this code runs."""
+    """Migrations and functions that must be applied before this code runs."""
     after_deploy: tuple[str, ...]
     """Migrations to apply once this code runs everywhere."""
 
@@ -91,13 +92,19 @@ async def migrations(connection: database.Connection) -> Migrations:
     rows: list[tuple[int, str]] = []
     if await connection.value("SELECT to_regclass('schema_migrations') IS NOT NULL"):
         rows = await connection.tuples("SELECT number, name FROM schema_migrations ORDER BY 1")
+    functions: list[tuple[str, int]] = []
+    if await connection.value("SELECT to_regclass('schema_functions') IS NOT NULL"):
+        functions = await connection.tuples("SELECT area, number FROM schema_functions")
     applied = dict(rows)
     refuse_stranger(applied, known)
     needed = needed_before_deploy(known)
     return Migrations(
         applied=len(applied),
         latest=next(reversed(applied.values()), None),
-        pending=tuple(each.name for each in needed if each.number not in applied),
+        pending=(
+            *(each.name for each in needed if each.number not in applied),
+            *(each.name for each in outdated(known_functions(), dict(functions))),
+        ),
         after_deploy=tuple(
             each.name for each in known[len(needed) :] if each.number not in applied
         ),

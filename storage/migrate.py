@@ -1,8 +1,11 @@
-"""Apply the numbered SQL files to a database, once each, in order, one process at a time."""
+"""Apply migrations to a database, once each and in order, and install functions that are newer.
+
+One process at a time does so.
+"""
 
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +13,8 @@ from typing import Any
 
 import psycopg
 
-from storage import lineage, rights
+from storage import function_files, lineage, rights
+from storage.function_files import FunctionFile
 from storage.reasons import reason_of
 
 DIRECTORY = Path(__file__).parent / "migrations"
@@ -88,22 +92,29 @@ def migrate(
     directory: Path = DIRECTORY,
     patience: Patience = Patience(),
 ) -> list[str]:
-    """Apply what is missing; the names of what was applied.
+    """Apply missing migrations, then install newer functions; return the names of both.
 
     `before_deploy` leaves out the last `.post` files: they are for after the new code runs
-    everywhere. Raises MigrationError; everything before the failing file stays applied.
+    everywhere. Functions are in `functions`, beside the directory of the migrations. Raises
+    MigrationError; everything before the failing file stays applied.
     """
     migrations = known_migrations(directory)
+    functions = functions_beside(directory)
     wanted = needed_before_deploy(migrations) if before_deploy else migrations
     with connected(url) as connection:
-        if not missing(connection, wanted, known=migrations):
+        if not missing(connection, wanted, known=migrations) and not outdated_functions(
+            connection, functions
+        ):
             return []
         with _alone(connection, patience):
             _make_table(connection)
             todo = missing(connection, wanted, known=migrations)
             for migration in todo:
                 _apply(connection, migration, patience)
-    return [migration.name for migration in todo]
+            newer = outdated_functions(connection, functions)
+            if newer:
+                _install(connection, newer, patience)
+    return [each.name for each in (*todo, *newer)]
 
 
 def pending(url: str, *, after_deploy: bool = False, directory: Path = DIRECTORY) -> list[str]:
@@ -115,7 +126,9 @@ def pending(url: str, *, after_deploy: bool = False, directory: Path = DIRECTORY
     migrations = known_migrations(directory)
     needed = migrations if after_deploy else needed_before_deploy(migrations)
     with connected(url) as connection:
-        return [migration.name for migration in missing(connection, needed, known=migrations)]
+        lacking = missing(connection, needed, known=migrations)
+        outdated = outdated_functions(connection, functions_beside(directory))
+    return [each.name for each in (*lacking, *outdated)]
 
 
 def applied(connection: Connection) -> list[str]:
@@ -139,6 +152,36 @@ def build(connection: Connection, migrations: Sequence[Migration]) -> None:
         # What builds an index beside others needs no care here, and must not be in a transaction.
         connection.execute(migration.path.read_text().replace(" CONCURRENTLY", "").encode())
         _record(connection, migration)
+
+
+def functions_beside(directory: Path) -> list[FunctionFile]:
+    """Return the functions that belong to the migrations in this directory."""
+    return function_files.known_functions(directory.with_name("functions"))
+
+
+def outdated_functions(connection: Connection, known: Sequence[FunctionFile]) -> list[FunctionFile]:
+    """Return the areas of which the database has no version, or an older one. One query.
+
+    Raises MigrationError where the database has another text under the same number.
+    """
+    try:
+        rows = connection.execute("SELECT area, number, digest FROM schema_functions").fetchall()
+    except psycopg.errors.UndefinedTable:
+        return list(known)
+    installed = {(area, number): digest for area, number, digest in rows}
+    for file in known:
+        if installed.get((file.area, file.number), file.digest) != file.digest:
+            raise MigrationError(
+                f"The database has other functions than this Parley under the same number"
+                f" ({file.name}), as builds between releases may: use the version that it was last"
+                " used with, or a newer one."
+            )
+    return function_files.outdated(known, {area: number for area, number, _ in rows})
+
+
+def build_functions(connection: Connection) -> None:
+    """Install this release's functions in the caller's transaction, after all migrations."""
+    _install_once(connection, function_files.known_functions())
 
 
 def needed_before_deploy(migrations: Sequence[Migration]) -> list[Migration]:
@@ -278,15 +321,39 @@ def _make_table(connection: Connection) -> None:
 
 
 def _apply(connection: Connection, migration: Migration, patience: Patience) -> None:
-    """Apply one file, again if a lock that it needs is held by others."""
+    """Apply one file."""
+    _retry(
+        f"Migration {migration.name}",
+        lambda: _apply_once(connection, migration, patience),
+        patience,
+    )
+
+
+def _install(connection: Connection, files: Sequence[FunctionFile], patience: Patience) -> None:
+    """Replace the functions of these areas in one transaction: they call each other."""
+
+    def install() -> None:
+        with connection.transaction():
+            _limit(
+                connection,
+                lock=patience.lock_milliseconds,
+                statement=patience.statement_milliseconds,
+            )
+            _install_once(connection, files)
+
+    _retry(f"Installing {', '.join(file.name for file in files)}", install, patience)
+
+
+def _retry(what: str, apply: Callable[[], None], patience: Patience) -> None:
+    """Retry if a lock that is needed is held by others."""
     attempt = 1
     while True:
         try:
-            _apply_once(connection, migration, patience)
+            apply()
         except psycopg.errors.LockNotAvailable as error:
             if attempt == patience.attempts:
                 raise MigrationError(
-                    f"Migration {migration.name} did not get a lock it needs in {attempt} attempts:"
+                    f"{what} did not get a lock it needs in {attempt} attempts:"
                     " try again when the database is less busy."
                 ) from error
             time.sleep(patience.pause_seconds * attempt)
@@ -294,11 +361,24 @@ def _apply(connection: Connection, migration: Migration, patience: Patience) -> 
         except rights.REFUSALS:
             raise
         except psycopg.Error as error:
-            raise MigrationError(
-                f"Migration {migration.name} failed: {_first_line(error)}."
-            ) from error
+            raise MigrationError(f"{what} failed: {_first_line(error)}.") from error
         else:
             return
+
+
+def _install_once(connection: Connection, files: Sequence[FunctionFile]) -> None:
+    # A function may call one that is created after it.
+    connection.execute("SELECT set_config('check_function_bodies', 'off', true)")
+    for file in files:
+        connection.execute(file.text.encode())
+        connection.execute(
+            """
+            INSERT INTO schema_functions (area, number, digest) VALUES (%s, %s, %s)
+            ON CONFLICT (area) DO UPDATE
+                SET number = excluded.number, digest = excluded.digest, applied_at = now()
+            """,
+            [file.area, file.number, file.digest],
+        )
 
 
 def _apply_once(connection: Connection, migration: Migration, patience: Patience) -> None:

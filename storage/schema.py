@@ -11,7 +11,7 @@ from storage.migrate import migrate
 
 SCHEMA_FILE = Path(__file__).parent / "schema.sql"
 
-HEADER = "-- What the migrations build. Made by scripts/dump-schema; do not edit.\n\n"
+HEADER = "-- What the migrations and functions build. Made by scripts/dump-schema; do not edit.\n\n"
 
 OPTIONS = ("--schema-only", "--no-owner", "--no-privileges", "--exclude-table=schema_migrations")
 

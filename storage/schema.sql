@@ -1,4 +1,4 @@
--- What the migrations build. Made by scripts/dump-schema; do not edit.
+-- What the migrations and functions build. Made by scripts/dump-schema; do not edit.
 
 CREATE FUNCTION public.add_channel_read(p_realm_id bigint, p_user_id bigint, p_channel_id bigint, p_read int8multirange) RETURNS void
     LANGUAGE plpgsql
@@ -30,7 +30,7 @@ BEGIN
         SELECT m.origin, min(m.id) AS first, max(m.id) AS last, 4 * count(DISTINCT m.id) AS enough
           FROM marked m GROUP BY m.origin
     ), scanned AS MATERIALIZED (
-        -- All that lies between the marked ones, if they are a good part of it.
+        -- The whole range between the marked messages, if they are a large part of it.
         SELECT w.origin, h.ids || a.ids AS ids
           FROM whole w
          CROSS JOIN LATERAL (
@@ -130,7 +130,7 @@ CREATE FUNCTION public.append_flag_entries(p_realm_id bigint, p_operation text, 
     AS $$
 BEGIN
     IF cardinality(p_ids) > 0 THEN
-        -- The slice of everything is a plain array, from which slices are cut without a copy.
+        -- The slice of everything is a plain array, which is sliced without a copy.
         PERFORM append_entries(
             p_realm_id, 'update_message_flags',
             array_fill(p_audience, ARRAY[cardinality(e.bodies)]), e.bodies, p_write_id)
@@ -207,7 +207,7 @@ BEGIN
     IF p_sender_id = ANY (v_followers) THEN
         v_followers := array_remove(v_followers, p_sender_id);
         v_new := 3;
-    -- Whoever has a policy for a topic knew of it, and so does not start it.
+    -- Users with a policy for the topic knew it, and so do not start it.
     ELSIF v_current IS NULL AND p_started > coalesce(p_sent, 0)
             AND NOT has_earlier_message(p_realm_id, p_sender_id, p_topic_id, p_message_id) THEN
         v_new := p_started;
@@ -372,7 +372,7 @@ BEGIN
       INTO STRICT r_generation, v_system, v_timeline FROM database_identity d FOR UPDATE;
     IF v_system = r_system AND v_timeline = r_timeline THEN RETURN; END IF;
     r_outcome := 'kept';
-    -- One that was taken back to a moment of the past has a new timeline, too.
+    -- A database restored to a point in time has a new timeline too.
     IF NOT p_keeps_positions OR v_system <> r_system OR v_timeline > r_timeline
        OR EXISTS (SELECT FROM pg_settings s
                    WHERE s.name IN ('recovery_target', 'recovery_target_lsn', 'recovery_target_name',
@@ -392,7 +392,7 @@ CREATE FUNCTION public.clear_unread_flag(p_realm_id bigint, p_user_id bigint, p_
     LANGUAGE plpgsql
     AS $$
 DECLARE
-    -- Few have the flag, however many are read.
+    -- Few messages have the flag, however many are read.
     v_flagged bigint[] := ARRAY(
         SELECT f.message_id FROM message_flags f
          WHERE f.realm_id = p_realm_id AND f.user_id = p_user_id AND f.flags & 1 <> 0);
@@ -469,7 +469,6 @@ $$;
 CREATE FUNCTION public.counts_as_mention(p_realm_id bigint, p_user_id bigint, p_channel_id bigint, p_conversation_id bigint, p_flags integer, p_traits integer, p_received boolean) RETURNS boolean
     LANGUAGE sql STABLE
     AS $$
-    -- Flags 8: by name or group, 64: by the topic's wildcard; trait 2: by the channel's wildcard.
     SELECT p_flags & 8 <> 0 OR (
         (p_flags & 64 <> 0 OR (p_received AND p_traits & 2 <> 0))
         AND NOT place_is_muted(p_realm_id, p_user_id, p_channel_id, p_conversation_id))
@@ -526,7 +525,7 @@ BEGIN
                       ORDER BY m.id ASC LIMIT p_limit);
     WHEN 'held' THEN
         RETURN ARRAY(SELECT m.id FROM messages m
-                      -- By the index alone, which is long where all but a few are elsewhere.
+                      -- From the index alone: most messages with the traits may be elsewhere.
                       WHERE m.realm_id = p_realm_id AND m.traits & 112 <> 0 AND m.id >= p_edge
                         AND m.traits & v_traits = v_traits
                         AND (p_is_open OR m.channel_id IN (SELECT unnest(p_channels))
@@ -561,7 +560,7 @@ BEGIN
                       ORDER BY m.id DESC LIMIT p_limit);
     WHEN 'held' THEN
         RETURN ARRAY(SELECT m.id FROM messages m
-                      -- By the index alone, which is long where all but a few are elsewhere.
+                      -- From the index alone: most messages with the traits may be elsewhere.
                       WHERE m.realm_id = p_realm_id AND m.traits & 112 <> 0 AND m.id <= p_edge
                         AND m.traits & v_traits = v_traits
                         AND (p_is_open OR m.channel_id IN (SELECT unnest(p_channels))
@@ -590,7 +589,7 @@ BEGIN
         partition := 'event_log_' || to_char(d, 'YYYYMMDD');
         IF to_regclass(partition) IS NULL THEN
             PERFORM pg_advisory_xact_lock(hashtext('event_log_partitions'));
-            -- Not to_regclass again: it may answer from a cache filled before the wait.
+            -- Not to_regclass again: its cache may be from before the wait.
             IF NOT EXISTS (SELECT FROM pg_class
                             WHERE relname = partition AND relnamespace = current_schema()::regnamespace) THEN
                 EXECUTE format('CREATE TABLE %I (LIKE event_log INCLUDING DEFAULTS INCLUDING CONSTRAINTS)', partition);
@@ -701,8 +700,7 @@ CREATE FUNCTION public.fold_name() RETURNS trigger
 DECLARE
     v_name text := to_jsonb(NEW) ->> TG_ARGV[0];
 BEGIN
-    -- A name that changes in case only keeps its folding; one that an older release has changed
-    -- comes with that of the old name.
+    -- A change of case only keeps the folding; an older release leaves the old name's folding.
     IF TG_OP = 'INSERT' OR NEW.folded_name IS NULL
        OR name_folding(v_name) <> name_folding(to_jsonb(OLD) ->> TG_ARGV[0]) THEN
         NEW.folded_name := name_folding(v_name);
@@ -860,11 +858,11 @@ BEGIN
                 WHERE m.realm_id = p_realm_id AND m.conversation_id = c.id AND m.id >= p_edge
                 ORDER BY m.id ASC LIMIT v_share) m
     ), bound AS MATERIALIZED (
-        -- No id beyond this one can be on the page.
+        -- Ids beyond this one cannot be on the page.
         SELECT coalesce((SELECT s.id FROM shares s ORDER BY s.id ASC OFFSET p_limit - 1 LIMIT 1),
                         9223372036854775807) AS id
     ), more AS MATERIALIZED (
-        -- A source of whose share everything may be on the page is asked for the rest.
+        -- Sources with a full share inside the bound may have more on the page.
         SELECT s.source, max(s.id) AS id
           FROM shares s CROSS JOIN bound b
          GROUP BY s.source, b.id HAVING count(*) = v_share AND b.id > max(s.id)
@@ -897,7 +895,7 @@ BEGIN
         UNION ALL
         SELECT e.id FROM unnest(p_extra) AS e(id) WHERE e.id >= p_edge
         UNION ALL
-        -- Of partial sources, what was sent there while the reader was in the channel ...
+        -- Of partial sources, messages sent there while the reader was subscribed ...
         SELECT m.id
           FROM unnest(p_partial_channels) AS c(id) CROSS JOIN bound b
           JOIN subscriptions s ON s.realm_id = p_realm_id AND s.user_id = p_user_id
@@ -923,7 +921,7 @@ BEGIN
                   AND m.id >= p_edge AND m.id <= b.id AND m.origin_channel_id = m.channel_id
                 ORDER BY m.id ASC LIMIT p_limit) m
         UNION ALL
-        -- ... and what has been moved there: received elsewhere, or come while they were there.
+        -- ... and those moved there that were received elsewhere, or came while the reader was subscribed.
         SELECT m.id
           FROM unnest(p_partial_channels) AS c(id) CROSS JOIN bound b
          CROSS JOIN LATERAL (
@@ -1008,11 +1006,11 @@ BEGIN
                 WHERE m.realm_id = p_realm_id AND m.conversation_id = c.id AND m.id <= p_edge
                 ORDER BY m.id DESC LIMIT v_share) m
     ), bound AS MATERIALIZED (
-        -- No id beyond this one can be on the page.
+        -- Ids beyond this one cannot be on the page.
         SELECT coalesce((SELECT s.id FROM shares s ORDER BY s.id DESC OFFSET p_limit - 1 LIMIT 1),
                         0) AS id
     ), more AS MATERIALIZED (
-        -- A source of whose share everything may be on the page is asked for the rest.
+        -- Sources with a full share inside the bound may have more on the page.
         SELECT s.source, min(s.id) AS id
           FROM shares s CROSS JOIN bound b
          GROUP BY s.source, b.id HAVING count(*) = v_share AND b.id < min(s.id)
@@ -1045,7 +1043,7 @@ BEGIN
         UNION ALL
         SELECT e.id FROM unnest(p_extra) AS e(id) WHERE e.id <= p_edge
         UNION ALL
-        -- Of partial sources, what was sent there while the reader was in the channel ...
+        -- Of partial sources, messages sent there while the reader was subscribed ...
         SELECT m.id
           FROM unnest(p_partial_channels) AS c(id) CROSS JOIN bound b
           JOIN subscriptions s ON s.realm_id = p_realm_id AND s.user_id = p_user_id
@@ -1071,7 +1069,7 @@ BEGIN
                   AND m.id <= p_edge AND m.id >= b.id AND m.origin_channel_id = m.channel_id
                 ORDER BY m.id DESC LIMIT p_limit) m
         UNION ALL
-        -- ... and what has been moved there: received elsewhere, or come while they were there.
+        -- ... and those moved there that were received elsewhere, or came while the reader was subscribed.
         SELECT m.id
           FROM unnest(p_partial_channels) AS c(id) CROSS JOIN bound b
          CROSS JOIN LATERAL (
@@ -1125,7 +1123,7 @@ DECLARE
 BEGIN
     SELECT * INTO s FROM history_sources(
         p_realm_id, p_user_id, p_scope, p_channel_ids, p_conversation_ids);
-    -- To walk farther, or for a few sources, would cost more than it may save.
+    -- Walking farther, or for a few sources, costs more than it may save.
     v_walks := p_scope = 'feed' AND cardinality(s.r_channels) > 3
                AND greatest(p_before, p_after) <= c_far;
     IF p_before > 0 THEN
@@ -1174,7 +1172,7 @@ BEGIN
                   FROM subscriptions s
                   JOIN channels c ON c.realm_id = p_realm_id AND c.channel_id = s.channel_id
                  WHERE s.realm_id = p_realm_id AND s.user_id = p_user_id AND s.active OFFSET 0) a;
-        -- What they starred or reacted to elsewhere is part of their history.
+        -- Messages that the user starred or reacted to elsewhere are part of their history.
         r_extra := ARRAY(
             SELECT f.message_id FROM message_flags f
              WHERE f.realm_id = p_realm_id AND f.user_id = p_user_id AND f.flags & 32 <> 0);
@@ -1517,7 +1515,7 @@ DECLARE
                          WHERE x.realm_id = p_realm_id AND x.user_id = p_user_id);
     v_mutes boolean := EXISTS (SELECT FROM muted_users x
                                 WHERE x.realm_id = p_realm_id AND x.user_id = p_user_id);
-    -- Each is looked up by itself: a plan made for an empty table cannot read all of a full one.
+    -- One look-up each: a plan made while the table was empty must not scan a full one.
     v_reacted bigint[] := ARRAY(
         SELECT i FROM unnest(p_ids) AS i
          CROSS JOIN LATERAL (
@@ -1711,7 +1709,7 @@ CREATE FUNCTION public.move_user_topics(p_realm_id bigint, p_from bigint, p_to b
     LANGUAGE plpgsql
     AS $$
 DECLARE
-    -- Muted shows less than nothing said does: policy by rank, and rank by policy.
+    -- Muted shows less than no policy: policies by rank, and ranks by policy.
     c_rank CONSTANT integer[] := ARRAY[1, 0, 2, 3];
     v_gone bigint[];
     v_old integer[];
@@ -1810,7 +1808,7 @@ DECLARE
     v_name text := lower(p_name COLLATE "C");
 BEGIN
     IF octet_length(v_name) = length(v_name) THEN RETURN v_name; END IF;
-    -- A run of letters is gone through only where the name has one of it.
+    -- Each range of letters is replaced only if the name has one of them.
     v_name := lower(normalize(p_name, NFD) COLLATE "C");
     IF v_name ~ '[\u00B5-\u024E]' THEN
         v_name := translate(
@@ -2131,7 +2129,7 @@ DECLARE
          ORDER BY c.position DESC LIMIT 1);
     v_edge bigint := least(p_edge, v_position + 1);
     c_few CONSTANT bigint := 2000;
-    -- In everything that somebody reads the index is as quick.
+    -- For all sources of a reader the index is as quick.
     v_walks_first CONSTANT boolean := p_driver = 'search' AND NOT p_is_open
                                       AND cardinality(p_channels) <= 3;
     v_driver text := CASE WHEN v_walks_first THEN 'history' ELSE p_driver END;
@@ -2164,7 +2162,7 @@ BEGIN
                 p_conversations || p_partial_conversations, p_extra, p_is_open, v_driver, p_terms,
                 p_ids, v_edge, v_size);
         END IF;
-        -- A block may hold many that match: no more of them are looked at than are needed.
+        -- A block may have many matches: filter only as many as are needed.
         v_start := 1;
         WHILE v_start <= cardinality(v_piece) LOOP
             v_found := v_found || narrow_filter(
@@ -2181,7 +2179,7 @@ BEGIN
         v_looked := v_looked + cardinality(v_piece);
         IF v_walks_first AND v_driver = 'history' AND NOT v_is_small
                 AND (v_looked >= c_few OR cardinality(v_found) * c_few < p_limit * v_looked) THEN
-            -- So few of them are not worth a walk, but of what is short.
+            -- With so few matches, walk only if the rest is short.
             v_is_small := cardinality(history_after(
                 p_realm_id, p_user_id, p_channels, p_partial_channels, p_conversations,
                 p_partial_conversations, p_extra, v_edge, c_few)) < c_few;
@@ -2189,7 +2187,7 @@ BEGIN
             v_size := CASE WHEN v_is_small THEN c_few ELSE greatest(2 * p_limit, 200) END;
         ELSE
             v_blocks := CASE v_driver WHEN 'search' THEN least(256, v_blocks * CASE
-                             -- The newest block may be nearly empty, and says nothing of others.
+                             -- The newest block may be nearly empty, unlike the others.
                              WHEN v_blocks > 1 AND 50 * cardinality(v_piece) < v_size THEN 16
                              ELSE 4 END) ELSE 1 END;
             v_size := least(4 * v_size, 10000);
@@ -2207,7 +2205,7 @@ DECLARE
          ORDER BY c.position DESC LIMIT 1);
     v_edge bigint := least(p_edge, v_position + 1);
     c_few CONSTANT bigint := 2000;
-    -- In everything that somebody reads the index is as quick.
+    -- For all sources of a reader the index is as quick.
     v_walks_first CONSTANT boolean := p_driver = 'search' AND NOT p_is_open
                                       AND cardinality(p_channels) <= 3;
     v_driver text := CASE WHEN v_walks_first THEN 'history' ELSE p_driver END;
@@ -2240,7 +2238,7 @@ BEGIN
                 p_conversations || p_partial_conversations, p_extra, p_is_open, v_driver, p_terms,
                 p_ids, v_edge, v_size);
         END IF;
-        -- A block may hold many that match: no more of them are looked at than are needed.
+        -- A block may have many matches: filter only as many as are needed.
         v_start := 1;
         WHILE v_start <= cardinality(v_piece) LOOP
             v_found := v_found || narrow_filter(
@@ -2257,7 +2255,7 @@ BEGIN
         v_looked := v_looked + cardinality(v_piece);
         IF v_walks_first AND v_driver = 'history' AND NOT v_is_small
                 AND (v_looked >= c_few OR cardinality(v_found) * c_few < p_limit * v_looked) THEN
-            -- So few of them are not worth a walk, but of what is short.
+            -- With so few matches, walk only if the rest is short.
             v_is_small := cardinality(history_before(
                 p_realm_id, p_user_id, p_channels, p_partial_channels, p_conversations,
                 p_partial_conversations, p_extra, v_edge, c_few)) < c_few;
@@ -2265,7 +2263,7 @@ BEGIN
             v_size := CASE WHEN v_is_small THEN c_few ELSE greatest(2 * p_limit, 200) END;
         ELSE
             v_blocks := CASE v_driver WHEN 'search' THEN least(256, v_blocks * CASE
-                             -- The newest block may be nearly empty, and says nothing of others.
+                             -- The newest block may be nearly empty, unlike the others.
                              WHEN v_blocks > 1 AND 50 * cardinality(v_piece) < v_size THEN 16
                              ELSE 4 END) ELSE 1 END;
             v_size := least(4 * v_size, 10000);
@@ -2306,7 +2304,7 @@ BEGIN
         v_ids := CASE WHEN v_ids IS NULL THEN v_more ELSE ARRAY(
             SELECT unnest(v_ids) INTERSECT SELECT unnest(v_more)) END;
     END LOOP;
-    -- A place of few messages is walked, whatever else is asked of them; a search begins so anyhow.
+    -- Few messages are walked, whatever the terms; a search begins that way anyway.
     IF (v_driver IN ('sender', 'held', 'reacted')
             OR (v_driver = 'search' AND cardinality(s.r_channels) > 3))
             AND (p_scope IN ('given', 'direct') OR p_conversation_ids IS NOT NULL)
@@ -2385,7 +2383,7 @@ CREATE FUNCTION public.own_among(p_realm_id bigint, p_user_id bigint, p_ids bigi
     SET jit TO 'off'
     AS $$
 BEGIN
-    -- Of a few it is quicker to ask who sent them, of many what was sent meanwhile.
+    -- For few messages look up their senders, for many the user's messages in the range.
     IF cardinality(p_ids) < 1000 THEN
         RETURN ARRAY(SELECT m.id FROM messages m
                       WHERE m.realm_id = p_realm_id AND m.id = ANY (p_ids)
@@ -2418,7 +2416,7 @@ END $$;
 CREATE FUNCTION public.place_is_muted(p_realm_id bigint, p_user_id bigint, p_channel_id bigint, p_topic_id bigint) RETURNS boolean
     LANGUAGE sql STABLE
     AS $$
-    -- The topic's policy (1: muted, 2: unmuted, 3: followed) goes before its channel's muting.
+    -- The topic's policy (1: muted, 2: unmuted, 3: followed) overrides its channel's muting.
     SELECT p_channel_id IS NOT NULL AND coalesce((
         SELECT t.visibility_policy = 1 FROM user_topics t
          WHERE t.realm_id = p_realm_id AND t.user_id = p_user_id AND t.topic_id = p_topic_id
@@ -2549,12 +2547,12 @@ CREATE FUNCTION public.reader_states(p_realm_id bigint, p_user_ids bigint[], p_i
     AS $$
 #variable_conflict use_column
 BEGIN
-    -- One look-up for each message, and a few for each conversation of a reader, for however many
-    -- messages. OFFSET 0 and LIMIT keep look-ups where they are; a set with nothing added is a
-    -- value in memory, which is not unpacked for each message.
+    -- One look-up per message, and a few per conversation of a reader. OFFSET 0 and LIMIT keep the
+    -- planner from moving look-ups; adding the empty multirange makes a set a value in memory that
+    -- is not unpacked for each message.
     RETURN QUERY
     WITH pairs AS MATERIALIZED (
-        -- From a series the planner expects so many that it joins what follows by hashing.
+        -- The planner expects so many rows of a series that it hashes the joins below.
         SELECT p_user_ids[n] AS user_id, p_ids[n] AS id
           FROM generate_series(1, cardinality(p_ids)) AS n
     ), flagged AS MATERIALIZED (
@@ -2728,7 +2726,7 @@ BEGIN
                      || (p_rename || jsonb_build_object('position', current_position()))
      WHERE t.realm_id = p_realm_id AND t.topic_id = p_topic_id;
 
-    -- The rows of user_topics belong to the topic, whatever it is called.
+    -- Rows of user_topics refer to the topic's id, whatever its name.
     SELECT array_agg(u.user_id) INTO v_users
       FROM user_topics u
      WHERE u.realm_id = p_realm_id AND u.topic_id = p_topic_id AND u.visibility_policy <> 0;
@@ -2812,7 +2810,7 @@ BEGIN
                    AND NOT EXISTS (SELECT FROM search_stale x WHERE x.realm_id = p_realm_id
                                       AND x.message_id = p_message_id)), '');
         END IF;
-        -- The stems of indexed messages are known, but for those that occur in the text.
+        -- Stems of indexed messages are stored, except those that occur in the text.
         CONTINUE WHEN strpos(v_terms, ' =' || p_stems[i] || ' ') > 0;
         IF v_terms <> '' AND strpos(p_text, p_stems[i]) = 0 THEN
             RETURN false;
@@ -2920,7 +2918,7 @@ DECLARE
           FROM jsonb_array_elements(p_search -> 'parts') AS p
          CROSS JOIN LATERAL jsonb_array_elements_text(
                CASE WHEN jsonb_typeof(p -> 'topics') = 'array' THEN p -> 'topics' END) AS i);
-    -- Without parts nobody has looked for topics.
+    -- Without parts, topics have not been looked up.
     v_knows_topics boolean := p_search -> 'parts' <> '[]';
     v_stale bigint[] := ARRAY(
         SELECT x.message_id FROM search_stale x
@@ -3191,7 +3189,7 @@ BEGIN
                 idempotency_key, idempotency_digest, policy_started, policy_sent, empty_topic_name,
                 place)
         ), sound AS MATERIALIZED (
-            -- Each look-up is one by a whole key, whatever the planner thinks of the tables.
+            -- Each look-up is by a whole key, whatever the statistics say.
             SELECT a.*, v_position + row_number() OVER (ORDER BY a.place) AS id, c.hides_history
               FROM asked a
              CROSS JOIN LATERAL (
@@ -3254,8 +3252,8 @@ BEGIN
         SELECT a.sender_id, a.idempotency_key, a.sent_at, a.write_id, a.policy_started,
                a.policy_sent, a.empty_topic_name, coalesce(a.topic_id, a.dm_group_id) AS place_id,
                o.id, (SELECT max(l.id) FROM sound l) AS last_id,
-               -- Sends only raise a policy: whoever has as much already, before the first of
-               -- these, is left out, and so is whoever does not start the topic.
+               -- Sends only raise a policy: leave out senders who have as much before the first of
+               -- these, and senders who do not start the topic.
                a.channel_id IS NOT NULL AND a.policy_started IS NOT NULL AND (
                    coalesce(a.policy_sent, 0) > coalesce(p.visibility_policy, 0)
                    OR p.visibility_policy IS NULL
@@ -3729,8 +3727,7 @@ BEGIN
            AND m.conversation_id <> m.origin_conversation_id AND m.id >= v_oldest);
 
     IF p_channel_id IS NULL THEN
-        -- By the index alone: those that were moved here are odd, and who reads their own
-        -- messages by sending them has few.
+        -- From the index alone: few messages were moved here, and few were read by sending them.
         r_ids := ARRAY(
             SELECT m.id
               FROM unnest(v_pending - coalesce((
@@ -3973,7 +3970,7 @@ CREATE TABLE public.subscriptions (
 CREATE FUNCTION public.was_given(s public.subscriptions, m public.messages) RETURNS boolean
     LANGUAGE sql IMMUTABLE
     AS $$
-    -- Without a query of its own, so that it is part of the one that asks.
+    -- Without a query of its own, so that it is inlined.
     SELECT (s.channel_id = m.origin_channel_id AND s.spans @> m.id)
         OR (s.channel_id = m.channel_id AND s.spans @> m.entered_at)
 $$;
@@ -4675,6 +4672,13 @@ CREATE TABLE public.scheduled_messages (
     failure text
 );
 
+CREATE TABLE public.schema_functions (
+    area text NOT NULL,
+    number integer NOT NULL,
+    digest text NOT NULL,
+    applied_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
 CREATE TABLE public.search_progress (
     realm_id bigint NOT NULL,
     indexed bigint DEFAULT 0 NOT NULL,
@@ -5050,6 +5054,9 @@ ALTER TABLE ONLY public.saved_snippets
 
 ALTER TABLE ONLY public.scheduled_messages
     ADD CONSTRAINT scheduled_messages_pkey PRIMARY KEY (realm_id, scheduled_message_id);
+
+ALTER TABLE ONLY public.schema_functions
+    ADD CONSTRAINT schema_functions_pkey PRIMARY KEY (area);
 
 ALTER TABLE ONLY public.search_progress
     ADD CONSTRAINT search_progress_pkey PRIMARY KEY (realm_id);

@@ -24,7 +24,13 @@ from storage.backups.archive import (
 from storage.backups.files import put_files, size_of
 from storage.migrate import Connection, applied, connected, unlimited
 
-OF_THIS_INSTALLATION: Final = ["database_identity", "event_queues", "schema_migrations", "workers"]
+OF_THIS_INSTALLATION: Final = [
+    "database_identity",
+    "event_queues",
+    "schema_functions",
+    "schema_migrations",
+    "workers",
+]
 """Tables that are meaningless in another installation: identity, worker and client state."""
 
 

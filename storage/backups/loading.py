@@ -23,6 +23,7 @@ from storage.migrate import (
     Connection,
     Migration,
     build,
+    build_functions,
     connected,
     known_migrations,
     needed_before_deploy,
@@ -57,6 +58,8 @@ REMOVALS: Final = """
        AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = p.oid AND d.deptype = 'e')
 """
 
+
+RENEW_EPOCHS = "SELECT renew_epoch(realm_id) FROM realm_clock ORDER BY realm_id"
 
 LEAD = "SELECT claim_lineage(NULL, NULL, NULL, false)"
 """A restored database starts a new generation, and leads whichever one led before."""
@@ -117,6 +120,8 @@ def restore(url: str, path: Path, *, folder: Path, progress: Progress) -> Backup
             build(connection, theirs)
             _load(connection, archive, manifest, progress)
             build(connection, later)
+            build_functions(connection)
+            connection.execute(RENEW_EPOCHS)
             connection.execute(LEAD)
         connection.execute("ANALYZE")
     return manifest
@@ -184,7 +189,6 @@ def _load(
     for name, last in manifest.sequences.items():
         if last is not None:
             connection.execute("SELECT setval(%s::regclass, %s)", [name, last])
-    connection.execute("SELECT renew_epoch(realm_id) FROM realm_clock ORDER BY realm_id")
 
 
 def _make_log_days(connection: Connection, manifest: BackupManifest) -> None:

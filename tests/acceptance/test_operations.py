@@ -196,7 +196,7 @@ def test_a_role_that_may_only_look_is_told_at_once(
 ):
     assert parley("migrate", DATABASE_URL=url).status == 0
     with psycopg.connect(url, autocommit=True) as owner:
-        owner.execute(f'GRANT SELECT ON schema_migrations TO "{stranger}"')
+        owner.execute(f'GRANT SELECT ON schema_migrations, schema_functions TO "{stranger}"')
     began = time.monotonic()
 
     done = parley(*command, DATABASE_URL=as_role(url, stranger))
@@ -205,7 +205,7 @@ def test_a_role_that_may_only_look_is_told_at_once(
     assert "Traceback" not in done.err
     assert time.monotonic() - began < CONNECT_SECONDS / 2
     with psycopg.connect(url, autocommit=True) as owner:
-        owner.execute(f'REVOKE ALL ON schema_migrations FROM "{stranger}"')
+        owner.execute(f'REVOKE ALL ON schema_migrations, schema_functions FROM "{stranger}"')
 
 
 def test_check_looks_at_what_the_role_may_do(url: str, stranger: str, tmp_path: Path):
@@ -225,9 +225,9 @@ def test_check_looks_at_what_the_role_may_do(url: str, stranger: str, tmp_path: 
         assert parley("backup", backup, DATABASE_URL=url).status == 0
         done = parley("restore", backup, "--force", DATABASE_URL=strangers)
         assert (done.status, f'The role "{stranger}" lacks a right' in done.err) == (1, True), done
-        owner.execute(f'GRANT SELECT ON schema_migrations TO "{stranger}"')
+        owner.execute(f'GRANT SELECT ON schema_migrations, schema_functions TO "{stranger}"')
         assert "(the tables are another role's)" in parley("check", DATABASE_URL=strangers).out
-        owner.execute(f'REVOKE ALL ON schema_migrations FROM "{stranger}"')
+        owner.execute(f'REVOKE ALL ON schema_migrations, schema_functions FROM "{stranger}"')
         owner.execute(f'REVOKE ALL ON SCHEMA public FROM "{stranger}"')
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from storage.function_files import known_functions
 from testkit.sources import ROOT, Function, Texts, functions, modules, modules_in
 
 MIGRATIONS = sorted((ROOT / "storage" / "migrations").glob("*.sql"))
@@ -18,7 +19,7 @@ ACROSS_REALMS = {
     "health.contents": "counts for the operator",
     "history._in_conversation": "puts together SQL, which names its realm",
     "name_duplicates.realm_ids": "finds the realms that have duplicates",
-    "loading._load": "restores all realms, and begins an epoch of each",
+    "loading.restore": "restores all realms, and begins an epoch of each",
     "loading._is_new": "asks whether there is any realm",
     "loading._make_log_days": "makes whole days",
     "loading._occupied": "asks whether there is any realm",
@@ -115,9 +116,16 @@ def test_functions_across_realms_are_those_that_are_listed():
     assert ACROSS_REALMS.keys() <= {name for name, _, _ in storage_functions()}
 
 
-@pytest.mark.parametrize("path", MIGRATIONS, ids=lambda path: path.stem)
-def test_each_statement_of_a_database_function_names_the_realm(path):
-    bodies = re.findall(r"AS \$\$(.*?)\$\$", path.read_text(), re.DOTALL)
+SQL_WITH_FUNCTIONS = [(path.stem, path.read_text()) for path in MIGRATIONS] + [
+    (file.name, file.text) for file in known_functions()
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), SQL_WITH_FUNCTIONS, ids=[n for n, _ in SQL_WITH_FUNCTIONS]
+)
+def test_each_statement_of_a_database_function_names_the_realm(name, text):
+    bodies = re.findall(r"AS \$\$(.*?)\$\$", text, re.DOTALL)
     for statement in (part for body in bodies for part in body.split(";")):
         # Partitions hold all realms' days.
         if owned_tables_in(statement) and "PARTITION" not in statement:
