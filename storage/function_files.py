@@ -48,7 +48,8 @@ class Version:
     number: int
     digest: str
 
-    def __str__(self) -> str:
+    @property
+    def line(self) -> str:
         return f"{self.area} {self.number} {self.digest}"
 
 
@@ -97,7 +98,7 @@ def record_versions(directory: Path = DIRECTORY) -> list[Version]:
         for file in known_functions(directory)
         if newest.get(file.area) != file.digest
     ]
-    text = "".join(f"{version}\n" for version in [*recorded, *added])
+    text = "".join(f"{version.line}\n" for version in [*recorded, *added])
     (directory / VERSIONS_FILE).write_text(text)
     return added
 

@@ -114,7 +114,7 @@ def migrate(
             newer = outdated_functions(connection, functions)
             if newer:
                 _install(connection, newer, patience)
-    return [each.name for each in (*todo, *newer)]
+    return [m.name for m in todo] + [file.name for file in newer]
 
 
 def pending(url: str, *, after_deploy: bool = False, directory: Path = DIRECTORY) -> list[str]:
@@ -128,7 +128,7 @@ def pending(url: str, *, after_deploy: bool = False, directory: Path = DIRECTORY
     with connected(url) as connection:
         lacking = missing(connection, needed, known=migrations)
         outdated = outdated_functions(connection, functions_beside(directory))
-    return [each.name for each in (*lacking, *outdated)]
+    return [m.name for m in lacking] + [file.name for file in outdated]
 
 
 def applied(connection: Connection) -> list[str]:

@@ -70,7 +70,7 @@ def release(tmp_path: Path):
 def result(url: str) -> int:
     with psycopg.connect(url) as connection:
         ((found,),) = connection.execute("SELECT number()").fetchall()
-    return found
+    return int(found)
 
 
 def functions_in(url: str) -> dict[str, str]:
