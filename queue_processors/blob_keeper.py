@@ -9,7 +9,7 @@ import structlog
 
 from queue_processors.periodic import PASSING, now_and_then
 from server.actions import attachments as actions
-from server.actions.realm_exports import KEPT, expire_export
+from server.actions.realm_exports import RETENTION, expire_export
 from server.actions.realm_services import RealmServices
 from server.app import App
 from server.domain.errors import DomainError
@@ -77,7 +77,7 @@ class BlobKeeper:
 
     async def tidy(self) -> None:
         """Delete what has been in no message for long; then what is in the store for no row."""
-        before = self._now() - actions.ORPHANS_KEPT
+        before = self._now() - actions.ORPHAN_RETENTION
         async with self._database.connection() as connection:
             realm_ids = await realms.ids(connection)
         for realm_id in realm_ids:
@@ -89,7 +89,7 @@ class BlobKeeper:
     async def _expire_exports(self, realm_id: RealmId) -> None:
         now = self._now()
         async with self._database.connection() as connection:
-            old = await realm_exports.too_old(connection, realm_id, before=now - KEPT)
+            old = await realm_exports.too_old(connection, realm_id, before=now - RETENTION)
         for export_id in old:
             await self._workbench(realm_id).write(
                 partial(expire_export, export_id=export_id, now=now)

@@ -25,7 +25,7 @@ from server.mail.mailer import (
 from server.mail.missed_messages import Letterhead, MailedMessage
 from server.realm_cache import RealmCache
 from storage import digests, email_notifications, server_keys, users
-from storage.database import NOT_NOW, Connection
+from storage.database import RETRYABLE_ERRORS, Connection
 from storage.digests import HotTopic
 from storage.ids import RealmId, UserId
 from storage.realms import RealmRow
@@ -101,7 +101,7 @@ async def _mail(app: App, job: DigestEmails, week: _Week, user_id: UserId) -> Ex
     except MailRefusedError as error:
         await _finish(app, job, user_id)
         return error
-    except (*NOT_NOW, MailNotTakenNowError):
+    except (*RETRYABLE_ERRORS, MailNotTakenNowError):
         raise
     except Exception as error:
         # It stays to be done, for whoever mends this.

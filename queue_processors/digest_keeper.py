@@ -4,7 +4,7 @@ from datetime import timedelta
 from typing import Final
 
 from queue_processors.periodic import now_and_then
-from server.actions.digests import TOGETHER, begin_digests
+from server.actions.digests import USERS_PER_JOB, begin_digests
 from server.app import App
 from server.domain.realm_settings import RealmSettings
 from storage import realms
@@ -59,5 +59,5 @@ class DigestKeeper:
                 lambda tx: begin_digests(tx, now.date(), away_since=now - AWAY)
             )
             count += asked
-            if asked < TOGETHER:
+            if asked < USERS_PER_JOB:
                 return count

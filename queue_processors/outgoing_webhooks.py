@@ -271,7 +271,7 @@ class Caller:
         )
         await notices.deliver(self.bench, draft)
         async with self.bench.read() as connection:
-            await bots.owner_told(connection, self._realm_id, case.bot.user_id, at=now)
+            await bots.record_owner_notified(connection, self._realm_id, case.bot.user_id, at=now)
 
 
 def _said(answer: FetchedResponse, now: datetime) -> str | None:

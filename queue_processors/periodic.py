@@ -9,11 +9,11 @@ import structlog
 
 from server.messaging.job_broker import BrokerUnavailableError
 from server.transactions import KeepsChangingError
-from storage.database import NOT_NOW
+from storage.database import RETRYABLE_ERRORS
 
 logger = structlog.get_logger(__name__)
 
-PASSING: Final = (*NOT_NOW, BrokerUnavailableError, KeepsChangingError)
+PASSING: Final = (*RETRYABLE_ERRORS, BrokerUnavailableError, KeepsChangingError)
 """What ends by itself."""
 
 

@@ -96,7 +96,7 @@ async def update_service(connection: Connection, realm_id: RealmId, service: Ser
     )
 
 
-async def owner_told(
+async def record_owner_notified(
     connection: Connection, realm_id: RealmId, bot_id: UserId, *, at: datetime
 ) -> None:
     """Record that the owner has been notified that the bot's service cannot be reached."""

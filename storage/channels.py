@@ -251,7 +251,7 @@ async def activity(
     )
 
 
-def tell_activity(
+def append_activity_event(
     realm_id: RealmId,
     before: ActivityRow,
     *,

@@ -23,7 +23,7 @@ from storage.rights import REFUSALS, explained
 logger = logging.getLogger(__name__)
 
 CONNECT_SECONDS: Final = 10
-SURVEY_SECONDS: Final = 10.0
+SURVEY_MAX_AGE_SECONDS: Final = 10.0
 """Maximum age of the hosts' answers, if there are several hosts."""
 KEEPALIVE: Final[dict[str, Any]] = {
     "keepalives": 1,
@@ -65,7 +65,7 @@ EMIT: Final[LiteralString] = "SELECT pg_logical_emit_message(true, 'parley', '')
 Once a standby has confirmed it, it has everything before it, also what was committed without a
 confirmation and became visible after a restart.
 """
-SESSIONS_SECONDS: Final = 60.0
+SESSION_POOLING_TRUST_SECONDS: Final = 60.0
 """How long a pooler is trusted to pool by session; each use of a connection checks as well."""
 TRIAL_ROUNDS: Final = 3
 TRIAL_SECONDS: Final = 5.0
@@ -111,7 +111,7 @@ class Connector:
         self._surveying: asyncio.Task[None] | None = None
         self._is_suspect = False
         """Whether a pooler was found to share sessions between connections."""
-        self._sessions_tried_at = -SESSIONS_SECONDS
+        self._sessions_tried_at = -SESSION_POOLING_TRUST_SECONDS
         self._connections: WeakSet[PgConnection] = WeakSet()
         self.seen: Lineage | None = None
         """The newest lineage that this process knows of."""
@@ -184,14 +184,14 @@ class Connector:
     async def watch(self) -> None:
         """Survey all hosts periodically until cancelled: an old primary may come back."""
         while True:
-            await asyncio.sleep(SURVEY_SECONDS)
+            await asyncio.sleep(SURVEY_MAX_AGE_SECONDS)
             await self.survey()
 
     async def _survey_if_stale(self) -> None:
         if not self.has_several_hosts:
             return
         now = asyncio.get_running_loop().time()
-        if self._surveyed_at is not None and now < self._surveyed_at + SURVEY_SECONDS:
+        if self._surveyed_at is not None and now < self._surveyed_at + SURVEY_MAX_AGE_SECONDS:
             return
         if self._surveying is None or self._surveying.done():
             self._surveying = asyncio.create_task(self.survey())
@@ -275,7 +275,7 @@ class Connector:
     async def _refuse_shared_sessions(self, raw: PgConnection, host: Host) -> None:
         """Find out whether the pooler keeps one session for each connection; refuse it if not."""
         now = asyncio.get_running_loop().time()
-        if not self._is_suspect and now < self._sessions_tried_at + SESSIONS_SECONDS:
+        if not self._is_suspect and now < self._sessions_tried_at + SESSION_POOLING_TRUST_SECONDS:
             return
         other = await PgConnection.connect(
             host.conninfo, autocommit=True, connect_timeout=CONNECT_SECONDS

@@ -43,7 +43,7 @@ class StatementTimeoutError(Exception):
     """A statement or a lock exceeded its timeout."""
 
 
-NOT_NOW: Final = (DatabaseUnavailableError, StatementTimeoutError)
+RETRYABLE_ERRORS: Final = (DatabaseUnavailableError, StatementTimeoutError)
 """Errors after which a retry may succeed."""
 
 

@@ -7,7 +7,7 @@ from datetime import date, datetime
 from storage.database import Connection
 from storage.ids import ChannelId, MessageId, RealmId, UserId
 
-READ = 20_000
+MAX_SCANNED_MESSAGES = 20_000
 """Number of a realm's newest messages that are searched for active topics."""
 
 
@@ -128,7 +128,7 @@ async def hot_topics(
         since=since,
         limit=limit,
         shown=shown,
-        read=READ,
+        read=MAX_SCANNED_MESSAGES,
     )
 
 

@@ -10,7 +10,7 @@ from storage.ids import MessageId, Position, RealmId, UserId
 from storage.name_folding import fold_name
 from storage.reactions import ReactionRow
 
-OWN: Final[Mapping[LiteralString, LiteralString]] = {
+OWNED_TABLES: Final[Mapping[LiteralString, LiteralString]] = {
     "alert_words": "user_id",
     "api_keys": "user_id",
     "bot_storage": "user_id",
@@ -46,7 +46,7 @@ OWN: Final[Mapping[LiteralString, LiteralString]] = {
 }
 """Tables with rows that belong to one user, and the column that names the user."""
 
-LEFT: Final = {
+RETAINED_TABLES: Final = {
     "attachments": "go one by one, with their content",
     "bot_services": "are those of bots, which are closed with their owner",
     "bot_defaults": "are those of bots, which are closed with their owner",
@@ -68,7 +68,7 @@ LEFT: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class ConversationMessages:
     """Messages of one conversation that a user has sent, or reacted to."""
 
     channel_id: int | None
@@ -78,10 +78,10 @@ class Written:
 
 async def some_messages(
     connection: Connection, realm_id: RealmId, user_id: UserId, *, limit: int
-) -> Written | None:
+) -> ConversationMessages | None:
     """Return the user's oldest messages in one conversation; None if there are none."""
     return await connection.one(
-        Written,
+        ConversationMessages,
         """
         SELECT m.channel_id, m.conversation_id, array_agg(m.id ORDER BY m.id) AS message_ids
           FROM (SELECT id, channel_id, conversation_id FROM messages
@@ -97,10 +97,10 @@ async def some_messages(
 
 async def some_from_the_system(
     connection: Connection, realm_id: RealmId, user_id: UserId, *, limit: int
-) -> Written | None:
+) -> ConversationMessages | None:
     """Return messages of system bots to the user alone, in one conversation: they name the user."""
     return await connection.one(
-        Written,
+        ConversationMessages,
         """
         SELECT m.channel_id, m.conversation_id, array_agg(m.id ORDER BY m.id) AS message_ids
           FROM (SELECT m.id, m.channel_id, m.conversation_id
@@ -122,10 +122,10 @@ async def some_from_the_system(
 
 async def some_naming(
     connection: Connection, realm_id: RealmId, user_id: UserId, *, limit: int
-) -> Written | None:
+) -> ConversationMessages | None:
     """Return messages of system bots to others that name the user, in one conversation."""
     return await connection.one(
-        Written,
+        ConversationMessages,
         """
         SELECT m.channel_id, m.conversation_id, array_agg(m.id ORDER BY m.id) AS message_ids
           FROM (SELECT m.id, m.channel_id, m.conversation_id
@@ -144,10 +144,10 @@ async def some_naming(
 
 async def some_reacted(
     connection: Connection, realm_id: RealmId, user_id: UserId, *, limit: int
-) -> Written | None:
+) -> ConversationMessages | None:
     """Return messages of others in one conversation to which the user has reacted."""
     return await connection.one(
-        Written,
+        ConversationMessages,
         """
         SELECT m.channel_id, m.conversation_id, array_agg(DISTINCT m.id) AS message_ids
           FROM (SELECT message_id FROM reactions
@@ -198,11 +198,11 @@ async def some_files(
 async def tables_left(
     connection: Connection, realm_id: RealmId, user_id: UserId
 ) -> list[LiteralString]:
-    """Return the tables of `OWN` that still have rows of the user."""
+    """Return the tables of `OWNED_TABLES` that still have rows of the user."""
     queries: list[LiteralString] = [
         f"SELECT '{table}' WHERE EXISTS (SELECT FROM {table}"  # noqa: S608 - names from above
         f" WHERE realm_id = %(realm_id)s AND {column} = %(user_id)s)"
-        for table, column in OWN.items()
+        for table, column in OWNED_TABLES.items()
     ]
     return await connection.values(" UNION ALL ".join(queries), realm_id=realm_id, user_id=user_id)
 
@@ -210,19 +210,19 @@ async def tables_left(
 def delete_own(
     realm_id: RealmId, user_id: UserId, table: LiteralString, *, limit: int
 ) -> Statement:
-    """Under the clock's lock: delete up to `limit` of the user's rows in this table of `OWN`."""
+    """Under the clock's lock: delete up to `limit` of the user's rows in this table."""
     return Statement(
         f"""
         DELETE FROM {table} WHERE realm_id = %(realm_id)s AND ctid = ANY(ARRAY(
             SELECT ctid FROM {table}
-             WHERE realm_id = %(realm_id)s AND {OWN[table]} = %(user_id)s LIMIT %(limit)s))
+             WHERE realm_id = %(realm_id)s AND {OWNED_TABLES[table]} = %(user_id)s LIMIT %(limit)s))
         """,  # noqa: S608 - names from above
         {"realm_id": realm_id, "user_id": user_id, "limit": limit},
     )
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class LogRange:
     """A range of the log, searched for entries of one user."""
 
     last: Position
@@ -234,7 +234,7 @@ class Stretch:
     """Position of the entry that tells that the account has lost its name."""
 
 
-async def stretch_of_log(
+async def search_log(
     connection: Connection,
     realm_id: RealmId,
     user_id: UserId,
@@ -243,13 +243,13 @@ async def stretch_of_log(
     farewell: str,
     after: Position,
     limit: int,
-) -> Stretch | None:
+) -> LogRange | None:
     """Return the next entries; None at the end of the log.
 
     Jobs are skipped: they name users by number.
     """
     return await connection.one(
-        Stretch,
+        LogRange,
         """
         SELECT max(s.position) AS last, min(s.position) FILTER (WHERE s.is_farewell) AS farewell,
                coalesce(array_agg(s.position) FILTER (WHERE s.is_own), '{}') AS own,

@@ -15,7 +15,7 @@ from storage.migrate import (
     needed_before_deploy,
     refuse_stranger,
 )
-from storage.rights import lack
+from storage.rights import missing_right
 from storage.trial import refusal_of_serving
 
 
@@ -152,7 +152,7 @@ def refusal_of(url: str) -> str | None:
     Raises MigrationError if it does not respond.
     """
     with connected(url) as connection:
-        found = refusal(durability(connection)) or lack(connection)
+        found = refusal(durability(connection)) or missing_right(connection)
         row = connection.execute("SELECT pg_backend_pid()").fetchone()
         is_pooled = row != (connection.info.backend_pid,)
     return found or (refusal_of_serving(url) if is_pooled else None)

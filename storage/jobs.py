@@ -12,7 +12,7 @@ CHANNEL = "parley_jobs"
 
 LAST_REALM = 2**63 - 1
 REALMS_AT_A_TIME = 100
-LOOK_BEYOND = 4
+OVERFETCH_FACTOR = 4
 """Factor of rows to look at: concurrent claims hold some of the first."""
 
 
@@ -160,7 +160,7 @@ async def claim(
         after_realm=after_realm,
         last_realm=LAST_REALM,
         realms=REALMS_AT_A_TIME,
-        candidates=limit * LOOK_BEYOND,
+        candidates=limit * OVERFETCH_FACTOR,
         limit=limit,
         lease_seconds=lease_seconds,
     )

@@ -7,7 +7,7 @@ from typing import Any, Final, LiteralString
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-ASK_SECONDS: Final = 3
+SURVEY_TIMEOUT_SECONDS: Final = 3
 """Timeout for a host to report its lineage, if there are several."""
 NEVER_SERVED: Final = -1
 """Generation of a database that no server of Parley has used yet."""
@@ -137,7 +137,7 @@ def _name(params: dict[str, Any]) -> str:
 def _asked(host: Host) -> Host:
     try:
         with psycopg.connect(
-            host.conninfo, autocommit=True, connect_timeout=ASK_SECONDS
+            host.conninfo, autocommit=True, connect_timeout=SURVEY_TIMEOUT_SECONDS
         ) as connection:
             row = _read(connection)
     except psycopg.Error as error:

@@ -320,7 +320,7 @@ def move_user_topics(
     )
 
 
-def tell_regained(
+def append_regained_unread(
     realm_id: RealmId,
     user_ids: Sequence[UserId],
     message_ids: Sequence[MessageId],

@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 
 RECONNECT_SECONDS = 0.25
 """Delay between attempts to reconnect: a restarted server is found at once."""
-SPARE_SECONDS = 15.0
+IDLE_TIMEOUT_SECONDS = 15.0
 """A connection that was idle for so long is closed, one each time: each is a process of Postgres
 with its memory.
 """
@@ -41,18 +41,20 @@ async def opened_pool(
     refused: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     pool: AsyncConnectionPool[PgConnection] = AsyncConnectionPool(
-        connection_class=cast("type[PgConnection]", _Door(connector, reconnecting, refused)),
+        connection_class=cast(
+            "type[PgConnection]", _CheckedConnections(connector, reconnecting, refused)
+        ),
         min_size=min(min_size, max_size),
         max_size=max_size,
         open=False,
         timeout=CONNECT_SECONDS,
-        max_idle=SPARE_SECONDS,
+        max_idle=IDLE_TIMEOUT_SECONDS,
         name="parley",
         check=_confirm_life,
         reconnect_timeout=0,
         reconnect_failed=reconnecting,
     )
-    pool._pool = _Warm()  # noqa: SLF001 - it has no other way to say which one is next
+    pool._pool = _LastUsedFirst()  # noqa: SLF001 - it has no other way to say which one is next
     await pool.open()
     try:
         await _first_of(pool.wait(CONNECT_SECONDS), refused)
@@ -85,7 +87,7 @@ async def _confirm_life(raw: PgConnection) -> None:
         await AsyncConnectionPool.check_connection(raw)
 
 
-class _Door:
+class _CheckedConnections:
     """Stands in for the class of the pool's connections."""
 
     def __init__(
@@ -107,7 +109,7 @@ class _Door:
         return connection
 
 
-class _Warm(deque[PgConnection]):
+class _LastUsedFirst(deque[PgConnection]):
     """The idle connections of a pool; the last used is checked out first.
 
     Its backend has warm caches: taking them in turn made a send a tenth slower.

@@ -135,7 +135,7 @@ def sent(
     return Statement(
         "SELECT reminder_sent(%(realm_id)s, %(timer_id)s, %(timer_audience)b, %(timer_body)b,"
         " %(write_id)s::uuid)",
-        timers.telling(realm_id, reminder_id, audience, body, write_id),
+        timers.follow_up_params(realm_id, reminder_id, audience, body, write_id),
     )
 
 

@@ -45,7 +45,7 @@ async def with_traces(
     )
 
 
-def tell_flags(
+def append_flag_events(
     realm_id: RealmId,
     regained: Sequence[tuple[UserId, ChannelId]],
     *,
@@ -69,7 +69,7 @@ def tell_flags(
     )
 
 
-def tell_unstarred(
+def append_unstarred_events(
     realm_id: RealmId, lost: Sequence[tuple[UserId, ChannelId]], *, write_id: str
 ) -> Statement:
     """Under the clock's lock: append the removal of stars on messages that users may not read.
@@ -96,7 +96,7 @@ def tell_unstarred(
     )
 
 
-def tell_policies(
+def append_policy_events(
     realm_id: RealmId,
     concerned: Sequence[tuple[UserId, ChannelId]],
     *,
@@ -142,7 +142,7 @@ def tell_policies(
     )
 
 
-def tell_muted(
+def append_muted_topics_events(
     realm_id: RealmId,
     concerned: Sequence[tuple[UserId, ChannelId]],
     *,

@@ -29,7 +29,7 @@ class Rights:
     """Whether it owns the existing tables."""
 
 
-def lack(connection: psycopg.Connection) -> str | None:
+def missing_right(connection: psycopg.Connection) -> str | None:
     """Return the missing privilege as one sentence; None if nothing is missing."""
     if sentence := _why_no_writes(connection.info):
         return sentence

@@ -27,17 +27,17 @@ from storage.blobs import (
 if TYPE_CHECKING:
     from obstore.store import S3Config
 
-SILENCE: Final = timedelta(seconds=30)
+READ_TIMEOUT: Final = timedelta(seconds=30)
 """Timeout of a silent bucket."""
-CONNECTING: Final = timedelta(seconds=5)
-WHOLE: Final = timedelta(hours=12)
+CONNECT_TIMEOUT: Final = timedelta(seconds=5)
+TRANSFER_TIMEOUT: Final = timedelta(hours=12)
 """Timeout of a file's transfer to a slow client."""
-TRIES: Final = 4
-TRYING: Final = timedelta(seconds=15)
+MAX_ATTEMPTS: Final = 4
+RETRY_TIMEOUT: Final = timedelta(seconds=15)
 """Time after which a request is not retried: a client waits for the response."""
 PART_BYTES: Final = 8 * 1024 * 1024
 """Larger files are uploaded in parts of this size, two at once."""
-LISTED_AT_ONCE: Final = 1_000
+LIST_PAGE_SIZE: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,11 +80,11 @@ class S3BlobStore(BlobStore):
             config=bucket.config(),
             client_options={
                 "allow_http": is_plain,
-                "connect_timeout": CONNECTING,
-                "read_timeout": SILENCE,
-                "timeout": WHOLE,
+                "connect_timeout": CONNECT_TIMEOUT,
+                "read_timeout": READ_TIMEOUT,
+                "timeout": TRANSFER_TIMEOUT,
             },
-            retry_config={"max_retries": TRIES - 1, "retry_timeout": TRYING},
+            retry_config={"max_retries": MAX_ATTEMPTS - 1, "retry_timeout": RETRY_TIMEOUT},
         )
 
     @override
@@ -97,7 +97,7 @@ class S3BlobStore(BlobStore):
             await _size(self._store, key)
             raise FileExistsError(key)
         try:
-            with _telling(key):
+            with _translated_errors(key):
                 await obstore.put_async(
                     self._store, key, file.path, chunk_size=PART_BYTES, max_concurrency=2
                 )
@@ -112,7 +112,7 @@ class S3BlobStore(BlobStore):
         end = size if length is None else min(size, start + length)
         if start >= end:
             return
-        with _telling(key):
+        with _translated_errors(key):
             found = await obstore.get_async(self._store, key, options={"range": (start, end)})
             async for piece in found.stream(min_chunk_size=CHUNK_BYTES):
                 content = bytes(piece)
@@ -130,28 +130,28 @@ class S3BlobStore(BlobStore):
             await self._incoming.delete(key)
             return
         check_key(key)
-        with suppress(FileNotFoundError), _telling(key):
+        with suppress(FileNotFoundError), _translated_errors(key):
             await obstore.delete_async(self._store, key)
 
     @override
     async def kept(self) -> AsyncIterator[KeptBlob]:
         async for blob in self._incoming.kept():
             yield blob
-        with _telling(""):
-            async for some in obstore.list(self._store, chunk_size=LISTED_AT_ONCE):
+        with _translated_errors(""):
+            async for some in obstore.list(self._store, chunk_size=LIST_PAGE_SIZE):
                 for found in some:
                     yield KeptBlob(found["path"], found["last_modified"].timestamp())
 
 
 async def _size(store: S3Store, key: str) -> int:
     """Return its size; raise FileNotFoundError."""
-    with _telling(key):
+    with _translated_errors(key):
         found: int = (await obstore.head_async(store, key))["size"]
     return found
 
 
 @contextmanager
-def _telling(key: str) -> Iterator[None]:
+def _translated_errors(key: str) -> Iterator[None]:
     """Translate the library's errors to those of BlobStore."""
     try:
         yield

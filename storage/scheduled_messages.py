@@ -166,7 +166,7 @@ def sent(
     return Statement(
         "SELECT scheduled_message_sent(%(realm_id)s, %(timer_id)s, %(timer_audience)b,"
         " %(timer_body)b, %(write_id)s::uuid)",
-        timers.telling(realm_id, scheduled_message_id, audience, body, write_id),
+        timers.follow_up_params(realm_id, scheduled_message_id, audience, body, write_id),
     )
 
 
@@ -188,7 +188,7 @@ def failed(
         " %(timer_audience)b, %(timer_body)b, %(write_id)s::uuid)",
         {
             "failure": failure,
-            **timers.telling(realm_id, scheduled_message_id, audience, body, write_id),
+            **timers.follow_up_params(realm_id, scheduled_message_id, audience, body, write_id),
         },
     )
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from storage.database import Connection
 from storage.ids import RealmId, UserId
 
-MAX_OF_USER = 50
+MAX_SESSIONS = 50
 """Maximum number of sessions per user; the oldest are ended."""
 
 
@@ -54,7 +54,7 @@ async def insert(
         realm_id=realm_id,
         user_id=user_id,
         token_digest=token_digest,
-        most=MAX_OF_USER,
+        most=MAX_SESSIONS,
     )
 
 

@@ -58,7 +58,7 @@ class Sockets:
         """Unregister a closed descriptor; wake its waiter."""
         if self._owners.get(descriptor) is owner:
             del self._owners[descriptor]
-            self._tell(self._waiting.get(descriptor), READY_RW)
+            self._resolve(self._waiting.get(descriptor), READY_RW)
 
     def _watch(self, descriptor: int) -> None:
         try:
@@ -74,9 +74,9 @@ class Sockets:
                 with suppress(OSError):
                     self._epoll.unregister(descriptor)
             else:
-                self._tell(waiter, _READY.get(events, READY_RW))
+                self._resolve(waiter, _READY.get(events, READY_RW))
 
     @staticmethod
-    def _tell(waiter: asyncio.Future[Ready] | None, ready: Ready) -> None:
+    def _resolve(waiter: asyncio.Future[Ready] | None, ready: Ready) -> None:
         if waiter is not None and not waiter.done():
             waiter.set_result(ready)

@@ -100,7 +100,7 @@ def keys(timer_keys: Sequence[TimerKey]) -> dict[str, Any]:
     }
 
 
-def telling(
+def follow_up_params(
     realm_id: RealmId, timer_id: int, audience: bytes, body: bytes, write_id: str
 ) -> dict[str, Any]:
     """Return parameters of a statement that follows a send, beside those of the send."""

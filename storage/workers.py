@@ -7,7 +7,7 @@ from typing import Any
 
 from storage.database import Connection
 
-SILENT_SECONDS = 30
+LIVENESS_TIMEOUT_SECONDS = 30
 """A process that has not reported for so long is gone."""
 
 
@@ -110,7 +110,7 @@ async def at_work(connection: Connection) -> list[WorkerRow]:
          WHERE seen_at > clock_timestamp() - make_interval(secs => %(silent)s)
          ORDER BY started_at, id
         """,
-        silent=SILENT_SECONDS,
+        silent=LIVENESS_TIMEOUT_SECONDS,
     )
 
 
@@ -139,7 +139,7 @@ async def queues_at_work(connection: Connection) -> dict[str, QueueAtWork]:
                    AS seen_empty_seconds
           FROM moment CROSS JOIN (reports FULL JOIN job_queues AS known USING (queue))
         """,
-        silent=SILENT_SECONDS,
+        silent=LIVENESS_TIMEOUT_SECONDS,
     )
     return {row.queue: row for row in rows}
 
@@ -189,6 +189,6 @@ async def ship_lag(connection: Connection) -> float | None:
         SELECT max(ship_lag_seconds) FROM workers
          WHERE seen_at > clock_timestamp() - make_interval(secs => %(silent)s)
         """,
-        silent=SILENT_SECONDS,
+        silent=LIVENESS_TIMEOUT_SECONDS,
     )
     return lag

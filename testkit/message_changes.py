@@ -68,7 +68,7 @@ class Changes:
 
     async def begin(self, row: UserRow, message_id: MessageId, **request: Any) -> str | None:
         """The first step alone; the id of what is left."""
-        wanted = MoveRequest(**{"tell_new": False, "mode": "change_all", **request})
+        wanted = MoveRequest(**{"notify_new": False, "mode": "change_all", **request})
         now = self.hall.stage.clock.now()
         begun: Any = Begun(is_begun=False)
         while not begun.is_begun:

@@ -14,10 +14,10 @@ def refuse_unfit_broker(settings: "Settings") -> None:
 
     if settings.amqp_url is None:
         return
-    from server.messaging.rabbitmq_rights import lack  # starts faster without pika
+    from server.messaging.rabbitmq_rights import missing_right  # starts faster without pika
 
     try:
-        lacked = lack(settings.amqp_url)
+        lacked = missing_right(settings.amqp_url)
     except BrokerUnavailableError:
         return
     if lacked is not None:

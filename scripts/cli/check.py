@@ -211,12 +211,12 @@ def _about_database(url: str) -> Iterator[Finding]:
     yield from _about_hosts_of_database(url)
     from storage.health import durability, refusal
     from storage.migrate import MigrationError, connected, pending
-    from storage.rights import lack
+    from storage.rights import missing_right
     from storage.trial import refusal_of_serving
 
     try:
         with connected(url) as connection:
-            durable, lacked = durability(connection), lack(connection)
+            durable, lacked = durability(connection), missing_right(connection)
         lacking = pending(url)
     except MigrationError as error:
         yield Finding(CheckStatus.BAD, "database", str(error))
@@ -387,10 +387,10 @@ def _about_directory(settings: "Settings") -> Iterator[Finding]:
 
 def _about_broker(url: str) -> Finding:
     from server.messaging.job_broker import BrokerUnavailableError
-    from server.messaging.rabbitmq_rights import lack, place
+    from server.messaging.rabbitmq_rights import missing_right, place
 
     try:
-        lacked = lack(url)
+        lacked = missing_right(url)
     except BrokerUnavailableError as error:
         return Finding(CheckStatus.BAD, "broker", f"RabbitMQ does not answer {error}.")
     if lacked is not None:

@@ -22,7 +22,7 @@ async def add_alert_words(tx: Tx, actor: Actor, words: Sequence[str]) -> list[st
     if not new:
         return known
     await alert_words.insert(await tx.changing(), tx.realm_id, actor.user_id, new)
-    return await _tell(tx, actor)
+    return await _append_alert_words(tx, actor)
 
 
 async def remove_alert_words(tx: Tx, actor: Actor, words: Sequence[str]) -> list[str]:
@@ -33,7 +33,7 @@ async def remove_alert_words(tx: Tx, actor: Actor, words: Sequence[str]) -> list
     if not gone:
         return known
     await alert_words.delete(await tx.changing(), tx.realm_id, actor.user_id, gone)
-    return await _tell(tx, actor)
+    return await _append_alert_words(tx, actor)
 
 
 async def _lock(tx: Tx, actor: Actor) -> list[str]:
@@ -42,7 +42,7 @@ async def _lock(tx: Tx, actor: Actor) -> list[str]:
     return await alert_words.of_user(await tx.connection(), tx.realm_id, actor.user_id)
 
 
-async def _tell(tx: Tx, actor: Actor) -> list[str]:
+async def _append_alert_words(tx: Tx, actor: Actor) -> list[str]:
     now = await alert_words.of_user(await tx.connection(), tx.realm_id, actor.user_id)
     tx.append(AlertWordsChanged(alert_words=now), to_users(actor.user_id))
     return now

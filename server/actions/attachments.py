@@ -23,7 +23,7 @@ from storage.ids import AttachmentId, MessageId, RealmId, UserId
 
 UPLOADS: Final = "uploads"
 """Prefix of the blob keys of uploaded files."""
-ORPHANS_KEPT: Final = timedelta(days=30)
+ORPHAN_RETENTION: Final = timedelta(days=30)
 """Retention of a file without a message, since its upload or since the last message dropped it."""
 
 

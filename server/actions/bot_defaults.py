@@ -109,7 +109,7 @@ async def decide(
     return DefaultsChange(old, new, by_name(new, found))
 
 
-async def tell_of_name(
+async def append_channel_name_events(
     tx: Tx, connection: Connection, context: LockedRealm, channel: ChannelRow
 ) -> None:
     """Notify users who manage bots with this default channel of the channel's new name."""

@@ -172,7 +172,7 @@ async def change_bot(
         elif new_service is not None and new_service != service:
             await bots.update_service(connection, tx.realm_id, new_service)
         before, after = _Bot(old, service), _Bot(new, new_service)
-        entry = await _tell(tx, connection, context, before, after, decided.shown)
+        entry = await _append_bot_events(tx, connection, context, before, after, decided.shown)
         changed = audit.differences(before.facts(), after.facts())
         audit.record_each(tx, entry, actor.user_id, "bot_changed", {bot_id: changed})
     if decided.new != decided.old:
@@ -291,7 +291,7 @@ async def _user_audiences(
     )
 
 
-async def _tell(
+async def _append_bot_events(
     tx: Tx,
     connection: Connection,
     context: LockedRealm,

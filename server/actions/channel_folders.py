@@ -57,7 +57,9 @@ async def add_folder(
         created_at=now,
     )
     event = FolderAdded(channel_folder=ShownFolder.of(row))
-    _tell(tx, actor, event, "channel_folder_added", row.folder_id, before={}, after=_facts(row))
+    _append_folder_event(
+        tx, actor, event, "channel_folder_added", row.folder_id, before={}, after=_facts(row)
+    )
     return row.folder_id
 
 
@@ -82,7 +84,9 @@ async def change_folder(tx: Tx, actor: Actor, folder_id: FolderId, wish: FolderW
     if "description" in data:
         data["rendered_description"] = new.rendered_description
     event = FolderChanged(channel_folder_id=folder_id, data=FolderChange(**data))
-    _tell(tx, actor, event, "channel_folder_changed", folder_id, before=before, after=after)
+    _append_folder_event(
+        tx, actor, event, "channel_folder_changed", folder_id, before=before, after=after
+    )
 
 
 async def check_folder(connection: Connection, realm_id: RealmId, folder_id: int | None) -> None:
@@ -123,7 +127,7 @@ async def order_folders(tx: Tx, actor: Actor, folder_ids: Sequence[FolderId]) ->
         return
     await channel_folders.update_order(await tx.changing(), tx.realm_id, folder_ids)
     event = FoldersReordered(order=list(folder_ids))
-    _tell(
+    _append_folder_event(
         tx,
         actor,
         event,
@@ -151,7 +155,7 @@ def _facts(row: FolderRow) -> dict[str, Any]:
     return {name: facts[name] for name in _CHANGEABLE}
 
 
-def _tell(
+def _append_folder_event(
     tx: Tx,
     actor: Actor,
     event: Event,

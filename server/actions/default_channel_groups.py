@@ -88,7 +88,7 @@ async def remove_group(tx: Tx, actor: Actor, group_id: ChannelGroupId) -> None:
     """Delete the group; its channels stay. Raises BadRequestError."""
     old = _found(group_id, await _held(tx, actor))
     await default_channel_groups.delete(await tx.changing(), tx.realm_id, group_id)
-    await _tell(tx, actor.user_id, old, None)
+    await _append_groups_event(tx, actor.user_id, old, None)
 
 
 async def leave_groups(tx: Tx, actor_id: UserId, channel_id: ChannelId) -> None:
@@ -101,7 +101,7 @@ async def leave_groups(tx: Tx, actor_id: UserId, channel_id: ChannelId) -> None:
             left = [each for each in old.channel_ids if each != channel_id]
             new = replace(old, channel_ids=left)
             await default_channel_groups.put(await tx.changing(), tx.realm_id, new)
-            await _tell(tx, actor_id, old, new)
+            await _append_groups_event(tx, actor_id, old, new)
 
 
 async def chosen_channels(
@@ -164,10 +164,10 @@ async def _keep(tx: Tx, actor: Actor, old: ChannelGroupRow | None, new: ChannelG
             "stream_names", f"Too many channels in a default channel group (limit: {MAX_CHANNELS})"
         )
     await default_channel_groups.put(await tx.changing(), tx.realm_id, new)
-    await _tell(tx, actor.user_id, old, new)
+    await _append_groups_event(tx, actor.user_id, old, new)
 
 
-async def _tell(
+async def _append_groups_event(
     tx: Tx, actor_id: UserId, old: ChannelGroupRow | None, new: ChannelGroupRow | None
 ) -> None:
     now = await default_channel_groups.of_realm(await tx.changing(), tx.realm_id)

@@ -11,7 +11,7 @@ from server.jobs import DigestEmails, enqueue
 from server.transactions import Tx
 from storage import digests
 
-TOGETHER: Final = 50
+USERS_PER_JOB: Final = 50
 """Maximum number of users in one job and commit."""
 NO_DIGESTS: Final = {"enable_digest_emails": False}
 
@@ -23,7 +23,7 @@ async def begin_digests(tx: Tx, day: date, *, away_since: datetime) -> int:
     if realm.deactivated or not settings.digest_emails_enabled:
         return 0
     due = await digests.due(
-        await tx.connection(), tx.realm_id, day=day, away_since=away_since, limit=TOGETHER
+        await tx.connection(), tx.realm_id, day=day, away_since=away_since, limit=USERS_PER_JOB
     )
     if due:
         await digests.begin(await tx.changing(), tx.realm_id, due, day)

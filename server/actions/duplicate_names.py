@@ -199,7 +199,7 @@ async def _rename_topic(tx: Tx, renamed: Renamed, now: datetime) -> Clocked[Begu
     bot = await notification_bot(realm_cache)
     display_name = (await realm_cache.settings()).empty_topic_display_name
     event = await _topic_renamed(realm_cache, renamed, channel, ids, bot, now)
-    tellings = await of_messages(tx, channel, topic_id, ids)
+    all_recipients = await of_messages(tx, channel, topic_id, ids)
     rename = Rename(
         realm_id=tx.realm_id,
         topic_id=topic_id,
@@ -211,8 +211,8 @@ async def _rename_topic(tx: Tx, renamed: Renamed, now: datetime) -> Clocked[Begu
             "topic": renamed.new_name,
         },
         last_id=ids[-1] if ids else MessageId(0),
-        audiences=[each.audience.encode() for each in tellings],
-        message_ids=[list(each.message_ids) for each in tellings],
+        audiences=[each.audience.encode() for each in all_recipients],
+        message_ids=[list(each.message_ids) for each in all_recipients],
         body=msgspec.to_builtins(event),
         message_id=event.message_id,
         old_policy_body=policy_body(channel_id, renamed.row.name, now, display_name),

@@ -72,7 +72,7 @@ async def _give(tx: Tx, context: LockedRealm, old: UserRow, email: str) -> Ended
         tx, [old], news=lambda ended: AddressChanged(new_address=new.email, ended=ended)
     )
     await users.update_email(connection, tx.realm_id, new.user_id, new.email)
-    await _tell(tx, connection, context, old, new)
+    await _append_email_events(tx, connection, context, old, new)
     return outcome.ended
 
 
@@ -106,7 +106,7 @@ async def _check_free(
         raise BadRequestError("Already has an account.")
 
 
-async def _tell(
+async def _append_email_events(
     tx: Tx, connection: Connection, context: LockedRealm, old: UserRow, new: UserRow
 ) -> None:
     address = (await tx.realm_cache()).address_of(context.realm)

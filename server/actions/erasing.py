@@ -43,7 +43,7 @@ from storage import (
 from storage.channels import ChannelRow
 from storage.conversations import TopicRow
 from storage.database import Connection
-from storage.erasure import Written
+from storage.erasure import ConversationMessages
 from storage.ids import (
     AttachmentId,
     ChannelId,
@@ -55,11 +55,11 @@ from storage.ids import (
 )
 from storage.users import UserRow
 
-STEP: Final = 200
+MESSAGES_PER_STEP: Final = 200
 """Maximum number of messages, reactions or files per transaction."""
-ROWS_AT_ONCE: Final = 5_000
-ENTRIES_AT_ONCE: Final = 2_000
-KEYS_AT_ONCE: Final = 1_000
+ROWS_PER_STEP: Final = 5_000
+ENTRIES_PER_STEP: Final = 2_000
+KEYS_PER_STEP: Final = 1_000
 UPLOADS_UNDER_WAY: Final = "resumable_uploads"
 """The table with rows that have content in the blob store."""
 
@@ -106,7 +106,7 @@ async def _take(tx: Tx, plan: ErasurePlan, done: int, size: int) -> int | None:
         if tables[0] == UPLOADS_UNDER_WAY:
             await _drop_parts(tx, user_id)
         entry = tx.append(Tick(), NOBODY)
-        tx.at_position(entry, erasure.delete_own(realm_id, user_id, tables[0], limit=ROWS_AT_ONCE))
+        tx.at_position(entry, erasure.delete_own(realm_id, user_id, tables[0], limit=ROWS_PER_STEP))
     elif (reached := await _blank_log(tx, plan, done)) is not None:
         return reached
     else:
@@ -121,7 +121,7 @@ async def _take(tx: Tx, plan: ErasurePlan, done: int, size: int) -> int | None:
 
 async def _messages(
     connection: Connection, realm_id: RealmId, user_id: UserId, *, limit: int
-) -> Written | None:
+) -> ConversationMessages | None:
     """Return some messages to delete: their own, and those of system bots that name them."""
     for some in (erasure.some_messages, erasure.some_from_the_system, erasure.some_naming):
         if found := await some(connection, realm_id, user_id, limit=limit):
@@ -132,8 +132,8 @@ async def _messages(
 async def _drop_parts(tx: Tx, user_id: UserId) -> None:
     """Delete the content of their unfinished uploads; the rows are deleted with this step."""
     keys = await resumable_uploads.content_of_owner(await tx.connection(), tx.realm_id, user_id)
-    for at in range(0, len(keys), KEYS_AT_ONCE):
-        some = tuple(keys[at : at + KEYS_AT_ONCE])
+    for at in range(0, len(keys), KEYS_PER_STEP):
+        some = tuple(keys[at : at + KEYS_PER_STEP])
         enqueue(tx, BlobRemoval(realm_id=tx.realm_id, keys=some))
 
 
@@ -142,14 +142,14 @@ async def _blank_log(tx: Tx, plan: ErasurePlan, done: int) -> int | None:
 
     Entries after the farewell tell others that the account has no person any more.
     """
-    found = await erasure.stretch_of_log(
+    found = await erasure.search_log(
         await tx.connection(),
         tx.realm_id,
         plan.user_id,
         words=plan.words,
         farewell=_nameless(plan.user_id),
         after=Position(abs(done) - 1),
-        limit=ENTRIES_AT_ONCE,
+        limit=ENTRIES_PER_STEP,
     )
     if found is None:
         return None
@@ -189,10 +189,12 @@ async def _forget_person(tx: Tx, context: LockedRealm, user_id: UserId) -> None:
     if row.avatar_key is not None:
         keys = (row.avatar_key, medium_key(row.avatar_key))
         enqueue(tx, BlobRemoval(realm_id=tx.realm_id, keys=keys))
-    await _tell(tx, connection, replace(context, people={user_id: new}), new, list(values))
+    await _append_user_event(
+        tx, connection, replace(context, people={user_id: new}), new, list(values)
+    )
 
 
-async def _tell(
+async def _append_user_event(
     tx: Tx,
     connection: Connection,
     context: LockedRealm,
@@ -229,7 +231,7 @@ async def _tell(
     tx.at_position(entry, users.changed(tx.realm_id, [user_id]))
 
 
-async def _delete_messages(tx: Tx, context: LockedRealm, written: Written) -> None:
+async def _delete_messages(tx: Tx, context: LockedRealm, written: ConversationMessages) -> None:
     channel, topic = await _place(tx, written)
     locked = await tx.lock(message_edits.locking(tx.realm_id, written.message_ids))
     rows = [row for row in locked if row.conversation_id == written.conversation_id]
@@ -237,15 +239,19 @@ async def _delete_messages(tx: Tx, context: LockedRealm, written: Written) -> No
         await delete_locked(tx, context, channel, topic, rows, SystemClock().now())
 
 
-async def _take_off_reactions(tx: Tx, row: UserRow, reacted: Written) -> None:
+async def _take_off_reactions(tx: Tx, row: UserRow, reacted: ConversationMessages) -> None:
     channel, _ = await _place(tx, reacted)
     connection = await tx.connection()
     own = await erasure.reactions_to(connection, tx.realm_id, row.user_id, reacted.message_ids)
     await tx.lock(message_edits.locking(tx.realm_id, sorted(reacted.message_ids)))
     address = await (await tx.realm_cache()).address()
     reactor = Reactor.of(EVERYTHING.shown(row, address))
-    tellings = await of_messages(tx, channel, reacted.conversation_id, reacted.message_ids)
-    audiences = {each: telling.audience for telling in tellings for each in telling.message_ids}
+    all_recipients = await of_messages(tx, channel, reacted.conversation_id, reacted.message_ids)
+    audiences = {
+        each: recipients.audience
+        for recipients in all_recipients
+        for each in recipients.message_ids
+    }
     for reaction in own:
         event = ReactionRemoved(
             message_id=reaction.message_id,
@@ -259,7 +265,9 @@ async def _take_off_reactions(tx: Tx, row: UserRow, reacted: Written) -> None:
         tx.at_position(entry, reactions.delete(tx.realm_id, reaction))
 
 
-async def _place(tx: Tx, written: Written) -> tuple[ChannelRow | None, TopicRow | None]:
+async def _place(
+    tx: Tx, written: ConversationMessages
+) -> tuple[ChannelRow | None, TopicRow | None]:
     """Lock the channel against moves, and return it with the topic; or neither."""
     if written.channel_id is None:
         return None, None
@@ -277,4 +285,4 @@ def _drafts(plan: ErasurePlan, work_id: str) -> list[OutgoingMessage]:
     return []
 
 
-ERASING: Final = SteppedWorkKind("erase_person", ErasurePlan, STEP, _take, _drafts)
+ERASING: Final = SteppedWorkKind("erase_person", ErasurePlan, MESSAGES_PER_STEP, _take, _drafts)

@@ -26,7 +26,7 @@ from storage.ids import ChannelId, GroupId, InvitationId, RealmId
 from storage.invitations import InvitationRow, InvitationTerms
 
 A_DAY: Final = timedelta(days=1)
-KEPT: Final = timedelta(days=90)
+RETENTION: Final = timedelta(days=90)
 """Retention of ended invitations, while their links still say what became of them."""
 
 Each = TypeVar("Each")
@@ -84,9 +84,16 @@ async def invite(
     check_limit(mailed + len(wanted), per_day, len(emails))
 
     connection = await tx.changing()
-    await invitations.forget(connection, tx.realm_id, before=now - KEPT)
+    await invitations.forget(connection, tx.realm_id, before=now - RETENTION)
     ids = await invitations.insert(connection, tx.realm_id, terms, wanted, now=now)
-    _keep(tx, await tell(tx, terms), actor, "invitations_sent", *ids, role=wish.role)
+    _keep(
+        tx,
+        await append_invitations_changed(tx, terms),
+        actor,
+        "invitations_sent",
+        *ids,
+        role=wish.role,
+    )
     for invitation_id in ids:
         enqueue(tx, InvitationEmail(realm_id=tx.realm_id, invitation_id=invitation_id))
     return Invited(passed_over, sent=True)
@@ -97,7 +104,14 @@ async def make_link(tx: Tx, actor: Actor, wish: Wish, *, now: datetime) -> Invit
     context = await lock_context(tx, actor)
     terms = await _terms(tx, context, actor, wish, by_link=True)
     [made] = await invitations.insert(await tx.changing(), tx.realm_id, terms, [None], now=now)
-    _keep(tx, await tell(tx, terms), actor, "invitation_link_made", made, role=wish.role)
+    _keep(
+        tx,
+        await append_invitations_changed(tx, terms),
+        actor,
+        "invitation_link_made",
+        made,
+        role=wish.role,
+    )
     return made
 
 
@@ -108,7 +122,7 @@ async def revoke(
     context = await lock_context(tx, actor)
     row = await _held(tx, context, actor, invitation_id, is_link=is_link, now=now)
     await invitations.end(await tx.changing(), tx.realm_id, row.invitation_id, state="revoked")
-    entry = await tell(tx, row)
+    entry = await append_invitations_changed(tx, row)
     _keep(tx, entry, actor, "invitation_revoked", row.invitation_id, inviter_id=row.inviter_id)
 
 
@@ -125,7 +139,7 @@ async def resend(
     await invitations.mail_again(
         connection, tx.realm_id, row.invitation_id, since=now - A_DAY, now=now
     )
-    entry = await tell(tx, row)
+    entry = await append_invitations_changed(tx, row)
     _keep(tx, entry, actor, "invitation_resent", row.invitation_id, inviter_id=row.inviter_id)
     enqueue(tx, InvitationEmail(realm_id=tx.realm_id, invitation_id=row.invitation_id))
 
@@ -148,7 +162,7 @@ async def withdraw_of(tx: Tx, context: LockedRealm) -> None:
     connection = await tx.changing()
     for row in locked:
         await invitations.end(connection, tx.realm_id, row.invitation_id, state="revoked")
-    await tell(tx, *locked)
+    await append_invitations_changed(tx, *locked)
 
 
 def _still_supports(context: LockedRealm, row: InvitationRow) -> bool:
@@ -170,7 +184,7 @@ async def visible(connection: Connection, actor: Actor, now: datetime) -> list[I
     return [row for row in rows if sees(actor.person, row)]
 
 
-async def tell(tx: Tx, *changed: InvitationTerms) -> Entry:
+async def append_invitations_changed(tx: Tx, *changed: InvitationTerms) -> Entry:
     """Publish that invitations have changed to those who may see them."""
     by_role = await users.ids_by_role(await tx.connection(), tx.realm_id, without_bots=True)
     seeing = {terms.inviter_id for terms in changed}

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from server.actions import audit
-from server.actions.invitations import check_may_invite, grantable, tell
+from server.actions.invitations import append_invitations_changed, check_may_invite, grantable
 from server.actions.locked_realm import LockedRealm, lock_realm_context
 from server.actions.users import NewUser, Start, create_users
 from server.actions.welcoming import welcome
@@ -131,7 +131,9 @@ async def _join(
     )
     [made] = await create_users(tx, [new], now=now)
     connection = await tx.changing()
-    entry = await tell(tx, *await invitations.end_of_email(connection, tx.realm_id, email))
+    entry = await append_invitations_changed(
+        tx, *await invitations.end_of_email(connection, tx.realm_id, email)
+    )
     facts = {"email": made.email, "role": made.role, "invited_by": row.inviter_id}
     changed = {made.user_id: audit.differences({}, facts)}
     audit.record_each(tx, entry, made.user_id, "invitation_accepted", changed)

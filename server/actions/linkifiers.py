@@ -35,7 +35,7 @@ async def add_linkifier(tx: Tx, actor: Actor, pattern: str, url_template: str) -
         connection, tx.realm_id, pattern=pattern, url_template=url_template
     )
     row = LinkifierRow(linkifier_id, pattern, url_template)
-    await _tell(
+    await _append_linkifier_events(
         tx, actor, connection, "linkifier_added", linkifier_id, before={}, after=asdict(row)
     )
     return linkifier_id
@@ -54,7 +54,7 @@ async def change_linkifier(
     _check_new(pattern, [row for row in there if row != old])
     connection = await tx.changing()
     await linkifiers.update(connection, tx.realm_id, new)
-    await _tell(
+    await _append_linkifier_events(
         tx,
         actor,
         connection,
@@ -70,7 +70,7 @@ async def remove_linkifier(tx: Tx, actor: Actor, linkifier_id: LinkifierId) -> N
     old = _found(linkifier_id, await _held(tx, actor))
     connection = await tx.changing()
     await linkifiers.delete(connection, tx.realm_id, linkifier_id)
-    await _tell(
+    await _append_linkifier_events(
         tx, actor, connection, "linkifier_removed", linkifier_id, before=asdict(old), after={}
     )
 
@@ -86,7 +86,7 @@ async def order_linkifiers(tx: Tx, actor: Actor, ids: Sequence[LinkifierId]) -> 
         return
     connection = await tx.changing()
     await linkifiers.update_order(connection, tx.realm_id, ids)
-    await _tell(
+    await _append_linkifier_events(
         tx,
         actor,
         connection,
@@ -111,7 +111,7 @@ async def add_playground(
         connection, tx.realm_id, name=name, language=language, url_template=url_template
     )
     after = {"name": name, "pygments_language": language, "url_template": url_template}
-    await _tell_playgrounds(
+    await _append_playground_events(
         tx, actor, connection, "playground_added", playground_id, before={}, after=after
     )
     return playground_id
@@ -126,7 +126,7 @@ async def remove_playground(tx: Tx, actor: Actor, playground_id: PlaygroundId) -
         raise BadRequestError("Invalid playground")
     connection = await tx.changing()
     await playgrounds.delete(connection, tx.realm_id, playground_id)
-    await _tell_playgrounds(
+    await _append_playground_events(
         tx, actor, connection, "playground_removed", playground_id, before=asdict(old), after={}
     )
 
@@ -154,7 +154,7 @@ def _check_new(pattern: str, others: Sequence[LinkifierRow]) -> None:
         raise InvalidParameterError("pattern", "There is a linkifier with this pattern already.")
 
 
-async def _tell(
+async def _append_linkifier_events(
     tx: Tx,
     actor: Actor,
     connection: Connection,
@@ -178,7 +178,7 @@ async def _tell(
     )
 
 
-async def _tell_playgrounds(
+async def _append_playground_events(
     tx: Tx,
     actor: Actor,
     connection: Connection,

@@ -125,7 +125,7 @@ class FlagWrite(ClockedWrite[Changed]):
 
     @override
     def recovered(self, entries: Sequence[LogEntry]) -> Changed:
-        return Changed(_told(entries), [])
+        return Changed(_changed_ids(entries), [])
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,12 +167,12 @@ class ReadWrite(SharedWrite[Changed]):
         rows = [
             (readers[entry.audience], message_id)
             for entry in entries
-            for message_id in _told([entry])
+            for message_id in _changed_ids([entry])
         ]
         return cls.results(writes, rows)
 
 
-def _told(entries: Sequence[LogEntry]) -> list[MessageId]:
+def _changed_ids(entries: Sequence[LogEntry]) -> list[MessageId]:
     """Return the messages in these entries of changed flags."""
     return [
         message_id

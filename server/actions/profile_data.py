@@ -68,7 +68,7 @@ async def _change(
                 await _check_people(connection, context, actor, new)
     if changed:
         await _keep(await tx.changing(), tx.realm_id, user_id, changed)
-        await _tell(tx, actor, context, row, old, changed)
+        await _append_profile_events(tx, actor, context, row, old, changed)
 
 
 def _answerable(
@@ -125,7 +125,7 @@ async def _keep(
         await profile_data.delete(connection, realm_id, user_id, unsaid)
 
 
-async def _tell(
+async def _append_profile_events(
     tx: Tx, actor: Actor, context: LockedRealm, row: UserRow, old: ProfileData, changed: Changed
 ) -> None:
     audience = await audience_knowing(tx, context, row)

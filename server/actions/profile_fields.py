@@ -51,7 +51,9 @@ async def add_field(tx: Tx, actor: Actor, terms: FieldDefinition) -> ProfileFiel
     connection = await tx.changing()
     await profile_fields.insert(connection, tx.realm_id, row)
     after = asdict(row)
-    await _tell(tx, actor, connection, "profile_field_added", row.field_id, before={}, after=after)
+    await _append_fields_event(
+        tx, actor, connection, "profile_field_added", row.field_id, before={}, after=after
+    )
     return row.field_id
 
 
@@ -76,7 +78,7 @@ async def change_field(
     await profile_fields.update(connection, tx.realm_id, new)
     changes = audit.differences(asdict(old), asdict(new))
     before, after = audit.before(changes), audit.after(changes)
-    await _tell(
+    await _append_fields_event(
         tx, actor, connection, "profile_field_changed", field_id, before=before, after=after
     )
     if not concerned:
@@ -91,7 +93,9 @@ async def remove_field(tx: Tx, actor: Actor, field_id: ProfileFieldId) -> None:
     connection = await tx.changing()
     await profile_fields.delete(connection, tx.realm_id, field_id)
     before = asdict(old)
-    await _tell(tx, actor, connection, "profile_field_removed", field_id, before=before, after={})
+    await _append_fields_event(
+        tx, actor, connection, "profile_field_removed", field_id, before=before, after={}
+    )
 
 
 async def order_fields(tx: Tx, actor: Actor, field_ids: Sequence[ProfileFieldId]) -> None:
@@ -104,7 +108,9 @@ async def order_fields(tx: Tx, actor: Actor, field_ids: Sequence[ProfileFieldId]
     connection = await tx.changing()
     await profile_fields.update_order(connection, tx.realm_id, field_ids)
     before, after = {"order": there}, {"order": list(field_ids)}
-    await _tell(tx, actor, connection, "profile_fields_ordered", None, before=before, after=after)
+    await _append_fields_event(
+        tx, actor, connection, "profile_fields_ordered", None, before=before, after=after
+    )
 
 
 async def _held(tx: Tx, actor: Actor) -> tuple[list[FieldRow], RealmRow]:
@@ -167,7 +173,7 @@ def _check_fits(row: FieldRow, others: Sequence[FieldRow]) -> None:
         )
 
 
-async def _tell(
+async def _append_fields_event(
     tx: Tx,
     actor: Actor,
     connection: Connection,

@@ -89,7 +89,7 @@ async def register_device(
     )
     await _make_room(tx, actor.user_id)
     if status != "pending":
-        _tell(tx, actor.user_id, account_id, "pending")
+        _append_device_event(tx, actor.user_id, account_id, "pending")
     enqueue(
         tx,
         PushRegistration(
@@ -175,7 +175,7 @@ async def _settle(
     )
     if row.account_id is not None:
         status: Status = "active" if error_code is None else "failed"
-        _tell(tx, user_id, row.account_id, status, error_code)
+        _append_device_event(tx, user_id, row.account_id, status, error_code)
 
 
 async def _make_room(tx: Tx, user_id: UserId) -> None:
@@ -195,7 +195,7 @@ async def _delete(tx: Tx, user_id: UserId, rows: Sequence[DeviceRow]) -> None:
             enqueue(tx, PushRegistration(realm_id=tx.realm_id, user_id=user_id, gone=gone))
 
 
-def _tell(
+def _append_device_event(
     tx: Tx, user_id: UserId, account_id: int, status: Status, error_code: str | None = None
 ) -> None:
     event = PushDeviceChanged(

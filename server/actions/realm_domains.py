@@ -32,7 +32,7 @@ async def add_domain(
         raise BadRequestError(f"Too many domains (limit: {MAX_DOMAINS})")
     domain_id = await realm_domains.insert(await tx.changing(), tx.realm_id, row)
     event = DomainAdded(realm_domain=ShownDomain.of(row))
-    _tell(tx, actor, event, "domain_added", before={}, after=asdict(row))
+    _append_domain_event(tx, actor, event, "domain_added", before={}, after=asdict(row))
     return domain_id, row.domain
 
 
@@ -45,7 +45,7 @@ async def change_domain(tx: Tx, actor: Actor, domain: str, *, allow_subdomains: 
         return
     await realm_domains.update(await tx.changing(), tx.realm_id, new)
     event = DomainChanged(realm_domain=ShownDomain.of(new))
-    _tell(tx, actor, event, "domain_changed", before=asdict(old), after=asdict(new))
+    _append_domain_event(tx, actor, event, "domain_changed", before=asdict(old), after=asdict(new))
 
 
 async def remove_domain(tx: Tx, actor: Actor, domain: str) -> None:
@@ -57,7 +57,7 @@ async def remove_domain(tx: Tx, actor: Actor, domain: str) -> None:
     old = _found(domain, there)
     await realm_domains.delete(await tx.changing(), tx.realm_id, old.domain)
     event = DomainRemoved(domain=old.domain)
-    _tell(tx, actor, event, "domain_removed", before=asdict(old), after={})
+    _append_domain_event(tx, actor, event, "domain_removed", before=asdict(old), after={})
     if there == [old]:
         await lift_restriction_to_domains(tx, actor, await locked_realm_of(tx, realm, ()))
 
@@ -75,7 +75,7 @@ def _found(domain: str, there: Sequence[DomainRow]) -> DomainRow:
     raise BadRequestError(f"No entry found for domain {domain}.")
 
 
-def _tell(
+def _append_domain_event(
     tx: Tx,
     actor: Actor,
     event: Event,

@@ -60,7 +60,7 @@ async def add_emoji(tx: Tx, actor: Actor, new: NewEmoji) -> None:
         still_key=new.still_key,
     )
     after = {"name": new.name, "deactivated": False}
-    await _tell(tx, actor, "emoji_added", emoji_id, before={}, after=after)
+    await _append_emoji_event(tx, actor, "emoji_added", emoji_id, before={}, after=after)
 
 
 async def deactivate_emoji(tx: Tx, actor: Actor, name: str) -> None:
@@ -75,7 +75,9 @@ async def deactivate_emoji(tx: Tx, actor: Actor, name: str) -> None:
     await realm_emoji.deactivate(await tx.changing(), tx.realm_id, row.emoji_id)
     before = {"name": name, "deactivated": False}
     after = {"name": name, "deactivated": True}
-    await _tell(tx, actor, "emoji_deactivated", row.emoji_id, before=before, after=after)
+    await _append_emoji_event(
+        tx, actor, "emoji_deactivated", row.emoji_id, before=before, after=after
+    )
 
 
 async def _stand(tx: Tx, actor: Actor) -> tuple[Standing, list[EmojiRow]]:
@@ -86,7 +88,7 @@ async def _stand(tx: Tx, actor: Actor) -> tuple[Standing, list[EmojiRow]]:
     return context.standing(actor.user_id), there
 
 
-async def _tell(
+async def _append_emoji_event(
     tx: Tx,
     actor: Actor,
     action: str,

@@ -21,7 +21,7 @@ from storage.ids import UserId
 from storage.realm_exports import ExportRow
 
 STEP: Final = "export_realm"
-KEPT: Final = timedelta(days=7)
+RETENTION: Final = timedelta(days=7)
 """Retention of a file."""
 
 
@@ -50,7 +50,7 @@ async def ask_for_export(tx: Tx, actor: Actor, export_type: int, *, now: datetim
         acting_user_id=actor.user_id,
         requested_at=now,
     )
-    entry = await _tell(tx)
+    entry = await _append_exports(tx)
     after = {"export_type": export_type}
     audit.record(
         tx, entry, actor.user_id, "realm_exported", subject_id=export_id, before={}, after=after
@@ -59,7 +59,7 @@ async def ask_for_export(tx: Tx, actor: Actor, export_type: int, *, now: datetim
     return export_id
 
 
-async def tell_of_consent(tx: Tx, user_id: UserId, *, consented: bool) -> None:
+async def append_consent_event(tx: Tx, user_id: UserId, *, consented: bool) -> None:
     """Publish a user's consent to the export of their data to the administrators."""
     event = ExportConsentChanged(user_id=user_id, consented=consented)
     tx.append(event, await _administrators(tx))
@@ -109,7 +109,7 @@ async def renew_links(tx: Tx) -> int:
     for row in rows:
         renewed = replace(row, link_secret=secrets.token_urlsafe(SECRET_BYTES))
         await realm_exports.update(connection, tx.realm_id, renewed)
-    await _tell(tx)
+    await _append_exports(tx)
     return len(rows)
 
 
@@ -145,10 +145,10 @@ async def _lock(tx: Tx, export_id: int) -> ExportRow | None:
 
 async def _become(tx: Tx, row: ExportRow) -> Entry:
     await realm_exports.update(await tx.changing(), tx.realm_id, row)
-    return await _tell(tx)
+    return await _append_exports(tx)
 
 
-async def _tell(tx: Tx) -> Entry:
+async def _append_exports(tx: Tx) -> Entry:
     """Publish all exports to the administrators."""
     realm_cache = await tx.realm_cache()
     address = realm_cache.address_of(await realm_cache.realm()).url

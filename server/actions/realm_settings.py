@@ -40,7 +40,7 @@ from storage.database import Connection
 from storage.ids import ChannelId, UserId
 from storage.realms import RealmRow
 
-TOLD_AS_DATA: Final = frozenset({"allow_message_editing", "message_content_edit_limit_seconds"})
+SENT_AS_DATA: Final = frozenset({"allow_message_editing", "message_content_edit_limit_seconds"})
 """Simple settings that clients expect in the event for compound ones."""
 
 
@@ -80,8 +80,8 @@ async def change_realm(
         return
 
     connection = await tx.changing()
-    await changed.keep_and_tell(connection)
-    await _tell_full_members(tx, connection, context, changed)
+    await changed.record_and_append(connection)
+    await _append_full_member_events(tx, connection, context, changed)
     await _end_queues_of_guests(tx, connection, changed)
 
 
@@ -104,7 +104,7 @@ async def _follow(tx: Tx, actor: Actor, context: LockedRealm, values: Mapping[st
     if settings != context.settings:
         realm = replace(context.realm, settings=settings.stored())
         changed = _Changed(tx, actor, context, realm, available=())
-        await changed.keep_and_tell(await tx.changing())
+        await changed.record_and_append(await tx.changing())
 
 
 def _check_may(role: int, change: RealmChange) -> None:
@@ -186,7 +186,7 @@ class _Changed:
     def differences(self) -> audit.Differences:
         return audit.differences(_facts(self.context.realm), _facts(self.realm))
 
-    async def keep_and_tell(self, connection: Connection) -> None:
+    async def record_and_append(self, connection: Connection) -> None:
         """Write the audit log, and publish each difference, also in the form for older clients."""
         await realms.update(
             connection,
@@ -196,7 +196,7 @@ class _Changed:
             rendered_description=self.realm.rendered_description,
             settings=self.realm.settings,
         )
-        self._tell()
+        self._append_events()
         entry = self.tx.append(Tick(), NOBODY)
         self.tx.at_position(entry, realms.changed(self.tx.realm_id))
         audit.record(
@@ -208,23 +208,23 @@ class _Changed:
             after=msgspec.to_builtins(audit.after(self.differences)),
         )
 
-    def _tell(self) -> None:
+    def _append_events(self) -> None:
         differences = self.differences
         data: dict[str, Any] = {}
         for name in differences:
             shown = self._shown(name)
-            if isinstance(shown, dict) or name in REALM_PERMISSIONS or name in TOLD_AS_DATA:
+            if isinstance(shown, dict) or name in REALM_PERMISSIONS or name in SENT_AS_DATA:
                 data[name] = shown
             elif name == "topics_policy":
                 data |= {name: shown, "mandatory_topics": shown == "disable_empty_topic"}
             else:
-                self._tell_one(name, shown)
+                self._append_event(name, shown)
         if data:
             self.tx.append(RealmSettingsChanged(data=data), EVERYONE)
         for name, value in self._in_old_words(differences):
-            self._tell_one(name, value)
+            self._append_event(name, value)
 
-    def _tell_one(self, name: str, value: SettingValue) -> None:
+    def _append_event(self, name: str, value: SettingValue) -> None:
         self.tx.append(RealmSettingChanged(property=name, value=value), EVERYONE)
 
     def _shown(self, name: str) -> Any:
@@ -260,7 +260,7 @@ def _facts(realm: RealmRow) -> dict[str, Any]:
     return kept | {"name": realm.name, "description": realm.description}
 
 
-async def _tell_full_members(
+async def _append_full_member_events(
     tx: Tx, connection: Connection, context: LockedRealm, changed: _Changed
 ) -> None:
     """Publish changes of full membership by the new waiting period."""

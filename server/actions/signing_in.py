@@ -15,7 +15,7 @@ from storage.ids import UserId
 JUST_JOINED: Final = timedelta(minutes=1)
 
 
-async def tell_of_sign_in(tx: Tx, user_id: UserId, user_agent: str, *, now: datetime) -> None:
+async def enqueue_sign_in_email(tx: Tx, user_id: UserId, user_agent: str, *, now: datetime) -> None:
     """Enqueue an email about a sign-in, unless the user does not want it.
 
     The first sign-in is skipped: it follows the creation of the account.

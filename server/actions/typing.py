@@ -25,12 +25,12 @@ MAX_CHANNEL_SUBSCRIBERS: Final = 100
 MAX_DIRECT_RECIPIENTS: Final = 20
 
 Op = Literal["start", "stop"]
-Told = tuple[Event, Audience]
+TypingNotice = tuple[Event, Audience]
 
 
 async def in_direct_messages(
     realm_cache: RealmCache, actor: Actor, op: Op, user_ids: Sequence[UserId]
-) -> Told | None:
+) -> TypingNotice | None:
     """Return the event and its audience; None if the actor does not share typing."""
     if not user_ids:
         raise BadRequestError("Empty 'to' list")
@@ -57,7 +57,7 @@ async def in_direct_messages(
 
 async def in_channel(
     realm_cache: RealmCache, read: Reading, actor: Actor, op: Op, channel_id: ChannelId, topic: str
-) -> Told | None:
+) -> TypingNotice | None:
     """Return the same for a topic of a channel that the actor may read."""
     channel = await realm_cache.channel(channel_id)
     standing = Standing(actor.person, await realm_cache.groups(), await realm_cache.settings())
@@ -89,7 +89,7 @@ async def in_channel(
 
 async def in_edit(
     realm_cache: RealmCache, read: Reading, actor: Actor, op: Op, message_id: MessageId
-) -> Told | None:
+) -> TypingNotice | None:
     """Return the same for a user who edits their own message."""
     async with read() as connection:
         row = await message_edits.visible(connection, actor.realm_id, actor.user_id, message_id)

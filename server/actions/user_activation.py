@@ -23,7 +23,7 @@ from server.actions.presence import introduce
 from server.actions.subscriptions.membership import Move, readmit, withdraw
 from server.actions.unique_names import check_unique
 from server.actions.user_roles import owners_of
-from server.actions.users import tell_role_groups, user_audiences_of
+from server.actions.users import append_role_group_events, user_audiences_of
 from server.domain.access import MEMBER, OWNER
 from server.domain.account_news import AccountNews, Closed, Deactivated
 from server.domain.actor import Actor
@@ -133,7 +133,7 @@ async def deactivate_user(
     outcome = await end_pending(tx, list(leaving.values()), CLOSING, news=news)
     gone = [replace(row, api_key=outcome.keys[row.user_id]) for row in leaving.values()]
     context = await locked_realm_of(tx, realm, gone)
-    await _tell(tx, connection, context, active=False, now=now)
+    await _append_activation_events(tx, connection, context, active=False, now=now)
     await tell_of_permissions(tx, connection, context, left, active=False)
     entry = await end_queues(tx, left)
     _keep(tx, entry, by, left, active=False)
@@ -163,7 +163,7 @@ async def reactivate_user(
 
     connection = await tx.changing()
     await users.update_active(connection, tx.realm_id, [user_id], active=True)
-    entry = await _tell(tx, connection, context, active=True, now=now)
+    entry = await _append_activation_events(tx, connection, context, active=True, now=now)
     await tell_of_permissions(tx, connection, context, [user_id], active=True)
     _keep(tx, entry, by, [user_id], active=True)
     await readmit(tx, context, move, entry)
@@ -257,7 +257,7 @@ async def _subscribed(tx: Tx, connection: Connection, people: Mapping[UserId, Us
     )
 
 
-async def _tell(
+async def _append_activation_events(
     tx: Tx, connection: Connection, context: LockedRealm, *, active: bool, now: datetime
 ) -> Entry:
     """Publish to all who may know them that they are active, or not any more; return the entry."""
@@ -282,7 +282,7 @@ async def _tell(
     for group_id, user_ids in memberships.items():
         hidden = group_id in context.graph.deactivated
         tx.append(kind(group_id=group_id, user_ids=user_ids, deactivated=hidden), EVERYONE)
-    await tell_role_groups(tx, connection, context, kind, now=now)
+    await append_role_group_events(tx, connection, context, kind, now=now)
     return entry
 
 

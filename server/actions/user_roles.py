@@ -52,13 +52,13 @@ async def change_role(tx: Tx, actor: Actor, user_id: UserId, role: int, *, now: 
     if any(each.role <= ADMINISTRATOR < role for each in locked):
         await renew_links(tx)  # which they know as administrators do
     for each in locked:
-        await _tell(tx, context, actor, each, role, now=now)
+        await _append_role_events(tx, context, actor, each, role, now=now)
     tx.append(QueuesEnded(user_ids=tuple(changed)), NOBODY)
     with_new_roles = {each.user_id: replace(each, role=role) for each in locked}
     await withdraw_of(tx, replace(context, people=with_new_roles))
 
 
-async def _tell(
+async def _append_role_events(
     tx: Tx, context: LockedRealm, actor: Actor, before: UserRow, role: int, *, now: datetime
 ) -> None:
     """Publish the new role to all who know them, and record the actor."""
@@ -76,7 +76,7 @@ async def _tell(
         after={"role": role},
     )
     if before.is_active:
-        await _tell_role_groups(tx, await tx.connection(), context, before, after, now=now)
+        await _append_role_group_events(tx, await tx.connection(), context, before, after, now=now)
 
 
 async def _changeable(
@@ -112,7 +112,7 @@ async def owners_of(connection: Connection, realm_id: RealmId) -> tuple[UserId, 
     return by_role.get(OWNER, ())
 
 
-async def _tell_role_groups(
+async def _append_role_group_events(
     tx: Tx,
     connection: Connection,
     context: LockedRealm,

@@ -11,7 +11,7 @@ from server.actions.access.user_audiences import UserAudiences
 from server.actions.credential_changes import Extent, Proof, check_proof
 from server.actions.locked_realm import LockedRealm, lock_realm, locked_realm_of
 from server.actions.passwords import set_password
-from server.actions.realm_exports import tell_of_consent
+from server.actions.realm_exports import append_consent_event
 from server.actions.subscriptions.membership import notification_defaults
 from server.actions.unique_names import check_unique
 from server.domain.access import GUEST, ROLES
@@ -98,7 +98,7 @@ async def change_own_settings(tx: Tx, actor: Actor, change: OwnChange) -> Ended:
     new = await _checked(connection, context, row, change)
     if change.password is not None:
         await check_proof(tx, row.user_id, change.password.proof)
-    told = _Told(tx, actor, row, new, context)
+    told = _SettingsEvents(tx, actor, row, new, context)
     ended = Ended()
     if not told.changed and change.password is None:
         return ended
@@ -113,7 +113,7 @@ async def change_own_settings(tx: Tx, actor: Actor, change: OwnChange) -> Ended:
         await _keep(tx, connection, new)
         if told.switches_off("enable_drafts_synchronization"):
             await drafts.delete_of_user(connection, tx.realm_id, row.user_id)
-        await told.tell(connection)
+        await told.append_all(connection)
     return ended
 
 
@@ -127,10 +127,10 @@ async def rename(tx: Tx, actor: Actor, context: LockedRealm, row: UserRow, name:
     if name == row.full_name:
         return
     await check_unique(await tx.connection(), context, row, name)
-    told = _Told(tx, actor, row, replace(row, full_name=name), context)
+    told = _SettingsEvents(tx, actor, row, replace(row, full_name=name), context)
     connection = await tx.changing()
     await _keep(tx, connection, told.new)
-    await told.tell(connection)
+    await told.append_all(connection)
 
 
 async def _keep(tx: Tx, connection: Connection, new: UserRow) -> None:
@@ -221,7 +221,7 @@ def _facts(row: UserRow) -> dict[str, SettingValue]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class _SettingsEvents:
     """A user's change, and its audiences."""
 
     tx: Tx
@@ -238,7 +238,7 @@ class _Told:
     def switches_off(self, setting: str) -> bool:
         return setting in self.changed and not self.changed[setting][1]
 
-    async def tell(self, connection: Connection) -> None:
+    async def append_all(self, connection: Connection) -> None:
         """Append all events; the last one invalidates the user's row."""
         tx = self.tx
         address = (await tx.realm_cache()).address_of(self.context.realm)
@@ -254,23 +254,23 @@ class _Told:
         entry: Entry | None = None
         for name, (before, after) in self.changed.items():
             if name == "full_name":
-                entry = self._tell_name(user_audiences, knowing)
+                entry = self._append_name(user_audiences, knowing)
             else:
-                entry = self._tell_setting(name, after, user)
+                entry = self._append_setting(name, after, user)
             if name == "timezone":
                 person = PersonChange(user_id=self.new.user_id, timezone=self.new.timezone)
                 tx.append(UserChanged(person=person), knowing)
             if name == "email_address_visibility":
-                self._tell_address(user_audiences, knowing)
+                self._append_address(user_audiences, knowing)
             if name == "allow_private_data_export":
-                await tell_of_consent(tx, self.new.user_id, consented=bool(after))
+                await append_consent_event(tx, self.new.user_id, consented=bool(after))
             if name == NOTICES:
                 change = unread_notices.begin if after == "never" else unread_notices.end
                 tx.at_position(entry, change(tx.realm_id, self.new.user_id))
             if name == "presence_enabled":
                 await presence.choose(tx, self.context, self.new, knowing, domain=address.domain)
             self._record(entry, name, before, after)
-        await self._tell_defaults(connection)
+        await self._append_defaults(connection)
         assert entry is not None, "something has changed"
         tx.at_position(tx.append(Tick(), NOBODY), users.changed(tx.realm_id, [self.new.user_id]))
 
@@ -285,7 +285,7 @@ class _Told:
             after={name: after},
         )
 
-    def _tell_name(self, user_audiences: UserAudiences, knowing: Audience) -> Entry:
+    def _append_name(self, user_audiences: UserAudiences, knowing: Audience) -> Entry:
         user_id, name = self.new.user_id, self.new.full_name
         if self.new.bot_type is not None:
             bot = BotChange(user_id=user_id, full_name=name)
@@ -293,7 +293,7 @@ class _Told:
         person = PersonChange(user_id=user_id, full_name=name)
         return self.tx.append(UserChanged(person=person), knowing)
 
-    def _tell_setting(self, name: str, value: SettingValue, user: str) -> Entry:
+    def _append_setting(self, name: str, value: SettingValue, user: str) -> Entry:
         tx, own = self.tx, to_users(self.new.user_id)
         called: dict[str, Any] = {}
         if name == "default_language":
@@ -308,7 +308,7 @@ class _Told:
             tx.append(older, own)
         return entry
 
-    def _tell_address(self, user_audiences: UserAudiences, knowing: Audience) -> None:
+    def _append_address(self, user_audiences: UserAudiences, knowing: Audience) -> None:
         """Append changes of the real address's visibility, and of the public address."""
         row, tx = self.new, self.tx
         before, now = least_role_to_see_email(self.old), least_role_to_see_email(row)
@@ -346,7 +346,7 @@ class _Told:
             )
             tx.append(BotChanged(bot=bot), user_audiences.of_bot(row))
 
-    async def _tell_defaults(self, connection: Connection) -> None:
+    async def _append_defaults(self, connection: Connection) -> None:
         """Append changed defaults of subscriptions, for clients without unset settings."""
         old, new = notification_defaults(self.old), notification_defaults(self.new)
         changed = [name for name in new if old[name] != new[name]]

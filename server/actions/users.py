@@ -114,7 +114,7 @@ async def create_users(tx: Tx, new: Sequence[NewUser], *, now: datetime) -> list
     )
     context = await locked_realm_of(tx, realm, rows)
     services = await _give_services(connection, tx.realm_id, rows, checked)
-    await _tell_of_newcomers(tx, connection, context, services, now=now)
+    await _append_new_user_events(tx, connection, context, services, now=now)
     starts = {
         row.user_id: _start_of(row, each, own)
         for row, each, own in zip(rows, checked, chosen, strict=True)
@@ -271,7 +271,7 @@ async def _give_services(
     return services
 
 
-async def _tell_of_newcomers(
+async def _append_new_user_events(
     tx: Tx,
     connection: Connection,
     context: LockedRealm,
@@ -289,7 +289,7 @@ async def _tell_of_newcomers(
         elif not UserSettings.of(row.settings).presence_enabled:
             away = UserStatusChanged(user_id=row.user_id, away=True)
             tx.append(away, user_audiences.of_person(row))
-    await tell_role_groups(tx, connection, context, MembersAdded, now=now)
+    await append_role_group_events(tx, connection, context, MembersAdded, now=now)
 
 
 async def user_audiences_of(tx: Tx, connection: Connection, context: LockedRealm) -> UserAudiences:
@@ -304,7 +304,7 @@ async def user_audiences_of(tx: Tx, connection: Connection, context: LockedRealm
     )
 
 
-async def tell_role_groups(
+async def append_role_group_events(
     tx: Tx,
     connection: Connection,
     context: LockedRealm,

@@ -5,7 +5,7 @@ from functools import partial
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from server.actions.signing_in import tell_of_sign_in
+from server.actions.signing_in import enqueue_sign_in_email
 from server.api.endpoint import Access, Endpoint, NoParams, Request, Result
 from server.api.failed_sign_ins import failures_logged
 from server.api.params import Params
@@ -178,7 +178,7 @@ async def _let_in(request: Request, found: CredentialsRow) -> KeyFetched:
         user_agent, now = request.headers.get("User-Agent") or "", app.clock.now()
         assert request.realm_id is not None, "its people are somewhere"
         writer = app.writers.of(request.realm_id)
-        await writer.write(lambda tx: tell_of_sign_in(tx, found.user_id, user_agent, now=now))
+        await writer.write(lambda tx: enqueue_sign_in_email(tx, found.user_id, user_agent, now=now))
     return fetched
 
 

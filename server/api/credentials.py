@@ -14,7 +14,7 @@ from storage import api_keys, sessions
 from storage.database import Connection
 from storage.ids import RealmId
 
-TRUSTED_SECONDS: Final = 5.0
+MAX_TRUST_SECONDS: Final = 5.0
 """How long a check is trusted, so that a burst of events costs no further ones."""
 
 _Key = tuple[RealmId, bytes]
@@ -46,7 +46,7 @@ class Credential:
     @property
     def is_trusted(self) -> bool:
         """Return whether it was checked recently."""
-        return self._clock.monotonic() - self._verified_at < TRUSTED_SECONDS
+        return self._clock.monotonic() - self._verified_at < MAX_TRUST_SECONDS
 
     async def check(self) -> None:
         """Check whether it is still valid, unless that is known.

@@ -31,7 +31,7 @@ from server.domain.errors import (
 from server.realtime import poll as polls
 from server.realtime.queue import WireEvent
 from server.realtime.stream import follow
-from storage.database import NOT_NOW
+from storage.database import RETRYABLE_ERRORS
 from storage.ids import QueueId
 
 logger = structlog.get_logger(__name__)
@@ -125,7 +125,7 @@ class _DeferredPoll(polls.Waiting, DeferredResponse):
             await credential.check()
         except DomainError as error:
             self._sink.fail(error)
-        except NOT_NOW as error:
+        except RETRYABLE_ERRORS as error:
             logger.warning("http.database_unavailable", endpoint="/events", error=str(error))
             self._sink.fail(_not_ready())
         except Exception:

@@ -11,7 +11,7 @@ from structlog.contextvars import bind_contextvars, bound_contextvars
 from server.api.endpoint import DeferredResponse, Endpoint
 from server.api.envelopes import error_body
 from server.api.handler import HandlerContext, RequestHandler
-from server.api.incoming import SILENCE_SECONDS, IncomingBody, body_timeout
+from server.api.incoming import IDLE_TIMEOUT_SECONDS, IncomingBody, body_timeout
 from server.api.pages import Pages
 from server.api.request_ids import REQUEST_ID, request_id_of
 from server.api.response_writer import HttpExchange, ResponseWriter
@@ -197,7 +197,7 @@ class _Exchange:
     async def _drain_body(self, incoming: IncomingBody) -> None:
         """Read the rest of a refused file: many clients read the response only after that."""
         if self._handler.announced <= DISCARD_BYTES:
-            await incoming.rest(SILENCE_SECONDS)
+            await incoming.rest(IDLE_TIMEOUT_SECONDS)
         else:
             incoming.give_up()
             self._writer.linger()

@@ -107,7 +107,7 @@ async def _post(request: Request, params: WebhookParams, topic: str, content: st
         await request.write(send.send_message, draft, decision, request.app.clock.now())
     except DomainError as refusal:
         if row.bot_owner_id is not None and params.stream is not None:
-            await _tell_owner(request, refusal.message)
+            await _notify_owner(request, refusal.message)
         raise
 
 
@@ -122,7 +122,7 @@ def _draft(request: Request, params: WebhookParams, topic: str, content: str) ->
     return OutgoingMessage(type="direct", to=[row.bot_owner_id], topic=None, content=content)
 
 
-async def _tell_owner(request: Request, reason: str) -> None:
+async def _notify_owner(request: Request, reason: str) -> None:
     """Notify the bot's owner, once an hour: the calling program's response is read by no one."""
     row, now = request.actor.row, request.app.clock.now()
     assert row.bot_owner_id is not None

@@ -20,7 +20,7 @@ from server.domain.errors import (
 )
 from server.identity import IdentityError
 from storage import credentials
-from storage.database import NOT_NOW
+from storage.database import RETRYABLE_ERRORS
 from storage.ids import RealmId
 
 logger = structlog.get_logger(__name__)
@@ -91,6 +91,6 @@ async def _known_account(app: App, realm_id: RealmId | None, account: str) -> st
     try:
         async with app.database.connection() as connection:
             found = await credentials.by_email(connection, realm_id, account.strip())
-    except NOT_NOW:
+    except RETRYABLE_ERRORS:
         return None  # the refusal is what counts
     return None if found is None else found.email

@@ -49,7 +49,7 @@ from server.api.endpoint import (
 from server.api.envelopes import error_body, success_body
 from server.api.failed_sign_ins import log_failure
 from server.api.health import CHECKED_PATHS, Checks
-from server.api.incoming import FORM_BYTES, IncomingBody, Received, receive, too_large
+from server.api.incoming import MAX_FORM_BYTES, IncomingBody, Received, receive, too_large
 from server.api.pages import Pages
 from server.api.proxies import client_address
 from server.api.rate_limit import RateLimits
@@ -313,7 +313,7 @@ class RequestHandler:
 
     async def _receive(self, incoming: IncomingBody, kind: FileUpload) -> None:
         max_file_bytes = kind.max_bytes(self._server.app.settings)
-        if self.announced > max_file_bytes + FORM_BYTES:
+        if self.announced > max_file_bytes + MAX_FORM_BYTES:
             raise too_large(max_file_bytes)
         await receive(
             incoming.chunks(),

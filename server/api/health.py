@@ -17,10 +17,10 @@ HEALTH: Final = "/health"
 READY: Final = "/ready"
 CHECKED_PATHS: Final = frozenset({HEALTH, READY})
 
-ANSWER_SECONDS: Final = 3.0
+CHECK_TIMEOUT_SECONDS: Final = 3.0
 WELL: Final = "ok"
 NO_WRITES: Final = "takes no writes"
-PROBE_SECONDS: Final = 2.0
+PROBE_MAX_AGE_SECONDS: Final = 2.0
 """Maximum age of the probe for room for writes."""
 
 
@@ -88,7 +88,7 @@ class Checks:
     async def _ask_database(self) -> tuple[str, str]:
         """Return the findings about the database, and about the shipper, which it knows."""
         try:
-            async with asyncio.timeout(ANSWER_SECONDS):
+            async with asyncio.timeout(CHECK_TIMEOUT_SECONDS):
                 async with self._app.database.connection() as connection:
                     takes_writes = await health.takes_writes(connection)
                     lag = await workers.ship_lag(connection)
@@ -102,10 +102,10 @@ class Checks:
     async def _why_no_writes(self) -> str:
         """Return why there is no room for writes, as of a moment ago."""
         now = self._app.clock.monotonic()
-        if self._probed_at is None or now >= self._probed_at + PROBE_SECONDS:
+        if self._probed_at is None or now >= self._probed_at + PROBE_MAX_AGE_SECONDS:
             self._probed_at = now
             try:
-                async with asyncio.timeout(ANSWER_SECONDS):
+                async with asyncio.timeout(CHECK_TIMEOUT_SECONDS):
                     async with self._app.database.connection() as connection:
                         await health.has_room(connection)
             except AWAY as error:

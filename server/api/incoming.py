@@ -18,11 +18,11 @@ from server.domain.attachments import MIB
 from server.domain.errors import BadRequestError, DomainError
 from storage.blobs import BlobStore, IncomingBlob
 
-FORM_BYTES: Final = 256 * 1024
+MAX_FORM_BYTES: Final = 256 * 1024
 """Maximum size of the form besides the file."""
-SILENCE_SECONDS: Final = 60.0
+IDLE_TIMEOUT_SECONDS: Final = 60.0
 """Timeout of a silent sender."""
-BYTES_PER_SECOND: Final = 16 * 1024
+MIN_BYTES_PER_SECOND: Final = 16 * 1024
 """Minimum average rate of a file."""
 
 
@@ -71,7 +71,7 @@ class IncomingBody:
         """Yield the chunks. Raises BadRequestError after a timeout."""
         while True:
             try:
-                async with asyncio.timeout(SILENCE_SECONDS):
+                async with asyncio.timeout(IDLE_TIMEOUT_SECONDS):
                     await self._arrived.wait()
             except TimeoutError:
                 raise BadRequestError("The upload has stopped.") from None
@@ -147,7 +147,7 @@ class _MultipartReader:
         self._max_file_bytes = max_file_bytes
         self._field: str | None = None
         self._text = b""
-        self._left = FORM_BYTES
+        self._left = MAX_FORM_BYTES
 
     async def take(self, event: MultipartSegment | bytes | bytearray | None) -> None:
         if isinstance(event, MultipartSegment):
@@ -186,4 +186,4 @@ def too_large(max_file_bytes: int) -> DomainError:
 
 def body_timeout(announced: int) -> float:
     """Return the timeout of a body with this size."""
-    return SILENCE_SECONDS + announced / BYTES_PER_SECOND
+    return IDLE_TIMEOUT_SECONDS + announced / MIN_BYTES_PER_SECOND

@@ -19,7 +19,7 @@ from storage.ids import ChannelId, GroupId, InvitationId
 from storage.invitations import InvitationRow
 
 NO_MAIL: Final = "This server sends no emails. Share a link instead."
-PASSED_OVER: Final = (
+SKIPPED: Final = (
     "Some of those addresses have accounts here already, so we didn't send them an invitation. We"
     " did send invitations to everyone else!"
 )
@@ -105,7 +105,7 @@ async def invite(request: Request, params: InviteParams) -> Empty:
         now=request.app.clock.now(),
     )
     if invited.passed_over:
-        raise InvitationFailedError(PASSED_OVER, invited.passed_over, sent_invitations=True)
+        raise InvitationFailedError(SKIPPED, invited.passed_over, sent_invitations=True)
     return Empty()
 
 

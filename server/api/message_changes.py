@@ -19,7 +19,7 @@ from server.history import edit_history
 from storage import attachments
 from storage.ids import AttachmentId, ChannelId, MessageId
 
-DELETING_SECONDS = 10.0
+DELETION_TIMEOUT_SECONDS = 10.0
 """How long one request deletes messages of a topic before the client has to repeat it."""
 
 
@@ -93,8 +93,8 @@ def _wanted(params: ChangeParams, content: NewContent | None) -> MoveRequest:
         topic=params.topic,
         channel_id=None if params.stream_id is None else ChannelId(params.stream_id),
         mode=params.propagate_mode,
-        tell_old=params.send_notification_to_old_thread,
-        tell_new=params.send_notification_to_new_thread,
+        notify_old=params.send_notification_to_old_thread,
+        notify_new=params.send_notification_to_new_thread,
         content=content,
     )
 
@@ -160,7 +160,7 @@ class DeleteTopicResult(Result):
 async def delete_topic(request: Request, params: DeleteTopicParams) -> DeleteTopicResult:
     """Delete the newest messages of a topic, as many as the time limit of a request allows."""
     clock = request.app.clock
-    end = clock.monotonic() + DELETING_SECONDS
+    end = clock.monotonic() + DELETION_TIMEOUT_SECONDS
     is_left = True
     while is_left and clock.monotonic() < end:
         is_left = await request.write(

@@ -18,7 +18,7 @@ from server.initial_state.register import Registration
 from storage import bots
 
 MOBILE_LIFESPAN_SECONDS = 12 * 3600
-_TOLD_ONCE = frozenset({"presence", "typing"})
+_EPHEMERAL = frozenset({"presence", "typing"})
 """Events that are not in the log: they are buffered in the process that serves the queue."""
 _CAPABILITIES = frozenset(ClientView.__struct_fields__) - {
     "apply_markdown",
@@ -99,7 +99,7 @@ async def register(request: Request, params: RegisterParams) -> RawResult:
     queue_id = registered.queue_id
     request.app.realtime.end(request.actor.realm_id, registered.ended)
     if queue_id is not None and (
-        params.event_types is None or _TOLD_ONCE.intersection(params.event_types)
+        params.event_types is None or _EPHEMERAL.intersection(params.event_types)
     ):
         actor = request.actor
         request.app.realtime.expect(actor.realm_id, actor.user_id, queue_id)

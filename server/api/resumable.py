@@ -22,13 +22,13 @@ from storage.resumable_uploads import ResumableRow
 PARTS: Final = "parts"
 PART_BYTES: Final = 8 * MIB
 """Maximum size that is lost if the server ends."""
-WAITS: Final = timedelta(hours=24)
+UPLOAD_TIMEOUT: Final = timedelta(hours=24)
 """Timeout of an unfinished upload."""
 MAX_UNFINISHED: Final = 50
 """Maximum per user."""
-CLAIMED: Final = timedelta(seconds=15)
+CLAIM_TIMEOUT: Final = timedelta(seconds=15)
 """Timeout of the claim to assemble an upload; the process that holds it extends it."""
-CLAIMING_SECONDS: Final = 4.0
+CLAIM_RENEWAL_SECONDS: Final = 4.0
 """Interval of extending the claim."""
 CHECK_SECONDS: Final = 0.2
 MAX_CHECKS: Final = 150
@@ -72,7 +72,7 @@ class Resumable:
             size=size,
             received=0,
             blob_key=new_key(actions.UPLOADS, actor.realm_id),
-            expires_at=request.app.clock.now() + WAITS,
+            expires_at=request.app.clock.now() + UPLOAD_TIMEOUT,
             is_finished=False,
         )
         quota = (await request.realm_cache.settings()).upload_quota_mib
@@ -136,7 +136,7 @@ class Resumable:
                     start=start,
                     size=part.size,
                     blob_key=key,
-                    expires_at=app.clock.now() + WAITS,
+                    expires_at=app.clock.now() + UPLOAD_TIMEOUT,
                 )
             if not is_next:
                 await self._drop(key)
@@ -165,7 +165,7 @@ class Resumable:
         now = app.clock.now()
         async with self.request.read() as connection:
             if not await resumable_uploads.claim(
-                connection, realm_id, row.upload_id, now=now, until=now + CLAIMED
+                connection, realm_id, row.upload_id, now=now, until=now + CLAIM_TIMEOUT
             ):
                 return False
             parts = await resumable_uploads.parts(connection, realm_id, row.upload_id)
@@ -185,8 +185,8 @@ class Resumable:
 
     async def _go_on_claiming(self, row: ResumableRow) -> None:
         while True:
-            await asyncio.sleep(CLAIMING_SECONDS)
-            await self._claim_until(row, self.request.app.clock.now() + CLAIMED)
+            await asyncio.sleep(CLAIM_RENEWAL_SECONDS)
+            await self._claim_until(row, self.request.app.clock.now() + CLAIM_TIMEOUT)
 
     async def _claim_until(self, row: ResumableRow, until: datetime | None) -> None:
         with suppress(DatabaseUnavailableError, StatementTimeoutError):

@@ -82,7 +82,7 @@ async def look(request: Request, params: UploadParams) -> RawResult:
     if row.received == row.size:
         # The last response may be lost, and with it the process that was about to finish it.
         await uploads.finish(row)
-    _tell(request, row)
+    _set_upload_headers(request, row)
     request.response_headers |= {"Upload-Length": str(row.size), "Cache-Control": "no-store"}
     return RawResult(b"", is_enveloped=False)
 
@@ -110,7 +110,7 @@ async def end(request: Request, params: UploadParams) -> RawResult:
 
 async def _answer(uploads: Resumable, row: ResumableRow, status: int) -> RawResult:
     """Return the offset; of a complete upload also the file's URL, as other uploads do."""
-    _tell(uploads.request, row)
+    _set_upload_headers(uploads.request, row)
     if row.received < row.size:
         return RawResult(b"", is_enveloped=False, status=status)
     uploaded = await uploads.finish(row)
@@ -119,7 +119,7 @@ async def _answer(uploads: Resumable, row: ResumableRow, status: int) -> RawResu
     return RawResult(success_body(uploaded, []), is_enveloped=False, status=status)
 
 
-def _tell(request: Request, row: ResumableRow) -> None:
+def _set_upload_headers(request: Request, row: ResumableRow) -> None:
     request.response_headers |= {
         "Upload-Offset": str(row.received),
         "Upload-Expires": format_datetime(row.expires_at.astimezone(UTC), usegmt=True),

@@ -13,14 +13,14 @@ PURPOSE: Final = "known browsers"
 """Purpose of the key that signs it (storage/server_keys.py)."""
 VALID_SECONDS: Final = 400 * 24 * 3600
 """Browsers keep no cookie for longer."""
-MOST: Final = 10
+MAX_USERS: Final = 10
 """Maximum number of users per browser: the most recent ones."""
 MAX_LENGTH: Final = 400
 
 
 def dump(key: bytes, realm_id: RealmId, user_ids: Sequence[UserId]) -> str:
     """Return the cookie of a browser with these users, the last one last."""
-    return str(_serializer(key).dumps([realm_id, *user_ids[-MOST:]]))
+    return str(_serializer(key).dumps([realm_id, *user_ids[-MAX_USERS:]]))
 
 
 def load(key: bytes, realm_id: RealmId, cookie: str | None) -> list[UserId]:

@@ -24,7 +24,7 @@ machine."""
 MIN_LENGTH: Final = 6
 MAX_LENGTH: Final = 100
 MIN_GUESSES: Final = 10_000
-LOOKED_AT: Final = 40
+MAX_CHECKED_CHARACTERS: Final = 40
 """Number of characters that the strength check examines: 0.1 s at worst. The rest can only make it
 stronger.
 """
@@ -34,7 +34,7 @@ _hasher: Final = argon2.PasswordHasher(
 )
 
 # Hash of a random password: checking against it takes as long as a real check.
-_NOBODYS_HASH: Final = (
+_DUMMY_HASH: Final = (
     "$argon2id$v=19$m=19456,t=2,p=1$"
     "ziaDNobrHjZeiFrwQbgQAw$HWH2nWFwYYKvyttHvzqoTpPI8BpzVjyzHD3GKkoL9kY"
 )
@@ -83,7 +83,7 @@ class Passwords:
 
     async def verify(self, password: str, known_hash: str | None) -> PasswordCheck:
         """Return whether the password matches; a hash of None takes as long, and never does."""
-        verdict = await self._run(_verify, password, known_hash or _NOBODYS_HASH)
+        verdict = await self._run(_verify, password, known_hash or _DUMMY_HASH)
         return verdict if known_hash else PasswordCheck(right=False)
 
     async def is_weak(self, password: str, *known: str) -> bool:
@@ -116,5 +116,5 @@ def _verify(password: str, known_hash: str) -> PasswordCheck:
 def _is_weak(password: str, *known: str) -> bool:
     from zxcvbn import zxcvbn  # its dictionaries take a while to load
 
-    found = zxcvbn(password[:LOOKED_AT], user_inputs=list(known))
+    found = zxcvbn(password[:MAX_CHECKED_CHARACTERS], user_inputs=list(known))
     return int(found["guesses"]) < MIN_GUESSES

@@ -5,7 +5,7 @@ from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import Final
 
-LONGEST_WAIT_SECONDS: Final = 3_600.0
+MAX_WAIT_SECONDS: Final = 3_600.0
 """Maximum wait that a server may request."""
 _PASSING: Final = frozenset(
     {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS}
@@ -23,9 +23,9 @@ def seconds_to_wait(retry_after: str, now: datetime) -> float:
     It holds seconds or a date.
     """
     if retry_after.isdecimal():
-        return min(float(retry_after), LONGEST_WAIT_SECONDS)
+        return min(float(retry_after), MAX_WAIT_SECONDS)
     try:
         seconds = (parsedate_to_datetime(retry_after) - now).total_seconds()
     except (TypeError, ValueError):  # no date, or one that does not say of which zone
         return 0.0
-    return min(max(seconds, 0.0), LONGEST_WAIT_SECONDS)
+    return min(max(seconds, 0.0), MAX_WAIT_SECONDS)

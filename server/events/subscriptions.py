@@ -219,7 +219,9 @@ class SubscriptionsUpdated(Event, frozen=True, kw_only=True):
         return [subscription_key(self.user_id, channel_id) for channel_id in ids]
 
 
-def telling_of(user_id: UserId, updates: Sequence[PropertyUpdate]) -> list[SubscriptionsUpdated]:
+def settings_events(
+    user_id: UserId, updates: Sequence[PropertyUpdate]
+) -> list[SubscriptionsUpdated]:
     """Return as few events as can hold the updates."""
     starts = range(0, len(updates), UPDATES_PER_ENTRY)
     return [

@@ -18,9 +18,9 @@ from storage.ids import ChannelId, RealmId
 
 IncludeSubscribers = Literal["true", "false", "partial"]
 
-FEW: Final = 250
+PARTIAL_THRESHOLD: Final = 250
 """With "partial", channels with more subscribers list only some of them."""
-SOME: Final = 100
+PARTIAL_SIZE: Final = 100
 
 
 class NeverSubscribedInfo(ChannelInfo, frozen=True, kw_only=True):
@@ -71,13 +71,21 @@ async def _subscribers(
     """Return for each channel the field of its subscribers; empty if not requested."""
     if include == "false":
         return {}
-    few = [r.channel_id for r in rows if include == "true" or r.subscriber_count <= FEW]
-    many = [r.channel_id for r in rows if include == "partial" and r.subscriber_count > FEW]
+    few = [
+        r.channel_id for r in rows if include == "true" or r.subscriber_count <= PARTIAL_THRESHOLD
+    ]
+    many = [
+        r.channel_id
+        for r in rows
+        if include == "partial" and r.subscriber_count > PARTIAL_THRESHOLD
+    ]
     shown: dict[ChannelId, dict[str, Any]] = {}
     for row in await subscriptions.subscribers(connection, realm_id, few):
         shown[row.channel_id] = {"subscribers": Raw(row.user_ids.encode())}
     if many:
-        for row in await subscriptions.subscribers(connection, realm_id, many, at_most=SOME):
+        for row in await subscriptions.subscribers(
+            connection, realm_id, many, at_most=PARTIAL_SIZE
+        ):
             shown[row.channel_id] = {"partial_subscribers": Raw(row.user_ids.encode())}
     return shown
 

@@ -14,7 +14,7 @@ from server.messaging.event_bus import BusListener, Hint, check_ephemeral
 from server.messaging.inbox import Inbox
 from server.messaging.job_broker import BrokerUnavailableError, OutgoingJob, check_delays
 from storage import jobs
-from storage.database import NOT_NOW, Connection, Database
+from storage.database import RETRYABLE_ERRORS, Connection, Database
 from storage.ids import Position, RealmId
 from storage.wakeups import Notifier, listening, notifying
 
@@ -80,7 +80,7 @@ class PostgresEventBus:
                         self._inbox.gap()
                     async for payload in payloads:
                         self._receive(payload)
-            except NOT_NOW as lost:
+            except RETRYABLE_ERRORS as lost:
                 backoff.log_once(logger, "event_bus.listen_failed", reason=str(lost))
             missed = True
             self.is_connected = False
@@ -95,7 +95,7 @@ class PostgresEventBus:
                 async with notifying(self._database) as notifier:
                     backoff.succeeded()
                     await self._send_over(notifier)
-            except NOT_NOW as lost:
+            except RETRYABLE_ERRORS as lost:
                 self.dropped += self._outbox.clear()
                 backoff.log_once(logger, "event_bus.publish_failed", reason=str(lost))
             await backoff.pause()
@@ -105,7 +105,7 @@ class PostgresEventBus:
             payloads = await self._outbox.take()
             try:
                 await notifier.notify(CHANNEL, payloads)
-            except NOT_NOW:
+            except RETRYABLE_ERRORS:
                 self.dropped += len(payloads)
                 raise
             await asyncio.sleep(REST_SECONDS)
@@ -230,7 +230,7 @@ class PostgresJobBroker:
         await self._consumed.wait()
         backoff = Backoff()
         while True:
-            with suppress(*NOT_NOW):
+            with suppress(*RETRYABLE_ERRORS):
                 async with listening(self._database, jobs.CHANNEL) as queues:
                     backoff.succeeded()
                     self._wake(None)
@@ -288,7 +288,7 @@ class _PostgresConsumer:
                 backoff.succeeded()
                 if not rows:
                     await self._wait_for_more()
-            except NOT_NOW as lost:
+            except RETRYABLE_ERRORS as lost:
                 backoff.log_once(
                     logger, "job_broker.fetch_failed", queue=self.queue, reason=str(lost)
                 )
@@ -303,7 +303,7 @@ class _PostgresConsumer:
             await asyncio.sleep(self._lease_seconds / 3)
             held = list(self._held.values())
             if held:
-                with suppress(*NOT_NOW):  # the lease may end; that is allowed
+                with suppress(*RETRYABLE_ERRORS):  # the lease may end; that is allowed
                     async with self.database.connection() as connection:
                         await jobs.extend(connection, held, lease_seconds=self._lease_seconds)
 
@@ -313,7 +313,7 @@ class _PostgresConsumer:
             await asyncio.wait([self._claiming])
         held = list(self._held.values())
         if held:
-            with suppress(*NOT_NOW):  # then they get it when the leases end
+            with suppress(*RETRYABLE_ERRORS):  # then they get it when the leases end
                 async with self.database.connection() as connection:
                     await jobs.give_back(connection, held)
                     await jobs.announce(connection, [self.queue])
@@ -392,7 +392,7 @@ async def _reachable(database: Database) -> AsyncIterator[Connection]:
     try:
         async with database.connection() as connection:
             yield connection
-    except NOT_NOW as lost:
+    except RETRYABLE_ERRORS as lost:
         raise BrokerUnavailableError(str(lost)) from lost
 
 

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from server.messaging.job_broker import BrokerUnavailableError
 from server.messaging.job_desk import Later
 from storage import jobs
-from storage.database import NOT_NOW, Connection, Database
+from storage.database import RETRYABLE_ERRORS, Connection, Database
 from storage.jobs import DeadJobRow, QueueStats, WaitingJobRow
 
 
@@ -56,5 +56,5 @@ class PostgresJobDesk:
         try:
             async with self._database.connection() as connection:
                 yield connection
-        except NOT_NOW as lost:
+        except RETRYABLE_ERRORS as lost:
             raise BrokerUnavailableError(str(lost)) from lost

@@ -26,7 +26,7 @@ ACCESS_REFUSED: Final = 403
 Trial = Callable[[BlockingChannel, str], object]
 
 
-def lack(url: str) -> str | None:
+def missing_right(url: str) -> str | None:
     """What the user in this address lacks, as one sentence; None if nothing.
 
     It tries what the server does, on names of the server's kind, and leaves nothing behind.

@@ -18,7 +18,7 @@ from server.realtime.queue import MAX_EVENTS, EventQueue, Waiter, WireEvent
 from server.realtime.variants import TailEntry
 from server.runtime.scheduler import CooperativeScheduler
 from storage import event_log
-from storage.database import NOT_NOW, Database
+from storage.database import RETRYABLE_ERRORS, Database
 from storage.ids import Position, RealmId, UserId
 
 logger = structlog.get_logger(__name__)
@@ -367,7 +367,7 @@ class RealmFollower:
                     return
             while await self._fetch_chunk() or self._fetch_again:
                 self._fetch_again = False
-        except NOT_NOW as error:
+        except RETRYABLE_ERRORS as error:
             logger.warning("realtime.log_read_failed", realm_id=self.realm_id, error=str(error))
         finally:
             self._fetching = None

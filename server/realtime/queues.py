@@ -31,7 +31,7 @@ from server.runtime.scheduler import CooperativeScheduler
 from server.runtime.timer_wheel import TimerWheel
 from storage import clock as clocks
 from storage import event_queues, muted_users, subscriptions, users
-from storage.database import NOT_NOW, Database
+from storage.database import RETRYABLE_ERRORS, Database
 from storage.event_queues import EventQueueRow
 from storage.ids import Position, QueueId, RealmId, UserId
 from storage.subscriptions import SpanRow
@@ -223,7 +223,7 @@ class Realtime:
         """Load a new queue before its first poll, so that it receives ephemeral events."""
 
         async def adopt() -> None:
-            with suppress(BadEventQueueError, *NOT_NOW):
+            with suppress(BadEventQueueError, *RETRYABLE_ERRORS):
                 await self.queue(realm_id, user_id, queue_id)
 
         task = asyncio.ensure_future(adopt())
@@ -481,7 +481,7 @@ class Realtime:
             self._check_now.clear()
             try:
                 moved = await self._compare_clocks()
-            except NOT_NOW:
+            except RETRYABLE_ERRORS:
                 moved = False
             pause = BUSY_GUARD_SECONDS if moved else min(IDLE_GUARD_SECONDS, pause * 1.5)
 
@@ -506,7 +506,7 @@ class Realtime:
             await asyncio.sleep(TOUCH_SECONDS * random.uniform(0.9, 1.1))  # noqa: S311
             try:
                 await self._touch_queues()
-            except NOT_NOW as error:
+            except RETRYABLE_ERRORS as error:
                 logger.warning("realtime.queue_touch_failed", error=str(error))
             await self._drop_idle()
 

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 from server.actions import invitations
 from server.actions.invitations import Wish, invite
 from server.api.endpoint import Access, Request
-from server.api.invitations import NO_MAIL, PASSED_OVER
+from server.api.invitations import NO_MAIL, SKIPPED
 from server.api.pages import PageRoute
 from server.domain.access import MEMBER
 from server.domain.errors import BadRequestError, DomainError, InvitationFailedError
@@ -38,7 +38,7 @@ async def ask(request: Request) -> Page:
     except DomainError as error:
         return await _explained(request, error)
     if invited.passed_over:
-        return await _explained(request, InvitationFailedError(PASSED_OVER, invited.passed_over))
+        return await _explained(request, InvitationFailedError(SKIPPED, invited.passed_over))
     return go(request, f"{HOME}?{urlencode({INVITED: len(emails)})}")
 
 

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Final
 from urllib.parse import urlencode
 
-from server.actions.signing_in import tell_of_sign_in
+from server.actions.signing_in import enqueue_sign_in_email
 from server.api.browsers import cookie, read_cookie
 from server.api.endpoint import Access, Request
 from server.api.pages import PageRoute
@@ -140,7 +140,7 @@ async def begin_session(
 async def _tell_of_sign_in(request: Request, user_id: UserId) -> None:
     if request.app.mailer is not None:
         user_agent, now = request.headers.get("User-Agent", ""), request.app.clock.now()
-        await request.transact(lambda tx: tell_of_sign_in(tx, user_id, user_agent, now=now))
+        await request.transact(lambda tx: enqueue_sign_in_email(tx, user_id, user_agent, now=now))
 
 
 async def sign_out(request: Request) -> Page:

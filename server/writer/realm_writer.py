@@ -11,7 +11,12 @@ from server.realm_cache import RealmCache
 from server.transactions import KeepsChangingError, StaleDecisionError
 from server.writer.batch import Action, AloneError, Batch, PendingWrite, groups_of
 from storage import clock
-from storage.database import NOT_NOW, Database, DatabaseUnavailableError, StatementTimeoutError
+from storage.database import (
+    RETRYABLE_ERRORS,
+    Database,
+    DatabaseUnavailableError,
+    StatementTimeoutError,
+)
 from storage.ids import Position, RealmId
 
 logger = structlog.get_logger(__name__)
@@ -134,7 +139,7 @@ class RealmWriter:
             async with self._database.connection() as connection:
                 row = await clock.read(connection, self._realm_id)
             self._position = row.position if row else Position(0)
-        except NOT_NOW:
+        except RETRYABLE_ERRORS:
             return  # all of the log is above 0
 
     def _hand_over(self, epoch: int, entries: list[LogEntry]) -> None:

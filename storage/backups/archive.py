@@ -132,7 +132,7 @@ def opened(
 
 
 @contextmanager
-def telling(outcome: str) -> Iterator[None]:
+def backup_errors(outcome: str) -> Iterator[None]:
     """Turn database errors into a BackupError with one sentence."""
     try:
         yield

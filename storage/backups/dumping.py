@@ -17,8 +17,8 @@ from storage.backups.archive import (
     BackupTable,
     Progress,
     Tally,
+    backup_errors,
     member,
-    telling,
     writing,
 )
 from storage.backups.files import put_files, size_of
@@ -41,7 +41,7 @@ def dump(
 
     Blocks only migrations. Raises BackupError and MigrationError.
     """
-    with connected(url) as connection, telling("No backup was made"):
+    with connected(url) as connection, backup_errors("No backup was made"):
         if not applied(connection):
             raise BackupError("There is nothing to back up: the database has no migrations.")
         _require_room(connection, path, folder)

@@ -11,12 +11,12 @@ from storage.backups.archive import (
     BackupManifest,
     BackupTable,
     Progress,
+    backup_errors,
     copying,
     damaged,
     member,
     pieces,
     reading,
-    telling,
 )
 from storage.backups.files import compare_files, take_files
 from storage.migrate import (
@@ -113,7 +113,7 @@ def restore(url: str, path: Path, *, folder: Path, progress: Progress) -> Backup
         theirs, later = _migrations(manifest)
         take_files(archive, folder, progress)
         with (
-            telling("The backup could not be restored, and nothing was changed"),
+            backup_errors("The backup could not be restored, and nothing was changed"),
             connection.transaction(),
         ):
             _remove_everything(connection)

@@ -8,7 +8,7 @@ from typing import IO, Any, Final
 import orjson
 from psycopg import sql
 
-from storage.backups.archive import BackupTable, Progress, copying, pieces, telling
+from storage.backups.archive import BackupTable, Progress, backup_errors, copying, pieces
 from storage.exports.manifest import ExportError, ExportManifest, member
 from storage.exports.renumbering import Renumbering
 from storage.exports.tables import EXPORTED, IDS
@@ -89,7 +89,7 @@ def load(
 
     The realm starts a new epoch, so it uses no id again that it had used since the export.
     """
-    with telling("Nothing was imported"), connection.transaction():
+    with backup_errors("Nothing was imported"), connection.transaction():
         unlimited(connection)
         by_name = {table.name: table for table in manifest.tables}
         for exported in EXPORTED:

@@ -12,7 +12,7 @@ import msgspec
 from msgspec.structs import replace
 from psycopg import sql
 
-from storage.backups.archive import MANIFEST, BackupTable, Progress, Tally, telling, writing
+from storage.backups.archive import MANIFEST, BackupTable, Progress, Tally, backup_errors, writing
 from storage.blobs import BlobStore
 from storage.exports.files import put_files
 from storage.exports.manifest import ExportError, ExportManifest, Scope, member
@@ -65,7 +65,7 @@ def _write_rows(
     """Add the realm's rows; return the manifest and the paths of their uploads, None for all."""
     with (
         connected(url) as connection,
-        telling("Nothing was exported"),
+        backup_errors("Nothing was exported"),
         connection.transaction(),
     ):
         connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")

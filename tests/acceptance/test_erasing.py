@@ -22,7 +22,7 @@ from server.domain.system_bots import NOTIFICATION_BOT, WELCOME_BOT
 from server.jobs import BlobRemoval, DeferredWork, Greeting
 from server.transactions import Tx
 from storage import users
-from storage.erasure import LEFT, OWN
+from storage.erasure import OWNED_TABLES, RETAINED_TABLES
 from storage.users import UserRow
 from testkit.clients.api import Client
 from testkit.clients.api_keys import new_key
@@ -241,4 +241,4 @@ async def test_each_table_that_names_people_is_spoken_of():
             re.MULTILINE,
         )
     }
-    assert named == {*OWN, *LEFT}
+    assert named == {*OWNED_TABLES, *RETAINED_TABLES}

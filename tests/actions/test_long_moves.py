@@ -97,7 +97,7 @@ async def test_a_long_move_is_bounded_seen_and_taken_over(hall: Hall, changes: C
 
     # Whoever began dies after the third step, and was seen to come on until then.
     work_id = await changes.begin(
-        hall.member, place.first, channel_id=place.new.channel_id, tell_new=True
+        hall.member, place.first, channel_id=place.new.channel_id, notify_new=True
     )
     assert work_id is not None
     sent = []

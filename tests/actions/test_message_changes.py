@@ -258,7 +258,9 @@ async def test_what_a_dead_process_left_is_finished_once(hall: Hall, changes: Ch
     await make.channel("plans", subscribers=hall.everybody)
     sent = [await changes.send(hall.member, "plans") for _ in range(5)]
     changes.steps = 2
-    work_id = await changes.begin(hall.member, sent[0], channel_id=target.channel_id, tell_new=True)
+    work_id = await changes.begin(
+        hall.member, sent[0], channel_id=target.channel_id, notify_new=True
+    )
     assert work_id is not None
     assert "job" in hall.stage.kinds()
     later = await changes.send(hall.member, "plans")

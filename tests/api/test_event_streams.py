@@ -295,7 +295,7 @@ def by_what_ends(log_in, make, ada, visitor, database):
 async def test_a_stream_ends_with_the_session_or_the_key_that_opened_it(
     by_what_ends, kind, code, monkeypatch
 ):
-    monkeypatch.setattr(credentials, "TRUSTED_SECONDS", 0.0)
+    monkeypatch.setattr(credentials, "MAX_TRUST_SECONDS", 0.0)
     queue, shown, end = await by_what_ends(kind)
     async with source(queue, credentials=shown) as stream:
         await say(queue.client, "before")
@@ -308,7 +308,7 @@ async def test_a_stream_ends_with_the_session_or_the_key_that_opened_it(
 
 
 async def test_a_heartbeat_looks_whether_the_session_has_ended(by_what_ends, make, monkeypatch):
-    monkeypatch.setattr(credentials, "TRUSTED_SECONDS", 0.0)
+    monkeypatch.setattr(credentials, "MAX_TRUST_SECONDS", 0.0)
     queue, shown, end = await by_what_ends("session")
     realtime = queue.client.server.app.realtime
     async with source(queue, credentials=shown) as stream:
@@ -328,7 +328,7 @@ async def test_a_heartbeat_looks_whether_the_session_has_ended(by_what_ends, mak
 async def test_a_poll_that_waits_is_refused_when_its_session_or_key_has_ended(
     by_what_ends, kind, code, monkeypatch
 ):
-    monkeypatch.setattr(credentials, "TRUSTED_SECONDS", 0.0)
+    monkeypatch.setattr(credentials, "MAX_TRUST_SECONDS", 0.0)
     queue, shown, end = await by_what_ends(kind)
     client = queue.client
     async with connected(client.server.port) as connection:
@@ -355,7 +355,7 @@ async def test_a_poll_that_waits_is_refused_when_its_session_or_key_has_ended(
 async def test_who_goes_away_while_their_session_is_looked_at_is_counted_once(
     by_what_ends, monkeypatch
 ):
-    monkeypatch.setattr(credentials, "TRUSTED_SECONDS", 0.0)
+    monkeypatch.setattr(credentials, "MAX_TRUST_SECONDS", 0.0)
     queue, shown, _ = await by_what_ends("session")
     client, api = queue.client, queue.client.server.api
     asked, go_on = asyncio.Event(), asyncio.Event()

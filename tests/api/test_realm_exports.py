@@ -12,7 +12,7 @@ import pytest_asyncio
 from queue_processors import thumbnails
 from queue_processors.blob_keeper import BlobKeeper
 from queue_processors.deferred_work import handle
-from server.actions.realm_exports import KEPT, STEP, ExportArguments
+from server.actions.realm_exports import RETENTION, STEP, ExportArguments
 from server.api.tus import CONTENT_TYPE
 from server.domain.access import ADMINISTRATOR, OWNER
 from server.domain.clock import SystemClock
@@ -183,7 +183,7 @@ async def test_it_ends_with_who_asked_for_it_and_after_a_week(server, make, olga
     keeper = BlobKeeper.of(server.app)
     await keeper.tidy()
     assert (await olga.fetch(path)).status == 200
-    clock.advance(KEPT + timedelta(hours=1))
+    clock.advance(RETENTION + timedelta(hours=1))
     await keeper.tidy()
     assert (await olga.fetch(path)).status == 404
     [gone] = await listed(olga)

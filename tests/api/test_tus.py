@@ -11,7 +11,7 @@ from tusclient.client import TusClient
 from tusclient.exceptions import TusCommunicationError, TusUploadFailed
 
 from queue_processors.blob_keeper import STRAYS_KEPT, BlobKeeper
-from server.api.resumable import MAX_UNFINISHED, PART_BYTES, WAITS
+from server.api.resumable import MAX_UNFINISHED, PART_BYTES, UPLOAD_TIMEOUT
 from server.api.tus import CONTENT_TYPE
 from server.domain.attachments import MIB
 from testkit.clients.api import basic, multipart
@@ -236,12 +236,12 @@ async def test_what_waits_too_long_goes(serving_with, connect, make):
         path = await begun(alice)
         answer = await go_on(alice, path, 0, CONTENT[:100])
         assert answer.headers["Upload-Expires"].endswith(" GMT")
-        clock.advance(WAITS - timedelta(minutes=1))
+        clock.advance(UPLOAD_TIMEOUT - timedelta(minutes=1))
         keeper = BlobKeeper.of(server.app)
         await keeper.tidy()
         assert await offset(alice, path) == 100
         await go_on(alice, path, 100, CONTENT[100:200])
-        clock.advance(WAITS - timedelta(minutes=1))
+        clock.advance(UPLOAD_TIMEOUT - timedelta(minutes=1))
         assert await offset(alice, path) == 200
         clock.advance(timedelta(minutes=2) + STRAYS_KEPT)
         assert (await ask(alice, "HEAD", path)).status == 404

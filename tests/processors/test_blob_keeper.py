@@ -11,7 +11,7 @@ import pytest_asyncio
 
 from queue_processors import blob_removals
 from queue_processors.blob_keeper import STRAYS_KEPT, BlobKeeper
-from server.actions.attachments import ORPHANS_KEPT, delete_orphan
+from server.actions.attachments import ORPHAN_RETENTION, delete_orphan
 from server.domain.access import OWNER
 from server.domain.clock import SystemClock
 from server.jobs import BlobRemoval
@@ -56,7 +56,7 @@ async def listed(alice):
 
 async def test_what_was_never_in_a_message_goes_after_its_time(server, alice, keeper, clock):
     url = await uploaded(alice)
-    clock.advance(ORPHANS_KEPT - SOON)
+    clock.advance(ORPHAN_RETENTION - SOON)
     await keeper.tidy()
     assert await listed(alice) == {url}
     queue = await alice.register(event_types=["attachment"])
@@ -70,7 +70,7 @@ async def test_what_somebody_needs_stays(server, alice, keeper, clock):
     urls = [await uploaded(alice) for _ in range(4)]
     to = {"type": "direct", "to": [alice.user.user_id]}
     message = (await alice.post("/messages", **to, content=f"[a]({urls[0]})"))["id"]
-    later = int((clock.now() + 3 * ORPHANS_KEPT).timestamp())
+    later = int((clock.now() + 3 * ORPHAN_RETENTION).timestamp())
     await alice.post(
         "/scheduled_messages",
         **to,
@@ -80,14 +80,14 @@ async def test_what_somebody_needs_stays(server, alice, keeper, clock):
     draft = {"type": "", "to": [], "topic": "", "content": f"[a]({urls[2]})"}
     await alice.post("/drafts", drafts=[draft])
     await alice.post("/saved_snippets", title="file", content=f"[a]({urls[3]})")
-    clock.advance(ORPHANS_KEPT + SOON)
+    clock.advance(ORPHAN_RETENTION + SOON)
     await keeper.tidy()
     assert await listed(alice) == set(urls)
 
     await alice.delete(f"/messages/{message}")
     await keeper.tidy()
     assert urls[0] in await listed(alice), "its days are counted from when it was let go"
-    clock.advance(ORPHANS_KEPT + SOON)
+    clock.advance(ORPHAN_RETENTION + SOON)
     await keeper.tidy()
     assert await listed(alice) == set(urls[1:])
 
@@ -99,7 +99,7 @@ async def test_an_address_with_escapes_is_an_address_too(server, alice, keeper, 
     assert escaped != url
     draft = {"type": "", "to": [], "topic": "", "content": f"[a]({escaped})"}
     await alice.post("/drafts", drafts=[draft])
-    clock.advance(ORPHANS_KEPT + SOON)
+    clock.advance(ORPHAN_RETENTION + SOON)
     await keeper.tidy()
     assert await listed(alice) == {url}
 
@@ -108,8 +108,8 @@ async def test_a_message_that_comes_while_it_is_about_to_go_keeps_it(
     server, alice, clock, make, database
 ):
     url = await uploaded(alice)
-    clock.advance(ORPHANS_KEPT + SOON)
-    before = clock.now() - ORPHANS_KEPT
+    clock.advance(ORPHAN_RETENTION + SOON)
+    before = clock.now() - ORPHAN_RETENTION
     [row] = await attachments.orphans(make.connection, make.realm_id, before=before, limit=9)
     bench = server.app.workbench(make.realm_id)
     async with database.transaction() as sending:
@@ -133,7 +133,7 @@ async def test_a_message_that_comes_while_it_is_about_to_go_keeps_it(
 async def test_it_tidies_soon_after_the_start(server, alice, clock):
     queue = await alice.register(event_types=["attachment"])
     await uploaded(alice)
-    clock.advance(ORPHANS_KEPT + SOON)
+    clock.advance(ORPHAN_RETENTION + SOON)
     async with running(BlobKeeper.of(server.app, first_look_seconds=0.0).run()):
         await queue.until("attachment", "remove")
         async with asyncio.timeout(60):

@@ -192,8 +192,8 @@ async def test_who_was_here_or_wants_none_or_is_new_or_gone_gets_none(press: Pre
 
 
 async def test_many_are_asked_for_in_bounded_batches(press: Press, monkeypatch):
-    monkeypatch.setattr(actions, "TOGETHER", 3)
-    monkeypatch.setattr("queue_processors.digest_keeper.TOGETHER", 3)
+    monkeypatch.setattr(actions, "USERS_PER_JOB", 3)
+    monkeypatch.setattr("queue_processors.digest_keeper.USERS_PER_JOB", 3)
     people = await press.make.users(7)
     assert await press.look() == 7
     asked = [job.user_ids for job in await press.jobs()]

@@ -283,13 +283,13 @@ async def test_a_page_takes_no_api_key(visitor, ada, log_in):
 
 
 async def test_nobody_keeps_sessions_without_end(connection, make, ada):
-    digests = [digest_of(str(i)) for i in range(sessions.MAX_OF_USER + 3)]
+    digests = [digest_of(str(i)) for i in range(sessions.MAX_SESSIONS + 3)]
     for digest in digests:
         await sessions.insert(
             make.connection, make.realm_id, ada.user_id, digest, user_agent="", seconds=60
         )
     rows = await sessions.of_user(make.connection, make.realm_id, ada.user_id)
-    assert len(rows) == sessions.MAX_OF_USER
+    assert len(rows) == sessions.MAX_SESSIONS
     assert digests[-1] in {row.token_digest for row in rows}
 
 

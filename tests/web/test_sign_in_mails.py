@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 import pytest_asyncio
 
-from server.actions.signing_in import tell_of_sign_in
+from server.actions.signing_in import enqueue_sign_in_email
 from server.domain import known_browsers
 from storage import server_keys, sessions
 from storage.ids import RealmId
@@ -113,7 +113,7 @@ async def test_who_has_their_password_elsewhere_is_not_led_to_one_of_ours(make, 
     await sessions.insert(
         make.connection, make.realm_id, ada.user_id, b"1", user_agent="", seconds=60
     )
-    await writer.write(lambda tx: tell_of_sign_in(tx, ada.user_id, FIREFOX, now=now))
+    await writer.write(lambda tx: enqueue_sign_in_email(tx, ada.user_id, FIREFOX, now=now))
     mail = await posting.mail()
     for part in mail.iter_parts():
         assert "/accounts/password/reset" not in part.get_content()

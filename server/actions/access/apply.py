@@ -76,5 +76,5 @@ async def _hide_history(
     gone = set(content_lost)
     pairs = [(user_id, channel_id) for user_id in starred if (user_id, channel_id) not in gone]
     if pairs:
-        unstarred = restored_access.tell_unstarred(realm_id, pairs, write_id=write_id)
+        unstarred = restored_access.append_unstarred_events(realm_id, pairs, write_id=write_id)
         tx.at_position(entry, unstarred)

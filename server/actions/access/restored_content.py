@@ -34,9 +34,9 @@ def append_restored(
     if not pairs:
         return
     for append in (
-        restored_access.tell_flags,
-        restored_access.tell_muted,
-        restored_access.tell_policies,
+        restored_access.append_flag_events,
+        restored_access.append_muted_topics_events,
+        restored_access.append_policy_events,
     ):
         statement = append(
             tx.realm_id,
@@ -63,10 +63,12 @@ def append_withdrawn(
         return
     about = {"empty_topic_display_name": empty_topic_display_name, "write_id": tx.write_id}
     lost = sorted(pairs)
-    tx.at_position(entry, restored_access.tell_unstarred(tx.realm_id, lost, write_id=tx.write_id))
-    tx.at_position(entry, restored_access.tell_muted(tx.realm_id, lost, **about))
+    tx.at_position(
+        entry, restored_access.append_unstarred_events(tx.realm_id, lost, write_id=tx.write_id)
+    )
+    tx.at_position(entry, restored_access.append_muted_topics_events(tx.realm_id, lost, **about))
     if visible := sorted(set(pairs).intersection(with_metadata)):
-        statement = restored_access.tell_policies(tx.realm_id, visible, policy=0, **about)
+        statement = restored_access.append_policy_events(tx.realm_id, visible, policy=0, **about)
         tx.at_position(entry, statement)
 
 

@@ -10,7 +10,7 @@ from server.actions.access.audiences import audiences_allowed_to_see, excluding
 from server.actions.access.deferred import defer, pairs_with_unread
 from server.actions.access.diff import NO_DIFF, AccessDiff, AccessState, Pair, compare
 from server.actions.access.metadata import channel_infos
-from server.actions.bot_defaults import tell_of_name
+from server.actions.bot_defaults import append_channel_name_events
 from server.actions.channel_folders import check_folder
 from server.actions.channels.notices import of_change
 from server.actions.channels.updates import give_back, updates
@@ -189,7 +189,7 @@ class _Step:
         events = updates(self.old, self.new, self.context.graph, info)
         entries = [self.tx.append(event, audience) for event in events]
         if self.new.name != self.old.name:
-            await tell_of_name(self.tx, self.connection, self.context, self.new)
+            await append_channel_name_events(self.tx, self.connection, self.context, self.new)
         if self.old.is_default != self.new.is_default:
             ids = await channels.default_ids(self.connection, realm_id)
             entries.append(self.tx.append(DefaultChannelsChanged(default_streams=ids), MEMBERS))

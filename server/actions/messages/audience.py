@@ -50,7 +50,7 @@ async def of_message(tx: Tx, place: MessagePlace, actor_id: UserId) -> Audience:
 
 
 @dataclass(frozen=True, slots=True)
-class Telling:
+class MessageRecipients:
     """An audience with those of several messages that it may read."""
 
     audience: Audience
@@ -68,7 +68,7 @@ def protects_history(channel: ChannelRow) -> bool:
 
 async def of_messages(
     tx: Tx, channel: ChannelRow | None, conversation_id: int, message_ids: Sequence[MessageId]
-) -> list[Telling]:
+) -> list[MessageRecipients]:
     """Return whom messages of one conversation concern, each with those that they may read now.
 
     The channel is locked: subscribers do not change until the commit. Never empty.
@@ -76,9 +76,11 @@ async def of_messages(
     connection = await tx.connection()
     if channel is None:
         people = await message_places.dm_user_ids(connection, tx.realm_id, conversation_id)
-        return [Telling(Audience(users=tuple(people)), message_ids)]
+        return [MessageRecipients(Audience(users=tuple(people)), message_ids)]
     if protects_history(channel):
-        return _grouped(await read_by(tx, channel, message_ids)) or [Telling(Audience(), [])]
+        return _grouped(await read_by(tx, channel, message_ids)) or [
+            MessageRecipients(Audience(), [])
+        ]
     outsiders = await message_edits.readers(
         connection, tx.realm_id, channel.channel_id, message_ids, outsiders_only=True
     )
@@ -87,7 +89,7 @@ async def of_messages(
         public=not channel.invite_only,
         users=tuple(each.user_id for each in outsiders),
     )
-    return [Telling(audience, message_ids)]
+    return [MessageRecipients(audience, message_ids)]
 
 
 async def activity_statements(
@@ -98,7 +100,7 @@ async def activity_statements(
     connection = await tx.connection()
     audiences = await audiences_allowed_to_see(connection, tx.realm_id, context, by_id.values())
     return [
-        channels.tell_activity(
+        channels.append_activity_event(
             tx.realm_id,
             before,
             now=now,
@@ -162,7 +164,7 @@ async def _what_they_read(
     return all_of_them | {row.user_id: tuple(row.message_ids) for row in given}
 
 
-def _grouped(read: ReadBy) -> list[Telling]:
+def _grouped(read: ReadBy) -> list[MessageRecipients]:
     by_messages: dict[tuple[MessageId, ...], list[UserId]] = {}
     # Nearly all users read the very same messages: these are not compared one by one.
     users_of: dict[int, list[UserId]] = {}
@@ -172,7 +174,7 @@ def _grouped(read: ReadBy) -> list[Telling]:
             users = users_of[id(message_ids)] = by_messages.setdefault(message_ids, [])
         users.append(user_id)
     return [
-        Telling(Audience(users=tuple(sorted(users))), message_ids)
+        MessageRecipients(Audience(users=tuple(sorted(users))), message_ids)
         for message_ids, users in by_messages.items()
         if message_ids
     ]
@@ -187,9 +189,9 @@ def _less(ids: tuple[MessageId, ...], other: tuple[MessageId, ...]) -> tuple[Mes
 class Crossing:
     """The effect of a move to another channel on each user concerned."""
 
-    told: list[Telling]
+    gained: list[MessageRecipients]
     """Who may read them there: those who knew them, and the subscribers of that channel."""
-    lost: list[Telling]
+    lost: list[MessageRecipients]
     """Who knew them and may not read them there."""
     regained: list[UserId]
     """Who could not read them in the old channel, and may have received them earlier."""
@@ -202,18 +204,18 @@ async def of_crossing(
     message_ids = tuple(message_ids)
     before = await read_by(tx, old, message_ids)
     after = await _to_be_read_by(tx, new, message_ids, also=before)
-    told = _grouped(after)
+    gained = _grouped(after)
     lost = _grouped({user: _less(ids, after.get(user, ())) for user, ids in before.items()})
     known = tuple(sorted({*before, *after}))
     if not new.invite_only:
         audience = Audience(channel_id=new.channel_id, public=True, without=known)
-        told.append(Telling(audience, message_ids))
+        gained.append(MessageRecipients(audience, message_ids))
     elif not old.invite_only:
         # For a queue that listens to all public channels they are gone.
         audience = Audience(channel_id=old.channel_id, public=True, without=known)
-        lost.append(Telling(audience, message_ids))
+        lost.append(MessageRecipients(audience, message_ids))
     gaining = [user for user, ids in after.items() if _less(ids, before.get(user, ()))]
     regained = await message_edits.may_remember(
         await tx.connection(), tx.realm_id, gaining, message_ids
     )
-    return Crossing(told, lost, regained)
+    return Crossing(gained, lost, regained)

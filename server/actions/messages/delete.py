@@ -28,7 +28,7 @@ from storage.conversations import TopicRow
 from storage.ids import ChannelId, MessageId, Position
 from storage.message_edits import ChangingRow, LockedRow
 
-LOG_KEPT: Final = timedelta(days=30)
+LOG_RETENTION: Final = timedelta(days=30)
 """Longer than the log's retention: older messages are not in it any more."""
 NOT_PERMITTED: Final = "You don't have permission to delete this message"
 
@@ -120,22 +120,22 @@ async def delete_locked(
     The channel is locked too. Returns the last entry that publishes it.
     """
     ids = [row.id for row in rows]
-    tellings = await of_messages(tx, channel, rows[0].conversation_id, ids)
+    all_recipients = await of_messages(tx, channel, rows[0].conversation_id, ids)
     used = await submessages.positions_of(await tx.connection(), tx.realm_id, ids)
     entries = sorted({p for row in rows for p in _entries(row, now)} | {*used})
     held = await before_letting_go(tx, ids, now)
     activity = [] if channel is None else await activity_statements(tx, context, [channel], now)
     await event_log.blank(await tx.changing(), tx.realm_id, entries)
     last = None
-    for telling in tellings:
+    for recipients in all_recipients:
         event = MessagesGone(
-            message_ids=tuple(telling.message_ids),
+            message_ids=tuple(recipients.message_ids),
             channel_id=None if channel is None else channel.channel_id,
             topic="" if topic is None else topic.name,
             empty_topic_display_name=context.settings.empty_topic_display_name,
             entries=tuple(entries) if last is None else (),
         )
-        last = tx.append(event, telling.audience)
+        last = tx.append(event, recipients.audience)
     assert last is not None
     for statement in (message_moves.delete(tx.realm_id, ids), *activity):
         tx.at_position(last, statement)
@@ -147,5 +147,5 @@ async def delete_locked(
 def _entries(row: ChangingRow | LockedRow, now: datetime) -> list[Position]:
     """Return the log entries that may hold the message's content."""
     edits = row.entry_positions or []
-    own = [Position(row.id)] if now - row.sent_at < LOG_KEPT else []
+    own = [Position(row.id)] if now - row.sent_at < LOG_RETENTION else []
     return [*own, *edits]

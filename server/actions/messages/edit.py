@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Final
 
 from server.actions.attachments import before_letting_go, hold
-from server.actions.messages.audience import Telling, of_messages
+from server.actions.messages.audience import MessageRecipients, of_messages
 from server.actions.messages.content import ReadContent, check_mentions, read_content
 from server.actions.messages.subject import Subject, lock_subject
 from server.domain.actor import Actor
@@ -75,9 +75,9 @@ async def edit_locked(tx: Tx, subject: Subject, new: NewContent, now: datetime) 
     """
     row = subject.row
     edit = await prepare_edit(tx, subject, new, now)
-    tellings = await of_messages(tx, subject.channel, row.conversation_id, [row.id])
+    all_recipients = await of_messages(tx, subject.channel, row.conversation_id, [row.id])
     await write_edit(tx, edit)
-    tell_of_content(tx, _event(edit), tellings, first=edit.set_flags())
+    append_content_events(tx, _event(edit), all_recipients, first=edit.set_flags())
     edit.enqueue_jobs(tx)
 
 
@@ -208,16 +208,16 @@ def _wants_previews(subject: Subject, written: ReadContent) -> bool:
     )
 
 
-def tell_of_content(
+def append_content_events(
     tx: Tx,
     event: MessagesChanged,
-    tellings: Sequence[Telling],
+    all_recipients: Sequence[MessageRecipients],
     *,
     first: Statement | None = None,
 ) -> None:
     """Append events of a locked message's new content or rendering; `first` runs before them."""
-    for telling in tellings:
-        entry = tx.append(event, telling.audience)
+    for recipients in all_recipients:
+        entry = tx.append(event, recipients.audience)
         tx.at_position(entry, message_edits.holds_content(tx.realm_id, event.message_id))
         if first is not None:
             tx.at_position(entry, first)

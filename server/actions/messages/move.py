@@ -51,8 +51,8 @@ class MoveRequest:
     topic: str | None = None
     channel_id: ChannelId | None = None
     mode: PropagateMode = "change_one"
-    tell_old: bool = False
-    tell_new: bool = True
+    notify_old: bool = False
+    notify_new: bool = True
     content: NewContent | None = None
     """New content of a single moved message."""
 
@@ -362,8 +362,8 @@ def _notices(move: _Move, new_name: str) -> list[Notice]:
     )
     return notices.of_move(
         summary,
-        tell_old=move.request.tell_old,
-        tell_new=move.request.tell_new,
+        notify_old=move.request.notify_old,
+        notify_new=move.request.notify_new,
         empty_topic_name=move.subject.context.settings.empty_topic_display_name,
     )
 
@@ -380,7 +380,7 @@ async def _rename(tx: Tx, move: _Move, now: datetime) -> Rename:
         until=last_id,
         limit=EVERYTHING,
     )
-    tellings = await of_messages(tx, move.channel, topic.topic_id, ids)
+    all_recipients = await of_messages(tx, move.channel, topic.topic_id, ids)
     display_name = move.subject.context.settings.empty_topic_display_name
     linkifiers = await (await tx.realm_cache()).linkifiers()
     event = MessagesChanged(
@@ -412,19 +412,19 @@ async def _rename(tx: Tx, move: _Move, now: datetime) -> Rename:
             "topic": move.new_name,
         },
         last_id=last_id,
-        audiences=[each.audience.encode() for each in tellings],
-        message_ids=[list(each.message_ids) for each in tellings],
+        audiences=[each.audience.encode() for each in all_recipients],
+        message_ids=[list(each.message_ids) for each in all_recipients],
         body=msgspec.to_builtins(event),
         message_id=move.subject.row.id,
         old_policy_body=policy_body(move.channel.channel_id, topic.name, now, display_name),
         new_policy_body=policy_body(move.channel.channel_id, move.new_name, now, display_name),
         work_id=tx.write_id if told else None,
         work=msgspec.to_builtins(plan) if told else None,
-        job=msgspec.json.encode(_telling(tx)) if told else None,
+        job=msgspec.json.encode(_notices_job(tx)) if told else None,
         write_id=tx.write_id,
     )
 
 
-def _telling(tx: Tx) -> JobEnqueued:
+def _notices_job(tx: Tx) -> JobEnqueued:
     """Return the job that sends a rename's notices, should this process not live to do it."""
     return asking_for(MOVING.job(tx.realm_id, tx.write_id), after_seconds=JOB_DELAY_SECONDS)

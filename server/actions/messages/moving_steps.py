@@ -12,7 +12,7 @@ import msgspec
 from server.actions.locked_realm import lock_realm_context
 from server.actions.messages.audience import (
     Crossing,
-    Telling,
+    MessageRecipients,
     activity_statements,
     of_crossing,
     of_messages,
@@ -166,11 +166,13 @@ async def _move_these(
     affected = [old, new] if plan.crosses else []
     after = await activity_statements(tx, context, affected, plan.moved_at)
     await _write_move(tx, plan, ids, edit)
-    last = await _tell(tx, plan, old, crossing, display_name, edit) or tx.append(Tick(), NOBODY)
+    last = await _append_move_events(tx, plan, old, crossing, display_name, edit) or tx.append(
+        Tick(), NOBODY
+    )
     for statement in after:
         tx.at_position(last, statement)
     if crossing.regained:
-        statement = message_moves.tell_regained(
+        statement = message_moves.append_regained_unread(
             tx.realm_id,
             crossing.regained,
             ids,
@@ -212,7 +214,7 @@ async def _crossing(
     return Crossing(await of_messages(tx, old, plan.old_topic_id, ids), [], [])
 
 
-async def _tell(
+async def _append_move_events(
     tx: Tx,
     plan: MovePlan,
     old: ChannelRow,
@@ -222,20 +224,20 @@ async def _tell(
 ) -> Entry | None:
     """Append the events; return the last entry, if there is any."""
     last = None
-    for telling in crossing.lost:
-        for start in range(0, len(telling.message_ids), MAX_GONE):
+    for recipients in crossing.lost:
+        for start in range(0, len(recipients.message_ids), MAX_GONE):
             gone = MessagesGone(
-                message_ids=tuple(telling.message_ids[start : start + MAX_GONE]),
+                message_ids=tuple(recipients.message_ids[start : start + MAX_GONE]),
                 channel_id=old.channel_id,
                 topic=plan.old_topic,
                 empty_topic_display_name=display_name,
             )
-            last = tx.append(gone, telling.audience)
+            last = tx.append(gone, recipients.audience)
     flags = None if edit is None else edit.set_flags()
-    for telling in crossing.told:
-        if telling.message_ids:
-            event = await _moved(tx, plan, old, telling, display_name, edit)
-            last = tx.append(event, telling.audience)
+    for recipients in crossing.gained:
+        if recipients.message_ids:
+            event = await _moved(tx, plan, old, recipients, display_name, edit)
+            last = tx.append(event, recipients.audience)
             if event.content is not None:
                 tx.at_position(last, message_edits.holds_content(tx.realm_id, event.message_id))
             if flags is not None:
@@ -249,12 +251,12 @@ async def _moved(
     tx: Tx,
     plan: MovePlan,
     old: ChannelRow,
-    telling: Telling,
+    recipients: MessageRecipients,
     display_name: str,
     edit: PreparedEdit | None,
 ) -> MessagesChanged:
     """Return the event for one audience, with the new content if it may read the edited message."""
-    ids = tuple(telling.message_ids)
+    ids = tuple(recipients.message_ids)
     reads_message = plan.message_id in ids
     linkifiers = await (await tx.realm_cache()).linkifiers()
     return MessagesChanged(

@@ -124,20 +124,20 @@ class MoveSummary:
 
 
 def of_move(
-    move: MoveSummary, *, tell_old: bool, tell_new: bool, empty_topic_name: str
+    move: MoveSummary, *, notify_old: bool, notify_new: bool, empty_topic_name: str
 ) -> list[Notice]:
     """Return the notices in the topic that messages have left, and in the new one."""
     new = move.new
-    if move.mark_change is not None and not tell_new:
+    if move.mark_change is not None and not notify_new:
         notices = of_resolving(move.actor, new, move.mark_change)
     else:
         notices = []
     who, what = mention(move.actor), move.messages()
-    if tell_new:
+    if notify_new:
         content = f"{who} moved {what} here from {move.old.link(empty_topic_name)}"
         content += f" and marked it as {move.mark_change}." if move.mark_change else "."
         notices.append(Notice(to=new.channel_id, topic=new.topic, content=content))
-    if tell_old:
+    if notify_old:
         content = f"{who} moved {what} from here to {new.link(empty_topic_name)}."
         notices.append(Notice(to=move.old.channel_id, topic=move.old.topic, content=content))
     return notices

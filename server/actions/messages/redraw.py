@@ -6,7 +6,7 @@ from datetime import datetime
 
 from server.actions.locked_realm import LockedRealm, lock_realm_context
 from server.actions.messages.audience import of_messages
-from server.actions.messages.edit import tell_of_content
+from server.actions.messages.edit import append_content_events
 from server.events.message_changes import ContentChange, MessagesChanged
 from server.transactions import StaleDecisionError, Tx
 from storage import channels, message_previews, messages
@@ -49,7 +49,7 @@ async def redraw(tx: Tx, message_id: MessageId, draw: Draw, now: datetime) -> No
     html = await draw(Seen(row, channel, context))
     if html == row.rendered_content:
         return
-    tellings = await of_messages(tx, channel, row.conversation_id, [row.id])
+    all_recipients = await of_messages(tx, channel, row.conversation_id, [row.id])
     await message_previews.update(await tx.changing(), tx.realm_id, row.id, html)
     event = MessagesChanged(
         message_id=row.id,
@@ -65,4 +65,4 @@ async def redraw(tx: Tx, message_id: MessageId, draw: Draw, now: datetime) -> No
         ),
         rendering_only=True,
     )
-    tell_of_content(tx, event, tellings)
+    append_content_events(tx, event, all_recipients)

@@ -10,7 +10,7 @@ from server.actions.locked_realm import lock_context
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError
 from server.events.base import to_users
-from server.events.subscriptions import NOTIFICATIONS, PropertyUpdate, telling_of
+from server.events.subscriptions import NOTIFICATIONS, PropertyUpdate, settings_events
 from server.transactions import Tx
 from storage import channels, subscriptions, users
 from storage.ids import ChannelId
@@ -103,7 +103,7 @@ async def set_properties(tx: Tx, actor: Actor, changes: Sequence[PropertyChange]
         for name, value in audit.after(changes).items()
     ]
     own = to_users(actor.user_id)
-    first, *_ = [tx.append(event, own) for event in telling_of(actor.user_id, updates)]
+    first, *_ = [tx.append(event, own) for event in settings_events(actor.user_id, updates)]
     tx.at_position(first, subscriptions.changed(tx.realm_id, actor.user_id, list(new)))
     audit.record_each(tx, first, actor.user_id, "subscription_changed", changed)
 

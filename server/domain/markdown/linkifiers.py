@@ -18,7 +18,7 @@ MAX_MATCHES: Final = 200
 """Maximum per message, for all linkifiers; what follows stays text."""
 _MAX_MEMORY: Final = 1 << 20
 _MAX_SPAN: Final = 1_000
-_REMEMBERED: Final = 100
+_CACHE_SIZE: Final = 100
 """Size of one linkifier's cache of addresses: the same thing is often mentioned again."""
 _WHOLE: Final = 1
 """The group around a pattern."""
@@ -55,7 +55,7 @@ class Linkifier:
         self._template = uritemplate.URITemplate(url_template)
         # RE2 returns the names in bytes, like the pattern.
         self._groups = {name.decode(): n for name, n in self._pattern.groupindex.items()}
-        self._expanded = lru_cache(_REMEMBERED)(self._expand)
+        self._expanded = lru_cache(_CACHE_SIZE)(self._expand)
         unknown = {*self._template.variable_names} - {*self._groups}
         if unknown:
             raise ValueError(f"the template names {sorted(unknown)}, the pattern does not")
