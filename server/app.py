@@ -1,4 +1,4 @@
-"""Every long-lived part of a serving process, built in one place."""
+"""Application container: creates every long-lived component of a process."""
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -57,24 +57,24 @@ class App:
     desk: JobDesk
     metrics: Metrics
     mailer: Mailer | None
-    """None: no mail is sent."""
+    """None: emails are not sent."""
     mail_addresses: MailAddresses | None
-    """None: no mail comes in."""
+    """None: email is not received."""
     egress: Egress
-    """For what strangers point to."""
+    """Client for URLs that come from users."""
     previews: Previews
     linked_pictures: LinkedPictures
-    """Those of other sites, which messages show."""
+    """Images of other sites in messages."""
     pushes: PushService | None
-    """None: no phone is reached."""
+    """None: no push notifications."""
     identities: Identities
     blobs: BlobStore
     pictures: Pictures
     parser: Parser
-    """For what is too large, or too strange, to be parsed on the event loop."""
+    """Parser process, for content that would block the event loop."""
 
     def state(self) -> dict[str, float]:
-        """How much this process holds of what, for those who look after it."""
+        """Gauges of this process for monitoring."""
         return {
             "event_queues": self.realtime.live(),
             "polls_waiting": self.realtime.waiting(),
@@ -84,7 +84,7 @@ class App:
         }
 
     def workbench(self, realm_id: RealmId) -> RealmServices:
-        """For work in the realm that takes more than one write."""
+        """Services for work in the realm that takes several writes."""
         return RealmServices(
             realm_id,
             self.realm_caches.of(realm_id),
@@ -94,7 +94,7 @@ class App:
         )
 
     def workbench_afresh(self, realm_id: RealmId) -> RealmServices:
-        """The same where nobody follows the realm, and so hears of changes: it knows nothing."""
+        """The same for a realm that is not followed, so that nothing of it is cached."""
         return replace(self.workbench(realm_id), realm_cache=self.realm_caches.afresh(realm_id))
 
 
@@ -102,9 +102,9 @@ class App:
 async def open_app(
     settings: Settings, *, clock: Clock | None = None, mailer: Mailer | None = None
 ) -> AsyncIterator[App]:
-    """Open everything, in order; close it in reverse order, whatever happens.
+    """Open everything in order; close it in reverse order in any case.
 
-    `mailer` takes the mail if the settings name no mail server.
+    `mailer` is used if the settings have no mail server.
 
     `settings.database_url` must be set: the embedded mode starts its Postgres first
     (scripts/cli/run.py). Raises DatabaseUnavailableError.
@@ -197,7 +197,7 @@ async def _open_delivery(
     realm_caches: RealmCaches,
     clock: Clock,
 ) -> tuple[Realtime, Writers, EventBus]:
-    """What brings what is written here, and elsewhere, to the queues of this process."""
+    """Event delivery, from local writes and from other processes to the queues of this process."""
     realtime = Realtime(database, realm_caches, clock)
     writers = Writers(database, realm_caches, realtime.committed)
     bus = await stack.enter_async_context(_open_bus(settings, database, realtime))
@@ -278,7 +278,7 @@ async def _mail_addresses(settings: Settings, database: Database) -> MailAddress
 
 
 class _ticker:  # noqa: N801 - a function with a memory
-    """Appends an empty entry to a realm whose queues have run out of event ids."""
+    """Append an empty entry to a realm whose queues have run out of event ids."""
 
     def __init__(self, writers: Writers) -> None:
         self._writers = writers

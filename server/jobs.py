@@ -1,4 +1,4 @@
-"""Work for queue processors: what it says, and how a transaction asks for it."""
+"""Jobs for queue processors: their payloads, and how a transaction enqueues them."""
 
 import secrets
 from datetime import date
@@ -24,22 +24,22 @@ from storage.ids import (
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
-    """A job's payload. It names things by id, and doing it twice does no harm.
+    """A job's payload. It refers to things by id, and the job is idempotent.
 
-    `queue` is also the name of the processor's file. A release reads the payloads of its
+    `queue` is also the name of the processor's module. A release reads the payloads of its
     predecessor: new fields have defaults.
     """
 
     queue: ClassVar[str] = ""
     idempotent_by: ClassVar[str] = ""
-    """What tells its processor that the work, or a part of it, is done already; in words."""
+    """Key by which the processor detects that the job, or a part of it, is done already."""
 
     realm_id: RealmId
-    """Whose work it is, which is also by whom queues take turns; THE_SERVER: of no realm."""
+    """The realm of the job, also the key of fair queueing; THE_SERVER for none."""
 
 
 class DeferredWork(Job, frozen=True, kw_only=True):
-    """The rest of a long piece of work: a step of queue_processors/deferred_work.py."""
+    """The next step of a long operation: queue_processors/deferred_work.py."""
 
     queue: ClassVar[str] = "deferred_work"
     idempotent_by: ClassVar[str] = "the progress that the work's own rows keep"
@@ -55,31 +55,31 @@ class DeferredWork(Job, frozen=True, kw_only=True):
 
 
 class MessageFanout(Job, frozen=True, kw_only=True, omit_defaults=True):
-    """Who is to be notified of messages, and who no longer: queue_processors/message_fanout.py."""
+    """Messages to notify users of, or no longer: queue_processors/message_fanout.py."""
 
     queue: ClassVar[str] = "message_fanout"
     idempotent_by: ClassVar[str] = "the row of `notifications` for each person and message"
 
     sent: tuple[MessageId, ...] = ()
-    """New messages: whoever may want to hear of them."""
+    """New messages."""
     mentioning: tuple[MessageId, ...] = ()
-    """Messages that mention everybody since they were edited."""
+    """Messages that have mentioned all users since an edit."""
     newly_mentioned: tuple[tuple[UserId, MessageId], ...] = ()
-    """Whom messages mention since they were edited."""
+    """By message: users that are mentioned since an edit."""
     again: tuple[tuple[UserId, MessageId], ...] = ()
-    """Whoever was there when they could have been notified: are they still?"""
+    """Users that were online at the first check: are they still?"""
     look: int = 0
-    """How often `again` has been looked at before."""
+    """Number of checks of `again` so far."""
     read: tuple[tuple[UserId, MessageId], ...] = ()
-    """What people have read since."""
+    """By user: messages read since."""
     read_all: tuple[UserId, ...] = ()
-    """Who has read too much to name."""
+    """Users that have read too many messages to list."""
     gone: tuple[MessageId, ...] = ()
-    """What is deleted, or out of somebody's sight."""
+    """Messages that are deleted, or no longer visible to a user."""
 
 
 class EmailNotifications(Job, frozen=True, kw_only=True):
-    """What somebody has missed is to be mailed: queue_processors/email_notifications.py."""
+    """Missed messages to email to a user: queue_processors/email_notifications.py."""
 
     queue: ClassVar[str] = "email_notifications"
     idempotent_by: ClassVar[str] = "the messages that are still in the batch"
@@ -89,10 +89,10 @@ class EmailNotifications(Job, frozen=True, kw_only=True):
 
 
 class PushNotification(Job, frozen=True, kw_only=True, omit_defaults=True):
-    """A message is to be shown on somebody's devices, or messages no longer.
+    """A message to show on a user's devices, or messages to remove from them.
 
-    Whoever sends it looks first whether the message is still unread: its reader may have been
-    faster than this job.
+    The sender checks first whether the message is still unread: its reader may have been faster
+    than this job.
     """
 
     queue: ClassVar[str] = "push_notifications"
@@ -100,44 +100,44 @@ class PushNotification(Job, frozen=True, kw_only=True, omit_defaults=True):
 
     user_id: UserId
     message_ids: tuple[MessageId, ...]
-    """One, to be shown."""
+    """The message to show."""
     op: Literal["add", "remove"] = "add"
     reason: str = ""
     """As in server/domain/notifications.py."""
     group_id: GroupId | None = None
-    """By which group the message mentions them, where it is not by name."""
+    """The group by which the message mentions the user, unless it is by name."""
     devices: tuple[PushDeviceId, ...] = ()
-    """Those of their devices that are still to get it; none: all."""
+    """The devices that are still to receive it; empty: all."""
 
 
 class GoneDevice(msgspec.Struct, frozen=True, kw_only=True):
-    """A device with a token whose row is gone."""
+    """A device whose row is deleted, with its token."""
 
     kind: Literal["apns", "fcm"]
     token: str
 
 
 class PushRegistration(Job, frozen=True, kw_only=True, omit_defaults=True):
-    """A bouncer is to know a device, or to forget it: queue_processors/push_registrations.py."""
+    """A device to register at the bouncer, or to remove: queue_processors/push_registrations.py."""
 
     queue: ClassVar[str] = "push_registrations"
     idempotent_by: ClassVar[str] = "the device's row, and the bouncer, for which twice is as once"
 
     user_id: UserId
     device_id: PushDeviceId | None = None
-    """One that it is to know."""
+    """The device to register."""
     registration: str = ""
-    """What only the bouncer can read: the token of a device that this server does not know."""
+    """Readable by the bouncer only: the token of a device, which this server does not know."""
     bouncer_key: str = ""
-    """For which of its keys that is encrypted."""
+    """The bouncer's key with which that is encrypted."""
     gone: GoneDevice | None = None
-    """One that it is to forget."""
+    """The device to remove."""
     all_gone: bool = False
-    """It is to forget all that the user has."""
+    """Whether to remove all devices of the user."""
 
 
 class OutgoingWebhook(Job, frozen=True, kw_only=True, omit_defaults=True):
-    """A bot is to be called for a message: queue_processors/outgoing_webhooks.py."""
+    """A message to post to an outgoing webhook: queue_processors/outgoing_webhooks.py."""
 
     queue: ClassVar[str] = "outgoing_webhooks"
     idempotent_by: ClassVar[str] = "the row of `webhook_calls`, and the key of the bot's reply"
@@ -145,11 +145,11 @@ class OutgoingWebhook(Job, frozen=True, kw_only=True, omit_defaults=True):
     message_id: MessageId
     bot_id: UserId
     failures: int = 0
-    """How often it has been tried in vain."""
+    """Failed attempts so far."""
 
 
 class EmbedLinks(Job, frozen=True, kw_only=True):
-    """A message links pages, of which previews may be shown: queue_processors/embed_links.py."""
+    """A message with links to preview: queue_processors/embed_links.py."""
 
     queue: ClassVar[str] = "embed_links"
     idempotent_by: ClassVar[str] = "the message itself: its previews are replaced as a whole"
@@ -158,24 +158,24 @@ class EmbedLinks(Job, frozen=True, kw_only=True):
 
 
 class AccountEmail(Job, frozen=True, kw_only=True):
-    """Somebody is to be told something of their account: queue_processors/account_emails.py."""
+    """An email to a user about their account: queue_processors/account_emails.py."""
 
     queue: ClassVar[str] = "account_emails"
     idempotent_by: ClassVar[str] = "the row of `done_jobs`, and its Message-ID"
 
     user_id: UserId | None = None
-    """Whose account; None: a release that did not say so has asked."""
+    """The account; None in payloads of an older release."""
     address: str = ""
-    """Where it goes; empty: to the account's."""
+    """The recipient; empty: the account's address."""
     full_name: str = ""
     """Empty: the account's."""
     news: AccountNews
     key: str = msgspec.field(default_factory=lambda: secrets.token_hex(8))
-    """Of this email alone."""
+    """Values of this email."""
 
 
 class Thumbnails(Job, frozen=True, kw_only=True):
-    """Small pictures of an uploaded one are to be made: queue_processors/thumbnails.py."""
+    """An uploaded image to make thumbnails of: queue_processors/thumbnails.py."""
 
     queue: ClassVar[str] = "thumbnails"
     idempotent_by: ClassVar[str] = "the attachment's row, and what messages that hold it show"
@@ -184,7 +184,7 @@ class Thumbnails(Job, frozen=True, kw_only=True):
 
 
 class InvitationEmail(Job, frozen=True, kw_only=True):
-    """Somebody is to be asked to join: queue_processors/invitation_emails.py."""
+    """An invitation to email: queue_processors/invitation_emails.py."""
 
     queue: ClassVar[str] = "invitation_emails"
     idempotent_by: ClassVar[str] = "the row of `done_jobs`, and the mail's Message-ID"
@@ -193,7 +193,7 @@ class InvitationEmail(Job, frozen=True, kw_only=True):
 
 
 class DigestEmails(Job, frozen=True, kw_only=True):
-    """People who were away are to be mailed what happened: queue_processors/digest_emails.py."""
+    """Inactive users to email a digest: queue_processors/digest_emails.py."""
 
     queue: ClassVar[str] = "digest_emails"
     idempotent_by: ClassVar[str] = "the row of `digests` for each person, and the Message-ID"
@@ -203,20 +203,20 @@ class DigestEmails(Job, frozen=True, kw_only=True):
 
 
 class Greeting(Job, frozen=True, kw_only=True):
-    """Somebody has joined: bots say so, to them, to who has invited them, and in a channel."""
+    """A new user: bots write to them, to their inviter and in a channel."""
 
     queue: ClassVar[str] = "greetings"
     idempotent_by: ClassVar[str] = "the row of `done_jobs`, and the keys of the messages"
 
     user_id: UserId
     text: str | None = None
-    """What the welcome bot adds; None: what the organization has for that."""
+    """Text of the welcome bot; None: the organization's default."""
     inviter_id: UserId | None = None
-    """Who wants to know."""
+    """Users to notify."""
 
 
 class BlobRemoval(Job, frozen=True, kw_only=True):
-    """Content is to go of which no row speaks any more: queue_processors/blob_removals.py."""
+    """Content without a row, to remove: queue_processors/blob_removals.py."""
 
     queue: ClassVar[str] = "blob_removals"
     idempotent_by: ClassVar[str] = "the store, in which nothing is there afterwards"
@@ -225,9 +225,9 @@ class BlobRemoval(Job, frozen=True, kw_only=True):
 
 
 class ConfirmationEmail(Job, frozen=True, kw_only=True):
-    """Somebody is to confirm something: queue_processors/confirmation_emails.py.
+    """An email with a confirmation link: queue_processors/confirmation_emails.py.
 
-    It holds no link: whoever reads the log, or what waits here, could use it.
+    The payload has no link: a reader of the log or of the queue could use it.
     """
 
     queue: ClassVar[str] = "confirmation_emails"
@@ -237,15 +237,15 @@ class ConfirmationEmail(Job, frozen=True, kw_only=True):
 
 
 def enqueue(tx: Tx, job: Job, *, after_seconds: float = 0.0) -> None:
-    """Ask for the job in this transaction: it is done, at least once, if this commits.
+    """Enqueue the job in this transaction: if it commits, the job runs at least once.
 
-    The log carries it, as an entry for nobody. `after_seconds` holds it back at least so long.
+    The log carries it, as an entry without an audience. `after_seconds` is the minimum delay.
     """
     tx.append(asking_for(job, after_seconds=after_seconds), NOBODY)
 
 
 def asking_for(job: Job, *, after_seconds: float = 0.0) -> JobEnqueued:
-    """The entry by which `enqueue` asks, for a write that appends it in SQL."""
+    """The entry by which `enqueue` does so, for a write that appends it in SQL."""
     return JobEnqueued(
         queue=job.queue,
         job=msgspec.Raw(msgspec.json.encode(job)),
@@ -257,10 +257,10 @@ def asking_for(job: Job, *, after_seconds: float = 0.0) -> JobEnqueued:
 def outgoing(
     job: Job, *, key: str, after_seconds: float = 0.0, asked_at: float = 0.0
 ) -> OutgoingJob:
-    """A job that follows from another, for the broker: such jobs never enter the log.
+    """A job that follows from another, for the broker: such jobs are not logged.
 
-    `key` is the work's own among those of its realm and queue. `asked_at` is when it all began,
-    in seconds since 1970, where that is known.
+    `key` is unique among those of its realm and queue. `asked_at` is the time of the original
+    request, in seconds since 1970, if it is known.
     """
     return OutgoingJob(
         queue=job.queue,

@@ -1,4 +1,4 @@
-"""Takes email that becomes messages, over LMTP or SMTP: says yes only to what has been written."""
+"""Incoming email over LMTP or SMTP. A message is confirmed only after it is written."""
 
 import asyncio
 import socket
@@ -46,24 +46,24 @@ SETTINGS: Final = Choices("PARLEY_MAIL_IN_HOST", "PARLEY_MAIL_IN_PORT")
 
 MAX_SESSIONS: Final = 100
 MAX_OF_ONE_PEER: Final = 5
-"""Where strangers connect."""
+"""Limits per network address of connections from outside."""
 MAX_HELD_BYTES: Final = 128 << 20
-"""Of all sessions together, in mails that are not answered."""
+"""Total size of unanswered mails in all sessions."""
 MAX_RECIPIENTS: Final = 50
 SECONDS: Final = 300.0
-"""How long one command may take, and the mail itself."""
+"""Timeouts of one command, and of a mail's content."""
 LONGEST_LINE: Final = 64 * 1024
-"""What some programs call a line; the protocol has 998."""
+"""Maximum line length of mails; the protocol's is 998."""
 MAX_ANSWER: Final = 400
 
 NOBODY: Final = UserId(0)
-"""Who has a file until it is decided in whose name its mail speaks."""
+"""Owner of attachments until the mail's sender is determined."""
 
 LATER: Final = "451 4.3.0 Not now, try again later"
 
 
 class MailRoom:
-    """What all sessions share: who is in, and where mail goes."""
+    """State that all sessions share: connections, and delivery of mails."""
 
     def __init__(self, app: App, addresses: MailAddresses) -> None:
         self._app = app
@@ -78,7 +78,7 @@ class MailRoom:
     # -- sessions
 
     def admit(self, session: "_SmtpSession", peer: str) -> bool:
-        """Whether there is room for it."""
+        """Whether there is room for one more session."""
         if session not in self._sessions:
             peer = network_of(peer)
             of_peer = Counter(self._sessions.values())[peer]
@@ -90,7 +90,7 @@ class MailRoom:
         return True
 
     def has_room_for(self, session: "_SmtpSession") -> bool:
-        """Whether what the session holds may stay in memory."""
+        """Whether the session's buffered data may stay in memory."""
         held = sum(each.received for each in self._sessions)
         return session.received <= 2 * self.max_bytes and held <= max(
             MAX_HELD_BYTES, 2 * self.max_bytes
@@ -101,7 +101,7 @@ class MailRoom:
         self._changed.set()
 
     async def close(self, seconds: float) -> None:
-        """Answer what has come, for so long at most, and end all sessions."""
+        """Complete pending mails within this time, and end all sessions."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 while self._in_hand:
@@ -130,7 +130,7 @@ class MailRoom:
         destination = self._read(address)
         if destination is None:
             return self._answered("refused", "550 5.1.1 There is no such address")
-        # Only LMTP has an answer for each of them, once the mail is there.
+        # Only LMTP has one response per recipient, after the mail.
         if len(envelope.rcpt_tos) >= (MAX_RECIPIENTS if self.is_lmtp else 1):
             return "452 4.5.3 Too many recipients"
         try:
@@ -142,7 +142,7 @@ class MailRoom:
         return "250 2.1.5 OK"
 
     async def handle_DATA(self, _session: "_SmtpSession", _state: Any, envelope: Any) -> str:  # noqa: N802
-        """One answer for each recipient: whether the message is written."""
+        """One response for each recipient: whether the message is written."""
         sender = (envelope.mail_from or "").strip("<>")
         self._in_hand += 1
         try:
@@ -165,7 +165,7 @@ class MailRoom:
     # -- one mail for one address
 
     async def _parsed(self, raw: bytes, addressed: Sequence[Destination | None]) -> "_ParsedMail":
-        """Have the mail parsed, in a process of its own. Raises UnreadableError."""
+        """Parse the mail in a separate process. Raises UnreadableError."""
         known = [each for each in addressed if each is not None]
         wanted = list(dict.fromkeys(_variant(each) for each in known))
         order = MailOrder(raw, wanted)
@@ -236,7 +236,7 @@ class MailRoom:
         return self._addresses.read(address, self._app.clock.now().date())
 
     def _answered(self, how: str, answer: str) -> str:
-        """The answer as one line that every client can read."""
+        """The response as one line that every client can read."""
         self._app.metrics.mail_in(how)
         line = " ".join(answer.split())[:MAX_ANSWER]
         return line.encode("ascii", "replace").decode("ascii")
@@ -245,9 +245,9 @@ class MailRoom:
 async def keep_enclosures(
     app: App, realm_id: RealmId, files: Sequence[Enclosure], now: datetime
 ) -> list[AttachmentRow | None]:
-    """Keep what hangs on an email, as far as the limits of uploads let it; of nobody as yet.
+    """Store the attachments of an email within the limits of uploads, without an owner yet.
 
-    What no message links to in the end is a file that no row knows: the keeper of files finds it.
+    Attachments that no message links in the end have no row: the file sweeper removes them.
     """
     if not files:
         return []
@@ -281,7 +281,7 @@ async def _keep(
 
 @dataclass(frozen=True, slots=True)
 class _ParsedMail:
-    """A mail, and what it says to addresses of each variant, or why it is refused there."""
+    """A mail and its content for each variant of address, or why it is refused there."""
 
     letter: IncomingEmail
     contents: Mapping["_Variant", Content | str]
@@ -291,12 +291,12 @@ _Variant = tuple[tuple[str, ...], bool]
 
 
 def _variant(destination: Destination) -> _Variant:
-    """What makes a difference for what a mail says: options, and whether it is an answer."""
+    """Options that affect the content: those of the address, and whether it is a reply."""
     return tuple(sorted(destination.options)), isinstance(destination.target, ToMessage)
 
 
 def _place_of(destination: Destination) -> str:
-    """What is counted: a channel's mail, and a person's answers."""
+    """Key of the rate limit: mails to a channel, or a user's replies."""
     target = destination.target
     if isinstance(target, ToMessage):
         return f"{target.realm_id}:user:{target.user_id}"
@@ -304,14 +304,15 @@ def _place_of(destination: Destination) -> str:
 
 
 class _SmtpSession(SMTP):
-    """A session that takes no more than its room allows."""
+    """A session with a limit on buffered data."""
 
     line_length_limit = LONGEST_LINE
     received = 0
     """Bytes since the last mail was answered."""
     _data: DataReader | None = None
-    """While the content of a mail comes: it does not pass through the library, which takes it line
-    by line and would hold the event loop for seconds."""
+    """While a mail's content is received, it bypasses the library, which processes it line by line
+    and would block the event loop for seconds.
+    """
     _data_ended: "asyncio.Future[None]"
 
     def __init__(self, room: MailRoom, **options: Any) -> None:
@@ -346,7 +347,7 @@ class _SmtpSession(SMTP):
 
     @override
     def data_received(self, data: bytes) -> None:
-        # The library keeps a line without an end for ever.
+        # The library buffers a line without an end for ever.
         self.received += len(data)
         if not (self._is_in and self._room.has_room_for(self)):
             self.abort()
@@ -377,7 +378,7 @@ class _SmtpSession(SMTP):
         )
         rest = data.feed(await _take_all(self._reader))
         if rest is None:
-            # From now on what comes is content, and passes by the library.
+            # From here on the data is content, which bypasses the library.
             self._data, self._data_ended = data, asyncio.get_running_loop().create_future()
             try:
                 await self._data_ended
@@ -403,7 +404,7 @@ class _SmtpSession(SMTP):
 
     @override
     def _set_post_data_state(self) -> None:
-        # Taken, refused for its size, or given up: from here on nobody holds the mail.
+        # Received, refused for its size, or abandoned: the mail is no longer buffered.
         super()._set_post_data_state()  # type: ignore[no-untyped-call]
         self.received = 0
 
@@ -412,7 +413,7 @@ class _SmtpSession(SMTP):
         return super().eof_received() if self._is_in else False
 
     def finish(self) -> None:
-        """Close the connection when all that was answered is sent."""
+        """Close the connection once all responses are sent."""
         self._way.close()
 
     def abort(self) -> None:
@@ -421,7 +422,7 @@ class _SmtpSession(SMTP):
 
 
 class _LmtpSession(_SmtpSession, LMTP):
-    """The same, as a mail server beside this one speaks: each recipient has an answer."""
+    """The same for LMTP, where each recipient has a response."""
 
     def __init__(self, room: MailRoom, **options: Any) -> None:
         super().__init__(room, **options)
@@ -437,7 +438,7 @@ class _LmtpSession(_SmtpSession, LMTP):
     @override
     async def push(self, status: str | bytes) -> None:
         text = status if isinstance(status, str) else status.decode("ascii", "replace")
-        # What is refused as it comes, too large a mail, the library refuses once.
+        # The library refuses a mail that is too large only once.
         if self._answers_due > text.count("\r\n") + 1:
             text = "\r\n".join([text] * self._answers_due)
         self._answers_due = self._recipients if text.startswith("354") else 0
@@ -445,13 +446,13 @@ class _LmtpSession(_SmtpSession, LMTP):
 
 
 async def _take_all(reader: asyncio.StreamReader) -> bytes:
-    """Return what the reader holds, without waiting for more, and leave it empty."""
+    """Take the reader's buffered data without waiting."""
     reader.feed_data(b"\n")  # it would wait if it held nothing
     return (await reader.read(sys.maxsize))[:-1]
 
 
 def mail_sockets(settings: Settings) -> list[socket.socket]:
-    """Where mail is to come in. Raises ListenError."""
+    """The sockets for incoming mail. Raises ListenError."""
     assert settings.mail_in_port is not None, "whoever calls has looked"
     certificates.mail_in(settings)
     return open_sockets(settings.mail_in_host, settings.mail_in_port, chosen_by=SETTINGS)
@@ -461,9 +462,9 @@ def mail_sockets(settings: Settings) -> list[socket.socket]:
 async def taking_mail(
     app: App, opened: Sequence[socket.socket] | None = None
 ) -> AsyncIterator[int]:
-    """Take mail where the settings say, while the block runs; gives the port.
+    """Receive mail as the settings say while the block runs; yields the port.
 
-    `opened`: the sockets, where they are open already. Raises ListenError.
+    `opened`: the sockets, if they are open already. Raises ListenError.
     """
     settings, addresses = app.settings, app.mail_addresses
     assert addresses is not None, "whoever calls has looked: there is a port"

@@ -1,4 +1,4 @@
-"""Serve the API until told to stop; then answer what is open, and cut nothing."""
+"""Serve the API and the site until a signal to stop, then drain."""
 
 import asyncio
 import signal
@@ -28,7 +28,7 @@ TRANSPORTS: Final[Mapping[str, Callable[[ExchangeFactory], TransportServer]]] = 
     "tornado": TornadoServer,
 }
 GRACE_SECONDS = 0.1
-"""For requests that were under way when their connection was thought idle."""
+"""For requests that were in flight when their connection seemed idle."""
 
 
 @asynccontextmanager
@@ -40,9 +40,9 @@ async def serving(
 ) -> AsyncIterator[ApiServer]:
     """Answer requests on the sockets while the block runs; drain when it ends.
 
-    For `shutdown_delay_seconds` connections are taken on, but `/ready` answers 503 and each
-    response is the last of its connection. Then no new connection is taken, open polls are
-    answered at once, and requests in progress get their responses (for `drain_seconds` at most).
+    For `shutdown_delay_seconds` connections are still accepted, but `/ready` answers 503 and each
+    response is the last of its connection. Then no new connection is accepted, open polls are
+    answered at once, and requests in progress get their responses (within `drain_seconds`).
     """
     api = ApiServer(app, Router(routes), Site())
     http = TRANSPORTS[app.settings.transport](api.exchange)
@@ -66,7 +66,7 @@ async def serving(
 async def stop_signal() -> None:
     """Wait for SIGTERM, SIGINT, or SIGHUP unless it is ignored (nohup).
 
-    From then on SIGTERM and SIGHUP change nothing until the process has ended.
+    From then on SIGTERM and SIGHUP are ignored until the process has ended.
     """
     loop = asyncio.get_running_loop()
     stopped = asyncio.Event()
@@ -75,8 +75,8 @@ async def stop_signal() -> None:
         with suppress(RuntimeError):  # the loop is closed: it has stopped
             loop.call_soon_threadsafe(stopped.set)
 
-    # Not the loop's own handlers: a loop that is closed gives its signals back to what they do
-    # by themselves, and the next one would kill what has something left to put away.
+    # Not the loop's own handlers: a closed loop restores the default actions, and the next
+    # signal would kill a process that is still cleaning up.
     signal.signal(signal.SIGTERM, stop)
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
         signal.signal(signal.SIGHUP, stop)

@@ -1,8 +1,8 @@
-"""Cached rows of a realm: what decisions rest on, by key.
+"""Cache of a realm's rows, by key, on which decisions are based.
 
-A row carries the position of its last change (`changed_at`), and a decision that rests on a
-cached row is verified against that when it is written, so a stale row costs a second try and
-never a wrong write. Log entries say what they touch, which forgets it here.
+A row has the position of its last change (`changed_at`), and a decision based on a cached row is
+verified against it when it is written: a stale row costs a retry, never a wrong write. Log entries
+name the rows that they change, which are then invalidated here.
 """
 
 import asyncio
@@ -51,18 +51,18 @@ DEFAULT_ADDRESSES: Final = Addresses()
 
 @dataclass(frozen=True, slots=True)
 class Rendering:
-    """What rendering needs of this server, whatever the realm."""
+    """Server-wide configuration of rendering."""
 
     typesetter: Typesetter
     media_hosts: frozenset[str] = frozenset()
-    """Whose pictures and films messages show, beside uploads."""
+    """Hosts whose images and videos messages embed, beside uploads."""
     proxy: ProxyLinks | None = None
-    """By which they show pictures of all others."""
+    """Proxy for images of all other hosts."""
 
 
 PLAIN_RENDERING: Final = Rendering(PlainTypesetter())
 CAPACITY: Final = 20_000
-"""Cached rows a realm; the least recently used go first."""
+"""Maximum cached rows per realm; the least recently used are evicted."""
 
 Touch = tuple[Any, ...]
 
@@ -72,9 +72,9 @@ ALERT_WORDS: Final[Touch] = ("alert words",)
 LINKIFIERS: Final[Touch] = ("linkifiers",)
 EMOJI: Final[Touch] = ("emoji",)
 GRAPH: Final[Touch] = ("graph",)
-"""The groups, with the version of the realm's row that they were read after."""
+"""The groups, and the version of the realm's row read before them."""
 ROLL: Final[Touch] = ("roll",)
-"""Everybody's presence and address (server/initial_state/presence_index.py)."""
+"""Presence and addresses of all users (server/initial_state/presence_index.py)."""
 
 
 def user_key(user_id: UserId) -> Touch:
@@ -94,14 +94,14 @@ def topic_key(channel_id: ChannelId, name: str) -> Touch:
 
 
 NAMES: Final = {"user": "user names", "channel": "channel names"}
-"""A touched row may have a new name: look-ups by name of that kind are forgotten together."""
+"""A changed row may have a new name: all look-ups by name of its kind are invalidated."""
 
 
 class RealmCache:
     """Rows of one realm, from the cache or from the database.
 
-    With `exact` (inside a write that decides again) nothing comes from a cache and what is
-    read is locked against changes until commit.
+    With `exact` (inside a write that decides again) nothing comes from a cache, and rows that are
+    read are locked until the commit.
     """
 
     def __init__(
@@ -126,7 +126,7 @@ class RealmCache:
         self._callers = BatchLoader(self._by_emails)
 
     def locking(self, connection: Connection) -> "RealmCache":
-        """The same directory, read and locked on this connection."""
+        """The same cache, read and locked on this connection."""
         return RealmCache(
             self.realm_id,
             self._database,
@@ -137,7 +137,7 @@ class RealmCache:
         )
 
     def forget(self, touched: Iterable[Touch]) -> None:
-        """These rows have changed. What is being read right now may be older, so it is not kept."""
+        """Invalidate changed rows, and reads in progress, which may be older than the change."""
         for key in touched:
             self._forgotten += 1
             self._rows.pop(key, None)
@@ -147,20 +147,20 @@ class RealmCache:
                 self._rows.pop(GRAPH, None)
 
     def recall(self, key: Touch) -> Any:
-        """What `remember` was given for the key, if it is still there.
+        """The value that `remember` stored for the key, if it is still cached.
 
-        It may be of any position: whoever asks checks that it is exact where they need it.
+        It may be of any position: the caller checks that it is recent enough.
         """
         if key in self._rows:
             self._rows.move_to_end(key)
         return self._rows.get(key)
 
     def remember(self, key: Touch, value: Any) -> None:
-        """Keep something that has been made of rows, until there is too much or it is touched."""
+        """Cache a value derived from rows, until it is evicted or invalidated."""
         self._keep(key, value)
 
     async def derived(self, key: Touch, load: Callable[[Connection], Awaitable[Any]]) -> Any:
-        """What `load` has made of rows: kept until it is touched, or else made again."""
+        """The cached value of `load`; load it again after an invalidation."""
         return await self._get(key, load)
 
     def forget_everything(self) -> None:
@@ -179,7 +179,7 @@ class RealmCache:
         return RealmSettings.of((await self.realm()).settings)
 
     async def address(self) -> RealmAddress:
-        """Where the realm is reached."""
+        """The realm's address."""
         return self.address_of(await self.realm())
 
     def address_of(self, realm: RealmRow) -> RealmAddress:
@@ -187,7 +187,7 @@ class RealmCache:
 
     async def groups(self) -> GroupGraph:
         """The groups, at the realm's groups_changed_at or later."""
-        # Read first: whoever holds a connection must not wait for another one.
+        # Read first: a caller that holds a connection must not wait for another one.
         realm = await self.realm()
         version = (realm.groups_changed_at, realm.changed_at)
 
@@ -204,19 +204,19 @@ class RealmCache:
         return graph
 
     async def alert_words(self) -> AlertWords:
-        """All alert words. A change that is younger than what is cached may be missed."""
+        """All alert words; may lack a change that is not applied here yet."""
         found = await self._get(ALERT_WORDS, self._load_alert_words)
         assert isinstance(found, AlertWords)
         return found
 
     async def linkifiers(self) -> Linkifiers:
-        """The organization's linkifiers; a change that is younger than the cache may be missed."""
+        """The organization's linkifiers; may lack a change that is not applied here yet."""
         found = await self._get(LINKIFIERS, self._load_linkifiers)
         assert isinstance(found, Linkifiers)
         return found
 
     async def emoji(self) -> RealmEmoji:
-        """The organization's emoji; a change that is younger than the cache may be missed."""
+        """The organization's emoji; may lack a change that is not applied here yet."""
         found = await self._get(EMOJI, self._load_emoji)
         assert isinstance(found, RealmEmoji)
         return found
@@ -225,7 +225,7 @@ class RealmCache:
         return (await self.users([user_id])).get(user_id)
 
     async def users(self, user_ids: Sequence[UserId]) -> dict[UserId, UserRow]:
-        """Those of these ids that exist, active or not."""
+        """The users with these ids, active or not."""
         found: dict[UserId, UserRow] = {}
         missing = []
         for user_id in user_ids:
@@ -245,7 +245,7 @@ class RealmCache:
         return found
 
     async def user_by_email(self, email: str) -> UserRow | None:
-        """Who has the address. Whom many ask for at once is read together."""
+        """The user with this address. Concurrent look-ups share a query."""
         key = ("email", fold_address(email))
         user_id = self._by_name.get(NAMES["user"], {}).get(key)
         known: UserRow | None = None if user_id is None else self._rows.get(user_key(user_id))
@@ -256,7 +256,7 @@ class RealmCache:
         return await self._callers.find(email)
 
     async def users_by_email(self, emails: Sequence[str]) -> list[UserRow]:
-        """Those of these addresses that exist, in no order; real ones and made up ones."""
+        """The users with these addresses, real or generated, in no order."""
         found = await self._by_emails(emails)
         return list({row.user_id: row for row in found.values()}.values())
 
@@ -280,7 +280,7 @@ class RealmCache:
     async def _read_emails(
         self, emails: Sequence[str], ids: dict[Any, Any]
     ) -> dict[FoldedAddress, list[UserRow]]:
-        """Remember who has these addresses; those that several older accounts have are returned."""
+        """Cache the owners of these addresses; return those that several old accounts share."""
         forgotten = self._forgotten
         found: dict[FoldedAddress, list[UserRow]] = {}
         for row in await self._read(lambda c: users.by_emails(c, self.realm_id, emails)):
@@ -290,12 +290,12 @@ class RealmCache:
         for folding, rows in found.items():
             if len(rows) == 1:
                 email = rows[0].email
-                # As text that is there already, mostly: it is shared by all readers.
+                # Mostly an existing string: it is shared by all readers.
                 ids[("email", email if folding == email else folding)] = rows[0].user_id
         return {folding: rows for folding, rows in found.items() if len(rows) > 1}
 
     async def users_known_by(self, viewer: UserRow, emails: Sequence[str]) -> list[UserRow]:
-        """The same, where the address leads this viewer to them (server/domain/shown_people.py)."""
+        """The same, if this viewer may know the address (server/domain/shown_people.py)."""
         rows = await self.users_by_email(emails)
         sight = await self.sight(viewer, [row.user_id for row in rows])
         domain = (await self.address()).domain
@@ -304,10 +304,9 @@ class RealmCache:
         ]
 
     async def sight(self, viewer: Person | UserRow, user_ids: Iterable[UserId]) -> PeopleVisibility:
-        """Which of these people the viewer may know: all; a restricted guest, contacts and bots.
+        """The users among these that the viewer may see: all, or a guest's contacts and bots.
 
-        It asks the database only for restricted guests. People may meet, or part,
-        while it is being read.
+        Queries the database only for restricted guests. Contacts may change while it is read.
         """
         if viewer.user_id == SPECTATOR_ID:
             return FROM_THE_WEB
@@ -325,20 +324,20 @@ class RealmCache:
         )
 
     async def strangers(self, viewer: Person | UserRow, rows: Iterable[UserRow]) -> list[UserRow]:
-        """The people among them that the viewer may not know."""
+        """The users among these that the viewer may not see."""
         rows = list(rows)
         sight = await self.sight(viewer, [row.user_id for row in rows])
         return [row for row in rows if row.user_id in sight.strangers]
 
     async def guests_know_everybody(self) -> bool:
-        """Whether guests may know people they have not met."""
+        """Whether guests may see users that are not their contacts."""
         settings = await self.settings()
-        # As organizations begin, which says it without their groups.
+        # The default, which is evaluated without the groups.
         is_default = settings.can_access_all_users_group == EVERYONE_GROUP
         return is_default or settings.guests_know_everybody(await self.groups())
 
     async def _resolve_hidden(self, emails: Sequence[str], ids: dict[Any, Any]) -> None:
-        """Remember for whom those of these addresses stand that the server has made up."""
+        """Cache the owners of generated addresses among these."""
         domain = (await self.address()).domain
         hidden = {
             UserId(user_id): email
@@ -349,7 +348,7 @@ class RealmCache:
             ids[("email", hidden[user_id])] = user_id
 
     async def users_named(self, full_name: str) -> list[UserRow]:
-        """Active users of this name."""
+        """Active users with this name."""
         names = self._by_name.setdefault(NAMES["user"], {})
         key = ("name", fold_name(full_name))
         if key not in names:
@@ -375,7 +374,7 @@ class RealmCache:
         return await self.channel(as_written.get(name) or next(iter(as_written.values())))
 
     async def existing_channels(self, names: Sequence[str]) -> list[str]:
-        """Those of the names that channels have, in one look-up for all."""
+        """The channels with these names, by one look-up."""
         known = self._by_name.setdefault(NAMES["channel"], {})
         unknown = [name for name in names if fold_name(name) not in known]
         if not unknown:
@@ -403,7 +402,7 @@ class RealmCache:
         return row
 
     async def dm_group(self, user_ids: tuple[UserId, ...]) -> DmGroupId:
-        """The group of these people, sorted; a fresh id if they have none yet."""
+        """The direct-message group of these users, sorted; a new id if they have none yet."""
         found = await self._get(
             ("dm_group", user_ids),
             lambda c: conversations.dm_group_of(c, self.realm_id, user_ids),
@@ -425,7 +424,7 @@ class RealmCache:
 
     async def _load_alert_words(self, connection: Connection) -> AlertWords:
         rows = await alert_words.of_realm(connection, self.realm_id)
-        # Many of them take longer than the loop may stand still.
+        # Many of them would block the event loop for too long.
         return await asyncio.to_thread(AlertWords, [(row.word, row.user_ids) for row in rows])
 
     async def _load_linkifiers(self, connection: Connection) -> Linkifiers:
@@ -450,7 +449,7 @@ class RealmCache:
         return graph
 
     async def read_groups(self, connection: Connection, realm: RealmRow) -> GroupGraph:
-        """The groups as this connection sees them, what its own transaction changed too."""
+        """The groups as this connection sees them, including changes of its own transaction."""
         settings = RealmSettings.of(realm.settings)
         rows = await groups.all_of_realm(connection, self.realm_id)
         return GroupGraph(
@@ -466,13 +465,13 @@ class RealmCache:
         )
 
     async def _get(self, key: Touch, load: Callable[[Connection], Awaitable[Any]]) -> Any:
-        """The cached row, or the loaded one; what is absent is not cached."""
+        """The cached or loaded row; absent rows are not cached."""
         if key in self._rows:
             self._rows.move_to_end(key)
             return self._rows[key]
         forgotten = self._forgotten
         row = await self._read(load)
-        # What was read while something was forgotten may be the very row: not kept.
+        # A read that overlaps an invalidation may be stale: not cached.
         if row is not None and forgotten == self._forgotten:
             self._keep(key, row)
         return row
@@ -504,7 +503,7 @@ class RealmCache:
 
 
 class RealmCaches:
-    """The directories of all realms that this process serves."""
+    """The caches of all realms that this process serves."""
 
     def __init__(
         self,
@@ -526,5 +525,5 @@ class RealmCaches:
         return realm_cache
 
     def afresh(self, realm_id: RealmId) -> RealmCache:
-        """One that knows nothing yet: where nobody follows the realm, and so hears of changes."""
+        """An empty cache, for a realm that is not followed and so gets no invalidations."""
         return RealmCache(realm_id, self._database, self._clock, self._addresses, self.rendering)

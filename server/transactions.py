@@ -1,7 +1,7 @@
-"""The write protocol: what a transaction offers to actions, and what they hand to it.
+"""Write protocol: what a transaction offers to actions, and what they submit to it.
 
-A write is a rule, rows and events in one transaction (server/writer/). What has to follow the
-realm's clock is handed over as statements, and runs once the clock has been locked.
+A write is a rule, rows and events in one transaction (server/writer/). Statements that need the
+realm's clock are collected, and run after the clock has been locked.
 """
 
 from abc import ABC, abstractmethod
@@ -22,11 +22,11 @@ Result = TypeVar("Result", covariant=True)
 
 
 class Clocked(Protocol[Result]):
-    """A statement that decides and writes after the clock, all by itself."""
+    """A statement that decides and writes after the clock, on its own."""
 
     @property
     def result(self) -> Result:
-        """What it gave; exists after the commit."""
+        """Its result, available after the commit."""
         ...
 
 
@@ -37,73 +37,73 @@ class ClockedWrite(Protocol[Result]):
     def statement(self) -> Statement: ...
 
     def result(self, rows: Sequence[tuple[Any, ...]]) -> Result:
-        """Its result. Raises StaleDecisionError if what it rests on has changed."""
+        """Its result. Raises StaleDecisionError if its premises have changed."""
         ...
 
     def recovered(self, entries: Sequence[LogEntry]) -> Result:
-        """The same result from its entries, after a COMMIT whose answer was lost."""
+        """The same result from its entries, after a COMMIT whose response was lost."""
         ...
 
 
 class Turned(msgspec.Struct, frozen=True):
-    """What came of a turn of the clock that was one statement."""
+    """The outcome of a turn of the clock that was one statement."""
 
     epoch: int
     entries: list[LogEntry]
     rows: Sequence[tuple[Any, ...]]
-    """What the writes gave, for `results`."""
+    """The results of the writes, for `results`."""
 
 
 class Turn(msgspec.Struct, frozen=True):
-    """A turn of the clock, a transaction in one statement, and how to read what it gives."""
+    """A turn of the clock as one statement that is a transaction, and how to decode its result."""
 
     statement: Statement
     read: Callable[[Sequence[tuple[Any, ...]]], Turned]
 
 
 class StaleDecisionError(Exception):
-    """A row that the decision rests on has changed: decide again."""
+    """A row on which the decision is based has changed: decide again."""
 
 
 class SharedWrite(ABC, Generic[Result]):
     """A clocked write that shares one statement with all others of its class in its batch."""
 
     is_named_alone: ClassVar[bool] = False
-    """Whether each has a `write_id` of its own in the log, or all have the same."""
+    """Whether each has a `write_id` of its own in the log, or all share one."""
 
     @classmethod
     @abstractmethod
     def together(cls, writes: Sequence[Self], realm_id: RealmId, write_id: str) -> Statement:
-        """What does them all."""
+        """The statement for all of them."""
 
     @classmethod
     @abstractmethod
     def results(
         cls, writes: Sequence[Self], rows: Sequence[tuple[Any, ...]]
     ) -> Sequence[Result | StaleDecisionError | DomainError]:
-        """The result of each, as if they had run one after another, or what refused it."""
+        """The result of each, as if they had run one after another, or its error."""
 
     @classmethod
     @abstractmethod
     def recovered(cls, writes: Sequence[Self], entries: Sequence[LogEntry]) -> Sequence[Result]:
-        """The same results from their entries, after a COMMIT whose answer was lost."""
+        """The same results from their entries, after a COMMIT whose response was lost."""
 
     @classmethod
     def turn(cls, writes: Sequence[Self], realm_id: RealmId) -> Turn | None:
-        """What does them all with the clock's turn around it, where one statement does."""
+        """The statement for all of them including the clock's turn, where there is one."""
         del writes, realm_id
         return None
 
 
 class KeepsChangingError(DatabaseUnavailableError):
-    """What the decision rests on was never twice the same: trying again later may help."""
+    """The premises of the decision changed at each attempt: a later retry may succeed."""
 
 
 class Tx(Protocol):
     """The transaction of one write, as actions see it (server/writer/).
 
-    Rows are read and locked at once; what carries a position is collected and written
-    after the clock has been locked, in the order given here.
+    Rows are read and locked at once; statements that use a position are collected, and run after
+    the clock has been locked, in the order given here.
     """
 
     @property
@@ -116,7 +116,7 @@ class Tx(Protocol):
 
     @property
     def write_id(self) -> str:
-        """The write's name in the log."""
+        """The id of the write in the log."""
         ...
 
     def must_be_exact(self) -> None:
@@ -132,14 +132,14 @@ class Tx(Protocol):
         ...
 
     async def changing(self) -> Connection:
-        """The same, for storage functions that change or lock decided rows.
+        """The same, for storage functions that change rows or lock them.
 
-        After it nothing may be refused cheaply: a refusal rolls the whole batch back.
+        An error after this point is expensive: it rolls back the whole batch.
         """
         ...
 
     async def lock(self, locking: Locking[Row]) -> list[Row]:
-        """The rows, locked until commit, in the order of the query."""
+        """The rows, locked until the commit, in the order of the query."""
         ...
 
     async def realm_cache(self) -> RealmCache:
@@ -147,7 +147,7 @@ class Tx(Protocol):
         ...
 
     def append(self, event: Event, audience: Audience) -> Entry:
-        """Let the event take the next position, for this audience."""
+        """Append the event at the next position, for this audience."""
         ...
 
     def at_position(self, entry: Entry, statement: Statement) -> None:

@@ -1,4 +1,4 @@
-"""The operator's pages: how the installation is, and what to do about its queues."""
+"""Operator pages: the state of the installation, and actions on its queues."""
 
 from server.operator.pages import OperatorPages, is_below_root
 

@@ -1,4 +1,4 @@
-"""What an operator may do with a queue: what is asked before, what is said after."""
+"""Actions on queues: their confirmation texts, and what runs them."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -9,23 +9,23 @@ from server.runtime.formatting import counted
 from storage import workers
 
 Run = Callable[[App, str, Sequence[str] | None], Awaitable[int]]
-"""Does it with a queue, and where it concerns dead jobs with these, or with all."""
+"""Run the action on a queue, for these dead jobs or all."""
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """Something to do with a queue."""
+    """An action on a queue."""
 
     name: str
     verb: str
     asks: str
-    """With {queue} and {jobs}."""
+    """The question, with {queue} and {jobs}."""
     explains: str
     says: str
-    """With {jobs}: how many it concerned."""
+    """The result, with {jobs}: the number of jobs."""
     run: Run
     is_about_dead: bool = False
-    """Whether it is done to dead jobs, chosen ones or all."""
+    """Whether it applies to dead jobs, selected ones or all."""
     is_dangerous: bool = False
 
     def question(self, queue: str, chosen: Sequence[str] | None) -> str:

@@ -1,7 +1,7 @@
-"""Host names under which a port may be asked for.
+"""Allow list of host names, against DNS rebinding.
 
-A page on a name that its owner lets point to this machine (DNS rebinding) is of the same origin as
-whatever answers here, and may read all of it. So names that strangers can register are refused.
+A page under a name that its owner points to this machine has the same origin as this server, and
+could read all of it. So names that strangers can register are refused.
 """
 
 import re
@@ -14,14 +14,14 @@ _PORT: Final = re.compile(r":[0-9]{1,5}$")
 
 
 class KnownHosts:
-    """Addresses, names without a dot, names of this machine, and those that are listed."""
+    """Addresses, names without a dot, names of this machine, and configured names."""
 
     def __init__(self, names: Iterable[str] = ()) -> None:
         own = (socket.gethostname(), socket.getfqdn())
         self._names = {name.lower().rstrip(".") for name in (*names, *own) if name}
 
     def __contains__(self, host: object) -> bool:
-        """Whether it is one, as a Host header has it."""
+        """Whether the value of a Host header is allowed."""
         if not isinstance(host, str):
             return False
         name = _PORT.sub("", host.strip()).lower().removesuffix(".")

@@ -1,4 +1,4 @@
-"""Reading together what many ask for at once: after a restart all queues come back in a second."""
+"""Batch concurrent lookups into one query: after a restart all queues return within a second."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -8,16 +8,16 @@ from typing import Final, Generic, TypeVar
 Key = TypeVar("Key")
 Found = TypeVar("Found")
 
-AT_ONCE: Final = 200
+MAX_BATCH_KEYS: Final = 200
 WOKEN_AT_ONCE: Final = 16
-"""Keys whose askers go on with what was found, before others are served."""
+"""Keys whose waiters are resumed before other tasks run."""
 
 
 class BatchLoader(Generic[Key, Found]):
-    """While one reading is under way, others gather for the next, which reads for all of them.
+    """Load values by key, in batches: calls during a query share the next one.
 
-    Whoever asks gets what was read after they had asked. `read` finds many by their keys; what it
-    raises everybody gets for whom it read.
+    A value is always loaded after the call for it. `read` loads many keys at once; an exception of
+    it is raised to every caller of the batch.
     """
 
     def __init__(self, read: Callable[[Sequence[Key]], Awaitable[Mapping[Key, Found]]]) -> None:
@@ -26,7 +26,7 @@ class BatchLoader(Generic[Key, Found]):
         self._reading: asyncio.Task[None] | None = None
 
     async def find(self, key: Key) -> Found | None:
-        """What there is by this key."""
+        """The value of the key; None if there is none."""
         asking: asyncio.Future[Found | None] = asyncio.get_running_loop().create_future()
         self._wanted.setdefault(key, []).append(asking)
         if self._reading is None:
@@ -36,7 +36,7 @@ class BatchLoader(Generic[Key, Found]):
     async def _read_all(self) -> None:
         try:
             while self._wanted:
-                keys = list(islice(self._wanted, AT_ONCE))
+                keys = list(islice(self._wanted, MAX_BATCH_KEYS))
                 await self._read_some({key: self._wanted.pop(key) for key in keys})
         finally:
             self._reading = None
@@ -46,7 +46,7 @@ class BatchLoader(Generic[Key, Found]):
         error: Exception | None = None
         try:
             found = await self._read(list(wanted))
-        except Exception as raised:  # noqa: BLE001 - theirs for whom it was read
+        except Exception as raised:  # noqa: BLE001 - raised to the callers
             error = raised
         except BaseException:
             for asking in wanted.values():
@@ -55,7 +55,7 @@ class BatchLoader(Generic[Key, Found]):
             raise
         for number, (key, asking) in enumerate(wanted.items(), 1):
             for each in asking:
-                if each.done():  # who asked has gone
+                if each.done():  # the caller was cancelled
                     continue
                 if error is None:
                     each.set_result(found.get(key))

@@ -1,4 +1,4 @@
-"""Fair turns at something that serves one caller at a time: the lightest user goes first."""
+"""Fair queueing for a resource that serves one caller at a time."""
 
 import asyncio
 import time
@@ -8,18 +8,18 @@ from contextlib import asynccontextmanager
 from typing import Final
 
 HALF_LIFE_SECONDS: Final = 10.0
-"""After so long, half of what a key has used is forgotten."""
+"""Half-life of the recorded use of a key."""
 FORGOTTEN_SECONDS: Final = 0.001
-"""A key that has used less than this is as good as new."""
+"""Recorded use below which a key may be dropped."""
 MANY_KEYS: Final = 1_000
-"""With more than so many, those that are as good as new are dropped."""
+"""Number of keys from which on those are dropped."""
 
 
 class FairQueue:
-    """A lock with fair queueing: the key that has used least of late is served first.
+    """A lock with fair queueing: the key with the least recent use is served first.
 
-    Work that takes long gives way between its parts: a key that keeps the resource busy, by however
-    many callers, then delays any other by one part.
+    Long work yields between its parts: a key that keeps the resource busy, with any number of
+    callers, then delays another by one part at most.
     """
 
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
@@ -27,11 +27,11 @@ class FairQueue:
         self._is_taken = False
         self._waiting: dict[Hashable, deque[asyncio.Future[None]]] = {}
         self._used: dict[Hashable, tuple[float, float]] = {}
-        """By key: seconds used, and when that was so."""
+        """By key: seconds used, and the time of that value."""
 
     @asynccontextmanager
     async def turn(self, key: Hashable) -> AsyncIterator["QueueTurn"]:
-        """Hold the resource for the time of the block; its time is charged to the key."""
+        """Hold the resource during the block; the time is charged to the key."""
         await self._acquire(key)
         turn = QueueTurn(self, key, self._monotonic())
         try:
@@ -42,12 +42,12 @@ class FairQueue:
                 self._release()
 
     def used(self, key: Hashable) -> float:
-        """How many seconds the key has used of late."""
+        """Recent use of the key in seconds, with exponential decay."""
         seconds, when = self._used.get(key, (0.0, 0.0))
         return float(seconds * 0.5 ** ((self._monotonic() - when) / HALF_LIFE_SECONDS))
 
     async def give_way(self, turn: "QueueTurn") -> None:
-        """Yield to waiters with a key that has used less by now, if there are any."""
+        """Yield to waiters whose key has used less, if there are any."""
         self.charge(turn)
         if any(self.used(key) < self.used(turn.key) for key in self._waiting):
             turn.is_held = False
@@ -89,15 +89,15 @@ class FairQueue:
 
 
 class QueueTurn:
-    """A turn that a caller has."""
+    """The resource as held by one caller."""
 
     def __init__(self, turns: FairQueue, key: Hashable, since: float) -> None:
         self._turns = turns
         self.key = key
         self.since = since
-        """Up to then the key was charged."""
+        """Time up to which the key has been charged."""
         self.is_held = True
 
     async def give_way(self) -> None:
-        """Go on at once, or after the waiters with a key that has used less by now."""
+        """Yield to waiters whose key has used less; without any, continue at once."""
         await self._turns.give_way(self)

@@ -1,4 +1,4 @@
-"""Processes of our own that work on what strangers have made, and get nothing else of us."""
+"""Sandboxed worker processes for untrusted input, without secrets in their environment."""
 
 import asyncio
 import signal
@@ -15,14 +15,14 @@ ROOT: Final = Path(server.__file__).parents[1]
 ENVIRONMENT: Final = {"LC_ALL": "C.UTF-8"}
 """Ours holds the passwords of databases and brokers."""
 HEADER: Final = struct.Struct("!I")
-"""The length of the frame that follows, on either pipe of a worker."""
+"""Length of the following frame, on either pipe of a worker."""
 
 
 _FROM_OUTSIDE: Final = frozenset({signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP})
 
 
 class WorkerDiedError(Exception):
-    """The process has ended before its answer."""
+    """The process has ended before its response."""
 
     def __init__(self, returncode: int | None = None) -> None:
         super().__init__()
@@ -32,7 +32,7 @@ class WorkerDiedError(Exception):
     def is_of_the_request(self) -> bool:
         """Whether the request has ended it: by a limit, or by a fault that it has provoked.
 
-        A process that exits by itself, or that the system kills, may do better another time.
+        After an exit by itself, or a kill by the system, a retry may succeed.
         """
         code = self.returncode
         return code is not None and code < 0 and -code not in _FROM_OUTSIDE
@@ -41,7 +41,7 @@ class WorkerDiedError(Exception):
 async def start(
     module: str, *arguments: str, stderr: int | None = None
 ) -> asyncio.subprocess.Process:
-    """Run the module with a pipe at either end. It is the caller's to end."""
+    """Run the module with pipes for input and output. The caller ends it."""
     return await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
@@ -57,10 +57,10 @@ async def start(
 
 
 class Worker:
-    """One process of a module, started at the first request; it answers one request at a time.
+    """A worker process of a module, started at the first request; it handles one at a time.
 
-    Requests and answers are frames of bytes, which the module reads and writes with
-    `server/runtime/sandbox_worker.py`. Callers see to it that no two of them ask at once.
+    Requests and responses are frames of bytes, which the module reads and writes with
+    `server/runtime/sandbox_worker.py`. Callers must not send two requests at once.
     """
 
     def __init__(self, module: str) -> None:
@@ -69,9 +69,9 @@ class Worker:
         self.starts = 0
 
     async def ask(self, request: bytes) -> bytes:
-        """Return the answer. Raises WorkerDiedError.
+        """Send a request, and return the response. Raises WorkerDiedError.
 
-        Cancelling the call, or any failure, ends the process, which may still be working.
+        Cancellation or any failure ends the process, which may still be working.
         """
         is_done = False
         try:
@@ -79,7 +79,7 @@ class Worker:
                 answer = await self._exchange(request)
                 is_done = True
                 return answer
-            # An idle process leaves with status 0: that is not because of this request.
+            # An idle process exits with status 0: not because of this request.
             returncode = None if self.process is None else await self.process.wait()
             if returncode != 0:
                 raise WorkerDiedError(returncode)

@@ -1,4 +1,4 @@
-"""What is due soon, done in turns: one message may wake thousands of polls."""
+"""Cooperative scheduling of many short callbacks: one message may wake thousands of polls."""
 
 import asyncio
 import time
@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Final
 
 TURN_SECONDS: Final = 0.002
-"""For so long is done what is due before others are served."""
+"""Maximum run time before other tasks of the loop run."""
 BETWEEN_LOOKS: Final = 16
-"""Calls between two looks at the time."""
+"""Callbacks between two checks of the time."""
 
 
 class CooperativeScheduler:

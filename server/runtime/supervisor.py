@@ -1,4 +1,4 @@
-"""N server processes on one port: opened once, inherited, respawned, drained together."""
+"""Supervise N server processes that share listening sockets: start, restart, drain."""
 
 import os
 import select
@@ -14,10 +14,10 @@ FIRST_PAUSE_SECONDS = 0.1
 LONGEST_PAUSE_SECONDS = 10.0
 
 HEALTHY_SECONDS = 30.0
-"""Whoever ran so long did not fail at its start, and is started again at once."""
+"""A process that ran this long did not fail at its start, and is restarted at once."""
 
 GRACE_SECONDS = 5.0
-"""What a process may take beyond its own deadline before it is killed."""
+"""Grace period beyond a process's own deadline before it is killed."""
 
 LIFELINE_OPTION = "--lifeline"
 SOCKETS_OPTION = "--sockets"
@@ -25,7 +25,7 @@ SOCKETS_OPTION = "--sockets"
 
 @dataclass(slots=True)
 class _Child:
-    """One of the places for a process, and who fills it now."""
+    """A process slot, and the process in it."""
 
     number: int
     process: subprocess.Popen[bytes] | None = None
@@ -36,10 +36,10 @@ class _Child:
 
 @dataclass(slots=True)
 class Supervisor:
-    """Keeps `count` processes of a command running until SIGTERM or SIGINT.
+    """Keep `count` processes of a command running until SIGTERM or SIGINT.
 
-    Each is executed anew, not forked, and is told the numbers of the inherited sockets, and of
-    a pipe whose end of file means that this process is gone: then it drains by itself.
+    Each is executed, not forked. It inherits the sockets, and a pipe whose end of file means that
+    the supervisor is gone: then it drains by itself.
     """
 
     command: Sequence[str]
@@ -99,7 +99,7 @@ class Supervisor:
         )
 
     def _collect(self) -> None:
-        """Notice who ended, and decide when to start a successor."""
+        """Reap ended processes, and schedule their restarts."""
         now = time.monotonic()
         for child in self._children:
             if child.process is None or child.process.poll() is None:
@@ -115,13 +115,13 @@ class Supervisor:
             child.start_again_at = now + pause
 
     def _next_deadline(self) -> float | None:
-        """When a pause ends; None where only a signal can bring news."""
+        """The end of the next pause; None to wait for a signal only."""
         waiting = [child.start_again_at for child in self._children if child.process is None]
         return min(waiting, default=None)
 
     def _end_all(self) -> None:
         for opened in self.sockets:
-            opened.close()  # so that nobody queues at a door that will not open again
+            opened.close()  # connections must not queue at a socket that is not accepted from again
         running = [child.process for child in self._children if child.process is not None]
         for process in running:
             process.terminate()
@@ -136,7 +136,7 @@ class Supervisor:
 
 
 def _pause(failures: int) -> float:
-    """Nothing for who ran long, then longer and longer."""
+    """Pause before a restart: none after a long run, else exponential backoff."""
     if failures == 0:
         return 0.0
     return min(LONGEST_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2.0 ** (failures - 1))
@@ -151,4 +151,4 @@ def _wait(wake: int, deadline: float | None) -> None:
 
 
 def _ignore(_number: int, _frame: FrameType | None) -> None:
-    """Be woken, and nothing else."""
+    """Only wake up."""

@@ -1,4 +1,4 @@
-"""Many deadlines that come to nothing mostly, with one timer for all of them."""
+"""Timer wheel: many deadlines that are mostly cancelled, with a single timer of the loop."""
 
 import asyncio
 from functools import partial
@@ -11,32 +11,32 @@ TURN_SECONDS: Final = 0.0005
 
 
 class Expiring(Protocol):
-    """Something with one deadline at most."""
+    """An object with at most one deadline."""
 
     due: int
-    """The second in which it ends; 0 for none. Only `TimerWheel` writes it after the start."""
+    """The second of its deadline; 0 without one. Only `TimerWheel` changes it."""
 
     def expired(self) -> None: ...
 
 
 class TimerWheel:
-    """To the second: a deadline is kept up to a second too late, and never early.
+    """Deadlines with a resolution of one second: up to a second late, never early.
 
-    Thousands that end in one second do so in turns with everything else.
+    Callbacks of thousands that expire in the same second run in time slices.
     """
 
     def __init__(self) -> None:
         self._by_second: dict[int, tuple[int, dict[Expiring, None]]] = {}
-        """With the second itself, so that all that end in it share one number.
+        """Keyed by the second, which all its objects share as one int.
 
-        A dictionary for a set: it takes half of the memory.
+        A dictionary as an ordered set: it takes half of a set's memory.
         """
         self._looked_at = 0
         self._timer: asyncio.TimerHandle | None = None
         self._turns = CooperativeScheduler(TURN_SECONDS)
 
     def set(self, one: Expiring, seconds: float) -> None:
-        """From now on its deadline is in so many seconds."""
+        """Set its deadline, in seconds from now."""
         self.clear(one)
         loop = asyncio.get_running_loop()
         now = loop.time()
@@ -48,7 +48,7 @@ class TimerWheel:
             self._timer = loop.call_later(1, self._look)
 
     def clear(self, one: Expiring) -> None:
-        """It has no deadline any more."""
+        """Remove its deadline."""
         if one.due:
             _, waiting = self._by_second.get(one.due, (0, None))
             if waiting is not None:
@@ -69,6 +69,6 @@ class TimerWheel:
         one, _ = ending.popitem()
         if ending:
             self._turns.add(partial(self._end_next, second, ending))
-        if one.due == second:  # and has not been set or cleared while others had their turn
+        if one.due == second:  # and was not set or cleared in the meantime
             one.due = 0
             one.expired()

@@ -1,7 +1,7 @@
-"""Watches the event loop: how long it is blocked, and by what.
+"""Watchdog of the event loop: how long it is blocked, and by what.
 
-Everything that a process serves waits while one callback runs. A beat on the loop measures by how
-much it comes late; a thread beside it, which still runs, logs the stack of what is in its way.
+While one callback runs, every other task of the process waits. A periodic task measures by how much
+it is late; a thread, which still runs, logs the stack of what blocks the loop.
 """
 
 import asyncio
@@ -18,19 +18,19 @@ import structlog
 logger = structlog.get_logger(__name__)
 
 BEAT_SECONDS: Final = 0.02
-"""Between two beats: what blocks the loop for less may go unseen."""
+"""Interval of the task: shorter blocks may be missed."""
 NOTED_SECONDS: Final = 0.01
-"""A beat that is later than this was blocked; what is less is the system's own."""
+"""Delay from which on the loop counts as blocked; less is the system's scheduling."""
 REPORTED_SECONDS: Final = 0.1
-"""After so long the stack is logged."""
+"""Delay from which on the stack is logged."""
 LOOK_SECONDS: Final = 0.05
 BETWEEN_REPORTS_SECONDS: Final = 1.0
-"""Between two lines: a flooded log hides what it has."""
+"""Minimum interval of log lines."""
 MAX_FRAMES: Final = 25
 
 
 class LoopWatchdog:
-    """Measures the loop that runs `run`, and reports on it.
+    """Measure blocks of the loop that runs `run`, and log long ones.
 
     `blocked` is called on the loop with the length of each block, at most `beat_seconds` short.
     """
@@ -48,7 +48,7 @@ class LoopWatchdog:
         self._noted_seconds = noted_seconds
         self._reported_seconds = reported_seconds
         self._due = 0.0
-        """When the next beat is to come."""
+        """When the task is due next."""
         self._thread_id = 0
         self._is_over = threading.Event()
 

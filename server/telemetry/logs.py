@@ -1,4 +1,4 @@
-"""Structured logs: JSON or console, a request id on each line, no secret in any."""
+"""Structured logs, in JSON or for the console, with request ids and without secrets."""
 
 import logging
 import re
@@ -17,22 +17,22 @@ from typing_extensions import override
 REDACTED = "[redacted]"
 
 LONGEST_STRING = 16_384
-"""A longer value is cut: a log is no place for bodies, and looking for secrets takes time."""
+"""Longer values are truncated: logs are not for bodies, and the search for secrets takes time."""
 
 SHORTEST_KNOWN_SECRET = 6
-"""Replacing a shorter one everywhere would make lines unreadable and give nothing."""
+"""Replacing shorter ones everywhere would make lines unreadable without protecting anything."""
 
 QUIET_LIBRARIES = ("asyncio", "mail", "httpx", "httpcore", "hpack")
-"""They tell about each step at level info; of secret addresses, too, and of where phones are."""
+"""Loggers that log each step at level info, including secret URLs and device tokens."""
 MUTE_LIBRARIES = ("pika",)
-"""They call each attempt to connect an error, in eight lines; whoever attempts tells of it."""
+"""Loggers that log each connection attempt as an error, which the caller reports itself."""
 
 _WORDS = r"(?:api[_-]?key|passw(?:or)?d|authorization|secret|token|cookie|credentials?)"
 
 _SECRET_KEY = re.compile(rf"{_WORDS}$|^(?:database|amqp)_url$", re.IGNORECASE)
 
 _SUSPICIOUS = re.compile(rf"{_WORDS}|://|basic|bearer|[A-Za-z0-9]{{32}}", re.IGNORECASE)
-"""Every secret that the patterns below find has one of these in or before it."""
+"""Every secret that the patterns below match contains, or follows, one of these."""
 
 _SECRETS_IN_TEXT: tuple[tuple[re.Pattern[str], str], ...] = (
     # scheme://name:password@host
@@ -68,7 +68,7 @@ class LogSettings(Protocol):
 
 
 class Redactor:
-    """Takes secrets out of a log line, by the name of their key and by their shape."""
+    """Redacts secrets in a log line, by the name of their key and by their form."""
 
     def __init__(self, known_secrets: tuple[str, ...] = ()) -> None:
         self._known = tuple(s for s in known_secrets if len(s) >= SHORTEST_KNOWN_SECRET)
@@ -77,7 +77,7 @@ class Redactor:
         return {key: self._value(key, value) for key, value in event.items()}
 
     def text(self, text: str) -> str:
-        """The text without what looks like a secret."""
+        """Replace in a text everything that looks like a secret."""
         if len(text) > LONGEST_STRING:
             text = f"{text[:LONGEST_STRING]}... ({len(text)} characters)"
         for secret in self._known:
@@ -108,7 +108,7 @@ def _names_secret(key: str) -> bool:
 
 
 class _StandardLibraryHandler(logging.Handler):
-    """Send records of the standard library's loggers through our processors.
+    """Pass records of the standard library's loggers through our processors.
 
     `extra={"fields": {...}}` adds fields, as keyword arguments do for structlog.
     """
@@ -133,7 +133,7 @@ class _StandardLibraryHandler(logging.Handler):
 
 
 def configure_logging(settings: LogSettings, out: BinaryIO | None = None) -> None:
-    """Send every log line of this process, ours and libraries', to `out` (stderr)."""
+    """Send all log lines of this process, including those of libraries, to `out` (stderr)."""
     stream = cast("BinaryIO", sys.stderr.buffer) if out is None else out
     processors = _processors(settings, stream)
     level = logging.getLevelNamesMapping()[settings.log_level.upper()]
@@ -153,7 +153,7 @@ def configure_logging(settings: LogSettings, out: BinaryIO | None = None) -> Non
 
 
 def new_request_id() -> str:
-    """A name for a request, short enough to be read out."""
+    """A request id, short enough to be read out."""
     return secrets.token_hex(8)
 
 

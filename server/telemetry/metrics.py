@@ -1,4 +1,4 @@
-"""What this process counts and measures, as Prometheus reads it."""
+"""Metrics of this process, in Prometheus' format."""
 
 from collections.abc import Iterable
 from functools import partial
@@ -17,7 +17,7 @@ from server.telemetry.overview import QueueView
 
 REQUEST_BUCKETS = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 30, 60)
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
-"""Clients make up others, and each would be counted for ever."""
+"""Other methods are invented by clients: each would be a label of its own for ever."""
 JOB_BUCKETS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800, 3_600, 21_600)
 
 BLOCKED_BUCKETS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
@@ -68,11 +68,11 @@ class Metrics:
         self._blocked = seconds("parley_loop_blocked_seconds", blocked, buckets=BLOCKED_BUCKETS)
 
     def loop_blocked(self, seconds: float) -> None:
-        """Nothing else ran in this process for so long."""
+        """Record that the event loop was blocked for this time."""
         self._blocked.observe(seconds)
 
     def request(self, *, method: str, endpoint: str, status: int, seconds: float) -> None:
-        """A request was answered."""
+        """Record a response."""
         key = (method if method in METHODS else "other", endpoint, status // 100)
         observed = self._by_request.get(key)
         if observed is None:
@@ -81,31 +81,31 @@ class Metrics:
         observed.observe(seconds)
 
     def handed_out(self, queue: str) -> None:
-        """A job was begun."""
+        """Record the start of a job."""
         self._attempts.labels(queue).inc()
 
     def answered(self, queue: str, answer: str) -> None:
-        """An attempt has ended; the answers are those of the work log."""
+        """Record the end of an attempt; the outcomes are those of the work log."""
         self._answers.labels(queue, answer).inc()
 
     def done(self, queue: str, seconds: float) -> None:
-        """A job is done, so long after something asked for it."""
+        """Record a completed job, and the time since it was requested."""
         self._done.labels(queue).observe(seconds)
 
     def mail_in(self, answer: str) -> None:
-        """Mail has come for one address, and had its answer."""
+        """Record the response to one recipient of an incoming mail."""
         self._mails_in.labels(answer).inc()
 
     def timer_done(self, kind: str, seconds: float) -> None:
-        """A timer was dealt with, so long after its time."""
+        """Record a handled timer, and its delay."""
         self._timers.labels(kind).observe(seconds)
 
     def pushed(self, kind: str, outcome: str, count: int) -> None:
-        """So many devices of this kind were, or were not, told something."""
+        """Record notifications to devices of one kind, sent or not."""
         self._pushes.labels(kind, outcome).inc(count)
 
     def queues(self, views: Iterable[QueueView]) -> None:
-        """How the queues are now; of others nothing is known any more."""
+        """Set the state of the queues; those of other queues are removed."""
         for gauge in (self._jobs, self._oldest, self._workers, self._paused):
             gauge.clear()
         for one in views:
@@ -117,9 +117,9 @@ class Metrics:
             self._paused.labels(one.queue).set(one.paused)
 
     def state(self, what: str, value: float) -> None:
-        """How much of something there is now."""
+        """Set a gauge."""
         self._state.labels(what).set(value)
 
     def text(self) -> bytes:
-        """Everything, in Prometheus' text format."""
+        """All metrics in Prometheus' text format."""
         return generate_latest(self._registry)

@@ -1,4 +1,4 @@
-"""How the whole installation is: what `parley status` and the operator's page show."""
+"""State of the installation, for `parley status` and the operator pages."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -21,42 +21,42 @@ from storage.rights import RightMissingError
 from storage.workers import QueueAtWork, WorkerRow
 
 SHARD: Final = 0
-"""All realms are one shard so far."""
+"""So far, all realms are one shard."""
 LAG_SECONDS: Final = 30.0
-"""Who ships may be so far behind the log before somebody should look."""
+"""Lag of a shipper that is reported as a problem."""
 AWAY: Final = (
     BrokerUnavailableError,
     DatabaseUnavailableError,
     StatementTimeoutError,
     TimeoutError,
 )
-"""What says that the broker or the database does not answer now."""
+"""Errors of an unavailable broker or database."""
 
 
 QUEUES_NAMED: Final = 3
 
 
 class ProcessView(msgspec.Struct, frozen=True, kw_only=True):
-    """A process that serves clients, takes mail, works on queues, or all of that."""
+    """A process that serves clients, takes mail or consumes queues."""
 
     host: str
     pid: int
     version: str
     started_at: datetime
     seen_seconds: float
-    """Since its last sign of life."""
+    """Since its last heartbeat."""
     serves: bool
     takes_mail: bool = False
-    """Whether email that becomes messages comes to it."""
+    """Whether it receives the email that becomes messages."""
     leads: bool
-    """Whether it ships the jobs of the logs."""
+    """Whether it ships jobs from the logs."""
     queues: list[str]
     state: dict[str, float]
     """As in the metric `parley_state`."""
 
     @property
     def does(self) -> str:
-        """What it is there for; more than a few queues are counted."""
+        """Its tasks; more than a few queues are counted."""
         parts = ["serves"] if self.serves else []
         parts += ["takes mail"] if self.takes_mail else []
         parts += ["ships"] if self.leads else []
@@ -66,16 +66,16 @@ class ProcessView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ShardView(msgspec.Struct, frozen=True, kw_only=True):
-    """Realms whose logs one shipper turns into jobs."""
+    """Realms whose jobs one shipper ships."""
 
     shard: int
     leader: str | None
-    """Host and process; None: nobody ships."""
+    """Host and process; None without a shipper."""
     lag_seconds: float | None
 
     @property
     def problem(self) -> str | None:
-        """What is wrong with it, as a sentence."""
+        """The problem with it, as a sentence."""
         if self.leader is None or self.lag_seconds is None:
             return "Nobody ships the jobs of the log: start a worker."
         if self.lag_seconds < LAG_SECONDS:
@@ -93,15 +93,15 @@ class QueueView(msgspec.Struct, frozen=True, kw_only=True):
     """At most."""
     dead: int
     attempts: int
-    """That have ended, of the workers that are there now."""
+    """Finished attempts of the current workers."""
     retried: int
-    """Of these, how many failed and are tried again."""
+    """Of these, attempts that failed and are retried."""
     workers: int
     paused: bool
 
 
 class Overview(msgspec.Struct, kw_only=True):
-    """What was found out. None, or nothing, where it could not be."""
+    """The result; None or empty where something was unavailable."""
 
     version: str = VERSION
     database: Facts | None = None
@@ -117,9 +117,9 @@ class Overview(msgspec.Struct, kw_only=True):
 async def look(
     database: Database, desk: JobDesk, queues: Sequence[str], *, patience_seconds: float
 ) -> Overview:
-    """The installation now; `queues` are those that are told of even where they hold nothing.
+    """Collect the state of the installation; `queues` are listed even if they are empty.
 
-    Whoever is silent for longer than `patience_seconds` is told of as such.
+    A service without a response for `patience_seconds` is reported as unavailable.
     """
     found = Overview()
     found.problems += [str(error) for error in database.connector.refused.values()]
@@ -133,7 +133,7 @@ async def look(
 
 
 async def queue_views(database: Database, desk: JobDesk, queues: Sequence[str]) -> list[QueueView]:
-    """How the queues are. Raises BrokerUnavailableError, DatabaseUnavailableError."""
+    """The state of the queues. Raises BrokerUnavailableError, DatabaseUnavailableError."""
     stats = await desk.stats(queues)
     async with database.connection() as connection:
         known = await workers.queues_at_work(connection)
@@ -177,7 +177,7 @@ async def _look_at_database(connection: Connection, found: Overview) -> None:
 
 
 async def _look_for_room(database: Database, found: Overview) -> None:
-    """Whether writes find room, which reads do not need."""
+    """Whether there is space for writes, which reads do not need."""
     try:
         async with database.connection() as connection:
             await health.has_room(connection)
@@ -188,7 +188,7 @@ async def _look_for_room(database: Database, found: Overview) -> None:
 
 @asynccontextmanager
 async def _noting(found: Overview, patience_seconds: float) -> AsyncIterator[None]:
-    """What is away becomes a sentence; what was found before it stays."""
+    """Turn the error of an unavailable service into a problem; keep other results."""
     try:
         yield
     except BrokerUnavailableError as lost:
@@ -220,7 +220,7 @@ def _process(row: WorkerRow) -> ProcessView:
 
 
 def _shard(rows: Sequence[WorkerRow]) -> ShardView:
-    """The shard, led by whoever has said so last."""
+    """The shard, led by the worker with the latest report."""
     leaders = [row for row in rows if row.ship_lag_seconds is not None]
     if not leaders:
         return ShardView(shard=SHARD, leader=None, lag_seconds=None)

@@ -1,4 +1,4 @@
-"""Pages for people: how they sign in, come in, and look after their account."""
+"""The site: pages to sign in, to join, to read messages and to manage an account."""
 
 from server.web.site import Site
 

@@ -1,4 +1,4 @@
-"""Your account: address, password, API key, notifications, and where you are signed in."""
+"""Account page: email address, password, API keys, notifications, sessions."""
 
 from datetime import datetime, timedelta
 from typing import Final
@@ -47,7 +47,7 @@ SCOPES: Final = {
     "messages": frozenset({Scope.READ, Scope.MESSAGES}),
     "everything": frozenset({Scope.EVERYTHING}),
 }
-"""What the page offers for a named key."""
+"""The options of the form for a named key."""
 LIFETIMES: Final = {"30": timedelta(days=30), "365": timedelta(days=365), "never": None}
 NOTICES: Final = {
     "email-sent": "An email is on its way to the new address. Go on where its link leads.",
@@ -64,7 +64,7 @@ async def account(request: Request) -> Page:
 
 
 async def ask_for_email(request: Request) -> Page:
-    """Mail a link to the new address."""
+    """Mail a confirmation link to the new address."""
     try:
         email = checked_new_email(request.form_value("email"))
         if email == request.actor.row.email:
@@ -78,7 +78,7 @@ async def ask_for_email(request: Request) -> Page:
 
 
 async def ask_whether_email(request: Request) -> Page:
-    """The page to which that mail leads: programs that look at links change nothing."""
+    """The page of that link. Link scanners change nothing, since it only shows a form."""
     row = await to_confirm(request, CHANGE_EMAIL)
     action = CONFIRM.format(token=request.path_params["token"])
     return await show(request, "email_confirm.html", email=row.email, action=action)
@@ -91,7 +91,7 @@ async def confirm_email(request: Request) -> Page:
 
 
 async def change_password(request: Request) -> Page:
-    """Another password, or the first one; all other sessions end, and this one goes on."""
+    """Set or change the password; all other sessions end."""
     actor = request.actor
     try:
         proof = await _proof(request)
@@ -109,7 +109,7 @@ async def change_password(request: Request) -> Page:
 
 
 async def show_api_key(request: Request) -> Page:
-    """The key, to whoever knows the password: it opens everything."""
+    """Show the API key after re-authentication, since it gives full access."""
     try:
         await _proof(request)
     except DomainError as error:
@@ -118,7 +118,7 @@ async def show_api_key(request: Request) -> Page:
 
 
 async def regenerate_api_key(request: Request) -> Page:
-    """Another key: the one before opens nothing any more, on no device."""
+    """Replace the API key; the previous one becomes invalid."""
     actor, end_named = request.actor, bool(request.form_value("end_named"))
     try:
         proof = await _proof(request)
@@ -131,7 +131,7 @@ async def regenerate_api_key(request: Request) -> Page:
 
 
 async def make_named_key(request: Request) -> Page:
-    """A key for a program: it is shown on the page that answers, and never again."""
+    """Create a named key. Only this response shows it."""
     actor, now = request.actor, request.app.clock.now()
     try:
         new = NewKey(
@@ -151,7 +151,7 @@ async def make_named_key(request: Request) -> Page:
 
 
 def expiry_of(days: str, now: datetime) -> datetime | None:
-    """When a key of this lifetime expires; None: never. Raises BadRequestError."""
+    """The expiry of a key with this lifetime; None: never. Raises BadRequestError."""
     if days not in LIFETIMES:
         raise BadRequestError("Choose for how long the key is good.")
     lifetime = LIFETIMES[days]
@@ -159,7 +159,7 @@ def expiry_of(days: str, now: datetime) -> datetime | None:
 
 
 async def change_notifications(request: Request) -> Page:
-    """Save the form of notification settings; all clients get the events."""
+    """Save the notification settings; clients get the events."""
     actor = request.actor
     try:
         change = OwnChange(settings=chosen_in(request.form))
@@ -170,7 +170,7 @@ async def change_notifications(request: Request) -> Page:
 
 
 async def end_sessions(request: Request) -> Page:
-    """Sign out everywhere else."""
+    """End all other sessions."""
     actor, session = request.actor, request.session
     async with request.app.database.connection() as connection:
         await sessions.end_of_users(
@@ -183,7 +183,7 @@ async def end_sessions(request: Request) -> Page:
 
 
 async def revoke(request: Request) -> Page:
-    """A key that was given to a program opens nothing any more."""
+    """Revoke a named key."""
     actor, number = request.actor, request.form_value("key_id")
     try:
         if not (number.isascii() and number.isdigit() and len(number) < MAX_DIGITS):
@@ -196,7 +196,7 @@ async def revoke(request: Request) -> Page:
 
 
 async def close(request: Request) -> Page:
-    """Close the account; its sessions end with it."""
+    """Deactivate the account; its sessions end."""
     actor, now = request.actor, request.app.clock.now()
     try:
         if not request.form_value("sure"):
@@ -217,7 +217,7 @@ async def _account(
     named_key: str = "",
     ended: Ended | None = None,
 ) -> Page:
-    """The page; what is wrong stands in its section."""
+    """Render the page, with an error in its section."""
     actor, realm_cache = request.actor, request.realm_cache
     async with request.app.database.connection() as connection:
         where = await sessions.of_user(connection, actor.realm_id, actor.user_id)
@@ -252,7 +252,7 @@ async def _account(
 
 
 async def _proof(request: Request) -> Proof:
-    """That the account's owner has sent the form. Raises a DomainError."""
+    """Re-authenticate by the form's password. Raises a DomainError."""
     return await request.reauthentication.prove(request.form_value("password"))
 
 

@@ -1,4 +1,4 @@
-"""Where links to calls lead: whoever has signed in goes on to the call."""
+"""Links to video calls: redirect a signed-in user into the call."""
 
 from http import HTTPStatus
 
@@ -18,7 +18,7 @@ logger = structlog.get_logger(__name__)
 
 
 async def join(request: Request) -> Page:
-    """Let BigBlueButton make the call, unless it is there, and send the browser into it."""
+    """Create the meeting in BigBlueButton if necessary, and redirect the browser into it."""
     service = big_blue_button(request.app)
     async with request.app.database.connection() as connection:
         key = await server_keys.key_for(connection, PURPOSE)

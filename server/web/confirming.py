@@ -1,4 +1,4 @@
-"""Pages to which the links of emails lead."""
+"""Pages of confirmation links in emails."""
 
 from server.actions.confirmations import LinkExpiredError
 from server.api.endpoint import Request
@@ -9,14 +9,14 @@ from storage.ids import RealmId
 
 
 def digest_in(request: Request) -> bytes:
-    """What is kept of the token in the page's path."""
+    """The digest of the token in the path."""
     return digest_of(request.path_params["token"])
 
 
 async def to_confirm(
     request: Request, *purposes: str, realm_id: RealmId | None = None
 ) -> ConfirmationRow:
-    """What the link that led to this page confirms, of these, in this realm or the request's own.
+    """The pending confirmation of these kinds for the link, in this realm or the request's own.
 
     Raises LinkExpiredError.
     """

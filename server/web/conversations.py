@@ -1,7 +1,7 @@
-"""Pages that show messages: one with its conversation, a topic, a channel, all channels.
+"""Message pages: a message in its conversation, a topic, a channel, all channels.
 
-Mails link to them. They show what the signed-in caller may read, and to visitors what is public to
-the web where the organization permits spectators.
+Emails link to them. They show what the signed-in caller may read, and to visitors web-public
+channels, if the organization permits spectators.
 """
 
 import asyncio
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 AROUND: Final = 10
-"""How many messages are shown before and after the one that a link leads to."""
+"""Messages shown before and after the one that a link refers to."""
 AT_ONCE: Final = 30
 TOPICS_AT_ONCE: Final = 100
 _ID: Final = re.compile(r"[0-9]{1,18}")
@@ -56,7 +56,7 @@ _NO_CHANNEL: Final = "There is no such channel, or you may not read it."
 
 
 class MessageView(NamedTuple):
-    """A message as the template shows it."""
+    """A message for the template."""
 
     message_id: int
     sender: str
@@ -78,7 +78,7 @@ class _ConversationView:
 
 
 async def message(request: Request) -> Page:
-    """A message among its neighbours; `show` asks for those `earlier` or `later` instead."""
+    """A message with its neighbours; `show` requests the `earlier` or `later` ones instead."""
     reader = await _reader(request)
     if reader is None:
         return go(request, sign_in_first(request))
@@ -147,7 +147,7 @@ async def channel(request: Request) -> Page:
 
 
 async def all_channels(request: Request) -> Page:
-    """The channels that are public to the web, and those to which the caller is subscribed."""
+    """The web-public channels, and those to which the caller is subscribed."""
     reader = await _reader(request)
     if reader is None:
         return go(request, sign_in_first(request))
@@ -174,7 +174,7 @@ async def all_channels(request: Request) -> Page:
 
 
 async def has_spectators(request: Request) -> bool:
-    """Whether visitors may read here what is public to the web."""
+    """Whether visitors may read web-public channels."""
     settings = await request.realm_cache.settings()
     if not (request.app.settings.web_public_channels and settings.enable_spectator_access):
         return False
@@ -193,7 +193,7 @@ async def _reader(request: Request) -> Actor | None:
 async def _missing(request: Request, reader: Actor, sentence: str) -> Page:
     """The same page for what does not exist and for what the reader may not read.
 
-    Visitors are asked to sign in, in either case: an account may be able to read it.
+    Visitors are asked to sign in in both cases: an account may have access.
     """
     if reader.is_spectator:
         return go(request, sign_in_first(request))
@@ -279,7 +279,7 @@ async def _conversation(
 
 
 async def _shown(messages: Sequence[MessageObject]) -> list[MessageView]:
-    """The messages with their HTML, in turns: long ones take a few milliseconds each."""
+    """Render the messages, yielding to other tasks: long ones take a few milliseconds each."""
     shown = []
     for each in messages:
         shown.append(
@@ -297,7 +297,7 @@ async def _shown(messages: Sequence[MessageObject]) -> list[MessageView]:
 
 
 def _sign_in(request: Request) -> str:
-    """Where visitors sign in to come back here; empty for the signed-in caller."""
+    """The sign-in page that leads back here; empty for a signed-in caller."""
     return sign_in_first(request) if request.caller is None else ""
 
 

@@ -1,4 +1,4 @@
-"""What a change of credentials has ended, carried in the address of the page that says it."""
+"""What a change of credentials has ended, carried in the query of the result page."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -14,13 +14,13 @@ _NAMES: Final = tuple(asdict(Ended()))
 
 
 def done_at(place: str, done: str, ended: Ended) -> str:
-    """The address of the page that says that it is done, and what that has ended."""
+    """The URL of the result page, with what the change has ended."""
     counts = {name: int(value) for name, value in asdict(ended).items() if value}
     return f"{place}?{urlencode({'done': done, **counts})}"
 
 
 def ended_in(query: Mapping[str, str]) -> Ended:
-    """What the address says; what is no count of ours is none."""
+    """Read the query; invalid counts are ignored."""
     counts: dict[str, int | bool] = {name: _count(query.get(name, "")) for name in _NAMES}
     counts["api_key"] = bool(counts["api_key"])
     return msgspec.convert(counts, Ended)

@@ -1,4 +1,4 @@
-"""The first page: what runs here, and how to connect to it. And what all pages load."""
+"""Home page: connection details for clients, invitations. And the static files of all pages."""
 
 from collections.abc import Sequence
 from ipaddress import ip_address
@@ -19,20 +19,20 @@ from server.web.places import HOME
 from server.web.rendering import STATIC_PATH, show, static_file
 
 INVITED: Final = "invited"
-"""How many invitations were sent, in the query."""
+"""Query parameter with the number of sent invitations."""
 MAX_DIGITS: Final = 4
 
 
 class Mailing(NamedTuple):
-    """What becomes of the server's emails."""
+    """How the server handles outgoing email."""
 
     words: str
     shown_at: str = ""
-    """Where those that are not sent are to be read, for those who look after the organization."""
+    """The URL of the mail folder, for administrators; empty without one."""
 
 
 async def home(request: Request) -> Page:
-    """For those who have signed in: there is no client in the browser yet, and it says so."""
+    """The home page of a signed-in user; there is no client in the browser yet."""
     return await show_home(request)
 
 
@@ -43,7 +43,7 @@ async def show_home(
     *,
     link: str = "",
 ) -> Page:
-    """Render the page, with what is wrong with an invitation, or with the link that was made."""
+    """Render the page, with an error of the invitation form or with the link that was created."""
     address, actor = await request.realm_cache.address(), request.actor
     mailing = _mailing(request.app)
     standing = Standing(
@@ -74,7 +74,7 @@ async def show_home(
 
 
 def _notice(invited: str) -> str:
-    """What has become of so many invitations."""
+    """The notice about sent invitations."""
     if not (invited.isascii() and invited.isdecimal() and len(invited) <= MAX_DIGITS):
         return ""
     count = int(invited)
@@ -94,7 +94,7 @@ def _mailing(app: App) -> Mailing:
 
 
 def _is_local(url: str) -> bool:
-    """Whether the address leads every device to itself."""
+    """Whether the hostname is a loopback address, which means another machine on each device."""
     host = urlsplit(url).hostname or ""
     try:
         return ip_address(host).is_loopback

@@ -1,4 +1,4 @@
-"""The forms by which people ask others to join: by mail or link, as members."""
+"""Forms to invite people, by email or by link."""
 
 from datetime import datetime, timedelta
 from typing import Final
@@ -23,7 +23,7 @@ LINK: Final = "/invite/link"
 
 
 async def ask(request: Request) -> Page:
-    """Mail the invitations; what is wrong with them stands beside the form."""
+    """Mail the invitations; errors are shown in the form."""
     app, actor = request.app, request.actor
     now = app.clock.now()
     wish = _wish(request, now)
@@ -43,7 +43,7 @@ async def ask(request: Request) -> Page:
 
 
 async def make_link(request: Request) -> Page:
-    """Make a reusable invitation link, and show it."""
+    """Create a reusable invitation link, and show it."""
     app, actor, now = request.app, request.actor, request.app.clock.now()
     wish = _wish(request, now)
     try:
@@ -58,9 +58,9 @@ async def make_link(request: Request) -> Page:
 
 
 def _wish(request: Request, now: datetime) -> Wish:
-    """As members, into the channels of newcomers, for as long as the server's settings say."""
+    """The invitation: as members, into the default channels, valid as long as the settings say."""
     return Wish(
-        role=max(MEMBER, request.actor.row.role),  # larger numbers may do less
+        role=max(MEMBER, request.actor.row.role),  # larger numbers mean fewer permissions
         includes_defaults=True,
         tells_inviter=True,
         ends_at=now + timedelta(minutes=request.app.settings.invitation_minutes),

@@ -1,4 +1,4 @@
-"""Where invitations lead: to a page on which one chooses a name and a password, and is in."""
+"""Invitation pages: choose a name and a password to create an account."""
 
 from typing import Final, NamedTuple
 
@@ -51,7 +51,7 @@ class _Opened(NamedTuple):
 
 
 async def look(request: Request) -> Page:
-    """The page to which the link leads."""
+    """The page of the link."""
     opened = await _open(request)
     if _is_direct(request, opened):
         return await _form(request, opened)
@@ -68,7 +68,7 @@ async def look(request: Request) -> Page:
 
 
 async def join(request: Request) -> Page:
-    """What was chosen there becomes an account, whose owner is signed in at once."""
+    """Create the account, and sign its owner in."""
     opened = await _open(request)
     is_direct = _is_direct(request, opened)
     if opened.row.email is None and not is_direct:
@@ -84,7 +84,7 @@ async def join(request: Request) -> Page:
 
 
 async def _accept(request: Request, opened: _Opened) -> UserId:
-    """Make the account of the address that the invitation was mailed to."""
+    """Create an account with the address to which the invitation was mailed."""
     newcomer, now = (
         await _newcomer(request, opened, opened.row.email or ""),
         request.app.clock.now(),
@@ -93,7 +93,7 @@ async def _accept(request: Request, opened: _Opened) -> UserId:
 
 
 async def _join_directly(request: Request, opened: _Opened) -> UserId:
-    """Make the account of the address that was entered, where no mail can confirm it."""
+    """Create an account with the entered address, on a server that cannot confirm it by mail."""
     email = checked_new_email(request.form_value("email"))
     await request.limits.count_join(request.remote_address, request.response_headers)
     newcomer, now = await _newcomer(request, opened, email), request.app.clock.now()
@@ -102,10 +102,10 @@ async def _join_directly(request: Request, opened: _Opened) -> UserId:
 
 
 def _is_direct(request: Request, opened: _Opened) -> bool:
-    """Whether this is a link for many, on a server that cannot mail its visitors.
+    """Whether this is a reusable link, on a server that sends no mail to visitors.
 
-    Raises BadRequestError if the organization takes no passwords: such an account could be
-    entered by its address alone.
+    Raises BadRequestError if the organization does not allow passwords: its accounts could be
+    signed in to by the address alone.
     """
     if opened.row.email is not None or sends_mail(request.app):
         return False
@@ -115,7 +115,7 @@ def _is_direct(request: Request, opened: _Opened) -> bool:
 
 
 async def _open(request: Request) -> _Opened:
-    """What the link of this page opens. Raises LinkError."""
+    """The invitation of this page's link. Raises LinkError."""
     key = read_token(request.path_params["token"])
     if key is None:
         raise LinkError(NOT_OURS)
@@ -133,7 +133,7 @@ async def _open(request: Request) -> _Opened:
 
 
 async def _ask(request: Request, opened: _Opened) -> Page:
-    """Mail an invitation to whoever has entered their address."""
+    """Mail an invitation to the entered address."""
     email = request.form_value("email")
     now = request.app.clock.now()
     try:
@@ -151,7 +151,7 @@ async def _ask(request: Request, opened: _Opened) -> Page:
 
 
 async def _newcomer(request: Request, opened: _Opened, email: str) -> Newcomer:
-    """What they have chosen. Raises BadRequestError."""
+    """The form's name and password. Raises BadRequestError."""
     name = checked_full_name(request.form_value("full_name"))
     password_hash = None
     if _takes_passwords(opened):

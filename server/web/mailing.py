@@ -1,4 +1,4 @@
-"""Pages that send somebody an email."""
+"""Conditions and limits of pages that send an email."""
 
 from server.api.endpoint import Request
 from server.app import App
@@ -8,12 +8,12 @@ from storage.confirmations import THE_SERVER
 
 
 def sends_mail(app: App) -> bool:
-    """Whether emails leave the machine of the server, so that strangers can be asked by them."""
+    """Whether emails are delivered, rather than kept in a folder on this machine."""
     return app.mailer is not None and not isinstance(app.mailer, MailFolder)
 
 
 async def count_mail(request: Request, email: str) -> None:
-    """Count a mail to this address. Raises RateLimitedError, and BadRequestError without mail."""
+    """Count an email to this address. Raises RateLimitedError, and BadRequestError without mail."""
     if request.app.mailer is None:
         raise BadRequestError("This server sends no emails. Ask its operator for what you need.")
     realm_id = request.realm_id or THE_SERVER

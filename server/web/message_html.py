@@ -1,4 +1,4 @@
-"""A rendered message as pages show it: without scripts, styles of its own, or foreign pictures."""
+"""Rendered messages for pages: without scripts, inline styles or images of other sites."""
 
 import re
 from typing import TYPE_CHECKING, Final
@@ -17,11 +17,10 @@ _OWN_PICTURE: Final = re.compile(r"/(?![/\\])")
 
 
 def for_page(rendered: str) -> "Markup":
-    """The message's HTML for a page whose policy allows only pictures of this address.
+    """Adapt a message's HTML to pages whose policy allows only images of this origin.
 
-    Spoilers open without a script, links that narrow a client lead to pages, emoji are
-    characters, and formulas their source. Films and pictures of other sites are left to the links
-    beside them.
+    Spoilers open without a script, links to narrows lead to pages, emoji become characters, and
+    formulas their source. Videos and images of other sites are left to the links beside them.
     """
     from markupsafe import Markup  # with the templates: see server/runtime/templates.py
 
@@ -40,14 +39,14 @@ def for_page(rendered: str) -> "Markup":
     for node in body.css("a[href]"):
         node.attrs["href"] = page_of(node.attributes.get("href") or "")
         node.attrs["rel"] = "noopener noreferrer"
-    # The innermost first: an outer one takes it along as it is by then.
+    # The innermost first: an outer one includes its current content.
     for node in reversed(body.css("div.spoiler-block")):
         _fold(parser, node)
     return Markup(body.inner_html or "")  # noqa: S704 - the renderer has escaped what people wrote
 
 
 def _settle_picture(node: LexborNode) -> None:
-    """Keep a picture that the page may load, and have the alternative text of any other."""
+    """Keep an image that the page may load, and replace any other by its alternative text."""
     if _OWN_PICTURE.match(node.attributes.get("src") or ""):
         node.attrs["loading"] = "lazy"
     else:
@@ -55,7 +54,7 @@ def _settle_picture(node: LexborNode) -> None:
 
 
 def _fold(parser: LexborHTMLParser, spoiler: LexborNode) -> None:
-    """Make a spoiler an element that browsers open by themselves."""
+    """Turn a spoiler into a <details> element."""
     header = spoiler.css_first("div.spoiler-header")
     content = spoiler.css_first("div.spoiler-content")
     if header is None or content is None:

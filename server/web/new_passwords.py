@@ -1,4 +1,4 @@
-"""A password that somebody chooses on a page."""
+"""Validation of new passwords in forms."""
 
 from typing import Final
 
@@ -14,7 +14,7 @@ WEAK: Final = (
 
 
 async def checked_new_password(request: Request, *known: str) -> str:
-    """What was typed, if it cannot be guessed from what is known of them.
+    """The password from the form, if it cannot be guessed from the user's data.
 
     Raises BadRequestError.
     """

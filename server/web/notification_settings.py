@@ -1,4 +1,4 @@
-"""The settings of notifications as a form on the account's page."""
+"""Notification settings as a form on the account page."""
 
 import re
 from collections.abc import Mapping
@@ -33,7 +33,7 @@ CHOICES: Final = {
         ),
     },
 }
-"""By group: the settings that are switched on and off, and what the page calls them."""
+"""By group: the boolean settings, with their labels."""
 _SECONDS: Final = re.compile(r"[0-9]{1,9}")
 SWITCHES: Final = tuple(name for group in CHOICES.values() for name in group)
 
@@ -47,7 +47,7 @@ class Switch(NamedTuple):
 
 
 def groups_of(settings: UserSettings) -> dict[str, list[Switch]]:
-    """The form's checkboxes as the settings stand."""
+    """The checkboxes for the current settings."""
     return {
         title: [Switch(name, label, getattr(settings, name)) for name, label in group.items()]
         for title, group in CHOICES.items()
@@ -55,15 +55,15 @@ def groups_of(settings: UserSettings) -> dict[str, list[Switch]]:
 
 
 def periods_of(settings: UserSettings) -> list[tuple[int, str, bool]]:
-    """What the form offers as the wait before an email: seconds, words, whether it is chosen."""
+    """Options of the delay of emails: seconds, label, whether it is selected."""
     present = settings.email_notifications_batching_period_seconds
     return [(seconds, span(seconds), seconds == present) for seconds in sorted({*PERIODS, present})]
 
 
 def chosen_in(form: Mapping[str, str]) -> dict[str, bool | int]:
-    """The settings that a sent form says. Raises BadRequestError.
+    """The settings in a submitted form. Raises BadRequestError.
 
-    Browsers leave out what is not ticked: each switch that is missing is off.
+    Browsers omit unchecked boxes: a missing setting is off.
     """
     period = form.get(PERIOD, "")
     seconds = int(period) if _SECONDS.fullmatch(period) else 0

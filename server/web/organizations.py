@@ -1,4 +1,4 @@
-"""The way to one's organization, and to a new one."""
+"""Pages to find an organization, and to create one."""
 
 from typing import Final
 
@@ -27,11 +27,11 @@ from storage.confirmations import THE_SERVER, ConfirmationRow
 ASK: Final = "/new"
 FOUND: Final = PATHS[FOUND_REALM]
 RESERVED: Final = frozenset({"admin", "api", "ftp", "imap", "mail", "ns", "smtp", "static", "www"})
-"""Names that people take for something else than an organization."""
+"""Subdomains that would be mistaken for something else than an organization."""
 
 
 async def find(request: Request) -> Page:
-    """Ask for an organization's name in addresses, and lead there."""
+    """Ask for an organization's subdomain, and redirect there."""
     wanted, wrong = request.query.get("subdomain", ""), None
     if wanted and request.app.settings.root_domain is not None:
         try:
@@ -57,9 +57,9 @@ async def find(request: Request) -> Page:
 
 
 async def _only_place(request: Request) -> str | None:
-    """The address of the only organization of the server; None where none or several are open.
+    """The address of the server's only organization; None if there are several or none.
 
-    Where anybody may found organizations, the page offers that as well, and stays.
+    Also None where new organizations may be created, since the page offers that as well.
     """
     if request.app.settings.open_realm_creation:
         return None
@@ -77,7 +77,7 @@ async def ask(request: Request) -> Page:
 
 
 async def send(request: Request) -> Page:
-    """Mail a link to whoever wants to found an organization."""
+    """Mail a link to create an organization."""
     try:
         _check_open(request)
         email = checked_new_email(request.form_value("email"))
@@ -90,19 +90,19 @@ async def send(request: Request) -> Page:
         confirmation_id = await confirmations.insert(
             connection, THE_SERVER, purpose=FOUND_REALM, email=email, seconds=VALID_SECONDS
         )
-    # There is no log yet that could hold it; who gets nothing asks again.
+    # There is no log yet that could carry the job; a lost mail is requested again.
     job = ConfirmationEmail(realm_id=THE_SERVER, confirmation_id=confirmation_id)
     await request.app.jobs.publish(outgoing(job, key=f"found.{confirmation_id}"))
     return go(request, f"{ASK}?sent=yes")
 
 
 async def choose(request: Request) -> Page:
-    """The page to which the mail leads."""
+    """The page of that link."""
     return await _choosing(request, await _confirmed(request))
 
 
 async def found(request: Request) -> Page:
-    """Make the organization, and lead its owner there."""
+    """Create the organization, and redirect its owner there."""
     row = await _confirmed(request)
     try:
         _check_open(request)
@@ -113,7 +113,7 @@ async def found(request: Request) -> Page:
 
 
 async def _found(request: Request, row: ConfirmationRow) -> str:
-    """Make what the form says; its subdomain. Raises BadRequestError, and nothing has happened."""
+    """Create the organization; return its subdomain. Raises BadRequestError without any change."""
     name, subdomain = checked_realm_name(request.form_value("name")), _subdomain(request)
     full_name = checked_full_name(request.form_value("full_name"))
     password = await checked_new_password(request, row.email, full_name, name)
@@ -137,7 +137,7 @@ def _check_open(request: Request) -> None:
 
 
 def _subdomain(request: Request) -> str:
-    """The name in addresses that was chosen. Raises BadRequestError for one that cannot be."""
+    """The chosen subdomain. Raises BadRequestError if it is invalid."""
     if request.app.settings.root_domain is None:
         return ""
     subdomain = checked_subdomain(request.form_value("subdomain"))
@@ -174,7 +174,7 @@ async def _choosing(
 
 
 async def _confirmed(request: Request) -> ConfirmationRow:
-    """What the link proves, whose address has no organization's name in it."""
+    """The confirmation of the link; it belongs to the server, not to a realm."""
     return await to_confirm(request, FOUND_REALM, realm_id=THE_SERVER)
 
 
@@ -184,7 +184,7 @@ def _url(request: Request, subdomain: str) -> str:
 
 
 def _everywhere(request: Request) -> str:
-    """The origins of all organizations, to which forms here lead."""
+    """The origins of all organizations, to which forms here redirect."""
     return "" if request.app.settings.root_domain is None else _url(request, "*")
 
 

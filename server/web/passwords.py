@@ -1,4 +1,4 @@
-"""A new password for somebody who has forgotten theirs."""
+"""Password reset."""
 
 from typing import Final
 
@@ -30,7 +30,7 @@ async def ask(request: Request) -> Page:
 
 
 async def send(request: Request) -> Page:
-    """Send a mail, whether anybody has the address or not: only its reader learns that."""
+    """Send a mail even if no account has the address: only its reader learns that."""
     await _refuse_without_passwords(request)
     email = request.form_value("email")
     try:
@@ -43,7 +43,7 @@ async def send(request: Request) -> Page:
 
 
 async def choose(request: Request) -> Page:
-    """The page to which the mail leads."""
+    """The page of that link."""
     await to_confirm(request, RESET_PASSWORD)
     return await _form(request)
 

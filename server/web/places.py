@@ -1,4 +1,4 @@
-"""Where pages are, and which of them somebody may be sent to."""
+"""Paths of pages, and validation of redirect targets."""
 
 import re
 from typing import Final
@@ -29,7 +29,7 @@ def place_here(wanted: str) -> str:
 
 
 def sign_in_first(request: Request) -> str:
-    """Where somebody signs in before they see this page."""
+    """The sign-in page, which leads back to this page."""
     if request.method not in SAFE_METHODS:
         return SIGN_IN
     wanted = place_here(request.path + (f"?{urlencode(request.query)}" if request.query else ""))

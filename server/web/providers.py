@@ -1,4 +1,4 @@
-"""Signing in at another site, and what comes of it here."""
+"""Sign-in through identity providers."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -41,13 +41,13 @@ SIGN_UP_BEGIN: Final = "/accounts/register/social/{provider}"
 BACK: Final = "/complete/{provider}"
 METADATA: Final = f"{BACK}/metadata"
 FLOW: Final = "parley_flow"
-"""The cookie of somebody who is at another site."""
+"""Cookie of a flow that is in progress at the provider."""
 MAX_FLOW_LENGTH: Final = 4_000
 ENDED: Final = "Your account was changed since you began to sign in. Sign in again."
 
 
 async def begin(request: Request) -> Page:
-    """Send the browser to the other site, and remember what for."""
+    """Redirect the browser to the provider, and store the flow in a cookie."""
     name = await _wanted(request)
     otp = request.query.get("mobile_flow_otp", "")
     if otp:
@@ -75,7 +75,7 @@ async def begin(request: Request) -> Page:
 
 
 async def come_back(request: Request) -> Page:
-    """Learn who they are, and let them in; whoever has no account may be asked to join."""
+    """Sign in the user that the provider asserts; without an account, offer to join."""
     name = await _wanted(request)
     said = request.form if request.method == "POST" else request.query
     logged = partial(
@@ -98,7 +98,7 @@ async def come_back(request: Request) -> Page:
 
 
 async def _identify(request: Request, name: str, said: Mapping[str, str]) -> tuple[Flow, Identity]:
-    """The flow that ends here, and the identity that the provider asserts. Raises DomainError."""
+    """The flow that ends here, and the asserted identity. Raises DomainError."""
     try:
         flow = _flow(request, name, said)
         provider = request.app.identities.providers[name]
@@ -119,7 +119,7 @@ def _check_begun_since(flow: Flow, found: CredentialsRow) -> None:
 
 
 def _flow(request: Request, name: str, said: Mapping[str, str]) -> Flow:
-    """The flow that this answer ends, in this very browser. Raises IdentityError."""
+    """The flow of this response, begun in this very browser. Raises IdentityError."""
     kept = read_cookie(request.app, request.headers, FLOW, longest=MAX_FLOW_LENGTH)
     flow = request.app.identities.flows.load(kept) if kept is not None else None
     if flow is None:
@@ -135,7 +135,7 @@ def _flow(request: Request, name: str, said: Mapping[str, str]) -> Flow:
 
 
 async def _end(request: Request, flow: Flow) -> None:
-    """Nobody comes in by this flow again. Raises IdentityError if somebody has."""
+    """Mark the flow as used. Raises IdentityError if it was used before."""
     digest, seconds, realm_id = digest_of(flow.state), FLOW_SECONDS, request.realm_cache.realm_id
     async with request.app.database.transaction() as connection:
         if not await ended_flows.end(connection, realm_id, digest, seconds=seconds):
@@ -143,7 +143,7 @@ async def _end(request: Request, flow: Flow) -> None:
 
 
 async def _join(request: Request, identity: Identity) -> Page:
-    """Let somebody choose a name whose address the other site has verified."""
+    """Ask for a name for an account with the address that the provider has verified."""
     realm_cache, token = request.realm_cache, new_token()
     async with request.app.database.transaction() as connection:
         realm, now = await realm_cache.realm(), request.app.clock.now()
@@ -164,7 +164,7 @@ async def _join(request: Request, identity: Identity) -> Page:
 
 
 async def metadata(request: Request) -> Page:
-    """What a site reads to know this organization, before anybody signs in there."""
+    """Metadata of this organization for the provider."""
     name = request.path_params["provider"]
     site = request.app.identities.providers.get(name)
     found = None if site is None else site.metadata(await _redirect_uri(request, name))
@@ -174,7 +174,7 @@ async def metadata(request: Request) -> Page:
 
 
 async def _wanted(request: Request) -> str:
-    """The provider's name. Raises NotFoundError if people do not sign in there."""
+    """The provider's name. Raises NotFoundError if it is not enabled."""
     name, realm_cache = request.path_params["provider"], request.realm_cache
     if (await realm_cache.realm()).deactivated:
         raise RealmDeactivatedError("This organization has been deactivated")
@@ -185,7 +185,7 @@ async def _wanted(request: Request) -> str:
 
 
 async def _redirect_uri(request: Request, name: str) -> str:
-    """Where the other site sends the browser back to: it has to know that address."""
+    """The redirect URI, which has to be registered at the provider."""
     address = await request.realm_cache.address()
     return address.url + BACK.format(provider=name)
 

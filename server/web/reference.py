@@ -1,4 +1,4 @@
-"""The API's description, read for people: operations by area, and a search through them."""
+"""The OpenAPI document as a reference to read: operations by area, with a search."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,7 +26,7 @@ Schema = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter; `parts` are those of the objects that it holds."""
+    """A parameter; `parts` are those of nested objects."""
 
     name: str
     kind: str
@@ -35,13 +35,13 @@ class Parameter:
     place: str
     """`path`, `query` or `form`."""
     notes: Sequence[str] = ()
-    """Limits and the default."""
+    """Constraints and the default."""
     parts: Sequence["Parameter"] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """What was answered to the request of the example."""
+    """The example response."""
 
     status: int
     phrase: str
@@ -51,7 +51,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One operation, as its page shows it."""
+    """An operation, for its page."""
 
     name: str
     method: str
@@ -61,11 +61,11 @@ class Operation:
     paragraphs: Sequence[str]
     parameters: Sequence[Parameter]
     answer: Sequence[Parameter]
-    """The fields of the answer, the envelope aside."""
+    """The fields of the response, without the envelope."""
     curl: str
     sample: Sample | None
     is_open: bool
-    """It needs no credentials."""
+    """Whether it needs no credentials."""
 
     @property
     def required(self) -> list[Parameter]:
@@ -78,7 +78,7 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class Area:
-    """Operations that belong together."""
+    """Related operations."""
 
     name: str
     title: str
@@ -87,7 +87,7 @@ class Area:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """Every operation."""
+    """All operations."""
 
     introduction: Sequence[str]
     areas: Sequence[Area]
@@ -97,7 +97,7 @@ class Reference:
         return next(each for each in self.areas if each.name == operation.area)
 
     def find(self, query: str) -> list[Operation]:
-        """The operations in which every word of the query stands, the closest first."""
+        """Operations that contain every word of the query, the best match first."""
         words = query[:MAX_QUERY].casefold().split()
         scored = [(_score(each, words), each) for each in self.by_name.values()]
         found = [(score, each) for score, each in scored if score]
@@ -105,7 +105,7 @@ class Reference:
 
 
 def _score(operation: Operation, words: Sequence[str]) -> int:
-    """How much of the operation the words are; 0 if one of them is nowhere."""
+    """Relevance of the operation; 0 if a word is missing."""
     texts = (
         (8, operation.summary),
         (6, f"{operation.method} {operation.path} {operation.name}"),
@@ -123,7 +123,7 @@ def _score(operation: Operation, words: Sequence[str]) -> int:
 
 @lru_cache(maxsize=1)
 def read_reference() -> Reference:
-    """Every operation, from the OpenAPI document. Takes a third of a second the first time."""
+    """Build the reference from the OpenAPI document. Takes a third of a second the first time."""
     document = document_of(ROUTES)
     schemas: Mapping[str, Schema] = document["components"]["schemas"]
     operations = [
@@ -229,7 +229,7 @@ def _parts(schema: Schema, schemas: Mapping[str, Schema]) -> Iterable[Parameter]
 
 
 def _references(schema: Schema) -> Iterable[str]:
-    """The objects that the schema itself holds, or that are in its lists."""
+    """The objects in the schema, directly or in lists."""
     if "$ref" in schema:
         yield schema["$ref"].rpartition("/")[2]
     for option in schema.get("anyOf", ()):
@@ -239,7 +239,7 @@ def _references(schema: Schema) -> Iterable[str]:
 
 
 def kind_of(schema: Schema) -> str:
-    """What values the schema allows, in words."""
+    """The allowed values, in words."""
     if "$ref" in schema:
         return "object"
     if "anyOf" in schema:
@@ -270,7 +270,7 @@ def _plural(schema: Schema) -> str:
 
 
 def _notes(schema: Schema) -> list[str]:
-    """Limits and the default; null and empty values say nothing."""
+    """Constraints and the default; null and empty values are omitted."""
     options = [schema, *schema.get("anyOf", ())]
     notes = [
         text.format(option[name])

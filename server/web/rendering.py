@@ -1,4 +1,4 @@
-"""From a template to a page, for every browser and nobody else's site."""
+"""Render templates into pages, with security headers."""
 
 import hashlib
 from functools import lru_cache
@@ -32,11 +32,11 @@ async def show(
     form_leads_to: str = "",
     **values: Any,
 ) -> Page:
-    """The page that the template makes, in the organization's name.
+    """Render a template with the organization's name and icon.
 
-    Besides `values` it knows the realm, the caller, `token` for its forms, and as `problem` what is
-    wrong with what was sent: the `error`, whose status the page has. `form_leads_to`: to which
-    origin besides this one the answer to its form may send the browser.
+    Its variables are `values`, the realm, the caller, `token` for its forms, and `problem`, the
+    message of `error`, whose status the page has. `form_leads_to`: another origin to which the
+    response to its form may redirect.
     """
     realm, icon = None, None
     if request.realm_id is not None:
@@ -63,7 +63,7 @@ async def show(
 
 
 def fragment(template: str, **values: Any) -> "Markup":
-    """A part of a page that is the same for everyone: may be rendered in a thread, and kept."""
+    """Render a part of a page without personal data, which may run in a thread and be cached."""
     from markupsafe import Markup  # with the templates: see server/runtime/templates.py
 
     rendered = _environment().get_template(template).render(values)
@@ -71,14 +71,14 @@ def fragment(template: str, **values: Any) -> "Markup":
 
 
 def said(error: DomainError) -> str:
-    """What a page says of the problem."""
+    """The message for an error."""
     if isinstance(error, RateLimitedError):
         return f"Too many tries. Try again in {span(error.details['retry-after'])}."
     return error.message
 
 
 def refusal(status: int, sentence: str) -> Page:
-    """A page that says what is wrong, and knows nothing of who asks."""
+    """An error page without any personal data."""
     values = {"realm": None, "icon": None, "caller": None, "sentence": sentence}
     body = _environment().get_template("refusal.html").render(values)
     headers = {**HEADERS, "Content-Security-Policy": _policy("")}
@@ -86,14 +86,14 @@ def refusal(status: int, sentence: str) -> Page:
 
 
 def go(request: Request, place: str) -> Page:
-    """Send the browser there."""
+    """Redirect the browser."""
     return Page(
         HTTPStatus.SEE_OTHER, b"", headers={"Location": place, **HEADERS}, cookies=request.cookies
     )
 
 
 def static_file(name: str) -> Page | None:
-    """What pages load; None if there is no such thing."""
+    """A static file; None if there is none of this name."""
     return _static(name) if name in STATIC else None
 
 
@@ -109,7 +109,7 @@ def _content(name: str) -> bytes:
 
 @lru_cache
 def _static_url(name: str) -> str:
-    """Where it is to be had: another address with each change, since browsers keep it."""
+    """The URL of a static file, which changes with its content, since browsers cache it."""
     version = hashlib.sha256(_content(name)).hexdigest()[:12]
     return f"{STATIC_PATH.format(name=name)}?v={version}"
 
@@ -123,7 +123,7 @@ def _policy(form_leads_to: str) -> str:
 
 
 def _token_for(request: Request) -> str:
-    """What the page's forms carry; a visitor gets the cookie that it belongs to."""
+    """The token for the page's forms; a visitor without a cookie for it gets one."""
     if request.session is not None:
         return request.session.form_token
     if request.visitor_token is None:

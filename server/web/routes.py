@@ -1,4 +1,4 @@
-"""Every page."""
+"""The routes of all pages."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""Signing in by password, and out."""
+"""Sign in with a password, and sign out."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -39,11 +39,11 @@ NOTICES: Final = {
     "email": "Your account has its new address. Sign in with it.",
     "password": "Your password has been changed. Sign in with it.",
 }
-"""What the page says of what has led to it."""
+"""The notice after a redirect to this page."""
 
 
 async def ask(request: Request) -> Page:
-    """The page with the form; a visitor who has signed in goes on at once, or signs in `again`."""
+    """The sign-in form; a signed-in visitor is redirected at once, unless they sign in `again`."""
     otp = request.query.get("mobile_flow_otp", "")
     if otp:
         checked_otp(otp)
@@ -53,7 +53,7 @@ async def ask(request: Request) -> Page:
 
 
 async def sign_in(request: Request) -> Page:
-    """Look at the password, and let its owner in."""
+    """Verify the password, and begin a session."""
     try:
         found = await who_signs_in(
             request.app,
@@ -72,11 +72,11 @@ async def sign_in(request: Request) -> Page:
 
 
 async def let_in(request: Request, found: CredentialsRow, *, wanted: str, otp: str) -> Page:
-    """Begin a session for an account whose owner has signed in, or give their app its key.
+    """Begin a session for an authenticated user, or give their app its key.
 
-    They go to the wanted place if it is one of ours. What was known of the browser before is
-    forgotten: nobody can have put it there. Raises AuthenticationFailedError if the credentials
-    have changed since they were compared.
+    Redirects to `wanted` if it is a path of this site. An earlier session and CSRF cookie of the
+    browser are replaced (session fixation). Raises AuthenticationFailedError if the credentials
+    have changed since they were verified.
     """
     if otp:
         await _tell_of_sign_in(request, found.user_id)
@@ -88,11 +88,11 @@ async def let_in(request: Request, found: CredentialsRow, *, wanted: str, otp: s
 async def begin_session(
     request: Request, user_id: UserId, *, changed_at: datetime | None = None
 ) -> None:
-    """Let the browser be that user's from now on; the session that it had ends.
+    """Set the cookies of a new session; a previous one of the browser ends.
 
-    `changed_at`: that of the credentials with which they have signed in. Raises
-    AuthenticationFailedError if these have changed since: a session that began a moment later would
-    outlive the end of all others.
+    `changed_at`: when the verified credentials were last changed. Raises
+    AuthenticationFailedError if they have changed since: the new session would outlive the end of
+    all others.
     """
     app, realm_id = request.app, request.realm_cache.realm_id
     seconds = app.settings.session_days * 24 * 3600
@@ -144,7 +144,7 @@ async def _tell_of_sign_in(request: Request, user_id: UserId) -> None:
 
 
 async def sign_out(request: Request) -> Page:
-    """End the session, here and in every other tab."""
+    """End the session, which is shared by all tabs."""
     if request.session is not None:
         async with request.app.database.connection() as connection:
             await sessions.end(connection, request.realm_cache.realm_id, request.session.digest)
@@ -153,7 +153,7 @@ async def sign_out(request: Request) -> Page:
 
 
 async def _give_to_app(request: Request, found: CredentialsRow, otp: str) -> Page:
-    """Send the app the key that was there when its user signed in, not one that came since."""
+    """Give the app the key that was valid when its user signed in, not a newer one."""
     place = way_back(
         request.app.settings.mobile_scheme,
         otp,
@@ -193,7 +193,7 @@ async def _form(
 def _providers(
     request: Request, settings: RealmSettings, sent: Mapping[str, str]
 ) -> list[tuple[str, str, str]]:
-    """Other sites to sign in at: their names, what to read there, and where that leads."""
+    """Identity providers to sign in with: name, label and URL."""
     kept = {name: sent[name] for name in ("next", "mobile_flow_otp") if sent.get(name)}
     tail = f"?{urlencode(kept)}" if kept else ""
     wanted = request.app.settings.sign_in_providers

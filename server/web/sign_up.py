@@ -1,4 +1,4 @@
-"""Joining an open organization: an address, a mail, a name and a password."""
+"""Sign-up in an open organization: confirm an address by mail, then choose a name and password."""
 
 from typing import Final
 
@@ -30,7 +30,7 @@ from storage.ids import ChannelGroupId
 ASK: Final = "/register"
 JOIN: Final = PATHS[SIGN_UP]
 GROUP: Final = "channel_group_"
-"""How the boxes of default channel groups are named, with their ids."""
+"""Names of the checkboxes of default channel groups, with their ids."""
 DIGITS: Final = 18
 
 
@@ -41,7 +41,7 @@ async def ask(request: Request) -> Page:
 
 
 async def send(request: Request) -> Page:
-    """Send a mail. Whether the address has an account is told there, and nowhere else."""
+    """Send a mail. Only the mail reveals whether the address has an account."""
     realm_cache = request.realm_cache
     try:
         realm = await realm_cache.realm()
@@ -59,12 +59,12 @@ async def send(request: Request) -> Page:
 
 
 async def choose(request: Request) -> Page:
-    """The page to which the mail leads."""
+    """The page of that link."""
     return await _joining(request, await _email(request))
 
 
 async def join(request: Request) -> Page:
-    """Make the account, and let its owner in."""
+    """Create the account, and sign its owner in."""
     email = await _email(request)
     app, digest = request.app, digest_in(request)
     try:
@@ -87,7 +87,7 @@ async def join(request: Request) -> Page:
 
 
 async def _email(request: Request) -> str:
-    """Whose address the link of this page was made for. Raises a DomainError if it is not good."""
+    """The address that the link of this page confirms. Raises a DomainError if it is invalid."""
     row = await to_confirm(request, SIGN_UP, VOUCHED_SIGN_UP)
     check_way(await request.realm_cache.settings(), row.purpose)
     return row.email
@@ -125,7 +125,7 @@ async def _joining(request: Request, email: str, error: DomainError | None = Non
 
 
 def _chosen(request: Request) -> set[ChannelGroupId]:
-    """The default channel groups whose boxes are ticked."""
+    """The default channel groups that are checked."""
     ids = [name.removeprefix(GROUP) for name in request.form if name.startswith(GROUP)]
     return {ChannelGroupId(int(each)) for each in ids if each.isdecimal() and len(each) <= DIGITS}
 

@@ -1,4 +1,4 @@
-"""What answers where people look: every page, and the way to one."""
+"""The site: routing, sessions, rate limits and CSRF protection of all pages."""
 
 from collections.abc import Sequence
 
@@ -32,14 +32,14 @@ from server.web.routes import PAGES
 
 
 class Site(Pages):
-    """The pages. Their paths may end with a slash, or not."""
+    """Serve the pages. A trailing slash in a path is ignored."""
 
     def __init__(self, routes: Sequence[PageRoute] = PAGES) -> None:
         self._router = Router(routes)
 
     @override
     def serves(self, path: str) -> bool:
-        # What begins as paths of the API do is for programs, which read JSON.
+        # Paths below the API's prefix are for programs, which read JSON.
         return not path.startswith(API_PREFIX) and self._router.knows(_plain(path))
 
     @override
@@ -71,14 +71,14 @@ class Site(Pages):
 
 
 def _refuse_nulls(request: Request) -> None:
-    """Raise BadRequestError for text that no database takes."""
+    """Raise BadRequestError for null characters, which the database does not accept."""
     given = (*request.path_params.values(), *request.query.values(), *request.form.values())
     if any("\0" in text for text in given):
         raise BadRequestError("Text cannot hold null characters.")
 
 
 async def _recognize(request: Request) -> None:
-    """Know whoever has signed in. Whose account is closed has no session any more."""
+    """Set the caller of a request with a session; sessions of deactivated accounts are invalid."""
     if request.session is None or request.realm_id is None:
         return
     try:
@@ -98,7 +98,7 @@ async def _count(route: PageRoute, request: Request) -> None:
 
 
 def _check_form(request: Request) -> None:
-    """Raise CsrfFailedError unless a page of ours has shown the form, to this very browser."""
+    """Raise CsrfFailedError unless a page of this site showed the form to this very browser."""
     token = request.visitor_token if request.session is None else request.session.token
     given = request.headers.get(TOKEN_HEADER) or request.form_value(TOKEN_FIELD)
     if (

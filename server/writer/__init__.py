@@ -1,8 +1,8 @@
-"""The realm's writer: every write of a realm goes through it, and shares commits.
+"""Write queue of a realm: every write of a realm passes through it, in shared commits.
 
-While one commit of a realm is in flight, later writes of that realm wait; then they are
-prepared one after another on one connection and end in one round trip: lock the clock, run
-what waits for positions, advance the clock, COMMIT. docs/adr/0004-the-writer.md.
+While a commit of a realm is in progress, later writes of that realm wait. They are then prepared
+one after another on one connection and end in one round trip: lock the clock, run the statements
+that need positions, advance the clock, COMMIT. docs/adr/0004-the-writer.md.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ __all__ = ["RealmWriter", "WriteTx", "Writers"]
 
 
 class Writers:
-    """The writers of all realms of this process."""
+    """The writers of all realms in this process."""
 
     def __init__(self, database: Database, realm_caches: RealmCaches, committed: Committed) -> None:
         self._database = database
@@ -33,10 +33,10 @@ class Writers:
         return writer
 
     async def drain(self) -> None:
-        """Wait until every write handed in has its answer."""
+        """Wait until every submitted write has its result."""
         await asyncio.gather(*(w.drain() for w in list(self._writers.values())))
 
     def totals(self) -> tuple[int, int]:
-        """(writes, commits) since the start."""
+        """(writes, commits) since the process started."""
         writers = self._writers.values()
         return sum(w.writes for w in writers), sum(w.commits for w in writers)

@@ -1,4 +1,4 @@
-"""Writes that are prepared on one connection and share a commit."""
+"""Batches of writes that share a connection and a commit."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
@@ -28,7 +28,7 @@ Action = Callable[[WriteTx], Awaitable[Result]]
 
 
 class AloneError(Exception):
-    """This write has to run in a transaction of its own."""
+    """The write must run in a transaction of its own."""
 
 
 @dataclass(eq=False)
@@ -37,21 +37,21 @@ class PendingWrite:
 
     action: Action[Any]
     future: asyncio.Future[Any]
-    """Where the caller waits, who may be gone before there is an answer."""
+    """The caller's future; it may be cancelled before there is a result."""
     until: float
-    """When it is given up if it cannot be done, by the loop's time."""
+    """Deadline after which the write is abandoned, in the loop's time."""
     tx: WriteTx | None = None
     answer: Any = None
     is_alone: bool = False
     is_answered: bool = False
     is_committed: bool = False
-    """The transaction that held it is, whatever is made of its answer."""
+    """Whether its transaction is committed, whatever becomes of the result."""
     backend: int | None = None
-    """The process of Postgres to which its COMMIT was sent, and of which nothing is known since."""
+    """Process id of the Postgres backend to which its COMMIT was sent without a response."""
 
     @property
     def is_given_up(self) -> bool:
-        """Whether nobody waits for it any more, or has waited for long enough."""
+        """Whether the caller is gone or the deadline has passed."""
         return self.future.cancelled() or asyncio.get_running_loop().time() >= self.until
 
     def succeed(self) -> None:
@@ -66,12 +66,12 @@ class PendingWrite:
 
 
 class Batch:
-    """Writes that are prepared on one connection and share a commit."""
+    """Prepare writes on one connection, and commit them together."""
 
     def __init__(
         self, database: Database, realm_cache: RealmCache, *, alone: bool, until: float
     ) -> None:
-        """`until`: how long to wait for a connection, by the loop's time."""
+        """`until`: how long to wait for a connection, in the loop's time."""
         self._database = database
         self._until = until
         self._realm_cache = realm_cache
@@ -90,11 +90,11 @@ class Batch:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        # What was raised has to pass through the connection's block, which tells a lost server.
+        # The exception must leave the connection's block, which detects a lost server.
         await self._stack.__aexit__(kind, error, trace)
 
     async def connection(self) -> Connection:
-        """The connection, in a transaction: for those who read or lock before the clock."""
+        """The connection, in a transaction, for reads and locks before the clock."""
         connection = await self._checked_out()
         if not self._begun:
             self._begun = True
@@ -116,15 +116,15 @@ class Batch:
         return self._connection
 
     async def give_up(self) -> None:
-        """Roll back what has been begun."""
+        """Roll back the transaction."""
         if self._begun and self._connection is not None:
             self._begun = False
             await self._connection.give_up()
 
     async def prepare(self, write: PendingWrite) -> bool:
-        """Run the action. False if the write has left the batch, with its answer or to run alone.
+        """Run the action. False if the write has left the batch, with a result or to run alone.
 
-        Raises whatever leaves the transaction unusable.
+        Raises exceptions after which the transaction is unusable.
         """
         write.backend = None
         tx = write.tx = WriteTx(self._realm_cache, self.connection, alone=self._alone)
@@ -140,9 +140,9 @@ class Batch:
         return True
 
     async def finish(self, writes: Sequence[PendingWrite]) -> tuple[int, list[LogEntry]]:
-        """Lock the clock, run what waited for it, advance, commit: one round trip.
+        """Lock the clock, run the clocked statements, advance, commit: one round trip.
 
-        The epoch and the entries that are now in the log.
+        Returns the epoch and the entries that are now in the log.
         """
         connection = await self._checked_out()
         backend = connection.backend
@@ -150,8 +150,8 @@ class Batch:
             async with asyncio.timeout(connection.patience_seconds):
                 return await self._finished(connection, writes)
         except Exception as error:
-            # One that has refused is as good as before, and has another request by the time that
-            # somebody looks for what it may have committed.
+            # After an error response the connection is reused, and may serve another request
+            # by the time of the look-up.
             if not connection.has_answered:
                 for write in writes:
                     write.backend = backend
@@ -228,7 +228,7 @@ class _Single:
 
 
 class _Shared:
-    """Writes of one class that are one statement."""
+    """Writes of one class that run as one statement."""
 
     def __init__(self, kind: type[SharedWrite[Any]], write_id: str) -> None:
         self._kind = kind
@@ -269,10 +269,10 @@ class _Shared:
 
 
 def groups_of(writes: Sequence[PendingWrite]) -> Iterator[_Single | _Shared]:
-    """The writes of a batch in order, and after them those that share a statement.
+    """The writes of a batch in order, then those that share a statement.
 
-    `statements` are what a group runs; `settle` takes what they gave, `recover` what they left
-    in the log, and either gives each write its result.
+    `statements` are those of a group; `settle` takes their results, `recover` their entries in
+    the log, and both set the result of each write.
     """
     shared: dict[type, _Shared] = {}
     for write in writes:

@@ -1,4 +1,4 @@
-"""One realm's writer in this process: it gathers writes, and sees to those that fail."""
+"""Writer of one realm in this process: batches writes, and handles failures."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable
@@ -24,20 +24,20 @@ logger = structlog.get_logger(__name__)
 Result = TypeVar("Result")
 
 MAX_BATCH = 200
-"""Writes that share a commit at most: bounds how long a failure makes the others wait."""
+"""Maximum writes per commit: bounds how long a failure delays the others."""
 RETRY_SECONDS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 4.0)
-"""Pauses before a write is tried again after the database went away."""
+"""Pauses before a write is retried after the database was unavailable."""
 LONGEST_SECONDS = 10.0
-"""For so long is tried to do a write: whoever waits is told then that it is not done. Only whether
-a COMMIT arrived that was sent may take longer to find out."""
+"""How long a write is retried; then the caller gets an error. Only to find out whether a COMMIT
+was received may take longer."""
 STALE_TRIES = 5
-_GIVEN_UP: Final = "the server stops, and nobody looks any more what became of this write"
+_GIVEN_UP: Final = "the server stops, and the outcome of this write is not checked any more"
 
 Committed = Callable[[RealmId, int, list[LogEntry]], None]
 
 
 class RealmWriter:
-    """Combines the writes of one realm in this process."""
+    """Batch the writes of one realm in this process."""
 
     def __init__(self, database: Database, realm_cache: RealmCache, committed: Committed) -> None:
         self._database = database
@@ -49,15 +49,15 @@ class RealmWriter:
         self._alone: set[asyncio.Task[None]] = set()
         self._position = Position(0)
         self._at_once = 0
-        """How many wrote during the last commit, or waited for it."""
+        """Number of writes during the last commit, or waiting for it."""
         self.commits = 0
         self.writes = 0
 
     async def write(self, action: Action[Result]) -> Result:
-        """Run the action in the next batch; its answer after the commit.
+        """Run the action in the next batch; return its result after the commit.
 
-        Raises the action's DomainError with nothing written, or DatabaseUnavailableError. The
-        write goes on if the caller is cancelled, but is not tried again then.
+        Raises the action's DomainError with nothing written, or DatabaseUnavailableError. If the
+        caller is cancelled, the write continues but is not retried.
         """
         loop = asyncio.get_running_loop()
         write = PendingWrite(action, loop.create_future(), until=loop.time() + LONGEST_SECONDS)
@@ -73,7 +73,7 @@ class RealmWriter:
         return self._running is None and not self._alone and not self._waiting
 
     async def drain(self) -> None:
-        """Wait until every write handed in has its answer."""
+        """Wait until every submitted write has its result."""
         while not self.idle:
             tasks = [*self._alone, *([self._running] if self._running else [])]
             await asyncio.wait(tasks)
@@ -98,9 +98,9 @@ class RealmWriter:
             write.fail(error)
 
     async def _run_batches(self) -> None:
-        """Run batches for as long as one follows the other, on one connection.
+        """Run batches on one connection while there are writes.
 
-        Whoever has an answer goes on when this waits: the next batch is at the database by then.
+        Callers with a result resume while this waits for the database.
         """
         writes: list[PendingWrite] = []
         try:
@@ -117,22 +117,22 @@ class RealmWriter:
             raise
         except Exception as error:  # noqa: BLE001 - whatever it was, each finds its own answer alone
             logger.debug("writer.batch_split", error=repr(error), writes=len(writes))
-            # Beside the writes that come meanwhile, which need not wait for that.
+            # In parallel to new writes, which need not wait for it.
             self._begin(self._after_failure(_pending(writes), error))
 
     def _next_size(self) -> int:
-        """How many of those who wait share the next commit.
+        """Number of waiting writes that share the next commit.
 
-        Who writes one thing after another comes back together with those who shared their commit.
-        So only half of them go at once: while the database commits for these, the requests of the
-        others are read and decided, where otherwise server and database would wait in turns.
+        Clients that write continuously return together with those that shared their commit. So
+        only half of them run at once: while the database commits these, the requests of the others
+        are read and decided; otherwise server and database would wait for each other in turn.
         """
         waiting = len(self._waiting)
         size = waiting if waiting > self._at_once else (self._at_once + 1) // 2
         return min(size, MAX_BATCH)
 
     async def _find_position(self) -> None:
-        """Know a position below every write to come: where a lost batch is looked for."""
+        """Know a position below every later write: where the search for a lost batch starts."""
         if self._position:
             return
         try:
@@ -140,10 +140,10 @@ class RealmWriter:
                 row = await clock.read(connection, self._realm_id)
             self._position = row.position if row else Position(0)
         except RETRYABLE_ERRORS:
-            return  # all of the log is above 0
+            return  # all positions are above 0
 
     def _hand_over(self, epoch: int, entries: list[LogEntry]) -> None:
-        """Tell of what is committed. Whatever comes of that, it is, and its writes are answered."""
+        """Publish committed entries. Their writes succeed even if that raises."""
         if not entries:
             return
         try:
@@ -179,9 +179,9 @@ class RealmWriter:
                 write.succeed()
 
     async def _after_failure(self, writes: list[PendingWrite], error: Exception) -> None:
-        """Answer those whose COMMIT went through after all; run each other one alone.
+        """Complete writes whose COMMIT succeeded after all; run each other one alone.
 
-        What is known to be committed failed of what came after: it never runs again.
+        A write that is known to be committed failed in later steps: it is never run again.
         """
         try:
             is_away = isinstance(error, DatabaseUnavailableError)
@@ -198,7 +198,7 @@ class RealmWriter:
 
     def _run_alone(self, write: PendingWrite) -> None:
         write.is_alone = True
-        write.is_committed = False  # if its batch was, that held nothing of it
+        write.is_committed = False  # if its batch is committed, the write was not part of it
         self._begin(self._run_until_answered(write))
 
     def _begin(self, work: Coroutine[Any, Any, None]) -> None:
@@ -216,7 +216,7 @@ class RealmWriter:
             write.fail(fault)
 
     async def _alone_until_done(self, write: PendingWrite) -> None:
-        """Run a write in a transaction of its own; try again while that may help."""
+        """Run a write in a transaction of its own, and retry it while that may succeed."""
         stale = 0
         pauses = list(RETRY_SECONDS)
         while not write.is_answered:
@@ -249,9 +249,9 @@ class RealmWriter:
         write.succeed()
 
     async def _without_committed(self, writes: list[PendingWrite]) -> list[PendingWrite]:
-        """Answer the writes that the log holds; the others.
+        """Complete the writes that are in the log; return the others.
 
-        Ends the lost transaction's backend first: what was sent to it may not have arrived yet.
+        Terminates the lost transaction's backend first, which may not have received the COMMIT yet.
         """
         traceable = {
             w: w.tx for w in writes if w.backend is not None and w.tx is not None and w.tx.steps
@@ -278,7 +278,7 @@ class RealmWriter:
     async def _look_up(
         self, write_ids: list[str], backends: list[int]
     ) -> tuple[int, list[LogEntry]]:
-        """What these writes left in the log, once nobody can be adding to it."""
+        """The entries of these writes in the log, once no backend can append any."""
         for pause in RETRY_SECONDS:
             try:
                 return await self._look_up_once(write_ids, backends)
@@ -299,7 +299,7 @@ class RealmWriter:
 
 
 def _pending(writes: Iterable[PendingWrite]) -> list[PendingWrite]:
-    """Those of a batch that have neither an answer nor somebody else who sees to it."""
+    """The writes of a batch without a result that no other task handles."""
     return [write for write in writes if not write.is_answered and not write.is_alone]
 
 
@@ -309,6 +309,6 @@ def _refuse_pending(writes: Iterable[PendingWrite], error: Exception) -> None:
 
 
 def _heed(future: asyncio.Future[object]) -> None:
-    """A caller who has gone away does not ask what became of the write."""
+    """Ignore a cancelled caller."""
     if not future.cancelled():
         future.exception()

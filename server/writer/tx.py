@@ -1,4 +1,4 @@
-"""The transaction of one write: what it does at once, and what waits for positions."""
+"""Transaction of one write: immediate statements, and those that wait for positions."""
 
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -18,12 +18,12 @@ Row = TypeVar("Row")
 Result = TypeVar("Result")
 
 Begin = Callable[[], Awaitable[Connection]]
-"""Gives the batch's connection, in a transaction."""
+"""Provides the batch's connection, in a transaction."""
 
 
 @dataclass(eq=False)
 class ClockedStep(Generic[Result]):
-    """A clocked write in its transaction: it has a result after the commit."""
+    """A clocked write in its transaction; it has a result after the commit."""
 
     write: ClockedWrite[Result] | SharedWrite[Result]
     _result: list[Result] = field(default_factory=list)
@@ -40,7 +40,7 @@ _Step = Entry | ClockedStep[Any]
 
 
 class WriteTx:
-    """The transaction of one write (the Protocol Tx of server/transactions.py)."""
+    """Transaction of one write (implements Tx of server/transactions.py)."""
 
     def __init__(self, realm_cache: RealmCache, begin: Begin, *, alone: bool) -> None:
         self.realm_id = realm_cache.realm_id
@@ -76,8 +76,8 @@ class WriteTx:
         connection = await self._begin()
         if self.exact:
             return await locking.waiting(connection)
-        # In a batch nobody waits: a row that somebody holds looks absent, so a write whose
-        # rows are not all there runs alone, where it waits and sees what is true.
+        # A batch never waits: a locked row looks absent, so a write with missing rows runs
+        # alone, where it waits for the lock and sees the current state.
         rows = await locking.skipping(connection)
         if len(rows) < locking.expected:
             raise LockUnavailableError
@@ -94,7 +94,7 @@ class WriteTx:
 
     @property
     def shared(self) -> ClockedStep[Any] | None:
-        """The one step of a transaction that shares its statement with others."""
+        """The step of a transaction that shares its statement with others."""
         match self.steps:
             case [ClockedStep(write=SharedWrite()) as step]:
                 return step
@@ -109,7 +109,7 @@ class WriteTx:
         return step
 
     def statements(self) -> list[Statement]:
-        """What is to run after the clock, in order."""
+        """The statements to run after the clock, in order."""
         statements: list[Statement] = []
         for step in self.steps:
             if isinstance(step, Entry):
@@ -120,7 +120,7 @@ class WriteTx:
         return statements
 
     def settle(self, rows: Sequence[Sequence[tuple[Any, ...]]]) -> None:
-        """Give each step what its statement gave. Raises StaleDecisionError."""
+        """Pass each step its result. Raises StaleDecisionError."""
         at = 0
         for step in self.steps:
             if isinstance(step, Entry):
@@ -131,7 +131,7 @@ class WriteTx:
                 at += 1
 
     def recover(self, entries: Sequence[LogEntry]) -> None:
-        """Settle from what the log holds, after a COMMIT whose answer was lost."""
+        """Set results from the log, after a COMMIT whose response was lost."""
         mine = [e for e in entries if e.write_id == self.write_id]
         for step in self.steps:
             if isinstance(step, Entry):

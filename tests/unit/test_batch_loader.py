@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from server.runtime.batch_loader import AT_ONCE, WOKEN_AT_ONCE, BatchLoader
+from server.runtime.batch_loader import MAX_BATCH_KEYS, WOKEN_AT_ONCE, BatchLoader
 
 pytestmark = pytest.mark.asyncio
 
@@ -44,8 +44,8 @@ async def test_who_asks_while_others_are_read_for_is_read_for_with_all_who_do():
 async def test_no_reading_is_larger_than_it_may_be():
     shelf = Shelf()
     gathering = BatchLoader(shelf.read)
-    await asyncio.gather(*[gathering.find(number) for number in range(1, 2 * AT_ONCE)])
-    assert max(map(len, shelf.readings)) == AT_ONCE
+    await asyncio.gather(*[gathering.find(number) for number in range(1, 2 * MAX_BATCH_KEYS)])
+    assert max(map(len, shelf.readings)) == MAX_BATCH_KEYS
 
 
 async def test_what_is_not_there_is_nothing():
@@ -85,7 +85,7 @@ async def test_who_asks_again_gets_what_is_there_by_then():
 async def test_those_who_have_been_read_for_go_on_a_few_at_a_time():
     shelf = Shelf()
     gathering = BatchLoader(shelf.read)
-    asking = [asyncio.create_task(gathering.find(number)) for number in range(1, AT_ONCE + 1)]
+    asking = [asyncio.create_task(gathering.find(number)) for number in range(1, MAX_BATCH_KEYS + 1)]
     seen: list[int] = []
     while not all(each.done() for each in asking):
         await asyncio.sleep(0)
