@@ -85,7 +85,9 @@ async def test_who_asks_again_gets_what_is_there_by_then():
 async def test_those_who_have_been_read_for_go_on_a_few_at_a_time():
     shelf = Shelf()
     gathering = BatchLoader(shelf.read)
-    asking = [asyncio.create_task(gathering.find(number)) for number in range(1, MAX_BATCH_KEYS + 1)]
+    asking = [
+        asyncio.create_task(gathering.find(number)) for number in range(1, MAX_BATCH_KEYS + 1)
+    ]
     seen: list[int] = []
     while not all(each.done() for each in asking):
         await asyncio.sleep(0)
