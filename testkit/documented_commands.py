@@ -11,7 +11,7 @@ import click
 
 ROOT: Final = Path(__file__).parents[1]
 DOCUMENTS: Final = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
-LANGUAGES: Final = frozenset({"sh", "text", "ini", "toml"})
+LANGUAGES: Final = frozenset({"sh", "text", "ini", "toml", "sql"})
 
 _BLOCK: Final = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _HEREDOC: Final = re.compile(r"(<<'(\w+)'[^\n]*\n).*?^\2$", re.MULTILINE | re.DOTALL)

@@ -119,5 +119,5 @@ async def metrics_port(
     pages = MetricsPort(app, Checks(app, is_draining), queues, all_queues)
     port: int = sockets[0].getsockname()[1]
     async with serving_pages(pages.answer, sockets, max_body_bytes=MAX_BODY_BYTES):
-        logger.info("telling metrics", host=app.settings.metrics_host, port=port)
+        logger.info("metrics.listening", host=app.settings.metrics_host, port=port)
         yield port
