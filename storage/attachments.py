@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, LiteralString
 
-from storage import messages
+from storage import message_bits
 from storage.database import Connection, Locking, Statement
 from storage.ids import AttachmentId, MessageId, RealmId, UserId
 
@@ -326,7 +326,7 @@ async def awaited(
         """,
         realm_id=realm_id,
         message_ids=list(message_ids),
-        has_attachment=messages.HAS_ATTACHMENT,
+        has_attachment=message_bits.HAS_ATTACHMENT,
         pending=pending,
     )
 

@@ -28,6 +28,7 @@ from psycopg.waiting import READY_R, WAIT_R, WAIT_RW, wait_async
 from typing_extensions import override
 
 from storage.lineage import Lineage
+from storage.message_bits import with_bits
 from storage.refusals import shared_sessions, unconfirmed_writes
 from storage.sockets import Sockets
 
@@ -74,7 +75,7 @@ def _query(sql: LiteralString) -> _Query:
         formats[name] = _FORMATS[kind]
         return f"${numbers.setdefault(name, len(numbers) + 1)}"
 
-    text = _PLACEHOLDER.sub(numbered, sql)
+    text = _PLACEHOLDER.sub(numbered, with_bits(sql))
     return _Query(text.encode(), tuple(numbers), tuple(formats[name] for name in numbers))
 
 
@@ -160,7 +161,8 @@ class PgConnection(psycopg.AsyncConnection[Row]):
     async def ask(self, sql: LiteralString, params: Mapping[str, Any]) -> Answer:
         """Run one statement. Within `pipelined` it is only sent, and answered later.
 
-        `%(name)s` is a parameter, `%(name)b` a binary one, `%%` a per cent sign.
+        `%(name)s` is a parameter, `%(name)b` a binary one, `%%` a per cent sign, `{NAME}` bits
+        of storage/message_bits.py.
         """
         if self.is_unconfirmed and not sql.startswith("BEGIN"):
             return await self._ask_confirmed(sql, params)

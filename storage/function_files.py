@@ -17,25 +17,15 @@ import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
-from operator import or_
 from pathlib import Path
 from typing import Final
 
-from storage import message_flags, messages
+from storage.message_bits import with_bits
 
 DIRECTORY: Final = Path(__file__).parent / "functions"
 
 VERSIONS_FILE: Final = "versions"
 
-BITS: Final[Mapping[str, int]] = {
-    name: bits
-    for module in (message_flags, messages)
-    for name, bits in vars(module).items()
-    if name.isupper() and type(bits) is int
-}
-
-_BITS: Final = re.compile(r"\{([A-Z][A-Z_]*(?: \| [A-Z][A-Z_]*)*)\}")
 _BLOCK: Final = re.compile(r"^-- @each .*?^-- @end\n", re.DOTALL | re.MULTILINE)
 _DEFINITION: Final = re.compile(r"-- @(?:each )?(\w+) = (.*)")
 
@@ -111,11 +101,7 @@ def outdated(known: Sequence[FunctionFile], installed: Mapping[str, int]) -> lis
 def render(text: str) -> str:
     """Return the SQL of a file. Raises KeyError for a name that is not a bit."""
     text = _BLOCK.sub(lambda block: _render_block(block[0]), text)
-    return _BITS.sub(lambda names: str(_bits(names[1])), text)
-
-
-def _bits(names: str) -> int:
-    return reduce(or_, (BITS[name] for name in names.split(" | ")))
+    return with_bits(text)
 
 
 def _render_block(block: str) -> str:

@@ -8,16 +8,11 @@ from typing import Any, Final, Literal, LiteralString
 
 from psycopg.types.json import Jsonb
 
-from storage import message_flags
+from storage import message_bits
 from storage.database import Connection
 from storage.ids import ChannelId, MessageId, RealmId, UserId
-from storage.messages import (
-    HAS_ATTACHMENT,
-    HAS_IMAGE,
-    HAS_LINK,
-    MessageRow,
-    rows_of,
-)
+from storage.message_bits import HAS_ATTACHMENT, HAS_IMAGE, HAS_LINK
+from storage.messages import MessageRow, rows_of
 from storage.name_folding import fold_name
 from storage.search import Search
 
@@ -30,10 +25,10 @@ MAX_UNREAD: Final = 50_000
 
 Flag = Literal["unread", "starred", "mentioned", "alerted"]
 _FLAG_BITS: Final[dict[Flag, int]] = {
-    "unread": message_flags.UNREAD,
-    "starred": message_flags.STARRED,
-    "mentioned": message_flags.MENTIONED | message_flags.TOPIC_WILDCARD_MENTIONED,
-    "alerted": message_flags.HAS_ALERT_WORD,
+    "unread": message_bits.UNREAD,
+    "starred": message_bits.STARRED,
+    "mentioned": message_bits.MENTIONED | message_bits.TOPIC_WILDCARD_MENTIONED,
+    "alerted": message_bits.HAS_ALERT_WORD,
 }
 
 

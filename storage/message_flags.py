@@ -7,17 +7,14 @@ from typing import Final, Literal
 
 from storage.database import Connection, Statement
 from storage.ids import MessageId, RealmId, UserId
-
-UNREAD: Final = 1
-"""Unread despite all ranges of what was read."""
-STARRED: Final = 2
-COLLAPSED: Final = 4
-MENTIONED: Final = 8
-"""By name, or by a group of the reader."""
-HAS_ALERT_WORD: Final = 16
-HISTORICAL: Final = 32
-"""In the reader's history although they did not receive it."""
-TOPIC_WILDCARD_MENTIONED: Final = 64
+from storage.message_bits import (
+    COLLAPSED,
+    HAS_ALERT_WORD,
+    HISTORICAL,
+    MENTIONED,
+    STARRED,
+    TOPIC_WILDCARD_MENTIONED,
+)
 
 _NAMES: Final = {
     STARRED: ("starred",),
@@ -124,7 +121,7 @@ async def states(
         StateRow,
         """
         SELECT u.id AS user_id, s.id AS message_id, s.flags AS flag_bits, s.accessible,
-               s.received, s.unread, s.traits & 2 <> 0 AS has_wildcard
+               s.received, s.unread, s.traits & {CHANNEL_WILDCARD} <> 0 AS has_wildcard
           FROM unnest(%(user_ids)s::bigint[]) AS u(id)
          CROSS JOIN LATERAL
                message_states(%(realm_id)s, u.id, %(message_ids)s::bigint[]) AS s
@@ -143,7 +140,8 @@ async def mentioned_in(
         await connection.values(
             """
             SELECT user_id FROM message_flags
-             WHERE realm_id = %(realm_id)s AND message_id = %(message_id)s AND flags & 72 <> 0
+             WHERE realm_id = %(realm_id)s AND message_id = %(message_id)s
+               AND flags & {MENTIONED | TOPIC_WILDCARD_MENTIONED} <> 0
             """,
             realm_id=realm_id,
             message_id=message_id,
@@ -161,7 +159,7 @@ async def starred_ids(
           FROM (SELECT ARRAY(
                SELECT f.message_id FROM message_flags f
                 WHERE f.realm_id = %(realm_id)s AND f.user_id = %(user_id)s
-                  AND f.flags & 2 <> 0) AS ids OFFSET 0) starred
+                  AND f.flags & {STARRED} <> 0) AS ids OFFSET 0) starred
          CROSS JOIN LATERAL message_states(%(realm_id)s, %(user_id)s, starred.ids) s
          WHERE starred.ids <> '{}' AND s.accessible ORDER BY s.id
         """,

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from storage import messages
+from storage import message_bits
 from storage.database import Connection, Locking
 from storage.ids import MessageId, RealmId
 from storage.message_edits import ChangingRow
@@ -25,7 +25,7 @@ async def wanting(
         """,
         realm_id=realm_id,
         message_ids=list(message_ids),
-        has_link=messages.HAS_LINK,
+        has_link=message_bits.HAS_LINK,
     )
 
 

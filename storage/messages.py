@@ -8,20 +8,7 @@ import msgspec
 from storage import message_flags
 from storage.database import Connection
 from storage.ids import ChannelId, MessageId, RealmId, UserId
-
-READ_BY_SENDER: Final = 1
-CHANNEL_WILDCARD: Final = 2
-TOPIC_WILDCARD: Final = 4
-IS_ME_MESSAGE: Final = 8
-HAS_LINK: Final = 16
-HAS_IMAGE: Final = 32
-HAS_ATTACHMENT: Final = 64
-TELLS_OF_RESOLVING: Final = 128
-"""Read at once, except for users who want such notices unread (storage/unread_notices.py)."""
-CONTENT_TRAITS: Final = (
-    CHANNEL_WILDCARD | TOPIC_WILDCARD | IS_ME_MESSAGE | HAS_LINK | HAS_IMAGE | HAS_ATTACHMENT
-)
-"""Traits that follow from the text: an edit recomputes them."""
+from storage.message_bits import CHANNEL_WILDCARD
 
 
 class MessageRow(msgspec.Struct, frozen=True):

@@ -42,7 +42,7 @@ async def topics_of_feed(
         SELECT m.conversation_id
           FROM message_flags f
           JOIN messages m ON m.realm_id = %(realm_id)s AND m.id = f.message_id
-         WHERE f.realm_id = %(realm_id)s AND f.user_id = %(user_id)s AND f.flags & 32 <> 0
+         WHERE f.realm_id = %(realm_id)s AND f.user_id = %(user_id)s AND f.flags & {HISTORICAL} <> 0
            AND m.conversation_id = ANY (%(topic_ids)s::bigint[])
         """,
         realm_id=realm_id,

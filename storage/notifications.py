@@ -111,13 +111,14 @@ _WHO_MAY_WANT: Final[LiteralString] = """
          UNION
         SELECT a.id, w.user_id FROM asked a CROSS JOIN LATERAL (
             SELECT x.user_id FROM message_flags x
-             WHERE x.realm_id = %(realm_id)s AND x.message_id = a.id AND x.flags & 88 <> 0 @of_each
+             WHERE x.realm_id = %(realm_id)s AND x.message_id = a.id
+               AND x.flags & {MENTIONED | HAS_ALERT_WORD | TOPIC_WILDCARD_MENTIONED} <> 0 @of_each
          ) w
          UNION
         SELECT a.id, w.user_id FROM asked a CROSS JOIN LATERAL (
             SELECT x.user_id FROM subscriptions x
              WHERE x.realm_id = %(realm_id)s AND x.channel_id = a.channel_id
-               AND x.active AND a.traits & 2 <> 0 @of_each
+               AND x.active AND a.traits & {CHANNEL_WILDCARD} <> 0 @of_each
          ) w
 """.replace("@of_all", _OF_ALL).replace("@of_each", _OF_EACH)
 _THESE: Final[LiteralString] = """
@@ -141,8 +142,10 @@ _FACTS: Final[LiteralString] = """
          CROSS JOIN LATERAL reader_states(%(realm_id)s, p.user_ids, p.ids) s
     )
     SELECT p.user_id, p.id AS message_id, p.settings, p.channel_id IS NULL AS is_direct,
-           s.flags & 8 <> 0 AS is_mentioned, s.flags & 64 <> 0 AS topic_wildcard,
-           p.traits & 2 <> 0 AS channel_wildcard, s.flags & 16 <> 0 AS has_alert_word,
+           s.flags & {MENTIONED} <> 0 AS is_mentioned,
+           s.flags & {TOPIC_WILDCARD_MENTIONED} <> 0 AS topic_wildcard,
+           p.traits & {CHANNEL_WILDCARD} <> 0 AS channel_wildcard,
+           s.flags & {HAS_ALERT_WORD} <> 0 AS has_alert_word,
            coalesce(here.is_muted, false) AS channel_muted, here.push_notifications AS own_push,
            here.email_notifications AS own_email,
            here.wildcard_mentions_notify AS own_wildcards,

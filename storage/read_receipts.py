@@ -49,7 +49,7 @@ async def readers(
            AND NOT EXISTS (
                SELECT FROM message_flags f
                 WHERE f.realm_id = %(realm_id)s AND f.user_id = u.user_id
-                  AND f.message_id = m.id AND f.flags & 1 <> 0)
+                  AND f.message_id = m.id AND f.flags & {UNREAD} <> 0)
            AND (EXISTS (
                 SELECT FROM channel_read c
                  WHERE c.realm_id = %(realm_id)s AND c.user_id = u.user_id

@@ -370,7 +370,7 @@ async def perhaps_unread(
         """
         SELECT f.user_id FROM message_flags f
           JOIN messages m ON m.realm_id = %(realm_id)s AND m.id = f.message_id
-         WHERE f.realm_id = %(realm_id)s AND f.flags & 1 <> 0
+         WHERE f.realm_id = %(realm_id)s AND f.flags & {UNREAD} <> 0
            AND (%(user_ids)s::bigint[] IS NULL OR f.user_id = ANY(%(user_ids)s))
            AND m.channel_id = %(channel_id)s
         UNION
@@ -404,7 +404,7 @@ def mark_hidden_read(realm_id: RealmId, channel_id: ChannelId, *, write_id: str)
           FROM (SELECT f.user_id, array_agg(f.message_id ORDER BY f.message_id) AS ids
                   FROM message_flags f
                   JOIN messages m ON m.realm_id = %(realm_id)s AND m.id = f.message_id
-                 WHERE f.realm_id = %(realm_id)s AND f.flags & 1 <> 0
+                 WHERE f.realm_id = %(realm_id)s AND f.flags & {UNREAD} <> 0
                    AND m.channel_id = %(channel_id)s AND NOT EXISTS (
                        SELECT FROM subscriptions s
                         WHERE s.realm_id = %(realm_id)s AND s.user_id = f.user_id

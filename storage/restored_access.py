@@ -15,7 +15,8 @@ async def starred_by(
         """
         SELECT DISTINCT f.user_id FROM message_flags f
           JOIN messages m ON m.realm_id = %(realm_id)s AND m.id = f.message_id
-         WHERE f.realm_id = %(realm_id)s AND f.flags & 2 <> 0 AND m.channel_id = %(channel_id)s
+         WHERE f.realm_id = %(realm_id)s AND f.flags & {STARRED} <> 0
+           AND m.channel_id = %(channel_id)s
          ORDER BY f.user_id
         """,
         realm_id=realm_id,
@@ -31,7 +32,7 @@ async def with_traces(
         """
         SELECT f.user_id FROM message_flags f
           JOIN messages m ON m.realm_id = %(realm_id)s AND m.id = f.message_id
-         WHERE f.realm_id = %(realm_id)s AND f.flags & 2 <> 0
+         WHERE f.realm_id = %(realm_id)s AND f.flags & {STARRED} <> 0
            AND f.user_id = ANY(%(user_ids)s::bigint[]) AND m.channel_id = %(channel_id)s
         UNION
         SELECT u.user_id FROM user_topics u
@@ -59,7 +60,7 @@ def append_flag_events(
                    SELECT f.message_id FROM message_flags f
                      JOIN messages m ON m.realm_id = %(realm_id)s AND m.id = f.message_id
                     WHERE f.realm_id = %(realm_id)s AND f.user_id = g.user_id
-                      AND f.flags & 2 <> 0 AND m.channel_id = g.channel_id),
+                      AND f.flags & {STARRED} <> 0 AND m.channel_id = g.channel_id),
                    %(empty_topic_display_name)s, %(write_id)s::uuid)
           FROM unnest(%(user_ids)s::bigint[], %(channel_ids)s::bigint[])
                AS g(user_id, channel_id)
@@ -88,7 +89,7 @@ def append_unstarred_events(
                       SELECT f.message_id FROM message_flags f
                         JOIN messages m ON m.realm_id = %(realm_id)s AND m.id = f.message_id
                        WHERE f.realm_id = %(realm_id)s AND f.user_id = l.user_id
-                         AND f.flags & 2 <> 0 AND m.channel_id = l.channel_id)) s
+                         AND f.flags & {STARRED} <> 0 AND m.channel_id = l.channel_id)) s
                 WHERE NOT s.accessible) gone
          WHERE gone.ids IS NOT NULL
         """,

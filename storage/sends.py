@@ -18,7 +18,7 @@ from storage.ids import (
     TopicId,
     UserId,
 )
-from storage.messages import TELLS_OF_RESOLVING
+from storage.message_bits import TELLS_OF_RESOLVING
 from storage.name_folding import fold_name
 
 

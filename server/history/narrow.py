@@ -10,7 +10,7 @@ from server.domain.errors import BadNarrowError, UnauthorizedError
 from server.domain.narrow import EMPTY_TOPIC, Operand, Term
 from server.domain.search import SearchTerm, language_of, parse_search
 from server.realm_cache import RealmCache
-from storage import conversations, messages, narrows, search
+from storage import conversations, message_bits, messages, narrows, search
 from storage.channels import ChannelRow
 from storage.database import Connection
 from storage.history import MANY_CONVERSATIONS, NEWEST, Flag, HistoryScope, Without
@@ -28,9 +28,9 @@ _FLAGS: Final[dict[str, Flag]] = {
     "unread": "unread",
 }
 _TRAITS: Final = {
-    "link": messages.HAS_LINK,
-    "image": messages.HAS_IMAGE,
-    "attachment": messages.HAS_ATTACHMENT,
+    "link": message_bits.HAS_LINK,
+    "image": message_bits.HAS_IMAGE,
+    "attachment": message_bits.HAS_ATTACHMENT,
 }
 WEB_PUBLIC: Final = ("channels", "web-public")
 _OF_SPECTATORS: Final = frozenset(

@@ -25,7 +25,8 @@ from server.history.senders import shown_sender
 from server.realm_cache import RealmCache
 from storage.channels import ChannelRow
 from storage.ids import ChannelId, UserId
-from storage.messages import CHANNEL_WILDCARD, IS_ME_MESSAGE, MessageRow
+from storage.message_bits import CHANNEL_WILDCARD, IS_ME_MESSAGE
+from storage.messages import MessageRow
 from storage.users import UserRow
 
 Reactions = list[dict[str, Any]]

@@ -7,7 +7,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from storage.function_files import BITS, known_functions, record_versions, render, versions
+from storage.function_files import known_functions, record_versions, render, versions
+from storage.message_bits import BITS
 from storage.migrate import (
     DIRECTORY,
     MigrationError,

@@ -21,7 +21,7 @@ from storage.channels import ChannelRow
 from storage.conversations import TopicRow
 from storage.database import Connection, Statement
 from storage.ids import ChannelId, MessageId, TopicId, UserId
-from storage.messages import CHANNEL_WILDCARD, READ_BY_SENDER, TELLS_OF_RESOLVING
+from storage.message_bits import CHANNEL_WILDCARD, READ_BY_SENDER, TELLS_OF_RESOLVING
 from storage.users import UserRow
 from testkit.factories import Make, new_realm
 from tests.storage.read_state_model import GUEST, Channel

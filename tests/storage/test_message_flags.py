@@ -5,7 +5,8 @@ import pytest
 from storage import message_flags
 from storage.database import Connection
 from storage.ids import MessageId, UserId
-from storage.message_flags import (
+from storage.message_bits import (
+    CHANNEL_WILDCARD,
     COLLAPSED,
     HISTORICAL,
     MENTIONED,
@@ -13,7 +14,6 @@ from storage.message_flags import (
     TOPIC_WILDCARD_MENTIONED,
     UNREAD,
 )
-from storage.messages import CHANNEL_WILDCARD
 from tests.storage.read_state_driver import Driver
 from tests.storage.read_state_model import Channel
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 import pytest
 import pytest_asyncio
 
-from storage import conversations, history, messages, search
+from storage import conversations, history, message_bits, search
 from storage.database import Connection
 from storage.driver import PgConnection
 from storage.history import NEWEST, OLDEST, HistoryScope, HistoryWindow, Without
@@ -172,7 +172,7 @@ def scopes(f: Filled) -> dict[str, HistoryScope]:
         "mentioned": HistoryScope(flags=("mentioned",)),
         "mentions": HistoryScope(mentioned=(f.reader,)),
         "ids": HistoryScope(ids=[MessageId(n) for n in range(1500, 1600)]),
-        "has an image": HistoryScope(traits=messages.HAS_IMAGE),
+        "has an image": HistoryScope(traits=message_bits.HAS_IMAGE),
         "has a reaction": HistoryScope(reacted=True),
         "not a channel": HistoryScope(without=Without(channel_ids=tuple(f.channels[:2]))),
         "not resolved, not muted": HistoryScope(
@@ -181,7 +181,7 @@ def scopes(f: Filled) -> dict[str, HistoryScope]:
         "not direct": HistoryScope(without=Without(direct=True)),
         "not a sender": HistoryScope(without=Without(sender_ids=tuple(f.people[:2]))),
         "not starred": HistoryScope(without=Without(flags=("starred",))),
-        "without a link": HistoryScope(without=Without(traits=messages.HAS_LINK)),
+        "without a link": HistoryScope(without=Without(traits=message_bits.HAS_LINK)),
         "without a reaction": HistoryScope(without=Without(reaction=True)),
     }
 
@@ -220,7 +220,7 @@ async def test_a_conversation_is_found_by_its_name_or_people_as_by_its_id(filled
         assert await ids(named) == expected
         middle = expected[len(expected) // 2]
         assert await ids(named, middle) == await ids(known, middle)
-        traits = messages.HAS_LINK
+        traits = message_bits.HAS_LINK
         assert await ids(replace(named, traits=traits)) == await ids(replace(known, traits=traits))
     for nothing in (
         HistoryScope(channel_ids=channel, topic="no such"),

@@ -8,7 +8,7 @@ import pytest_asyncio
 from storage import read_state
 from storage.database import Connection, Statement
 from storage.ids import ChannelId, MessageId, UserId
-from storage.messages import CHANNEL_WILDCARD
+from storage.message_bits import CHANNEL_WILDCARD
 from storage.read_state import DIRECT, Unread
 from tests.storage.read_state_driver import WRITE_ID, Driver
 from tests.storage.read_state_model import Channel

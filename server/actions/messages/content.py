@@ -42,7 +42,7 @@ from server.domain.thumbnails import has_thumbnails, with_thumbnails
 from server.domain.user_settings import UserSettings
 from server.domain.widgets import widget_of
 from server.realm_cache import RealmCache
-from storage import attachments, message_flags, messages, sends
+from storage import attachments, message_bits, sends
 from storage.attachments import AttachmentRow
 from storage.channels import ChannelRow
 from storage.ids import ChannelId, GroupId, TopicId, UserId
@@ -77,11 +77,11 @@ class ReadContent:
 
         Storage keeps those of readers who receive the message.
         """
-        flags = dict.fromkeys(self.mentioned, message_flags.MENTIONED)
+        flags = dict.fromkeys(self.mentioned, message_bits.MENTIONED)
         for user_id in self.topic_mentioned:
-            flags[user_id] = flags.get(user_id, 0) | message_flags.TOPIC_WILDCARD_MENTIONED
+            flags[user_id] = flags.get(user_id, 0) | message_bits.TOPIC_WILDCARD_MENTIONED
         for user_id in self.alerted:
-            flags[user_id] = flags.get(user_id, 0) | message_flags.HAS_ALERT_WORD
+            flags[user_id] = flags.get(user_id, 0) | message_bits.HAS_ALERT_WORD
         return flags
 
     @property
@@ -89,12 +89,12 @@ class ReadContent:
         """Return the bits of `messages.traits` that depend on the text: those in CONTENT_TRAITS."""
         rendered = self.rendered
         holds = {
-            messages.CHANNEL_WILDCARD: rendered.channel_wildcard,
-            messages.TOPIC_WILDCARD: rendered.topic_wildcard,
-            messages.IS_ME_MESSAGE: rendered.is_me_message,
-            messages.HAS_LINK: rendered.has_link,
-            messages.HAS_IMAGE: rendered.has_image,
-            messages.HAS_ATTACHMENT: rendered.has_attachment,
+            message_bits.CHANNEL_WILDCARD: rendered.channel_wildcard,
+            message_bits.TOPIC_WILDCARD: rendered.topic_wildcard,
+            message_bits.IS_ME_MESSAGE: rendered.is_me_message,
+            message_bits.HAS_LINK: rendered.has_link,
+            message_bits.HAS_IMAGE: rendered.has_image,
+            message_bits.HAS_ATTACHMENT: rendered.has_attachment,
         }
         return sum(bit for bit, is_so in holds.items() if is_so)
 

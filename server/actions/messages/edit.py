@@ -17,7 +17,7 @@ from server.domain.messages import clean_content
 from server.events.message_changes import ContentChange, MessagesChanged
 from server.jobs import EmbedLinks, MessageFanout, Thumbnails, enqueue
 from server.transactions import Tx
-from storage import message_edits, message_flags, messages, submessages
+from storage import message_bits, message_edits, message_flags, submessages
 from storage.database import Statement
 from storage.ids import MessageId, TopicId
 
@@ -182,7 +182,7 @@ async def write_edit(tx: Tx, edit: PreparedEdit, *, with_history: bool = True) -
         row.id,
         content=edit.written.content,
         rendered=edit.written.rendered.html,
-        traits=row.traits & ~messages.CONTENT_TRAITS | edit.written.traits,
+        traits=row.traits & ~message_bits.CONTENT_TRAITS | edit.written.traits,
         edited_at=edit.edited_at,
         history_entry=entry if with_history else None,
     )
@@ -237,7 +237,9 @@ async def _new_mentions(tx: Tx, subject: Subject, written: ReadContent) -> Messa
     if mentioned:
         before = await message_flags.mentioned_in(await tx.connection(), tx.realm_id, row.id)
         mentioned -= before
-    is_for_all = written.rendered.channel_wildcard and not row.traits & messages.CHANNEL_WILDCARD
+    is_for_all = (
+        written.rendered.channel_wildcard and not row.traits & message_bits.CHANNEL_WILDCARD
+    )
     if not mentioned and not is_for_all:
         return None
     return MessageFanout(

@@ -9,7 +9,7 @@ from server.actions.messages.audience import of_messages
 from server.actions.messages.edit import append_content_events
 from server.events.message_changes import ContentChange, MessagesChanged
 from server.transactions import StaleDecisionError, Tx
-from storage import channels, message_previews, messages
+from storage import channels, message_bits, message_previews
 from storage.channels import ChannelRow
 from storage.ids import MessageId
 from storage.message_edits import ChangingRow
@@ -61,7 +61,7 @@ async def redraw(tx: Tx, message_id: MessageId, draw: Draw, now: datetime) -> No
         content=ContentChange(
             content=row.content,
             rendered_content=html,
-            is_me_message=bool(row.traits & messages.IS_ME_MESSAGE),
+            is_me_message=bool(row.traits & message_bits.IS_ME_MESSAGE),
         ),
         rendering_only=True,
     )

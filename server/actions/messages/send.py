@@ -30,7 +30,7 @@ from server.transactions import (
     Turned,
     Tx,
 )
-from storage import message_flags, messages, sends
+from storage import message_bits, message_flags, sends
 from storage.database import Statement
 from storage.ids import MessageId, Position, QueueId, RealmId, UserId
 
@@ -253,8 +253,8 @@ def _send_of(
         dm_versions=[p.changed_at for p in place.people],
         sent_at=sent_at,
         traits=decision.written.traits
-        | (messages.READ_BY_SENDER if is_read else 0)
-        | (messages.TELLS_OF_RESOLVING if draft.tells_of_resolving else 0),
+        | (message_bits.READ_BY_SENDER if is_read else 0)
+        | (message_bits.TELLS_OF_RESOLVING if draft.tells_of_resolving else 0),
         client=actor.client,
         content=decision.written.content,
         rendered=decision.written.rendered.html,
