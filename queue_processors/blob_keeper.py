@@ -44,14 +44,14 @@ class BlobKeeper:
         self,
         database: Database,
         blobs: BlobStore,
-        workbench: Callable[[RealmId], RealmServices],
+        realm_services: Callable[[RealmId], RealmServices],
         now: Callable[[], datetime],
         *,
         first_look_seconds: float = FIRST_LOOK_SECONDS,
     ) -> None:
         self._database = database
         self._blobs = blobs
-        self._workbench = workbench
+        self._workbench = realm_services
         self._now = now
         self._first_look_seconds = first_look_seconds
 
@@ -60,7 +60,7 @@ class BlobKeeper:
         return cls(
             app.database,
             app.blobs,
-            app.workbench,
+            app.realm_services,
             app.clock.now,
             first_look_seconds=first_look_seconds,
         )

@@ -41,7 +41,7 @@ async def handle(
         arguments = msgspec.json.decode(job.arguments, type=Finish)
     except msgspec.DecodeError as error:
         raise PermanentError(f"arguments of {job.step!r}: {error}") from error
-    await finish(app.workbench(job.realm_id), kind, arguments.work_id)
+    await finish(app.realm_services(job.realm_id), kind, arguments.work_id)
 
 
 PROCESSOR = Processor(DeferredWork, handle)

@@ -49,7 +49,7 @@ class DueItemRunner:
     def __init__(
         self,
         database: Database,
-        workbench: Callable[[RealmId], RealmServices],
+        realm_services: Callable[[RealmId], RealmServices],
         metrics: Metrics,
         kinds: Sequence[DueItemKind[Any]],
         *,
@@ -57,7 +57,7 @@ class DueItemRunner:
         pause_after: Callable[[int], float] = pause_after,
     ) -> None:
         self._database = database
-        self._workbench = workbench
+        self._workbench = realm_services
         self._metrics = metrics
         self._kinds = kinds
         self._now = now

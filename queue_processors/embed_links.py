@@ -72,7 +72,7 @@ async def ask_for_previews(
 
 async def handle(app: App, job: EmbedLinks) -> None:
     if app.settings.link_previews:
-        await Embedder(app.workbench_afresh(job.realm_id), app.previews).handle(job)
+        await Embedder(app.uncached_realm_services(job.realm_id), app.previews).handle(job)
 
 
 PROCESSOR = Processor(EmbedLinks, handle, prefetch=20)

@@ -7,7 +7,7 @@ from server.jobs import Greeting
 
 
 async def handle(app: App, job: Greeting) -> None:
-    await greet(app.workbench(job.realm_id), job.user_id, job.text, job.inviter_id)
+    await greet(app.realm_services(job.realm_id), job.user_id, job.text, job.inviter_id)
 
 
 PROCESSOR = Processor(Greeting, handle, database_of=lambda app: app.database)

@@ -74,14 +74,14 @@ async def run(
 
 def timekeeper_of(app: App, *, now: Callable[[], datetime] | None = None) -> DueItemRunner:
     """Who sends what is due in the realms: by the database's clock, unless `now` says the time."""
-    return DueItemRunner(app.database, app.workbench_afresh, app.metrics, TIMERS, now=now)
+    return DueItemRunner(app.database, app.uncached_realm_services, app.metrics, TIMERS, now=now)
 
 
 def retention_keeper_of(app: App, *, pause_seconds: float = PAUSE_SECONDS) -> RetentionKeeper:
     """Who deletes what is older than the realms keep it."""
     return RetentionKeeper(
         app.database,
-        app.workbench_afresh,
+        app.uncached_realm_services,
         app.clock,
         kept_aside=timedelta(days=app.settings.expired_messages_days),
         pause_seconds=pause_seconds,

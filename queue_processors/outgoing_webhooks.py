@@ -335,7 +335,7 @@ def _job(
 
 
 async def handle(app: App, job: OutgoingWebhook) -> None:
-    bench = app.workbench_afresh(job.realm_id)
+    bench = app.uncached_realm_services(job.realm_id)
     caller = Caller(bench, app.jobs, app.egress, app.settings.outgoing_webhook_seconds)
     await caller.handle(job)
 

@@ -225,7 +225,7 @@ def _removal(reader: _NotifiedUser, job: PushNotification, badge: int) -> Parcel
 async def handle(app: App, job: PushNotification) -> None:
     """Push by this server's service; without one there is nobody to tell."""
     if app.pushes is not None:
-        courier = Courier(app.workbench_afresh(job.realm_id), app.pushes, app.metrics)
+        courier = Courier(app.uncached_realm_services(job.realm_id), app.pushes, app.metrics)
         await introducing(app, Pusher(courier, app.jobs).handle(job))
 
 

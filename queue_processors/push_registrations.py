@@ -110,7 +110,7 @@ class Registrar:
 async def handle(app: App, job: PushRegistration) -> None:
     """Let the server's bouncer know; without one there is nobody to tell."""
     if app.pushes is not None and app.pushes.wants_registration:
-        courier = Courier(app.workbench(job.realm_id), app.pushes, app.metrics)
+        courier = Courier(app.realm_services(job.realm_id), app.pushes, app.metrics)
         await introducing(app, Registrar(courier).handle(job))
 
 

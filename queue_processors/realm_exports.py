@@ -29,7 +29,7 @@ async def make_export(app: App, realm_id: RealmId, arguments: bytes) -> None:
         row = await realm_exports.by_id(connection, realm_id, export_id)
     if row is None or not row.is_pending:
         return
-    bench, url = app.workbench(realm_id), app.settings.database_url
+    bench, url = app.realm_services(realm_id), app.settings.database_url
     assert url is not None
     wanted = ExportRequest(
         realm_id=realm_id,

@@ -34,14 +34,14 @@ class RetentionKeeper:
     def __init__(
         self,
         database: Database,
-        workbench: Callable[[RealmId], RealmServices],
+        realm_services: Callable[[RealmId], RealmServices],
         clock: Clock,
         *,
         kept_aside: timedelta,
         pause_seconds: float = PAUSE_SECONDS,
     ) -> None:
         self._database = database
-        self._workbench = workbench
+        self._workbench = realm_services
         self._clock = clock
         self._kept_aside = kept_aside
         self._pause_seconds = pause_seconds

@@ -34,7 +34,7 @@ _NO_PICTURE: Final = Made()
 
 
 async def handle(app: App, job: Thumbnails) -> None:
-    bench = app.workbench_afresh(job.realm_id)
+    bench = app.uncached_realm_services(job.realm_id)
     async with bench.read() as connection:
         row = await attachments.by_id(connection, job.realm_id, job.attachment_id)
     if row is None or not has_thumbnails(row.content_type):

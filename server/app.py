@@ -83,7 +83,7 @@ class App:
             **{f"database_connections_{k}": n for k, n in self.database.pool_use().items()},
         }
 
-    def workbench(self, realm_id: RealmId) -> RealmServices:
+    def realm_services(self, realm_id: RealmId) -> RealmServices:
         """Services for work in the realm that takes several writes."""
         return RealmServices(
             realm_id,
@@ -93,9 +93,11 @@ class App:
             self.clock,
         )
 
-    def workbench_afresh(self, realm_id: RealmId) -> RealmServices:
+    def uncached_realm_services(self, realm_id: RealmId) -> RealmServices:
         """The same for a realm that is not followed, so that nothing of it is cached."""
-        return replace(self.workbench(realm_id), realm_cache=self.realm_caches.afresh(realm_id))
+        return replace(
+            self.realm_services(realm_id), realm_cache=self.realm_caches.afresh(realm_id)
+        )
 
 
 @asynccontextmanager

@@ -63,7 +63,7 @@ class Changes:
 
     async def finish(self, work_id: str) -> None:
         """Go on with a move until it is done and told."""
-        bench = self.hall.workbench()
+        bench = self.hall.realm_services()
         await stepped_work.finish(bench, MOVING, work_id, size=self.steps)
 
     async def begin(self, row: UserRow, message_id: MessageId, **request: Any) -> str | None:

@@ -81,8 +81,8 @@ class Hall:
             )
         )
 
-    def workbench(self) -> RealmServices:
-        return self.stage.workbench(self.make.realm_id)
+    def realm_services(self) -> RealmServices:
+        return self.stage.realm_services(self.make.realm_id)
 
     def told(self, kind: str) -> list[Any]:
         """What was appended of this kind by the last action."""

@@ -83,7 +83,7 @@ class Stage:
         writer = self.writers.of(actor.realm_id)
         return await writer.write(lambda tx: action(tx, actor, *args, **kwargs))
 
-    def workbench(self, realm_id: RealmId) -> RealmServices:
+    def realm_services(self, realm_id: RealmId) -> RealmServices:
         return RealmServices(
             realm_id,
             self.realm_caches.of(realm_id),

@@ -34,7 +34,7 @@ def timekeeper_on(stage: Stage) -> DueItemRunner:
     """A timekeeper whose time is the stage's."""
     return DueItemRunner(
         stage.database,
-        stage.workbench,
+        stage.realm_services,
         Metrics(),
         TIMERS,
         now=stage.clock.now,

@@ -33,7 +33,7 @@ def erase(
         from server.actions.erasing import ERASING, erase_person
         from server.actions.stepped_work import finish
 
-        bench = app.workbench(await realm_named(app, realm))
+        bench = app.realm_services(await realm_named(app, realm))
         try:
             async with bench.read() as connection:
                 user_id = await person_named(connection, bench.realm_id, email)

@@ -51,6 +51,6 @@ def _rename_duplicates(settings: "Settings", url: str) -> None:
     async def run() -> None:
         async with open_app(with_database(settings, url)) as app:
             for realm_id in realm_ids:
-                await rename_duplicates(app.workbench_afresh(realm_id))
+                await rename_duplicates(app.uncached_realm_services(realm_id))
 
     asyncio.run(run())

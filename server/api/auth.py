@@ -109,7 +109,7 @@ async def _by_named_key(
     return replace(actor, scopes=scopes)
 
 
-async def holder_of_key(app: App, realm_id: RealmId | None, api_key: str | None) -> Actor:
+async def user_by_api_key(app: App, realm_id: RealmId | None, api_key: str | None) -> Actor:
     """Return the active user of a key, without an address.
 
     Raises a DomainError of status 401.
@@ -134,7 +134,7 @@ async def holder_of_key(app: App, realm_id: RealmId | None, api_key: str | None)
     return await _let_in(realm_cache, row)
 
 
-async def holder_of(app: App, realm_id: RealmId, session: Session) -> Actor:
+async def user_of_session(app: App, realm_id: RealmId, session: Session) -> Actor:
     """Return the active user of the session. Raises a DomainError of status 401."""
     realm_cache = app.realm_caches.of(realm_id)
     row = await realm_cache.user(session.user_id)

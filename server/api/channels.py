@@ -60,7 +60,7 @@ async def create(request: Request, params: CreateParams) -> CreateResult:
         tell=params.send_new_subscription_messages,
         web_public_enabled=request.app.settings.web_public_channels,
     )
-    await stepped_work.finish(request.workbench, SUBSCRIBING, work_id)
+    await stepped_work.finish(request.realm_services, SUBSCRIBING, work_id)
     return CreateResult(id=channel.channel_id)
 
 
@@ -251,7 +251,7 @@ async def _change(request: Request, channel_id: ChannelId, wanted: ChannelChange
     work_id = await request.write(
         change_channel, channel_id, wanted, web_public_enabled=web_public_enabled
     )
-    await stepped_work.finish(request.workbench, ACCESS_CHANGE, work_id)
+    await stepped_work.finish(request.realm_services, ACCESS_CHANGE, work_id)
     return Empty()
 
 

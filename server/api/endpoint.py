@@ -204,9 +204,9 @@ class Request:
         return self.app.realm_caches.of(self.realm_id)
 
     @property
-    def workbench(self) -> RealmServices:
+    def realm_services(self) -> RealmServices:
         """Services for work in the caller's realm that takes several writes."""
-        return self.app.workbench(self.actor.realm_id)
+        return self.app.realm_services(self.actor.realm_id)
 
     @property
     def reauthentication(self) -> Reauthentication:

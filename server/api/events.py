@@ -94,7 +94,7 @@ async def get_events(request: Request, params: PollParams) -> RawResult | Deferr
     return RawResult(polls.answer(queue_id, begun))
 
 
-class _DeferredPoll(polls.Waiting, DeferredResponse):
+class _DeferredPoll(polls.WaitingPoll, DeferredResponse):
     """A waiting poll, which is answered by a deferred response."""
 
     __slots__ = ("_checking", "_sink", "credential")

@@ -130,7 +130,9 @@ async def _notify_owner(request: Request, reason: str) -> None:
     key = f"webhook:{row.user_id}:{now:%Y-%m-%dT%H}"
     draft = OutgoingMessage(type="direct", to=[row.bot_owner_id], topic=None, content=content)
     digest = hashlib.sha256(key.encode()).digest()
-    await deliver(request.workbench, replace(draft, idempotency_key=key, idempotency_digest=digest))
+    await deliver(
+        request.realm_services, replace(draft, idempotency_key=key, idempotency_digest=digest)
+    )
 
 
 ENDPOINTS = (

@@ -124,13 +124,13 @@ async def change_it(request: Request, params: Params) -> Empty:
             reactivate=params.deactivated is False,
         ),
     )
-    await stepped_work.finish(request.workbench, ACCESS_CHANGE, work_id)
+    await stepped_work.finish(request.realm_services, ACCESS_CHANGE, work_id)
     return Empty()
 
 
 async def deactivate(request: Request, params: GroupParams) -> Empty:
     work_id = await request.write(change.deactivate_group, params.user_group_id)
-    await stepped_work.finish(request.workbench, ACCESS_CHANGE, work_id)
+    await stepped_work.finish(request.realm_services, ACCESS_CHANGE, work_id)
     return Empty()
 
 
@@ -186,7 +186,7 @@ async def _change_members(
     if wanted == members.MembersChange():
         raise BadRequestError('Nothing to do. Specify at least one of "add" or "delete".')
     work_id = await request.write(members.change_members, group_id, wanted)
-    await stepped_work.finish(request.workbench, ACCESS_CHANGE, work_id)
+    await stepped_work.finish(request.realm_services, ACCESS_CHANGE, work_id)
     return Empty()
 
 

@@ -16,10 +16,10 @@ from server.api.auth import (
     address_in,
     authenticate,
     client_name,
-    holder_of,
-    holder_of_key,
     named_key,
     spectator_or_user,
+    user_by_api_key,
+    user_of_session,
 )
 from server.api.bodies import Body, BodyBudget
 from server.api.browsers import (
@@ -351,14 +351,14 @@ class RequestHandler:
         credentials = self._headers.get("Authorization")
         try:
             if endpoint.access is Access.WEBHOOK and credentials is None:
-                request.caller = await holder_of_key(
+                request.caller = await user_by_api_key(
                     app, realm_id, forms.read_query(self._query).get("api_key")
                 )
                 return
             if credentials is None:
                 request.session = await session_of(app, realm_id, self._headers)
             if request.session is not None and realm_id is not None:
-                request.caller = await holder_of(app, realm_id, request.session)
+                request.caller = await user_of_session(app, realm_id, request.session)
             else:
                 request.caller = await find(app, realm_id, credentials)
             if endpoint.access is not Access.WEBHOOK and not endpoint.takes_webhook_bots:

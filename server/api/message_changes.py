@@ -107,7 +107,7 @@ async def _move(request: Request, message_id: MessageId, wanted: MoveRequest) ->
             begun = begun.result
         if begun.is_begun:
             break
-    await stepped_work.finish(request.workbench, MOVING, begun.work_id)
+    await stepped_work.finish(request.realm_services, MOVING, begun.work_id)
 
 
 class MessageParams(Params):
@@ -189,7 +189,7 @@ async def report(request: Request, params: ReportParams) -> Empty:
             params.report_type,
             params.description,
         )
-    await reports.deliver(request.workbench, draft)
+    await reports.deliver(request.realm_services, draft)
     return Empty()
 
 

@@ -100,7 +100,7 @@ async def change(request: Request, params: ChangeParams) -> Empty:
     )
     field_id = ProfileFieldId(params.field_id)
     work_id = await request.write(profile_fields.change_field, field_id, wish)
-    await stepped_work.finish(request.workbench, WITHDRAWING, work_id)
+    await stepped_work.finish(request.realm_services, WITHDRAWING, work_id)
     return Empty()
 
 

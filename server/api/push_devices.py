@@ -165,7 +165,7 @@ async def _devices(request: Request) -> list[DeviceRow]:
 def _courier(request: Request) -> Courier:
     if request.app.pushes is None:
         raise PushServiceNotConfiguredError
-    return Courier(request.workbench, request.app.pushes, request.app.metrics)
+    return Courier(request.realm_services, request.app.pushes, request.app.metrics)
 
 
 def _checked(kind: Kind, token: str) -> str:

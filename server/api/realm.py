@@ -209,7 +209,7 @@ class WelcomeResult(Result):
 async def try_welcome(request: Request, params: WelcomeParams) -> WelcomeResult:
     """Send the welcome bot's message for new users to the caller as a preview."""
     text = params.welcome_message_custom_text
-    return WelcomeResult(message_id=await try_out(request.workbench, request.actor, text))
+    return WelcomeResult(message_id=await try_out(request.realm_services, request.actor, text))
 
 
 ENDPOINTS = (

@@ -78,7 +78,7 @@ async def subscribe(request: Request, params: SubscribeParams) -> SubscribeResul
         ),
         web_public_enabled=request.app.settings.web_public_channels,
     )
-    await stepped_work.finish(request.workbench, SUBSCRIBING, done.work_id)
+    await stepped_work.finish(request.realm_services, SUBSCRIBING, done.work_id)
     told = len(done.subscribed | done.already_subscribed) <= MAX_TOLD
     return SubscribeResult(
         subscribed=done.subscribed,
@@ -146,7 +146,7 @@ async def update(request: Request, params: UpdateParams) -> UpdateResult:
         colors,
         web_public_enabled=request.app.settings.web_public_channels,
     )
-    await stepped_work.finish(request.workbench, SUBSCRIBING, done.work_id)
+    await stepped_work.finish(request.realm_services, SUBSCRIBING, done.work_id)
     return UpdateResult(
         subscribed=done.subscribed,
         already_subscribed=done.already_subscribed,

@@ -95,7 +95,7 @@ class RealmFollower:
         self.users = LiveUsers()
         self.queues: dict[str, EventQueue] = {}
         self.tail = Tail()
-        self.past = LogPageCache(database, self.realm_id)
+        self.log_pages = LogPageCache(database, self.realm_id)
         self._database = database
         self._ahead: dict[Position, LogEntry] = {}
         self._fetching: asyncio.Task[None] | None = None
@@ -212,9 +212,9 @@ class RealmFollower:
     def end_queues(self, queues: Iterable[EventQueue]) -> None:
         """Drop queues that have ended; their next polls are refused."""
         for queue in list(queues):
-            self.let_go(queue)
+            self.drop_queue(queue)
 
-    def let_go(self, queue: EventQueue) -> None:
+    def drop_queue(self, queue: EventQueue) -> None:
         """Remove a queue from memory; any process can load it again from its row."""
         self.queues.pop(queue.queue_id, None)
         self.release(queue)
@@ -227,7 +227,7 @@ class RealmFollower:
 
     def undelivered(self, queue: EventQueue, waiter: Waiter) -> tuple[list[WireEvent], Position]:
         """Events that the waiting poll has not got yet, and the position that they cover."""
-        since = max(waiter.looked, self.fanout.completed_up_to(self.position))
+        since = max(waiter.examined, self.fanout.completed_up_to(self.position))
         if since >= self.position:
             return [], self.position
         if not self.tail.holds_after(since):
@@ -243,7 +243,7 @@ class RealmFollower:
         self._change_users(applied)
         blanked = list(event.blanked())
         self.tail.blank(blanked)
-        self.past.blank(blanked)
+        self.log_pages.blank(blanked)
         self.tail.append(applied)
         self._dispatch(applied)
         self._end_queues_of(event.ended_queues())
@@ -323,7 +323,7 @@ class RealmFollower:
         for queue in user.queues:
             if (
                 queue.waiter is not None
-                and queue.waiter.looked < entry.position
+                and queue.waiter.examined < entry.position
                 and entry.wanted_by(queue, user)
                 and reaches_queue(entry.audience, user, queue, entry.position)
             ):
@@ -347,7 +347,7 @@ class RealmFollower:
         self._advanced.set()
         self.fanout.clear()
         self.tail.clear()
-        self.past.clear()
+        self.log_pages.clear()
         self.realm_cache.forget_everything()
         self.end_queues(self.queues.values())
 

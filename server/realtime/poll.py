@@ -36,14 +36,14 @@ ENTRIES_PER_STEP: Final = 100
 _HEARTBEAT: Final = b'"type":"heartbeat"}'
 
 
-class Waiting(ABC):
+class WaitingPoll(ABC):
     """A poll that waits for an event of its queue, or for a heartbeat.
 
     It ends without events if the queue has ended, is polled by another request or process, or the
     server stops. It is small, since there may be thousands. Subclasses implement `deliver_events`.
     """
 
-    __slots__ = ("_asked_id", "_follower", "_is_over", "_realtime", "due", "looked", "queue")
+    __slots__ = ("_asked_id", "_follower", "_is_over", "_realtime", "due", "examined", "queue")
 
     def __init__(
         self, realtime: Realtime, follower: RealmFollower, queue: EventQueue, asked_id: int
@@ -53,7 +53,7 @@ class Waiting(ABC):
         self.queue = queue
         self._asked_id = asked_id
         self._is_over = False
-        self.looked = follower.position
+        self.examined = follower.position
         jitter = random.uniform(0, HEARTBEAT_JITTER_SECONDS)  # noqa: S311 - spreads load, no secret
         self.due = 0
         realtime.deadlines.set(self, HEARTBEAT_SECONDS + jitter)
@@ -94,12 +94,12 @@ class Waiting(ABC):
             self.deliver_events(events)
 
 
-WaitingT = TypeVar("WaitingT", bound=Waiting)
+WaitingPollT = TypeVar("WaitingPollT", bound=WaitingPoll)
 
 
 async def begin(
     realtime: Realtime,
-    wait: Callable[[Realtime, RealmFollower, EventQueue, int], WaitingT],
+    wait: Callable[[Realtime, RealmFollower, EventQueue, int], WaitingPollT],
     *,
     realm_id: RealmId,
     user_id: UserId,
@@ -108,7 +108,7 @@ async def begin(
     may_know_secrets: bool = True,
     dont_block: bool = False,
     reader: object = None,
-) -> list[WireEvent] | WaitingT:
+) -> list[WireEvent] | WaitingPollT:
     """Return the queue's events after `last_event_id` in order, or the wait for the next one.
 
     Writes nothing to the database. A poll that waits already on this queue is released with a
@@ -156,7 +156,7 @@ async def poll(
     """As `begin`, and wait for the response."""
     begun = await begin(
         realtime,
-        _Awaited,
+        _AwaitedPoll,
         realm_id=realm_id,
         user_id=user_id,
         queue_id=queue_id,
@@ -165,7 +165,7 @@ async def poll(
         dont_block=dont_block,
         reader=reader,
     )
-    if not isinstance(begun, _Awaited):
+    if not isinstance(begun, _AwaitedPoll):
         return begun
     try:
         return await begun.events
@@ -173,7 +173,7 @@ async def poll(
         begun.give_up()
 
 
-class _Awaited(Waiting):
+class _AwaitedPoll(WaitingPoll):
     """A poll whose response a task awaits."""
 
     __slots__ = ("events",)
@@ -244,7 +244,7 @@ async def _next_entries(follower: RealmFollower, start: Position) -> list[TailEn
     if follower.tail.holds_after(start):
         return list(islice(follower.tail.after(start), ENTRIES_PER_STEP))
     # A page may hold entries that this process has not applied yet.
-    read = islice(await follower.past.after(start), ENTRIES_PER_STEP)
+    read = islice(await follower.log_pages.after(start), ENTRIES_PER_STEP)
     return [entry for entry in read if entry.position <= follower.position]
 
 

@@ -24,7 +24,7 @@ WireEvent = tuple[int, bytes]
 class Waiter(Protocol):
     """A waiting poll."""
 
-    looked: Position
+    examined: Position
     """The position that had been examined when it began to wait."""
 
     def wake(self, events: list[WireEvent], position: Position) -> None:

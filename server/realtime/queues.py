@@ -235,7 +235,7 @@ class Realtime:
         follower = self._followers.get(realm_id)
         for queue_id in queue_ids:
             if follower is not None and queue_id in follower.queues:
-                follower.let_go(follower.queues[queue_id])
+                follower.drop_queue(follower.queues[queue_id])
             self._announce_adopted(realm_id, queue_id)
 
     def serves(self, queue_id: QueueId) -> bool:
@@ -260,7 +260,7 @@ class Realtime:
         follower, queue = await self.queue(realm_id, user_id, queue_id)
         async with self.database.connection() as connection:
             await event_queues.delete(connection, realm_id, queue_id)
-        follower.let_go(queue)
+        follower.drop_queue(queue)
         self._publish_message(realm_id, QueueAdopted(queue_id))
 
     async def publish_ephemeral(self, realm_id: RealmId, event: Event, audience: Audience) -> None:
@@ -284,7 +284,7 @@ class Realtime:
         self.stopping = True
         for follower in self._followers.values():
             for queue in list(follower.queues.values()):
-                follower.let_go(queue)
+                follower.drop_queue(queue)
 
     def live(self) -> int:
         """Number of queues in the memory of this process."""
@@ -439,7 +439,7 @@ class Realtime:
             return
         if queue.pending:
             self._publish_message(follower.realm_id, QueueHandedOver(queue_id, queue.pending))
-        follower.let_go(queue)
+        follower.drop_queue(queue)
 
     def _accept_handed_over(self, follower: RealmFollower, message: QueueHandedOver) -> None:
         queue = follower.queues.get(message.queue_id)
@@ -544,10 +544,10 @@ class Realtime:
             for follower, queue in portion:
                 is_idle = queue.waiter is None and now - queue.idle_since > IDLE_QUEUE_SECONDS
                 if is_idle and follower.queues.get(queue.queue_id) is queue:
-                    follower.let_go(queue)
+                    follower.drop_queue(queue)
             await asyncio.sleep(0)  # let other tasks run
         for realm_id, follower in list(self._followers.items()):
-            follower.past.clear()
+            follower.log_pages.clear()
             if not follower.queues and now - self._used[realm_id] > UNFOLLOW_SECONDS:
                 del self._followers[realm_id]
                 self._rows.pop(realm_id, None)

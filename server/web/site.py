@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from typing_extensions import override
 
-from server.api.auth import holder_of
+from server.api.auth import user_of_session
 from server.api.browsers import (
     SAFE_METHODS,
     TOKEN_FIELD,
@@ -82,7 +82,7 @@ async def _recognize(request: Request) -> None:
     if request.session is None or request.realm_id is None:
         return
     try:
-        request.caller = await holder_of(request.app, request.realm_id, request.session)
+        request.caller = await user_of_session(request.app, request.realm_id, request.session)
     except (RealmDeactivatedError, UserDeactivatedError):
         request.session = None
 

@@ -112,7 +112,7 @@ async def fill(server: Server, people: dict[str, Any]) -> None:
         realm_id=people["realm id"], user_id=people["carol id"], inviter_id=people["bob id"]
     )
     await greetings.PROCESSOR.handle(server.app, greeting)
-    bench = server.app.workbench(people["realm id"])
+    bench = server.app.realm_services(people["realm id"])
     async with bench.read() as connection:
         [row] = await users.by_ids(connection, bench.realm_id, [people["carol id"]])
     await bench.write(lambda tx: _mail(tx, row))
@@ -201,7 +201,7 @@ async def test_whoever_goes_on_with_it_ends_with_the_same(
 ):
     """The command dies after a few steps; a job of a worker does the rest, twice."""
     await fill(server, people)
-    bench = server.app.workbench(make.realm_id)
+    bench = server.app.realm_services(make.realm_id)
     user_id = people["carol id"]
     work_id = await bench.write(lambda tx: erase_person(tx, user_id, now=server.app.clock.now()))
     for _ in range(3):

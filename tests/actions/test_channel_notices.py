@@ -16,7 +16,7 @@ OWNERS, EVERYONE = DESCRIPTIONS[OWNERS_GROUP], DESCRIPTIONS[EVERYONE_GROUP]
 
 async def told_in(hall, channel, work_id):
     """The notices, once they are sent: topics and texts."""
-    await stepped_work.finish(hall.workbench(), ACCESS_CHANGE, work_id)
+    await stepped_work.finish(hall.realm_services(), ACCESS_CHANGE, work_id)
     return [
         (topic, content)
         for topic, content in await hall.make.connection.tuples(

@@ -313,7 +313,7 @@ async def test_who_may_no_longer_read_a_channel_loses_what_is_theirs_there(
     async def closed():
         work_id = await change(hall, channel, **wanted)
         if work_id is not None:
-            await stepped_work.finish(hall.workbench(), ACCESS_CHANGE, work_id)
+            await stepped_work.finish(hall.realm_services(), ACCESS_CHANGE, work_id)
 
     seen = await witnesses.watch(closed, hall.everybody)
 
@@ -326,7 +326,7 @@ async def test_who_may_no_longer_read_a_channel_loses_what_is_theirs_there(
     async def opened():
         work_id = await change(hall, channel, hall.owner, **PUBLIC)
         if work_id is not None:
-            await stepped_work.finish(hall.workbench(), ACCESS_CHANGE, work_id)
+            await stepped_work.finish(hall.realm_services(), ACCESS_CHANGE, work_id)
 
     await witnesses.watch(opened, hall.everybody)
 
@@ -340,7 +340,7 @@ async def test_many_who_may_no_longer_read_a_channel_lose_it_in_steps(
 
     async def closed():
         work_id = await change(hall, channel, **PRIVATE)
-        await stepped_work.finish(hall.workbench(), ACCESS_CHANGE, work_id, size=1)
+        await stepped_work.finish(hall.realm_services(), ACCESS_CHANGE, work_id, size=1)
 
     seen = await witnesses.watch(closed, [hall.owner, *people])
 
@@ -403,7 +403,7 @@ async def test_who_reads_a_channel_again_is_told_what_is_theirs_there(
     async def opened():
         work_id = await change(hall, end, **wanted)
         if wanted.get("is_archived"):
-            await stepped_work.finish(hall.workbench(), ACCESS_CHANGE, work_id)
+            await stepped_work.finish(hall.realm_services(), ACCESS_CHANGE, work_id)
 
     seen = await witnesses.watch(opened, [hall.member, hall.other])
 
@@ -426,7 +426,7 @@ async def test_many_who_read_a_channel_again_are_told_in_steps(
 
     async def opened():
         work_id = await change(hall, end, **PUBLIC)
-        await stepped_work.finish(hall.workbench(), ACCESS_CHANGE, work_id, size=1)
+        await stepped_work.finish(hall.realm_services(), ACCESS_CHANGE, work_id, size=1)
 
     await witnesses.watch(opened, people)
 
@@ -566,7 +566,7 @@ async def test_an_archived_channel_is_read_for_everybody_in_steps(hall, changes,
     async def archive():
         work_id = await change(hall, channel, is_archived=True)
         for _ in range(2):  # twice is once
-            await stepped_work.finish(hall.workbench(), ACCESS_CHANGE, work_id, size=2)
+            await stepped_work.finish(hall.realm_services(), ACCESS_CHANGE, work_id, size=2)
 
     await witnesses.watch(archive, hall.everybody)
 
@@ -584,7 +584,7 @@ async def test_a_channel_that_is_opened_again_meanwhile_stays_unread(hall, chang
     work_id = await change(hall, channel, is_archived=True)
     await change(hall, await hall.make.again(channel), is_archived=False)
 
-    await stepped_work.finish(hall.workbench(), ACCESS_CHANGE, work_id)
+    await stepped_work.finish(hall.realm_services(), ACCESS_CHANGE, work_id)
 
     unread = await read_state.unread(hall.make.connection, hall.make.realm_id, hall.guest.user_id)
     assert unread.count == 1
@@ -601,7 +601,7 @@ async def test_who_has_marked_something_as_unread_there_has_read_it_when_it_is_a
     assert await unread_of(hall, hall.other) == [there]
 
     work_id = await change(hall, channel, is_archived=True)
-    await stepped_work.finish(hall.workbench(), ACCESS_CHANGE, work_id)
+    await stepped_work.finish(hall.realm_services(), ACCESS_CHANGE, work_id)
 
     assert await unread_of(hall, hall.other) == []
     assert sent not in await unread_of(hall, hall.member)

@@ -74,7 +74,7 @@ async def test_channels_folders_and_groups_are_renamed_and_administrators_are_to
         old, "default_channel_groups", "ﬁ", "FI", columns=filled, values=", '', '{}'::bigint[]"
     )
 
-    done = await rename_duplicates(old.workbench())
+    done = await rename_duplicates(old.realm_services())
 
     assert {(each.row.name, each.new_name) for each in done} == {
         ("ΜΙΣΘΌΣ", "ΜΙΣΘΌΣ (3)"),
@@ -103,7 +103,7 @@ async def test_channels_folders_and_groups_are_renamed_and_administrators_are_to
     )
     assert {row[1:] for row in audited} == {(e.row.name, e.new_name) for e in done}
     assert {actor for actor, _, _ in audited} == {None}
-    assert await rename_duplicates(old.workbench()) == []
+    assert await rename_duplicates(old.realm_services()) == []
     assert await direct_messages(old) == told
 
 
@@ -133,7 +133,7 @@ async def test_topics_are_renamed_with_their_messages(old: Hall):
         values=f", {ChannelId(channel.channel_id)}",
     )
 
-    done = await rename_duplicates(old.workbench())
+    done = await rename_duplicates(old.realm_services())
 
     renamed = {each.row.name: each.new_name for each in done}
     assert set(renamed) == {"WEISS", "weiss", long.replace("ß", "ẞ")}
@@ -149,5 +149,5 @@ async def test_topics_are_renamed_with_their_messages(old: Hall):
 
 async def test_where_nothing_is_there_twice_nobody_is_told(old: Hall):
     await old.make.channel("one")
-    assert await rename_duplicates(old.workbench()) == []
+    assert await rename_duplicates(old.realm_services()) == []
     assert await direct_messages(old) == []

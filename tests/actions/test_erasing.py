@@ -17,7 +17,9 @@ async def test_everybody_ends_with_what_is_there(hall, make, witnesses):
 
     async def erase():
         now = hall.stage.clock.now()
-        work_id = await hall.workbench().write(lambda tx: erase_person(tx, gone.user_id, now=now))
-        await finish(hall.workbench(), ERASING, work_id, size=1)
+        work_id = await hall.realm_services().write(
+            lambda tx: erase_person(tx, gone.user_id, now=now)
+        )
+        await finish(hall.realm_services(), ERASING, work_id, size=1)
 
     await witnesses.watch(erase, [*hall.everybody, stranger])

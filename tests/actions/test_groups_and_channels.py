@@ -198,7 +198,9 @@ async def test_for_many_who_leave_it_is_read_in_steps_but_for_who_comes_back(
         # Somebody comes back before it is their turn.
         await change(add=[people[3]])
         for _ in range(2):  # twice is once
-            await stepped_work.finish(hall.workbench(), deferred.ACCESS_CHANGE, work_id, size=1)
+            await stepped_work.finish(
+                hall.realm_services(), deferred.ACCESS_CHANGE, work_id, size=1
+            )
         await change(add=people[:3])
 
     seen = await witnesses.watch(leave_and_return, hall.everybody)

@@ -185,7 +185,7 @@ async def drinkers(office, make):
 
 async def test_many_whose_choice_is_gone_are_dealt_with_in_steps(office, drinkers):
     many, field = drinkers
-    bench = office.stage.workbench(office.make.realm_id)
+    bench = office.stage.realm_services(office.make.realm_id)
 
     work_id = await office.do(change_field, field, FieldWish(field_data=ONLY_TEA))
     first = len(await office.said())
@@ -206,7 +206,7 @@ async def test_many_whose_choice_is_gone_are_dealt_with_in_steps(office, drinker
 
 async def test_what_is_a_choice_again_meanwhile_is_withdrawn_no_more(office, drinkers):
     _, field = drinkers
-    bench = office.stage.workbench(office.make.realm_id)
+    bench = office.stage.realm_services(office.make.realm_id)
 
     work_id = await office.do(change_field, field, FieldWish(field_data=ONLY_TEA))
     await office.do(change_field, field, FieldWish(field_data=CHOICES))
@@ -217,7 +217,7 @@ async def test_what_is_a_choice_again_meanwhile_is_withdrawn_no_more(office, dri
 
 async def test_who_chooses_something_else_meanwhile_keeps_it(office, drinkers):
     many, field = drinkers
-    bench = office.stage.workbench(office.make.realm_id)
+    bench = office.stage.realm_services(office.make.realm_id)
 
     work_id = await office.do(change_field, field, FieldWish(field_data=ONLY_TEA))
     await office.say(many[-1], **{f"f{field}": "t"})

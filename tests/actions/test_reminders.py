@@ -108,7 +108,7 @@ async def test_a_deactivated_realm_reminds_nobody(hall, timers, make):
 async def test_what_is_given_up_is_told_and_stays_in_the_list(hall, timers, witnesses, make):
     reminder_id = await timers.remind(hall.member, None, "note")
     [row] = await reminders.of_user(make.connection, make.realm_id, hall.member.user_id)
-    bench = hall.stage.workbench(make.realm_id)
+    bench = hall.stage.realm_services(make.realm_id)
 
     own, _, other, _ = await witnesses.watch(
         lambda: actions.give_up(bench, row), [hall.member, hall.other]
@@ -125,7 +125,7 @@ async def test_what_is_given_up_is_told_and_stays_in_the_list(hall, timers, witn
 async def test_what_was_dropped_or_sent_meanwhile_is_not_sent(hall, timers, make):
     reminder_id = await timers.remind(hall.member, None, "note")
     [row] = await reminders.of_user(make.connection, make.realm_id, hall.member.user_id)
-    bench = hall.stage.workbench(make.realm_id)
+    bench = hall.stage.realm_services(make.realm_id)
     assert await actions.deliver(bench, row)
     assert not await actions.deliver(bench, row)
     await actions.give_up(bench, row)

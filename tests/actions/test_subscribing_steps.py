@@ -28,7 +28,7 @@ async def begin(hall, *names, people, **request):
 
 
 async def go_on(hall, work_id):
-    await finish(hall.workbench(), SUBSCRIBING, work_id, size=FEW)
+    await finish(hall.realm_services(), SUBSCRIBING, work_id, size=FEW)
 
 
 async def left(hall):
@@ -78,7 +78,7 @@ async def updates_refused(make):
 async def test_the_subscriptions_of_many_are_written_once(hall):
     people = await hall.make.users(PEOPLE_IN_BATCH + 1)
     done = await hall.subscribe(hall.member, "plans", "tasks", people=people, pairs_per_step=40)
-    await finish(hall.workbench(), SUBSCRIBING, done.work_id, size=40)
+    await finish(hall.realm_services(), SUBSCRIBING, done.work_id, size=40)
 
     for channel in done.created:
         rows = await subscriptions.active_in(
@@ -101,7 +101,7 @@ async def test_who_has_subscribed_whom_to_what_is_kept(hall):
     done = await hall.subscribe(
         hall.member, "plans", "tasks", people=people, pairs_per_step=FEW * 2
     )
-    await finish(hall.workbench(), SUBSCRIBING, done.work_id, size=FEW * 2)
+    await finish(hall.realm_services(), SUBSCRIBING, done.work_id, size=FEW * 2)
 
     ids = [channel.channel_id for channel in done.created]
     by = hall.member.user_id

@@ -10,6 +10,6 @@ pytestmark = pytest.mark.asyncio
 async def test_everybody_is_told_of_a_quota(hall, witnesses):
     async def change():
         for mib in (5, 5, None):
-            await hall.workbench().write(lambda tx, mib=mib: change_upload_quota(tx, mib))
+            await hall.realm_services().write(lambda tx, mib=mib: change_upload_quota(tx, mib))
 
     await witnesses.watch(change, hall.everybody)

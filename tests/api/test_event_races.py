@@ -54,7 +54,7 @@ async def test_a_released_poll_does_not_pass_over_what_comes_next(clients, make)
     follower = await bob.server.app.realtime.follower(make.realm_id)
     live, released_at = follower.queues[queue.queue_id], follower.position
 
-    follower.let_go(live)
+    follower.drop_queue(live)
     tick = LogEntry(Position(released_at + 1), "tick", b"", b"{}")
     follower.offer(follower.epoch, [tick])
 

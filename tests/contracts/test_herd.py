@@ -195,7 +195,7 @@ async def test_memory_is_bounded_and_nobody_misses_anything(
     async with start() as fresh:
         assert await herd.all_come_back(fresh) == herd.all_expected()
         follower = await fresh.realtime.follower(herd.make.realm_id)
-        held = sum(page.size for page in follower.past._pages.values())
+        held = sum(page.size for page in follower.log_pages._pages.values())
         assert 0 < held <= 300_000
     behind = [herd.base + ENTRIES - cursor for cursor in herd.cursors.values()]
     alone = sum(entries // (40_000 // 3_000) for entries in behind)

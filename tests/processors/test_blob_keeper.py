@@ -111,7 +111,7 @@ async def test_a_message_that_comes_while_it_is_about_to_go_keeps_it(
     clock.advance(ORPHAN_RETENTION + SOON)
     before = clock.now() - ORPHAN_RETENTION
     [row] = await attachments.orphans(make.connection, make.realm_id, before=before, limit=9)
-    bench = server.app.workbench(make.realm_id)
+    bench = server.app.realm_services(make.realm_id)
     async with database.transaction() as sending:
         await sending.execute(
             "SELECT FROM realm_clock WHERE realm_id = %(realm_id)s FOR UPDATE",

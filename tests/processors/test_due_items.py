@@ -453,7 +453,7 @@ async def test_what_has_changed_is_tried_at_once(house: House, stage: Stage):
 async def test_a_realm_that_cannot_be_worked_off_is_tried_again(house: House, stage: Stage):
     await house.timers.schedule(house.alice, [house.bob.user_id], "later")
     stage.clock.advance(timedelta(seconds=HOUR))
-    benches = iter([None, stage.workbench(house.make.realm_id)])
+    benches = iter([None, stage.realm_services(house.make.realm_id)])
 
     def bench(_: RealmId) -> RealmServices:
         found = next(benches)
@@ -498,7 +498,7 @@ async def test_what_always_ends_in_an_error_fails_at_last(
 def keeper_of(stage: Stage, kind: DueItemKind[Any], *, pause_seconds: float = 0) -> DueItemRunner:
     return DueItemRunner(
         stage.database,
-        stage.workbench,
+        stage.realm_services,
         Metrics(),
         [kind],
         now=stage.clock.now,
@@ -516,7 +516,7 @@ async def test_the_time_is_that_of_the_database(house: House, stage: Stage, data
     stage.clock.step(now - stage.clock.now() - timedelta(days=1))
     await house.timers.schedule(house.alice, [house.bob.user_id], "past", seconds=86_000)
     await house.timers.schedule(house.alice, [house.bob.user_id], "to come", seconds=90_000)
-    keeper = DueItemRunner(stage.database, stage.workbench, Metrics(), TIMERS)
+    keeper = DueItemRunner(stage.database, stage.realm_services, Metrics(), TIMERS)
     assert await keeper.catch_up() == 1
     assert [content for _, content in await house.messages()] == ["past"]
 
@@ -542,7 +542,7 @@ async def test_a_timekeeper_that_runs_sends_what_comes_due(house: House, stage: 
 
     await house.timers.schedule(house.alice, [house.bob.user_id], "one", seconds=10)
     await house.timers.remind(house.alice, None, "two", seconds=20)
-    keeper = DueItemRunner(stage.database, stage.workbench, Metrics(), TIMERS, now=now)
+    keeper = DueItemRunner(stage.database, stage.realm_services, Metrics(), TIMERS, now=now)
     work = asyncio.create_task(keeper.run())
     try:
         for left in (1, 0):

@@ -86,7 +86,7 @@ async def window(hall: Hall, changes: Changes, desk: FanoutDesk) -> AsyncIterato
         egress = Egress(Guard(Destinations("127.0.0.1/32"), Ports("80")), SystemResolver())
         async with open_parser() as parser:
             previews = Previews(egress, parser, hall.stage.clock.monotonic)
-            yield Window(hall, desk, web, Embedder(hall.workbench(), previews))
+            yield Window(hall, desk, web, Embedder(hall.realm_services(), previews))
         await egress.close()
 
 

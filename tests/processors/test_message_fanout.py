@@ -115,7 +115,7 @@ async def test_a_notice_of_resolving_notifies_those_who_have_it_unread(
         notice = Notice(
             to=channel.channel_id, topic="t", content="x", tells_of_resolving=tells_of_resolving
         )
-        await notices.deliver(hall.workbench(), notice.draft(str(tells_of_resolving)))
+        await notices.deliver(hall.realm_services(), notice.draft(str(tells_of_resolving)))
     await desk.catch_up()
     seen, heard = sorted(
         {n.message_id for n in await desk.noted()} - {n.message_id for n in before}

@@ -52,7 +52,7 @@ class Agency:
     pauses: list[float] = field(default_factory=list)
 
     def caller(self, **parts: Any) -> Caller:
-        whole = Caller(self.hall.workbench(), self.desk.basket, self.egress, 5.0)
+        whole = Caller(self.hall.realm_services(), self.desk.basket, self.egress, 5.0)
         return replace(whole, **parts)
 
     async def jobs(self) -> list[OutgoingWebhook]:

@@ -62,7 +62,7 @@ class PushDesk:
 
     @property
     def courier(self) -> Courier:
-        return Courier(self.hall.workbench(), self.client, self.metrics)
+        return Courier(self.hall.realm_services(), self.client, self.metrics)
 
     def pusher(self) -> Pusher:
         return Pusher(self.courier, self.desk.basket)
@@ -636,5 +636,5 @@ class _Parts:
         self.settings = load_settings(environ={"HOME": "/nonexistent"})
         self._hall = hall
 
-    def workbench_afresh(self, _: int) -> Any:
-        return self._hall.workbench()
+    def uncached_realm_services(self, _: int) -> Any:
+        return self._hall.realm_services()

@@ -25,7 +25,7 @@ def keeper(hall):
     stage = hall.stage
     return RetentionKeeper(
         stage.database,
-        stage.workbench,
+        stage.realm_services,
         stage.clock,
         kept_aside=ASIDE,
         pause_seconds=0,
@@ -189,7 +189,7 @@ async def test_what_is_different_meanwhile_stays(hall, sent, changes, days):
         limit=9,
     )
     assert (found.channel_id, found.message_ids) == (week, [sent["week"]])
-    bench = hall.stage.workbench(hall.make.realm_id)
+    bench = hall.stage.realm_services(hall.make.realm_id)
 
     async def attempt(what=found):
         return await bench.write(lambda tx: expire(tx, what, hall.stage.clock.now()))

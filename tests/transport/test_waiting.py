@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import server as parley
-from server.realtime.poll import Waiting
+from server.realtime.poll import WaitingPoll
 from server.transport import acceptor_pool
 from server.transport.reading import RequestReader
 from testkit.clients.api import basic
@@ -80,7 +80,7 @@ async def test_a_poll_that_is_over_is_no_garbage(serving_with, make: Make, conne
                 assert (await answered.answer()).status == 200
                 await until(lambda: server.app.realtime.waiting() == 1)
             await until(lambda: server.app.realtime.waiting() == 0)
-            assert not [each for each in gc.get_objects() if isinstance(each, Waiting)]
+            assert not [each for each in gc.get_objects() if isinstance(each, WaitingPoll)]
         finally:
             gc.enable()
 

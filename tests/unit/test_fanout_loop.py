@@ -34,7 +34,7 @@ class Poll(Waiter):
     """One that notes what it was answered."""
 
     def __init__(self, queue: EventQueue, looked: Position):
-        self.looked = looked
+        self.examined = looked
         self.events: list[WireEvent] | None = None
         self.reached = 0
         queue.waiter = self
@@ -157,7 +157,7 @@ async def test_a_poll_whose_queue_ends_while_it_reads_is_told_no_more(follower, 
     queue = queues[0]
     reading = asyncio.create_task(polls._ready_events(follower, queue, Position(10), LAST_K))
     await asyncio.sleep(0)
-    follower.let_go(queue)
+    follower.drop_queue(queue)
     events, reached = await reading
     assert reached < 510
     assert len(events) == reached - 10
