@@ -17,14 +17,14 @@ from server.actions.subscriptions.steps import SUBSCRIBING
 from server.app import App
 from server.jobs import DeferredWork
 
-KINDS: Mapping[str, SteppedWorkKind[Any]] = {
+KINDS: Mapping[str, SteppedWorkKind[Any, Any]] = {
     kind.step: kind for kind in (ACCESS_CHANGE, ERASING, MOVING, SUBSCRIBING, WITHDRAWING)
 }
 """By the name that jobs give the step. A name stays for as long as a job may hold it."""
 
 
 async def handle(
-    app: App, job: DeferredWork, *, kinds: Mapping[str, SteppedWorkKind[Any]] = KINDS
+    app: App, job: DeferredWork, *, kinds: Mapping[str, SteppedWorkKind[Any, Any]] = KINDS
 ) -> None:
     """Do what is left of the work, however far it has come, and tell people of it.
 

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from server.actions import audit
-from server.actions.access.user_audiences import UserAudiences
 from server.actions.locked_realm import LockedRealm, lock_context
+from server.actions.user_audiences import UserAudiences
 from server.domain.actor import Actor
 from server.domain.avatars import Avatar, avatar_of, medium_key
 from server.domain.channels import Standing

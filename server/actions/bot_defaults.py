@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from server.actions.access.user_audiences import UserAudiences
 from server.actions.locked_realm import LockedRealm
+from server.actions.user_audiences import UserAudiences
 from server.domain.channels import Standing
 from server.domain.errors import BadRequestError
 from server.events.base import Audience

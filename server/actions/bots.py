@@ -7,13 +7,13 @@ from typing import Any, Final
 import msgspec
 
 from server.actions import audit, bot_defaults
-from server.actions.access.user_audiences import UserAudiences
 from server.actions.api_keys import regenerate
 from server.actions.avatars import set_avatar
 from server.actions.bot_defaults import UNCHANGED, WantedDefaults
 from server.actions.bot_owners import give_bot
 from server.actions.locked_realm import LockedRealm, lock_context
 from server.actions.user_activation import deactivate_user
+from server.actions.user_audiences import UserAudiences
 from server.actions.user_roles import change_role
 from server.actions.users import CreatedUser, NewService, NewUser, create_users
 from server.domain.accounts import NAME_TAKEN, checked_full_name

@@ -15,7 +15,7 @@ import msgspec
 import structlog
 
 from server.actions import audit
-from server.actions.access.audiences import audiences_allowed_to_see
+from server.actions.channel_audiences import audiences_allowed_to_see
 from server.actions.locked_realm import lock_realm, lock_realm_context
 from server.actions.messages.audience import of_messages
 from server.actions.messages.decide import OutgoingMessage

@@ -3,10 +3,10 @@
 from dataclasses import replace
 
 from server.actions import audit
-from server.actions.access.user_audiences import UserAudiences
 from server.actions.confirmations import LinkExpiredError, ask_to_confirm, confirm, to_be_confirmed
 from server.actions.credential_changes import Proof, check_proof, end_pending
 from server.actions.locked_realm import LockedRealm, lock_realm, locked_realm_of
+from server.actions.user_audiences import UserAudiences
 from server.domain.access import GUEST, MEMBER
 from server.domain.account_news import AddressChanged
 from server.domain.accounts import checked_new_email

@@ -14,6 +14,7 @@ from server.actions.locked_realm import LockedRealm, lock_realm, lock_realm_cont
 from server.actions.messages.audience import of_messages
 from server.actions.messages.decide import OutgoingMessage
 from server.actions.messages.delete import delete_locked
+from server.actions.messages.notices import deliver
 from server.actions.realm_exports import drop_exports
 from server.actions.stepped_work import SteppedWorkKind, put_off
 from server.actions.user_activation import CLOSING, deactivate_user
@@ -285,4 +286,6 @@ def _drafts(plan: ErasurePlan, work_id: str) -> list[OutgoingMessage]:
     return []
 
 
-ERASING: Final = SteppedWorkKind("erase_person", ErasurePlan, MESSAGES_PER_STEP, _take, _drafts)
+ERASING: Final = SteppedWorkKind(
+    "erase_person", ErasurePlan, MESSAGES_PER_STEP, _take, _drafts, deliver
+)

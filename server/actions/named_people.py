@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 from typing import Any
 
-from server.actions.access.audiences import audiences_allowed_to_see
+from server.actions.channel_audiences import audiences_allowed_to_see
 from server.actions.locked_realm import LockedRealm
 from server.domain.access import GroupGraph
 from server.domain.channels import setting_of

@@ -7,6 +7,7 @@ import msgspec
 
 from server.actions import audit
 from server.actions.locked_realm import LockedRealm, lock_realm_context
+from server.actions.messages.notices import deliver
 from server.actions.stepped_work import SteppedWorkKind, put_off
 from server.domain.access import GUEST
 from server.domain.profile_fields import FieldType, choices
@@ -75,6 +76,7 @@ WITHDRAWING: Final = SteppedWorkKind(
     PEOPLE_PER_STEP,
     _take,
     lambda _plan, _work_id: (),
+    deliver,
 )
 
 

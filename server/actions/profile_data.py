@@ -3,8 +3,8 @@
 from collections.abc import Collection, Mapping
 
 from server.actions import audit
-from server.actions.access.user_audiences import audience_knowing
 from server.actions.locked_realm import LockedRealm, lock_context
+from server.actions.user_audiences import audience_knowing
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError
 from server.domain.markdown import render_description

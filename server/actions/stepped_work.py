@@ -9,8 +9,6 @@ from typing import Final, Generic, TypeVar
 
 import msgspec
 
-from server.actions.messages import notices
-from server.actions.messages.decide import OutgoingMessage
 from server.actions.realm_services import RealmServices
 from server.jobs import DeferredWork, enqueue
 from server.transactions import Tx
@@ -22,6 +20,7 @@ JOB_DELAY_SECONDS: Final = 30
 """By then, the process that began has finished, or is dead."""
 
 Plan = TypeVar("Plan", bound=msgspec.Struct)
+Message = TypeVar("Message")
 
 
 class Finish(msgspec.Struct, frozen=True):
@@ -31,7 +30,7 @@ class Finish(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class SteppedWorkKind(Generic[Plan]):
+class SteppedWorkKind(Generic[Plan, Message]):
     """A kind of stepped work."""
 
     step: str
@@ -43,14 +42,18 @@ class SteppedWorkKind(Generic[Plan]):
     """Takes the next step, given the progress and the size; returns the new progress, or None when
     nothing is left to do.
     """
-    drafts: Callable[[Plan, str], Sequence[OutgoingMessage]]
+    messages: Callable[[Plan, str], Sequence[Message]]
     """Returns the messages to send when all is done, given the work's id."""
+    deliver: Callable[[RealmServices, Message], Awaitable[None]]
+    """Sends one of them."""
 
     def job(self, realm_id: RealmId, work_id: str) -> DeferredWork:
         return DeferredWork.of(realm_id, self.step, Finish(work_id))
 
 
-async def put_off(tx: Tx, kind: SteppedWorkKind[Plan], plan: Plan, *, done: int | None) -> str:
+async def put_off(
+    tx: Tx, kind: SteppedWorkKind[Plan, Message], plan: Plan, *, done: int | None
+) -> str:
     """Store the remaining work for later transactions; return its id."""
     row = WorkRow(tx.write_id, msgspec.to_builtins(plan), done)
     await stepped_work.insert(await tx.changing(), tx.realm_id, row)
@@ -60,7 +63,7 @@ async def put_off(tx: Tx, kind: SteppedWorkKind[Plan], plan: Plan, *, done: int 
 
 async def finish(
     bench: RealmServices,
-    kind: SteppedWorkKind[Plan],
+    kind: SteppedWorkKind[Plan, Message],
     work_id: str | None,
     *,
     size: int | None = None,
@@ -75,12 +78,12 @@ async def finish(
         work = await stepped_work.by_id(connection, bench.realm_id, work_id)
     if work is None:
         return
-    for draft in kind.drafts(msgspec.convert(work.plan, kind.plan), work_id):
-        await notices.deliver(bench, draft)
+    for message in kind.messages(msgspec.convert(work.plan, kind.plan), work_id):
+        await kind.deliver(bench, message)
     await bench.write(lambda tx: _end(tx, work_id))
 
 
-async def take_step(tx: Tx, kind: SteppedWorkKind[Plan], work_id: str, size: int) -> bool:
+async def take_step(tx: Tx, kind: SteppedWorkKind[Plan, Message], work_id: str, size: int) -> bool:
     """Take the next step. Return whether more is left to do."""
     tx.must_be_exact()
     work = await _lock(tx, work_id)
@@ -89,7 +92,7 @@ async def take_step(tx: Tx, kind: SteppedWorkKind[Plan], work_id: str, size: int
     plan = msgspec.convert(work.plan, kind.plan)
     done = await kind.take(tx, plan, work.done, size)
     connection = await tx.changing()
-    if done is None and not kind.drafts(plan, work_id):
+    if done is None and not kind.messages(plan, work_id):
         await stepped_work.delete(connection, tx.realm_id, work_id)
     else:
         await stepped_work.go_on(connection, tx.realm_id, work_id, done=done)

@@ -5,10 +5,10 @@ from dataclasses import replace
 from datetime import datetime
 
 from server.actions import audit
-from server.actions.access.user_audiences import audience_knowing
 from server.actions.invitations import withdraw_of
 from server.actions.locked_realm import LockedRealm, lock_realm, locked_realm_of
 from server.actions.realm_exports import renew_links
+from server.actions.user_audiences import audience_knowing
 from server.domain.access import ADMINISTRATOR, OWNER, ROLES
 from server.domain.actor import Actor
 from server.domain.bots import check_role_of_bot

@@ -7,13 +7,12 @@ from typing import Any, Final
 from msgspec.structs import asdict
 
 from server.actions import audit, presence
-from server.actions.access.user_audiences import UserAudiences
 from server.actions.credential_changes import Extent, Proof, check_proof
 from server.actions.locked_realm import LockedRealm, lock_realm, locked_realm_of
 from server.actions.passwords import set_password
 from server.actions.realm_exports import append_consent_event
-from server.actions.subscriptions.membership import notification_defaults
 from server.actions.unique_names import check_unique
+from server.actions.user_audiences import UserAudiences
 from server.domain.access import GUEST, ROLES
 from server.domain.accounts import checked_full_name, checked_timezone
 from server.domain.actor import Actor
@@ -27,6 +26,7 @@ from server.domain.user_settings import UserSettings
 from server.events.base import EVERYONE, MAX_WIRE_EVENTS, NOBODY, Audience, Entry, to_users
 from server.events.bots import BotChange, BotChanged
 from server.events.log import Tick
+from server.events.subscriptions import notification_defaults
 from server.events.user_settings import (
     OLD_DISPLAY_SETTINGS,
     OLD_NOTIFICATION_SETTINGS,

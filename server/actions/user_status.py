@@ -6,8 +6,8 @@ from typing import Final
 import msgspec
 
 from server.actions import audit
-from server.actions.access.user_audiences import audience_knowing
 from server.actions.locked_realm import LockedRealm, lock_context
+from server.actions.user_audiences import audience_knowing
 from server.actions.user_settings import OwnChange, change_own_settings
 from server.domain.actor import Actor
 from server.domain.emoji import Emoji

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from server.actions.access.user_audiences import UserAudiences
 from server.actions.default_channel_groups import chosen_channels
 from server.actions.locked_realm import LockedRealm, lock_realm, locked_realm_of
 from server.actions.subscriptions.membership import Move, join
+from server.actions.user_audiences import UserAudiences
 from server.domain.access import GUEST, MEMBER, ROLES, Person
 from server.domain.accounts import checked_full_name, checked_new_email
 from server.domain.api_keys import new_api_key

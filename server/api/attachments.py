@@ -6,33 +6,22 @@ from server.actions import attachments as actions
 from server.api.endpoint import Access, Empty, Endpoint, FileUpload, NoParams, Request, Result
 from server.api.files import File, send_file
 from server.api.params import Params
+from server.api.uploads import Uploaded, max_upload_bytes
 from server.domain import file_links
 from server.domain.actor import Actor, spectator
 from server.domain.api_keys import Scope
 from server.domain.attachments import (
-    MIB,
     PATH,
     disposition,
     is_shown,
     url_of,
 )
 from server.domain.errors import BadRequestError, NotFoundError
-from server.settings import Settings
 from storage import attachments, server_keys
 from storage.ids import AttachmentId
 
 _CACHE_CONTROL: Final = "private, no-cache"
 """Clients revalidate each time: they may have lost access meanwhile."""
-
-
-def max_upload_bytes(settings: Settings) -> int:
-    return settings.max_file_upload_mib * MIB
-
-
-class Uploaded(Result):
-    url: str
-    uri: str
-    filename: str
 
 
 async def upload(request: Request, params: NoParams) -> Uploaded:

@@ -15,7 +15,7 @@ from server.api.endpoint import (
 from server.api.files import redirect
 from server.api.params import Params
 from server.api.people import user_by_email
-from server.api.pictures import keep_pictures, max_picture_bytes
+from server.api.picture_uploads import keep_pictures, max_picture_bytes
 from server.domain.avatars import Avatar
 from server.domain.channels import Standing
 from server.domain.errors import NotFoundError

@@ -8,7 +8,7 @@ from server.actions.bots import NO_SUCH_BOT, BotChanges, ChangedBot, NewBot
 from server.actions.users import NewService
 from server.api.endpoint import Access, Empty, Endpoint, FileUpload, NoParams, Request, Result
 from server.api.params import JsonOrBareStr, Params
-from server.api.pictures import keep_pictures, max_picture_bytes
+from server.api.picture_uploads import keep_pictures, max_picture_bytes
 from server.domain.addresses import RealmAddress
 from server.domain.api_keys import Scope, Secret
 from server.domain.avatars import avatar_of

@@ -5,12 +5,11 @@ from typing import Annotated, Literal
 from server.actions import message_flags
 from server.api.channel_access import seen_channel
 from server.api.endpoint import Access, Empty, Endpoint, NoParams, Request, Result
-from server.api.narrows import GivenNarrow
 from server.api.params import Field, Params
 from server.domain import api_keys
 from server.domain.errors import BadRequestError
 from server.domain.messages import clean_topic
-from server.domain.narrow import parse_narrow
+from server.domain.narrow import GivenNarrow, parse_narrow
 from server.events.base import ClientView
 from server.history import fetch
 from storage import conversations, history

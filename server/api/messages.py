@@ -11,7 +11,6 @@ import msgspec
 from server.actions.messages import content, send
 from server.actions.messages.decide import OutgoingMessage
 from server.api.endpoint import Access, Endpoint, Request, Result
-from server.api.narrows import GivenNarrow
 from server.api.params import Field, Params, alias
 from server.domain.api_keys import Scope
 from server.domain.errors import (
@@ -21,7 +20,7 @@ from server.domain.errors import (
     MissingParameterError,
 )
 from server.domain.messages import clean_content
-from server.domain.narrow import Term, parse_narrow
+from server.domain.narrow import GivenNarrow, Term, parse_narrow
 from server.events.base import ClientView
 from server.events.messages import MessageObject
 from server.history import fetch

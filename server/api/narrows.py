@@ -1,17 +1,12 @@
 """Endpoint that matches messages against a narrow."""
 
-from typing import Any
-
 from msgspec import Struct
 
 from server.api.endpoint import Access, Endpoint, Request, Result
 from server.api.params import Params
-from server.domain.narrow import parse_narrow
+from server.domain.narrow import GivenNarrow, parse_narrow
 from server.history import fetch
 from storage.ids import MessageId
-
-GivenNarrow = list[list[str | int | list[int]] | dict[str, Any]]
-"""In the form of clients; `parse_narrow` interprets it."""
 
 
 class MatchParams(Params):

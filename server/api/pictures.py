@@ -7,49 +7,18 @@ from typing import Final
 from server.api.endpoint import Access, Endpoint, RawResult, Request
 from server.api.files import SAFE_HEADERS, File, send_file
 from server.api.params import Params
-from server.domain.attachments import MAX_PICTURE_MIB, MIB, SHOWN_TYPES
+from server.domain.attachments import SHOWN_TYPES
 from server.domain.avatars import IDENTICONS
 from server.domain.avatars import MEDIUM as MEDIUM_END
 from server.domain.emoji import PICTURES_PATH
-from server.domain.errors import BadRequestError, NotFoundError
+from server.domain.errors import NotFoundError
 from server.domain.identicons import MEDIUM, SMALL, identicon
-from server.pictures import Recipe
-from server.settings import Settings
-from storage.blobs import check_key, new_key
+from storage.blobs import check_key
 
 KINDS: Final = frozenset({"avatar", "emoji", "icon", "logo"})
 _IDENTICON: Final = re.compile(rf"((?:realm-)?[0-9]{{1,20}})({MEDIUM_END})?\.png")
 _CACHE_CONTROL: Final = "public, max-age=31536000, immutable"
 """A new picture gets a new URL."""
-
-
-def max_picture_bytes(settings: Settings) -> int:
-    del settings
-    return MAX_PICTURE_MIB * MIB
-
-
-async def keep_pictures(request: Request, recipe: Recipe) -> dict[str, str]:
-    """Store the recipe's pictures of the uploaded file; return their keys. Raises BadRequestError.
-
-    The first picture has the bare name, and the others a suffix: clients derive the URL of a medium
-    avatar from that of the small one.
-    """
-    (file,) = request.files
-    if file.content.size == 0:
-        raise BadRequestError("You must specify a file to upload")
-    store = request.app.blobs
-    made = await request.app.pictures.make(recipe, file.content.read())
-    base = new_key(recipe, request.actor.realm_id)
-    keys: dict[str, str] = {}
-    for name, picture in made.pictures.items():
-        keys[name] = f"{base}-{name}.{picture.kind}" if keys else f"{base}.{picture.kind}"
-        incoming = await store.receive()
-        try:
-            await incoming.write(picture.content)
-            await incoming.keep(keys[name])
-        finally:
-            await incoming.discard()
-    return keys
 
 
 class PictureParams(Params):

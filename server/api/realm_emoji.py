@@ -6,7 +6,7 @@ from server.actions import realm_emoji as actions
 from server.actions.realm_emoji import NewEmoji
 from server.api.endpoint import Access, Empty, Endpoint, FileUpload, NoParams, Request, Result
 from server.api.params import Params
-from server.api.pictures import keep_pictures, max_picture_bytes
+from server.api.picture_uploads import keep_pictures, max_picture_bytes
 from server.domain.channels import Standing
 from server.domain.emoji import checked_name
 from server.events.realm_emoji import ShownEmoji, shown

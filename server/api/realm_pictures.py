@@ -16,7 +16,7 @@ from server.api.endpoint import (
 )
 from server.api.files import redirect
 from server.api.params import Params
-from server.api.pictures import keep_pictures, max_picture_bytes
+from server.api.picture_uploads import keep_pictures, max_picture_bytes
 from server.domain.avatars import realm_picture_url
 
 _CACHE_CONTROL: Final = "private, no-cache"

@@ -6,11 +6,10 @@ import msgspec
 
 from server.actions.message_flags import fold_reads
 from server.api.endpoint import Access, Endpoint, OpenResult, RawResult, Request
-from server.api.narrows import GivenNarrow
 from server.api.params import Field, Params
 from server.domain.api_keys import Scope
 from server.domain.errors import InvalidParameterError
-from server.domain.narrow import EventNarrow, Operand
+from server.domain.narrow import EventNarrow, GivenNarrow, Operand
 from server.events.base import ClientView
 from server.events.queue_params import QueueParams
 from server.initial_state import register as registrations

@@ -9,8 +9,8 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from server.actions import attachments as actions
-from server.api.attachments import Uploaded, max_upload_bytes
 from server.api.endpoint import Request
+from server.api.uploads import Uploaded, max_upload_bytes
 from server.domain.attachments import MIB, clean_name, url_of
 from server.domain.errors import BadRequestError, DomainError, NotFoundError
 from server.messaging.background import running, to_the_end

@@ -7,7 +7,6 @@ from email.utils import format_datetime
 from http import HTTPStatus
 from typing import Final
 
-from server.api.attachments import Uploaded, max_upload_bytes
 from server.api.endpoint import (
     Access,
     Endpoint,
@@ -20,6 +19,7 @@ from server.api.endpoint import (
 from server.api.envelopes import success_body
 from server.api.params import Params
 from server.api.resumable import OffsetConflictError, Resumable
+from server.api.uploads import Uploaded, max_upload_bytes
 from server.domain.addresses import API_PREFIX
 from server.domain.api_keys import Scope
 from server.domain.attachments import UNNAMED

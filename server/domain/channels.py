@@ -109,6 +109,10 @@ def first_free_color(start: int, used: Collection[str]) -> str:
     return next((color for color in turned if color not in used), turned[0])
 
 
+CHANNEL_EVENTS_TOPIC: Final = "channel events"
+"""Topic of the notification bot's messages about changes to a channel."""
+
+
 @dataclass(frozen=True, slots=True)
 class Standing:
     """A person in their realm: input of decisions about channels."""

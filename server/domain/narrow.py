@@ -20,6 +20,8 @@ _IS_OPERANDS: Final = ("dm", "private", "starred", "mentioned", "alerted", "unre
 EMPTY_TOPIC: Final = "(no topic)"
 """The empty topic's name for old clients."""
 RESOLVED_PREFIX: Final = "\N{HEAVY CHECK MARK} "
+GivenNarrow = list[list[str | int | list[int]] | dict[str, Any]]
+"""In the form of clients; `parse_narrow` interprets it."""
 
 
 @dataclass(frozen=True, slots=True)

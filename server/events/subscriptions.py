@@ -7,11 +7,13 @@ import msgspec
 from msgspec import UNSET, Raw, UnsetType
 from typing_extensions import override
 
+from server.domain.user_settings import UserSettings
 from server.events.base import MAX_WIRE_EVENTS, ClientView, Event
 from server.events.channels import ChannelInfo
 from server.realm_cache import Touch, channel_key, subscription_key
 from storage.ids import ChannelId, Position, UserId
 from storage.subscriptions import SubscriptionRow
+from storage.users import UserRow
 
 NOTIFICATIONS: Final = {
     "desktop_notifications": "enable_stream_desktop_notifications",
@@ -236,3 +238,9 @@ def _touched(user_ids: Sequence[UserId], channel_ids: Sequence[ChannelId]) -> Se
     keys: list[Touch] = [channel_key(channel_id) for channel_id in channel_ids]
     keys.extend(subscription_key(u, c) for u in user_ids for c in channel_ids)
     return keys
+
+
+def notification_defaults(row: UserRow) -> dict[str, bool]:
+    """Return what applies to the user where a subscription leaves a setting unset."""
+    settings = UserSettings.of(row.settings)
+    return {name: getattr(settings, default) for name, default in NOTIFICATIONS.items()}

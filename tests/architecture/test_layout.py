@@ -1,7 +1,9 @@
 """Helpers that folders of tests share are in `testkit`; that nothing imports `tests` is a layer."""
 
 import ast
+import re
 from collections.abc import Iterator
+from configparser import ConfigParser
 
 from testkit.sources import ROOT
 
@@ -23,3 +25,16 @@ def test_a_folder_of_tests_imports_no_other():
         and name.split(".")[1:2] != [path.relative_to(ROOT / "tests").parts[0]]
     }
     assert wrong == set()
+
+
+def test_the_contract_of_endpoints_lists_all_of_them():
+    config = ConfigParser()
+    config.read(ROOT / "setup.cfg")
+    listed = config["importlinter:contract:endpoints"]["modules"].split()
+    declare = re.compile(r"^ENDPOINTS\b", re.MULTILINE)
+    declaring = [
+        f"server.api.{path.stem}"
+        for path in sorted((ROOT / "server/api").glob("*.py"))
+        if declare.search(path.read_text())
+    ]
+    assert listed == declaring

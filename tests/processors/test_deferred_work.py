@@ -10,6 +10,7 @@ from queue_processors import deferred_work
 from queue_processors.processor import PermanentError
 from queue_processors.registry import PROCESSORS, UnknownProcessorError, named
 from server.actions.messages.decide import OutgoingMessage
+from server.actions.messages.notices import deliver
 from server.actions.stepped_work import Finish, SteppedWorkKind, put_off
 from server.events.base import NOBODY
 from server.events.log import Tick
@@ -28,7 +29,9 @@ class Work:
 
     def __init__(self) -> None:
         self.done: list[tuple[int, int, int]] = []
-        self.kinds = {"finish": SteppedWorkKind("finish", Plan, 1, self._take, self._drafts)}
+        self.kinds = {
+            "finish": SteppedWorkKind("finish", Plan, 1, self._take, self._drafts, deliver)
+        }
 
     async def _take(self, tx: Tx, plan: Plan, done: int, size: int) -> int | None:
         self.done.append((tx.realm_id, plan.channel_id, done))

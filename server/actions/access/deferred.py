@@ -14,7 +14,7 @@ from server.actions.access.restored_content import (
 )
 from server.actions.locked_realm import lock_realm_context
 from server.actions.messages.decide import OutgoingMessage
-from server.actions.messages.notices import Notice
+from server.actions.messages.notices import Notice, deliver
 from server.actions.stepped_work import SteppedWorkKind, put_off
 from server.events.base import NOBODY
 from server.events.log import Tick
@@ -88,4 +88,6 @@ def _drafts(plan: Plan, work_id: str) -> list[OutgoingMessage]:
     return [notice.draft(work_id) for notice in plan.notices]
 
 
-ACCESS_CHANGE = SteppedWorkKind("finish_channel_change", Plan, MAX_PAIRS_PER_STEP, _take, _drafts)
+ACCESS_CHANGE = SteppedWorkKind(
+    "finish_channel_change", Plan, MAX_PAIRS_PER_STEP, _take, _drafts, deliver
+)

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from server.actions.access.audiences import by_channels
 from server.actions.access.diff import AccessDiff, AccessState
+from server.actions.channel_audiences import by_channels
 from server.events.base import Entry, to_users
 from server.events.channels import ChannelInfo, ChannelsCreated, ChannelsDeleted
 from server.events.subscriptions import PeersAdded

@@ -6,11 +6,11 @@ from typing import Any
 
 from server.actions import audit
 from server.actions.access.apply import apply
-from server.actions.access.audiences import audiences_allowed_to_see, excluding
 from server.actions.access.deferred import defer, pairs_with_unread
 from server.actions.access.diff import NO_DIFF, AccessDiff, AccessState, Pair, compare
 from server.actions.access.metadata import channel_infos
 from server.actions.bot_defaults import append_channel_name_events
+from server.actions.channel_audiences import audiences_allowed_to_see, excluding
 from server.actions.channel_folders import check_folder
 from server.actions.channels.notices import of_change
 from server.actions.channels.updates import give_back, updates

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from server.actions import audit
-from server.actions.access.audiences import audiences_allowed_to_see
+from server.actions.channel_audiences import audiences_allowed_to_see
 from server.actions.channel_folders import check_folder
 from server.actions.locked_realm import LockedRealm
 from server.domain.access import GroupSetting

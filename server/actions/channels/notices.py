@@ -4,11 +4,10 @@ import re
 from collections.abc import Iterator
 
 from server.actions.messages.notices import Notice
-from server.actions.subscriptions.news import CHANNEL_EVENTS_TOPIC
 from server.domain.access import GroupGraph
 from server.domain.channel_changes import privacy_differs
 from server.domain.channel_creation import KEPT_FOR_EVER
-from server.domain.channels import allows_named_topics, setting_of
+from server.domain.channels import CHANNEL_EVENTS_TOPIC, allows_named_topics, setting_of
 from server.domain.groups import DESCRIPTIONS
 from server.domain.markdown.writing import channel_link, literal, mention
 from storage.channels import ChannelRow

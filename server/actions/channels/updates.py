@@ -7,8 +7,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from server.actions.access.audiences import excluding
-from server.actions.subscriptions.membership import notification_defaults
+from server.actions.channel_audiences import excluding
 from server.domain.access import GroupGraph
 from server.domain.channel_changes import PRIVACY, differing_permissions, privacy_differs
 from server.domain.channels import ADMINISTRATORS_POST, post_policy, setting_of
@@ -18,6 +17,7 @@ from server.events.subscriptions import (
     PeersAdded,
     SubscriptionInfo,
     SubscriptionsAdded,
+    notification_defaults,
     personal,
 )
 from server.transactions import Tx

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from server.actions.access.audiences import audiences_allowed_to_see
+from server.actions.channel_audiences import audiences_allowed_to_see
 from server.actions.locked_realm import LockedRealm
 from server.events.base import Audience
 from server.events.channels import RECENTLY

@@ -19,7 +19,7 @@ from server.actions.messages.audience import (
 )
 from server.actions.messages.decide import OutgoingMessage
 from server.actions.messages.edit import PreparedEdit, write_edit
-from server.actions.messages.notices import Notice
+from server.actions.messages.notices import Notice, deliver
 from server.actions.stepped_work import SteppedWorkKind, put_off
 from server.events.base import NOBODY, Entry
 from server.events.log import Tick
@@ -113,7 +113,9 @@ def _drafts(plan: MovePlan, work_id: str) -> list[OutgoingMessage]:
     return [notice.draft(work_id) for notice in plan.notices]
 
 
-MOVING: Final = SteppedWorkKind("finish_moving", MovePlan, MESSAGES_PER_STEP, _take, _drafts)
+MOVING: Final = SteppedWorkKind(
+    "finish_moving", MovePlan, MESSAGES_PER_STEP, _take, _drafts, deliver
+)
 
 
 async def _lock_place(tx: Tx, plan: MovePlan) -> None:

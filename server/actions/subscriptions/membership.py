@@ -9,7 +9,6 @@ from typing import Any, Final, TypeVar
 from msgspec import Raw
 
 from server.actions import audit
-from server.actions.access.audiences import audiences_allowed_to_see, by_channels, excluding
 from server.actions.access.diff import AccessDiff, AccessState, Pair, compare
 from server.actions.access.metadata import activity_of, archived, remove_channels
 from server.actions.access.restored_content import (
@@ -17,20 +16,20 @@ from server.actions.access.restored_content import (
     append_withdrawn,
     mark_read,
 )
+from server.actions.channel_audiences import audiences_allowed_to_see, by_channels, excluding
 from server.actions.locked_realm import LockedRealm
 from server.actions.subscriptions.shared_contacts import Acquaintance
 from server.domain.channels import COLORS, first_free_color
-from server.domain.user_settings import UserSettings
 from server.events.base import Audience, Entry, to_users
 from server.events.channels import ChannelInfo, ChannelsCreated
 from server.events.subscriptions import (
-    NOTIFICATIONS,
     ChannelName,
     PeersAdded,
     PeersRemoved,
     SubscriptionInfo,
     SubscriptionsAdded,
     SubscriptionsRemoved,
+    notification_defaults,
     personal,
 )
 from server.transactions import Tx
@@ -328,12 +327,6 @@ def _tell_leaving(tx: Tx, context: LockedRealm, move: Move, diff: AccessDiff) ->
         append_withdrawn(tx, entry, lost, diff.with_metadata(lost), name)
     assert entry is not None, "somebody leaves"
     return entry
-
-
-def notification_defaults(row: UserRow) -> dict[str, bool]:
-    """What counts for the user where a channel's own setting is left open."""
-    settings = UserSettings.of(row.settings)
-    return {name: getattr(settings, default) for name, default in NOTIFICATIONS.items()}
 
 
 async def _with_colors(connection: Connection, realm_id: RealmId, move: Move) -> list[Membership]:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from server.actions.messages.notices import Notice
+from server.domain.channels import CHANNEL_EVENTS_TOPIC
 from server.domain.markdown.writing import channel_link, mention
 from server.domain.messages import MAX_MESSAGE_LENGTH
 from server.domain.realm_settings import NO_CHANNEL
@@ -14,7 +15,6 @@ from storage.users import UserRow
 MAX_TOLD = 100
 """More people who are subscribed at once are not written to."""
 NEW_CHANNELS_TOPIC = "new channels"
-CHANNEL_EVENTS_TOPIC = "channel events"
 _MAX_LISTED: Final = MAX_MESSAGE_LENGTH - 500
 """Characters that a list of channels may take: what stands before it is shorter than the rest."""
 

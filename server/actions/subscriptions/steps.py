@@ -7,7 +7,7 @@ import msgspec
 
 from server.actions.locked_realm import LockedRealm, lock_realm_context
 from server.actions.messages.decide import OutgoingMessage
-from server.actions.messages.notices import Notice
+from server.actions.messages.notices import Notice, deliver
 from server.actions.stepped_work import SteppedWorkKind, put_off
 from server.actions.subscriptions.membership import Move, join
 from server.transactions import Tx
@@ -55,7 +55,7 @@ def _drafts(plan: SubscribePlan, work_id: str) -> list[OutgoingMessage]:
 
 
 SUBSCRIBING: Final = SteppedWorkKind(
-    "finish_subscribing", SubscribePlan, PAIRS_PER_STEP, _take, _drafts
+    "finish_subscribing", SubscribePlan, PAIRS_PER_STEP, _take, _drafts, deliver
 )
 
 
