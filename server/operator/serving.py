@@ -121,7 +121,7 @@ class _PageExchange:
         try:
             self._writer.respond(page.status, lines, body, is_last=False)
         except Exception:
-            logger.exception("unexpected error", path=self._path)
+            logger.exception("http.response_failed", path=self._path)
             self._writer.close()  # otherwise the client waits for ever
 
     async def _page(self) -> Page:
@@ -140,7 +140,7 @@ class _PageExchange:
         except DomainError as error:
             return Page(error.status, f"{error.message}\n".encode(), PLAIN)
         except Exception:
-            logger.exception("unexpected error", path=self._path)
+            logger.exception("http.unexpected_error", path=self._path)
             return Page(HTTPStatus.INTERNAL_SERVER_ERROR, b"Internal server error\n", PLAIN)
 
 
