@@ -6,6 +6,10 @@ import psycopg
 import pytest
 import uvloop
 
+from server.actions.access import diff, metadata
+from server.actions.access.diff import AccessDiff
+from server.actions.channels import change
+from server.actions.groups import standing
 from server.actions.messages import notices
 from server.actions.messages.content import ReadContent
 from server.domain.channels import Standing
@@ -20,19 +24,20 @@ from testkit.database import new_database
 from testkit.leaks import queues as watched
 from testkit.leaks.changes import SetPolicy
 from testkit.leaks.history import relive
-from testkit.leaks.membership import Create, Privacy, Subscribe, Unsubscribe
+from testkit.leaks.membership import ChangePrivacy, Create, Privacy, Subscribe, Unsubscribe
 from testkit.leaks.model import ADMINISTRATOR, GUEST, SPECTATOR, Grant
 from testkit.leaks.moves import Move
 from testkit.leaks.operations import Named, React, Send, Type
-from testkit.leaks.people import ChangeRole, LetSpectators
+from testkit.leaks.people import ChangeGroup, ChangeRole, LetSpectators
 from testkit.leaks.together import Together
 from testkit.leaks.world import serve
 
-FOUNDER, ADMIN, MEMBER_1, MEMBER_3, MEMBER_4 = 0, 1, 1, 3, 4
+FOUNDER, ADMIN, MEMBER_1, MEMBER_3, MEMBER_4, MEMBER_5 = 0, 1, 1, 3, 4, 5
 PUBLIC, PRIVATE = Privacy(), Privacy(is_private=True)
 WEB_PUBLIC, PROTECTED = Privacy(is_web_public=True), Privacy(is_private=True, is_protected=True)
 CHANNEL, SENT, NEXT = 4, 8, 12
 FOLLOWED = 3
+GROUP = 1
 
 
 @pytest.fixture
@@ -134,6 +139,31 @@ def resolving():
     )
 
 
+def hiding_and_showing():
+    """A channel becomes private and public again while two users follow a topic in it."""
+    return (
+        channel(PUBLIC, FOUNDER),
+        sent(),
+        step(SetPolicy, NEXT, MEMBER_3, channel=CHANNEL, topic="plans", policy=FOLLOWED),
+        step(SetPolicy, 16, ADMIN, channel=CHANNEL, topic="plans", policy=FOLLOWED),
+        step(ChangePrivacy, 20, channel=CHANNEL, privacy=PRIVATE),
+        step(ChangePrivacy, 24, channel=CHANNEL, privacy=PUBLIC),
+    )
+
+
+def granting():
+    """A user joins, leaves and joins a group that a permission of a private channel names."""
+    few = Grant(groups=frozenset({GROUP}))
+    return (
+        channel(PRIVATE, FOUNDER, can_subscribe_group=few),
+        sent(),
+        step(ChangeGroup, NEXT, group=GROUP, user=MEMBER_5, joins=True),
+        step(SetPolicy, 16, MEMBER_5, channel=CHANNEL, topic="plans", policy=FOLLOWED),
+        step(ChangeGroup, 20, group=GROUP, user=MEMBER_5, joins=False),
+        step(ChangeGroup, 24, group=GROUP, user=MEMBER_5, joins=True),
+    )
+
+
 def racing():
     """Somebody sends while they are sent away, again and again."""
     operations = [channel(PRIVATE, FOUNDER, MEMBER_3)]
@@ -201,6 +231,8 @@ SOUND = {
     "renaming before a newcomer": (renaming_before(), (MEMBER_3, "register")),
     "resolving": (resolving(), (MEMBER_3, IN_CHANNEL)),
     "racing": (racing(), (MEMBER_3, IN_CHANNEL)),
+    "hiding and showing": (hiding_and_showing(), (MEMBER_3, "register"), (ADMIN, "register")),
+    "granting": (granting(), (MEMBER_5, "register")),
 }
 
 
@@ -253,6 +285,37 @@ def test_policies_that_are_told_to_who_has_left_are_caught(problems_in):
     sabotage = without("append_user_topic_entries", ("a.access > 0", "true"))
     found = problems_in(*SOUND["renaming behind a member"], sabotage=sabotage)
     assert "must not have got ('user_topic'" in found
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize("name", ["hiding and showing", "granting"])
+def test_channels_that_are_not_removed_from_users_without_access_are_caught(
+    problems_in, monkeypatch, name
+):
+    monkeypatch.setattr(metadata, "remove_channels", lambda *_: None)
+    assert "never got ('stream', 'delete', 4)" in problems_in(*SOUND[name])
+
+
+@pytest.mark.parametrize("name", ["hiding and showing", "granting"])
+def test_policies_in_channels_without_metadata_access_are_caught(problems_in, monkeypatch, name):
+    monkeypatch.setattr(AccessDiff, "with_metadata", lambda _, pairs: set(pairs))
+    assert "must not have got ('user_topic'" in problems_in(*SOUND[name])
+
+
+@pytest.mark.parametrize("name", ["hiding and showing", "granting"])
+def test_channels_that_are_published_without_metadata_access_are_caught(
+    problems_in, monkeypatch, name
+):
+    """Everyone who loses a channel gets it at once again."""
+
+    def compare(*states):
+        found = sound(*states)
+        return replace(found, metadata_gained={**found.metadata_lost, **found.metadata_gained})
+
+    sound = diff.compare
+    for module in (change, standing):
+        monkeypatch.setattr(module, "compare", compare)
+    assert "must not have got ('stream', 'create', 4)" in problems_in(*SOUND[name])
 
 
 def test_a_send_that_rests_on_what_was_is_caught(problems_in):
