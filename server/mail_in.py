@@ -78,7 +78,7 @@ class MailRoom:
     # -- sessions
 
     def admit(self, session: "_SmtpSession", peer: str) -> bool:
-        """Whether there is room for one more session."""
+        """Return whether there is room for one more session."""
         if session not in self._sessions:
             peer = network_of(peer)
             of_peer = Counter(self._sessions.values())[peer]
@@ -90,7 +90,7 @@ class MailRoom:
         return True
 
     def has_room_for(self, session: "_SmtpSession") -> bool:
-        """Whether the session's buffered data may stay in memory."""
+        """Return whether the session's buffered data may stay in memory."""
         held = sum(each.received for each in self._sessions)
         return session.received <= 2 * self.max_bytes and held <= max(
             MAX_HELD_BYTES, 2 * self.max_bytes
@@ -142,7 +142,7 @@ class MailRoom:
         return "250 2.1.5 OK"
 
     async def handle_DATA(self, _session: "_SmtpSession", _state: Any, envelope: Any) -> str:  # noqa: N802
-        """One response for each recipient: whether the message is written."""
+        """Return one response for each recipient: whether the message is written."""
         sender = (envelope.mail_from or "").strip("<>")
         self._in_hand += 1
         try:
@@ -236,7 +236,7 @@ class MailRoom:
         return self._addresses.read(address, self._app.clock.now().date())
 
     def _answered(self, how: str, answer: str) -> str:
-        """The response as one line that every client can read."""
+        """Return the response as one line that every client can read."""
         self._app.metrics.mail_in(how)
         line = " ".join(answer.split())[:MAX_ANSWER]
         return line.encode("ascii", "replace").decode("ascii")
@@ -452,7 +452,7 @@ async def _take_all(reader: asyncio.StreamReader) -> bytes:
 
 
 def mail_sockets(settings: Settings) -> list[socket.socket]:
-    """The sockets for incoming mail. Raises ListenError."""
+    """Return the sockets for incoming mail. Raises ListenError."""
     assert settings.mail_in_port is not None, "whoever calls has looked"
     certificates.mail_in(settings)
     return open_sockets(settings.mail_in_host, settings.mail_in_port, chosen_by=SETTINGS)

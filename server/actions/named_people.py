@@ -1,4 +1,4 @@
-"""People whom permissions name are deactivated, or come back: what everybody is told of that."""
+"""Events of permissions that name deactivated or reactivated users."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator
@@ -29,9 +29,9 @@ async def tell_of_permissions(
     *,
     active: bool,
 ) -> None:
-    """Tell of each permission that names one of these people, as it stands from now on.
+    """Append each permission that names one of these users, as it is from now on.
 
-    They have just become active, or ceased to be it; the ground may be from before that.
+    They have just become active, or inactive; the context may be from before that.
     """
     there = replace(context.graph, gone=context.graph.gone - set(user_ids))
     away = replace(context.graph, gone=context.graph.gone | set(user_ids))
@@ -88,7 +88,7 @@ async def _tell_of_channels(
     context: LockedRealm,
     updates: Iterator[tuple[ChannelRow, ChannelUpdated]],
 ) -> None:
-    """Somebody may have made hundreds: those that the same people see are told of together."""
+    """Append changed channels, grouped by audience: a user may have created hundreds."""
     told = list(updates)
     concerned = {channel.channel_id: channel for channel, _ in told}
     audiences = await audiences_allowed_to_see(connection, tx.realm_id, context, concerned.values())

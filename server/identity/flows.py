@@ -64,7 +64,7 @@ class Flows:
         return str(self._serializer.dumps(msgspec.to_builtins(flow)))
 
     def load(self, cookie: str) -> Flow | None:
-        """The flow; None for what is no cookie of ours, or too old."""
+        """Return the flow; None for what is no cookie of ours, or too old."""
         try:
             return msgspec.convert(self._serializer.loads(cookie, max_age=VALID_SECONDS), Flow)
         except (BadData, msgspec.ValidationError):

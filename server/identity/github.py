@@ -25,7 +25,7 @@ class GitHub:
     answer_field: ClassVar[str] = "code"
 
     async def way_there(self, flow: Flow, redirect_uri: str) -> str:
-        """Where the browser goes."""
+        """Return where the browser goes."""
         fields = {
             "client_id": self.provider.client_id,
             "redirect_uri": redirect_uri,

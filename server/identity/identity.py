@@ -33,7 +33,7 @@ class OtherSite(Protocol):
         ...
 
     async def way_there(self, flow: Flow, redirect_uri: str) -> str:
-        """Where the browser goes. Raises IdentityError."""
+        """Return where the browser goes. Raises IdentityError."""
         ...
 
     async def identify(self, flow: Flow, answer: str, redirect_uri: str) -> Identity:
@@ -41,5 +41,5 @@ class OtherSite(Protocol):
         ...
 
     def metadata(self, redirect_uri: str) -> bytes | None:
-        """What it reads to know this server; None if it reads no such thing."""
+        """Return what it reads to know this server; None if it reads no such thing."""
         ...

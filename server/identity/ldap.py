@@ -114,7 +114,7 @@ class Ldap:
         await self._ask(self._greet)
 
     async def _ask(self, work: Callable[[_ServerAddress], Result]) -> Result:
-        """What the first directory says that is not away, within the time there is."""
+        """Return what the first directory says that is not away, within the time there is."""
         asking = asyncio.get_running_loop().run_in_executor(self._threads, self._first, work)
         try:
             async with asyncio.timeout(self._settings.ldap_timeout_seconds):
@@ -123,7 +123,7 @@ class Ldap:
             raise DirectoryAwayError("it does not answer in time") from None
 
     def _first(self, work: Callable[[_ServerAddress], Result]) -> Result:
-        """What the first says that is there; whoever comes later begins with that one."""
+        """Return what the first says that is there; whoever comes later begins with that one."""
         *others, last = places = self._places
         for place in others:
             try:
@@ -225,7 +225,7 @@ class Ldap:
             raise DirectoryAwayError(f"it does not let this server in: {_said(connection)}")
 
     def _search(self, connection: Any, name: str) -> list[dict[str, Any]]:
-        """The entries of this name: one, where all is well. Raises DirectoryAwayError."""
+        """Return the entries of this name: one, where all is well. Raises DirectoryAwayError."""
         wanted = self._settings.ldap_filter.replace("%s", escape_filter_chars(name))
         base = self._settings.ldap_base
         found = self._entries(connection, base, wanted, ldap3.SUBTREE)
@@ -234,12 +234,15 @@ class Ldap:
         return found
 
     def _read(self, connection: Any, dn: str) -> DirectoryEntry | None:
-        """The entry that is called so."""
+        """Return the entry that is called so."""
         found = self._entries(connection, dn, "(objectClass=*)", ldap3.BASE)
         return self._entry(found[0]) if found else None
 
     def _read_own(self, connection: Any, dn: str) -> DirectoryEntry:
-        """The entry of whoever has just shown that it is theirs. Raises DirectoryAwayError."""
+        """Return the entry of whoever has just shown that it is theirs.
+
+        Raises DirectoryAwayError.
+        """
         entry = self._read(connection, dn)
         if entry is None:
             raise DirectoryAwayError(f"it does not show {dn} to whose entry it is")
@@ -248,7 +251,10 @@ class Ldap:
     def _entries(
         self, connection: Any, base: str | None, wanted: str, scope: str
     ) -> list[dict[str, Any]] | None:
-        """What is found, two at most; None if there is no such base. Raises DirectoryAwayError."""
+        """Return what is found, two at most; None if there is no such base.
+
+        Raises DirectoryAwayError.
+        """
         settings = self._settings
         connection.search(
             base,
@@ -329,13 +335,13 @@ def _names(found: list[dict[str, Any]]) -> str:
 
 
 def _checked(name: str) -> str | None:
-    """The name as directories compare it; None for what can be nobody's."""
+    """Return the name as directories compare it; None for what can be nobody's."""
     known = " ".join(unicodedata.normalize("NFKC", name).split())
     return known if _NAME.fullmatch(known) else None
 
 
 def _lets_in(connection: Any, dn: str, password: str) -> bool:
-    """Whether the entry has this password. Raises DirectoryAwayError."""
+    """Return whether the entry has this password. Raises DirectoryAwayError."""
     if connection.rebind(dn, password, read_server_info=False):
         return True
     if connection.result["result"] in REFUSALS:
@@ -344,12 +350,12 @@ def _lets_in(connection: Any, dn: str, password: str) -> bool:
 
 
 def _said(connection: Any) -> str:
-    """What the directory answered, in its words."""
+    """Return what the directory answered, in its words."""
     result = connection.result
     return " ".join(filter(None, (result["description"], result["message"])))
 
 
 def _first_of(attributes: Any, name: str) -> str:
-    """The first value of the attribute; empty if there is none."""
+    """Return the first value of the attribute; empty if there is none."""
     values: list[bytes] = attributes.get(name) or [b""]
     return values[0].decode(errors="replace").strip()

@@ -58,7 +58,7 @@ class OpenIdProvider:
         return self.name == APPLE
 
     async def way_there(self, flow: Flow, redirect_uri: str) -> str:
-        """Where the browser goes. Raises IdentityError."""
+        """Return where the browser goes. Raises IdentityError."""
         described = await self._description()
         fields = {
             "response_type": "code",
@@ -101,7 +101,7 @@ class OpenIdProvider:
         """It reads none."""
 
     def _secret(self) -> str:
-        """The client's secret; Apple's is a token that is made anew."""
+        """Return the client's secret; Apple's is a token that is made anew."""
         provider = self.provider
         if provider.client_secret:
             return provider.client_secret
@@ -117,7 +117,7 @@ class OpenIdProvider:
         return jwt.encode({"alg": "ES256", "kid": provider.key_id}, claims, key)
 
     async def _claims(self, described: _Description, token: str) -> dict[str, Any]:
-        """What the token says, if the provider has signed it."""
+        """Return what the token says, if the provider has signed it."""
         try:
             return await self._decoded(described, token, FRESH_SECONDS)
         except (JoseError, ValueError):
@@ -175,7 +175,7 @@ class OpenIdProvider:
         return Identity(email, name if isinstance(name, str) else "")
 
     def _is_verified(self, claims: Mapping[str, Any]) -> bool:
-        """Whether the address is theirs, and not only what they say of themselves.
+        """Return whether the address is theirs, and not only what they say of themselves.
 
         Microsoft lets administrators of any tenant write any address: only where it has verified
         the domain does it say so, by a claim of its own.
@@ -219,7 +219,10 @@ async def ask_json(
     headers: Mapping[str, str] | None = None,
     kind: type = dict,
 ) -> Any:
-    """The JSON of this kind that a provider answers. Raises IdentityError, without secrets."""
+    """Return the JSON of this kind that a provider answers.
+
+    Raises IdentityError, without secrets.
+    """
     sent = {"Accept": "application/json", "User-Agent": "Parley", **(headers or {})}
     body = b""
     if fields is not None:

@@ -70,7 +70,7 @@ class SamlSite:
     answer_field: ClassVar[str] = "SAMLResponse"
 
     async def way_there(self, flow: Flow, redirect_uri: str) -> str:
-        """Where the browser goes, with a question that the answer has to name."""
+        """Return where the browser goes, with a question that the answer has to name."""
         return await asyncio.to_thread(self._way_there, flow, redirect_uri)
 
     async def identify(self, flow: Flow, answer: str, redirect_uri: str) -> Identity:
@@ -99,7 +99,7 @@ class SamlSite:
         return Identity(found.email, found.full_name)
 
     def metadata(self, redirect_uri: str) -> bytes:
-        """What it reads to know us."""
+        """Return what it reads to know us."""
         made = _settings(self.provider, self.own, redirect_uri).get_sp_metadata()
         return made if isinstance(made, bytes) else made.encode()
 
@@ -121,7 +121,10 @@ def read_answer(
     answer: str,
     redirect_uri: str,
 ) -> Identity:
-    """The identity that the answer asserts; called in its own process. Raises IdentityError."""
+    """Return the identity that the answer asserts; called in its own process.
+
+    Raises IdentityError.
+    """
     return _SamlResponseReader(provider, own, clock).read(flow, answer, redirect_uri)
 
 
@@ -199,7 +202,7 @@ class _SamlResponseReader:
 
 
 def _entity_id(redirect_uri: str) -> str:
-    """What we are called in this organization: where the metadata is."""
+    """Return what we are called in this organization: where the metadata is."""
     return f"{redirect_uri}/metadata"
 
 
@@ -257,7 +260,7 @@ def _question_id(flow: Flow) -> str:
 
 
 def _request_data(redirect_uri: str) -> dict[str, Any]:
-    """Where the answer comes to, as people's browsers see it."""
+    """Return where the answer comes to, as people's browsers see it."""
     place = urlsplit(redirect_uri)
     return {
         "https": "on" if place.scheme == "https" else "off",
@@ -269,6 +272,6 @@ def _request_data(redirect_uri: str) -> dict[str, Any]:
 
 
 def _first(attributes: Mapping[str, list[Any]], names: tuple[str, ...]) -> str:
-    """The first text that one of these attributes has; empty if there is none."""
+    """Return the first text that one of these attributes has; empty if there is none."""
     texts = (value for name in names for value in attributes.get(name, ()))
     return next((text for text in texts if isinstance(text, str)), "")

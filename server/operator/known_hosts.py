@@ -21,7 +21,7 @@ class KnownHosts:
         self._names = {name.lower().rstrip(".") for name in (*names, *own) if name}
 
     def __contains__(self, host: object) -> bool:
-        """Whether the value of a Host header is allowed."""
+        """Return whether the value of a Host header is allowed."""
         if not isinstance(host, str):
             return False
         name = _PORT.sub("", host.strip()).lower().removesuffix(".")

@@ -56,7 +56,7 @@ HEADERS: Final = {
 
 
 def is_below_root(path: str) -> bool:
-    """Whether the path is one of the operator pages."""
+    """Return whether the path is one of the operator pages."""
     return path == ROOT or path.startswith(f"{ROOT}/")
 
 
@@ -227,14 +227,14 @@ class OperatorPages:
 
 
 def _notice(request: PageRequest) -> str:
-    """What the page reports of the action that has redirected to it."""
+    """Return what the page reports of the action that has redirected to it."""
     action = ACTIONS.get(_last(request.query, "did"))
     count = _last(request.query, "count")
     return action.done(int(count)) if action and re.fullmatch(r"\d{1,9}", count) else ""
 
 
 def _chosen(sent: Fields) -> list[str] | None:
-    """The ids of the selected jobs; None for all."""
+    """Return the ids of the selected jobs; None for all."""
     if _last(sent, "all"):
         return None
     return [each for each in sent.get("id", []) if each.isprintable()]

@@ -50,7 +50,7 @@ class MetricsPort:
         self._updated_at: float | None = None
 
     async def metrics(self) -> bytes:
-        """The metrics in the text format of Prometheus."""
+        """Return the metrics in the text format of Prometheus."""
         app, metrics = self._app, self._app.metrics
         for name, value in app.state().items():
             metrics.state(name, value)
@@ -89,7 +89,7 @@ class MetricsPort:
 
 
 def metrics_sockets(settings: Settings) -> list[socket.socket]:
-    """The sockets of the port; none without a port in the settings.
+    """Return the sockets of the port; none without a port in the settings.
 
     Raises ListenError.
     """

@@ -28,15 +28,15 @@ class Sessions:
         )
 
     def accepts(self, password: str) -> bool:
-        """Whether this is the password, compared in constant time."""
+        """Return whether this is the password, compared in constant time."""
         return _equal(self._password, password)
 
     def begin(self) -> str:
-        """The cookie of a new session."""
+        """Return the cookie of a new session."""
         return str(self._cookies.dumps(secrets.token_urlsafe(16)))
 
     def is_valid(self, cookie: str) -> bool:
-        """Whether the cookie is signed with this password and has not expired."""
+        """Return whether the cookie is signed with this password and has not expired."""
         try:
             self._cookies.loads(cookie, max_age=LIFE_SECONDS)
         except BadSignature:

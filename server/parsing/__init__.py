@@ -1,4 +1,4 @@
-"""Parsing of what strangers send, in processes of their own that a time limit may end."""
+"""Parse untrusted content in separate processes with a timeout."""
 
 from server.parsing.lane import Lane, ParserUnavailableError, TooCostlyError
 from server.parsing.parser import Parser, open_parser

@@ -1,4 +1,4 @@
-"""A lane: one confined process, whose callers take fair turns and wait no longer than they may."""
+"""A lane: one sandboxed process, with fair queueing and a timeout for callers."""
 
 import asyncio
 from collections.abc import Hashable
@@ -12,15 +12,15 @@ from server.runtime.sandbox import Worker, WorkerDiedError
 logger = structlog.get_logger(__name__)
 
 WALL_SECONDS: Final = 60.0
-"""For one request, with waiting for others."""
+"""Timeout of one request, including the wait for others."""
 
 
 class TooCostlyError(Exception):
-    """The request has taken all the processor time or memory that it may take."""
+    """The request has exceeded its limit of processor time or memory."""
 
 
 class ParserUnavailableError(Exception):
-    """The process could not start, was ended from outside, or is too busy."""
+    """The process could not start, was terminated, or is too busy."""
 
 
 class Lane:
@@ -33,7 +33,7 @@ class Lane:
         self._wall_seconds = wall_seconds
 
     async def ask(self, request: bytes, *, share: Hashable) -> bytes:
-        """Return the answer. Raises TooCostlyError, ParserUnavailableError."""
+        """Return the response. Raises TooCostlyError, ParserUnavailableError."""
         try:
             async with asyncio.timeout(self._wall_seconds), self._turns.turn(share):
                 return await self._worker.ask(request)
@@ -44,6 +44,6 @@ class Lane:
             raise (TooCostlyError if death.is_of_the_request else ParserUnavailableError) from None
 
     async def close(self) -> None:
-        """End the process."""
+        """Terminate the process."""
         async with self._turns.turn(None):
             await self._worker.end()

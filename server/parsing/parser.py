@@ -1,4 +1,4 @@
-"""Asks the parsing processes, one for each kind of content."""
+"""Client of the parsing processes, one for each kind of content."""
 
 from collections.abc import AsyncIterator, Hashable
 from contextlib import asynccontextmanager, suppress
@@ -16,17 +16,17 @@ WORKER: Final = "server.parsing.worker"
 
 
 class Parser(PageReader):
-    """One process for each kind of content, started at the first order of that kind.
+    """One process for each kind of content, started at its first request.
 
-    Callers name a share for which they ask; shares have turns, the lightest user first. Reading
-    mail and webhooks raises TooCostlyError and ParserUnavailableError.
+    Callers name a share; shares are queued fairly, the lightest user first. Parsing mail and
+    webhooks raises TooCostlyError and ParserUnavailableError.
     """
 
     def __init__(self) -> None:
         self._lanes: dict[type[Any], Lane] = {}
 
     async def mail(self, order: wire.MailOrder, *, share: Hashable) -> wire.MailAnswer:
-        """Read an email."""
+        """Parse an email."""
         return cast("wire.MailAnswer", await self._ask(order, share))
 
     @override
@@ -43,11 +43,11 @@ class Parser(PageReader):
         return page
 
     async def webhook(self, order: wire.WebhookOrder, *, share: Hashable) -> Said:
-        """Read the payload of a webhook."""
+        """Parse the payload of a webhook."""
         return cast("Said", await self._ask(order, share))
 
     async def close(self) -> None:
-        """End the processes."""
+        """Terminate the processes."""
         for lane in self._lanes.values():
             await lane.close()
 
@@ -60,7 +60,7 @@ class Parser(PageReader):
 
 @asynccontextmanager
 async def open_parser() -> AsyncIterator[Parser]:
-    """A parser whose processes end with the block."""
+    """Yield a parser; its processes end with the block."""
     parser = Parser()
     try:
         yield parser

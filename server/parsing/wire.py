@@ -1,4 +1,4 @@
-"""What the server and its parsing processes exchange, encoded as msgpack."""
+"""Messages between the server and its parsing processes, encoded as msgpack."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal, TypeAlias
@@ -11,19 +11,19 @@ from server.previews.page import PageMetadata
 
 
 class MailOrder(msgspec.Struct, frozen=True, tag="mail"):
-    """An email, and for which addresses: the options of each, and whether it is an answer."""
+    """An email with its recipients: the options of each, and whether it is a reply."""
 
     raw: bytes
     wanted: Sequence[tuple[Sequence[str], bool]]
 
 
 class MailAnswer(msgspec.Struct, frozen=True):
-    """Headers that matter, and for each address what the email says or why it is refused."""
+    """Relevant headers, and for each recipient the text or the error."""
 
     headers: Mapping[str, str] = {}
     contents: Sequence[Content | str] = ()
     refusal: str = ""
-    """Why it is refused for all of them."""
+    """Error for all recipients."""
 
 
 class PageOrder(msgspec.Struct, frozen=True, tag="page"):
@@ -51,7 +51,7 @@ ANSWERS: Final[Mapping[type[Any], Any]] = {
     OembedOrder: PageMetadata,
     WebhookOrder: Said,
 }
-"""What is answered to each kind of order."""
+"""Response type of each kind of request."""
 
 CPU_SECONDS: Final[Mapping[type[Any], float]] = {
     MailOrder: 5.0,
@@ -59,4 +59,4 @@ CPU_SECONDS: Final[Mapping[type[Any], float]] = {
     OembedOrder: 2.0,
     WebhookOrder: 2.0,
 }
-"""How much processor time one order may take; ordinary ones take a hundredth of it."""
+"""Limit of processor time for one request; ordinary ones take a hundredth of it."""

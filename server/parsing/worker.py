@@ -1,4 +1,4 @@
-"""The parsing process: reads emails, pages and payloads of webhooks."""
+"""The parsing process: parses emails, pages and payloads of webhooks."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -24,7 +24,7 @@ def main() -> None:
 
 
 def answer(order: wire.Order) -> object:
-    """Do what is asked for."""
+    """Handle a request."""
     match order:
         case wire.MailOrder():
             return read_mail(order)
@@ -37,7 +37,7 @@ def answer(order: wire.Order) -> object:
 
 
 def read_mail(order: wire.MailOrder) -> wire.MailAnswer:
-    """The email for each of its addresses."""
+    """Return the email for each of its addresses."""
     try:
         letter = incoming.read(order.raw)
     except incoming.UnreadableError as error:

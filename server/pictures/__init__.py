@@ -1,4 +1,4 @@
-"""Makes pictures of what strangers upload, in a process that a deadline ends."""
+"""Process uploaded pictures in a separate process with a timeout."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -18,15 +18,15 @@ logger = structlog.get_logger(__name__)
 
 WALL_SECONDS: Final = 20.0
 AT_ONCE: Final = 1
-"""Of one serving process: a picture takes a core, and up to a gigabyte."""
+"""Per serving process: a picture takes a core, and up to a gigabyte."""
 WORKER: Final = "server.pictures.worker"
 TOO_LONG: Final = "Image could not be read in time."
 
 
 class Pictures:
-    """A new process for each picture: whatever a decoder does, it does it there, and not for long.
+    """Starts a process for each picture: decoders of untrusted data run there, with limits.
 
-    Nothing of the original is passed on but what is seen of it.
+    Only visible pixels of the original are passed on.
     """
 
     def __init__(self, *, wall_seconds: float = WALL_SECONDS) -> None:
@@ -34,7 +34,7 @@ class Pictures:
         self._turn = asyncio.Semaphore(AT_ONCE)
 
     async def make(self, recipe: Recipe, content: AsyncIterator[bytes]) -> Made:
-        """What the recipe makes of the content. Raises BadImageError."""
+        """Return what the recipe makes of the content. Raises BadImageError."""
         async with self._turn:
             process = await sandbox.start(WORKER, recipe, stderr=asyncio.subprocess.DEVNULL)
             try:
@@ -47,7 +47,7 @@ class Pictures:
                     process.kill()
                 await asyncio.shield(process.wait())
         if not answer:
-            # It met a limit of its own, or a fault of the decoder.
+            # It exceeded a limit of its own, or hit a bug of the decoder.
             logger.warning("pictures.process_died", recipe=recipe)
             raise BadImageError("Could not decode image; did you upload an image file?")
         made = msgspec.msgpack.decode(answer, type=Made)

@@ -1,4 +1,4 @@
-"""What the server gets from the process that makes pictures."""
+"""Responses of the picture process."""
 
 from typing import Literal
 
@@ -13,10 +13,10 @@ class Picture(msgspec.Struct, frozen=True):
 
 
 class Made(msgspec.Struct, frozen=True):
-    """Pictures by name, or why there are none."""
+    """Pictures by name, or the error."""
 
     pictures: dict[str, Picture] = {}
     width: int = 0
     height: int = 0
-    """Of the original, standing upright."""
+    """Height of the original, upright."""
     refusal: str = ""

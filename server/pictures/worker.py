@@ -1,7 +1,7 @@
-"""The process that makes one picture, and then ends.
+"""The process that makes one picture, and then exits.
 
-It reads the original from its input and writes what it has made to its output. What it may take of
-memory and processor time is bounded, and no picture is decoded before its size is known.
+It reads the original from its input and writes the result to its output. Its memory and processor
+time are limited, and no picture is decoded before its size is known.
 """
 
 import resource
@@ -20,15 +20,16 @@ MEMORY_BYTES: Final = 1 << 30
 CPU_SECONDS: Final = 10
 MAX_INPUT_BYTES: Final = 64 * 1024 * 1024
 MAX_PIXELS: Final = 40_000_000
-"""Of one picture: a camera's largest, and 160 MB."""
+"""Limit of one picture: a camera's largest, and 160 MB."""
 MAX_FRAMES: Final = 500
 MAX_ANIMATED_PIXELS: Final = 100_000_000
-"""Of all frames together."""
+"""Limit for all frames together."""
 FORMATS: Final = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "AVIF", "HEIF", "TIFF")
-"""SVG and all that is a program is none of them, and so is what needs another program."""
+"""Excludes SVG and all other formats with scripts, and those that need another program."""
 MOVING: Final = frozenset({"PNG", "GIF", "WEBP", "AVIF"})
-"""Formats whose pictures are frames of one that moves; elsewhere they are pages, or one picture for
-each eye, of which the first is shown."""
+"""Formats with frames of an animation; in others they are pages, or one picture for each eye, of
+which the first is used.
+"""
 UNREADABLE: Final = "Could not decode image; did you upload an image file?"
 TOO_LARGE: Final = "Image size exceeds limit."
 
@@ -37,7 +38,7 @@ AVATAR_SIZES: Final = {"small": (100, 100), "medium": (500, 500)}
 LOGO_SIZE: Final = (800, 100)
 THUMBNAIL_SIZE: Final = (840, 560)
 MAX_THUMBNAIL_PIXELS: Final = 25_000_000
-"""Of all frames of one that moves: about as many as can be made in time."""
+"""Limit for all frames of an animated thumbnail: about as many as can be made in time."""
 EXIF_ORIENTATION: Final = 0x0112
 ON_THEIR_SIDE: Final = frozenset({5, 6, 7, 8})
 
@@ -55,7 +56,7 @@ def main() -> None:
 
 
 def answer(recipe: Recipe, content: bytes) -> Made:
-    """What the recipe makes of the content."""
+    """Return what the recipe makes of the content."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -157,26 +158,26 @@ def _webp(frames: list[Image.Image], durations: list[int]) -> Picture:
 
 
 def _fitted(original: Image.Image, size: tuple[int, int]) -> Picture:
-    """The middle of it, in this shape."""
+    """Return the center of it, cropped to this shape."""
     return _png(ImageOps.fit(_upright(original, size), size))
 
 
 def _contained(original: Image.Image, size: tuple[int, int]) -> Picture:
-    """All of it, no larger than this."""
+    """Return all of it, no larger than this."""
     upright = _upright(original, size)
     upright.thumbnail(size)
     return _png(upright)
 
 
 def _upright(original: Image.Image, size: tuple[int, int]) -> Image.Image:
-    """The first picture as it is meant to be seen."""
+    """Return the first picture, upright."""
     original.seek(0)
     original.draft("RGB", (2 * size[0], 2 * size[1]))
     return _rgba(ImageOps.exif_transpose(original))
 
 
 def _rgba(picture: Image.Image) -> Image.Image:
-    """The picture with eight bits a channel: what has more is scaled, where Pillow clips it."""
+    """Return the picture with eight bits a channel; more are scaled, not clipped."""
     if picture.mode.startswith(("I", "F")):
         scale = _scale(picture)
         deep = picture if picture.mode == "F" else picture.convert("I")
@@ -185,9 +186,9 @@ def _rgba(picture: Image.Image) -> Image.Image:
 
 
 def _scale(picture: Image.Image) -> float:
-    """By what its values are multiplied so that white becomes 255.
+    """Return the factor that maps white to 255.
 
-    The mode says what is white, or, where it has room for anything, the largest value.
+    The mode defines white, or, where it has room for anything, the largest value.
     """
     if picture.mode.startswith("I;16"):
         return 255 / 65_535
@@ -200,7 +201,7 @@ def _scale(picture: Image.Image) -> float:
 
 
 def _seen(picture: Image.Image) -> Image.Image:
-    """Its pixels alone: places, names and profiles stay behind."""
+    """Return its pixels only: locations, names and profiles are removed."""
     clean = Image.new("RGBA", picture.size)
     clean.paste(picture)
     return clean

@@ -1,4 +1,4 @@
-"""Who is there: pings are taken, answered and written here, for each realm of this process."""
+"""Presence service: receive, answer and write pings, for each realm of this process."""
 
 import asyncio
 
@@ -13,7 +13,7 @@ __all__ = ["PresenceService", "RealmPresences"]
 
 
 class PresenceService:
-    """The presence of the realms whose pings this process takes."""
+    """The presence of the realms with pings to this process."""
 
     def __init__(
         self, database: Database, realm_caches: RealmCaches, realtime: Realtime, clock: Clock
@@ -33,5 +33,5 @@ class PresenceService:
         return found
 
     async def close(self) -> None:
-        """Write what waits; what comes later is lost."""
+        """Write pending pings; later ones are lost."""
         await asyncio.gather(*(realm.close() for realm in self._realms.values()))

@@ -1,4 +1,4 @@
-"""What people's clients ask for, counted in memory and written together once a minute."""
+"""Count requests of users' clients in memory, and write the counts once a minute."""
 
 import asyncio
 from datetime import UTC, datetime
@@ -17,18 +17,18 @@ from storage.user_activity import OTHERS, Visits
 logger = structlog.get_logger(__name__)
 
 WRITE_SECONDS: Final = 60.0
-"""How often a process writes what it has counted; a kill loses as much."""
+"""Interval of writes; a crash loses as much."""
 MAX_COUNTED: Final = 20_000
-"""People, clients and paths between two writes: what comes beyond is not counted."""
+"""Maximum number of counters between two writes: further ones are not counted."""
 MAX_CLIENTS: Final = 10
-"""Of one person between two writes."""
+"""Maximum per user between two writes."""
 WRITTEN_AT_ONCE: Final = 1_000
 
 _Key = tuple[RealmId, UserId, str, str]
 
 
 class Activity:
-    """The activity that this process has seen and not written yet."""
+    """The counts of this process that are not written yet."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
@@ -39,7 +39,7 @@ class Activity:
         self._writing: asyncio.Task[None] | None = None
 
     def note(self, actor: Actor, path: str) -> None:
-        """The actor's client has asked for what is at this path, like `/messages/{message_id}`."""
+        """Count a request of the actor's client for this path, like `/messages/{message_id}`."""
         person = (actor.realm_id, actor.user_id)
         clients = self._clients.get(person, ())
         client = actor.client
@@ -56,10 +56,10 @@ class Activity:
         self._write_later()
 
     async def write(self) -> None:
-        """Write what has been counted.
+        """Write the counts.
 
-        Raises DatabaseUnavailableError and StatementTimeoutError: it is counted still. What cannot
-        be written for another reason is lost, and keeps back nothing else.
+        Raises DatabaseUnavailableError and StatementTimeoutError: the counts are kept. Counts that
+        cannot be written for another reason are dropped, and do not block others.
         """
         while self._counts:
             some = dict(islice(self._counts.items(), WRITTEN_AT_ONCE))
@@ -83,7 +83,7 @@ class Activity:
         self._clients.clear()
 
     async def close(self) -> None:
-        """Write what has been counted, and no more."""
+        """Write the counts, and stop."""
         if self._timer is not None:
             self._timer.cancel()
         if self._writing is not None:

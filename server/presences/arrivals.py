@@ -1,4 +1,4 @@
-"""Who is told at once that people have come, or are more active than they were."""
+"""Immediate events of users who come online or become active."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,14 +16,15 @@ from storage.database import Database
 from storage.ids import UserId
 
 MAX_TOLD: Final = 50
-"""Of so many who come in one turn people are told at once; of the rest when their clients ask.
+"""Maximum number of users per turn who are published at once; the others with their viewers' next
+ping.
 
-Everybody is told of everybody who comes: a whole organization coming back would be the square.
+Every arrival is an event for every user: a whole realm coming back would be quadratic.
 """
 MAX_BYTES: Final = 5_000
-"""Of the people in one event, so that the event bus carries it."""
+"""Maximum size of one event, so that the event bus carries it."""
 MAX_GUESTS: Final = 100
-"""Who are told by one event, where each has to be named."""
+"""Maximum number of guests per event, if each has to be listed."""
 
 Told = tuple[PresencesChanged, Audience]
 
@@ -31,7 +32,7 @@ Told = tuple[PresencesChanged, Audience]
 async def news_of(
     database: Database, realm_cache: RealmCache, come: Sequence[Presence], *, now: float
 ) -> list[Told]:
-    """What to tell whom of these people; guests hear only of those whom they may know."""
+    """Return the events with their audiences; guests get only people that they may know."""
     come = come[:MAX_TOLD]
     if not come:
         return []
@@ -48,7 +49,7 @@ async def news_of(
 async def _known_to_guests(
     database: Database, realm_cache: RealmCache, come: Iterable[Presence]
 ) -> dict[tuple[UserId, ...], list[Presence]]:
-    """Those of them whom guests know, by the guests who do."""
+    """Return the people that guests know, by the guests who do."""
     people = {presence.user_id: presence for presence in come}
     async with database.connection() as connection:
         realm_id = realm_cache.realm_id
@@ -67,7 +68,7 @@ async def _known_to_guests(
 
 
 def _events(people: Iterable[Presence], audience: Audience, now: float) -> Iterator[Told]:
-    """As few events as can hold them."""
+    """Yield as few events as can hold them."""
     some: list[Presence] = []
     size = 0
     for presence in people:

@@ -1,4 +1,4 @@
-"""Pings: taken in memory, answered from memory, and written together once a second."""
+"""Pings: received in memory, answered from memory, and written in batches once a second."""
 
 import asyncio
 import math
@@ -31,14 +31,14 @@ from storage.users import UserRow
 logger = structlog.get_logger(__name__)
 
 NEVER: Final = 0
-"""As a Unix time: nobody has been seen then."""
+"""A Unix time for users who have never been seen."""
 TURN_SECONDS: Final = 1.0
-"""How often a realm's pings are written at most, and how old an answer may be."""
+"""Minimum interval of writes per realm, and maximum age of a response."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Pending:
-    """What somebody's clients have said that is not written yet."""
+    """A user's pings that are not written yet."""
 
     user: UserRow
     ping: Ping
@@ -49,10 +49,10 @@ class _Pending:
 class RealmPresences:
     """The presence of one realm, as this process knows it.
 
-    What is written carries a number (storage/presences.py); answers name the highest number that
-    has been read, so nothing that is committed later, here or elsewhere, is ever missed. What
-    waits to be written is shown without a number, and is told again when it has one. If the
-    process dies, pings of the last second are lost, and come again with the next ones.
+    What is written carries a number (storage/presences.py); responses have the highest number that
+    has been read, so nothing that is committed later, here or elsewhere, is ever missed. Pending
+    pings are returned without a number, and again when they have one. After a crash, pings of the
+    last second are lost, and come again with the next ones.
     """
 
     def __init__(
@@ -68,10 +68,12 @@ class RealmPresences:
         self._timer: asyncio.TimerHandle | None = None
         self._turned_at = -math.inf
         self.writes = 0
-        """How often pings have been written."""
+        """Number of batches written."""
 
     async def ping(self, user: UserRow, *, active: bool) -> None:
-        """One of their clients is there. When this returns, answers of this process show it.
+        """Record a ping of the user's client.
+
+        After it returns, responses of this process include it.
 
         Raises DatabaseUnavailableError.
         """
@@ -88,9 +90,9 @@ class RealmPresences:
     async def entries(
         self, *, since: int | None, seen_since: float
     ) -> tuple[list[PresenceEntry], int]:
-        """What is newer than the update, or, without one, who was seen since; the newest update.
+        """Return users updated after `since`, or seen since; and the newest update.
 
-        Of other processes it may be a second old. Raises DatabaseUnavailableError.
+        Those of other processes may be a second old. Raises DatabaseUnavailableError.
         """
         if self._is_due:
             await self._take_turn()
@@ -102,7 +104,7 @@ class RealmPresences:
         return [*found, *waiting.values()], roll.last_update_id
 
     async def of(self, user_id: UserId) -> Presence | None:
-        """Somebody's presence; None if they have never been seen. Otherwise as `entries`."""
+        """Return a user's presence; None if they have never been seen. Otherwise as `entries`."""
         if self._is_due:
             await self._take_turn()
         roll = await self._roll()
@@ -110,27 +112,27 @@ class RealmPresences:
         return roll.of(user_id) if waiting is None else waiting.presence
 
     async def load(self) -> None:
-        """Have everybody's presence in memory, for those who look for it there (register)."""
+        """Load all presences into memory, for readers of the index (register)."""
         await self._roll()
 
     async def settle(self) -> None:
-        """Write what waits, and read what others have written."""
+        """Write pending pings, and read those of other processes."""
         if self._turn is not None:
             await asyncio.wait([self._turn])
         await self._take_turn()
 
     async def close(self) -> None:
-        """Write what waits, and no more."""
+        """Write pending pings, and stop."""
         if self._pending or self._turn is not None:
             with suppress(DatabaseUnavailableError, StatementTimeoutError):
                 await self.settle()
         if self._timer is not None:
             self._timer.cancel()
 
-    # -- what is known
+    # -- reading
 
     async def _known(self, user: UserRow) -> Presence:
-        """What is known of somebody, with what waits to be written."""
+        """Return a user's presence with pending pings."""
         pending = self._pending.get(user.user_id)
         if pending is not None:
             return pending.entry.presence
@@ -150,7 +152,7 @@ class RealmPresences:
         )
 
     def _waiting(self) -> dict[UserId, PresenceEntry]:
-        """What waits to be written, of those about whom nothing has changed since."""
+        """Return pending presences without a newer change."""
         recall = self._realm_cache.recall
         return {
             user_id: pending.entry
@@ -162,7 +164,7 @@ class RealmPresences:
         roll = self._realm_cache.recall(ROLL)
         if roll is None:
             domain = (await self._realm_cache.address()).domain
-            # One at a time: an older one must not take the place of a newer one.
+            # One at a time: an older one must not replace a newer one.
             async with self._loading:
                 roll = await self._realm_cache.derived(ROLL, lambda c: self._load(c, domain))
         assert isinstance(roll, PresenceIndex)
@@ -195,7 +197,7 @@ class RealmPresences:
         await asyncio.shield(self._begin_turn())
 
     def _begin_turn(self) -> asyncio.Task[None]:
-        """The turn that runs, or one that begins now."""
+        """Return the running turn, or start one."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -235,7 +237,7 @@ class RealmPresences:
     async def _tell(
         self, roll: PresenceIndex, before: Sequence[tuple[UserId, datetime | None, datetime | None]]
     ) -> None:
-        """Tell those who listen of people who are more active than they were."""
+        """Publish users who have become more active."""
         now = self._clock.now().timestamp()
         come = []
         for user_id, active_at, seen_at in before:

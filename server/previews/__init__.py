@@ -1,4 +1,4 @@
-"""What linked pages say of themselves, and the pictures of others that messages show."""
+"""Previews of linked pages, and the image proxy."""
 
 from server.previews.fetching import Previews
 from server.previews.pictures import LinkedPictures

@@ -1,4 +1,4 @@
-"""Fetches what pages say of themselves, and remembers it for a while."""
+"""Fetch metadata of linked pages, with a cache."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,7 +12,7 @@ from server.previews.page import PageMetadata, PageReader
 from server.runtime.version import VERSION
 
 REMEMBERED: Final = 1_000
-"""Pages, of about a kilobyte each."""
+"""Size of the cache in pages, of about a kilobyte each."""
 KEPT_SECONDS: Final = 3_600.0
 FAILURES_KEPT_SECONDS: Final = 300.0
 USER_AGENT: Final = f"Mozilla/5.0 (compatible; ParleyBot/{VERSION})"
@@ -25,11 +25,11 @@ _NOTHING: Final = PageMetadata()
 
 
 class TemporaryStatusError(EgressError):
-    """There is an answer, which says that it may be another one later."""
+    """The response's status may be temporary."""
 
 
 class Previews:
-    """Looks at each page once in a while, however many messages link it."""
+    """Fetches each page once in a while, however many messages link it."""
 
     def __init__(self, egress: Egress, reader: PageReader, monotonic: Callable[[], float]) -> None:
         self.egress = egress
@@ -37,7 +37,7 @@ class Previews:
         self.pages: Memory[PageMetadata] = Memory(self._look, monotonic, REMEMBERED)
 
     async def page(self, url: str) -> PageMetadata:
-        """What the page says; nothing where there is no page, or none that may be fetched."""
+        """Return the page's metadata; empty if it does not exist or may not be fetched."""
         return await self.pages.find(url)
 
     async def _look(self, url: str) -> tuple[PageMetadata, float]:
@@ -47,7 +47,10 @@ class Previews:
             return _NOTHING, kept_seconds(error)
 
     async def _fetched(self, url: str) -> tuple[PageMetadata, float]:
-        """What the page says, and for how many seconds that is good. Raises an EgressError."""
+        """Return the page's metadata, and the seconds that it may be cached.
+
+        Raises an EgressError.
+        """
         answer = await self._get(url, "text/html")
         if _kind(answer) not in _HTML:
             return _NOTHING, KEPT_SECONDS
@@ -62,14 +65,14 @@ class Previews:
         return self._with_harmless_picture(page), seconds
 
     async def _with_more(self, page: PageMetadata) -> PageMetadata:
-        """The page with what it says elsewhere, by oEmbed."""
+        """Return the page with its oEmbed metadata."""
         answer = await self._get(page.oembed_url, "application/json")
         if _kind(answer) not in _JSON:
             return page
         return await self._reader.oembed(page, answer.body, url=answer.url)
 
     def _with_harmless_picture(self, page: PageMetadata) -> PageMetadata:
-        """Readers' clients fetch the picture themselves: not from networks they stand in."""
+        """Return the page without a picture on a private network: clients would fetch it."""
         try:
             self.egress.check(page.image)
         except EgressError:
@@ -85,13 +88,13 @@ class Previews:
 
 
 def kept_seconds(error: EgressError) -> float:
-    """For how long it is not tried again."""
+    """Return the seconds until a retry."""
     is_passing_trouble = isinstance(error, HostUnreachableError | TemporaryStatusError)
     return FAILURES_KEPT_SECONDS if is_passing_trouble else KEPT_SECONDS
 
 
 def _kind(answer: FetchedResponse) -> str:
-    """The type of what came; empty if it was no success."""
+    """Return the content type of the response; empty if it was no success."""
     if answer.status != HTTPStatus.OK:
         return ""
     return answer.headers.get("content-type", "").partition(";")[0].strip().lower()

@@ -1,4 +1,4 @@
-"""What was found at addresses, for a while: looked for once, however many ask for it."""
+"""Cache of results by address: each is fetched once, for all concurrent callers."""
 
 import asyncio
 from collections import OrderedDict
@@ -11,12 +11,12 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class Memory(Generic[T]):
-    """`look` finds it, and says for how many seconds that is good. It raises nothing."""
+    """`look` fetches a result, and returns the seconds that it is valid. It raises nothing."""
 
     look: Callable[[str], Awaitable[tuple[T, float]]]
     monotonic: Callable[[], float]
     capacity: int
-    """What is used least goes beyond it."""
+    """Maximum size; the least recently used is evicted."""
     weigh: Callable[[T], int] = lambda _: 1
     weight: int = field(default=0, init=False)
     _known: OrderedDict[str, tuple[float, T]] = field(default_factory=OrderedDict, init=False)
@@ -27,11 +27,11 @@ class Memory(Generic[T]):
 
     @property
     def coming(self) -> int:
-        """How many are being looked for."""
+        """Return the number of running fetches."""
         return len(self._coming)
 
     def knows(self, url: str) -> bool:
-        """Whether `find` answers without looking, or looks already."""
+        """Return whether `find` returns from the cache, or joins a running fetch."""
         return url in self._coming or self._fresh(url) is not None
 
     async def find(self, url: str) -> T:

@@ -1,4 +1,4 @@
-"""Reads what a page says of itself for others to show: Open Graph first, and oEmbed."""
+"""Extract a page's metadata: Open Graph first, and oEmbed."""
 
 import re
 from collections.abc import Mapping
@@ -22,29 +22,29 @@ _CHARSET: Final = re.compile(r"charset=[\"']?([A-Za-z0-9._-]{1,40})", re.IGNOREC
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageMetadata:
-    """As much as the page says; texts are plain, of one line and bounded, addresses absolute."""
+    """Metadata of a page; texts are plain, of one line and bounded, addresses absolute."""
 
     title: str = ""
     description: str = ""
     image: str = ""
     oembed_url: str = ""
-    """Where more of it is said."""
+    """URL of its oEmbed metadata."""
 
 
 class PageReader(Protocol):
-    """Reads pages elsewhere than on the event loop; what takes too long says nothing."""
+    """Parses pages off the event loop; a timeout returns empty metadata."""
 
     async def page(self, body: bytes, *, url: str, content_type: str) -> PageMetadata:
-        """What the HTML says."""
+        """Return the metadata of the HTML."""
         ...
 
     async def oembed(self, page: PageMetadata, body: bytes, *, url: str) -> PageMetadata:
-        """The page, and what its oEmbed answer says beside it."""
+        """Return the page with the metadata of its oEmbed response."""
         ...
 
 
 def read_page(body: bytes, *, url: str, content_type: str) -> PageMetadata:
-    """What the HTML says, whatever it is. Takes some milliseconds for a large one."""
+    """Return the metadata of any HTML. Takes some milliseconds for a large one."""
     from lxml import etree, html  # the server starts faster without it
 
     parser = html.HTMLParser(
@@ -77,7 +77,7 @@ def read_page(body: bytes, *, url: str, content_type: str) -> PageMetadata:
 
 
 def with_oembed(page: PageMetadata, body: bytes, *, url: str) -> PageMetadata:
-    """The page, and what its oEmbed answer says beside it: never any HTML."""
+    """Return the page with the metadata of its oEmbed response: never any HTML."""
     try:
         said = orjson.loads(body)
     except orjson.JSONDecodeError:
@@ -119,7 +119,7 @@ def _absolute(base: str, address: str) -> str:
 
 
 def _encoding(content_type: str) -> str | None:
-    """The encoding that the answer's header names, if the parser knows it."""
+    """Return the encoding in the response's header, if the parser supports it."""
     from lxml import html  # as above
 
     named = _CHARSET.search(content_type)

@@ -1,4 +1,4 @@
-"""Fetches pictures of other sites for those who look at messages, and remembers some of them."""
+"""Image proxy: fetch external pictures, with a cache."""
 
 import asyncio
 from collections.abc import Callable
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
 MAX_BYTES: Final = 8 * 1024 * 1024
-"""Of one picture."""
+"""Limit per picture."""
 KEPT_BYTES: Final = 32 * 1024 * 1024
-"""Of all that one process remembers."""
+"""Limit of the cache of one process."""
 LEAST_WEIGHT: Final = 1024
-"""What remembering takes of itself, also that there is no picture."""
+"""Minimum size of a cache entry, also of a failure."""
 AT_ONCE: Final = 8
 AT_ONCE_OF_HOST: Final = 4
-"""A slow site leaves room for others."""
+"""Concurrency per host: a slow site leaves room for others."""
 MAX_COMING: Final = 200
-"""Beyond it nobody is made to wait."""
+"""Maximum number of pending fetches; further requests are refused."""
 LIMITS: Final = Limits(seconds=10.0, silence_seconds=5.0, max_bytes=MAX_BYTES, redirects=3)
 ACCEPT: Final = "image/avif, image/webp, image/png, image/jpeg, image/gif, image/bmp"
 _SIGNS: Final[tuple[tuple[str, *tuple[tuple[int, bytes], ...]], ...]] = (
@@ -39,7 +39,7 @@ _SIGNS: Final[tuple[tuple[str, *tuple[tuple[int, bytes], ...]], ...]] = (
     ("image/avif", (4, b"ftypavis")),
     ("image/bmp", (0, b"BM"), (6, bytes(4))),
 )
-"""How pictures begin: what stands where."""
+"""Magic numbers of picture formats: bytes at offsets."""
 _UNTYPED: Final = frozenset({"", "application/octet-stream", "binary/octet-stream"})
 
 
@@ -47,15 +47,15 @@ _UNTYPED: Final = frozenset({"", "application/octet-stream", "binary/octet-strea
 class LinkedPicture:
     content: bytes
     content_type: str
-    """By how it begins, whatever the site calls it."""
+    """By its magic number, not by the site's header."""
 
 
 class Busy(Exception):  # noqa: N818 - nothing is wrong
-    """Too many pictures are being fetched: the same request may succeed later."""
+    """Too many pictures are being fetched: a retry may succeed later."""
 
 
 class LinkedPictures:
-    """Each picture is fetched once in a while, however many look at it."""
+    """Fetches each picture once in a while, however many readers request it."""
 
     def __init__(self, egress: Egress, monotonic: Callable[[], float]) -> None:
         self._egress = egress
@@ -66,7 +66,7 @@ class LinkedPictures:
         )
 
     async def picture(self, url: str) -> LinkedPicture | None:
-        """What is there; None for what is no picture that browsers show. Raises Busy."""
+        """Return the picture; None if browsers would not display it. Raises Busy."""
         if self.memory.coming >= MAX_COMING and not self.memory.knows(url):
             raise Busy
         return await self.memory.find(url)
@@ -88,7 +88,7 @@ class LinkedPictures:
 
     @asynccontextmanager
     async def _turn_for(self, url: str) -> "AsyncIterator[None]":
-        """Wait for it, behind others of the same host first."""
+        """Wait for a slot, behind others of the same host first."""
         host = urlsplit(url).netloc
         turn, waiting = self._turns_of_host.get(host, (asyncio.Semaphore(AT_ONCE_OF_HOST), 0))
         self._turns_of_host[host] = (turn, waiting + 1)
@@ -106,7 +106,7 @@ def _weight(found: LinkedPicture | None) -> int:
 
 
 def _picture_in(answer: FetchedResponse) -> LinkedPicture | None:
-    """The picture, if that is what the site says, and what it is."""
+    """Return the picture, if both header and content say so."""
     if answer.status != HTTPStatus.OK:
         return None
     said = answer.headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -118,7 +118,7 @@ def _picture_in(answer: FetchedResponse) -> LinkedPicture | None:
 
 
 def picture_type(content: bytes) -> str | None:
-    """What browsers show as a picture and run nothing of; None for all else, SVG too."""
+    """Return the type of a harmless picture; None for all else, SVG too."""
     for content_type, *signs in _SIGNS:
         if all(content.startswith(sign, start) for start, sign in signs):
             return content_type

@@ -57,14 +57,14 @@ class LiveUser:
         return self._channels
 
     def spans(self, channel_id: ChannelId) -> Spans:
-        """When the user was subscribed to the channel."""
+        """Return when the user was subscribed to the channel."""
         at = bisect_left(self._channels, channel_id)
         if at < len(self._channels) and self._channels[at] == channel_id:
             return self._spans[at]
         return ()
 
     def received(self, channel_id: ChannelId, position: Position) -> bool:
-        """Whether the user was subscribed to the channel at that position."""
+        """Return whether the user was subscribed to the channel at that position."""
         for first, last in reversed(self.spans(channel_id)):  # noqa: SIM110 - any() takes twice as long
             if first <= position <= last:
                 return True
@@ -81,7 +81,7 @@ class LiveUser:
             self._set(channel_id, left(spans, position))
 
     def strangers(self, user_ids: Collection[UserId], position: Position) -> frozenset[UserId]:
-        """The people of these that the user may not have known at that position."""
+        """Return the people of these that the user may not have known at that position."""
         if self.contacts is None or not user_ids:
             return NOBODY
         return frozenset(each for each in user_ids if not self._knows(each, position))
@@ -97,7 +97,7 @@ class LiveUser:
         )
 
     def has_read(self, sender_id: UserId, position: Position) -> bool:
-        """Whether a message counts as read because its sender is muted."""
+        """Return whether a message counts as read because its sender is muted."""
         return position < self.senders_read.get(sender_id, 0)
 
     def mutes(self, sender_id: UserId, position: Position, *, muted: bool) -> None:
@@ -217,7 +217,7 @@ class LiveUsers:
 
 
 def reaches(audience: Audience, user: LiveUser, position: Position) -> bool:
-    """Whether the audience names the user at this position."""
+    """Return whether the audience names the user at this position."""
     if user.user_id in audience.without:
         return False
     if audience.everyone and (audience.guests or user.role != GUEST):
@@ -234,7 +234,7 @@ def reaches(audience: Audience, user: LiveUser, position: Position) -> bool:
 
 
 def _was_given_message(audience: Audience, user: LiveUser) -> bool:
-    """Whether the user received the message of the entry, if the audience requires that."""
+    """Return whether the user received the message of the entry, if the audience requires that."""
     if audience.received_in is None or audience.received_at is None:
         return True
     if user.received(audience.received_in, audience.received_at):
@@ -245,7 +245,7 @@ def _was_given_message(audience: Audience, user: LiveUser) -> bool:
 
 
 def flags_of(event: Event, audience: Audience, user: LiveUser, position: Position) -> list[str]:
-    """The user's flags of the message in the entry at this position."""
+    """Return the user's flags of the message in the entry at this position."""
     flags = [*audience.flags.get(user.user_id, ()), *audience.all_flags]
     sender_id = event.sent_by()
     if sender_id is None:

@@ -81,7 +81,7 @@ class ContactTables:
         return user_id in self._bots
 
     def receives(self, user_id: UserId, channel_id: ChannelId, position: Position) -> bool:
-        """Whether the user was subscribed to the channel at that position."""
+        """Return whether the user was subscribed to the channel at that position."""
         people = self._channels.get(channel_id)
         return people is not None and receives(people.get(user_id, ()), position)
 
@@ -148,7 +148,7 @@ async def load_contacts(
 async def _are_unrestricted(
     connection: Connection, realm_cache: RealmCache, guests: Sequence[EventQueueRow]
 ) -> bool:
-    """Whether guests are unrestricted, a setting of the realm."""
+    """Return whether guests are unrestricted, a setting of the realm."""
     said = {queue_params(row.params).knows_everybody for row in guests}
     if None not in said:
         return said == {True}

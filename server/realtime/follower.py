@@ -48,11 +48,11 @@ class Tail:
             self._bytes -= self._entries.popleft().size
 
     def holds_after(self, cursor: Position) -> bool:
-        """Whether every entry above the cursor is here."""
+        """Return whether every entry above the cursor is here."""
         return bool(self._entries) and self._entries[0].position <= cursor + 1
 
     def after(self, cursor: Position) -> Iterable[TailEntry]:
-        """The entries above the cursor, which `holds_after`."""
+        """Return the entries above the cursor, which `holds_after`."""
         start = max(0, cursor + 1 - self._entries[0].position)
         for index in range(start, len(self._entries)):
             yield self._entries[index]
@@ -176,8 +176,8 @@ class RealmFollower:
     ) -> bool:
         """Add a user whose subscriptions were read at a position, and apply later changes.
 
-        `contacts`, for a restricted guest, is from the same snapshot. False if the entries since
-        then are no longer in memory.
+        `contacts`, for a restricted guest, is from the same snapshot. Return False if the entries
+        since then are no longer in memory.
         """
         if read_at < self.position and not self.tail.holds_after(read_at):
             return False
@@ -195,7 +195,7 @@ class RealmFollower:
     def _contacts_of(
         self, user: LiveUser, loaded: LoadedContacts, since: Sequence[TailEntry]
     ) -> Contacts:
-        """The guest's contacts, after the changes in these entries."""
+        """Return the guest's contacts, after the changes in these entries."""
         tables = self.users.contacts
         new = set(tables.load(loaded))
         for entry in since:
@@ -378,7 +378,7 @@ class RealmFollower:
         return bool(self._ahead) or self._noticed > self.position
 
     async def _fetch_chunk(self) -> bool:
-        """Apply the next entries of the log; whether there may be more."""
+        """Apply the next entries of the log; return whether there may be more."""
         cursor = self.position
         async with self._database.connection() as connection:
             rows = await event_log.after(

@@ -54,7 +54,7 @@ class LogPageCache:
         self._blanked_meanwhile: set[Position] = set()
 
     async def after(self, cursor: Position) -> Sequence[TailEntry]:
-        """Some of the entries after the cursor, in order; empty if there are none.
+        """Return some of the entries after the cursor, in order; empty if there are none.
 
         Raises DatabaseUnavailableError.
         """
@@ -98,7 +98,7 @@ class LogPageCache:
             size -= self._pages.pop(next(iter(self._pages))).size
 
     async def _read(self, cursor: Position) -> LogPage:
-        """The page after the cursor; concurrent calls share one read."""
+        """Return the page after the cursor; concurrent calls share one read."""
         reading = self._reading.get(cursor)
         if reading is None:
             reading = asyncio.create_task(self._read_from_the_log(cursor))

@@ -196,7 +196,7 @@ def is_heartbeat(body: bytes) -> bool:
 
 
 def answer(queue_id: QueueId, events: list[WireEvent]) -> bytes:
-    """The body of the response to a poll."""
+    """Return the body of the response to a poll."""
     return b'{"result":"success","msg":"","events":[%b],"queue_id":%b}' % (
         b",".join([event for _, event in events]),
         msgspec.json.encode(queue_id),
@@ -240,7 +240,7 @@ async def _ready_events(
 
 
 async def _next_entries(follower: RealmFollower, start: Position) -> list[TailEntry]:
-    """The next entries, at most ENTRIES_PER_STEP; empty if there are none."""
+    """Return the next entries, at most ENTRIES_PER_STEP; empty if there are none."""
     if follower.tail.holds_after(start):
         return list(islice(follower.tail.after(start), ENTRIES_PER_STEP))
     # A page may hold entries that this process has not applied yet.
@@ -249,7 +249,7 @@ async def _next_entries(follower: RealmFollower, start: Position) -> list[TailEn
 
 
 def _within_bytes(events: list[WireEvent]) -> list[WireEvent]:
-    """The events that fit into one response, at least one."""
+    """Return the events that fit into one response, at least one."""
     total = 0
     for index, (_, body) in enumerate(events):
         total += len(body)
@@ -275,7 +275,7 @@ def _finished(
     events: list[WireEvent],
     reached: Position,
 ) -> list[WireEvent]:
-    """The events of the response: a heartbeat if there are none."""
+    """Return the events of the response: a heartbeat if there are none."""
     events = events or _heartbeat(queue, asked_id, reached)
     queue.idle_since = realtime.clock.monotonic()
     queue.last_id = max(queue.last_id, events[-1][0]) if events else queue.last_id

@@ -88,7 +88,7 @@ class EventQueue:
         return Position(self.base + (last_event_id >> K_BITS)), last_event_id & LAST_K
 
     def next_ephemeral_id(self, position: Position) -> int | None:
-        """The next id for an ephemeral event; None if this position has no ids left."""
+        """Return the next id for an ephemeral event; None if this position has no ids left."""
         return self.ephemeral_id_after(self.last_id, position)
 
     def ephemeral_id_after(self, last_id: int, position: Position) -> int | None:
@@ -130,5 +130,5 @@ def _types(names: tuple[str, ...] | None) -> frozenset[str] | None:
 
 
 def with_id(event_id: int, body: bytes) -> WireEvent:
-    """The event with its id; `body` is its JSON object without the opening brace."""
+    """Return the event with its id; `body` is its JSON object without the opening brace."""
     return event_id, b'{"id":%d,%b' % (event_id, body)

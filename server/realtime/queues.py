@@ -186,7 +186,7 @@ class Realtime:
     # -- called by requests
 
     async def follower(self, realm_id: RealmId) -> RealmFollower:
-        """The realm's follower; without one, start it at the clock's position."""
+        """Return the realm's follower; without one, start it at the clock's position."""
         self._used[realm_id] = self.clock.monotonic()
         starting = self._starting.get(realm_id)
         follower = self._followers.get(realm_id)
@@ -200,7 +200,7 @@ class Realtime:
     async def queue(
         self, realm_id: RealmId, user_id: UserId, queue_id: QueueId
     ) -> tuple[RealmFollower, EventQueue]:
-        """The user's live queue, loaded from its row if this process does not serve it yet.
+        """Return the user's live queue, loaded from its row if this process does not serve it yet.
 
         Raises BadEventQueueError.
         """
@@ -214,7 +214,7 @@ class Realtime:
         return follower, queue
 
     def reader(self, realm_id: RealmId, queue_id: QueueId) -> object:
-        """The stream that reads the queue in this process, if there is one."""
+        """Return the stream that reads the queue in this process, if there is one."""
         follower = self._followers.get(realm_id)
         queue = None if follower is None else follower.queues.get(queue_id)
         return None if queue is None else queue.reader
@@ -239,13 +239,13 @@ class Realtime:
             self._announce_adopted(realm_id, queue_id)
 
     def serves(self, queue_id: QueueId) -> bool:
-        """Whether the queue is in the memory of this process."""
+        """Return whether the queue is in the memory of this process."""
         return any(queue_id in follower.queues for follower in self._followers.values())
 
     async def catch_up(self, follower: RealmFollower, position: Position) -> bool:
         """Wait until the follower has reached a position that a client knows.
 
-        False if the realm's clock has not reached it.
+        Return False if the realm's clock has not reached it.
         """
         async with self.database.connection() as connection:
             row = await clocks.read(connection, follower.realm_id)
@@ -486,7 +486,7 @@ class Realtime:
             pause = BUSY_GUARD_SECONDS if moved else min(IDLE_GUARD_SECONDS, pause * 1.5)
 
     async def _compare_clocks(self) -> bool:
-        """Whether any of the clocks has advanced since the last check."""
+        """Return whether any of the clocks has advanced since the last check."""
         if not self._followers:
             return False
         before = {realm_id: f.position for realm_id, f in self._followers.items()}

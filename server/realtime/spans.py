@@ -17,12 +17,12 @@ def _shared(first: Position, last: Position) -> Spans:
 
 
 def span(first: Position, last: Position | None) -> Spans:
-    """One span, as one object for all that are equal; without `last` it has not ended."""
+    """Return one span, as one object for all that are equal; without `last` it has not ended."""
     return _shared(first, STILL if last is None else last)
 
 
 def receives(spans: Spans, position: Position) -> bool:
-    """Whether the position is in one of the spans."""
+    """Return whether the position is in one of the spans."""
     for first, last in reversed(spans):  # noqa: SIM110 - any() takes twice as long
         if first <= position <= last:
             return True
@@ -30,11 +30,11 @@ def receives(spans: Spans, position: Position) -> bool:
 
 
 def joined(spans: Spans, position: Position) -> Spans:
-    """The spans with one that begins above this position. Repeated, it changes nothing."""
+    """Return the spans with one that begins above this position. Repeated, it changes nothing."""
     next_position = Position(position + 1)
     return spans if receives(spans, next_position) else spans + span(next_position, None)
 
 
 def left(spans: Spans, position: Position) -> Spans:
-    """The spans with nothing above this position."""
+    """Return the spans with nothing above this position."""
     return tuple([(first, min(last, position)) for first, last in spans if first <= position])

@@ -32,7 +32,7 @@ class Masking(NamedTuple):
 
 
 def masking_for(event: Event, user: LiveUser, position: Position) -> Masking | None:
-    """The users to mask in an event at this position; None, as for most readers, if none."""
+    """Return the users to mask in an event at this position; None, as for most readers, if none."""
     if user.contacts is None:
         return None
     strangers = user.strangers(event.shows(), position)
@@ -65,7 +65,7 @@ class TailEntry:
     def encoded(
         self, view: ClientView, *, with_secrets: bool = True, masking: Masking | None = None
     ) -> list[bytes]:
-        """The wire events for such clients, each without its opening brace.
+        """Return the wire events for such clients, each without its opening brace.
 
         Events that have flags come without their closing brace too.
         """
@@ -89,7 +89,7 @@ class TailEntry:
         return encodings
 
     def wanted_by(self, queue: EventQueue, user: LiveUser) -> bool:
-        """Whether the queue is registered for such events, regardless of the audience."""
+        """Return whether the queue is registered for such events, regardless of the audience."""
         if not queue.listens_to(self.event.wire_type):
             return False
         if not queue.knows_secrets and self.event.without_secrets() is None:
@@ -100,7 +100,7 @@ class TailEntry:
         return queue.narrow.admits(shown, QueueReader(user.user_id, self._flags(user)))
 
     def for_queue(self, queue: EventQueue, user: LiveUser, *, after_k: int = -1) -> list[WireEvent]:
-        """The queue's events from this entry, without those up to `after_k`."""
+        """Return the queue's events from this entry, without those up to `after_k`."""
         if user.contacts is None:
             encoded = self.encoded(queue.view, with_secrets=queue.knows_secrets)
         else:

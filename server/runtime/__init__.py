@@ -1,1 +1,1 @@
-"""What any part of a process runs on: scheduling, timers, sandboxed workers, sockets, templates."""
+"""Runtime support: scheduling, timers, sandboxed workers, sockets, templates."""

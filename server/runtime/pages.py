@@ -1,4 +1,4 @@
-"""Pages in HTML or plain text, and the headers and static files that all of them share."""
+"""Pages in HTML or plain text, with their common headers and static files."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ HEADERS: Final = {
     "X-Frame-Options": "DENY",
     "X-Robots-Tag": "noindex",
 }
-"""Of HTML pages: not cached, and embedded in no other site."""
+"""Headers of HTML pages: not cached, and not embedded in other sites."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +33,6 @@ class Page:
 
 
 def static_content(package: str, name: str) -> bytes:
-    """A static file of the package; its style sheet begins with the one that all pages share."""
+    """Return a static file of the package; its style sheet begins with the common one."""
     parts = [(package, name)] if name != STYLE else [("server", "base.css"), (package, STYLE)]
     return b"\n".join(files(of).joinpath("static", each).read_bytes() for of, each in parts)

@@ -1,8 +1,7 @@
-"""The loop of a confined worker: reads requests from its input until that ends, answers each.
+"""The loop of a sandboxed worker: reads requests from its input until that ends, and responds.
 
-The processor time of a request is bounded by a timer whose signal ends the process, whatever it
-is doing: a regular expression that backtracks for ever holds the interpreter, and no Python code
-would run any more.
+The processor time of a request is limited by a timer with a fatal signal: a regular expression that
+backtracks for ever holds the interpreter, and no Python code would run any more.
 """
 
 import os
@@ -28,7 +27,7 @@ def serve(
     cpu_seconds: Callable[[Request], float],
     memory_bytes: int,
 ) -> None:
-    """Answer requests until the input ends, or none comes for `IDLE_SECONDS`."""
+    """Serve requests until the input ends, or none comes for `IDLE_SECONDS`."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
     resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
@@ -48,7 +47,7 @@ def serve(
 
 
 def _read(stream: int, count: int) -> bytes:
-    """So many bytes, or none if the stream has ended."""
+    """Return so many bytes, or none if the stream has ended."""
     received = bytearray()
     while len(received) < count:
         more = os.read(stream, min(count - len(received), PIECE_BYTES))

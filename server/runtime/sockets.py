@@ -1,4 +1,4 @@
-"""Opening the sockets that a server listens on, or saying in a sentence why not."""
+"""Open the sockets that a server listens on, or explain in a sentence why not."""
 
 import errno
 import os
@@ -10,21 +10,22 @@ from typing import NamedTuple
 BACKLOG = 4096
 """Connections that may wait to be accepted: after a restart all clients come at once.
 
-As many as Linux allows by itself (net.core.somaxconn)."""
+The default limit of Linux (net.core.somaxconn).
+"""
 
 EVERYWHERE_4 = "0.0.0.0"  # noqa: S104 - who says so wants that
 EVERYWHERE_6 = "::"
 NO_SUCH_FAMILY = (errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL)
 LOOPBACK_OF = {EVERYWHERE_4: "127.0.0.1", EVERYWHERE_6: "::1"}
-"""Where to ask, on the same machine, a server that listens everywhere."""
+"""Where to connect, on the same machine, to a server that listens everywhere."""
 
 LAST_PORT = 65_535
 PORTS = 64
-"""Processes of one machine that find a port each."""
+"""Number of ports that are tried, for several processes of a machine."""
 
 
 class Choices(NamedTuple):
-    """What says where to listen."""
+    """The options or settings that decide where to listen."""
 
     host: str
     port: str
@@ -38,10 +39,10 @@ class ListenError(Exception):
 
 
 def open_sockets(host: str, port: int, *, chosen_by: Choices = OPTIONS) -> list[socket.socket]:
-    """Sockets for every address of the host name. Port 0 takes one that is free.
+    """Open sockets for every address of the host name. Port 0 takes a free one.
 
-    `::` is every address of the machine, those of IPv4 too, where it has any. Raises
-    ListenError, which says by what options or settings another place is `chosen_by`.
+    `::` is every address of the machine, those of IPv4 too, if it has any. Raises ListenError,
+    which says by what options or settings another place is `chosen_by`.
     """
     try:
         found = socket.getaddrinfo(
@@ -58,8 +59,8 @@ def open_sockets(host: str, port: int, *, chosen_by: Choices = OPTIONS) -> list[
             sockets.append(_listen(family, wanted))
             port = sockets[-1].getsockname()[1]
         if host == EVERYWHERE_6:
-            # A socket of its own: one for both would tell of people at addresses of IPv4 within
-            # IPv6, which are others than those of limits and of trusted proxies.
+            # A socket of its own: one for both would report clients at IPv4-mapped IPv6 addresses,
+            # which differ from those of limits and of trusted proxies.
             with _without(*NO_SUCH_FAMILY):
                 sockets.append(_listen(socket.AF_INET, (EVERYWHERE_4, port)))
     except OSError as error:
@@ -70,7 +71,7 @@ def open_sockets(host: str, port: int, *, chosen_by: Choices = OPTIONS) -> list[
 
 
 def first_free(host: str, wanted: int) -> list[socket.socket]:
-    """Sockets on this port, or on one of those that follow; after the last comes any.
+    """Open sockets on this port, or on one of those that follow; after the last on any.
 
     Raises ListenError if none is free.
     """
@@ -83,7 +84,7 @@ def first_free(host: str, wanted: int) -> list[socket.socket]:
 
 
 def port_of(sockets: list[socket.socket]) -> int:
-    """The port that the sockets listen on, which they share."""
+    """Return the port that the sockets listen on, which they share."""
     return int(sockets[0].getsockname()[1])
 
 
@@ -104,7 +105,7 @@ def _listen(family: int, address: tuple[object, ...]) -> socket.socket:
 
 @contextmanager
 def _without(*numbers: int) -> Iterator[None]:
-    """Go on where the system says one of these."""
+    """Ignore these errors of the system."""
     try:
         yield
     except OSError as error:

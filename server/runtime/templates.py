@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 @cache
 def templates_of(package: str) -> "Environment":
-    """The package's templates: HTML is escaped, and a name that is not there fails.
+    """Return the package's templates: HTML is escaped, and an unknown name raises an error.
 
     All have the filter `span` and the global `counted`.
     """

@@ -1,15 +1,15 @@
-"""What the server says it is."""
+"""Version of the server."""
 
 from typing import Any, Final
 
 FEATURE_LEVEL: Final = 421
-"""All changes of the protocol up to this level are in (docs/protocol.md)."""
+"""All changes of the protocol up to this level are implemented (docs/protocol.md)."""
 VERSION: Final = "0.1.0"
 MERGE_BASE: Final = VERSION
 
 
 def announced() -> dict[str, Any]:
-    """Level, version and merge base, under the names of the specification and of the clients."""
+    """Return level, version and merge base, by the names of specification and clients."""
     return {
         f"{prefix}_{name}": value
         for prefix in ("service", "zulip")

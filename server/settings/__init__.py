@@ -1,4 +1,4 @@
-"""Every setting in one frozen object, read from the environment or one TOML file."""
+"""Settings: one frozen object, read from the environment or one TOML file."""
 
 from server.settings.declared import Rate, Rates, Settings
 from server.settings.reading import (

@@ -1,4 +1,4 @@
-"""The certificates that this server shows, or in a sentence why they are good for nothing."""
+"""TLS certificates of this server, validated at the start."""
 
 import ssl
 from contextlib import suppress
@@ -13,26 +13,32 @@ from server.runtime.sockets import ListenError
 from server.settings import Settings, variable_of
 
 OTHERS_KEY: Final = frozenset({"KEY_VALUES_MISMATCH", "NO_CERTIFICATE_ASSIGNED"})
-"""How OpenSSL says that a key is not that of the certificate, of its kind and of another."""
+"""OpenSSL's reasons for a key that does not match its certificate, of the same kind and of
+another."""
 
 FLIGHTS: Final = 3
-"""It takes no more there and back to agree."""
+"""Number of round trips of a handshake."""
 
 
 def https(settings: Settings) -> ssl.SSLContext | None:
-    """For the API and the pages; None: there is no certificate. Raises ListenError."""
+    """Return the context for the API and the pages; None: there is no certificate.
+
+    Raises ListenError.
+    """
     return _tls(settings, "certificate", "certificate_key")
 
 
 def mail_in(settings: Settings) -> ssl.SSLContext | None:
-    """For mail that comes in, likewise."""
+    """Return the context for incoming mail, likewise."""
     return _tls(settings, "mail_in_certificate", "mail_in_key")
 
 
 def good_until(tls: ssl.SSLContext, certificate: Path) -> datetime:
-    """Until when clients take what this shows. Raises ListenError if they do not, for its dates.
+    """Return when clients stop to accept the certificate.
 
-    Whom they trust is not asked: here it is the certificate itself.
+    Raises ListenError if its dates are invalid.
+
+    The certificate's issuer is trusted for this check.
     """
     client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     client.check_hostname = False
@@ -92,7 +98,7 @@ def _tls(settings: Settings, certificate: str, key: str) -> ssl.SSLContext | Non
 def _loaded(certificate: _File, key: _File) -> ssl.SSLContext:
 
     def refuse() -> str:
-        # The library would ask whoever sits at the terminal.
+        # The library would prompt at the terminal.
         raise ListenError(
             f"{key}, which is encrypted: write the key without its pass phrase"
             f" (openssl pkey -in {key.path} -out NEW)."

@@ -1,4 +1,4 @@
-"""What an operator decides: every setting, what it must be, and what follows from it."""
+"""Declarations of all settings: type, limits and default."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -33,13 +33,13 @@ SECRETIVE = ("sign_in_providers", "jwt_keys")
 """Settings that hold secrets among other things."""
 
 SECRET_SETTINGS = frozenset({*PLAIN_VARIABLES, "egress_proxy", *OWN_SECRETS, *SECRETIVE})
-"""Settings whose value is never shown."""
+"""Settings with values that are never shown."""
 
 _ATTRIBUTE = r"^[A-Za-z][A-Za-z0-9;-]*$"
 
 
 class Rate:
-    """So many uses in any so many seconds, written like 200/60."""
+    """A rate limit, written like 200/60."""
 
     def __init__(self, text: str) -> None:
         limit, _, seconds = text.partition("/")
@@ -53,7 +53,7 @@ class Rate:
 
 
 class Rates:
-    """Rates that hold together, written like 2/3600, 5/86400."""
+    """Rate limits that apply together, written like 2/3600, 5/86400."""
 
     def __init__(self, text: str) -> None:
         self._rates = tuple(map(Rate, text.split(",")))
@@ -67,12 +67,12 @@ class Rates:
 
 
 def described(description: str, *, ge: int | None = None, le: int | None = None) -> Meta:
-    """What a setting must be, as the end of the sentence "NAME must be ..."."""
+    """Return what a setting must be, as the end of the sentence "NAME must be ..."."""
     return Meta(description=description, ge=ge, le=le)
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What an operator decides. `load_settings` builds it; nothing else reads the environment."""
+    """All settings. `load_settings` builds it; nothing else reads the environment."""
 
     host: Annotated[
         Annotated[str, Meta(min_length=1)], described("an address of this machine to listen on")
@@ -103,7 +103,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     certificate: Annotated[Path | None, described("the path of a file")] = None
     """For HTTPS: a chain of certificates, and its key, which may be in the same file.
 
-    None: a proxy in front of the server does that, or nobody.
+    None: a proxy in front of the server terminates TLS, or there is none.
     """
     certificate_key: Annotated[Path | None, described("the path of a file")] = None
     external_url: Annotated[
@@ -118,7 +118,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     trusted_proxies: Annotated[
         Networks, described("networks like 10.0.0.0/8, separated by commas")
     ] = Networks()
-    """Only these may say for whom they forward."""
+    """Only these may set the client's address."""
 
     rate_limits: Annotated[bool, described("on or off")] = True
     rate_limit_user: Annotated[Rate, described("requests/seconds, like 200/60")] = Rate("200/60")
@@ -139,18 +139,18 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     )
     """To join by a link from one network address, where no mail confirms who does."""
     open_realm_creation: Annotated[bool, described("on or off")] = False
-    """Lets anybody found organizations."""
+    """Lets any visitor create organizations."""
     session_days: Annotated[int, described("a number from 1 to 365", ge=1, le=365)] = 14
-    """After so long, whoever has signed in with a browser has to do so again."""
+    """Lifetime of a browser session after sign-in."""
     mobile_scheme: Annotated[
         Annotated[str, Meta(pattern=r"^[a-z][a-z0-9+.-]*$")],
         described("the scheme of an address, like zulip"),
     ] = "zulip"
-    """By which browsers on phones find the app that waits for somebody to sign in."""
+    """Scheme by which browsers on phones open the app that waits for the sign-in."""
     sign_in_providers: Annotated[
         Providers, described("providers to sign in with, as docs/sign-in.md says")
     ] = Providers()
-    """Other sites that say who somebody is."""
+    """Identity providers for sign-in."""
     saml_certificate: Annotated[
         Annotated[str, Meta(pattern="^-----BEGIN CERTIFICATE-----")] | None,
         described("a certificate in PEM"),
@@ -164,23 +164,22 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     jwt_keys: Annotated[JwtKeys, described("keys by subdomain, as docs/sign-in.md says")] = (
         JwtKeys()
     )
-    """By which sites of one's own give their people keys of this server."""
+    """Keys of an organization's own sites, which sign tokens for API keys."""
 
     ldap_url: Annotated[
         Annotated[str, Meta(pattern=r"^ldaps?://[^/?#\s,]+/?(,\s*ldaps?://[^/?#\s,]+/?)*$")] | None,
         described("addresses like ldaps://ldap.example.com, separated by commas"),
     ] = None
-    """RealmCaches that know people's passwords: where one is away, the next is asked. None: there
-    is none."""
+    """LDAP servers, tried in order. None: there is none."""
     ldap_starttls: Annotated[bool, described("on or off")] = True
-    """Whether connections to ldap:// are encrypted before anything is said."""
+    """Whether connections to ldap:// are encrypted before anything is sent."""
     ldap_ca: Annotated[Path | None, described("the path of a file")] = None
-    """The certificates of who signs theirs. None: those that this machine trusts."""
+    """The certificates of the authority. None: those that this machine trusts."""
     ldap_bind_dn: Annotated[
         Annotated[str, Meta(min_length=1)] | None,
         described("the name of an entry, like cn=parley,dc=example,dc=com"),
     ] = None
-    """Who looks for people. None: anybody may."""
+    """Account that searches the directory. None: anonymous."""
     ldap_bind_password: Annotated[
         Annotated[str, Meta(min_length=1)] | None, described("a password")
     ] = None
@@ -188,7 +187,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         Annotated[str, Meta(min_length=1)] | None,
         described("the name of an entry, like ou=people,dc=example,dc=com"),
     ] = None
-    """Below which people are looked for, by the filter."""
+    """Base of the search, which uses the filter."""
     ldap_filter: Annotated[
         Annotated[str, Meta(pattern=r"^\(.*%s.*\)$")],
         described("a filter with %s in it, like (uid=%s)"),
@@ -197,7 +196,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         Annotated[str, Meta(pattern=r"^[^%,=]+=%s(,[^%]*)?$")] | None,
         described("a name with %s in it, like uid=%s,ou=people,dc=example,dc=com"),
     ] = None
-    """How somebody's entry is called. None: they are looked for."""
+    """Pattern of a user's entry. None: it is searched for."""
     ldap_name_attribute: Annotated[
         Annotated[str, Meta(pattern=_ATTRIBUTE)], described("an attribute, like cn")
     ] = "cn"
@@ -207,23 +206,23 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     ldap_id_attribute: Annotated[
         Annotated[str, Meta(pattern=_ATTRIBUTE)] | None, described("an attribute, like entryUUID")
     ] = None
-    """By which an entry is known though its name and address change. None: by its address."""
+    """Stable id of an entry, even if its name and address change. None: by its address."""
     ldap_email_domain: Annotated[
         Annotated[str, Meta(pattern=r"^[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*$")] | None,
         described("a domain name, like example.com"),
     ] = None
-    """People's addresses are their names in the directory at this domain. None: an attribute."""
+    """Users' addresses are their names in the directory at this domain. None: an attribute."""
     ldap_timeout_seconds: Annotated[int, described("a number from 1 to 60", ge=1, le=60)] = 5
-    """How long somebody waits for the directories in all."""
+    """Timeout of all directory requests of a sign-in."""
     ldap_connections: Annotated[int, described("a number from 1 to 50", ge=1, le=50)] = 4
     """Of one process to them, at once."""
     development: Annotated[bool, described("on or off")] = False
-    """Lets people sign in without a password. Never on a server that others reach."""
+    """Lets users sign in without a password. Never on a server that others reach."""
 
     web_public_channels: Annotated[bool, described("on or off")] = False
     """Lets organizations open channels to people without an account."""
     can_access_all_users_group_limits_presence: Annotated[bool, described("on or off")] = True
-    """Whether guests who may not know everybody see presence only of those whom they know."""
+    """Whether restricted guests see presence only of users that they know."""
     max_file_upload_mib: Annotated[int, described("a number from 0 to 4096", ge=0, le=4096)] = 25
 
     s3_bucket: Annotated[
@@ -250,7 +249,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     media_hosts: Annotated[
         Hosts, described("names of hosts like images.example.com, separated by commas")
     ] = Hosts()
-    """Whose pictures and films messages show: they learn who looks."""
+    """Hosts of images and videos that messages display directly: they learn who looks."""
     image_proxy: Annotated[bool, described("on or off")] = True
     """Whether messages show pictures of all other hosts, which the server then fetches."""
 
@@ -258,9 +257,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Whether organizations may have previews of linked pages, which the server then fetches."""
 
     expired_messages_days: Annotated[int, described("a number from 0 to 365", ge=0, le=365)] = 30
-    """How long messages that were deleted for their age are kept aside, where nobody sees them."""
+    """Retention of deleted expired messages in the archive, where no user sees them."""
     typesetting_seconds: Annotated[int, described("a number from 1 to 60", ge=1, le=60)] = 3
-    """How long a message waits at most for its code to get colours, and its formulas."""
+    """Timeout of a message's typesetting."""
 
     smtp_host: Annotated[
         Annotated[str, Meta(min_length=1)] | None, described("the name of a mail server")
@@ -277,7 +276,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     smtp_connections: Annotated[int, described("a number from 1 to 50", ge=1, le=50)] = 2
     """Of one process to the mail server, at once."""
     smtp_timeout_seconds: Annotated[int, described("a number from 1 to 600", ge=1, le=600)] = 30
-    """How long the mail server may take for each answer."""
+    """Timeout of each response of the mail server."""
     mail_from: Annotated[
         Annotated[str, Meta(pattern=r"^[^@\s<>]+@[^@\s<>]+$")] | None,
         described("an address like parley@example.com"),
@@ -320,7 +319,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """With which clients look for GIFs themselves, so it is no secret. Empty: they do not."""
 
     outgoing_webhook_seconds: Annotated[int, described("a number from 1 to 60", ge=1, le=60)] = 10
-    """How long a bot that is called may take to answer."""
+    """Timeout of an outgoing webhook."""
 
     push_bouncer_url: Annotated[
         Annotated[str, Meta(pattern=r"^https?://[^/?#\s]+/?$")] | None,
@@ -484,7 +483,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 def _passwords(url: str) -> list[str]:
-    """The passwords in the address, as written and decoded."""
+    """Return the passwords in the URL, as written and decoded."""
     parts = urlsplit(url)
     written = [parts.password or ""]
     decoded = [unquote(password) for password in written]

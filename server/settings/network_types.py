@@ -1,4 +1,4 @@
-"""Sets of networks, hosts and ports, as operators write them."""
+"""Types of settings: networks, hosts and ports."""
 
 import re
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
@@ -8,7 +8,7 @@ from typing_extensions import override
 
 
 class Networks:
-    """A set of networks, and the answer whether an address is in one of them."""
+    """A set of networks with membership of addresses."""
 
     def __init__(self, networks: str | list[str] | tuple[str, ...] = ()) -> None:
         self._networks: tuple[IPv4Network | IPv6Network, ...] = tuple(
@@ -31,7 +31,7 @@ class Networks:
 
 
 class Hosts(frozenset[str]):
-    """Names of hosts, separated by commas or spaces."""
+    """Host names, separated by commas or spaces."""
 
     def __new__(cls, names: str | list[str] = "") -> Self:
         hosts = [part.lower() for part in _parts(names)]
@@ -41,7 +41,7 @@ class Hosts(frozenset[str]):
 
 
 class Destinations:
-    """Networks, and names of hosts: each part is whichever it can be."""
+    """Networks, and host names: each part is whichever it can be."""
 
     def __init__(self, places: str | list[str] = "") -> None:
         parts = _parts(places)
@@ -51,7 +51,7 @@ class Destinations:
         self.hosts = Hosts([part for part in parts if part not in networks])
 
     def with_also(self, places: str) -> "Destinations":
-        """These and some more."""
+        """Return these and some more."""
         return Destinations([*self._given, *_parts(places)])
 
     @override
@@ -63,7 +63,7 @@ MAX_PORT: Final = 65_535
 
 
 class Ports(frozenset[int]):
-    """Numbers of ports, separated by commas or spaces."""
+    """Port numbers, separated by commas or spaces."""
 
     def __new__(cls, ports: str | int | list[str | int]) -> Self:
         parts = ports if isinstance(ports, list) else _parts(str(ports))

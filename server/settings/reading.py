@@ -1,4 +1,4 @@
-"""Reads settings from the environment, from one TOML file and from files of secrets."""
+"""Read settings from the environment, from one TOML file and from files of secrets."""
 
 import difflib
 import os
@@ -19,10 +19,10 @@ ENVIRONMENT_PREFIX = "PARLEY_"
 CONFIG_VARIABLE = "PARLEY_CONFIG"
 
 TOGETHER = (("saml_certificate", "saml_key"), ("ldap_bind_dn", "ldap_bind_password"))
-"""Settings of which neither means anything without the other."""
+"""Settings that are only valid together."""
 
 KEYS = {"certificate_key": "certificate", "mail_in_key": "mail_in_certificate"}
-"""Files of keys, with that of the certificate, which may hold its key itself."""
+"""Key files by certificate file, which may hold its key itself."""
 
 PLACES = (
     "amqp_url",
@@ -35,7 +35,7 @@ PLACES = (
     "s3_endpoint",
     "smtp_host",
 )
-"""Settings that name a host, most of them in an address, some more than one."""
+"""Settings that name a host, most of them in a URL, some more than one."""
 
 _ENCODED = r"(?:[^\s%]|%[0-9A-Fa-f]{2})*"
 
@@ -43,7 +43,7 @@ WORDS_FOR_BOOLEANS = {"on": True, "yes": True, "off": False, "no": False}
 
 
 class SettingsError(Exception):
-    """The settings are wrong. `problems` holds one sentence for each thing that is."""
+    """The settings are invalid. `problems` holds one sentence for each error."""
 
     def __init__(self, problems: list[str]) -> None:
         super().__init__("\n".join(problems))
@@ -72,7 +72,7 @@ def names_data_directory(
     config: Path | None = None,
     overrides: Mapping[str, object] | None = None,
 ) -> bool:
-    """Whether the operator has named a data directory, be it the default one."""
+    """Return whether the operator has named a data directory, be it the default one."""
     environ = os.environ if environ is None else environ
     return "data" in _reader(environ, config, overrides).values
 
@@ -80,7 +80,7 @@ def names_data_directory(
 def _reader(
     environ: Mapping[str, str], config: Path | None, overrides: Mapping[str, object] | None
 ) -> "_SettingsCollector":
-    """Everything that is set, not yet converted."""
+    """Return all raw values, not yet converted."""
     reader = _SettingsCollector()
     if config is None and environ.get(CONFIG_VARIABLE):
         config = Path(environ[CONFIG_VARIABLE])
@@ -94,7 +94,7 @@ def _reader(
 
 
 def default_data_directory(environ: Mapping[str, str]) -> Path:
-    """Where data goes if nobody says: a system directory for root, else the user's own."""
+    """Return the default data directory: a system directory for root, else the user's own."""
     if os.geteuid() == 0:
         return Path("/var/lib/parley")
     base = environ.get("XDG_DATA_HOME") or Path(environ.get("HOME") or "~") / ".local/share"
@@ -102,14 +102,17 @@ def default_data_directory(environ: Mapping[str, str]) -> Path:
 
 
 def state_directory(environ: Mapping[str, str] | None = None) -> Path:
-    """Where processes of this user note that they run; not configurable, so that all find it."""
+    """Return where processes of this user record that they run.
+
+    Not configurable, so that all find it.
+    """
     environ = os.environ if environ is None else environ
     base = environ.get("XDG_STATE_HOME") or Path(environ.get("HOME") or "~") / ".local/state"
     return Path(base).expanduser() / "parley"
 
 
 def unused_variables(environ: Mapping[str, str] | None = None) -> list[str]:
-    """Names that look like settings of Parley but are none."""
+    """Return names that look like settings of Parley but are none."""
     environ = os.environ if environ is None else environ
     return sorted(
         name
@@ -121,7 +124,7 @@ def unused_variables(environ: Mapping[str, str] | None = None) -> list[str]:
 
 
 def variable_of(setting: str) -> str:
-    """The environment variable of a setting."""
+    """Return the environment variable of a setting."""
     return PLAIN_VARIABLES.get(setting, ENVIRONMENT_PREFIX + setting.upper())
 
 
@@ -130,7 +133,10 @@ def _setting_by_variable() -> dict[str, str]:
 
 
 def text_of(content: bytes, *, origin: str) -> str:
-    """What is in a file of secrets. Raises SettingsError, whose sentence begins with `origin`."""
+    """Return the content of a secrets file.
+
+    Raises SettingsError with a sentence that begins with `origin`.
+    """
     try:
         return content.decode()
     except UnicodeDecodeError:
@@ -138,7 +144,7 @@ def text_of(content: bytes, *, origin: str) -> str:
 
 
 class _SettingsCollector:
-    """Collects raw values with their origin, so that a complaint can name it."""
+    """Collects raw values with their origin, so that errors can name it."""
 
     def __init__(self) -> None:
         self.values: dict[str, object] = {}
@@ -179,7 +185,7 @@ class _SettingsCollector:
                 self._problems.append(f"{variable} is not a setting; did you mean {similar[0]}?")
 
     def _add_or_read(self, name: str, value: object, *, origin: str) -> None:
-        """Take the value, or, where the name ends in _file, the content of the file it names."""
+        """Add the value, or, if the name ends in _file, the content of the file it names."""
         setting = name.removesuffix("_file")
         if setting == name or setting not in Settings.__struct_encode_fields__:
             self.add(name, value, origin=origin)
@@ -195,7 +201,10 @@ class _SettingsCollector:
             self._problems.append(f"{origin} must be the path of a file.")
 
     def settings(self) -> Settings:
-        """Convert; a wrong value is named and left out until the rest has been looked at."""
+        """Convert all values.
+
+        A wrong one is reported and left out until the rest has been checked.
+        """
         settings = None
         while settings is None:
             try:
@@ -212,16 +221,16 @@ class _SettingsCollector:
         return msgspec.structs.replace(settings, data_directory=data)
 
     def _data_directory(self, path: Path) -> Path:
-        """The path from the root on, whatever it was written like."""
+        """Return the absolute path."""
         try:
             return path.expanduser().absolute()
         except RuntimeError:
             origin = self._origins.get("data", variable_of("data"))
-            self._problems.append(f"{origin} names the home of nobody: {str(path)!r}.")
+            self._problems.append(f"{origin} names an unknown user's home: {str(path)!r}.")
             return path
 
     def _check_places(self, settings: Settings) -> None:
-        """Where no connection can be opened to, whatever answers: the libraries only fail then."""
+        """Check hosts and ports, because the libraries fail only when they connect."""
         for name in PLAIN_VARIABLES:
             if _has_bare_sign(getattr(settings, name) or ""):
                 self._complain(name, None, "an @ in a name or password in it is written %40")
@@ -241,13 +250,13 @@ class _SettingsCollector:
             )
 
     def _check_addresses(self, settings: Settings) -> None:
-        """Mail from an address, or with one, that cannot be written would reach nobody."""
+        """Check email addresses: mail from an invalid one would not be delivered."""
         wrong: dict[str, str] = {}
         for name, kind in (("mail_from", "mail_address"), ("mail_in_address", "mail_in_pattern")):
             try:
                 mailable(getattr(settings, kind).replace("%s", "x"))
             except ValueError:
-                # Where nobody has set it, it comes from the name of the server.
+                # If it is not set, it comes from the name of the server.
                 if name in self.values:
                     wrong[name] = ""
                 elif "external_url" in self.values:
@@ -261,7 +270,7 @@ class _SettingsCollector:
             self._complain(place, self.values[place], why)
 
     def _check_ldap(self, settings: Settings) -> None:
-        """A directory in which nobody can be found would let nobody in."""
+        """Check that users can be found in the directory: otherwise all sign-ins fail."""
         if settings.ldap_url is None:
             return
         if (settings.ldap_base is None) is (settings.ldap_user_dn is None):
@@ -271,7 +280,7 @@ class _SettingsCollector:
             )
 
     def _check_pairs(self, settings: Settings) -> None:
-        """What is good for nothing without another is a mistake, and not a choice."""
+        """Check settings that are only valid together."""
         for one, other in TOGETHER:
             if (getattr(settings, one) is None) is not (getattr(settings, other) is None):
                 self._problems.append(
@@ -315,7 +324,7 @@ class _SettingsCollector:
 
 
 def _is_plain(text: str) -> bool:
-    """Whether the system takes it as the name of something, and others as text."""
+    """Return whether the system accepts it as a name, and others as text."""
     try:
         return b"\0" not in text.encode()
     except UnicodeEncodeError:  # bytes of the environment that are no UTF-8
@@ -323,7 +332,7 @@ def _is_plain(text: str) -> bool:
 
 
 def _is_place(place: str) -> bool:
-    """Whether there can be such a host, and such a port where one is named."""
+    """Return whether such a host, and such a port if there is one, is possible."""
     try:
         if "://" not in place:
             place.encode("idna")
@@ -337,15 +346,15 @@ def _is_place(place: str) -> bool:
 
 
 def _has_bare_sign(url: str) -> bool:
-    """Whether more than one @ stands before the path.
+    """Return whether more than one @ stands before the path.
 
-    The end of a password would be told to everybody, as the name of a host that nobody knows.
+    The end of a password would be sent to resolvers and logs, as the name of an unknown host.
     """
     return re.split(r"[/?#]", url.partition("://")[2])[0].count("@") > 1
 
 
 def _wrong_parameter(url: str) -> str | None:
-    """The first parameter in the address of a broker that cannot be there."""
+    """Return the first invalid parameter in the URL of a broker."""
     given = parse_qsl(urlsplit(url.strip()).query)
     if not given:
         return None
@@ -362,9 +371,9 @@ def _wrong_parameter(url: str) -> str | None:
 
 
 def _decode(kind: type, value: object) -> object:
-    """Build the types that msgspec does not know, from what may be anything that TOML has.
+    """Build the types that msgspec does not know, from any TOML value.
 
-    Raises ValueError or TypeError, of which msgspec says where it was.
+    Raises ValueError or TypeError, to which msgspec adds the place.
     """
     try:
         return kind(value)
@@ -373,7 +382,7 @@ def _decode(kind: type, value: object) -> object:
 
 
 def _expectation(name: str) -> str:
-    """How the sentence "NAME must be ..." ends."""
+    """Return how the sentence "NAME must be ..." ends."""
     fields = msgspec.inspect.type_info(Settings).fields  # type: ignore[attr-defined]
     kind = next(field.type for field in fields if field.encode_name == name)
     extra: dict[str, Any] = getattr(kind, "extra_json_schema", None) or {}

@@ -1,1 +1,1 @@
-"""What a process reports about itself: logs, metrics, and an overview of the installation."""
+"""Telemetry of a process: logs, metrics, and an overview of the installation."""

@@ -1,4 +1,4 @@
-"""Typesetting in a process of its own, which can be ended in the middle of its work."""
+"""Typesetting in a separate process, which can be killed in the middle of its work."""
 
 from server.typesetting.process import ProcessTypesetter, open_typesetter
 

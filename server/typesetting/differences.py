@@ -1,4 +1,4 @@
-"""What has come and gone between two states of a message's HTML."""
+"""Difference of two states of a message's HTML."""
 
 from html import escape
 from typing import Any, Final
@@ -11,15 +11,15 @@ from server.domain.markdown.nodes import Element
 
 _MAX_DEPTH: Final = 100
 _HIDDEN_HREF: Final = "data-href"
-"""Where an address is meanwhile: the library would write it out as text where it has changed."""
+"""Temporary name of `href`: the library would write a changed one as text."""
 _STRUCK_OUT: Final = "s"
-"""What struck-out text is called meanwhile: `del` says that something is gone."""
+"""Temporary name of struck-out text: `del` marks a deletion."""
 
 
 def difference(older: str, newer: str) -> str | None:
-    """The newer HTML, with what is new or gone in spans of their classes.
+    """Return the newer HTML, with changes in spans of their classes.
 
-    Formulas are compared by their source. None where something is in it that no message may
+    Formulas are compared by their source. Return None if something is in it that no message may
     hold. Raises ValueError.
     """
     merged = html.fragment_fromstring(diff.htmldiff(_comparable(older), _comparable(newer)), "div")

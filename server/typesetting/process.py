@@ -1,4 +1,4 @@
-"""Keeps the typesetting process: starts it when it is needed, and ends it at a deadline."""
+"""Manage the typesetting process: start it on demand, and kill it after a timeout."""
 
 import asyncio
 from collections import OrderedDict
@@ -19,17 +19,17 @@ from server.typesetting.wire import TypesetOutput, TypesetRequest
 logger = structlog.get_logger(__name__)
 
 CPU_SECONDS: Final = 0.5
-"""Of one job. Ten thousand characters of ordinary code take 5 to 25 ms."""
+"""Limit of one job. Ten thousand characters of ordinary code take 5 to 25 ms."""
 REMEMBERED: Final = 2_000
-"""Jobs whose outcome is kept, for the rendering that follows and for the same code quoted."""
+"""Size of the cache of results, for the rendering that follows and for the same code quoted."""
 WORKER: Final = "server.typesetting.worker"
 
 
 class ProcessTypesetter(Typesetter):
-    """One process, started at the first job; what ends it is shown plain from then on.
+    """One process, started at the first job; a job that kills it stays plain from then on.
 
-    `wall_seconds` is for all jobs of a message, with waiting for others: a send waits no longer.
-    People take turns, those first who have used the process least of late.
+    `wall_seconds` is the timeout for all jobs of a message, with waiting for others: a send waits
+    no longer. Users are queued fairly, the lightest first.
     """
 
     def __init__(
@@ -46,12 +46,12 @@ class ProcessTypesetter(Typesetter):
 
     @property
     def process(self) -> asyncio.subprocess.Process | None:
-        """The process, if there is one now."""
+        """Return the process, if there is one now."""
         return self._worker.process
 
     @property
     def starts(self) -> int:
-        """How many processes were started so far."""
+        """Return how many processes were started so far."""
         return self._worker.starts
 
     @override
@@ -77,15 +77,15 @@ class ProcessTypesetter(Typesetter):
             async with asyncio.timeout(self._wall_seconds):
                 for place, (older, newer) in enumerate(pairs):
                     order = TypesetRequest("difference", older, "", self._cpu_seconds, newer)
-                    # A turn for each, so that a send does not wait for all of them. What ends
-                    # the process has no difference; it is started anew for the next.
+                    # A turn for each, so that a send does not wait for all of them. A pair that
+                    # kills the process has no difference; the process is restarted for the next.
                     with suppress(WorkerDiedError):
                         async with self._turns.turn(share):
                             found[place] = (await self._ask(order)).html
         return found
 
     async def close(self) -> None:
-        """End the process."""
+        """Terminate the process."""
         async with self._turns.turn(None):
             await self._worker.end()
 
@@ -99,7 +99,7 @@ class ProcessTypesetter(Typesetter):
             except WorkerDiedError:
                 logger.warning("typesetting.process_died", kind=job.kind, language=job.language)
                 self._remember(job, None)
-                # The rest of such a message stays plain: each job may end a process.
+                # The rest of such a message stays plain: each job may kill a process.
                 return
             except TimeoutError:
                 self._remember(job, None)
@@ -117,7 +117,7 @@ class ProcessTypesetter(Typesetter):
 
 
 def delivered(delivery: TypesetOutput) -> Typeset | None:
-    """What a node can take."""
+    """Return the result in the form of a node."""
     if delivery.spans is not None:
         return tuple(delivery.spans)
     return None if delivery.element is None else _element(delivery.element)
@@ -132,7 +132,7 @@ def _element(element: list[Any]) -> Element:
 
 @asynccontextmanager
 async def open_typesetter(*, wall_seconds: float) -> AsyncIterator[ProcessTypesetter]:
-    """A typesetter whose process ends with the block."""
+    """Yield a typesetter; its process ends with the block."""
     typesetter = ProcessTypesetter(wall_seconds=wall_seconds)
     try:
         yield typesetter

@@ -1,4 +1,4 @@
-"""What the server and its typesetting process exchange, encoded as msgpack."""
+"""Messages between the server and its typesetting process, encoded as msgpack."""
 
 from typing import Any, Literal
 
@@ -6,18 +6,18 @@ import msgspec
 
 
 class TypesetRequest(msgspec.Struct, frozen=True, array_like=True):
-    """One job, and the processor time that it may take."""
+    """One job, and its limit of processor time."""
 
     kind: Literal["code", "inline", "display", "difference"]
     text: str
     language: str
     cpu_seconds: float
     newer: str = ""
-    """Of a difference: the HTML that stands beside `text`, which is older."""
+    """For a difference: the newer HTML; `text` is the older."""
 
 
 class TypesetOutput(msgspec.Struct, frozen=True, array_like=True):
-    """What has become of it: nothing, spans of code, an element of MathML, or HTML."""
+    """The result: nothing, spans of code, an element of MathML, or HTML."""
 
     spans: list[tuple[str, str]] | None = None
     element: list[Any] | None = None

@@ -1,4 +1,4 @@
-"""The typesetting process: colours code, sets formulas, and compares states of a message."""
+"""The typesetting process: highlights code, sets formulas, and compares states of a message."""
 
 import html
 import re
@@ -33,7 +33,7 @@ def main() -> None:
 
 
 def deliver(order: TypesetRequest) -> TypesetOutput:
-    """Do it; nothing comes of what cannot be done."""
+    """Run the job; return an empty result if it fails."""
     try:
         if order.kind == "code":
             return TypesetOutput(spans=highlight(order.language, order.text))
@@ -48,7 +48,7 @@ def deliver(order: TypesetRequest) -> TypesetOutput:
 
 
 def highlight(language: str, code: str) -> list[tuple[str, str]] | None:
-    """The code in pieces, each with its class; no class where it is ordinary text."""
+    """Return the code in pieces, each with its class; no class where it is ordinary text."""
     try:
         lexer = get_lexer_by_name(language, stripnl=False, ensurenl=False)
     except ClassNotFound:
@@ -65,7 +65,7 @@ def highlight(language: str, code: str) -> list[tuple[str, str]] | None:
 
 @lru_cache(maxsize=2_000)
 def _class_of(kind: Any) -> str:
-    """The class of the nearest standard kind: clients know no other."""
+    """Return the class of the nearest standard kind: clients know no other."""
     while kind not in STANDARD_TYPES:
         kind = kind.parent
     name = str(STANDARD_TYPES[kind])
@@ -76,7 +76,7 @@ def _class_of(kind: Any) -> str:
 
 
 def mathml(formula: str, *, displayed: bool) -> list[Any] | None:
-    """The formula as an element `math` of MathML, its source in an annotation."""
+    """Return the formula as an element `math` of MathML, its source in an annotation."""
     try:
         text = _converter().convert_with_local_state(formula, displaystyle=displayed)
     except math_core.LatexError:

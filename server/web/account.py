@@ -78,7 +78,7 @@ async def ask_for_email(request: Request) -> Page:
 
 
 async def ask_whether_email(request: Request) -> Page:
-    """The page of that link. Link scanners change nothing, since it only shows a form."""
+    """Return the page of that link. Link scanners change nothing, since it only shows a form."""
     row = await to_confirm(request, CHANGE_EMAIL)
     action = CONFIRM.format(token=request.path_params["token"])
     return await show(request, "email_confirm.html", email=row.email, action=action)
@@ -151,7 +151,7 @@ async def make_named_key(request: Request) -> Page:
 
 
 def expiry_of(days: str, now: datetime) -> datetime | None:
-    """The expiry of a key with this lifetime; None: never. Raises BadRequestError."""
+    """Return the expiry of a key with this lifetime; None: never. Raises BadRequestError."""
     if days not in LIFETIMES:
         raise BadRequestError("Choose for how long the key is good.")
     lifetime = LIFETIMES[days]

@@ -22,7 +22,7 @@ _CODE: Final = re.compile(r"`([^`]+)`")
 
 
 async def index(request: Request) -> Page:
-    """All operations by area, or the results of a search."""
+    """Return all operations by area, or the results of a search."""
     query = " ".join(request.query.get("q", "")[:MAX_QUERY].split())
     body = await asyncio.to_thread(_found, query) if query else await asyncio.to_thread(_areas)
     return await show(
@@ -38,7 +38,7 @@ async def index(request: Request) -> Page:
 
 
 async def one(request: Request) -> Page:
-    """An operation with its parameters, an example, and the other ones of its area."""
+    """Return an operation with its parameters, an example, and the other ones of its area."""
     reference = await asyncio.to_thread(read_reference)
     operation = reference.by_name.get(request.path_params["operation"])
     if operation is None:
@@ -75,7 +75,7 @@ async def _site(request: Request) -> str:
 
 
 def prose(text: str) -> "Markup":
-    """The text as HTML, with code for text in backquotes."""
+    """Return the text as HTML, with code for text in backquotes."""
     from markupsafe import Markup  # with the templates: see server/runtime/templates.py
 
     parts = _CODE.split(text)

@@ -9,7 +9,7 @@ from storage.ids import RealmId
 
 
 def digest_in(request: Request) -> bytes:
-    """The digest of the token in the path."""
+    """Return the digest of the token in the path."""
     return digest_of(request.path_params["token"])
 
 

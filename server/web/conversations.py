@@ -94,7 +94,7 @@ async def message(request: Request) -> Page:
 
 
 async def topic(request: Request) -> Page:
-    """The latest messages of a topic."""
+    """Return the latest messages of a topic."""
     reader = await _reader(request)
     if reader is None:
         return go(request, sign_in_first(request))
@@ -110,7 +110,7 @@ async def topic(request: Request) -> Page:
 
 
 async def channel(request: Request) -> Page:
-    """The topics of a channel, the latest first."""
+    """Return the topics of a channel, the latest first."""
     reader = await _reader(request)
     if reader is None:
         return go(request, sign_in_first(request))
@@ -147,7 +147,7 @@ async def channel(request: Request) -> Page:
 
 
 async def all_channels(request: Request) -> Page:
-    """The web-public channels, and those to which the caller is subscribed."""
+    """Return the web-public channels, and those to which the caller is subscribed."""
     reader = await _reader(request)
     if reader is None:
         return go(request, sign_in_first(request))
@@ -174,7 +174,7 @@ async def all_channels(request: Request) -> Page:
 
 
 async def has_spectators(request: Request) -> bool:
-    """Whether visitors may read web-public channels."""
+    """Return whether visitors may read web-public channels."""
     settings = await request.realm_cache.settings()
     if not (request.app.settings.web_public_channels and settings.enable_spectator_access):
         return False
@@ -182,7 +182,7 @@ async def has_spectators(request: Request) -> bool:
 
 
 async def _reader(request: Request) -> Actor | None:
-    """The signed-in caller, or a spectator where the organization permits them."""
+    """Return the signed-in caller, or a spectator where the organization permits them."""
     if request.caller is not None or not await has_spectators(request):
         return request.caller
     settings = await request.realm_cache.settings()
@@ -191,7 +191,7 @@ async def _reader(request: Request) -> Actor | None:
 
 
 async def _missing(request: Request, reader: Actor, sentence: str) -> Page:
-    """The same page for what does not exist and for what the reader may not read.
+    """Return the same page for what does not exist and for what the reader may not read.
 
     Visitors are asked to sign in in both cases: an account may have access.
     """
@@ -211,7 +211,7 @@ async def _is_in(connection: Connection, reader: Actor, channel_id: ChannelId) -
 
 
 async def _channel(request: Request, connection: Connection, reader: Actor) -> ChannelRow | None:
-    """The channel of this page, if the reader may read its content."""
+    """Return the channel of this page, if the reader may read its content."""
     channel_id = ChannelId(_number(request.path_params["channel_id"]))
     found = await channels.by_ids(connection, reader.realm_id, [channel_id])
     is_in = await _is_in(connection, reader, channel_id)
@@ -297,12 +297,12 @@ async def _shown(messages: Sequence[MessageObject]) -> list[MessageView]:
 
 
 def _sign_in(request: Request) -> str:
-    """The sign-in page that leads back here; empty for a signed-in caller."""
+    """Return the sign-in page that leads back here; empty for a signed-in caller."""
     return sign_in_first(request) if request.caller is None else ""
 
 
 def _number(text: str) -> int:
-    """The id in the path. Raises NotFoundError."""
+    """Return the id in the path. Raises NotFoundError."""
     if _ID.fullmatch(text) is None:
         raise NotFoundError("There is no such page.")
     return int(text)

@@ -14,7 +14,7 @@ _NAMES: Final = tuple(asdict(Ended()))
 
 
 def done_at(place: str, done: str, ended: Ended) -> str:
-    """The URL of the result page, with what the change has ended."""
+    """Return the URL of the result page, with what the change has ended."""
     counts = {name: int(value) for name, value in asdict(ended).items() if value}
     return f"{place}?{urlencode({'done': done, **counts})}"
 

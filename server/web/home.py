@@ -32,7 +32,7 @@ class Mailing(NamedTuple):
 
 
 async def home(request: Request) -> Page:
-    """The home page of a signed-in user; there is no client in the browser yet."""
+    """Return the home page of a signed-in user; there is no client in the browser yet."""
     return await show_home(request)
 
 
@@ -74,7 +74,7 @@ async def show_home(
 
 
 def _notice(invited: str) -> str:
-    """The notice about sent invitations."""
+    """Return the notice about sent invitations."""
     if not (invited.isascii() and invited.isdecimal() and len(invited) <= MAX_DIGITS):
         return ""
     count = int(invited)

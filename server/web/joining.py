@@ -51,7 +51,7 @@ class _Opened(NamedTuple):
 
 
 async def look(request: Request) -> Page:
-    """The page of the link."""
+    """Return the page of the link."""
     opened = await _open(request)
     if _is_direct(request, opened):
         return await _form(request, opened)
@@ -102,7 +102,7 @@ async def _join_directly(request: Request, opened: _Opened) -> UserId:
 
 
 def _is_direct(request: Request, opened: _Opened) -> bool:
-    """Whether this is a reusable link, on a server that sends no mail to visitors.
+    """Return whether this is a reusable link, on a server that sends no mail to visitors.
 
     Raises BadRequestError if the organization does not allow passwords: its accounts could be
     signed in to by the address alone.
@@ -115,7 +115,7 @@ def _is_direct(request: Request, opened: _Opened) -> bool:
 
 
 async def _open(request: Request) -> _Opened:
-    """The invitation of this page's link. Raises LinkError."""
+    """Return the invitation of this page's link. Raises LinkError."""
     key = read_token(request.path_params["token"])
     if key is None:
         raise LinkError(NOT_OURS)
@@ -151,7 +151,7 @@ async def _ask(request: Request, opened: _Opened) -> Page:
 
 
 async def _newcomer(request: Request, opened: _Opened, email: str) -> Newcomer:
-    """The form's name and password. Raises BadRequestError."""
+    """Return the form's name and password. Raises BadRequestError."""
     name = checked_full_name(request.form_value("full_name"))
     password_hash = None
     if _takes_passwords(opened):

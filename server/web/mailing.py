@@ -8,7 +8,7 @@ from storage.confirmations import THE_SERVER
 
 
 def sends_mail(app: App) -> bool:
-    """Whether emails are delivered, rather than kept in a folder on this machine."""
+    """Return whether emails are delivered, rather than kept in a folder on this machine."""
     return app.mailer is not None and not isinstance(app.mailer, MailFolder)
 
 

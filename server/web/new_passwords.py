@@ -14,7 +14,7 @@ WEAK: Final = (
 
 
 async def checked_new_password(request: Request, *known: str) -> str:
-    """The password from the form, if it cannot be guessed from the user's data.
+    """Return the password from the form, if it cannot be guessed from the user's data.
 
     Raises BadRequestError.
     """

@@ -47,7 +47,7 @@ class Switch(NamedTuple):
 
 
 def groups_of(settings: UserSettings) -> dict[str, list[Switch]]:
-    """The checkboxes for the current settings."""
+    """Return the checkboxes for the current settings."""
     return {
         title: [Switch(name, label, getattr(settings, name)) for name, label in group.items()]
         for title, group in CHOICES.items()
@@ -61,7 +61,7 @@ def periods_of(settings: UserSettings) -> list[tuple[int, str, bool]]:
 
 
 def chosen_in(form: Mapping[str, str]) -> dict[str, bool | int]:
-    """The settings in a submitted form. Raises BadRequestError.
+    """Return the settings in a submitted form. Raises BadRequestError.
 
     Browsers omit unchecked boxes: a missing setting is off.
     """

@@ -57,7 +57,7 @@ async def find(request: Request) -> Page:
 
 
 async def _only_place(request: Request) -> str | None:
-    """The address of the server's only organization; None if there are several or none.
+    """Return the address of the server's only organization; None if there are several or none.
 
     Also None where new organizations may be created, since the page offers that as well.
     """
@@ -97,7 +97,7 @@ async def send(request: Request) -> Page:
 
 
 async def choose(request: Request) -> Page:
-    """The page of that link."""
+    """Return the page of that link."""
     return await _choosing(request, await _confirmed(request))
 
 
@@ -137,7 +137,7 @@ def _check_open(request: Request) -> None:
 
 
 def _subdomain(request: Request) -> str:
-    """The chosen subdomain. Raises BadRequestError if it is invalid."""
+    """Return the chosen subdomain. Raises BadRequestError if it is invalid."""
     if request.app.settings.root_domain is None:
         return ""
     subdomain = checked_subdomain(request.form_value("subdomain"))
@@ -174,7 +174,7 @@ async def _choosing(
 
 
 async def _confirmed(request: Request) -> ConfirmationRow:
-    """The confirmation of the link; it belongs to the server, not to a realm."""
+    """Return the confirmation of the link; it belongs to the server, not to a realm."""
     return await to_confirm(request, FOUND_REALM, realm_id=THE_SERVER)
 
 
@@ -184,7 +184,7 @@ def _url(request: Request, subdomain: str) -> str:
 
 
 def _everywhere(request: Request) -> str:
-    """The origins of all organizations, to which forms here redirect."""
+    """Return the origins of all organizations, to which forms here redirect."""
     return "" if request.app.settings.root_domain is None else _url(request, "*")
 
 

@@ -43,7 +43,7 @@ async def send(request: Request) -> Page:
 
 
 async def choose(request: Request) -> Page:
-    """The page of that link."""
+    """Return the page of that link."""
     await to_confirm(request, RESET_PASSWORD)
     return await _form(request)
 

@@ -18,7 +18,7 @@ _PATH: Final = re.compile(r"/(?![/\\])[\x21-\x5b\x5d-\x7e]*")
 
 
 def place_here(wanted: str) -> str:
-    r"""The wanted place if it is one of this very address, else the first page.
+    r"""Return the wanted place if it is one of this very address, else the first page.
 
     Browsers take `//host`, `/\host` and what holds control characters for other sites.
     """
@@ -29,7 +29,7 @@ def place_here(wanted: str) -> str:
 
 
 def sign_in_first(request: Request) -> str:
-    """The sign-in page, which leads back to this page."""
+    """Return the sign-in page, which leads back to this page."""
     if request.method not in SAFE_METHODS:
         return SIGN_IN
     wanted = place_here(request.path + (f"?{urlencode(request.query)}" if request.query else ""))

@@ -98,7 +98,7 @@ async def come_back(request: Request) -> Page:
 
 
 async def _identify(request: Request, name: str, said: Mapping[str, str]) -> tuple[Flow, Identity]:
-    """The flow that ends here, and the asserted identity. Raises DomainError."""
+    """Return the flow that ends here, and the asserted identity. Raises DomainError."""
     try:
         flow = _flow(request, name, said)
         provider = request.app.identities.providers[name]
@@ -119,7 +119,7 @@ def _check_begun_since(flow: Flow, found: CredentialsRow) -> None:
 
 
 def _flow(request: Request, name: str, said: Mapping[str, str]) -> Flow:
-    """The flow of this response, begun in this very browser. Raises IdentityError."""
+    """Return the flow of this response, begun in this very browser. Raises IdentityError."""
     kept = read_cookie(request.app, request.headers, FLOW, longest=MAX_FLOW_LENGTH)
     flow = request.app.identities.flows.load(kept) if kept is not None else None
     if flow is None:
@@ -174,7 +174,7 @@ async def metadata(request: Request) -> Page:
 
 
 async def _wanted(request: Request) -> str:
-    """The provider's name. Raises NotFoundError if it is not enabled."""
+    """Return the provider's name. Raises NotFoundError if it is not enabled."""
     name, realm_cache = request.path_params["provider"], request.realm_cache
     if (await realm_cache.realm()).deactivated:
         raise RealmDeactivatedError("This organization has been deactivated")
@@ -185,7 +185,7 @@ async def _wanted(request: Request) -> str:
 
 
 async def _redirect_uri(request: Request, name: str) -> str:
-    """The redirect URI, which has to be registered at the provider."""
+    """Return the redirect URI, which has to be registered at the provider."""
     address = await request.realm_cache.address()
     return address.url + BACK.format(provider=name)
 

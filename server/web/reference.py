@@ -229,7 +229,7 @@ def _parts(schema: Schema, schemas: Mapping[str, Schema]) -> Iterable[Parameter]
 
 
 def _references(schema: Schema) -> Iterable[str]:
-    """The objects in the schema, directly or in lists."""
+    """Return the objects in the schema, directly or in lists."""
     if "$ref" in schema:
         yield schema["$ref"].rpartition("/")[2]
     for option in schema.get("anyOf", ()):
@@ -239,7 +239,7 @@ def _references(schema: Schema) -> Iterable[str]:
 
 
 def kind_of(schema: Schema) -> str:
-    """The allowed values, in words."""
+    """Return the allowed values, in words."""
     if "$ref" in schema:
         return "object"
     if "anyOf" in schema:

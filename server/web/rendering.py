@@ -71,14 +71,14 @@ def fragment(template: str, **values: Any) -> "Markup":
 
 
 def said(error: DomainError) -> str:
-    """The message for an error."""
+    """Return the message for an error."""
     if isinstance(error, RateLimitedError):
         return f"Too many tries. Try again in {span(error.details['retry-after'])}."
     return error.message
 
 
 def refusal(status: int, sentence: str) -> Page:
-    """An error page without any personal data."""
+    """Return an error page without any personal data."""
     values = {"realm": None, "icon": None, "caller": None, "sentence": sentence}
     body = _environment().get_template("refusal.html").render(values)
     headers = {**HEADERS, "Content-Security-Policy": _policy("")}
@@ -93,7 +93,7 @@ def go(request: Request, place: str) -> Page:
 
 
 def static_file(name: str) -> Page | None:
-    """A static file; None if there is none of this name."""
+    """Return a static file; None if there is none of this name."""
     return _static(name) if name in STATIC else None
 
 
@@ -109,7 +109,7 @@ def _content(name: str) -> bytes:
 
 @lru_cache
 def _static_url(name: str) -> str:
-    """The URL of a static file, which changes with its content, since browsers cache it."""
+    """Return the URL of a static file, which changes with its content, since browsers cache it."""
     version = hashlib.sha256(_content(name)).hexdigest()[:12]
     return f"{STATIC_PATH.format(name=name)}?v={version}"
 
@@ -123,7 +123,7 @@ def _policy(form_leads_to: str) -> str:
 
 
 def _token_for(request: Request) -> str:
-    """The token for the page's forms; a visitor without a cookie for it gets one."""
+    """Return the token for the page's forms; a visitor without a cookie for it gets one."""
     if request.session is not None:
         return request.session.form_token
     if request.visitor_token is None:

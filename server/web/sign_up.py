@@ -59,7 +59,7 @@ async def send(request: Request) -> Page:
 
 
 async def choose(request: Request) -> Page:
-    """The page of that link."""
+    """Return the page of that link."""
     return await _joining(request, await _email(request))
 
 
@@ -87,7 +87,10 @@ async def join(request: Request) -> Page:
 
 
 async def _email(request: Request) -> str:
-    """The address that the link of this page confirms. Raises a DomainError if it is invalid."""
+    """Return the address that the link of this page confirms.
+
+    Raises a DomainError if it is invalid.
+    """
     row = await to_confirm(request, SIGN_UP, VOUCHED_SIGN_UP)
     check_way(await request.realm_cache.settings(), row.purpose)
     return row.email
@@ -125,7 +128,7 @@ async def _joining(request: Request, email: str, error: DomainError | None = Non
 
 
 def _chosen(request: Request) -> set[ChannelGroupId]:
-    """The default channel groups that are checked."""
+    """Return the default channel groups that are checked."""
     ids = [name.removeprefix(GROUP) for name in request.form if name.startswith(GROUP)]
     return {ChannelGroupId(int(each)) for each in ids if each.isdecimal() and len(each) <= DIGITS}
 

@@ -177,7 +177,9 @@ def test_the_data_directory_is_a_path_from_the_root_on(monkeypatch: pytest.Monke
     assert settings.data_directory == Path("/home/ada/chat")
     assert settings.files == Path("/home/ada/chat/files")
     assert load_settings(environ={"PARLEY_DATA": "chat"}).data_directory == Path.cwd() / "chat"
-    with pytest.raises(SettingsError, match="PARLEY_DATA names the home of nobody: '~nobody-here"):
+    with pytest.raises(
+        SettingsError, match="PARLEY_DATA names an unknown user's home: '~nobody-here"
+    ):
         load_settings(environ={"PARLEY_DATA": "~nobody-here/chat"})
 
 

@@ -1,1 +1,1 @@
-"""Channels come, change and go."""
+"""Create, change and archive channels."""

@@ -1,4 +1,4 @@
-"""Changes to a channel: who may know of it or read it, what it is like, whether it is closed."""
+"""Change a channel: privacy, permissions, properties and archiving."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -73,7 +73,7 @@ async def change_channel(
     if new == old:
         return None
     if sight_may_differ(old, new):
-        tx.must_be_exact()  # everybody is looked at, which takes long
+        tx.must_be_exact()  # every user is looked at, which takes long
 
     connection = await tx.changing()
     pairs: list[Pair] = []
@@ -91,7 +91,7 @@ async def change_channel(
 async def _administered(
     tx: Tx, actor: Actor, context: LockedRealm, channel_id: ChannelId
 ) -> tuple[ChannelRow, bool]:
-    """The channel, locked, and whether the actor is in it.
+    """Lock and return the channel, and whether the actor is subscribed to it.
 
     Raises BadRequestError unless the actor sees and administers it.
     """
@@ -113,7 +113,7 @@ async def _administered(
 async def _permissions(
     connection: Connection, context: LockedRealm, channel: ChannelRow, change: ChannelChange
 ) -> dict[str, Any]:
-    """The permissions that are not what they were, as they are kept."""
+    """Return the permissions that change, in stored form."""
     changes, graph = change.permissions, context.graph
     active = await users.active_among(connection, context.realm.realm_id, named_in(changes))
     return changed_settings(
@@ -128,7 +128,7 @@ async def _permissions(
 async def _check_surroundings(
     connection: Connection, context: LockedRealm, old: ChannelRow, new: ChannelRow
 ) -> None:
-    """Raise a DomainError if something beside the channel forbids that it is so."""
+    """Raise a DomainError if the channel's surroundings forbid the change."""
     realm_id, channel_id = context.realm.realm_id, old.channel_id
     if new.name != old.name:
         [found] = await channels.named(connection, realm_id, [new.name])
@@ -143,7 +143,7 @@ async def _check_surroundings(
 
 
 def _steps(old: ChannelRow, new: ChannelRow) -> Iterator[tuple[ChannelRow, ChannelRow]]:
-    """It is opened before anything else, and closed after it: all of that happens in the open."""
+    """Yield the steps: the channel is opened before all other changes, and closed after them."""
     if new.is_archived == old.is_archived:
         yield old, new
         return
@@ -160,7 +160,7 @@ def _steps(old: ChannelRow, new: ChannelRow) -> Iterator[tuple[ChannelRow, Chann
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """One way from a channel as it is to a channel as it shall be, and how everybody is told."""
+    """A step from one state of a channel to the next, with its events."""
 
     tx: Tx
     connection: Connection
@@ -224,7 +224,7 @@ class _Step:
         return after, compare(before, after, after.everything())
 
     def _record(self, entry: Entry) -> None:
-        """At the first entry: decisions on the old row are stale, and who made it so is kept."""
+        """Invalidate decisions on the old row at the first entry, and write the audit log."""
         self.tx.at_position(entry, channels.changed(self.tx.realm_id, [self.channel_id]))
         changes = audit.differences(_settings(self.old), _settings(self.new))
         audit.record(

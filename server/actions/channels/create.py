@@ -1,4 +1,4 @@
-"""New channels, and who is told of them."""
+"""Create channels, and publish them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -28,20 +28,20 @@ from storage.ids import UserId
 
 @dataclass(frozen=True, slots=True)
 class ChannelSpec:
-    """A channel that somebody asks for."""
+    """A channel to be created or looked up."""
 
     name: str
-    """As `clean_name` gives it."""
+    """In the form of `clean_name`."""
     description: str = ""
-    """As it comes: it counts only if the channel is made."""
+    """As requested: used only if the channel is created."""
 
 
 async def checked_terms(
     tx: Tx, context: LockedRealm, terms: ChannelTerms, *, web_public_enabled: bool
 ) -> ChannelTerms:
-    """The terms with their permissions as they are kept.
+    """Return the terms with their permissions in stored form.
 
-    Raises BadRequestError if no channel can be like that.
+    Raises BadRequestError if no channel can have them.
     """
     check_terms(
         terms,
@@ -66,11 +66,10 @@ async def create_channels(
     wanted: Sequence[ChannelSpec],
     terms: ChannelTerms,
 ) -> list[ChannelRow]:
-    """Make channels on these terms (`checked_terms`), without subscribers yet.
+    """Create channels on these terms (`checked_terms`), without subscribers; publish them.
 
-    The caller holds the realm's names and has looked for these. Everyone who may know of a
-    channel is told. Raises CreationNotPermittedError, and BadRequestError for a description that
-    is too long.
+    The caller has locked the realm's names and has looked these up. Raises
+    CreationNotPermittedError, and BadRequestError for a description that is too long.
     """
     check_creator(context.standing(creator_id), terms)
     permissions = _permissions(context, creator_id, terms)

@@ -1,4 +1,4 @@
-"""What a channel's own topic says of changes to the channel."""
+"""Notices of a channel's changes in its own topic."""
 
 import re
 from collections.abc import Iterator
@@ -23,7 +23,10 @@ _TOPICS = {
 
 
 def of_change(actor: UserRow, old: ChannelRow, new: ChannelRow, graph: GroupGraph) -> list[Notice]:
-    """One message that tells of all of it; none where there is nothing to tell, or nowhere."""
+    """Return one message with all changes.
+
+    Empty if there is nothing to report, or no topic for it.
+    """
     lines = list(_lines(old, new, graph))
     if not lines or new.is_archived:
         return []

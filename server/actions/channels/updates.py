@@ -1,4 +1,4 @@
-"""Of a channel that has changed: what clients are told, property by property."""
+"""Events of a changed channel, property by property."""
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterator
@@ -33,7 +33,7 @@ _PLAIN = ("name", "topics_policy", "folder_id", "message_retention_days")
 def updates(
     old: ChannelRow, new: ChannelRow, graph: GroupGraph, info: ChannelInfo | None
 ) -> Iterator[ChannelUpdated]:
-    """One for each difference. `info` is the whole channel where it comes back from the archive."""
+    """Yield one event for each difference. `info` is the whole channel if it is unarchived."""
     for name, value, more in (*_facts(old, new, info), *_permissions(old, new, graph)):
         yield ChannelUpdated(
             stream_id=new.channel_id,
@@ -46,7 +46,7 @@ def updates(
 
 
 _Update = tuple[str, Any, dict[str, Any]]
-"""A property, its value, and what goes with it."""
+"""A property, its value, and further fields."""
 
 
 def _facts(old: ChannelRow, new: ChannelRow, info: ChannelInfo | None) -> Iterator[_Update]:
@@ -74,7 +74,7 @@ def _permissions(old: ChannelRow, new: ChannelRow, graph: GroupGraph) -> Iterato
 
 
 async def give_back(tx: Tx, connection: Connection, info: ChannelInfo, audience: Audience) -> None:
-    """To clients that had lost it with the archiving, those who are in the channel come back."""
+    """Append subscribers for clients that had removed the channel when it was archived."""
     shown = await subscriptions.subscribers(connection, tx.realm_id, [info.stream_id])
     subscribers = Raw(shown[0].user_ids.encode())
     user_ids: list[UserId] = msgspec.json.decode(subscribers)
@@ -97,5 +97,5 @@ async def give_back(tx: Tx, connection: Connection, info: ChannelInfo, audience:
         )
         tx.append(event, to_users(*event.user_ids))
     peers = PeersAdded(stream_ids=[info.stream_id], user_ids=user_ids, is_return=True)
-    # Those who are in it have just been told everything about the channel.
+    # Subscribers have just received everything about the channel.
     tx.append(peers, excluding(audience, [*audience.without, *user_ids]))

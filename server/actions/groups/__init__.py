@@ -1,1 +1,1 @@
-"""User groups are made, changed, filled, emptied and closed."""
+"""Create, change, fill and deactivate user groups."""

@@ -1,4 +1,4 @@
-"""Groups get other names and permissions; they are closed, and opened again."""
+"""Change, deactivate and reactivate groups."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -39,7 +39,7 @@ IS_DEACTIVATED = "User group is deactivated."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupChange:
-    """What is to be different about a group."""
+    """Requested changes of a group; None leaves a field as it is."""
 
     name: str | None = None
     description: str | None = None
@@ -48,13 +48,13 @@ class GroupChange:
 
 
 async def change_group(tx: Tx, actor: Actor, group_id: GroupId, change: GroupChange) -> str | None:
-    """Change all of it, or nothing; what is so already stays, and nobody is told.
+    """Make all changes, or none; unchanged values are not published.
 
-    A deactivated group may be renamed, described otherwise, and reactivated. What is returned, if
-    anything, is ACCESS_CHANGE to be finished. Raises BadRequestError, ExpectationMismatchError.
+    A deactivated group may be renamed, described and reactivated. Returns the id of an
+    ACCESS_CHANGE to be finished, or None. Raises BadRequestError, ExpectationMismatchError.
     """
     if change.reactivate:
-        tx.must_be_exact()  # everybody within may see other channels, which takes long
+        tx.must_be_exact()  # every user within may see other channels, which takes long
     context, row = await stand_on_group(tx, actor, group_id, named_in(change.permissions))
     _check_manages(context, actor, row)
     if row.deactivated and change.permissions and not change.reactivate:
@@ -63,11 +63,11 @@ async def change_group(tx: Tx, actor: Actor, group_id: GroupId, change: GroupCha
 
 
 async def deactivate_group(tx: Tx, actor: Actor, group_id: GroupId) -> str | None:
-    """Let the group serve nothing any more, until it is reactivated.
+    """Deactivate the group.
 
-    What is returned, if anything, is ACCESS_CHANGE to be finished. Raises BadRequestError, and
-    GroupInUseError if another group, a setting of the organization or of a channel, or a
-    permission of another group names it.
+    Returns the id of an ACCESS_CHANGE to be finished, or None. Raises BadRequestError, and
+    GroupInUseError if another group, a setting of the realm or of a channel, or a permission of
+    another group uses it.
     """
     tx.must_be_exact()  # as when it is reactivated
     context, row = await stand_on_group(tx, actor, group_id)
@@ -84,7 +84,7 @@ async def deactivate_group(tx: Tx, actor: Actor, group_id: GroupId) -> str | Non
 async def _become(
     tx: Tx, actor: Actor, context: LockedRealm, row: GroupRow, new: GroupRow
 ) -> str | None:
-    """Keep the group as it is to be, and tell everyone, if it is not so already."""
+    """Update the group and publish it, unless it is unchanged."""
     changes = audit.differences(_facts(context, row), _facts(context, new))
     if not changes:
         return None
@@ -108,7 +108,7 @@ async def _become(
     )
     if not is_turned:
         return None
-    # Channels may name it, archived ones also while it is deactivated.
+    # Channels may use it, archived ones also while it is deactivated.
     return await apply_access_change(tx, entry, context, row.group_id, within(row))
 
 
@@ -118,7 +118,7 @@ def _check_manages(context: LockedRealm, actor: Actor, row: GroupRow) -> None:
 
 
 def _changed(context: LockedRealm, row: GroupRow, change: GroupChange) -> GroupRow:
-    """The group as it is to be. Raises BadRequestError, ExpectationMismatchError."""
+    """Return the changed group. Raises BadRequestError, ExpectationMismatchError."""
     graph = context.graph
     name, description = row.name, row.description
     if change.name is not None:
@@ -144,7 +144,7 @@ def _changed(context: LockedRealm, row: GroupRow, change: GroupChange) -> GroupR
 
 
 def _facts(context: LockedRealm, row: GroupRow) -> dict[str, Any]:
-    """Everything of a group that can be changed, as clients know it."""
+    """Return all fields of a group that can be changed, in wire form."""
     facts: dict[str, Any] = {
         name: getattr(row, name) for name in ("name", "description", "deactivated")
     }
@@ -174,9 +174,9 @@ async def _shown(tx: Tx, connection: Connection, context: LockedRealm, row: Grou
 async def _objections(
     tx: Tx, connection: Connection, context: LockedRealm, actor: Actor, group_id: GroupId
 ) -> list[dict[str, Any]]:
-    """What names the group, and so speaks against deactivating it; its own permissions do not.
+    """Return what uses the group and prevents its deactivation, except its own permissions.
 
-    Of a channel of which the actor may not know only the settings are told.
+    For a channel that the actor may not know only the settings are returned.
     """
     graph, settings = context.graph, context.settings
     found: list[dict[str, Any]] = []
@@ -222,7 +222,7 @@ async def _objections_of_channels(
 
 
 def _naming(group_id: GroupId, permissions: Mapping[str, Any]) -> Sequence[str]:
-    """Those of the permissions that name the group, in the order of the alphabet."""
+    """Return those of the permissions that name the group, sorted."""
     return sorted(
         name
         for name, value in permissions.items()

@@ -1,4 +1,4 @@
-"""New user groups."""
+"""Create user groups."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -32,21 +32,21 @@ from storage.ids import GroupId, Position, UserId
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewGroup:
-    """A group that somebody asks for."""
+    """A group to be created."""
 
     name: str
     description: str = ""
     member_ids: Sequence[UserId] = ()
     subgroup_ids: Sequence[GroupId] = ()
     permissions: Mapping[str, GroupSetting] = field(default_factory=dict)
-    """The settings that the request names; the others get their defaults."""
+    """Requested permissions; the others get their defaults."""
 
 
 async def create_group(tx: Tx, actor: Actor, new: NewGroup, *, now: datetime) -> GroupId:
-    """Make the group, with these people and groups in it; everyone is told.
+    """Create the group with these members and subgroups; publish it to all.
 
-    Raises BadRequestError for who may not do it, for a name that cannot be or is taken, for
-    people and groups who cannot be in it, and for permissions that cannot be.
+    Raises BadRequestError if the actor may not, for an invalid or taken name, and for users, groups
+    and permissions that it cannot have.
     """
     name = checked_group_name(new.name)
     description = checked_group_description(new.description)
@@ -112,7 +112,7 @@ def _check_may(context: LockedRealm, actor: Actor) -> None:
 def _permissions(
     context: LockedRealm, actor: Actor, wanted: Mapping[str, GroupSetting]
 ) -> dict[str, GroupSetting]:
-    """All settings of the new group. Raises BadRequestError."""
+    """Return all permissions of the new group. Raises BadRequestError."""
     active = active_ids(context)
     return default_permissions(context.graph, actor.user_id) | {
         name: checked_setting(name, GROUP_PERMISSIONS[name], value, context.graph, active)

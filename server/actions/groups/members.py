@@ -1,4 +1,4 @@
-"""People and groups come into a group, and leave it."""
+"""Add and remove members and subgroups."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
@@ -33,7 +33,7 @@ from storage.ids import GroupId, UserId
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MembersChange:
-    """Who is to be a direct part of the group, and who no longer; each once."""
+    """Members and subgroups to add and to remove; each once."""
 
     add: Sequence[UserId] = ()
     delete: Sequence[UserId] = ()
@@ -44,14 +44,14 @@ class MembersChange:
 async def change_members(
     tx: Tx, actor: Actor, group_id: GroupId, change: MembersChange
 ) -> str | None:
-    """Do all of it, or nothing; publish it to everyone, with the access that users gain or lose.
+    """Make all changes, or none; publish them, with the access that users gain or lose.
 
-    Returns the id of an ACCESS_CHANGE to be finished, or None. Raises BadRequestError if the
-    actor may not do it; for users and groups that are unknown or deactivated, are in the group
-    already or not at all; and where a group would be within itself.
+    Returns the id of an ACCESS_CHANGE to be finished, or None. Raises BadRequestError if the actor
+    may not; for users and groups that are unknown or deactivated, are members already or not at
+    all; and if a group would contain itself.
     """
     if change.add_subgroups or change.delete_subgroups:
-        tx.must_be_exact()  # everybody within may see other channels, which takes long
+        tx.must_be_exact()  # every user within may see other channels, which takes long
     context, row = await stand_on_group(tx, actor, group_id, {*change.add, *change.delete})
     _check_may(context, actor, row, change)
     if row.deactivated:
@@ -61,7 +61,7 @@ async def change_members(
 
     connection = await tx.changing()
     await _keep(tx, connection, group_id, change)
-    # Whoever is deactivated is shown in no group, so nobody is told that they leave it.
+    # Deactivated users are shown in no group, so their removal is not published.
     leaving = tuple(u for u in change.delete if context.people[u].is_active)
     events: list[Event] = []
     if change.add:

@@ -1,4 +1,4 @@
-"""What every change of a group stands on, and what follows from each."""
+"""What all changes of groups share: locks, checks, and consequences."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -24,7 +24,10 @@ from storage.ids import GroupId, UserId
 async def stand_on_group(
     tx: Tx, actor: Actor, group_id: GroupId, people: Iterable[UserId] = ()
 ) -> tuple[LockedRealm, GroupRow]:
-    """The realm, held alone, with these people and the group. Raises BadRequestError."""
+    """Lock the realm exclusively, with these users; return it and the group.
+
+    Raises BadRequestError.
+    """
     people = set(people)
     if len(people) > PEOPLE_IN_BATCH:
         tx.must_be_exact()
@@ -36,12 +39,12 @@ async def stand_on_group(
 
 
 def active_ids(context: LockedRealm) -> set[UserId]:
-    """The people of the ground who may be in groups, and may be named by permissions."""
+    """Return the users in the context who may be in groups, and be named by permissions."""
     return {row.user_id for row in context.people.values() if row.is_active}
 
 
 def check_people(context: LockedRealm, user_ids: Iterable[UserId]) -> None:
-    """Raise BadRequestError for somebody who cannot be in a group."""
+    """Raise BadRequestError for a user who cannot be in a group."""
     for user_id in user_ids:
         row = context.people.get(user_id)
         if row is None or not row.is_active or row.is_system_bot:
@@ -49,7 +52,7 @@ def check_people(context: LockedRealm, user_ids: Iterable[UserId]) -> None:
 
 
 def check_subgroups(graph: GroupGraph, subgroup_ids: Iterable[GroupId]) -> None:
-    """Raise BadRequestError for what cannot be nested in a group."""
+    """Raise BadRequestError for groups that cannot be subgroups."""
     for group_id in subgroup_ids:
         if group_id not in graph.members or group_id in graph.deactivated:
             raise BadRequestError(f"Invalid user group ID: {group_id}")
@@ -65,7 +68,7 @@ def conclude(
     before: Mapping[str, Any],
     after: Mapping[str, Any],
 ) -> None:
-    """Decisions on older groups are stale from this entry on; and it is known who did it."""
+    """Invalidate decisions on older groups from this entry on; write the audit log."""
     tx.at_position(entry, realms.groups_changed(tx.realm_id))
     audit.record(tx, entry, actor.user_id, action, subject_id=group_id, before=before, after=after)
 
@@ -76,7 +79,7 @@ async def apply_access_change(
     """Apply what a change of the group's members means for access to private channels.
 
     `concerned` are the users and groups that joined or left the group. The rows are as they are
-    afterwards, `context` is from before, and the entry publishes the change. Returns the id of a
+    afterwards, `context` is from before, and the entry publishes the change. Returns the id of an
     ACCESS_CHANGE to be finished, or None.
     """
     connection = await tx.connection()
@@ -105,7 +108,7 @@ async def apply_access_change(
 
 
 def _names(channel: ChannelRow, graph: GroupGraph, group_ids: frozenset[GroupId]) -> bool:
-    """Whether one of the groups lets people know of the channel."""
+    """Return whether one of the groups grants metadata access to the channel."""
     return any(
         not group_ids.isdisjoint(setting_of(channel, name, graph).group_ids)
         for name in GRANTS_METADATA

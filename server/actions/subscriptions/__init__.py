@@ -1,1 +1,1 @@
-"""Who is subscribed to which channel."""
+"""Subscribe and unsubscribe users."""

@@ -1,4 +1,4 @@
-"""People join and leave channels: the rows, and who is told what, in which order."""
+"""Membership in channels: rows, and events in their order."""
 
 from collections import defaultdict
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
@@ -44,7 +44,7 @@ Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
 
 MAX_CHOOSING: Final = 50
-"""So many people at once get a color that they do not use yet; more get the channel's own."""
+"""Above this number of users the channel's own color is used, not one that each has free."""
 
 
 @dataclass(frozen=True)
@@ -55,16 +55,16 @@ class Move:
     people: Mapping[UserId, UserRow]
     pairs: Sequence[tuple[UserId, ChannelId]]
     past: Mapping[tuple[UserId, ChannelId], SubscriptionRow] = field(default_factory=dict)
-    """What those who have been there before had set."""
+    """Former subscriptions of the users, with their settings."""
     chooses_colors: bool = True
-    """False: they are some of more than MAX_CHOOSING."""
+    """False if they are part of more than MAX_CHOOSING."""
     is_looked_up: bool = False
-    """What follows in the same write looks them up as subscribers."""
+    """Whether later statements of the same write look them up as subscribers."""
     by: UserId | None = None
-    """Who is kept as having done it. None: it follows from something else."""
+    """The actor for the audit log. None: it follows from something else."""
 
     def state(self, context: LockedRealm, subscribed: Iterable[Pair] = ()) -> AccessState:
-        """Return what access of these users follows from, with these subscriptions."""
+        """Return the state of access of these users, with these subscriptions."""
         people = replace(context, people=self.people)
         return AccessState(people, self.channels, frozenset(subscribed))
 
@@ -79,11 +79,11 @@ class Move:
 
 
 async def join(tx: Tx, context: LockedRealm, move: Move) -> None:
-    """Subscribe them; each is told, and so are those who may know who is in a channel.
+    """Subscribe them; publish it to them, and to users with metadata access.
 
-    Whoever could not know of a channel before is told of it first. Whoever could not read it has
-    read what it shows, also of what they received elsewhere: it was gone for their clients. What
-    they have starred there, or set for topics, is theirs again, and they are told.
+    Users who could not know a channel before get the channel first. For users who could not read
+    it, its messages count as read, also those that they received elsewhere: their clients had
+    removed them. Their stars and topic policies there are published again.
     """
     if not move.pairs:
         return
@@ -111,7 +111,7 @@ async def join(tx: Tx, context: LockedRealm, move: Move) -> None:
             user_ids=user_ids,
             archived=archived(move.channels, channel_ids),
         )
-        # Those who join have just been told everything about the channel.
+        # Joining users have just received everything about the channel.
         tx.append(event, excluding(audience, user_ids))
 
 
@@ -140,7 +140,7 @@ async def leave(tx: Tx, context: LockedRealm, move: Move) -> None:
 
 
 async def withdraw(tx: Tx, context: LockedRealm, move: Move, entry: Entry) -> None:
-    """They count as subscribers no more, being deactivated; their subscriptions stay theirs.
+    """Stop counting deactivated users as subscribers; their subscriptions are kept.
 
     From the entry on they receive nothing.
     """
@@ -155,7 +155,7 @@ async def withdraw(tx: Tx, context: LockedRealm, move: Move, entry: Entry) -> No
 
 
 async def readmit(tx: Tx, context: LockedRealm, move: Move, entry: Entry) -> None:
-    """They count as subscribers again, being active: they receive what comes after the entry."""
+    """Count reactivated users as subscribers again: they receive what comes after the entry."""
     if not move.pairs:
         return
     connection = await tx.changing()
@@ -197,7 +197,7 @@ _AS_NEW: Final = personal(subscriptions.new_row(Membership(UserId(0), ChannelId(
 
 @dataclass(frozen=True, slots=True)
 class _Shown:
-    """What those who join are shown of their channels, as they are afterwards."""
+    """The channels of joining users in their wire form, as they are afterwards."""
 
     infos: Mapping[ChannelId, ChannelInfo]
     subscribers: Mapping[ChannelId, Raw]
@@ -254,14 +254,14 @@ class _Shown:
 
 
 def _keep(tx: Tx, entry: Entry, move: Move, action: str) -> None:
-    """In the audit log: of each channel, who has joined or left."""
+    """Write the audit log: for each channel, the users who joined or left."""
     people = {channel_id: {"user_ids": ids} for channel_id, ids in move.by_channel.items()}
     audit.record_outcomes(tx, entry, move.by, action, people)
 
 
 @dataclass(frozen=True, slots=True)
 class _StoredReadState:
-    """What is stored for users in channels that they could not read until they join."""
+    """Stored read state of users in channels that they could not read until they join."""
 
     unread: Collection[Pair]
     traces: Collection[Pair]
@@ -303,7 +303,7 @@ def _tell_joining(
         mark_read(tx, entry, [pair for pair in joining if pair in stored.unread])
         restored = [pair for pair in joining if pair in stored.traces]
         append_restored(tx, entry, restored, context.settings.empty_topic_display_name)
-    assert entry is not None, "somebody joins"
+    assert entry is not None, "a user joins"
     return entry
 
 
@@ -325,7 +325,7 @@ def _tell_leaving(tx: Tx, context: LockedRealm, move: Move, diff: AccessDiff) ->
         lost = content_lost.intersection(left)
         name = context.settings.empty_topic_display_name
         append_withdrawn(tx, entry, lost, diff.with_metadata(lost), name)
-    assert entry is not None, "somebody leaves"
+    assert entry is not None, "a user leaves"
     return entry
 
 
@@ -346,7 +346,7 @@ async def _with_colors(connection: Connection, realm_id: RealmId, move: Move) ->
 async def _peers(
     tx: Tx, connection: Connection, context: LockedRealm, move: Move
 ) -> list[tuple[list[ChannelId], Audience, list[UserId]]]:
-    """Who is to be told of whom: channels that have both in common go together."""
+    """Return the audiences of changed subscribers: channels with equal ones are grouped."""
     changed = [move.channels[channel_id] for channel_id in move.by_channel]
     audiences = await audiences_allowed_to_see(connection, tx.realm_id, context, changed)
     together = _grouped(

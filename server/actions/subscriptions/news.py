@@ -1,4 +1,4 @@
-"""What people are told in messages when channels are made or others subscribe them."""
+"""Notices about new channels and new subscriptions."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -13,18 +13,19 @@ from storage.ids import ChannelId, UserId
 from storage.users import UserRow
 
 MAX_TOLD = 100
-"""More people who are subscribed at once are not written to."""
+"""Maximum number of newly subscribed users who get a direct message."""
 NEW_CHANNELS_TOPIC = "new channels"
 _MAX_LISTED: Final = MAX_MESSAGE_LENGTH - 500
-"""Characters that a list of channels may take: what stands before it is shorter than the rest."""
+"""Maximum length of a list of channels in a message: the text before it needs less than the
+rest."""
 
 
 def of_new_channels(
     actor: UserRow, created: Sequence[ChannelRow], announcements: ChannelId
 ) -> list[Notice]:
-    """Announces those that everybody may know of, where the organization does that.
+    """Return announcements of new public channels, if the realm has a channel for them.
 
-    An organization without such a place finds it in the channel itself.
+    A realm without one gets a message in the channel itself.
     """
     public = [channel for channel in created if not channel.invite_only]
     if not public:
@@ -46,7 +47,7 @@ def of_new_channels(
 def of_subscriptions(
     actor: UserRow, joined: Mapping[UserId, Sequence[ChannelRow]], people: Mapping[UserId, UserRow]
 ) -> list[Notice]:
-    """Tells people that somebody else has subscribed them, and to what."""
+    """Return direct messages to users that another user has subscribed."""
     return [
         Notice(to=[user_id], content=_subscribed(actor, channels))
         for user_id, channels in joined.items()
@@ -63,7 +64,10 @@ def _subscribed(actor: UserRow, channels: Sequence[ChannelRow]) -> str:
 
 
 def _names(channels: Sequence[ChannelRow]) -> list[str]:
-    """Links to them; where a message has no room for all, the last says how many more there are."""
+    """Return links to the channels.
+
+    If a message has no room for all, the last says how many are missing.
+    """
     names: list[str] = []
     left = _MAX_LISTED
     for channel in channels:

@@ -1,4 +1,4 @@
-"""The people whom a request about subscriptions names."""
+"""Users named by a request about subscriptions."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,10 @@ from storage.ids import UserId
 async def principal_ids(
     tx: Tx, actor: Actor, principals: Sequence[int] | Sequence[str] | None
 ) -> list[UserId]:
-    """Their ids, each once; the actor's for none. Raises BadRequestError for unknown addresses."""
+    """Return their ids, each once; the actor's for none.
+
+    Raises BadRequestError for unknown addresses.
+    """
     if not principals:
         return [actor.user_id]
     ids = [UserId(each) for each in principals if isinstance(each, int)]
@@ -27,7 +30,7 @@ async def principal_ids(
 
 
 def refuse_unfit(context: LockedRealm, user_ids: Sequence[UserId]) -> None:
-    """Raise BadRequestError if any of them does not exist, is deactivated, or is the system's."""
+    """Raise BadRequestError if any of them is unknown, deactivated, or a system bot."""
     for user_id in user_ids:
         row = context.people.get(user_id)
         if row is None or row.is_system_bot:

@@ -1,4 +1,4 @@
-"""What people set for the channels that they are in: color, pin, mute, notifications."""
+"""Settings of subscriptions: color, pin, mute, notifications."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ from storage.subscriptions import SubscriptionRow
 
 COLOR: Final = "color"
 MAX_CHANGES: Final = 1_000
-"""In one request."""
+"""Maximum per request."""
 _DIGITS: Final = 6
 _HEX_COLOR: Final = re.compile(r"#(?:[0-9a-fA-F]{3}){1,2}")
 _SWITCHES: Final = ("is_muted", "in_home_view", "pin_to_top", *NOTIFICATIONS)
@@ -26,7 +26,7 @@ _SWITCHES: Final = ("is_muted", "in_home_view", "pin_to_top", *NOTIFICATIONS)
 
 @dataclass(frozen=True, slots=True)
 class PropertyChange:
-    """One property of the actor's subscription to this channel."""
+    """A setting of the actor's subscription to a channel."""
 
     channel_id: ChannelId
     name: str
@@ -34,9 +34,9 @@ class PropertyChange:
 
 
 def checked_color(value: bool | str) -> str:  # noqa: FBT001 - a value, not a choice
-    """The color as all clients can read it: # and six small digits.
+    """Return the color in the form that all clients parse: # and six lower-case digits.
 
-    Raises BadRequestError for what is no color.
+    Raises BadRequestError for an invalid color.
     """
     if not isinstance(value, str) or not _HEX_COLOR.fullmatch(value):
         raise BadRequestError("color is not a valid hex color code")
@@ -45,9 +45,10 @@ def checked_color(value: bool | str) -> str:  # noqa: FBT001 - a value, not a ch
 
 
 def checked_change(channel_id: ChannelId, name: str, value: bool | str) -> PropertyChange:  # noqa: FBT001 - a value, not a choice
-    """The change as it is kept. Raises BadRequestError for what a subscription has not, or not so.
+    """Return the normalized change.
 
-    `in_home_view` is what older clients call a channel that is not muted.
+    Raises BadRequestError for an unknown setting, or an invalid value. `in_home_view` is older
+    clients' inverse of `is_muted`.
     """
     if name == COLOR:
         return PropertyChange(channel_id, name, checked_color(value))
@@ -61,20 +62,23 @@ def checked_change(channel_id: ChannelId, name: str, value: bool | str) -> Prope
 
 
 async def change_properties(tx: Tx, actor: Actor, changes: Sequence[PropertyChange]) -> None:
-    """Set all of these, as `set_properties` does. Raises BadRequestError for too many, too."""
+    """Change all of these settings, as `set_properties` does.
+
+    Raises BadRequestError for too many, too.
+    """
     if len(changes) > MAX_CHANGES:
         raise BadRequestError(f"Too many changes (limit: {MAX_CHANGES})")
     await set_properties(tx, actor, changes)
 
 
 async def set_properties(tx: Tx, actor: Actor, changes: Sequence[PropertyChange]) -> None:
-    """Set all of these, or none; the last counts where one is named twice.
+    """Change all of these settings, or none; the last of two for one setting wins.
 
-    The actor's clients are told of what is not as it was. Raises BadRequestError for a channel in
-    which the actor is not.
+    Changes are published to the actor only. Raises BadRequestError for a channel to which the actor
+    is not subscribed.
     """
     await lock_context(tx, actor)
-    # Whoever changes one of their subscriptions holds their own row, so these take turns.
+    # Changes of own subscriptions lock the actor's own row, so they are serialised.
     await tx.lock(users.locking(tx.realm_id, [actor.user_id]))
     ids = sorted({change.channel_id for change in changes})
     targets = await tx.lock(channels.locking(tx.realm_id, ids).shared()) if ids else []
@@ -111,7 +115,7 @@ async def set_properties(tx: Tx, actor: Actor, changes: Sequence[PropertyChange]
 def _changed(
     old: Mapping[ChannelId, SubscriptionRow], changes: Sequence[PropertyChange]
 ) -> dict[ChannelId, SubscriptionRow]:
-    """The subscriptions that are not as they were."""
+    """Return the subscriptions that change."""
     new = dict(old)
     for change in changes:
         wanted: dict[str, Any] = {change.name: change.value}
@@ -120,5 +124,5 @@ def _changed(
 
 
 def _facts(row: SubscriptionRow) -> dict[str, Any]:
-    """All that people set for a channel."""
+    """Return all settings of a subscription."""
     return {n: getattr(row, n) for n in (COLOR, "is_muted", "pin_to_top", *NOTIFICATIONS)}

@@ -1,4 +1,4 @@
-"""Where guests may know only those whom they meet: whom they come to know, and know no longer."""
+"""Contacts of restricted guests: users that they come to know, or know no longer."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,12 +19,12 @@ from storage.profile_data import NO_DATA
 from storage.users import UserRow
 
 PEOPLE_PER_ENTRY: Final = MAX_WIRE_EVENTS // 2
-"""Whoever is forgotten takes two events on the wire."""
+"""Maximum number of users per entry: a removed one takes two events on the wire."""
 
 
 @dataclass(frozen=True, slots=True)
 class Acquaintance:
-    """The guests whom a change of these channels concerns, and whom they knew before it."""
+    """The guests concerned by a change of these channels, with their contacts before it."""
 
     known: Mapping[UserId, frozenset[UserId]]
 
@@ -37,7 +37,7 @@ class Acquaintance:
         people: Iterable[UserRow],
         channel_ids: Sequence[ChannelId],
     ) -> "Acquaintance":
-        """To be asked before the change. Nobody where guests may know everybody."""
+        """Return the contacts before the change; none if guests may know all users."""
         if context.settings.guests_know_everybody(context.graph):
             return cls({})
         guests = {row.user_id for row in people if row.role == GUEST}
@@ -47,7 +47,7 @@ class Acquaintance:
         return cls(await shared_contacts.known_to_each(connection, realm_id, sorted(guests)))
 
     async def tell(self, tx: Tx, connection: Connection, context: LockedRealm) -> None:
-        """After the change: introduce to each guest those whom they know now; others are gone."""
+        """Publish, after the change, new contacts to each guest, and remove lost ones."""
         if not self.known:
             return
         known = await shared_contacts.known_to_each(connection, tx.realm_id, sorted(self.known))
@@ -81,7 +81,7 @@ class Acquaintance:
 def _entries(
     changes: Mapping[UserId, frozenset[UserId]], rows: Mapping[UserId, UserRow]
 ) -> Iterator[tuple[list[UserId], list[UserRow]]]:
-    """Guests to whom the same has happened, and it, as much as an entry may hold."""
+    """Yield guests with the same changes, and as many changes as an entry may hold."""
     alike: dict[tuple[UserId, ...], list[UserId]] = defaultdict(list)
     for guest, user_ids in changes.items():
         concerned = tuple(sorted(user_id for user_id in user_ids if user_id in rows))

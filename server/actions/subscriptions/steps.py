@@ -1,4 +1,4 @@
-"""Subscribing many people, in steps."""
+"""Subscribe many users in steps."""
 
 from collections.abc import Collection, Sequence
 from typing import Final
@@ -16,16 +16,16 @@ from storage.channels import ChannelRow
 from storage.ids import ChannelId, UserId
 
 PAIRS_PER_STEP: Final = 1_000
-"""Subscriptions that one transaction begins: bounds how long everybody else's writes wait."""
+"""Subscriptions per transaction, which bounds how long other writes wait."""
 
 
 class SubscribePlan(msgspec.Struct, frozen=True, kw_only=True):
-    """Subscriptions that are permitted to the actor."""
+    """Subscriptions that the actor is permitted to make."""
 
     actor_id: UserId
     channel_ids: list[ChannelId]
     user_ids: list[UserId]
-    """Whom later transactions subscribe, in this order."""
+    """Users that later transactions subscribe, in this order."""
     notices: list[Notice] = []
     chooses_colors: bool = False
     """As in Move."""
@@ -36,7 +36,7 @@ def people_per_step(channel_count: int, pairs_per_step: int) -> int:
 
 
 async def put_off_rest(tx: Tx, plan: SubscribePlan) -> str | None:
-    """Leave this to later transactions, if it is anything; under this id they go on with it."""
+    """Leave this to later transactions, if there is any; return the id of the work."""
     if not plan.user_ids and not plan.notices:
         return None
     return await put_off(tx, SUBSCRIBING, plan, done=0 if plan.user_ids else None)
@@ -62,7 +62,7 @@ SUBSCRIBING: Final = SteppedWorkKind(
 async def _next(
     tx: Tx, plan: SubscribePlan, user_ids: Sequence[UserId]
 ) -> tuple[LockedRealm, Move]:
-    """Who of them joins what: decided anew, for much may have changed since the last step."""
+    """Return who joins what: decided again, because much may have changed since the last step."""
     context = await lock_realm_context(tx, [plan.actor_id, *user_ids])
     targets = await tx.lock(channels.locking(tx.realm_id, plan.channel_ids))
     rows = await subscriptions.in_channels(
@@ -105,7 +105,7 @@ def _still_permitted(
     channel: ChannelRow,
     there: Collection[tuple[UserId, ChannelId]],
 ) -> bool:
-    """Whether who began may go on. Who has made the channel need not be in it."""
+    """Return whether the actor may continue. The channel's creator need not be subscribed to it."""
     actor = context.people.get(actor_id)
     if actor is None or not actor.is_active:
         return False

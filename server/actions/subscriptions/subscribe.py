@@ -1,4 +1,4 @@
-"""Subscribing oneself or others, to channels that exist or are made for it."""
+"""Subscribe oneself or others, to existing or new channels."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -31,18 +31,18 @@ from storage.subscriptions import SubscriptionRow
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubscriptionRequest:
-    """Who is to be subscribed to what."""
+    """Users and channels to subscribe."""
 
     wanted: Sequence[ChannelSpec]
     principals: Sequence[int] | Sequence[str] | None = None
-    """Ids or addresses of the people; None: whoever asks."""
+    """Ids or addresses of the users; None: the actor."""
     authorization_errors_fatal: bool = True
     terms: ChannelTerms = field(default_factory=ChannelTerms)
-    """For channels that the request makes."""
+    """For channels that the request creates."""
     announce: bool = False
-    """Tell of them in the organization's place for that."""
+    """Whether to announce new channels."""
     tell: bool = False
-    """Write to the people that they have been subscribed."""
+    """Whether to notify the users by a direct message."""
     pairs_per_step: int = PAIRS_PER_STEP
     is_looked_up: bool = False
     """As in Move."""
@@ -50,30 +50,30 @@ class SubscriptionRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subscribed:
-    """What came of it: names of channels by user."""
+    """Results: names of channels by user."""
 
     subscribed: dict[UserId, list[str]]
     already_subscribed: dict[UserId, list[str]]
     unauthorized: list[str]
     created: list[ChannelRow]
     work_id: str | None
-    """Not all of it is done or told yet: `stepped_work.finish` goes on with it."""
+    """Id of unfinished work, which `stepped_work.finish` continues."""
 
 
 @dataclass(frozen=True, slots=True)
 class _SubscribeDecision:
-    """What the request comes to, with everything locked that it rests on."""
+    """The decided request, with all its rows locked."""
 
     actor_id: UserId
     context: LockedRealm
     principal_ids: Sequence[UserId]
     existing: Sequence[tuple[str, ChannelRow]]
-    """The channels that are there already, each by a name as it is given."""
+    """Existing channels, each with the name that was given."""
     missing: Sequence[ChannelSpec]
     rows: Mapping[tuple[UserId, ChannelId], SubscriptionRow]
 
     def joins(self, user_id: UserId, targets: Sequence[ChannelRow]) -> list[ChannelRow]:
-        """Those of these channels in which the user is not yet."""
+        """Return those of these channels to which the user is not subscribed yet."""
         return [each for each in targets if not self.is_in(user_id, each.channel_id)]
 
     def is_in(self, user_id: UserId, channel_id: ChannelId) -> bool:
@@ -84,12 +84,12 @@ class _SubscribeDecision:
 async def subscribe(
     tx: Tx, actor: Actor, request: SubscriptionRequest, *, web_public_enabled: bool
 ) -> Subscribed:
-    """Subscribe the people to the channels; those that do not exist are made.
+    """Subscribe the users to the channels; create missing ones.
 
-    Raises BadRequestError, with nothing done, for a name that cannot be, an unknown or
-    deactivated principal, terms that cannot be, and, unless the request says otherwise, for a
-    channel that is archived, or that the actor may not make, join or add people to. Whoever may
-    make none does not learn which names stand for channels that they may not know of.
+    Raises BadRequestError, with nothing done, for an invalid name, an unknown or deactivated
+    principal, invalid terms, and, unless the request disables it, for a channel that is archived,
+    or that the actor may not create, join or add users to. An actor who may not create channels
+    does not learn which names belong to channels that they may not know.
     """
     plan = await _plan(tx, actor, request)
     allowed, refused = _sorted_by_permission(plan, actor)
@@ -132,11 +132,11 @@ async def create_channel(
     tell: bool,
     web_public_enabled: bool,
 ) -> tuple[ChannelRow, str | None]:
-    """Make one channel, and subscribe these people, if any.
+    """Create one channel, and subscribe these users, if any.
 
     The second of the results is as `Subscribed.work_id`. Raises ChannelAlreadyExistsError;
     CreationNotPermittedError; BadRequestError for an unknown or deactivated subscriber, and for
-    terms that cannot be.
+    invalid terms.
     """
     people = list(dict.fromkeys(subscriber_ids))
     if len(people) > PEOPLE_IN_BATCH:
@@ -144,7 +144,7 @@ async def create_channel(
     context = await lock_context(tx, actor, people, names_change=True)
     refuse_unfit(context, people)
     terms = await checked_terms(tx, context, terms, web_public_enabled=web_public_enabled)
-    # Before the name: whoever may make none does not learn which there are.
+    # Before the name: an actor who may create none does not learn which exist.
     check_creator(context.standing(actor.user_id), terms)
     [named] = await channels.named(await tx.connection(), tx.realm_id, [wanted.name])
     if named.channel_id is not None:
@@ -156,7 +156,7 @@ async def create_channel(
 
 
 async def _plan(tx: Tx, actor: Actor, request: SubscriptionRequest) -> _SubscribeDecision:
-    """Lock the realm, the people, the channels, in this order."""
+    """Lock the realm, the users, the channels, in this order."""
     principals = await principal_ids(tx, actor, request.principals)
     if len(principals) > PEOPLE_IN_BATCH:
         tx.must_be_exact()
@@ -195,7 +195,7 @@ async def _plan(tx: Tx, actor: Actor, request: SubscriptionRequest) -> _Subscrib
 
 
 def _missing(wanted: Sequence[ChannelSpec], names: Sequence[NamedChannel]) -> list[ChannelSpec]:
-    """The channels to be made: one for each name, whatever the case of its letters."""
+    """Return the channels to be created: one for each name, regardless of case."""
     missing = {
         name.key: each
         for each, name in reversed(list(zip(wanted, names, strict=True)))
@@ -207,7 +207,7 @@ def _missing(wanted: Sequence[ChannelSpec], names: Sequence[NamedChannel]) -> li
 def _sorted_by_permission(
     plan: _SubscribeDecision, actor: Actor
 ) -> tuple[list[ChannelRow], list[str]]:
-    """The channels in which the request is permitted, and the names of the others.
+    """Return the channels for which the request is permitted, and the names of the others.
 
     An archived channel takes no subscribers.
     """
@@ -229,7 +229,7 @@ def _sorted_by_permission(
 
 
 def _knows_all(plan: _SubscribeDecision, actor: Actor) -> bool:
-    """Whether the actor may know of all those of the channels that are there."""
+    """Return whether the actor may know all of the existing channels."""
     standing = plan.context.standing(actor.user_id)
     return all(
         standing.sees(channel, subscribed=plan.is_in(actor.user_id, channel.channel_id))
@@ -240,7 +240,10 @@ def _knows_all(plan: _SubscribeDecision, actor: Actor) -> bool:
 def _may_make(
     plan: _SubscribeDecision, actor: Actor, terms: ChannelTerms, request: SubscriptionRequest
 ) -> bool:
-    """Raises CreationNotPermittedError instead of False where such errors are fatal."""
+    """Return whether the actor may create them.
+
+    Raise CreationNotPermittedError if errors are fatal.
+    """
     try:
         check_creator(plan.context.standing(actor.user_id), terms)
     except CreationNotPermittedError:
@@ -259,7 +262,7 @@ async def _join_first(
     pairs_per_step: int = PAIRS_PER_STEP,
     is_looked_up: bool = False,
 ) -> str | None:
-    """Subscribe as many as one transaction should; the id of the work that is left, if any."""
+    """Subscribe as many as one transaction should; return the id of the remaining work, if any."""
     joining = [user_id for user_id in plan.principal_ids if plan.joins(user_id, targets)]
     size = people_per_step(len(targets), pairs_per_step)
     now, later = joining[:size], joining[size:]

@@ -1,4 +1,4 @@
-"""Unsubscribing oneself or others."""
+"""Unsubscribe oneself or others."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from storage.ids import ChannelId
 
 @dataclass(frozen=True, slots=True)
 class Unsubscribed:
-    """Names of the channels that somebody left, and of those in which somebody was not."""
+    """Names of the channels that users left, and of those to which they were not subscribed."""
 
     removed: list[str]
     not_removed: list[str]
@@ -29,11 +29,11 @@ async def unsubscribe(
     names: Sequence[str],
     principals: Sequence[int] | Sequence[str] | None = None,
 ) -> Unsubscribed:
-    """End the subscriptions of the people, or of the actor, to these channels.
+    """Unsubscribe the users, or the actor, from these channels.
 
-    Raises, with nothing done, ChannelDoesNotExistError for a channel that is not there or not
-    for the actor to know of, and BadRequestError for a principal who is not there and for a
-    channel from which the actor may not remove others. One's own bots are no others.
+    Raises, with nothing done, ChannelDoesNotExistError for a channel that does not exist or that
+    the actor may not know, and BadRequestError for an unknown principal and for a channel from
+    which the actor may not remove others. One's own bots are no others.
     """
     people = await principal_ids(tx, actor, principals)
     context = await lock_context(tx, actor, people)
@@ -73,7 +73,7 @@ async def unsubscribe(
 
 
 async def _channels(tx: Tx, names: Sequence[str]) -> list[tuple[str, ChannelRow]]:
-    """The channels of these names, locked, by name as it is given.
+    """Lock and return the channels of these names, with the names that were given.
 
     Raises ChannelDoesNotExistError.
     """

@@ -1,4 +1,4 @@
-"""Joining some channels and leaving others in one go."""
+"""Subscribe to some channels and unsubscribe from others at once."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -22,17 +22,17 @@ async def update_subscriptions(
     *,
     web_public_enabled: bool,
 ) -> tuple[Subscribed, Unsubscribed]:
-    """Do what the request says, then leave these; all of it, or nothing.
+    """Make the request, then unsubscribe from `left`; all or nothing.
 
-    `colors` are for channels of the request, by name. Raises what the three raise by themselves.
+    `colors` are for channels of the request, by name. Raises the errors of both.
     """
-    # What one of them refuses, others have already written before: that must be nobody else's.
+    # If one is refused, the others have written already: so the write must run alone.
     tx.must_be_exact()
     wanted = [each.name for each in request.wanted]
     there = await channels.named(await tx.connection(), tx.realm_id, wanted)
     makes = any(each.channel_id is None for each in there)
     await lock_context(tx, actor, names_change=makes)
-    # All that they lock, in the order of tables and ids.
+    # All their locks, in the order of tables and ids.
     await tx.lock(users.locking(tx.realm_id, [actor.user_id]))
     names = [*wanted, *map(composed, left)]
     named = await channels.named(await tx.connection(), tx.realm_id, names)
