@@ -1,11 +1,17 @@
 """The oracle finds what it is for: builds that are broken in one place each are caught."""
 
+from dataclasses import replace
+
 import msgspec
 import psycopg
 import pytest
 
 from server.actions import reactions
+from server.actions.access import diff
+from server.actions.channels import change
+from server.actions.groups import standing
 from server.actions.messages import audience
+from server.actions.subscriptions import membership
 from server.domain.channels import Standing
 from server.realtime.audience import LiveUser
 from testkit.database import new_database
@@ -111,3 +117,22 @@ def test_reactions_that_go_to_newcomers_of_protected_channels_are_caught(failure
     sound = audience.of_message
     monkeypatch.setattr(reactions, "of_message", of_message)
     assert "must not have got ('reaction'" in problems_of(failure_of())
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        lambda diff: replace(diff, metadata_lost={}),
+        lambda diff: replace(diff, metadata_gained={}),
+    ],
+    ids=["lost", "gained"],
+)
+def test_a_diff_of_access_that_leaves_something_out_is_caught(failure_of, monkeypatch, broken):
+    right = diff.compare
+
+    def compare(before, after, pairs):
+        return broken(right(before, after, pairs))
+
+    for module in (change, standing, membership):
+        monkeypatch.setattr(module, "compare", compare)
+    assert "stream" in problems_of(failure_of())
