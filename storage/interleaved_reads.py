@@ -2,7 +2,8 @@
 
 Each runs until it waits for answers of the database; when all wait, all continue. So the queries of
 a round are sent together before any is awaited, and the number of rounds depends on the coroutines
-alone.
+alone. Awaited one after the other in the same pipeline, register takes 29 % more CPU time and 16 %
+longer (docs/adr/0031-statements.md); tasks cannot share a connection.
 """
 
 import types
