@@ -3067,95 +3067,17 @@ BEGIN
 END $$;
 
 CREATE FUNCTION public.send_message(p_realm_id bigint, p_sender_id bigint, p_sender_version bigint, p_realm_version bigint, p_groups_version bigint, p_channel_id bigint, p_channel_version bigint, p_subscription_version bigint, p_topic_id bigint, p_topic_name text, p_dm_group_id bigint, p_dm_user_ids bigint[], p_dm_versions bigint[], p_sent_at timestamp with time zone, p_traits integer, p_client text, p_content text, p_rendered text, p_flagged_user_ids bigint[], p_flags integer[], p_audience bytea, p_body bytea, p_write_id uuid, p_idempotency_key text, p_idempotency_digest bytea, p_policy_started smallint, p_policy_sent smallint, p_policy_mentioned bigint[], p_follows_by_default boolean, p_empty_topic_name text, p_topic_folding text, OUT outcome text, OUT message_id bigint, OUT conversation_id bigint, OUT new_policy smallint, OUT known_digest bytea) RETURNS record
-    LANGUAGE plpgsql
+    LANGUAGE sql
     AS $$
-BEGIN
-    outcome := 'stale';
-
-    IF p_idempotency_key IS NOT NULL THEN
-        SELECT k.digest, k.message_id, k.visibility_policy INTO known_digest, message_id, new_policy
-          FROM idempotency_keys k
-         WHERE k.realm_id = p_realm_id AND k.user_id = p_sender_id AND k.key = p_idempotency_key;
-        IF FOUND THEN
-            outcome := 'known';
-            RETURN;
-        END IF;
-    END IF;
-
-    PERFORM FROM realms r JOIN users u ON u.realm_id = r.realm_id AND u.user_id = p_sender_id
-      WHERE r.realm_id = p_realm_id AND r.changed_at = p_realm_version
-        AND r.groups_changed_at = p_groups_version AND u.changed_at = p_sender_version;
-    IF NOT FOUND THEN RETURN; END IF;
-
-    IF p_channel_id IS NOT NULL THEN
-        PERFORM FROM channels c
-          LEFT JOIN subscriptions s ON s.realm_id = p_realm_id AND s.user_id = p_sender_id
-               AND s.channel_id = p_channel_id
-         WHERE c.realm_id = p_realm_id AND c.channel_id = p_channel_id
-           AND c.changed_at = p_channel_version
-           AND s.changed_at IS NOT DISTINCT FROM p_subscription_version;
-        IF NOT FOUND THEN RETURN; END IF;
-        IF p_topic_id IS NOT NULL THEN
-            conversation_id := p_topic_id;
-            PERFORM FROM topics t WHERE t.realm_id = p_realm_id AND t.topic_id = p_topic_id
-                AND t.channel_id = p_channel_id AND t.name = p_topic_name;
-            IF NOT FOUND THEN RETURN; END IF;
-        ELSE
-            PERFORM FROM topics t WHERE t.realm_id = p_realm_id
-                AND t.channel_id = p_channel_id AND t.folded_name = p_topic_folding;
-            IF FOUND THEN RETURN; END IF;
-            INSERT INTO topics (realm_id, channel_id, name, folded_name)
-            VALUES (p_realm_id, p_channel_id, p_topic_name, p_topic_folding)
-            ON CONFLICT DO NOTHING
-            RETURNING topic_id INTO conversation_id;
-            IF NOT FOUND THEN RETURN; END IF;
-        END IF;
-    ELSE
-        PERFORM FROM unnest(p_dm_user_ids, p_dm_versions) AS d(user_id, version)
-          LEFT JOIN users u ON u.realm_id = p_realm_id AND u.user_id = d.user_id
-         WHERE u.changed_at IS DISTINCT FROM d.version;
-        IF FOUND THEN RETURN; END IF;
-        conversation_id := p_dm_group_id;
-        PERFORM FROM dm_groups g WHERE g.realm_id = p_realm_id AND g.dm_group_id = p_dm_group_id;
-        IF NOT FOUND THEN
-            INSERT INTO dm_groups (realm_id, dm_group_id, user_ids)
-            VALUES (p_realm_id, p_dm_group_id, p_dm_user_ids)
-            ON CONFLICT DO NOTHING;
-            IF NOT FOUND THEN RETURN; END IF;
-            INSERT INTO dm_group_members (realm_id, user_id, dm_group_id)
-            SELECT p_realm_id, unnest(p_dm_user_ids), p_dm_group_id;
-        END IF;
-    END IF;
-
-    outcome := 'sent';
-    message_id := append_entry(p_realm_id, 'message', p_audience, p_body, p_write_id);
-    INSERT INTO messages (realm_id, id, sender_id, channel_id, conversation_id, origin_channel_id,
-                          origin_conversation_id, sent_at, traits, client, content, rendered_content)
-    VALUES (p_realm_id, message_id, p_sender_id, p_channel_id, conversation_id, p_channel_id,
-            conversation_id, p_sent_at, p_traits, p_client, p_content, p_rendered);
-
-    IF cardinality(p_flagged_user_ids) > 0 THEN
-        INSERT INTO message_flags (realm_id, user_id, message_id, flags)
-        SELECT p_realm_id, f.user_id, message_id, f.flags
-          FROM unnest(p_flagged_user_ids, p_flags) AS f(user_id, flags)
-         -- By the span: `active` is changed before the clock, by writes of this commit that
-         -- have their turn later.
-         WHERE p_channel_id IS NULL OR EXISTS (
-               SELECT FROM subscriptions s WHERE s.realm_id = p_realm_id AND s.user_id = f.user_id
-                  AND s.channel_id = p_channel_id AND s.spans @> message_id);
-    END IF;
-
-    IF p_channel_id IS NOT NULL AND (p_policy_started IS NOT NULL OR p_policy_mentioned <> '{}') THEN
-        new_policy := change_policies_by_send(
-            p_realm_id, p_sender_id, conversation_id, message_id, p_policy_started, p_policy_sent,
-            p_policy_mentioned, p_follows_by_default, p_sent_at, p_empty_topic_name, p_write_id);
-    END IF;
-
-    IF p_idempotency_key IS NOT NULL THEN
-        INSERT INTO idempotency_keys (realm_id, user_id, key, digest, message_id, visibility_policy)
-        VALUES (p_realm_id, p_sender_id, p_idempotency_key, p_idempotency_digest, message_id, new_policy);
-    END IF;
-END $$;
+    SELECT * FROM send_one(
+          p_realm_id, p_sender_id, p_sender_version, p_realm_version, p_groups_version,
+          p_channel_id, p_channel_version, p_subscription_version, p_topic_id,
+          p_topic_name, p_dm_group_id, p_dm_user_ids, p_dm_versions, p_sent_at,
+          p_traits, p_client, p_content, p_rendered, p_flagged_user_ids, p_flags,
+          p_audience, p_body, p_write_id, p_idempotency_key, p_idempotency_digest,
+          p_policy_started, p_policy_sent, p_policy_mentioned, p_follows_by_default,
+          p_empty_topic_name, p_topic_folding, NULL, '{}', false)
+$$;
 
 CREATE FUNCTION public.send_messages(p_realm_id bigint, p_sends json) RETURNS TABLE(outcome text, message_id bigint, conversation_id bigint, new_policy smallint, known_digest bytea)
     LANGUAGE plpgsql
@@ -3343,6 +3265,108 @@ BEGIN
          WHERE l.realm_id = p_realm_id AND l.position > v_start AND l.day = v_day
            AND l.kind <> 'message'
          ORDER BY l.position;
+    END IF;
+END $$;
+
+CREATE FUNCTION public.send_one(p_realm_id bigint, p_sender_id bigint, p_sender_version bigint, p_realm_version bigint, p_groups_version bigint, p_channel_id bigint, p_channel_version bigint, p_subscription_version bigint, p_topic_id bigint, p_topic_name text, p_dm_group_id bigint, p_dm_user_ids bigint[], p_dm_versions bigint[], p_sent_at timestamp with time zone, p_traits integer, p_client text, p_content text, p_rendered text, p_flagged_user_ids bigint[], p_flags integer[], p_audience bytea, p_body bytea, p_write_id uuid, p_idempotency_key text, p_idempotency_digest bytea, p_policy_started smallint, p_policy_sent smallint, p_policy_mentioned bigint[], p_follows_by_default boolean, p_empty_topic_name text, p_topic_folding text, p_widget text, p_attachment_ids bigint[], p_tells_of_resolving boolean, OUT outcome text, OUT message_id bigint, OUT conversation_id bigint, OUT new_policy smallint, OUT known_digest bytea) RETURNS record
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    outcome := 'stale';
+
+    IF p_idempotency_key IS NOT NULL THEN
+        SELECT k.digest, k.message_id, k.visibility_policy INTO known_digest, message_id, new_policy
+          FROM idempotency_keys k
+         WHERE k.realm_id = p_realm_id AND k.user_id = p_sender_id AND k.key = p_idempotency_key;
+        IF FOUND THEN
+            outcome := 'known';
+            RETURN;
+        END IF;
+    END IF;
+
+    PERFORM FROM realms r JOIN users u ON u.realm_id = r.realm_id AND u.user_id = p_sender_id
+      WHERE r.realm_id = p_realm_id AND r.changed_at = p_realm_version
+        AND r.groups_changed_at = p_groups_version AND u.changed_at = p_sender_version;
+    IF NOT FOUND THEN RETURN; END IF;
+
+    IF p_channel_id IS NOT NULL THEN
+        PERFORM FROM channels c
+          LEFT JOIN subscriptions s ON s.realm_id = p_realm_id AND s.user_id = p_sender_id
+               AND s.channel_id = p_channel_id
+         WHERE c.realm_id = p_realm_id AND c.channel_id = p_channel_id
+           AND c.changed_at = p_channel_version
+           AND s.changed_at IS NOT DISTINCT FROM p_subscription_version;
+        IF NOT FOUND THEN RETURN; END IF;
+        IF p_topic_id IS NOT NULL THEN
+            conversation_id := p_topic_id;
+            PERFORM FROM topics t WHERE t.realm_id = p_realm_id AND t.topic_id = p_topic_id
+                AND t.channel_id = p_channel_id AND t.name = p_topic_name;
+            IF NOT FOUND THEN RETURN; END IF;
+        ELSE
+            PERFORM FROM topics t WHERE t.realm_id = p_realm_id
+                AND t.channel_id = p_channel_id AND t.folded_name = p_topic_folding;
+            IF FOUND THEN RETURN; END IF;
+            INSERT INTO topics (realm_id, channel_id, name, folded_name)
+            VALUES (p_realm_id, p_channel_id, p_topic_name, p_topic_folding)
+            ON CONFLICT DO NOTHING
+            RETURNING topic_id INTO conversation_id;
+            IF NOT FOUND THEN RETURN; END IF;
+        END IF;
+    ELSE
+        PERFORM FROM unnest(p_dm_user_ids, p_dm_versions) AS d(user_id, version)
+          LEFT JOIN users u ON u.realm_id = p_realm_id AND u.user_id = d.user_id
+         WHERE u.changed_at IS DISTINCT FROM d.version;
+        IF FOUND THEN RETURN; END IF;
+        conversation_id := p_dm_group_id;
+        PERFORM FROM dm_groups g WHERE g.realm_id = p_realm_id AND g.dm_group_id = p_dm_group_id;
+        IF NOT FOUND THEN
+            INSERT INTO dm_groups (realm_id, dm_group_id, user_ids)
+            VALUES (p_realm_id, p_dm_group_id, p_dm_user_ids)
+            ON CONFLICT DO NOTHING;
+            IF NOT FOUND THEN RETURN; END IF;
+            INSERT INTO dm_group_members (realm_id, user_id, dm_group_id)
+            SELECT p_realm_id, unnest(p_dm_user_ids), p_dm_group_id;
+        END IF;
+    END IF;
+
+    outcome := 'sent';
+    message_id := append_entry(p_realm_id, 'message', p_audience, p_body, p_write_id);
+    INSERT INTO messages (realm_id, id, sender_id, channel_id, conversation_id, origin_channel_id,
+                          origin_conversation_id, sent_at, traits, client, content, rendered_content)
+    VALUES (p_realm_id, message_id, p_sender_id, p_channel_id, conversation_id, p_channel_id,
+            conversation_id, p_sent_at, p_traits, p_client, p_content, p_rendered);
+
+    IF cardinality(p_flagged_user_ids) > 0 THEN
+        INSERT INTO message_flags (realm_id, user_id, message_id, flags)
+        SELECT p_realm_id, f.user_id, message_id, f.flags
+          FROM unnest(p_flagged_user_ids, p_flags) AS f(user_id, flags)
+         -- By the span: `active` is changed before the clock, by writes of this commit that
+         -- have their turn later.
+         WHERE p_channel_id IS NULL OR EXISTS (
+               SELECT FROM subscriptions s WHERE s.realm_id = p_realm_id AND s.user_id = f.user_id
+                  AND s.channel_id = p_channel_id AND s.spans @> message_id);
+    END IF;
+
+    IF p_channel_id IS NOT NULL AND (p_policy_started IS NOT NULL OR p_policy_mentioned <> '{}') THEN
+        new_policy := change_policies_by_send(
+            p_realm_id, p_sender_id, conversation_id, message_id, p_policy_started, p_policy_sent,
+            p_policy_mentioned, p_follows_by_default, p_sent_at, p_empty_topic_name, p_write_id);
+    END IF;
+
+    IF p_idempotency_key IS NOT NULL THEN
+        INSERT INTO idempotency_keys (realm_id, user_id, key, digest, message_id, visibility_policy)
+        VALUES (p_realm_id, p_sender_id, p_idempotency_key, p_idempotency_digest, message_id, new_policy);
+    END IF;
+
+    IF p_widget IS NOT NULL THEN
+        INSERT INTO submessages (realm_id, message_id, id, sender_id, msg_type, content)
+        VALUES (p_realm_id, message_id, message_id, p_sender_id, 'widget', p_widget);
+    END IF;
+    IF p_attachment_ids <> '{}' THEN
+        PERFORM set_attachments(p_realm_id, message_id, p_attachment_ids);
+    END IF;
+    IF p_tells_of_resolving THEN
+        PERFORM keep_notice_unread(p_realm_id, message_id);
     END IF;
 END $$;
 

@@ -1,4 +1,4 @@
-"""The hot path: one statement verifies a send's decision and writes it all (send_message)."""
+"""The hot path: one statement verifies the decision of a send, and writes it all."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -82,7 +82,7 @@ class Send(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return bool(self.traits & TELLS_OF_RESOLVING)
 
     def statement(self, then: Statement | None = None) -> Statement:
-        """Returns (outcome, message_id, conversation_id, new_policy, known_digest).
+        """Returns (outcome, message_id, conversation_id, new_policy, known_digest, followed).
 
         `then` selects one value: it runs right after this has sent the message, and only then.
         Parameters of the same name are the same.
@@ -90,25 +90,12 @@ class Send(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         params = {name: getattr(self, name) for name in self.__struct_fields__}
         params |= {"audience": bytes(self.audience), "body": bytes(self.body)}
         params["folded_topic"] = None if self.topic_name is None else fold_name(self.topic_name)
-        if (
-            then is None
-            and self.widget is None
-            and not self.attachment_ids
-            and not self.tells_of_resolving
-        ):
-            return Statement(_SEND, params)
-        sql: LiteralString = _FIRST + _SEND + ")"
-        if self.widget is not None:
-            sql += _ATTACH
-        sql += _OUTCOME
-        if self.attachment_ids:
-            sql += _HOLD
-        if self.tells_of_resolving:
-            sql += _KEEP_UNREAD
+        params["tells_of_resolving"] = self.tells_of_resolving
+        followed: LiteralString = "NULL"
         if then is not None:
-            sql += _THEN + then.sql + _THEN_END
+            followed = "CASE WHEN outcome = 'sent' THEN (" + then.sql + ") END"
             params = {**then.params, **params}
-        return Statement(sql + " FROM sent", params)
+        return Statement(_SELECT + followed + _FROM, params)
 
 
 def together(realm_id: RealmId, sends: Sequence[Send]) -> Statement:
@@ -141,36 +128,21 @@ def _plain(realm_id: RealmId, sends: Sequence[Send]) -> dict[str, object]:
     return {"realm_id": realm_id, "sends": msgspec.json.encode(sends).decode()}
 
 
-_SEND: Final[LiteralString] = """
-            SELECT outcome, message_id, conversation_id, new_policy, known_digest
-              FROM send_message(
-                %(realm_id)s, %(sender_id)s, %(sender_version)s, %(realm_version)s,
-                %(groups_version)s, %(channel_id)s, %(channel_version)s,
-                %(subscription_version)s, %(topic_id)s, %(topic_name)s, %(dm_group_id)s,
-                %(dm_user_ids)s::bigint[], %(dm_versions)s::bigint[], %(sent_at)s,
-                %(traits)s::integer, %(client)s, %(content)s, %(rendered)s,
-                %(flagged_user_ids)s::bigint[], %(flags)s::integer[], %(audience)b, %(body)b,
-                %(write_id)s::uuid, %(idempotency_key)s, %(idempotency_digest)b,
-                %(policy_started)s::smallint, %(policy_sent)s::smallint,
-                %(policy_mentioned)s::bigint[], %(follows_by_default)s, %(empty_topic_name)s,
-                %(folded_topic)s)
+_SELECT: Final[LiteralString] = """
+    SELECT outcome, message_id, conversation_id, new_policy, known_digest, """
+_FROM: Final[LiteralString] = """ AS followed
+      FROM send_one(
+        %(realm_id)s, %(sender_id)s, %(sender_version)s, %(realm_version)s,
+        %(groups_version)s, %(channel_id)s, %(channel_version)s,
+        %(subscription_version)s, %(topic_id)s, %(topic_name)s, %(dm_group_id)s,
+        %(dm_user_ids)s::bigint[], %(dm_versions)s::bigint[], %(sent_at)s,
+        %(traits)s::integer, %(client)s, %(content)s, %(rendered)s,
+        %(flagged_user_ids)s::bigint[], %(flags)s::integer[], %(audience)b, %(body)b,
+        %(write_id)s::uuid, %(idempotency_key)s, %(idempotency_digest)b,
+        %(policy_started)s::smallint, %(policy_sent)s::smallint,
+        %(policy_mentioned)s::bigint[], %(follows_by_default)s, %(empty_topic_name)s,
+        %(folded_topic)s, %(widget)s, %(attachment_ids)s::bigint[], %(tells_of_resolving)s)
 """
-_FIRST: Final[LiteralString] = "WITH sent AS ("
-_ATTACH: Final[LiteralString] = """, attached AS (
-    INSERT INTO submessages (realm_id, message_id, id, sender_id, msg_type, content)
-    SELECT %(realm_id)s, message_id, message_id, %(sender_id)s, 'widget', %(widget)s
-      FROM sent WHERE outcome = 'sent')
-"""
-_OUTCOME: Final[LiteralString] = """
-    SELECT outcome, message_id, conversation_id, new_policy, known_digest"""
-_HOLD: Final[LiteralString] = """,
-           CASE WHEN outcome = 'sent' THEN set_attachments(
-               %(realm_id)s, message_id, %(attachment_ids)s::bigint[]) END AS held"""
-_KEEP_UNREAD: Final[LiteralString] = """,
-           CASE WHEN outcome = 'sent' THEN
-               keep_notice_unread(%(realm_id)s, message_id) END AS kept"""
-_THEN: Final[LiteralString] = ", CASE WHEN outcome = 'sent' THEN ("
-_THEN_END: Final[LiteralString] = ") END AS followed"
 
 
 @dataclass(frozen=True, slots=True)

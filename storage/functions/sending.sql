@@ -2,8 +2,9 @@
 
 -- Send one message, with the clock locked: check that what the caller has read is current, insert
 -- the message and its flags, and append the entry. `outcome` is 'stale', with nothing written, if
--- something has changed; 'known' if the idempotency key was used before.
-CREATE OR REPLACE FUNCTION send_message(
+-- something has changed; 'known' if the idempotency key was used before. p_widget: JSON of the
+-- widget that the message becomes. p_tells_of_resolving: whether it is a notice of resolving.
+CREATE OR REPLACE FUNCTION send_one(
     p_realm_id bigint, p_sender_id bigint, p_sender_version bigint, p_realm_version bigint,
     p_groups_version bigint, p_channel_id bigint, p_channel_version bigint,
     p_subscription_version bigint, p_topic_id bigint, p_topic_name text, p_dm_group_id bigint,
@@ -12,8 +13,9 @@ CREATE OR REPLACE FUNCTION send_message(
     p_flags integer[], p_audience bytea, p_body bytea, p_write_id uuid,
     p_idempotency_key text, p_idempotency_digest bytea, p_policy_started smallint,
     p_policy_sent smallint, p_policy_mentioned bigint[], p_follows_by_default boolean,
-    p_empty_topic_name text, p_topic_folding text, OUT outcome text, OUT message_id bigint,
-    OUT conversation_id bigint, OUT new_policy smallint, OUT known_digest bytea)
+    p_empty_topic_name text, p_topic_folding text, p_widget text, p_attachment_ids bigint[],
+    p_tells_of_resolving boolean, OUT outcome text, OUT message_id bigint, OUT conversation_id bigint,
+    OUT new_policy smallint, OUT known_digest bytea)
     RETURNS record
     LANGUAGE plpgsql
     AS $$
@@ -103,11 +105,47 @@ BEGIN
         INSERT INTO idempotency_keys (realm_id, user_id, key, digest, message_id, visibility_policy)
         VALUES (p_realm_id, p_sender_id, p_idempotency_key, p_idempotency_digest, message_id, new_policy);
     END IF;
+
+    IF p_widget IS NOT NULL THEN
+        INSERT INTO submessages (realm_id, message_id, id, sender_id, msg_type, content)
+        VALUES (p_realm_id, message_id, message_id, p_sender_id, 'widget', p_widget);
+    END IF;
+    IF p_attachment_ids <> '{}' THEN
+        PERFORM set_attachments(p_realm_id, message_id, p_attachment_ids);
+    END IF;
+    IF p_tells_of_resolving THEN
+        PERFORM keep_notice_unread(p_realm_id, message_id);
+    END IF;
 END $$;
+
+-- For older releases.
+CREATE OR REPLACE FUNCTION send_message(
+    p_realm_id bigint, p_sender_id bigint, p_sender_version bigint, p_realm_version bigint,
+    p_groups_version bigint, p_channel_id bigint, p_channel_version bigint,
+    p_subscription_version bigint, p_topic_id bigint, p_topic_name text, p_dm_group_id bigint,
+    p_dm_user_ids bigint[], p_dm_versions bigint[], p_sent_at timestamptz, p_traits integer,
+    p_client text, p_content text, p_rendered text, p_flagged_user_ids bigint[],
+    p_flags integer[], p_audience bytea, p_body bytea, p_write_id uuid,
+    p_idempotency_key text, p_idempotency_digest bytea, p_policy_started smallint,
+    p_policy_sent smallint, p_policy_mentioned bigint[], p_follows_by_default boolean,
+    p_empty_topic_name text, p_topic_folding text, OUT outcome text, OUT message_id bigint,
+    OUT conversation_id bigint, OUT new_policy smallint, OUT known_digest bytea)
+    RETURNS record
+    LANGUAGE sql
+    AS $$
+    SELECT * FROM send_one(
+          p_realm_id, p_sender_id, p_sender_version, p_realm_version, p_groups_version,
+          p_channel_id, p_channel_version, p_subscription_version, p_topic_id,
+          p_topic_name, p_dm_group_id, p_dm_user_ids, p_dm_versions, p_sent_at,
+          p_traits, p_client, p_content, p_rendered, p_flagged_user_ids, p_flags,
+          p_audience, p_body, p_write_id, p_idempotency_key, p_idempotency_digest,
+          p_policy_started, p_policy_sent, p_policy_mentioned, p_follows_by_default,
+          p_empty_topic_name, p_topic_folding, NULL, '{}', false)
+$$;
 
 -- Send messages of several senders into existing conversations in one statement: more than half of
 -- a send's cost in the database was starting queries for its checks and rows. Sends that do more,
--- such as starting a topic or mentioning a user, go through send_message.
+-- such as starting a topic or mentioning a user, go through send_one.
 CREATE OR REPLACE FUNCTION send_messages(p_realm_id bigint, p_sends json)
     RETURNS TABLE (outcome text, message_id bigint, conversation_id bigint, new_policy smallint, known_digest bytea)
     LANGUAGE plpgsql

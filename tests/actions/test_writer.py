@@ -207,7 +207,7 @@ async def test_after_the_clock_is_taken_nothing_is_read_and_nothing_waits(
     [turn] = [trip for trip in together if taken in trip]
     *kept, advanced, committed = turn[turn.index(taken) + 1 :]
     assert kept
-    assert [sql for sql in kept if "send_message(" not in sql] == []
+    assert [sql for sql in kept if "send_one(" not in sql] == []
     assert advanced == clock.advance(make.realm_id).sql
     assert committed == clock.COMMIT.sql
 
