@@ -1,4 +1,4 @@
-"""Who somebody is, as others say it: other sites, directories, tokens of one's own site."""
+"""Identity of users by others: identity providers, directories, tokens of one's own site."""
 
 from server.identity.identities import (
     DirectoryAwayError,

@@ -1,10 +1,10 @@
-"""What may be wrong with what a site says of somebody."""
+"""Errors of identity providers and directories."""
 
 from server.domain.errors import DomainError, ServerNotReadyError
 
 
 class IdentityError(DomainError):
-    """The site did not say who they are, or not so that it can be believed.
+    """The provider did not assert an identity, or not a trustworthy one.
 
     The message is for people; `reason` is for the log.
     """
@@ -18,7 +18,7 @@ class IdentityError(DomainError):
 
 
 class DirectoryAwayError(ServerNotReadyError):
-    """The directory of people cannot be asked: the same may work later."""
+    """The directory is unavailable: a retry may succeed later."""
 
     def __init__(self, reason: str) -> None:
         super().__init__("The directory does not answer. Try again later.")

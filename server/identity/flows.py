@@ -1,4 +1,4 @@
-"""What a browser keeps while somebody is at another site to sign in."""
+"""Sign-in flows through other sites, kept in a cookie."""
 
 import base64
 import hashlib
@@ -10,27 +10,27 @@ import msgspec
 from itsdangerous import BadData, URLSafeTimedSerializer
 
 PURPOSE: Final = "sign-in flows"
-"""The name of the key that signs them (storage/server_keys.py)."""
+"""Purpose of the signing key (storage/server_keys.py)."""
 VALID_SECONDS: Final = 600
 
 
 class Flow(msgspec.Struct, frozen=True, kw_only=True):
-    """One way there and back, in one browser."""
+    """A sign-in flow in one browser."""
 
     provider: str
     realm_id: int
     state: str
-    """Comes back with the answer, which so is one to this very question."""
+    """Returned with the response, which so belongs to this very request."""
     nonce: str
-    """Is in the token, which so was made for this flow."""
+    """Part of the token, which so was made for this flow."""
     verifier: str
-    """Of which the site has seen the digest: only who has begun the flow can end it (PKCE)."""
+    """The site has its digest: only the browser that began the flow can end it (PKCE)."""
     wanted: str
-    """Where they go then."""
+    """The page after the sign-in."""
     otp: str
-    """Of the app that waits for them."""
+    """One-time pad of the app that waits for the sign-in."""
     began_at: float = 0.0
-    """In seconds since 1970: a flow ends with a later change of the account's credentials."""
+    """Seconds since 1970: a flow is void after a later change of the account's credentials."""
 
     @classmethod
     def begin(cls, provider: str, realm_id: int, *, wanted: str, otp: str, now: datetime) -> "Flow":
@@ -53,7 +53,7 @@ class Flow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Flows:
-    """Flows as cookies: signed, and good for minutes."""
+    """Flows as cookies: signed, and valid for minutes."""
 
     def __init__(self, key: bytes) -> None:
         self._serializer = URLSafeTimedSerializer(
@@ -64,7 +64,7 @@ class Flows:
         return str(self._serializer.dumps(msgspec.to_builtins(flow)))
 
     def load(self, cookie: str) -> Flow | None:
-        """Return the flow; None for what is no cookie of ours, or too old."""
+        """Return the flow; None if the cookie is invalid or expired."""
         try:
             return msgspec.convert(self._serializer.loads(cookie, max_age=VALID_SECONDS), Flow)
         except (BadData, msgspec.ValidationError):

@@ -1,4 +1,4 @@
-"""GitHub: OAuth without an identity token; its API says which addresses are verified."""
+"""GitHub: OAuth without an identity token; its API returns verified addresses."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
@@ -16,7 +16,7 @@ API_URL: Final = "https://api.github.com"
 
 @dataclass(slots=True)
 class GitHub:
-    """That of the whole world, or one of one's own."""
+    """github.com, or a GitHub Enterprise server."""
 
     provider: Provider
     egress: Egress
@@ -25,7 +25,7 @@ class GitHub:
     answer_field: ClassVar[str] = "code"
 
     async def way_there(self, flow: Flow, redirect_uri: str) -> str:
-        """Return where the browser goes."""
+        """Return the URL to redirect the browser to."""
         fields = {
             "client_id": self.provider.client_id,
             "redirect_uri": redirect_uri,
@@ -37,7 +37,7 @@ class GitHub:
         return f"{self.provider.issuer}/login/oauth/authorize?{urlencode(fields)}"
 
     async def identify(self, flow: Flow, code: str, redirect_uri: str) -> Identity:
-        """Whose code it is, by their primary address. Raises IdentityError."""
+        """Return the identity of the code, by the primary address. Raises IdentityError."""
         answer = await ask_json(
             self.egress,
             "POST",
@@ -65,7 +65,7 @@ class GitHub:
         return Identity(str(found[0]["email"]), name if isinstance(name, str) else "")
 
     def metadata(self, redirect_uri: str) -> None:
-        """It reads none."""
+        """Return None: there is no metadata."""
 
     async def _api(self, token: str, path: str, kind: type) -> Any:
         url = (self.provider.api_url or API_URL) + path

@@ -1,4 +1,4 @@
-"""All providers of a server."""
+"""All identity providers of a server."""
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, closing, contextmanager
@@ -26,19 +26,19 @@ SAML_WORKER: Final = "server.identity.saml_worker"
 
 @dataclass(frozen=True, slots=True)
 class Identities:
-    """By the names that the operator has given them."""
+    """The providers by the names in the settings."""
 
     providers: dict[str, OtherSite]
     flows: Flows
     ldap: "Ldap | None"
-    """None: there is no directory of people."""
+    """None: there is no directory."""
 
 
 @asynccontextmanager
 async def open_identities(
     settings: Settings, database: Database, clock: Clock
 ) -> AsyncIterator[Identities]:
-    """Those of the settings. They are reached wherever the operator says that they are."""
+    """Open the providers of the settings, reached wherever the operator says."""
     async with database.connection() as connection:
         flows = Flows(await server_keys.key_for(connection, PURPOSE))
     wanted = settings.sign_in_providers

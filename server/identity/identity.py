@@ -1,4 +1,4 @@
-"""What other sites and directories say of somebody, and how a site is asked."""
+"""What providers and directories assert, and the interface of a provider."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -8,38 +8,38 @@ from server.identity.flows import Flow
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Whom it says somebody is. The address is theirs."""
+    """An asserted identity. The address is verified."""
 
     email: str
     full_name: str
 
 
 class OtherSite(Protocol):
-    """A site where people sign in, whatever it speaks."""
+    """An identity provider, whatever its protocol."""
 
     @property
     def posts_back(self) -> bool:
-        """Whether it answers with a form of its own, and not by the address."""
+        """Whether it responds by a form post, and not by a redirect."""
         ...
 
     @property
     def state_field(self) -> str:
-        """In which field of what comes back the flow's state is."""
+        """Return the field of the response with the flow's state."""
         ...
 
     @property
     def answer_field(self) -> str:
-        """In which field the answer is."""
+        """Return the field of the response itself."""
         ...
 
     async def way_there(self, flow: Flow, redirect_uri: str) -> str:
-        """Return where the browser goes. Raises IdentityError."""
+        """Return the URL to redirect the browser to. Raises IdentityError."""
         ...
 
     async def identify(self, flow: Flow, answer: str, redirect_uri: str) -> Identity:
-        """Who has come back with this answer. Raises IdentityError."""
+        """Return the identity in this response. Raises IdentityError."""
         ...
 
     def metadata(self, redirect_uri: str) -> bytes | None:
-        """Return what it reads to know this server; None if it reads no such thing."""
+        """Return the metadata of this server for the provider; None if it reads none."""
         ...

@@ -1,4 +1,4 @@
-"""Tokens with which a site of an organization's own says who somebody is."""
+"""Tokens signed by an organization's own site."""
 
 from typing import Final
 
@@ -21,9 +21,9 @@ _KINDS: Final[dict[str, type[OctKey | RSAKey | ECKey | OKPKey]]] = {
 
 
 def email_in(token: str, key: JwtKey, clock: Clock) -> str:
-    """Whose address the token holds, if it is signed with this key and its time is now.
+    """Return the address in the token, if it is signed with this key and not expired.
 
-    Raises InvalidTokenError, or BadRequestError for a good token without an address.
+    Raises InvalidTokenError, or BadRequestError for a valid token without an address.
     """
     now = int(clock.now().timestamp())
     try:

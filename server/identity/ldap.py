@@ -1,6 +1,6 @@
-"""People who have their passwords in a directory (LDAP): found by name, known by their own bind.
+"""LDAP directories: users are found by name, and authenticated by their own bind.
 
-Loaded only where there is one. The library waits for its answers: so it does in threads of ours.
+Loaded only if there is one. The library blocks: it runs in threads of ours.
 """
 
 import asyncio
@@ -36,29 +36,29 @@ Result = TypeVar("Result")
 PORTS: Final = {"ldap": 389, "ldaps": 636}
 MAX_PASSWORD_LENGTH: Final = 1_000
 _NAME: Final = re.compile(r"[\w.@+' -]{1,256}")
-"""What may be a name: nothing that means something in filters and in the names of entries."""
+"""Allowed names: without special characters of filters and of distinguished names."""
 
 SUCCESS, TOO_MANY, NO_SUCH_ENTRY = 0, 4, 32
 REFUSALS: Final = frozenset({19, NO_SUCH_ENTRY, 34, 48, 49, 50, 53})
-"""How directories say that a password is wrong, or nobody's, or opens nothing any more."""
+"""Result codes for a wrong password, an unknown user, or a disabled account."""
 
 MISREADINGS: Final = (LookupError, ValueError, TypeError, AttributeError)
-"""What the library fails with where an answer is not LDAP, but of another kind of server."""
+"""Errors of the library for a response that is not LDAP."""
 
 
 @dataclass(frozen=True, slots=True)
 class DirectoryEntry:
-    """Somebody in the directory."""
+    """A user's entry in the directory."""
 
     dn: str
     identity: Identity
     directory_id: str | None
-    """By which the directory knows them, whatever changes in the entry; None: by nothing."""
+    """Stable id of the entry, whatever else changes; None if there is none."""
 
 
 @dataclass(frozen=True, slots=True)
 class _ServerAddress:
-    """Where a directory listens."""
+    """Address of a directory server."""
 
     host: str
     port: int
@@ -76,7 +76,7 @@ class _ServerAddress:
 
 
 class Ldap:
-    """The directories of the settings, which all know the same people."""
+    """The directory servers of the settings, which all have the same users."""
 
     def __init__(self, settings: Settings) -> None:
         assert settings.ldap_url is not None, "only where there is a directory"
@@ -90,31 +90,34 @@ class Ldap:
         self._threads = ThreadPoolExecutor(settings.ldap_connections, thread_name_prefix="ldap")
 
     def close(self) -> None:
-        """Wait for nobody any more."""
+        """Stop waiting for the directories."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     async def sign_in(self, name: str, password: str) -> DirectoryEntry | None:
-        """Whoever has this name and this password there; None if nobody has.
+        """Return the entry of the user with this name and password; None if there is none.
 
-        Raises DirectoryAwayError, and IdentityError for an entry of which no account can be made.
+        Raises DirectoryAwayError, and IdentityError for an entry that cannot become an account.
         """
         known = _checked(name)
-        # To bind with an empty password is to be nobody, and succeeds.
+        # A bind with an empty password is anonymous, and succeeds.
         if known is None or not password or "\0" in password or len(password) > MAX_PASSWORD_LENGTH:
             return None
         return await self._ask(lambda place: self._sign_in(place, known, password))
 
     async def find(self, name: str) -> DirectoryEntry | None:
-        """Whoever has this name there, as far as the server may look. Raises as `sign_in` does."""
+        """Return the entry with this name, as far as the server may search.
+
+        Raises as `sign_in` does.
+        """
         known = _checked(name)
         return None if known is None else await self._ask(lambda place: self._find(place, known))
 
     async def check(self) -> None:
-        """Raise DirectoryAwayError unless one of them can be asked."""
+        """Raise DirectoryAwayError unless one of them responds."""
         await self._ask(self._greet)
 
     async def _ask(self, work: Callable[[_ServerAddress], Result]) -> Result:
-        """Return what the first directory says that is not away, within the time there is."""
+        """Return the result of the first available directory, within the timeout."""
         asking = asyncio.get_running_loop().run_in_executor(self._threads, self._first, work)
         try:
             async with asyncio.timeout(self._settings.ldap_timeout_seconds):
@@ -123,7 +126,10 @@ class Ldap:
             raise DirectoryAwayError("it does not answer in time") from None
 
     def _first(self, work: Callable[[_ServerAddress], Result]) -> Result:
-        """Return what the first says that is there; whoever comes later begins with that one."""
+        """Return the result of the first available directory.
+
+        Later requests start with that one.
+        """
         *others, last = places = self._places
         for place in others:
             try:
@@ -145,15 +151,15 @@ class Ldap:
             found = self._search(connection, name)
             if len(found) > 1:
                 logger.warning("ldap.ambiguous_name", entries=_names(found))
-            # Who does not know the password learns nothing of the entry.
+            # Without the password nothing of the entry is revealed.
             if len(found) != 1 or not _lets_in(connection, found[0]["dn"], password):
                 return None
             return self._entry(found[0])
 
     def _greet(self, place: _ServerAddress) -> None:
         with self._connection(place) as connection:
-            # Where people are not looked for, the directory may want to see nobody without a name:
-            # that it says so is an answer.
+            # If users are not searched for, the directory may refuse anonymous access: that it
+            # responds is enough.
             if self._settings.ldap_user_dn is None or self._settings.ldap_bind_dn is not None:
                 self._introduce(connection)
             else:
@@ -173,7 +179,7 @@ class Ldap:
 
     @contextmanager
     def _connection(self, place: _ServerAddress) -> Iterator[Any]:
-        """A connection over which passwords may go. Raises DirectoryAwayError."""
+        """Yield a connection that is safe for passwords. Raises DirectoryAwayError."""
         try:
             connection = self._new_connection(place)
             with closing(_Line(connection)):
@@ -188,7 +194,7 @@ class Ldap:
 
     @cached_property
     def _trust(self) -> ssl.SSLContext:
-        """Raises DirectoryAwayError."""
+        """Return the TLS context. Raises DirectoryAwayError."""
         path = self._settings.ldap_ca
         place = f"{variable_of('ldap_ca')} names {path}"
         try:
@@ -201,7 +207,7 @@ class Ldap:
             raise DirectoryAwayError(f"{place}, but: {error.strerror}") from error
 
     def _new_connection(self, place: _ServerAddress) -> Any:
-        # So that there is time for the others, where one says nothing.
+        # So that there is time for the others if one does not respond.
         seconds = max(1, self._settings.ldap_timeout_seconds // len(self._places))
         server = ldap3.Server(
             place.host,
@@ -211,13 +217,13 @@ class Ldap:
             get_info=ldap3.NONE,
             connect_timeout=seconds,
         )
-        # Referrals are not followed: the password would go wherever an answer says.
+        # Referrals are not followed: the password would go wherever a response says.
         return ldap3.Connection(
             server, check_names=False, auto_referrals=False, receive_timeout=seconds
         )
 
     def _introduce(self, connection: Any) -> None:
-        """Say who looks. Raises DirectoryAwayError."""
+        """Bind as the searching account. Raises DirectoryAwayError."""
         dn, password = self._settings.ldap_bind_dn, self._settings.ldap_bind_password
         if not connection.rebind(
             dn, password, None if dn else ldap3.ANONYMOUS, read_server_info=False
@@ -225,7 +231,7 @@ class Ldap:
             raise DirectoryAwayError(f"it does not let this server in: {_said(connection)}")
 
     def _search(self, connection: Any, name: str) -> list[dict[str, Any]]:
-        """Return the entries of this name: one, where all is well. Raises DirectoryAwayError."""
+        """Return the entries of this name: one, if all is well. Raises DirectoryAwayError."""
         wanted = self._settings.ldap_filter.replace("%s", escape_filter_chars(name))
         base = self._settings.ldap_base
         found = self._entries(connection, base, wanted, ldap3.SUBTREE)
@@ -234,24 +240,24 @@ class Ldap:
         return found
 
     def _read(self, connection: Any, dn: str) -> DirectoryEntry | None:
-        """Return the entry that is called so."""
+        """Return the entry with this distinguished name."""
         found = self._entries(connection, dn, "(objectClass=*)", ldap3.BASE)
         return self._entry(found[0]) if found else None
 
     def _read_own(self, connection: Any, dn: str) -> DirectoryEntry:
-        """Return the entry of whoever has just shown that it is theirs.
+        """Return the user's own entry after their bind.
 
         Raises DirectoryAwayError.
         """
         entry = self._read(connection, dn)
         if entry is None:
-            raise DirectoryAwayError(f"it does not show {dn} to whose entry it is")
+            raise DirectoryAwayError(f"it does not show {dn} to its own user")
         return entry
 
     def _entries(
         self, connection: Any, base: str | None, wanted: str, scope: str
     ) -> list[dict[str, Any]] | None:
-        """Return what is found, two at most; None if there is no such base.
+        """Return the entries found, two at most; None if there is no such base.
 
         Raises DirectoryAwayError.
         """
@@ -269,11 +275,11 @@ class Ldap:
             return None
         if result not in {SUCCESS, TOO_MANY}:
             raise DirectoryAwayError(f"it does not look for people: {_said(connection)}")
-        # Where else one might look is told, too.
+        # Referrals are part of the response, too.
         return [each for each in connection.response if each["type"] == "searchResEntry"]
 
     def _entry(self, found: dict[str, Any]) -> DirectoryEntry:
-        """Raises IdentityError where there is no address."""
+        """Return the entry. Raises IdentityError if it has no address."""
         settings, attributes = self._settings, found["raw_attributes"]
         email = _first_of(attributes, settings.ldap_email_attribute)
         if email and "@" not in email and settings.ldap_email_domain is not None:
@@ -290,7 +296,7 @@ class Ldap:
         return DirectoryEntry(found["dn"], identity, self._id_in(found))
 
     def _id_in(self, found: dict[str, Any]) -> str | None:
-        """Raises IdentityError for an entry that has none though others do."""
+        """Return its id. Raises IdentityError for an entry without one though others have it."""
         wanted = self._settings.ldap_id_attribute
         if wanted is None:
             return None
@@ -298,13 +304,13 @@ class Ldap:
         if not values or not values[0]:
             raise IdentityError(f"{found['dn']} has no {wanted}")
         [value, *_] = values
-        # Active Directory's are no text.
+        # Active Directory's are binary.
         return value.decode() if value.isascii() and value.decode().isprintable() else value.hex()
 
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """Ends connections, also those that have not come about: the library leaves them open."""
+    """Closes connections, also those that failed: the library leaves them open."""
 
     connection: Any
 
@@ -315,7 +321,7 @@ class _Line:
 
 
 class _Tls(ldap3.Tls):  # type: ignore[misc]
-    """Looks at certificates as Python does: the library has rules of its own, and old ones."""
+    """Verifies certificates as Python does: the library has rules of its own, and old ones."""
 
     def __init__(self, trust: ssl.SSLContext) -> None:
         super().__init__(validate=ssl.CERT_REQUIRED)
@@ -323,7 +329,7 @@ class _Tls(ldap3.Tls):  # type: ignore[misc]
 
     @override
     def wrap_socket(self, connection: Any, do_handshake: bool = False) -> None:
-        # Else what is sent in two parts waits for an acknowledgement between them: 40 ms.
+        # Otherwise what is sent in two parts waits for an acknowledgement between them: 40 ms.
         connection.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         connection.socket = self._trust.wrap_socket(
             connection.socket, server_hostname=connection.server.host
@@ -335,7 +341,7 @@ def _names(found: list[dict[str, Any]]) -> str:
 
 
 def _checked(name: str) -> str | None:
-    """Return the name as directories compare it; None for what can be nobody's."""
+    """Return the name as directories compare it; None if no user can have it."""
     known = " ".join(unicodedata.normalize("NFKC", name).split())
     return known if _NAME.fullmatch(known) else None
 
@@ -350,7 +356,7 @@ def _lets_in(connection: Any, dn: str, password: str) -> bool:
 
 
 def _said(connection: Any) -> str:
-    """Return what the directory answered, in its words."""
+    """Return the directory's response, in its words."""
     result = connection.result
     return " ".join(filter(None, (result["description"], result["message"])))
 

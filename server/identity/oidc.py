@@ -1,4 +1,4 @@
-"""OpenID Connect: where to send somebody, and what the token says that comes of it."""
+"""OpenID Connect: authorization requests, and verification of identity tokens."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,12 +18,12 @@ from server.identity.flows import Flow
 from server.identity.identity import Identity
 
 ALGORITHMS: Final = ("RS256", "PS256", "ES256", "EdDSA")
-"""Signatures with a key that only the provider has."""
+"""Asymmetric signatures, with a key that only the provider has."""
 LEEWAY_SECONDS: Final = 60
 FRESH_SECONDS: Final = 3_600.0
-"""How long what a provider says of itself is not asked again."""
+"""Lifetime of a cached provider configuration."""
 NEW_KEYS_SECONDS: Final = 60.0
-"""How long its keys are not asked for again, though a token names one that is not there."""
+"""Minimum interval of fetching its keys, even if a token names an unknown one."""
 APPLE_SECRET_SECONDS: Final = 300
 OK: Final = 200
 YES: Final = (True, "true", 1, "1")
@@ -31,7 +31,7 @@ YES: Final = (True, "true", 1, "1")
 
 @dataclass(frozen=True, slots=True)
 class _Description:
-    """What a provider says of itself."""
+    """Configuration of a provider."""
 
     authorization: str
     token: str
@@ -54,11 +54,11 @@ class OpenIdProvider:
 
     @property
     def posts_back(self) -> bool:
-        """Whether it answers with a form of its own, and not by the address."""
+        """Whether it responds by a form post, and not by a redirect."""
         return self.name == APPLE
 
     async def way_there(self, flow: Flow, redirect_uri: str) -> str:
-        """Return where the browser goes. Raises IdentityError."""
+        """Return the URL to redirect the browser to. Raises IdentityError."""
         described = await self._description()
         fields = {
             "response_type": "code",
@@ -76,7 +76,7 @@ class OpenIdProvider:
         return f"{described.authorization}{joint}{urlencode(fields, quote_via=quote)}"
 
     async def identify(self, flow: Flow, code: str, redirect_uri: str) -> Identity:
-        """Whose code it is. Raises IdentityError."""
+        """Return the identity of the code. Raises IdentityError."""
         described = await self._description()
         answer = await self._ask(
             "POST",
@@ -98,10 +98,10 @@ class OpenIdProvider:
         return self._identity(claims)
 
     def metadata(self, redirect_uri: str) -> None:
-        """It reads none."""
+        """Return None: there is no metadata."""
 
     def _secret(self) -> str:
-        """Return the client's secret; Apple's is a token that is made anew."""
+        """Return the client's secret; Apple's is a token that is created anew."""
         provider = self.provider
         if provider.client_secret:
             return provider.client_secret
@@ -117,11 +117,11 @@ class OpenIdProvider:
         return jwt.encode({"alg": "ES256", "kid": provider.key_id}, claims, key)
 
     async def _claims(self, described: _Description, token: str) -> dict[str, Any]:
-        """Return what the token says, if the provider has signed it."""
+        """Return the token's claims, if the provider has signed it."""
         try:
             return await self._decoded(described, token, FRESH_SECONDS)
         except (JoseError, ValueError):
-            # It may have begun to sign with another key.
+            # It may have rotated its keys.
             try:
                 return await self._decoded(described, token, NEW_KEYS_SECONDS)
             except (JoseError, ValueError) as error:
@@ -164,7 +164,7 @@ class OpenIdProvider:
         email = claims.get("email")
         if not isinstance(email, str) or not email:
             raise IdentityError(
-                "no email", "That account has no email address, or does not tell it."
+                "no email", "That account has no email address, or does not share it."
             )
         if not self._is_verified(claims):
             raise IdentityError(
@@ -175,10 +175,10 @@ class OpenIdProvider:
         return Identity(email, name if isinstance(name, str) else "")
 
     def _is_verified(self, claims: Mapping[str, Any]) -> bool:
-        """Return whether the address is theirs, and not only what they say of themselves.
+        """Return whether the address is verified, and not only claimed by the user.
 
-        Microsoft lets administrators of any tenant write any address: only where it has verified
-        the domain does it say so, by a claim of its own.
+        Microsoft lets administrators of any tenant write any address: only if it has verified the
+        domain does it say so, by a claim of its own.
         """
         name = "xms_edov" if self.name == AZUREAD else "email_verified"
         return self.provider.trusts_addresses or claims.get(name) in YES
@@ -205,7 +205,7 @@ class OpenIdProvider:
 
 
 def _is_as_safe(url: str, issuer: str) -> bool:
-    """No provider over TLS sends its secrets elsewhere without."""
+    """Return whether TLS is kept: a provider with TLS sends its secrets nowhere without."""
     schemes = {"https"} if urlsplit(issuer).scheme == "https" else {"https", "http"}
     return urlsplit(url).scheme in schemes
 
@@ -219,7 +219,7 @@ async def ask_json(
     headers: Mapping[str, str] | None = None,
     kind: type = dict,
 ) -> Any:
-    """Return the JSON of this kind that a provider answers.
+    """Return the JSON of this kind in a provider's response.
 
     Raises IdentityError, without secrets.
     """

@@ -1,7 +1,7 @@
-"""SAML 2.0: where to send somebody, and what the answer says that their browser brings.
+"""SAML 2.0: authentication requests, and validation of responses.
 
-Loaded only where a site speaks it. What the library takes though it is missing, or though it only
-begins like what is wanted, is looked at here.
+Loaded only if a provider uses it. What the library accepts though it is missing, or though it only
+begins like the expected value, is checked here.
 """
 
 import asyncio
@@ -44,13 +44,13 @@ NAME_ATTRIBUTES: Final = (
     "http://schemas.microsoft.com/identity/claims/displayname",
     "http://schemas.xmlsoap.org/ws/2005/05/identity/claims/name",
 )
-"""By which attributes sites say it that the operator says nothing of."""
+"""Attributes with the name for providers without a setting for it."""
 EMAIL_VERIFIED: Final = "email_verified"
 
 
 @dataclass(frozen=True, slots=True)
 class ServiceProviderKey:
-    """With what we sign our questions, and read what is written for us alone."""
+    """The key that signs our requests, and decrypts responses."""
 
     certificate: str
     key: str
@@ -58,23 +58,23 @@ class ServiceProviderKey:
 
 @dataclass(frozen=True, slots=True)
 class SamlSite:
-    """One site."""
+    """One SAML provider."""
 
     provider: SamlProvider
     own: ServiceProviderKey | None
     clock: Clock
     lane: Lane
-    """To the process that reads answers."""
+    """Lane of the process that validates responses."""
     posts_back: ClassVar[bool] = True
     state_field: ClassVar[str] = "RelayState"
     answer_field: ClassVar[str] = "SAMLResponse"
 
     async def way_there(self, flow: Flow, redirect_uri: str) -> str:
-        """Return where the browser goes, with a question that the answer has to name."""
+        """Return the redirect URL, with a request that the response has to name."""
         return await asyncio.to_thread(self._way_there, flow, redirect_uri)
 
     async def identify(self, flow: Flow, answer: str, redirect_uri: str) -> Identity:
-        """Whom the answer names. Raises IdentityError."""
+        """Return the identity in the response. Raises IdentityError."""
         if len(answer) > MAX_ANSWER_LENGTH:
             raise IdentityError("the answer is too long")
         order = ValidationRequest(
@@ -87,7 +87,7 @@ class SamlSite:
             now=self.clock.now().timestamp(),
         )
         try:
-            # A signature names transformations, which take the square of a document and more.
+            # A signature names transformations, which take quadratic time and more.
             read = await self.lane.ask(msgspec.msgpack.encode(order), share=flow.realm_id)
         except TooCostlyError:
             raise IdentityError("the answer takes too long to read") from None
@@ -99,7 +99,7 @@ class SamlSite:
         return Identity(found.email, found.full_name)
 
     def metadata(self, redirect_uri: str) -> bytes:
-        """Return what it reads to know us."""
+        """Return our metadata."""
         made = _settings(self.provider, self.own, redirect_uri).get_sp_metadata()
         return made if isinstance(made, bytes) else made.encode()
 
@@ -121,7 +121,7 @@ def read_answer(
     answer: str,
     redirect_uri: str,
 ) -> Identity:
-    """Return the identity that the answer asserts; called in its own process.
+    """Return the identity that the response asserts; called in its own process.
 
     Raises IdentityError.
     """
@@ -146,11 +146,11 @@ class _SamlResponseReader:
         except IdentityError:
             raise
         except Exception as error:
-            # Strangers write what is read here, and the library says in many ways what is wrong.
+            # The input is untrusted, and the library raises many kinds of errors.
             raise IdentityError(f"the answer is not good: {error!r}") from error
 
     def _check(self, response: Any, question_id: str, redirect_uri: str) -> None:
-        """Raise IdentityError unless what is signed was made for us, now and this question."""
+        """Raise IdentityError unless the signed assertion was made for us, now and this request."""
         document = response.get_xml_document()
         names = {"p": Constants.NS_SAMLP, "a": Constants.NS_SAML}
         bearers = document.xpath(
@@ -177,7 +177,10 @@ class _SamlResponseReader:
         return time is not None and OneLogin_Saml2_Utils.parse_SAML_to_time(time) > now
 
     def _identity(self, response: Any) -> Identity:
-        """Raises IdentityError for an address that the site may not vouch for."""
+        """Return the identity.
+
+        Raises IdentityError for an address that the provider may not assert.
+        """
         provider, attributes = self.provider, response.get_attributes()
         wanted = (provider.email_attribute,) if provider.email_attribute else EMAIL_ATTRIBUTES
         email = _first(attributes, wanted)
@@ -186,7 +189,7 @@ class _SamlResponseReader:
             email = name_id.get("Value") or ""
         if not email:
             raise IdentityError(
-                "no email", "That account has no email address, or does not tell it."
+                "no email", "That account has no email address, or does not share it."
             )
         says_so = _first(attributes, (EMAIL_VERIFIED,)).lower() == "true"
         domain = folded_domain(email.rpartition("@")[2])
@@ -202,7 +205,7 @@ class _SamlResponseReader:
 
 
 def _entity_id(redirect_uri: str) -> str:
-    """Return what we are called in this organization: where the metadata is."""
+    """Return our entity id for this organization: the URL of the metadata."""
     return f"{redirect_uri}/metadata"
 
 
@@ -243,7 +246,7 @@ def _settings(
 
 
 class _AuthnRequest(OneLogin_Saml2_Authn_Request):  # type: ignore[misc]
-    """One whose id says to which flow it belongs."""
+    """A request with an id that identifies its flow."""
 
     def __init__(self, settings: OneLogin_Saml2_Settings, *, question_id: str) -> None:
         self._question_id = question_id
@@ -260,7 +263,7 @@ def _question_id(flow: Flow) -> str:
 
 
 def _request_data(redirect_uri: str) -> dict[str, Any]:
-    """Return where the answer comes to, as people's browsers see it."""
+    """Return the URL of the response, as users' browsers see it."""
     place = urlsplit(redirect_uri)
     return {
         "https": "on" if place.scheme == "https" else "off",

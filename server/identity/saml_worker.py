@@ -1,4 +1,4 @@
-"""The process that reads answers in SAML: XML whose signatures a stranger may have written."""
+"""The process that validates SAML responses: XML with signatures, from untrusted clients."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -16,16 +16,16 @@ from server.runtime.sandbox_worker import serve
 
 MEMORY_BYTES: Final = 1 << 30
 CPU_SECONDS: Final = 1.0
-"""An ordinary answer takes a few milliseconds."""
+"""Limit of processor time; an ordinary response takes a few milliseconds."""
 
 
 class ValidationRequest(msgspec.Struct, frozen=True):
-    """An answer that a browser has brought, and all that it is held against."""
+    """A response from a browser, and all that it is checked against."""
 
     provider: SamlProvider
     certificate: str
     key: str
-    """Ours, with which answers may be encrypted; empty if there is none."""
+    """Our key, with which responses may be encrypted; empty if there is none."""
     flow: Flow
     answer: str
     redirect_uri: str
@@ -43,7 +43,7 @@ class ValidationOutcome(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class _Clock(SystemClock):
-    """The clock of who asks."""
+    """The clock of the caller."""
 
     when: float
 
@@ -53,7 +53,7 @@ class _Clock(SystemClock):
 
 
 def answer(order: ValidationRequest) -> ValidationOutcome:
-    """Read it."""
+    """Validate a response."""
     from server.identity.saml import (  # who asks needs no xmlsec for that
         ServiceProviderKey,
         read_answer,
