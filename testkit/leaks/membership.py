@@ -327,6 +327,7 @@ class Archive(Changing):
         if self.archived and self.is_told:
             told += _closed_read(model, self.channel)
             told += policies_gone(model, self.channel)
+            told += stars_lost(model, self.channel, frozenset(u.number for u in model.active()))
         return told + self.said(model, hands, answer)
 
 

@@ -42,7 +42,7 @@ async def apply(
     published = await publish_metadata(tx, connection, after, diff)
     withdraw_content(tx, entry, lost[:MAX_PAIRS_PER_STEP], diff.with_metadata(lost), name)
     for channel_id in diff.history_hidden:
-        await _hide_history(tx, connection, entry, channel_id, diff.content_lost)
+        await _hide_history(tx, connection, after, channel_id, entry)
     append_restored(tx, published or entry, gained[:MAX_PAIRS_PER_STEP], name)
     return [*lost[MAX_PAIRS_PER_STEP:], *gained[MAX_PAIRS_PER_STEP:]]
 
@@ -60,21 +60,21 @@ def withdraw_content(
 
 
 async def _hide_history(
-    tx: Tx,
-    connection: Connection,
-    entry: Entry,
-    channel_id: ChannelId,
-    content_lost: Collection[Pair],
+    tx: Tx, connection: Connection, after: AccessState, channel_id: ChannelId, entry: Entry
 ) -> None:
     """Mark messages that subscribers did not receive there as read, and as starred no more.
 
-    Users who lose the whole channel get the events about their stars with everything else.
+    Users without content access get no event here: they lost the whole channel, now or before.
     """
     realm_id, write_id = tx.realm_id, tx.write_id
     tx.at_position(entry, read_state.mark_hidden_read(realm_id, channel_id, write_id=write_id))
     starred = await restored_access.starred_by(connection, realm_id, channel_id)
-    gone = set(content_lost)
-    pairs = [(user_id, channel_id) for user_id in starred if (user_id, channel_id) not in gone]
+    pairs = [
+        (user_id, channel_id)
+        for user_id in starred
+        if user_id in after.context.people
+        and after.access(after.context.standing(user_id), (user_id, channel_id)).content
+    ]
     if pairs:
         unstarred = restored_access.append_unstarred_events(realm_id, pairs, write_id=write_id)
         tx.at_position(entry, unstarred)

@@ -24,10 +24,10 @@ from testkit.database import new_database
 from testkit.leaks import queues as watched
 from testkit.leaks.changes import SetPolicy
 from testkit.leaks.history import relive
-from testkit.leaks.membership import ChangePrivacy, Create, Privacy, Subscribe, Unsubscribe
+from testkit.leaks.membership import Archive, ChangePrivacy, Create, Privacy, Subscribe, Unsubscribe
 from testkit.leaks.model import ADMINISTRATOR, GUEST, SPECTATOR, Grant
 from testkit.leaks.moves import Move
-from testkit.leaks.operations import Named, React, Send, Type
+from testkit.leaks.operations import Flag, Named, React, Send, Type
 from testkit.leaks.people import ChangeGroup, ChangeRole, LetSpectators
 from testkit.leaks.together import Together
 from testkit.leaks.world import serve
@@ -151,6 +151,30 @@ def hiding_and_showing():
     )
 
 
+def hiding_history():
+    """A channel hides its history from a user who starred a message, and may not read it now."""
+    return (
+        channel(PUBLIC, FOUNDER),
+        sent(),
+        step(Flag, NEXT, MEMBER_5, messages=(SENT,), flag="starred", op="add"),
+        step(ChangeRole, 16, user=MEMBER_5, role=GUEST),
+        step(ChangePrivacy, 20, channel=CHANNEL, privacy=PROTECTED),
+    )
+
+
+def archiving():
+    """A private channel is archived after a user who starred a message in it has left."""
+    return (
+        channel(PUBLIC, MEMBER_3),
+        step(Create, NEXT, privacy=PROTECTED, subscribers=(FOUNDER, MEMBER_3), grants={}),
+        sent(MEMBER_3),
+        step(Move, 16, message=SENT, topic="lunch", channel=NEXT, mode="change_one"),
+        step(Flag, 20, MEMBER_3, messages=(SENT,), flag="starred", op="add"),
+        step(Unsubscribe, 24, channel=NEXT, people=(MEMBER_3,)),
+        step(Archive, 28, channel=NEXT, archived=True),
+    )
+
+
 def granting():
     """A user joins, leaves and joins a group that a permission of a private channel names."""
     few = Grant(groups=frozenset({GROUP}))
@@ -232,6 +256,8 @@ SOUND = {
     "resolving": (resolving(), (MEMBER_3, IN_CHANNEL)),
     "racing": (racing(), (MEMBER_3, IN_CHANNEL)),
     "hiding and showing": (hiding_and_showing(), (MEMBER_3, "register"), (ADMIN, "register")),
+    "hiding history": (hiding_history(), (MEMBER_5, "register")),
+    "archiving": (archiving(), (MEMBER_3, "register")),
     "granting": (granting(), (MEMBER_5, "register")),
 }
 
