@@ -1,4 +1,4 @@
-"""Mails people what happens to their accounts."""
+"""Process the account email queue: send users notices about changes to their accounts."""
 
 from queue_processors.processor import Processor
 from queue_processors.single_mail import post
@@ -13,7 +13,10 @@ from storage.database import Connection
 
 
 async def handle(app: App, job: AccountEmail) -> None:
-    """Send it, where mail is sent at all. Raises MailNotTakenNowError, and PermanentError."""
+    """Send the email of a job. Raises MailNotTakenNowError, PermanentError.
+
+    Does nothing on a server without a mail server.
+    """
     if app.mailer is None:
         return
     async with app.database.connection() as connection:
@@ -23,7 +26,7 @@ async def handle(app: App, job: AccountEmail) -> None:
 
 
 async def _head(app: App, connection: Connection, job: AccountEmail) -> AccountHead | None:
-    """To whom it goes; None: whose account it was is not there any more."""
+    """Return the recipient's account, or None if it no longer exists."""
     realm = await realms.by_id(connection, job.realm_id)
     assert realm is not None, "a realm is never removed"
     address = app.realm_caches.of(job.realm_id).address_of(realm)

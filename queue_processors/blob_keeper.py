@@ -1,4 +1,4 @@
-"""Removes files that nobody needs: uploads in no message, and content that no row knows."""
+"""Delete unused files: uploads that no message links, and blobs without a row."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
@@ -22,9 +22,9 @@ logger = structlog.get_logger(__name__)
 
 LOOK_SECONDS: Final = 6 * 3600.0
 FIRST_LOOK_SECONDS: Final = 600.0
-"""After the start: a server that is started anew each night tidies too."""
+"""The delay after start, short enough for a server that is restarted every night."""
 STRAYS_KEPT: Final = timedelta(days=1)
-"""How long content may be there before its row: much longer than any upload takes."""
+"""The minimum age of a blob without a row, much longer than any upload takes."""
 AT_ONCE: Final = 500
 KNOWN_BLOBS: Final = (
     attachments.known_blobs,
@@ -34,11 +34,11 @@ KNOWN_BLOBS: Final = (
     resumable_uploads.known_blobs,
     users.known_blobs,
 )
-"""Whoever has rows that speak of content says here of which."""
+"""Callbacks that return which of the given blobs the rows of a table refer to."""
 
 
 class BlobKeeper:
-    """Tidies some times a day. Several may run: each step is safe beside the others."""
+    """Run the clean-up of files a few times a day. Instances may run concurrently."""
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class BlobKeeper:
         )
 
     async def run(self) -> None:
-        """Work until cancelled."""
+        """Run until cancelled."""
         await now_and_then(
             self.tidy,
             what="tidy the files",
@@ -76,7 +76,7 @@ class BlobKeeper:
         )
 
     async def tidy(self) -> None:
-        """Delete what has been in no message for long; then what is in the store for no row."""
+        """Delete expired unlinked uploads, then blobs of the store without a row."""
         before = self._now() - actions.ORPHAN_RETENTION
         async with self._database.connection() as connection:
             realm_ids = await realms.ids(connection)
@@ -109,7 +109,7 @@ class BlobKeeper:
                 return
 
     async def _end_uploads(self, realm_id: RealmId) -> None:
-        """Forget uploads that have waited too long for their rest; their parts are strays then."""
+        """Delete expired resumable uploads; their parts become blobs without a row."""
         async with self._database.connection() as connection:
             while expired := await resumable_uploads.expired(
                 connection, realm_id, now=self._now(), limit=AT_ONCE

@@ -1,4 +1,4 @@
-"""Removes content of which no row speaks any more."""
+"""Process the blob removal queue: delete blobs that no row refers to any more."""
 
 from queue_processors.processor import Processor
 from server.app import App

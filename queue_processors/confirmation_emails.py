@@ -1,4 +1,4 @@
-"""Mails people the links with which they confirm something."""
+"""Process the confirmation email queue: send links with a single-use token."""
 
 from dataclasses import dataclass
 
@@ -25,7 +25,7 @@ from storage.users import UserRow
 
 @dataclass(frozen=True, slots=True)
 class _Addressed:
-    """A letter, and whom it goes to."""
+    """An email with its recipient."""
 
     letter: EmailContent
     address: str
@@ -33,10 +33,10 @@ class _Addressed:
 
 
 async def handle(app: App, job: ConfirmationEmail) -> None:
-    """Write the mail as everything stands now, and send it.
+    """Build the email from the current rows and send it.
 
-    The link in it gets a token of its own, which nobody but its reader ever sees: if the mail is
-    sent again, both links work. Raises MailNotTakenNowError, and PermanentError.
+    Each email has a new token that is in the email alone; if a retry sends the email again, both
+    links work. Raises MailNotTakenNowError, PermanentError.
     """
     async with app.database.connection() as connection:
         row = await confirmations.by_id(connection, job.realm_id, job.confirmation_id)
@@ -60,7 +60,7 @@ async def handle(app: App, job: ConfirmationEmail) -> None:
 
 
 async def _place(app: App, job: ConfirmationEmail) -> EmailOrigin:
-    """In whose name it is written."""
+    """Return the organization or server in the name of which the email is sent."""
     if job.realm_id == THE_SERVER:
         return EmailOrigin(name="Parley", url=RealmAddress(app.settings.public_url).url)
     realm_cache = app.realm_caches.afresh(job.realm_id)
@@ -71,9 +71,9 @@ async def _place(app: App, job: ConfirmationEmail) -> EmailOrigin:
 async def _addressed(
     app: App, job: ConfirmationEmail, place: EmailOrigin, row: ConfirmationRow
 ) -> _Addressed | None:
-    """What the row asks for; or why that cannot be, told to the one who can read it alone.
+    """Return the requested email, or one to the same address that says why it is impossible.
 
-    None: it has ended while the mail was being written.
+    Returns None if the request ended while the email was being built.
     """
     user = await _user(app, job, row)
     closed = user is not None and not user.is_active
@@ -99,7 +99,7 @@ async def _addressed(
 
 
 async def _user(app: App, job: ConfirmationEmail, row: ConfirmationRow) -> UserRow | None:
-    """The person whose account it is about, if there is one."""
+    """Return the user that the confirmation is about, if there is one."""
     async with app.database.connection() as connection:
         if row.user_id is not None:
             found = await users.by_ids(connection, job.realm_id, [row.user_id])
@@ -109,7 +109,7 @@ async def _user(app: App, job: ConfirmationEmail, row: ConfirmationRow) -> UserR
 
 
 async def _new_token(app: App, job: ConfirmationEmail, user: UserRow | None) -> str | None:
-    """A token for the mail, of which the row has the digest; None if there is no row any more."""
+    """Store the digest of a new token in the row, and return the token; None without a row."""
     token = new_token()
     async with app.database.connection() as connection:
         is_added = await confirmations.add_token(

@@ -1,4 +1,4 @@
-"""Finishes long pieces of work that their own process may not have lived to finish."""
+"""Process the deferred work queue: finish long tasks after their own process has ended."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -20,16 +20,16 @@ from server.jobs import DeferredWork
 KINDS: Mapping[str, SteppedWorkKind[Any, Any]] = {
     kind.step: kind for kind in (ACCESS_CHANGE, ERASING, MOVING, SUBSCRIBING, WITHDRAWING)
 }
-"""By the name that jobs give the step. A name stays for as long as a job may hold it."""
+"""Tasks by the name that jobs have for them. A name stays for as long as a job may hold it."""
 
 
 async def handle(
     app: App, job: DeferredWork, *, kinds: Mapping[str, SteppedWorkKind[Any, Any]] = KINDS
 ) -> None:
-    """Do what is left of the work, however far it has come, and tell people of it.
+    """Finish a task from its recorded progress, and publish its events.
 
-    It goes on from the progress that the work's own transactions have recorded, so doing it
-    twice, or beside the process that began it, does no harm.
+    Idempotent: the task's transactions record its progress, so a retry, or the process that began
+    the task running concurrently, does no harm.
     """
     if job.step == realm_exports.STEP:
         await make_export(app, job.realm_id, bytes(job.arguments))

@@ -1,4 +1,4 @@
-"""Mails people who have been away what has happened in their channels."""
+"""Process the digest queue: mail inactive users a summary of their channels."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -35,9 +35,9 @@ logger = structlog.get_logger(__name__)
 
 WEEK: Final = timedelta(days=7)
 TOO_LATE: Final = timedelta(days=3)
-"""A digest that could not be sent for so long is dropped: the next one follows."""
+"""The maximum age of a digest job; an older one is dropped, since the next one follows."""
 LOOKED_AT: Final = 500
-"""Conversations of the organization, of which each person's are chosen."""
+"""The maximum number of an organization's conversations from which those of a user are chosen."""
 TALKS: Final = 5
 MESSAGES: Final = 3
 CHANNELS: Final = 10
@@ -47,7 +47,7 @@ LEFT_ALONE: Final = timedelta(days=7)
 
 @dataclass(frozen=True, slots=True)
 class _Week:
-    """What has happened, before it is known who asks."""
+    """The activity of an organization, before it is filtered for a user."""
 
     realm_cache: RealmCache
     realm: RealmRow
@@ -57,10 +57,10 @@ class _Week:
 
 
 async def handle(app: App, job: DigestEmails) -> None:
-    """Mail each of them once; who has got it is passed over.
+    """Send each user of the batch one digest; users that have got theirs are skipped.
 
-    Raises MailNotTakenNowError, and PermanentError where some mail was refused, or could not be
-    made: that holds up nobody else's.
+    A failure for one user does not hold up the others. Raises MailNotTakenNowError, and
+    PermanentError if any digest was refused or could not be built.
     """
     now = app.clock.now()
     if app.mailer is None or now.date() - job.day > TOO_LATE:
@@ -88,7 +88,7 @@ async def _week(app: App, realm_id: RealmId, now: datetime) -> _Week:
 
 
 async def _mail(app: App, job: DigestEmails, week: _Week, user_id: UserId) -> Exception | None:
-    """Send it, if there is something to say. Why that can never be done, if it cannot."""
+    """Send the user's digest if it is not empty. Returns the reason of a permanent error."""
     assert app.mailer is not None, "the caller has looked"
     try:
         async with app.database.connection() as connection:
@@ -104,7 +104,7 @@ async def _mail(app: App, job: DigestEmails, week: _Week, user_id: UserId) -> Ex
     except (*RETRYABLE_ERRORS, MailNotTakenNowError):
         raise
     except Exception as error:
-        # It stays to be done, for whoever mends this.
+        # The job stays, for a retry once this is fixed.
         logger.exception("digest.failed", user_id=user_id)
         return error
     await _finish(app, job, user_id)
@@ -119,7 +119,7 @@ async def _finish(app: App, job: DigestEmails, user_id: UserId) -> None:
 async def _digest(
     app: App, connection: Connection, job: DigestEmails, week: _Week, user_id: UserId
 ) -> Digest | None:
-    """What they are to read; None if there is nothing, or nobody to read it."""
+    """Return the content of the user's digest; None if it is empty or the account is closed."""
     realm = week.realm
     [row] = await users.by_ids(connection, job.realm_id, [user_id])
     settings = UserSettings.of(row.settings)
@@ -151,7 +151,7 @@ async def _digest(
 async def _talks(
     connection: Connection, realm_id: RealmId, week: _Week, row: UserRow
 ) -> list[Talk]:
-    """The hottest of their conversations in which they have not read what was said first."""
+    """Return the most active conversations with a first message that the user has not read."""
     loud = await digests.loud_for(
         connection, realm_id, row.user_id, [topic.topic_id for topic in week.topics]
     )

@@ -1,4 +1,4 @@
-"""Asks once a week for the digests of those who have been away."""
+"""Enqueue digests for inactive users once a week."""
 
 from datetime import timedelta
 from typing import Final
@@ -13,19 +13,19 @@ from storage.ids import RealmId
 FIRST_LOOK_SECONDS: Final = 120.0
 LOOK_SECONDS: Final = 1800.0
 FIRST_HOUR: Final = 6
-"""Of the day, in UTC: before that it is night for most."""
+"""The first hour of the day, in UTC, in which digests are enqueued."""
 AWAY: Final = timedelta(days=5)
-"""Whoever has been here since has seen what there is."""
+"""The period without activity after which a user is inactive."""
 
 
 class DigestKeeper:
-    """Looks twice an hour. Several may run: each asks for what nobody has asked for."""
+    """Enqueue due digests. Instances may run concurrently: each enqueues what is missing."""
 
     def __init__(self, app: App) -> None:
         self._app = app
 
     async def run(self) -> None:
-        """Work until cancelled."""
+        """Run until cancelled."""
         await now_and_then(
             self.look,
             what="ask for digests",
@@ -34,7 +34,7 @@ class DigestKeeper:
         )
 
     async def look(self) -> int:
-        """Ask for all that are due now; how many. Raises DatabaseUnavailableError."""
+        """Enqueue all due digests; return how many. Raises DatabaseUnavailableError."""
         now = self._app.clock.now()
         if self._app.mailer is None or now.hour < FIRST_HOUR:
             return 0

@@ -1,4 +1,4 @@
-"""Sends what is due: scheduled messages and reminders, each at its second."""
+"""Send scheduled messages and reminders at the second they are due."""
 
 import asyncio
 from collections import Counter
@@ -27,23 +27,23 @@ from storage.ids import RealmId
 logger = structlog.get_logger(__name__)
 
 LOOK_SECONDS: Final = 1.0
-"""Whatever is due later than that is sent at its very second; the rest so late at most."""
+"""The interval between polls. Items due within it are sent on time, others this late at most."""
 AT_ONCE: Final = 100
-"""Of one realm and kind, before it is looked again."""
+"""The maximum batch of one realm and kind between two polls."""
 TOGETHER: Final = 16
-"""Of these, that are prepared at the same time: the first ones do not wait for all others."""
+"""The maximum concurrency within a batch, so that its first items need not wait for the others."""
 REALMS_AT_ONCE: Final = 20
-"""Of each kind; those that have waited longest come first."""
+"""The maximum number of realms of each kind at a time; those with the oldest items come first."""
 
 
 Item = TypeVar("Item")
 
 
 class DueItemRunner:
-    """Any number may run: a row is locked by whoever delivers it, and passed over by the others.
+    """Poll for due items and deliver them. Any number of runners may run concurrently.
 
-    Nobody leads, so nothing waits for a process that hangs. Time is the database's, unless `now`
-    says another.
+    Each row is locked while it is delivered, and other runners skip locked rows, so there is no
+    leader whose failure would block delivery. The clock is the database's unless `now` is given.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class DueItemRunner:
         self._has_more = asyncio.Event()
 
     async def run(self) -> None:
-        """Work until cancelled. What is being written then is written all the same."""
+        """Run until cancelled. A delivery that is being committed is finished."""
         async with asyncio.TaskGroup() as group:
             while True:
                 pause = LOOK_SECONDS
@@ -82,7 +82,7 @@ class DueItemRunner:
                         await self._has_more.wait()
 
     async def catch_up(self) -> int:
-        """Send all that is due now; how much this has sent or let fail."""
+        """Deliver all items that are due now; return how many were sent or failed."""
         total = 0
         while True:
             async with asyncio.TaskGroup() as group:
@@ -93,7 +93,7 @@ class DueItemRunner:
             total += done
 
     async def _look(self, group: asyncio.TaskGroup) -> tuple[list[asyncio.Task[int]], float]:
-        """Begin with what is due; the tasks, and the seconds until it is worth looking again."""
+        """Start tasks for the due items; return the tasks, and the seconds until the next poll."""
         tasks = []
         async with self._database.connection() as connection:
             now = await timers.now(connection) if self._now is None else self._now()
@@ -109,7 +109,7 @@ class DueItemRunner:
     async def _due(
         self, connection: Connection, kind: DueItemKind[Row], now: datetime
     ) -> dict[RealmId, list[Row]]:
-        """By realm; nothing of those that are being worked off, nor of more than may be at once."""
+        """Return due items by realm, up to the maximum concurrency, without realms in progress."""
         busy = [realm_id for name, realm_id in self._busy if name == kind.name]
         free = REALMS_AT_ONCE - len(busy)
         if free <= 0:
@@ -131,7 +131,7 @@ class DueItemRunner:
     async def _work_off(
         self, kind: DueItemKind[Row], realm_id: RealmId, rows: Sequence[Row]
     ) -> int:
-        """Deliver them; how many of them it was that did it."""
+        """Deliver the items; return how many this call has delivered."""
         slots = asyncio.Semaphore(TOGETHER)
 
         async def deliver(bench: RealmServices, row: Row) -> bool:
@@ -188,9 +188,9 @@ class DueItemRunner:
 
 
 def in_turns(rows: Sequence[Item], place_of: Callable[[Item], Hashable]) -> list[list[Item]]:
-    """The rows, in groups to be sent one after the other: in none do two go to one place.
+    """Split the rows into batches to be sent in order; no batch has two rows with one destination.
 
-    What goes to one place keeps its order.
+    So messages to the same destination keep their order.
     """
     turns: list[list[Item]] = []
     seen: Counter[Hashable] = Counter()

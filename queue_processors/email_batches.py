@@ -1,4 +1,4 @@
-"""Batches of emails on their way to their queue, and those that were lost on it."""
+"""Enqueue batches of email notifications, and retry batches with a lost job."""
 
 from datetime import timedelta
 from typing import Final
@@ -12,13 +12,13 @@ from storage.ids import RealmId
 from storage.notifications import BatchRow
 
 LATE: Final = timedelta(minutes=30)
-"""A batch that is closed so long after its time was forgotten, or its queue is very far behind."""
+"""The time past its deadline after which the job of a batch is presumed lost."""
 LOOK_SECONDS: Final = 300.0
 AT_ONCE: Final = 500
 
 
 def job_of(realm_id: RealmId, batch: BatchRow) -> OutgoingJob:
-    """The job that mails the batch when it is due, or looks again when a broker's patience ends."""
+    """Return the job of a batch, scheduled for its deadline or the broker's maximum delay."""
     job = EmailNotifications(realm_id=realm_id, user_id=batch.user_id, batch_id=batch.batch_id)
     return outgoing(
         job,
@@ -28,10 +28,10 @@ def job_of(realm_id: RealmId, batch: BatchRow) -> OutgoingJob:
 
 
 class BatchKeeper:
-    """Asks again for batches whose job is lost: dropped, dead, or never handed in.
+    """Enqueue batches again if their job is lost: dropped, dead, or never published.
 
-    Until it is closed a batch takes all that its person misses, so a lost one must not stay. Any
-    number may run.
+    A batch takes all notifications of its user until it is closed, so a lost job would hold them
+    back for ever. Instances may run concurrently.
     """
 
     def __init__(self, database: Database, broker: JobPublisher) -> None:
@@ -39,11 +39,11 @@ class BatchKeeper:
         self._broker = broker
 
     async def run(self) -> None:
-        """Work until cancelled."""
+        """Run until cancelled."""
         await now_and_then(self.look, what="look for lost emails", seconds=LOOK_SECONDS)
 
     async def look(self, *, at_once: int = AT_ONCE) -> int:
-        """Ask for what is late; how many batches."""
+        """Enqueue overdue batches; return how many."""
         count = 0
         while True:
             async with self._database.connection() as connection:

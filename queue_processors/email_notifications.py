@@ -1,4 +1,4 @@
-"""Mails what somebody has missed, one email for each conversation, once its batch is due."""
+"""Process the email notification queue: one email for each conversation of a due batch."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -48,23 +48,23 @@ from storage.users import UserRow
 logger = structlog.get_logger(__name__)
 
 CONVERSATIONS_SHOWN: Final = 25
-"""In emails of their own: what is in more of them is only counted."""
+"""The maximum number of emails of a batch; messages of further conversations are counted only."""
 MESSAGES_SHOWN: Final = 30
-"""Of each conversation: an email is not the place to read a hundred."""
+"""The maximum number of messages in an email."""
 REFUSALS: Final = 3
 LEFT_ALONE: Final = timedelta(days=7)
-"""How long an address gets nothing that was refused REFUSALS times."""
+"""The pause for an address after REFUSALS consecutive refusals."""
 AUTOMATIC, ALWAYS = 1, 2
-"""Values of realm_name_in_email_notifications_policy: where it helps, and everywhere."""
+"""Values of realm_name_in_email_notifications_policy: with several organizations, and always."""
 
 _REASONS: Final[dict[Reason, str]] = {
-    Reason.DIRECT: "somebody sent you a direct message",
+    Reason.DIRECT: "you were sent a direct message",
     Reason.MENTIONED: "you were mentioned",
-    Reason.TOPIC_WILDCARD: "everybody in the topic was mentioned",
-    Reason.TOPIC_WILDCARD_WHERE_FOLLOWED: "everybody in a topic that you follow was mentioned",
-    Reason.CHANNEL_WILDCARD: "everybody in the channel was mentioned",
+    Reason.TOPIC_WILDCARD: "everyone in the topic was mentioned",
+    Reason.TOPIC_WILDCARD_WHERE_FOLLOWED: "everyone in a topic that you follow was mentioned",
+    Reason.CHANNEL_WILDCARD: "everyone in the channel was mentioned",
     Reason.CHANNEL_WILDCARD_WHERE_FOLLOWED: (
-        "everybody in the channel of a topic that you follow was mentioned"
+        "everyone in the channel of a topic that you follow was mentioned"
     ),
     Reason.ALERT_WORD: "one of your alert words was used",
     Reason.FOLLOWED_BY_EMAIL: "you follow this topic",
@@ -74,22 +74,22 @@ _REASONS: Final[dict[Reason, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Post:
-    """What it takes to mail a batch."""
+    """The services needed to send a batch."""
 
     database: Database
     broker: JobPublisher
     clock: Clock
     mailer: Mailer | None
-    """None: no mail is sent from here."""
+    """None if the server sends no mail."""
     realm_cache: RealmCache
     sender: str
     addresses: MailAddresses | None
-    """Where answers go; None: nowhere."""
+    """Reply addresses; None if the server receives no mail."""
 
     async def handle(self, job: EmailNotifications) -> None:
-        """Mail what is still unread in the batch. What has been mailed is in it no more.
+        """Send the unread messages of a batch, and delete what was sent from the batch.
 
-        Raises MailNotTakenNowError, and PermanentError where the mail server refused some mail.
+        Raises MailNotTakenNowError, and PermanentError if the mail server refused an email.
         """
         realm_id, user_id = job.realm_id, job.user_id
         async with self.database.connection() as connection:
@@ -103,7 +103,7 @@ class Post:
             await self._send(parcel)
 
     async def _open(self, connection: Connection, job: EmailNotifications) -> "_Parcel | None":
-        """What is to be mailed of the batch, and to whom. The rest is taken out."""
+        """Load the batch and its recipient; delete notifications that are no longer wanted."""
         realm_id, user_id = job.realm_id, job.user_id
         ids = await email_notifications.in_batch(connection, realm_id, user_id, job.batch_id)
         row = await self._addressee(connection, job) if ids else None
@@ -126,7 +126,7 @@ class Post:
         return await self._filled(connection, parcel) if parcel.may_show else parcel
 
     async def _filled(self, connection: Connection, parcel: "_Parcel") -> "_Parcel":
-        """The same with what was said."""
+        """Return the batch with the content of its messages."""
         realm_id = parcel.job.realm_id
         found = await email_notifications.conversations_of(connection, realm_id, parcel.reasons)
         mailed = {each.message_ids[0]: each.message_ids for each in found[:CONVERSATIONS_SHOWN]}
@@ -153,7 +153,7 @@ class Post:
     async def _wanted(
         self, connection: Connection, job: EmailNotifications, ids: Sequence[MessageId]
     ) -> dict[MessageId, Reason]:
-        """Why they want an email about which of the messages, as everything stands now."""
+        """Return the reason of each notification that the current settings still want."""
         rows = await notifications.facts_of(
             connection, job.realm_id, [(job.user_id, message_id) for message_id in ids]
         )
@@ -161,7 +161,7 @@ class Post:
         return {message_id: reason for message_id, reason in decided.items() if reason is not None}
 
     async def _addressee(self, connection: Connection, job: EmailNotifications) -> UserRow | None:
-        """Who is to get it; None if nobody can."""
+        """Return the recipient; None if the account is closed or has no usable address."""
         found = await users.by_ids(connection, job.realm_id, [job.user_id])
         if not found or self.mailer is None:
             return None
@@ -197,12 +197,12 @@ class Post:
         )
 
     async def _send(self, parcel: "_Parcel") -> None:
-        """Send the emails one by one; each that was taken leaves the batch.
+        """Send the emails one by one; delete the messages of each accepted email from the batch.
 
-        One that cannot be made, or is refused, holds up no other, and stays in the batch for
-        whoever mends that.
+        An email that cannot be built, or is refused, does not hold up the others, and its messages
+        stay in the batch for a retry.
         """
-        assert self.mailer is not None, "without one there is nobody to send to"
+        assert self.mailer is not None, "without a mailer, batches have no recipient"
         job, faults, taken = parcel.job, list[Exception](), False
         for mail in parcel.mails():
             try:
@@ -232,7 +232,7 @@ class Post:
             raise PermanentError("; ".join(map(str, faults))) from faults[0]
 
     async def _note_refusal(self, parcel: "_Parcel", reason: str) -> None:
-        """Nothing of the batch can reach them."""
+        """Record that the address refuses mail, so that the batch is not retried."""
         job = parcel.job
         logger.warning("mail.address_refused", user_id=job.user_id, reason=reason)
         async with self.database.connection() as connection:
@@ -247,14 +247,14 @@ class Post:
 @dataclass(frozen=True, slots=True)
 class _Mail:
     build: Callable[[], EmailMessage]
-    """Raises AddressRefusedError."""
+    """Build the email. Raises AddressRefusedError."""
     message_ids: Sequence[MessageId]
-    """What it is about."""
+    """The messages of the email."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Parcel:
-    """All that is to be mailed of one batch."""
+    """A batch with everything needed to build its emails."""
 
     job: EmailNotifications
     realm: RealmRow
@@ -262,25 +262,25 @@ class _Parcel:
     head: Letterhead
     reasons: dict[MessageId, Reason]
     conversations: Sequence[Sequence[MessageId]] = ()
-    """All of them, of those conversations that get an email each."""
+    """The messages of the conversations that get an email each."""
     missed: dict[MessageId, MissedRow] = field(default_factory=dict)
-    """Those that are shown."""
+    """The messages that are shown."""
     left_out: Sequence[MessageId] = ()
-    """What is in more conversations than that."""
+    """The number of messages in further conversations."""
     names: dict[UserId, str] = field(default_factory=dict)
-    """Of senders and of those in direct messages, as far as the reader may know them."""
+    """Names of senders and direct-message members, as far as the recipient may see them."""
     addresses: MailAddresses | None
 
     @property
     def may_show(self) -> bool:
-        """Whether anything of what was said may be in their emails."""
+        """Whether the settings allow message content in email notifications."""
         return (
             RealmSettings.of(self.realm.settings).message_content_allowed_in_email_notifications
             and UserSettings.of(self.row.settings).message_content_in_email_notifications
         )
 
     def mails(self) -> list[_Mail]:
-        """One for each conversation, or a single one that says nothing of what was missed."""
+        """Return an email for each conversation, or a single one without any content."""
         if not self.may_show:
             return [self._counting(list(self.reasons), shown_elsewhere=False)]
         mails = [
@@ -346,7 +346,7 @@ class _Parcel:
 
 
 async def handle(app: App, job: EmailNotifications) -> None:
-    """Mail the job's batch, from this server's address."""
+    """Send the batch of a job from this server's address."""
     realm_cache = app.realm_caches.afresh(job.realm_id)
     post = Post(
         database=app.database,

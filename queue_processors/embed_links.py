@@ -1,4 +1,4 @@
-"""Puts previews of the pages that a message links below it."""
+"""Process the link preview queue: fetch the linked pages of a message and add previews."""
 
 import asyncio
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ class Embedder:
     previews: Previews
 
     async def handle(self, job: EmbedLinks) -> None:
-        """Look at the pages, then at the message: if it says something else by then, leave it."""
+        """Fetch the pages, then update the message unless its content has changed meanwhile."""
         bench, message_id = self.bench, job.message_id
         async with bench.read() as connection:
             row = await message_previews.current(connection, bench.realm_id, message_id)
@@ -55,7 +55,7 @@ def _host(link: str) -> str:
 async def ask_for_previews(
     database: Database, broker: JobPublisher, realm_id: RealmId, message_ids: Sequence[MessageId]
 ) -> None:
-    """Have the messages looked through that link pages, where previews are shown."""
+    """Enqueue the messages with links, where previews are enabled."""
     async with database.connection() as connection:
         wanting = await message_previews.wanting(connection, realm_id, message_ids)
     if wanting:

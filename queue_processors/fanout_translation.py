@@ -1,6 +1,6 @@
-"""What the log tells the message_fanout queue: messages sent, read and gone, many in one job.
+"""Translate event log entries into message_fanout jobs, each for a batch of messages.
 
-A busy realm's log is read in large pieces, so a thousand sends are a few jobs.
+The log of a busy realm is read in large pieces, so a thousand sends become a few jobs.
 """
 
 import hashlib
@@ -24,13 +24,13 @@ MESSAGES_A_JOB: Final = 200
 READS_A_JOB: Final = 1_000
 DIGEST_LENGTH: Final = 16
 READS_TO_NAME: Final = 100
-"""Who reads more at once is looked at as a whole."""
+"""The maximum number of read messages that a job names; beyond it, all of a user's are checked."""
 
 Item = TypeVar("Item")
 
 
 class _Flags(msgspec.Struct):
-    """What matters of MessageFlagsChanged."""
+    """The fields of MessageFlagsChanged that the fan-out needs."""
 
     op: str
     flag: str
@@ -39,7 +39,7 @@ class _Flags(msgspec.Struct):
 
 
 class _Gone(msgspec.Struct):
-    """What matters of MessagesGone."""
+    """The fields of MessagesGone that the fan-out needs."""
 
     message_ids: tuple[MessageId, ...]
 
@@ -49,7 +49,7 @@ _gone = msgspec.json.Decoder(_Gone)
 
 
 class Notes:
-    """Collects what a piece of a realm's log says."""
+    """Collect the entries of a piece of a realm's log into jobs."""
 
     def __init__(self, realm_id: RealmId) -> None:
         self._realm_id = realm_id
@@ -60,7 +60,7 @@ class Notes:
         self._gone: dict[MessageId, None] = {}
 
     def add(self, entry: ShippableRow) -> None:
-        """Take an entry of one of KINDS. Raises msgspec.DecodeError."""
+        """Add an entry of one of KINDS. Raises msgspec.DecodeError."""
         if entry.kind == MessageSent.kind:
             self._sent.append(MessageId(entry.position))
         elif entry.kind == MessagesGone.kind:
@@ -80,7 +80,7 @@ class Notes:
             self._read |= {(user, each): None for user in readers for each in change.messages}
 
     def jobs(self) -> list[OutgoingJob]:
-        """The jobs that follow from it."""
+        """Return the jobs for the collected entries."""
         facts: list[dict[str, Any]] = [
             *({"sent": some} for some in _slices(self._sent, MESSAGES_A_JOB)),
             *({"read": some} for some in _slices(self._read, READS_A_JOB)),

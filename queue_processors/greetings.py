@@ -1,4 +1,4 @@
-"""Lets bots greet those who have joined."""
+"""Process the greeting queue: let bots welcome users that have joined."""
 
 from queue_processors.processor import Processor
 from server.actions.greetings import greet

@@ -1,4 +1,4 @@
-"""Says what this process does, so that operators and other processes know of it."""
+"""Write the heartbeat of a process, by which operators and other processes find it."""
 
 import asyncio
 import os
@@ -22,11 +22,11 @@ logger = structlog.get_logger(__name__)
 
 REPORT_SECONDS: Final = 5.0
 FIRST_SECONDS: Final = 0.5
-"""To the second report: by then it is known who leads."""
+"""The interval to the second heartbeat, by which time the leader is known."""
 
 
 class Heartbeat:
-    """One process among those that serve clients, take mail or work on the queues."""
+    """The heartbeat of one process that serves clients, receives mail or processes queues."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class Heartbeat:
         self._id = uuid.uuid4().hex
 
     async def run(self) -> None:
-        """Report now and every few seconds until cancelled, and sign off then."""
+        """Write a heartbeat now and at each interval until cancelled; delete the row at the end."""
         pause = FIRST_SECONDS
         try:
             while True:
@@ -64,7 +64,7 @@ class Heartbeat:
             await self._try(self._leave)
 
     async def report(self) -> None:
-        """Write down what this process does now, and, where it leads, which queues are empty."""
+        """Write the state of this process and, if it is the leader, which queues are empty."""
         lag = None if self._shipper is None else self._shipper.lag_seconds
         row = WorkerRow(
             id=self._id,

@@ -1,4 +1,4 @@
-"""Mails people who are asked to join."""
+"""Process the invitation email queue."""
 
 from queue_processors.processor import Processor
 from queue_processors.single_mail import post
@@ -12,10 +12,10 @@ from storage.invitations import InvitationRow
 
 
 async def handle(app: App, job: InvitationEmail) -> None:
-    """Send it, if it is still open.
+    """Send the email of an open invitation. Raises MailNotTakenNowError, PermanentError.
 
-    The link gets a secret of its own, which is in the mail alone: if it is sent again, both links
-    work. Raises MailNotTakenNowError, and PermanentError.
+    Each email has a new token that is in the email alone; if a retry sends the email again, both
+    links work.
     """
     if app.mailer is None:
         return

@@ -1,4 +1,4 @@
-"""Keeps the log in shape: partitions ahead of time, old days, keys and notifications away."""
+"""Maintain the event log: create partitions ahead of time, drop expired rows."""
 
 from datetime import timedelta
 from typing import Final
@@ -21,32 +21,32 @@ from storage.database import Database
 logger = structlog.get_logger(__name__)
 
 KEEP_DAYS: Final = 8
-"""One more than the longest life of an event queue: whoever polls in time finds its events."""
+"""The retention of events: one day more than the longest life of an event queue."""
 KEEP_IDEMPOTENCY_KEYS: Final = timedelta(hours=24)
 KEEP_NOTIFICATIONS: Final = timedelta(days=30)
 KEEP_DONE_JOBS: Final = timedelta(days=90)
-"""Longer than the log, which is kept for longer than KEEP_DAYS while nothing ships."""
+"""The retention of job keys, longer than that of a log that waits for the shipper."""
 KEEP_CALLS: Final = timedelta(days=8)
-"""Longer than any job that could ask for one again."""
+"""The retention of webhook calls, longer than the retries of any job."""
 KEEP_ACTIVITY: Final = timedelta(days=365)
 LOOK_SECONDS: Final = 3600.0
 
 
 class LogKeeper:
-    """Tidies the log once an hour. Several may run: each step is safe beside the others."""
+    """Run the maintenance once an hour. Instances may run concurrently."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
         self._clock = clock
 
     async def run(self) -> None:
-        """Work until cancelled."""
+        """Run until cancelled."""
         await now_and_then(self.tidy, what="tidy the log", seconds=LOOK_SECONDS)
 
     async def tidy(self) -> list[str]:
-        """Make the coming days' partitions, drop old ones; the names of those dropped.
+        """Create the partitions of the coming days, and drop and return expired ones.
 
-        Never what a shipper has still to read.
+        A partition with entries that are still to be shipped is never dropped.
         """
         oldest = self._clock.now().date() - timedelta(days=KEEP_DAYS)
         async with self._database.connection() as connection:

@@ -1,4 +1,4 @@
-"""Runs queue processors and the shipper, in a process of their own or beside the server."""
+"""Run queue processors and the shipper, in a worker process or within the server."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -33,11 +33,11 @@ async def run(
     serves: bool = False,
     takes_mail: bool = False,
 ) -> None:
-    """Work until cancelled; then each processor finishes what it has in hand.
+    """Run until cancelled; then each processor finishes its current jobs.
 
-    With the shipper come those who keep the log in shape, look for lost emails, index messages,
-    delete what is too old, remove files that nobody needs, ask for digests, and send what is due.
-    Others are told what this process does, and whether it also `serves` clients or `takes_mail`.
+    The shipper comes with the periodic tasks: maintenance of the log, retries of lost emails, the
+    search index, retention, file clean-up, digests, and due items. The heartbeat publishes what
+    this process does, and whether it also `serves` clients or `takes_mail`.
     """
     broker = WorkLog(app.jobs, app.metrics, lambda: app.clock.now().timestamp())
     shipper = await shipper_of(app) if with_shipper else None
@@ -73,12 +73,12 @@ async def run(
 
 
 def timekeeper_of(app: App, *, now: Callable[[], datetime] | None = None) -> DueItemRunner:
-    """Who sends what is due in the realms: by the database's clock, unless `now` says the time."""
+    """Return the runner of due items, on the database's clock unless `now` is given."""
     return DueItemRunner(app.database, app.uncached_realm_services, app.metrics, TIMERS, now=now)
 
 
 def retention_keeper_of(app: App, *, pause_seconds: float = PAUSE_SECONDS) -> RetentionKeeper:
-    """Who deletes what is older than the realms keep it."""
+    """Return the task that deletes messages past their realm's retention period."""
     return RetentionKeeper(
         app.database,
         app.uncached_realm_services,
@@ -89,7 +89,7 @@ def retention_keeper_of(app: App, *, pause_seconds: float = PAUSE_SECONDS) -> Re
 
 
 async def shipper_of(app: App) -> Shipper:
-    """A shipper to where the app's jobs are kept, which hears of each commit."""
+    """Return a shipper to the app's job broker that is notified of each commit."""
     ship = into_table if app.settings.amqp_url is None else through(app.jobs)
     shipper = Shipper(app.database, ship)
     await app.realtime.shipper_notifier.listen(shipper.wake)

@@ -1,4 +1,4 @@
-"""Decides who is notified of messages, and takes back what was read or is gone."""
+"""Process the message fan-out queue: decide on notifications, and withdraw those no longer due."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -40,10 +40,13 @@ from storage.notifications import BatchRow, FactsRow, NewNotification, Pair, Pus
 logger = structlog.get_logger(__name__)
 
 PRESENT_FOR: Final = timedelta(seconds=140)
-"""So long after a client was heard of, its user counts as there. Queues are touched each minute."""
+"""The period after a client's last poll in which its user is present.
+
+Polls are written once a minute.
+"""
 FIRST_LOOK_SECONDS: Final = 120.0
 LOOKS: Final = 8
-"""Each after twice as long: who is there for half a day and does not read it does not care."""
+"""The maximum number of retries for a present user, each after twice the delay of the last."""
 PAIRS_AT_ONCE: Final = 1_000
 
 Unavailable = (DatabaseUnavailableError, StatementTimeoutError, BrokerUnavailableError)
@@ -51,9 +54,9 @@ Unavailable = (DatabaseUnavailableError, StatementTimeoutError, BrokerUnavailabl
 
 @dataclass(frozen=True, slots=True)
 class Fanout:
-    """Handles the queue's jobs, for one realm at a time.
+    """Handle fan-out jobs of one realm at a time.
 
-    `hands_to`: queues that somebody works off; the others get nothing, for nobody would take it.
+    `hands_to` are the queues with a processor; no jobs are published to others.
     """
 
     database: Database
@@ -64,7 +67,7 @@ class Fanout:
     pairs_at_once: int = PAIRS_AT_ONCE
 
     async def handle(self, job: MessageFanout) -> None:
-        """Do all that the job names. Doing it twice decides nothing twice."""
+        """Handle all parts of a job. Idempotent: a retry makes no second decision."""
         if job.sent:
             await self._sent(job.sent)
             if OutgoingWebhook.queue in self.hands_to:
@@ -103,17 +106,18 @@ class Fanout:
     async def _of_all(
         self, message_ids: Sequence[MessageId], *, only_mentions: bool = False
     ) -> None:
-        """Decide for whoever may want to hear of these messages."""
+        """Decide for every user that may be notified of these messages."""
         await self._pages(message_ids, notifications.START, only_mentions=only_mentions)
         await self._hand_over(message_ids)
 
     async def _pages(
         self, message_ids: Sequence[MessageId], after: Pair, *, only_mentions: bool
     ) -> None:
-        """Decide for all of them past `after`.
+        """Decide for all candidates past `after`, in pages.
 
-        Where they are many, for fewer messages at a time: a page costs what there is to hear of
-        all of its messages, so of one message it costs no more than it holds.
+        A page costs as much as there are candidates for all of its messages, so where they are
+        many, later pages are for fewer messages: of a single message, a page costs no more than it
+        holds.
         """
         place = await self._page(message_ids, after, only_mentions=only_mentions)
         while place is not None and len(message_ids) == 1:
@@ -126,7 +130,7 @@ class Fanout:
     async def _page(
         self, message_ids: Sequence[MessageId], after: Pair, *, only_mentions: bool
     ) -> Pair | None:
-        """Decide for the next of them; where there may be more, the last one's pair."""
+        """Decide for the next page of candidates; return its last pair if there may be more."""
         async with self.database.connection() as connection:
             rows = await notifications.who_may_want(
                 connection, self.realm_id, message_ids, after=after, limit=self.pairs_at_once
@@ -147,7 +151,7 @@ class Fanout:
     async def _settle(
         self, connection: Connection, rows: Sequence[FactsRow], *, only_mentions: bool
     ) -> list[Pair]:
-        """Decide, and keep what was decided; whom to look at again in a while."""
+        """Decide and store the decisions; return the pairs that need a later retry."""
         there = await self._present(connection, rows)
         every = [NotificationFacts.of(row, is_present=row.user_id in there) for row in rows]
         decided = [(facts, decide(facts, only_mentions=only_mentions)) for facts in every]
@@ -169,7 +173,7 @@ class Fanout:
     async def _groups(
         self, connection: Connection, rows: Sequence[FactsRow]
     ) -> dict[Pair, GroupId]:
-        """By which group messages mention people, where it is not by name."""
+        """Return the group through which each message mentions a user who is not named in it."""
         named = [row for row in rows if row.is_mentioned]
         if not named:
             return {}
@@ -195,7 +199,7 @@ class Fanout:
         await self.broker.publish(outgoing(job, key=key, after_seconds=later))
 
     async def _hand_over(self, message_ids: Sequence[MessageId]) -> None:
-        """Let the next queues know of what was decided, now or by a process that has died."""
+        """Publish jobs for stored decisions, those of a process that has died included."""
         while True:
             async with self.database.connection() as connection:
                 pushes, batches = await self._unhanded(connection, message_ids)
@@ -214,7 +218,7 @@ class Fanout:
     async def _unhanded(
         self, connection: Connection, message_ids: Sequence[MessageId]
     ) -> tuple[list[PushRow], list[BatchRow]]:
-        """What queues that somebody works off do not know of yet, or the first part of it."""
+        """Return the next batch of stored decisions without a published job."""
         pushes, batches = list[PushRow](), list[BatchRow]()
         if PushNotification.queue in self.hands_to:
             pushes = await notifications.unhanded_pushes(
@@ -239,7 +243,7 @@ class Fanout:
     # -- withdrawing
 
     async def _withdraw(self, job: MessageFanout) -> None:
-        """Forget what was read or is gone, and take it from the devices that show it."""
+        """Delete notifications of read or deleted messages, and remove them from devices."""
         if not (job.read or job.read_all or job.gone):
             return
         while True:
@@ -289,7 +293,7 @@ def _new(
 def _group(
     row: FactsRow, mentions: Mentions | None, members: Mapping[GroupId, Collection[UserId]]
 ) -> GroupId | None:
-    """The smallest of the mentioned groups that they are in; None if they are named."""
+    """Return the smallest mentioned group of the user; None if the user is mentioned by name."""
     if mentions is None or row.user_id in mentions.user_ids:
         return None
     theirs = [
@@ -301,7 +305,7 @@ def _group(
 
 
 def processor(*following: type[Job]) -> Processor[App, MessageFanout]:
-    """The queue's processor, which hands on to those queues whose jobs are named here."""
+    """Return the queue's processor, which publishes jobs to the named queues."""
     hands_to = frozenset(job.queue for job in following)
 
     async def handle(app: App, job: MessageFanout) -> None:

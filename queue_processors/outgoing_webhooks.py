@@ -1,4 +1,4 @@
-"""Calls the bots that answer over HTTP, and posts what they say."""
+"""Process the outgoing webhook queue: send requests to bots and post their responses."""
 
 import hashlib
 from collections.abc import Sequence
@@ -39,24 +39,24 @@ from storage.webhook_calls import CallRow
 logger = structlog.get_logger(__name__)
 
 PAUSES_SECONDS: Final = (5, 30, 120, 600, 1_800, 3_600, 7_200, 14_400, 28_800, 28_800)
-"""Before each further try: nearly a day in all."""
+"""The retry schedule: the delay before each further request, nearly a day in all."""
 FAILURES_UNTOLD: Final = 2
-"""A bot that is away for a moment is no news."""
+"""The number of failed requests before the bot's owner is notified."""
 TOLD_AGAIN_AFTER: Final = timedelta(hours=1)
 MAX_ANSWER_BYTES: Final = 256 * 1024
 AT_ONCE: Final = 50
-"""Calls of one process; each waits for somebody else."""
+"""The maximum number of concurrent requests of a process."""
 CLIENT: Final = "OutgoingWebhookResponse"
 
 _VIEW: Final = ClientView(apply_markdown=False, client_gravatar=False, empty_topic_name=True)
 
 
 class _FailedError(Exception):
-    """It makes no sense to try again. The text is for the bot's owner."""
+    """A permanent error. Its text is for the bot's owner."""
 
 
 class _NotNowError(Exception):
-    """It may go better later, `seconds` from now at the earliest."""
+    """A transient error. The request is retried after `seconds` at the earliest."""
 
     def __init__(self, reason: str, seconds: float = 0.0) -> None:
         super().__init__(reason)
@@ -65,7 +65,7 @@ class _NotNowError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _PendingCall:
-    """A call that is to be made now, and whose it is."""
+    """A request that is to be sent now, with its bot."""
 
     call: CallRow
     bot: UserRow
@@ -81,13 +81,13 @@ class _PendingCall:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Makes calls, each until there is an answer, an end of patience, or nobody to ask."""
+    """Send requests; retry each until there is a response, the schedule ends or the bot is gone."""
 
     bench: RealmServices
     broker: JobPublisher
     egress: Egress
     seconds: float
-    """For each call."""
+    """The timeout of a request."""
     pauses: Sequence[float] = PAUSES_SECONDS
 
     @property
@@ -95,7 +95,7 @@ class Caller:
         return self.bench.realm_id
 
     async def handle(self, job: OutgoingWebhook) -> None:
-        """Call the bot, and post its answer. What has ended, or been tried since, is left alone."""
+        """Send the bot's request and post its response. A finished or newer attempt is skipped."""
         async with self.bench.read() as connection:
             call = await webhook_calls.of_bot(
                 connection, self._realm_id, job.message_id, job.bot_id
@@ -123,7 +123,7 @@ class Caller:
     # -- what is to be asked
 
     async def _open(self, connection: Connection, call: CallRow) -> _PendingCall | None:
-        """All that the call needs; None if there is nobody to call any more, or for nothing."""
+        """Load everything that the request needs; None if it is no longer wanted."""
         [bot] = await users.by_ids(connection, self._realm_id, [call.bot_id])
         service = (await bots.services(connection, self._realm_id, [call.bot_id])).get(call.bot_id)
         owner = await self._owner(connection, bot)
@@ -155,7 +155,7 @@ class Caller:
     async def _shown(
         self, connection: Connection, reader: UserRow, call: CallRow
     ) -> dict[str, Any] | None:
-        """The message, if they may read it and its channel is still in use."""
+        """Return the message if the bot may read it and its channel is not archived."""
         actor = Actor(self._realm_id, reader)
         [*found] = await fetch.by_ids(
             self.bench.realm_cache, connection, actor, [call.message_id], _VIEW
@@ -176,7 +176,7 @@ class Caller:
     # -- asking
 
     async def _ask(self, case: _PendingCall) -> str | None:
-        """What the bot says to it, if anything."""
+        """Send the request; return the content of the response, if any."""
         address = await self.bench.realm_cache.address()
         call = Call(
             bot_email=public_email(case.bot, address.domain),
@@ -212,7 +212,7 @@ class Caller:
     # -- what follows
 
     async def _post(self, case: _PendingCall, said: str) -> None:
-        """Let the bot say it where it was asked; once, also if this is done twice."""
+        """Post the bot's response to the conversation of the request. Idempotent."""
         actor = Actor(self._realm_id, case.bot, CLIENT)
         draft = _reply(case, said)
         bench = self.bench
@@ -248,7 +248,7 @@ class Caller:
             await webhook_calls.end(connection, self._realm_id, call, outcome)
 
     async def _tell(self, case: _PendingCall, what: str, reason: str) -> None:
-        """Let the notification bot tell the owner, unless it has just done so."""
+        """Notify the owner by the notification bot, unless it has just done so."""
         now, owner = self.bench.clock.now(), case.owner
         told_at = case.service.told_at
         if owner is None or (told_at is not None and now - told_at < TOLD_AGAIN_AFTER):
@@ -303,7 +303,7 @@ def _reply(case: _PendingCall, said: str) -> OutgoingMessage:
 
 
 def _once(case: _PendingCall, what: str) -> dict[str, Any]:
-    """A name under which something is sent once, whatever it says the second time."""
+    """Return an idempotency key, independent of the content that is sent."""
     key = f"webhook:{case.call.message_id}:{case.call.bot_id}:{what}"
     return {"idempotency_key": key, "idempotency_digest": hashlib.sha256(key.encode()).digest()}
 
@@ -311,7 +311,7 @@ def _once(case: _PendingCall, what: str) -> dict[str, Any]:
 async def ask_bots(
     database: Database, broker: JobPublisher, realm_id: RealmId, message_ids: Sequence[MessageId]
 ) -> None:
-    """Have the bots called that these messages concern. Doing it twice calls none twice."""
+    """Enqueue requests to the bots that these messages trigger. Idempotent."""
     async with database.connection() as connection:
         await webhook_calls.ask(connection, realm_id, message_ids)
         calls = await webhook_calls.unhanded(connection, realm_id, message_ids)

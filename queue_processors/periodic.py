@@ -1,4 +1,4 @@
-"""What a worker looks after now and then, beside its queues."""
+"""Run periodic tasks of a worker."""
 
 import asyncio
 import random
@@ -14,7 +14,7 @@ from storage.database import RETRYABLE_ERRORS
 logger = structlog.get_logger(__name__)
 
 PASSING: Final = (*RETRYABLE_ERRORS, BrokerUnavailableError, KeepsChangingError)
-"""What ends by itself."""
+"""Transient errors."""
 
 
 async def now_and_then(
@@ -25,11 +25,11 @@ async def now_and_then(
     first_seconds: float | None = None,
     passing: tuple[type[Exception], ...] = PASSING,
 ) -> NoReturn:
-    """Look until cancelled: after `first_seconds`, and then again and again.
+    """Run a task until cancelled: after `first_seconds`, then once in each interval.
 
-    Pauses are up to half shorter than said, so that processes do not do it in step. Whatever
-    goes wrong is logged and tried again the next time: it ends nobody else's work. What is
-    passing is told once, until a look succeeds.
+    Intervals are shortened by a random half at most, so that processes do not run in step. An error
+    is logged and the task is retried at its next turn; a transient error is logged once until the
+    task succeeds.
     """
     pause = seconds if first_seconds is None else first_seconds
     is_told = False

@@ -1,4 +1,4 @@
-"""How a queue is worked off: decode, handle, and give each delivery its answer."""
+"""Process a queue: decode, handle, and acknowledge, retry or dead-letter each delivery."""
 
 import asyncio
 import traceback
@@ -23,24 +23,24 @@ Payload = TypeVar("Payload", bound=Job)
 
 MAX_ATTEMPTS = 15
 LONGEST_PAUSE_SECONDS = 600.0
-"""With MAX_ATTEMPTS, a job outlives a fault of an hour."""
+"""The maximum delay of a retry. With MAX_ATTEMPTS, a job outlives a fault of an hour."""
 FINISH_SECONDS = 10.0
-"""How long work in hand may go on once its processor is to stop."""
+"""The timeout for jobs in progress once their processor is to stop."""
 
 _random = SystemRandom()
 
 
 def pause_after(attempt: int, *, longest: float = LONGEST_PAUSE_SECONDS) -> float:
-    """Seconds until the next attempt: doubling, with jitter so that retries spread out."""
+    """Return the seconds until the next attempt, doubling, with jitter to spread retries out."""
     return min(2.0**attempt, longest) * _random.uniform(0.75, 1.0)
 
 
 class PermanentError(Exception):
-    """The job can never be done, however often it is tried."""
+    """An error that no retry can fix: the job is dead."""
 
 
 class RetryLaterError(Exception):
-    """What the job needs wants to be left alone for so many seconds."""
+    """A transient error after which the job must not be retried for `after_seconds`."""
 
     def __init__(self, reason: str, *, after_seconds: float) -> None:
         super().__init__(reason)
@@ -49,28 +49,30 @@ class RetryLaterError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Processor(Generic[App, Payload]):
-    """A queue's payload and what is done with it. Handling a job twice does no harm."""
+    """A queue's payload type and its handler, which has to be idempotent."""
 
     job: type[Payload]
     handle: Callable[[App, Payload], Awaitable[None]]
     prefetch: int = 10
-    """How many jobs a process works on at a time."""
+    """The maximum number of jobs in progress in one process."""
     max_attempts: int = MAX_ATTEMPTS
     pause_after: Callable[[int], float] = pause_after
-    """Seconds from a failed attempt to the next one."""
+    """Return the seconds from a failed attempt to its retry."""
     finish_seconds: float = FINISH_SECONDS
     database_of: Callable[[App], Database] | None = None
-    """Where done jobs are recorded by key, so that none is done again; None: the work's own rows
-    tell."""
+    """The database that records the keys of finished jobs, so that none runs again.
+
+    None if the handler's own rows are its idempotency record.
+    """
 
     @property
     def queue(self) -> str:
         return self.job.queue
 
     async def run(self, app: App, broker: JobBroker) -> None:
-        """Work the queue off until cancelled; then finish what is in hand, in `finish_seconds`.
+        """Consume the queue until cancelled, then finish the jobs in progress.
 
-        What is not finished by then is given back.
+        Jobs that take longer than `finish_seconds` are returned to the queue.
         """
         async with (
             broker.consume(self.queue, prefetch=self.prefetch) as deliveries,
@@ -99,7 +101,7 @@ class Processor(Generic[App, Payload]):
 
 
 class _DeliveryRun(Generic[Payload]):
-    """One delivery on its way to its answer."""
+    """The processing of one delivery."""
 
     def __init__(self, processor: Processor[Any, Payload], delivery: Delivery) -> None:
         self._processor = processor
@@ -109,7 +111,7 @@ class _DeliveryRun(Generic[Payload]):
         )
 
     async def decode(self) -> Payload | None:
-        """The payload. None if it is dead: unreadable, or the end of whoever touched it."""
+        """Return the payload; None if the job is dead: unreadable, or delivered too often."""
         try:
             payload = msgspec.json.decode(self._delivery.body, type=self._processor.job)
         except msgspec.DecodeError as error:
@@ -121,7 +123,7 @@ class _DeliveryRun(Generic[Payload]):
         return payload
 
     async def answer(self, work: Awaitable[None]) -> None:
-        """Do the work; acknowledge it, have it tried again, or give it up."""
+        """Await the handler; acknowledge the delivery, retry it, or dead-letter it."""
         try:
             await work
         except PermanentError as error:
@@ -156,7 +158,7 @@ class _DeliveryRun(Generic[Payload]):
 
 
 class _InHand:
-    """Tasks that must not be cut off in the middle without need."""
+    """Tasks that are not to be cancelled without need."""
 
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[None]] = set()
@@ -168,7 +170,7 @@ class _InHand:
         return task
 
     async def finish(self, seconds: float) -> None:
-        """Wait for them so long, and cancel the others."""
+        """Wait for the tasks until the timeout, then cancel the others."""
         if self._tasks:
             _, late = await asyncio.wait(self._tasks, timeout=seconds)
             for task in late:

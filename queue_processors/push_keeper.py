@@ -1,4 +1,4 @@
-"""Keeps what is known of whether organizations get push notifications, and phones are taken."""
+"""Maintain the push status of organizations and the registrations of devices."""
 
 import asyncio
 from collections.abc import Awaitable
@@ -20,18 +20,18 @@ from storage.realms import RealmRow
 
 LOOK_SECONDS: Final = 6 * 3600.0
 REGISTRATIONS_LAST: Final = timedelta(days=1)
-"""A bouncer takes none that is older."""
+"""The lifetime of a registration request; bouncers refuse older ones."""
 OFF: Final = PushStatus(enabled=False)
 
 
 @dataclass(frozen=True, slots=True)
 class PushKeeper:
-    """Asks the service at the start and every few hours; several may run."""
+    """Query the push service at start and every few hours. Instances may run concurrently."""
 
     app: App
 
     async def run(self) -> None:
-        """Work until cancelled."""
+        """Run until cancelled."""
         async with asyncio.TaskGroup() as group:
             for look, what in (
                 (self.settle, "settle who gets push notifications"),
@@ -48,10 +48,10 @@ class PushKeeper:
                 )
 
     async def settle(self) -> None:
-        """Keep for each organization whether its people get push notifications.
+        """Store for each organization whether its users get push notifications.
 
-        While the service cannot be asked, what it said last holds; where it takes nothing from
-        this server, nobody gets any. Raises a PushError in both cases.
+        While the service is unavailable, its last response holds; if it refuses all requests of
+        this server, no organization has push notifications. Raises a PushError in both cases.
         """
         rows = await self._realms()
         try:
@@ -62,7 +62,7 @@ class PushKeeper:
         await self._keep(rows, said)
 
     async def expire(self) -> None:
-        """Let phones fail of which no bouncer has said anything in time: they may try again."""
+        """Mark registrations without a response in time as failed; clients may retry them."""
         before = self.app.clock.now() - REGISTRATIONS_LAST
         for realm in await self._realms():
             async with self.app.database.connection() as connection:
@@ -87,14 +87,14 @@ class PushKeeper:
 
 
 async def introducing(app: App, work: Awaitable[None]) -> None:
-    """Do the work of a job; if the service does not know the organization yet, introduce it.
+    """Handle a job; if the service does not know the organization, register the organization.
 
-    Raises RetryLaterError then: the job's next attempt finds it known.
+    Raises RetryLaterError then: the retry of the job finds it registered.
     """
     try:
         await work
     except UnknownRealmError as error:
-        assert app.pushes is not None, "nobody else could have said that"
+        assert app.pushes is not None, "only a service reports this"
         async with app.database.connection() as connection:
             rows = await realms.all_of_them(connection)
         await introduce(app.pushes, rows, app)

@@ -1,4 +1,4 @@
-"""Pushes messages to phones, and takes them back."""
+"""Process the push notification queue: deliver notifications to devices, and remove them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -37,14 +37,14 @@ from storage.realms import RealmRow
 from storage.users import UserRow
 
 PREFETCH: Final = 50
-"""Most of a job is waiting for an answer from far away."""
+"""The maximum number of jobs in progress, most of which wait for a remote response."""
 FIRST_PAUSE_SECONDS: Final = 2.0
-"""Until those are tried again that were not reached while others were."""
+"""The delay before devices are retried that failed while others were reached."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pusher:
-    """Handles the queue's jobs, for one realm at a time."""
+    """Handle push jobs of one realm at a time."""
 
     courier: Courier
     broker: JobPublisher
@@ -54,9 +54,9 @@ class Pusher:
         return self.courier.bench.realm_id
 
     async def handle(self, job: PushNotification) -> None:
-        """Show the message, or take messages back, on the devices that the job means.
+        """Deliver a notification to the devices of a job, or remove notifications from them.
 
-        Raises RetryLaterError or another PushError if none of them was reached.
+        Raises RetryLaterError or another PushError if no device was reached.
         """
         async with self.courier.bench.read() as connection:
             rows = await push_devices.of_user(connection, self.realm_id, job.user_id)
@@ -96,7 +96,7 @@ class Pusher:
     async def _badge(
         self, connection: Connection, job: PushNotification, devices: Sequence[DeviceRow]
     ) -> int:
-        """How many messages phones show then; only those of Apple are told."""
+        """Return the unread count for Apple devices."""
         if not any(row.plain is not None and row.kind == "apns" for row in devices):
             return 0
         others = await push_notifications.shown_beside(
@@ -107,7 +107,7 @@ class Pusher:
     async def _message(
         self, connection: Connection, job: PushNotification, reader: "_NotifiedUser", badge: int
     ) -> Parcel | None:
-        """The message, if its reader still has to hear of it."""
+        """Return the message if its notification is still due."""
         [message_id] = job.message_ids
         facts = await notifications.facts_of(connection, self.realm_id, [(job.user_id, message_id)])
         if not facts or decide(NotificationFacts.of(facts[0])).push is None:
@@ -131,7 +131,7 @@ class Pusher:
         row: PushedRow,
         sight: PeopleVisibility,
     ) -> PushedMessage:
-        """The message, without more about people than its reader may know."""
+        """Return the message without user data that its recipient may not see."""
         address = self.courier.bench.realm_cache.address_of(reader.realm)
         unknown = reader.to.phrases.unknown_user
         sender = sight.shown(row.sender, address, unknown=unknown)
@@ -155,7 +155,7 @@ class Pusher:
         )
 
     async def _is_unread(self, job: PushNotification) -> bool:
-        """Whether the reader has not been faster: what is read from now on is taken back later."""
+        """Whether the recipient has not read the message; once read, a later job removes it."""
         [message_id] = job.message_ids
         async with self.courier.bench.read() as connection:
             return await push_notifications.is_unread(
@@ -177,9 +177,9 @@ class Pusher:
         devices: Sequence[DeviceRow],
         parcel: Parcel,
     ) -> None:
-        """Tell the devices; those that were not reached while others were get a job of their own.
+        """Deliver to the devices, and retry the failed ones in a job of their own.
 
-        So nobody is told twice because somebody else was away.
+        So no device gets a notification twice because another one was unavailable.
         """
         try:
             outcome = await self.courier.deliver(reader.realm, job.user_id, devices, parcel)
@@ -202,7 +202,7 @@ class Pusher:
 
 @dataclass(frozen=True, slots=True)
 class _NotifiedUser:
-    """Somebody who is to be told, in their organization."""
+    """The recipient of a notification, in the organization."""
 
     realm: RealmRow
     row: UserRow
@@ -210,7 +210,7 @@ class _NotifiedUser:
 
     @property
     def settings(self) -> RealmSettings:
-        """The organization's."""
+        """The organization's settings."""
         return RealmSettings.of(self.realm.settings)
 
 
@@ -223,7 +223,7 @@ def _removal(reader: _NotifiedUser, job: PushNotification, badge: int) -> Parcel
 
 
 async def handle(app: App, job: PushNotification) -> None:
-    """Push by this server's service; without one there is nobody to tell."""
+    """Deliver through this server's push service; do nothing without one."""
     if app.pushes is not None:
         courier = Courier(app.uncached_realm_services(job.realm_id), app.pushes, app.metrics)
         await introducing(app, Pusher(courier, app.jobs).handle(job))

@@ -1,4 +1,4 @@
-"""Lets a bouncer know people's devices, and forget them."""
+"""Process the push registration queue: register devices with a bouncer, and remove them."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -20,17 +20,17 @@ logger = structlog.get_logger(__name__)
 
 LONGEST_PAUSE_SECONDS: Final = 7_200.0
 MAX_ATTEMPTS: Final = 26
-"""More than a day: after that a bouncer takes no registration any more, and says so."""
+"""Retries for more than a day, past which a bouncer refuses the registration."""
 CODES: Final = frozenset(
     {"INVALID_BOUNCER_PUBLIC_KEY", "INVALID_ENCRYPTED_PUSH_REGISTRATION", "REQUEST_EXPIRED"}
 )
-"""Why a bouncer takes no registration that is encrypted for it, as clients know it."""
+"""Error codes of bouncers for encrypted registrations, by the code that clients know."""
 ANY_OTHER: Final = "INVALID_ENCRYPTED_PUSH_REGISTRATION"
 
 
 @dataclass(frozen=True, slots=True)
 class Registrar:
-    """Tells the courier's service of the devices of one organization."""
+    """Register the devices of one organization with the push service."""
 
     courier: Courier
 
@@ -43,7 +43,7 @@ class Registrar:
         return self.courier.service
 
     async def handle(self, job: PushRegistration) -> None:
-        """Do what the job says. Raises a PushError."""
+        """Handle a job. Raises a PushError."""
         async with self.bench.read() as connection:
             realm = await realms.by_id(connection, self.bench.realm_id)
         assert realm is not None, "a realm is never removed"
@@ -66,7 +66,7 @@ class Registrar:
             await self._register_sealed(job, recipient, row.account_id, job.device_id)
 
     async def _forget(self, recipient: PushRecipient) -> None:
-        """Let the service forget all, and know again those that have come since."""
+        """Remove all devices from the service, then register those that were added meanwhile."""
         await self.service.forget(recipient)
         async with self.bench.read() as connection:
             rows = await push_devices.of_user(connection, self.bench.realm_id, recipient.user_id)
@@ -108,7 +108,7 @@ class Registrar:
 
 
 async def handle(app: App, job: PushRegistration) -> None:
-    """Let the server's bouncer know; without one there is nobody to tell."""
+    """Register with the server's bouncer; do nothing without one."""
     if app.pushes is not None and app.pushes.wants_registration:
         courier = Courier(app.realm_services(job.realm_id), app.pushes, app.metrics)
         await introducing(app, Registrar(courier).handle(job))

@@ -1,4 +1,4 @@
-"""Queues that an operator has stopped: nobody begins work on them."""
+"""Stop the processors of queues that an operator has paused."""
 
 import asyncio
 from typing import Any, Final
@@ -14,7 +14,7 @@ LOOK_SECONDS: Final = 1.0
 
 
 class Pauses:
-    """Which queues are stopped, as last heard from the database."""
+    """The paused queues, as last read from the database."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -22,13 +22,13 @@ class Pauses:
         self._changed = asyncio.Condition()
 
     async def run(self) -> None:
-        """Keep looking until cancelled."""
+        """Poll until cancelled."""
         await now_and_then(
             self.look, what="hear of stopped queues", seconds=LOOK_SECONDS, first_seconds=0.0
         )
 
     async def look(self) -> None:
-        """Ask the database now."""
+        """Read the paused queues now."""
         async with self._database.connection() as connection:
             paused = frozenset(await workers.paused(connection))
         if paused != self._paused:
@@ -37,7 +37,7 @@ class Pauses:
                 self._changed.notify_all()
 
     async def until(self, queue: str, *, paused: bool) -> None:
-        """Wait until the queue is stopped, or is not."""
+        """Wait until the queue is paused, or is not."""
         async with self._changed:
             await self._changed.wait_for(lambda: (queue in self._paused) is paused)
 
@@ -45,9 +45,9 @@ class Pauses:
 async def work_unless_paused(
     processor: AnyProcessor, app: Any, broker: JobBroker, pauses: Pauses
 ) -> None:
-    """Run the processor whenever its queue is not stopped, until cancelled.
+    """Run a processor whenever its queue is not paused, until cancelled.
 
-    One that is stopped finishes what it has in hand and gives back the rest, as at its end.
+    A paused processor finishes its jobs in progress and returns the others to the queue.
     """
     while True:
         await pauses.until(processor.queue, paused=False)
@@ -60,7 +60,7 @@ async def work_unless_paused(
 
 
 async def _end(work: asyncio.Task[None], stopped: asyncio.Task[None]) -> None:
-    """Cancel both, and let the error of a processor that failed come out."""
+    """Cancel both tasks, and raise the error of a processor that failed."""
     stopped.cancel()
     work.cancel()
     await asyncio.wait([work, stopped])

@@ -1,4 +1,4 @@
-"""Makes the files with an organization's data that administrators have asked for."""
+"""Process the export queue: write the organization archives that administrators requested."""
 
 import tempfile
 from pathlib import Path
@@ -23,7 +23,7 @@ PIECE_BYTES: Final = 1024 * 1024
 
 
 async def make_export(app: App, realm_id: RealmId, arguments: bytes) -> None:
-    """Make it, unless it is there, or nobody waits for it any more."""
+    """Write an export, unless it is finished or its request was deleted."""
     export_id = msgspec.json.decode(arguments, type=ExportArguments).export_id
     async with app.database.connection() as connection:
         row = await realm_exports.by_id(connection, realm_id, export_id)
@@ -54,7 +54,7 @@ async def make_export(app: App, realm_id: RealmId, arguments: bytes) -> None:
 
 
 async def _keep(app: App, realm_id: RealmId, path: Path) -> tuple[str, int, bytes]:
-    """Put the file into the store: its key, its length, its digest."""
+    """Store the archive; return its key, length and digest."""
     incoming, key = await app.blobs.receive(), new_key(KEYS, realm_id)
     try:
         with path.open("rb") as file:

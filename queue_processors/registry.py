@@ -49,16 +49,16 @@ PROCESSORS: tuple[AnyProcessor, ...] = (
 
 
 class UnknownProcessorError(Exception):
-    """A processor was asked for by a name that none has."""
+    """A queue name without a processor."""
 
 
 def queue_names() -> list[str]:
-    """All queues that this release knows."""
+    """Return the names of all queues of this release."""
     return [*(processor.queue for processor in PROCESSORS), UNREADABLE]
 
 
 def named(names: Iterable[str]) -> tuple[AnyProcessor, ...]:
-    """The processors of these queues; all of them if no name is given."""
+    """Return the processors of these queues; all of them if no name is given."""
     by_queue = {processor.queue: processor for processor in PROCESSORS}
     wanted = list(dict.fromkeys(names)) or list(by_queue)
     unknown = [name for name in wanted if name not in by_queue]

@@ -1,4 +1,4 @@
-"""Reminders, for the timekeeper."""
+"""Reminders as a kind of due item."""
 
 from queue_processors.timer_kind import DueItemKind
 from server.actions.reminders import deliver, give_up

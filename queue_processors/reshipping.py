@@ -1,4 +1,4 @@
-"""Ships jobs of the log again that were lost with the broker's data."""
+"""Publish jobs of the event log again that were lost with the broker's data."""
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
@@ -22,31 +22,31 @@ from storage.shipping import CursorRow
 FROM_FANOUT: Final = frozenset(
     job.queue for job in (EmailNotifications, EmbedLinks, OutgoingWebhook, PushNotification)
 )
-"""Queues whose jobs follow from the fan-out of messages instead of standing in the log."""
+"""Queues with jobs that follow from the message fan-out rather than from log entries."""
 
 Progress = Callable[[Position, int], None]
-"""Called with the position reached and the jobs shipped so far."""
+"""A callback for the position reached and the number of jobs published so far."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reshipper:
-    """Publishes the jobs of a range that is shipped already. Cursors stay where they are.
+    """Publish the jobs of a range that was shipped before. Cursors are not moved.
 
-    Processors skip what is done, so a range may be shipped any number of times, and beside the
-    leading shipper.
+    Processors skip finished jobs, so a range may be shipped any number of times, also while the
+    leading shipper runs.
     """
 
     database: Database
     publisher: JobPublisher
     queues: Collection[str] = ()
-    """Only the jobs of these; empty: of all."""
+    """The queues to publish to; all of them if empty."""
 
     async def ship(
         self, realm_id: RealmId, after: Position, progress: Progress = lambda *_: None
     ) -> Mapping[str, int]:
-        """Ship again what lies between the position and the realm's cursor; jobs by queue.
+        """Publish the jobs from the position to the realm's cursor; return their number by queue.
 
-        Raises BrokerUnavailableError, with a part of them published.
+        Raises BrokerUnavailableError after some of them may have been published.
         """
         counts: dict[str, int] = {}
         async with self.database.connection() as connection:

@@ -1,4 +1,4 @@
-"""Deletes the messages whose time is over, and at last what was kept of them."""
+"""Delete messages past their retention period, and at last their archived copies."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -24,12 +24,12 @@ logger = structlog.get_logger(__name__)
 FIRST_LOOK_SECONDS: Final = 60.0
 LOOK_SECONDS: Final = 3600.0
 PAUSE_SECONDS: Final = 0.1
-"""Between two deletions of at most MAX_GONE messages: others' writes go first."""
+"""The pause between batches of at most MAX_GONE deletions, which lets other writes go first."""
 FORGOTTEN_AT_ONCE: Final = 1_000
 
 
 class RetentionKeeper:
-    """Looks soon after the start, then once an hour. Several may run: each deletes what is left."""
+    """Run soon after start, then once an hour. Instances may run concurrently."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class RetentionKeeper:
         self._pause_seconds = pause_seconds
 
     async def run(self) -> None:
-        """Work until cancelled. A deletion that has begun is made all the same."""
+        """Run until cancelled. A batch in progress is finished."""
         await now_and_then(
             self.tidy,
             what="delete old messages",
@@ -56,9 +56,9 @@ class RetentionKeeper:
         )
 
     async def tidy(self) -> int:
-        """Delete all that is too old now; how many messages. Deactivated organizations rest.
+        """Delete all expired messages; return how many. Deactivated organizations are skipped.
 
-        Where it cannot be done, the rest goes on. Raises DatabaseUnavailableError.
+        An error in one organization does not hold up the others. Raises DatabaseUnavailableError.
         """
         async with self._database.connection() as connection:
             rows = [row for row in await realms.all_of_them(connection) if not row.deactivated]

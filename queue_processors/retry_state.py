@@ -1,4 +1,4 @@
-"""What is due and could not be sent for now."""
+"""The retry state of due items that could not be sent."""
 
 import asyncio
 from collections.abc import Callable, Hashable
@@ -21,13 +21,13 @@ class _Trouble(Generic[Row]):
     row: Row
     attempts: int = 0
     until: float = 0.0
-    """It is left alone for so long."""
+    """The time of the next retry."""
 
 
 class Troubles(Generic[Row]):
-    """Of one kind. What could not be sent is left alone for longer and longer.
+    """The retry state of one kind of due item, with a delay that grows on each failure.
 
-    What goes to the same place waits behind it, until it has gone, or changed, or is tried again.
+    Items with the same destination wait for the failed one, until it is sent, changed or retried.
     """
 
     def __init__(self, kind: DueItemKind[Row], pause_after: Callable[[int], float]) -> None:
@@ -35,11 +35,11 @@ class Troubles(Generic[Row]):
         self._pause_after = pause_after
         self._own: dict[TimerKey, _Trouble[Row]] = {}
         self._first: dict[Place, TimerKey] = {}
-        """What goes to these places before anything else."""
+        """The item that each blocked destination waits for."""
         self._behind: dict[TimerKey, Place] = {}
 
     def waits(self, row: Row) -> bool:
-        """Whether something else has to go first; if so, it is left alone as long as that."""
+        """Whether another item has to be sent first; if so, this one is delayed as long."""
         place = self._place(row)
         if self._holder(place) is None:
             return False
@@ -47,7 +47,7 @@ class Troubles(Generic[Row]):
         return True
 
     def count(self, row: Row, *, holds_up: bool) -> None:
-        """One more attempt has failed; `holds_up`: what goes to the same place waits too."""
+        """Record a failed attempt; with `holds_up`, the item's destination is blocked."""
         trouble = self._trouble(row)
         trouble.attempts += 1
         trouble.until = _now() + self._pause_after(trouble.attempts)
@@ -55,7 +55,7 @@ class Troubles(Generic[Row]):
             self._first[self._place(row)] = self._key(row)
 
     def postpone(self, row: Row) -> None:
-        """It was not even tried; what goes to the same place waits too."""
+        """Delay an item without an attempt, and block its destination."""
         self._trouble(row).until = _now() + self._pause_after(0)
         self._first[self._place(row)] = self._key(row)
 
@@ -66,7 +66,7 @@ class Troubles(Generic[Row]):
         self._own.pop(self._key(row), None)
 
     async def look_after(self, connection: Connection) -> None:
-        """Forget what is gone or has changed, so that nothing waits behind it."""
+        """Delete the state of items that are gone or changed, so that they block no destination."""
         seen = dict(self._own)
         if not seen:
             return
@@ -77,7 +77,7 @@ class Troubles(Generic[Row]):
                 del self._own[key]
 
     def left_alone(self) -> list[TimerKey]:
-        """What is not to be looked for now."""
+        """Return the items that are not to be retried yet."""
         self._first = {place: key for place, key in self._first.items() if self._holder(place)}
         self._behind = {k: place for k, place in self._behind.items() if place in self._first}
         now = _now()

@@ -1,4 +1,4 @@
-"""Scheduled messages, for the timekeeper."""
+"""Scheduled messages as a kind of due item."""
 
 from collections.abc import Hashable
 
@@ -10,7 +10,7 @@ from storage.scheduled_messages import ScheduledMessageRow
 
 
 def place_of(row: ScheduledMessageRow) -> Hashable:
-    """The topic, or the people of the direct message."""
+    """Return the destination: a topic, or the users of a direct message."""
     if row.channel_id is not None:
         return row.channel_id, fold_name(row.topic)
     return tuple(sorted({row.sender_id, *row.user_ids}))

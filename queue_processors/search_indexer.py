@@ -1,4 +1,4 @@
-"""Brings new and edited messages into the search index, a moment after they are written."""
+"""Index new and edited messages for search, a moment after their commit."""
 
 from typing import Final
 
@@ -14,23 +14,23 @@ from storage.search import Behind
 logger = structlog.get_logger(__name__)
 
 LOOK_SECONDS: Final = 1.0
-"""Until then searches look into new messages themselves: waiting costs them a little."""
+"""The interval between polls. Searches scan messages that are not indexed yet."""
 MESSAGES_AT_ONCE: Final = 100
-"""In one statement, which takes a processor of the database a few hundredths of a second."""
+"""The maximum batch of a statement, some hundredths of a second of the database's time."""
 
 
 class SearchIndexer:
-    """Several may run: each realm is worked on by one of them at a time."""
+    """Index the messages of all realms. Instances may run concurrently: each locks its realm."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def run(self) -> None:
-        """Work until cancelled."""
+        """Run until cancelled."""
         await now_and_then(self.catch_up, what="index messages", seconds=LOOK_SECONDS)
 
     async def catch_up(self) -> None:
-        """Index all that there is. What cannot be indexed of one realm holds up no other."""
+        """Index all new messages. An error in one realm does not hold up the others."""
         async with self._database.connection() as connection:
             behind = await search.lagging(connection)
         for realm in behind:

@@ -1,4 +1,4 @@
-"""Carries what the log asks for to the queues of the processors."""
+"""Ship the event log: publish its entries as jobs to the queues of the processors."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -21,34 +21,36 @@ from storage.shipping import CursorRow, LaggingRow, ShippableRow
 logger = structlog.get_logger(__name__)
 
 LOOK_SECONDS = 0.5
-"""How late a job can be that nobody has told the shipper about."""
+"""The poll interval, and so the maximum delay of a job that no notification announced."""
 REST_SECONDS = 0.05
-"""Between two rounds in any case, so that a busy log is read in larger pieces."""
+"""The minimum pause between rounds, so that a busy log is read in larger batches."""
 BUSY_ENTRIES = 40
-"""After a round of so many entries the rest is twice as long, and after more of them longer:
-what each round costs, here and at those who do the jobs, is shared by more messages."""
+"""The batch after which the pause is doubled; it grows with larger batches.
+
+So the fixed costs of a round, here and in the processors, are shared by more messages.
+"""
 LONGEST_REST_SECONDS = 0.25
 INSIST_SECONDS = 30.0
 REMEMBER_SECONDS = 10.0
-"""How long a cursor that passed no job may move in memory only."""
+"""The maximum time for which a cursor that passed no job moves in memory only."""
 ENTRIES_AT_ONCE = 500
 REALMS_AT_ONCE = 10_000
 
 UNREADABLE = "unreadable"
-"""The queue of log entries that should have become jobs and could not: for an operator."""
+"""The dead-letter queue of log entries that could not be translated into jobs."""
 
 Ship = Callable[[Connection, CursorRow, CursorRow, Sequence[OutgoingJob]], Awaitable[bool]]
-"""Hand on the jobs and move the cursor from the first to the second; False if it has moved."""
+"""A callback that publishes jobs and moves a cursor; it returns False if the cursor had moved."""
 
 
 class CursorMovedError(Exception):
-    """Another shipper is at work on this realm: this one has lost the lead without noticing."""
+    """Another shipper has moved the realm's cursor: this one is no longer the leader."""
 
 
 async def into_table(
     connection: Connection, old: CursorRow, new: CursorRow, shipped: Sequence[OutgoingJob]
 ) -> bool:
-    """The embedded mode: jobs and cursor in one transaction, so each job is put in once."""
+    """Publish to the jobs table: jobs and cursor in one transaction, so each job exactly once."""
     moved = await shipping.move_with_jobs(connection, old, new, [new_row(job) for job in shipped])
     if moved:
         await jobs.announce(connection, sorted({job.queue for job in shipped}))
@@ -56,7 +58,10 @@ async def into_table(
 
 
 def through(broker: JobPublisher) -> Ship:
-    """Any broker: the cursor moves once the broker has confirmed, so jobs may be repeated."""
+    """Publish to a broker: the cursor moves after its confirmation.
+
+    So jobs are delivered at least once.
+    """
 
     async def publish(
         connection: Connection, old: CursorRow, new: CursorRow, shipped: Sequence[OutgoingJob]
@@ -68,12 +73,11 @@ def through(broker: JobPublisher) -> Ship:
 
 
 class Shipper:
-    """Follows the logs of a shard of the realms, wherever its cursors stand.
+    """Ship the logs of a shard of the realms from their cursors.
 
-    Of all shippers of a shard one leads and the others wait to. It works on the connection that
-    holds the lead, so whoever has lost it cannot move a cursor; and cursors are moved by
-    compare-and-set besides. It reads past epochs as past any entry: a jump of positions is
-    nothing to it.
+    One shipper of a shard is the leader; the others wait for the lock. The leader works on the
+    connection that holds the lock, so a deposed leader cannot move a cursor; and cursors move by
+    compare-and-set. Epochs are read like any other entry, and gaps in positions are allowed.
     """
 
     def __init__(
@@ -89,7 +93,7 @@ class Shipper:
 
     @property
     def lag_seconds(self) -> float | None:
-        """For how long there has been something to ship; None where another one leads."""
+        """The age of the oldest unshipped event; None unless this shipper is the leader."""
         if not self._leads:
             return None
         if self._behind_since is None:
@@ -97,11 +101,11 @@ class Shipper:
         return asyncio.get_running_loop().time() - self._behind_since
 
     def wake(self) -> None:
-        """Look at the logs soon: something was committed."""
+        """Notify the shipper of a commit, so that it polls soon."""
         self._woken.set()
 
     async def run(self) -> None:
-        """Wait for the lead and ship, until cancelled, over as many connections as it takes."""
+        """Wait for the lock and ship until cancelled; reconnect after a lost connection."""
         backoff = Backoff()
         while True:
             try:
@@ -118,9 +122,9 @@ class Shipper:
             await backoff.pause()
 
     async def _insist(self, connection: Connection, backoff: Backoff) -> None:
-        """Ship; while the broker is away, tell how far behind that is, and try again.
+        """Ship, and retry while the broker is unavailable, with the lag reported.
 
-        After a while another worker is to try, to which perhaps the broker answers.
+        After a timeout the lock is released, for another worker may reach the broker.
         """
         loop = asyncio.get_running_loop()
         until = loop.time() + INSIST_SECONDS
@@ -164,35 +168,35 @@ class Shipper:
 
 
 def rest_after(entries: int) -> float:
-    """Seconds until the next look at the logs, after a round that has read so many entries."""
+    """Return the seconds until the next poll, after a round with this many entries."""
     return min(REST_SECONDS * (1 + entries / BUSY_ENTRIES), LONGEST_REST_SECONDS)
 
 
 class _Round:
-    """What a leader does again and again, and how far it has read without finding a job."""
+    """The state that a leader keeps between rounds: how far it has read without finding a job."""
 
     def __init__(self, connection: Connection, ship: Ship) -> None:
         self._connection = connection
         self._ship = ship
         self._read: dict[RealmId, CursorRow] = {}
         self.entries = 0
-        """How many the last round has read."""
+        """The number of entries of the last round."""
 
     async def ship(self, lagging: Sequence[LaggingRow]) -> bool:
-        """Ship a piece of each realm's log. Whether some realm has more that is known of."""
+        """Ship a batch of each realm's log. Returns whether some realm is known to have more."""
         self.entries = 0
         unfinished = [not await self._ship_realm(realm) for realm in lagging]
         return any(unfinished)
 
     async def remember(self, lagging: Sequence[LaggingRow]) -> None:
-        """Let the durable cursors follow past entries that gave no job."""
+        """Move the stored cursors past entries without jobs."""
         for realm in lagging:
             read = self._read.pop(realm.realm_id, None)
             if read is not None and read.position > realm.position:
                 await self._move(realm.cursor, read, [])
 
     async def _ship_realm(self, realm: LaggingRow) -> bool:
-        """Whether all that was in the realm's log is shipped now."""
+        """Ship a batch of the realm's log. Returns whether that was all of it."""
         start = self._read.get(realm.realm_id, realm.cursor)
         if start.position >= realm.clock_position:
             return True
@@ -232,7 +236,10 @@ def _cursor_at(realm_id: RealmId, entry: ShippableRow) -> CursorRow:
 
 
 def jobs_of(realm_id: RealmId, entries: Sequence[ShippableRow]) -> list[OutgoingJob]:
-    """The jobs that log entries ask for. What cannot be read is kept, and holds nothing up."""
+    """Translate log entries into jobs.
+
+    An unreadable entry becomes a dead letter and blocks nothing.
+    """
     found: list[OutgoingJob] = []
     notes = fanout_translation.Notes(realm_id)
     for entry in entries:
@@ -270,4 +277,4 @@ def _enqueued(key: str, body: bytes) -> Sequence[OutgoingJob]:
 TRANSLATIONS: Mapping[str, Callable[[str, bytes], Sequence[OutgoingJob]]] = {
     JobEnqueued.kind: _enqueued,
 }
-"""The kinds of entries that become jobs one by one, each from its key and body."""
+"""Translations of the kinds of entries that become a job each, from their key and body."""

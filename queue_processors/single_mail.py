@@ -1,4 +1,4 @@
-"""Mail that goes to one address, for which nobody waits."""
+"""Send an email to one address in the background."""
 
 from collections.abc import Callable
 from email.message import EmailMessage
@@ -13,10 +13,9 @@ logger = structlog.get_logger(__name__)
 
 
 async def post(mailer: Mailer, build: Callable[[], EmailMessage], realm_id: RealmId) -> None:
-    """Send the mail that this makes. Raises MailNotTakenNowError, and PermanentError.
+    """Build the email and send it. Raises MailNotTakenNowError, PermanentError.
 
-    An address that takes nothing is only logged: people mistype theirs, and nobody can do
-    anything about it.
+    A refused address is logged only and not retried: it is mistyped, as a rule.
     """
     try:
         message = build()

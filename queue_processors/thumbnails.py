@@ -1,4 +1,4 @@
-"""Makes small pictures of uploaded ones, and shows them in the messages that wait for them."""
+"""Process the thumbnail queue: scale uploaded images, and update the messages that show them."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
@@ -29,7 +29,7 @@ from storage.ids import AttachmentId, MessageId, RealmId
 
 AT_ONCE: Final = 100
 _FORMATS: Final = {"still": STILL, "animated": ANIMATED}
-"""By what the process that makes them calls them."""
+"""Media types by the format names of the image process."""
 _NO_PICTURE: Final = Made()
 
 
@@ -101,9 +101,9 @@ async def _waiting(bench: RealmServices, attachment_id: AttachmentId) -> AsyncIt
 async def ask_for_thumbnails(
     database: Database, broker: JobPublisher, realm_id: RealmId, message_ids: Sequence[MessageId]
 ) -> None:
-    """Have the pictures looked at for which new messages wait.
+    """Enqueue the images that new messages wait for.
 
-    They may have been made while the messages were on their way.
+    They may have been processed while the messages were being sent.
     """
     async with database.connection() as connection:
         wanted = await attachments.awaited(connection, realm_id, message_ids, pending=PENDING_CLASS)

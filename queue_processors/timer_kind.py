@@ -1,4 +1,4 @@
-"""One kind of thing that is sent at its time."""
+"""The interface of a kind of due item."""
 
 from collections.abc import Awaitable, Callable, Hashable, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from storage.ids import RealmId
 
 
 class Timer(Protocol):
-    """A row with a time."""
+    """A row with a due time."""
 
     @property
     def realm_id(self) -> RealmId: ...
@@ -26,17 +26,17 @@ Row = TypeVar("Row", bound=Timer)
 
 @dataclass(frozen=True, slots=True)
 class DueItemKind(Generic[Row]):
-    """What the timekeeper has to know of it."""
+    """The callbacks with which the runner of due items handles a kind."""
 
     name: str
     due: Callable[[Connection, timers.DueWindow], Awaitable[list[Row]]]
-    """What the window shows, each realm's in order."""
+    """Return the rows in the window, in the order of their time within a realm."""
     among: Callable[[Connection, Sequence[timers.TimerKey]], Awaitable[list[Row]]]
-    """Those of these that are still to be sent."""
+    """Return those of the given rows that are still to be sent."""
     id_of: Callable[[Row], int]
     place_of: Callable[[Row], Hashable]
-    """Where it goes: what goes to the same place is sent in order, one after the other."""
+    """Return the destination: items with the same destination are sent one after the other."""
     deliver: Callable[[RealmServices, Row], Awaitable[bool]]
-    """Sends it once, however many try, or lets it fail; whether it was done by this call."""
+    """Send the item exactly once, or mark it as failed; return whether this call did it."""
     give_up: Callable[[RealmServices, Row], Awaitable[None]]
-    """Lets it fail: each try ended in an error of ours."""
+    """Mark the item as failed after the last retry."""

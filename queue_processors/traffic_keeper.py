@@ -1,4 +1,4 @@
-"""Counts once a day how much was sent to each channel, for clients that sort by it."""
+"""Count each channel's messages once a day, for clients that sort by traffic."""
 
 from datetime import timedelta
 from typing import Final
@@ -14,14 +14,14 @@ LOOK_SECONDS: Final = 3600.0
 
 
 class TrafficKeeper:
-    """Looks soon after the start, then once an hour. Several may run: each counts what is left."""
+    """Run soon after start, then once an hour. Instances may run concurrently."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
         self._clock = clock
 
     async def run(self) -> None:
-        """Work until cancelled."""
+        """Run until cancelled."""
         await now_and_then(
             self.count,
             what="count the traffic of channels",
@@ -30,7 +30,7 @@ class TrafficKeeper:
         )
 
     async def count(self) -> None:
-        """Count in every organization in which it has not been done today."""
+        """Count in each organization without a count of today."""
         now = self._clock.now()
         async with self._database.connection() as connection:
             realm_ids = await channel_traffic.realms_to_count(connection, now.date())

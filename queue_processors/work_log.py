@@ -1,4 +1,4 @@
-"""What this process has in hand of each queue, and how it went: for those who look after it."""
+"""Statistics of the deliveries of this process, by queue, for operators."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing, asynccontextmanager
@@ -9,7 +9,7 @@ from server.messaging.job_broker import Delivery, JobBroker, OutgoingJob
 from server.telemetry.metrics import Metrics
 
 ANSWERS: Final = ("done", "retried", "dead", "lost")
-"""lost: the broker did not hear the answer, and hands the job out again."""
+"""Outcomes of deliveries. lost: the broker missed the response, and delivers the job again."""
 
 
 @dataclass(slots=True)
@@ -20,7 +20,7 @@ class _Queue:
 
 
 class WorkLog:
-    """A JobBroker that writes down what goes through it on its way to another."""
+    """A JobBroker that counts deliveries and passes all calls on to another broker."""
 
     def __init__(self, broker: JobBroker, metrics: Metrics, now: Callable[[], float]) -> None:
         self._broker = broker
@@ -47,7 +47,7 @@ class WorkLog:
             own.in_hand.clear()
 
     def report(self) -> dict[str, dict[str, Any]]:
-        """By queue, what other processes may know; see storage/workers.py."""
+        """Return the statistics by queue for the heartbeat; see storage/workers.py."""
         return {
             name: {
                 "in_hand": len(queue.in_hand),
@@ -59,7 +59,7 @@ class WorkLog:
         }
 
     def answered(self, delivery: "LoggedDelivery", answer: str) -> None:
-        """A delivery is out of our hands."""
+        """Record the outcome of a delivery."""
         queue = self._queues[delivery.queue]
         queue.in_hand.pop(delivery.number, None)
         queue.answers[answer] += 1
@@ -80,7 +80,7 @@ class WorkLog:
 
 
 class LoggedDelivery:
-    """A Delivery that tells the log how it was answered."""
+    """A Delivery that records its outcome in the log."""
 
     def __init__(self, log: WorkLog, delivery: Delivery, queue: str, number: int) -> None:
         self._log = log
