@@ -7,7 +7,7 @@ from typing import Final
 
 import structlog
 
-from queue_processors.periodic import PASSING, now_and_then
+from queue_processors.periodic import TRANSIENT_ERRORS, now_and_then
 from server.actions import attachments as actions
 from server.actions.realm_exports import RETENTION, expire_export
 from server.actions.realm_services import RealmServices
@@ -20,12 +20,12 @@ from storage.ids import RealmId
 
 logger = structlog.get_logger(__name__)
 
-LOOK_SECONDS: Final = 6 * 3600.0
-FIRST_LOOK_SECONDS: Final = 600.0
+INTERVAL_SECONDS: Final = 6 * 3600.0
+START_DELAY_SECONDS: Final = 600.0
 """The delay after start, short enough for a server that is restarted every night."""
-STRAYS_KEPT: Final = timedelta(days=1)
+MIN_ORPHAN_AGE: Final = timedelta(days=1)
 """The minimum age of a blob without a row, much longer than any upload takes."""
-AT_ONCE: Final = 500
+MAX_BATCH: Final = 500
 KNOWN_BLOBS: Final = (
     attachments.known_blobs,
     realm_emoji.known_blobs,
@@ -47,7 +47,7 @@ class BlobKeeper:
         realm_services: Callable[[RealmId], RealmServices],
         now: Callable[[], datetime],
         *,
-        first_look_seconds: float = FIRST_LOOK_SECONDS,
+        first_look_seconds: float = START_DELAY_SECONDS,
     ) -> None:
         self._database = database
         self._blobs = blobs
@@ -56,7 +56,7 @@ class BlobKeeper:
         self._first_look_seconds = first_look_seconds
 
     @classmethod
-    def of(cls, app: App, *, first_look_seconds: float = FIRST_LOOK_SECONDS) -> "BlobKeeper":
+    def of(cls, app: App, *, first_look_seconds: float = START_DELAY_SECONDS) -> "BlobKeeper":
         return cls(
             app.database,
             app.blobs,
@@ -70,9 +70,9 @@ class BlobKeeper:
         await now_and_then(
             self.tidy,
             what="tidy the files",
-            seconds=LOOK_SECONDS,
+            seconds=INTERVAL_SECONDS,
             first_seconds=self._first_look_seconds,
-            passing=(*PASSING, OSError, DomainError),
+            passing=(*TRANSIENT_ERRORS, OSError, DomainError),
         )
 
     async def tidy(self) -> None:
@@ -99,31 +99,33 @@ class BlobKeeper:
         bench = self._workbench(realm_id)
         while True:
             async with self._database.connection() as connection:
-                rows = await attachments.orphans(connection, realm_id, before=before, limit=AT_ONCE)
+                rows = await attachments.orphans(
+                    connection, realm_id, before=before, limit=MAX_BATCH
+                )
             for row in rows:
                 went = await bench.write(partial(actions.delete_orphan, row=row, before=before))
                 if went is not None and went.result:
                     for key in actions.blob_keys(row):
                         await self._blobs.delete(key)
-            if len(rows) < AT_ONCE:
+            if len(rows) < MAX_BATCH:
                 return
 
     async def _end_uploads(self, realm_id: RealmId) -> None:
         """Delete expired resumable uploads; their parts become blobs without a row."""
         async with self._database.connection() as connection:
             while expired := await resumable_uploads.expired(
-                connection, realm_id, now=self._now(), limit=AT_ONCE
+                connection, realm_id, now=self._now(), limit=MAX_BATCH
             ):
                 for upload_id in expired:
                     await resumable_uploads.delete(connection, realm_id, upload_id)
 
     async def _delete_strays(self) -> None:
-        oldest = (self._now() - STRAYS_KEPT).timestamp()
+        oldest = (self._now() - MIN_ORPHAN_AGE).timestamp()
         found: list[str] = []
         async for blob in self._blobs.kept():
             if blob.written_at < oldest:
                 found.append(blob.key)
-            if len(found) == AT_ONCE:
+            if len(found) == MAX_BATCH:
                 await self._delete_unknown(found)
                 found = []
         await self._delete_unknown(found)

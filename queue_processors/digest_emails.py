@@ -34,15 +34,15 @@ from storage.users import UserRow
 logger = structlog.get_logger(__name__)
 
 WEEK: Final = timedelta(days=7)
-TOO_LATE: Final = timedelta(days=3)
+MAX_JOB_AGE: Final = timedelta(days=3)
 """The maximum age of a digest job; an older one is dropped, since the next one follows."""
-LOOKED_AT: Final = 500
+MAX_CANDIDATES: Final = 500
 """The maximum number of an organization's conversations from which those of a user are chosen."""
-TALKS: Final = 5
-MESSAGES: Final = 3
-CHANNELS: Final = 10
-REFUSALS: Final = 3
-LEFT_ALONE: Final = timedelta(days=7)
+MAX_CONVERSATIONS: Final = 5
+MAX_MESSAGES: Final = 3
+MAX_CHANNELS: Final = 10
+MAX_REFUSALS: Final = 3
+REFUSED_ADDRESS_PAUSE: Final = timedelta(days=7)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ async def handle(app: App, job: DigestEmails) -> None:
     PermanentError if any digest was refused or could not be built.
     """
     now = app.clock.now()
-    if app.mailer is None or now.date() - job.day > TOO_LATE:
+    if app.mailer is None or now.date() - job.day > MAX_JOB_AGE:
         return
     async with app.database.connection() as connection:
         left = await digests.undone(connection, job.realm_id, job.user_ids, job.day)
@@ -78,10 +78,10 @@ async def handle(app: App, job: DigestEmails) -> None:
 async def _week(app: App, realm_id: RealmId, now: datetime) -> _Week:
     async with app.database.connection() as connection:
         topics = await digests.hot_topics(
-            connection, realm_id, since=now - WEEK, limit=LOOKED_AT, shown=MESSAGES
+            connection, realm_id, since=now - WEEK, limit=MAX_CANDIDATES, shown=MAX_MESSAGES
         )
         channels = await digests.new_public_channels(
-            connection, realm_id, since=now - WEEK, limit=CHANNELS
+            connection, realm_id, since=now - WEEK, limit=MAX_CHANNELS
         )
     realm_cache = app.realm_caches.afresh(realm_id)
     return _Week(realm_cache, await realm_cache.realm(), topics, channels, now)
@@ -126,7 +126,12 @@ async def _digest(
     if not row.is_active or not settings.enable_digest_emails or realm.deactivated:
         return None
     if await email_notifications.is_undeliverable(
-        connection, job.realm_id, user_id, row.email, times=REFUSALS, within=LEFT_ALONE
+        connection,
+        job.realm_id,
+        user_id,
+        row.email,
+        times=MAX_REFUSALS,
+        within=REFUSED_ADDRESS_PAUSE,
     ):
         return None
     talks = await _talks(connection, job.realm_id, week, row)
@@ -155,7 +160,7 @@ async def _talks(
     loud = await digests.loud_for(
         connection, realm_id, row.user_id, [topic.topic_id for topic in week.topics]
     )
-    own = [topic for topic in week.topics if topic.topic_id in loud][: TALKS * 4]
+    own = [topic for topic in week.topics if topic.topic_id in loud][: MAX_CONVERSATIONS * 4]
     ids = [message_id for topic in own for message_id in topic.message_ids]
     unread = {
         each.id: each for each in await digests.unread_of(connection, realm_id, row.user_id, ids)
@@ -186,7 +191,7 @@ async def _talks(
                     messages=shown,
                 )
             )
-    return talks[:TALKS]
+    return talks[:MAX_CONVERSATIONS]
 
 
 async def _head(app: App, connection: Connection, week: _Week, row: UserRow) -> Letterhead:

@@ -10,11 +10,11 @@ from server.domain.realm_settings import RealmSettings
 from storage import realms
 from storage.ids import RealmId
 
-FIRST_LOOK_SECONDS: Final = 120.0
-LOOK_SECONDS: Final = 1800.0
+START_DELAY_SECONDS: Final = 120.0
+INTERVAL_SECONDS: Final = 1800.0
 FIRST_HOUR: Final = 6
 """The first hour of the day, in UTC, in which digests are enqueued."""
-AWAY: Final = timedelta(days=5)
+INACTIVE_AFTER: Final = timedelta(days=5)
 """The period without activity after which a user is inactive."""
 
 
@@ -29,8 +29,8 @@ class DigestKeeper:
         await now_and_then(
             self.look,
             what="ask for digests",
-            seconds=LOOK_SECONDS,
-            first_seconds=FIRST_LOOK_SECONDS,
+            seconds=INTERVAL_SECONDS,
+            first_seconds=START_DELAY_SECONDS,
         )
 
     async def look(self) -> int:
@@ -56,7 +56,7 @@ class DigestKeeper:
         count = 0
         while True:
             asked: int = await writer.write(
-                lambda tx: begin_digests(tx, now.date(), away_since=now - AWAY)
+                lambda tx: begin_digests(tx, now.date(), away_since=now - INACTIVE_AFTER)
             )
             count += asked
             if asked < USERS_PER_JOB:

@@ -26,13 +26,13 @@ from storage.ids import RealmId
 
 logger = structlog.get_logger(__name__)
 
-LOOK_SECONDS: Final = 1.0
+POLL_INTERVAL_SECONDS: Final = 1.0
 """The interval between polls. Items due within it are sent on time, others this late at most."""
-AT_ONCE: Final = 100
+MAX_BATCH: Final = 100
 """The maximum batch of one realm and kind between two polls."""
-TOGETHER: Final = 16
+MAX_CONCURRENT_DELIVERIES: Final = 16
 """The maximum concurrency within a batch, so that its first items need not wait for the others."""
-REALMS_AT_ONCE: Final = 20
+MAX_CONCURRENT_REALMS: Final = 20
 """The maximum number of realms of each kind at a time; those with the oldest items come first."""
 
 
@@ -69,7 +69,7 @@ class DueItemRunner:
         """Run until cancelled. A delivery that is being committed is finished."""
         async with asyncio.TaskGroup() as group:
             while True:
-                pause = LOOK_SECONDS
+                pause = POLL_INTERVAL_SECONDS
                 self._has_more.clear()
                 try:
                     _, pause = await self._look(group)
@@ -103,15 +103,15 @@ class DueItemRunner:
                     tasks.append(group.create_task(self._work_off(kind, realm_id, rows)))
             next_at = await timers.next_at(connection, after=now)
         if next_at is None:
-            return tasks, LOOK_SECONDS
-        return tasks, min(LOOK_SECONDS, (next_at - now).total_seconds())
+            return tasks, POLL_INTERVAL_SECONDS
+        return tasks, min(POLL_INTERVAL_SECONDS, (next_at - now).total_seconds())
 
     async def _due(
         self, connection: Connection, kind: DueItemKind[Row], now: datetime
     ) -> dict[RealmId, list[Row]]:
         """Return due items by realm, up to the maximum concurrency, without realms in progress."""
         busy = [realm_id for name, realm_id in self._busy if name == kind.name]
-        free = REALMS_AT_ONCE - len(busy)
+        free = MAX_CONCURRENT_REALMS - len(busy)
         if free <= 0:
             return {}
         troubles = self._troubles[kind.name]
@@ -121,7 +121,7 @@ class DueItemRunner:
             without=troubles.left_alone(),
             busy=busy,
             realms=free,
-            limit=AT_ONCE,
+            limit=MAX_BATCH,
         )
         by_realm: dict[RealmId, list[Row]] = {}
         for row in await kind.due(connection, window):
@@ -132,7 +132,7 @@ class DueItemRunner:
         self, kind: DueItemKind[Row], realm_id: RealmId, rows: Sequence[Row]
     ) -> int:
         """Deliver the items; return how many this call has delivered."""
-        slots = asyncio.Semaphore(TOGETHER)
+        slots = asyncio.Semaphore(MAX_CONCURRENT_DELIVERIES)
 
         async def deliver(bench: RealmServices, row: Row) -> bool:
             async with slots:

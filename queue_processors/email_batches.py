@@ -11,10 +11,10 @@ from storage.database import Database
 from storage.ids import RealmId
 from storage.notifications import BatchRow
 
-LATE: Final = timedelta(minutes=30)
+LOST_AFTER: Final = timedelta(minutes=30)
 """The time past its deadline after which the job of a batch is presumed lost."""
-LOOK_SECONDS: Final = 300.0
-AT_ONCE: Final = 500
+INTERVAL_SECONDS: Final = 300.0
+MAX_BATCH: Final = 500
 
 
 def job_of(realm_id: RealmId, batch: BatchRow) -> OutgoingJob:
@@ -40,14 +40,14 @@ class BatchKeeper:
 
     async def run(self) -> None:
         """Run until cancelled."""
-        await now_and_then(self.look, what="look for lost emails", seconds=LOOK_SECONDS)
+        await now_and_then(self.look, what="look for lost emails", seconds=INTERVAL_SECONDS)
 
-    async def look(self, *, at_once: int = AT_ONCE) -> int:
+    async def look(self, *, at_once: int = MAX_BATCH) -> int:
         """Enqueue overdue batches; return how many."""
         count = 0
         while True:
             async with self._database.connection() as connection:
-                late = await notifications.late_batches(connection, late=LATE, limit=at_once)
+                late = await notifications.late_batches(connection, late=LOST_AFTER, limit=at_once)
             await self._broker.publish(*(job_of(*each) for each in late))
             count += len(late)
             if len(late) < at_once:

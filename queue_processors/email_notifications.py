@@ -47,13 +47,13 @@ from storage.users import UserRow
 
 logger = structlog.get_logger(__name__)
 
-CONVERSATIONS_SHOWN: Final = 25
+MAX_EMAILS: Final = 25
 """The maximum number of emails of a batch; messages of further conversations are counted only."""
-MESSAGES_SHOWN: Final = 30
+MAX_MESSAGES_SHOWN: Final = 30
 """The maximum number of messages in an email."""
-REFUSALS: Final = 3
-LEFT_ALONE: Final = timedelta(days=7)
-"""The pause for an address after REFUSALS consecutive refusals."""
+MAX_REFUSALS: Final = 3
+REFUSED_ADDRESS_PAUSE: Final = timedelta(days=7)
+"""The pause for an address after MAX_REFUSALS consecutive refusals."""
 AUTOMATIC, ALWAYS = 1, 2
 """Values of realm_name_in_email_notifications_policy: with several organizations, and always."""
 
@@ -129,11 +129,11 @@ class Post:
         """Return the batch with the content of its messages."""
         realm_id = parcel.job.realm_id
         found = await email_notifications.conversations_of(connection, realm_id, parcel.reasons)
-        mailed = {each.message_ids[0]: each.message_ids for each in found[:CONVERSATIONS_SHOWN]}
+        mailed = {each.message_ids[0]: each.message_ids for each in found[:MAX_EMAILS]}
         missed = await email_notifications.missed(
             connection,
             realm_id,
-            [each for ids in mailed.values() for each in ids[-MESSAGES_SHOWN:]],
+            [each for ids in mailed.values() for each in ids[-MAX_MESSAGES_SHOWN:]],
         )
         people = {user for each in missed for user in (each.sender_id, *(each.user_ids or ()))}
         sight = await self.realm_cache.sight(parcel.row, people)
@@ -146,7 +146,7 @@ class Post:
             parcel,
             conversations=[ids for _, ids in sorted(mailed.items())],
             missed={each.id: each for each in missed},
-            left_out=[each for row in found[CONVERSATIONS_SHOWN:] for each in row.message_ids],
+            left_out=[each for row in found[MAX_EMAILS:] for each in row.message_ids],
             names={person.user_id: person.full_name for person in shown},
         )
 
@@ -170,8 +170,8 @@ class Post:
             job.realm_id,
             job.user_id,
             found[0].email,
-            times=REFUSALS,
-            within=LEFT_ALONE,
+            times=MAX_REFUSALS,
+            within=REFUSED_ADDRESS_PAUSE,
         )
         return None if is_lost else found[0]
 

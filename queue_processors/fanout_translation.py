@@ -20,10 +20,10 @@ from storage.shipping import ShippableRow
 
 KINDS: Final = (MessageSent.kind, MessageFlagsChanged.kind, MessagesGone.kind)
 WITHOUT_BODY: Final = (MessageSent.kind,)
-MESSAGES_A_JOB: Final = 200
-READS_A_JOB: Final = 1_000
+MAX_MESSAGES_PER_JOB: Final = 200
+MAX_READS_PER_JOB: Final = 1_000
 DIGEST_LENGTH: Final = 16
-READS_TO_NAME: Final = 100
+MAX_NAMED_READS: Final = 100
 """The maximum number of read messages that a job names; beyond it, all of a user's are checked."""
 
 Item = TypeVar("Item")
@@ -74,7 +74,7 @@ class Notes:
         if change.flag != "read" or change.op != "add":
             return
         readers = decode_audience(entry.audience).users
-        if change.all or len(change.messages) > READS_TO_NAME:
+        if change.all or len(change.messages) > MAX_NAMED_READS:
             self._read_all |= dict.fromkeys(readers)
         else:
             self._read |= {(user, each): None for user in readers for each in change.messages}
@@ -82,10 +82,10 @@ class Notes:
     def jobs(self) -> list[OutgoingJob]:
         """Return the jobs for the collected entries."""
         facts: list[dict[str, Any]] = [
-            *({"sent": some} for some in _slices(self._sent, MESSAGES_A_JOB)),
-            *({"read": some} for some in _slices(self._read, READS_A_JOB)),
-            *({"read_all": some} for some in _slices(self._read_all, MESSAGES_A_JOB)),
-            *({"gone": some} for some in _slices(self._gone, READS_A_JOB)),
+            *({"sent": some} for some in _slices(self._sent, MAX_MESSAGES_PER_JOB)),
+            *({"read": some} for some in _slices(self._read, MAX_READS_PER_JOB)),
+            *({"read_all": some} for some in _slices(self._read_all, MAX_MESSAGES_PER_JOB)),
+            *({"gone": some} for some in _slices(self._gone, MAX_READS_PER_JOB)),
         ]
         return [self._outgoing(MessageFanout(realm_id=self._realm_id, **fact)) for fact in facts]
 

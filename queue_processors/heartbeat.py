@@ -10,7 +10,7 @@ from typing import Final
 
 import structlog
 
-from queue_processors.periodic import PASSING
+from queue_processors.periodic import TRANSIENT_ERRORS
 from queue_processors.shipper import Shipper
 from server.messaging.job_desk import JobDesk
 from server.runtime.version import VERSION
@@ -20,8 +20,8 @@ from storage.workers import WorkerRow
 
 logger = structlog.get_logger(__name__)
 
-REPORT_SECONDS: Final = 5.0
-FIRST_SECONDS: Final = 0.5
+INTERVAL_SECONDS: Final = 5.0
+FIRST_INTERVAL_SECONDS: Final = 0.5
 """The interval to the second heartbeat, by which time the leader is known."""
 
 
@@ -54,12 +54,12 @@ class Heartbeat:
 
     async def run(self) -> None:
         """Write a heartbeat now and at each interval until cancelled; delete the row at the end."""
-        pause = FIRST_SECONDS
+        pause = FIRST_INTERVAL_SECONDS
         try:
             while True:
                 await self._try(self.report)
                 await asyncio.sleep(pause)
-                pause = REPORT_SECONDS
+                pause = INTERVAL_SECONDS
         finally:
             await self._try(self._leave)
 
@@ -93,7 +93,7 @@ class Heartbeat:
     async def _try(self, step: Callable[[], Awaitable[None]]) -> None:
         try:
             await step()
-        except PASSING as lost:
+        except TRANSIENT_ERRORS as lost:
             logger.warning("heartbeat.write_deferred", reason=str(lost))
         except Exception:
             logger.exception("heartbeat.write_failed")

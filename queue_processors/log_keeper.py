@@ -20,16 +20,16 @@ from storage.database import Database
 
 logger = structlog.get_logger(__name__)
 
-KEEP_DAYS: Final = 8
+EVENT_RETENTION_DAYS: Final = 8
 """The retention of events: one day more than the longest life of an event queue."""
-KEEP_IDEMPOTENCY_KEYS: Final = timedelta(hours=24)
-KEEP_NOTIFICATIONS: Final = timedelta(days=30)
-KEEP_DONE_JOBS: Final = timedelta(days=90)
+IDEMPOTENCY_KEY_RETENTION: Final = timedelta(hours=24)
+NOTIFICATION_RETENTION: Final = timedelta(days=30)
+DONE_JOB_RETENTION: Final = timedelta(days=90)
 """The retention of job keys, longer than that of a log that waits for the shipper."""
-KEEP_CALLS: Final = timedelta(days=8)
+WEBHOOK_CALL_RETENTION: Final = timedelta(days=8)
 """The retention of webhook calls, longer than the retries of any job."""
-KEEP_ACTIVITY: Final = timedelta(days=365)
-LOOK_SECONDS: Final = 3600.0
+ACTIVITY_RETENTION: Final = timedelta(days=365)
+INTERVAL_SECONDS: Final = 3600.0
 
 
 class LogKeeper:
@@ -41,21 +41,21 @@ class LogKeeper:
 
     async def run(self) -> None:
         """Run until cancelled."""
-        await now_and_then(self.tidy, what="tidy the log", seconds=LOOK_SECONDS)
+        await now_and_then(self.tidy, what="tidy the log", seconds=INTERVAL_SECONDS)
 
     async def tidy(self) -> list[str]:
         """Create the partitions of the coming days, and drop and return expired ones.
 
         A partition with entries that are still to be shipped is never dropped.
         """
-        oldest = self._clock.now().date() - timedelta(days=KEEP_DAYS)
+        oldest = self._clock.now().date() - timedelta(days=EVENT_RETENTION_DAYS)
         async with self._database.connection() as connection:
             await event_log.make_partitions(connection)
-            await sends.forget_idempotency_keys(connection, older_than=KEEP_IDEMPOTENCY_KEYS)
-            await notifications.forget(connection, older_than=KEEP_NOTIFICATIONS)
-            await user_activity.forget(connection, older_than=KEEP_ACTIVITY)
-            await done_jobs.forget(connection, older_than=KEEP_DONE_JOBS)
-            await webhook_calls.forget(connection, older_than=KEEP_CALLS)
+            await sends.forget_idempotency_keys(connection, older_than=IDEMPOTENCY_KEY_RETENTION)
+            await notifications.forget(connection, older_than=NOTIFICATION_RETENTION)
+            await user_activity.forget(connection, older_than=ACTIVITY_RETENTION)
+            await done_jobs.forget(connection, older_than=DONE_JOB_RETENTION)
+            await webhook_calls.forget(connection, older_than=WEBHOOK_CALL_RETENTION)
             needed = await shipping.needed_since(connection)
             before = oldest if needed is None else min(oldest, needed)
             dropped = await event_log.trim(connection, before=before)

@@ -15,7 +15,7 @@ from queue_processors.log_keeper import LogKeeper
 from queue_processors.push_keeper import PushKeeper
 from queue_processors.queue_pauses import Pauses, work_unless_paused
 from queue_processors.registry import AnyProcessor
-from queue_processors.retention import PAUSE_SECONDS, RetentionKeeper
+from queue_processors.retention import BATCH_PAUSE_SECONDS, RetentionKeeper
 from queue_processors.search_indexer import SearchIndexer
 from queue_processors.shipper import Shipper, into_table, through
 from queue_processors.traffic_keeper import TrafficKeeper
@@ -77,7 +77,7 @@ def timekeeper_of(app: App, *, now: Callable[[], datetime] | None = None) -> Due
     return DueItemRunner(app.database, app.uncached_realm_services, app.metrics, TIMERS, now=now)
 
 
-def retention_keeper_of(app: App, *, pause_seconds: float = PAUSE_SECONDS) -> RetentionKeeper:
+def retention_keeper_of(app: App, *, pause_seconds: float = BATCH_PAUSE_SECONDS) -> RetentionKeeper:
     """Return the task that deletes messages past their realm's retention period."""
     return RetentionKeeper(
         app.database,

@@ -39,15 +39,15 @@ from storage.notifications import BatchRow, FactsRow, NewNotification, Pair, Pus
 
 logger = structlog.get_logger(__name__)
 
-PRESENT_FOR: Final = timedelta(seconds=140)
+PRESENCE_TIMEOUT: Final = timedelta(seconds=140)
 """The period after a client's last poll in which its user is present.
 
 Polls are written once a minute.
 """
-FIRST_LOOK_SECONDS: Final = 120.0
-LOOKS: Final = 8
+FIRST_CHECK_SECONDS: Final = 120.0
+MAX_CHECKS: Final = 8
 """The maximum number of retries for a present user, each after twice the delay of the last."""
-PAIRS_AT_ONCE: Final = 1_000
+MAX_PAIRS: Final = 1_000
 
 Unavailable = (DatabaseUnavailableError, StatementTimeoutError, BrokerUnavailableError)
 
@@ -64,7 +64,7 @@ class Fanout:
     realm_cache: RealmCache
     realm_id: RealmId
     hands_to: frozenset[str]
-    pairs_at_once: int = PAIRS_AT_ONCE
+    pairs_at_once: int = MAX_PAIRS
 
     async def handle(self, job: MessageFanout) -> None:
         """Handle all parts of a job. Idempotent: a retry makes no second decision."""
@@ -167,7 +167,7 @@ class Fanout:
         if not unread:
             return frozenset()
         return frozenset(
-            await notifications.present(connection, self.realm_id, unread, within=PRESENT_FOR)
+            await notifications.present(connection, self.realm_id, unread, within=PRESENCE_TIMEOUT)
         )
 
     async def _groups(
@@ -191,11 +191,11 @@ class Fanout:
         return {pair: group_id for pair, group_id in found.items() if group_id is not None}
 
     async def _look_again(self, pairs: Sequence[Pair], *, look: int) -> None:
-        if not pairs or look >= LOOKS:
+        if not pairs or look >= MAX_CHECKS:
             return
         job = MessageFanout(realm_id=self.realm_id, again=tuple(pairs), look=look)
         key = f"{pairs[0][1]}:{pairs[0][0]}:again:{look}"
-        later = FIRST_LOOK_SECONDS * 2**look
+        later = FIRST_CHECK_SECONDS * 2**look
         await self.broker.publish(outgoing(job, key=key, after_seconds=later))
 
     async def _hand_over(self, message_ids: Sequence[MessageId]) -> None:

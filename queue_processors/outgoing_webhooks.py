@@ -38,13 +38,13 @@ from storage.webhook_calls import CallRow
 
 logger = structlog.get_logger(__name__)
 
-PAUSES_SECONDS: Final = (5, 30, 120, 600, 1_800, 3_600, 7_200, 14_400, 28_800, 28_800)
+RETRY_SCHEDULE_SECONDS: Final = (5, 30, 120, 600, 1_800, 3_600, 7_200, 14_400, 28_800, 28_800)
 """The retry schedule: the delay before each further request, nearly a day in all."""
-FAILURES_UNTOLD: Final = 2
+MAX_SILENT_FAILURES: Final = 2
 """The number of failed requests before the bot's owner is notified."""
-TOLD_AGAIN_AFTER: Final = timedelta(hours=1)
-MAX_ANSWER_BYTES: Final = 256 * 1024
-AT_ONCE: Final = 50
+NOTICE_INTERVAL: Final = timedelta(hours=1)
+MAX_RESPONSE_BYTES: Final = 256 * 1024
+MAX_CONCURRENT_REQUESTS: Final = 50
 """The maximum number of concurrent requests of a process."""
 CLIENT: Final = "OutgoingWebhookResponse"
 
@@ -88,7 +88,7 @@ class Caller:
     egress: Egress
     seconds: float
     """The timeout of a request."""
-    pauses: Sequence[float] = PAUSES_SECONDS
+    pauses: Sequence[float] = RETRY_SCHEDULE_SECONDS
 
     @property
     def _realm_id(self) -> RealmId:
@@ -197,7 +197,7 @@ class Caller:
         )
         headers |= {"Content-Type": content_type, "User-Agent": f"ParleyOutgoingWebhook/{VERSION}"}
         limits = Limits(
-            seconds=self.seconds, silence_seconds=self.seconds, max_bytes=MAX_ANSWER_BYTES
+            seconds=self.seconds, silence_seconds=self.seconds, max_bytes=MAX_RESPONSE_BYTES
         )
         try:
             answer = await self.egress.fetch(
@@ -233,7 +233,7 @@ class Caller:
         await self.broker.publish(_job(self._realm_id, case.call, failures + 1, pause))
         async with self.bench.read() as connection:
             await webhook_calls.failed(connection, self._realm_id, case.call)
-        if failures == FAILURES_UNTOLD:
+        if failures == MAX_SILENT_FAILURES:
             what = "does not answer, and is called again for a day at most, for"
             await self._tell(case, what, str(trouble))
 
@@ -251,7 +251,7 @@ class Caller:
         """Notify the owner by the notification bot, unless it has just done so."""
         now, owner = self.bench.clock.now(), case.owner
         told_at = case.service.told_at
-        if owner is None or (told_at is not None and now - told_at < TOLD_AGAIN_AFTER):
+        if owner is None or (told_at is not None and now - told_at < NOTICE_INTERVAL):
             return
         async with self.bench.read() as connection:
             row = await message_edits.visible(
@@ -340,4 +340,4 @@ async def handle(app: App, job: OutgoingWebhook) -> None:
     await caller.handle(job)
 
 
-PROCESSOR = Processor(OutgoingWebhook, handle, prefetch=AT_ONCE)
+PROCESSOR = Processor(OutgoingWebhook, handle, prefetch=MAX_CONCURRENT_REQUESTS)

@@ -13,7 +13,7 @@ from storage.database import RETRYABLE_ERRORS
 
 logger = structlog.get_logger(__name__)
 
-PASSING: Final = (*RETRYABLE_ERRORS, BrokerUnavailableError, KeepsChangingError)
+TRANSIENT_ERRORS: Final = (*RETRYABLE_ERRORS, BrokerUnavailableError, KeepsChangingError)
 """Transient errors."""
 
 
@@ -23,7 +23,7 @@ async def now_and_then(
     what: str,
     seconds: float,
     first_seconds: float | None = None,
-    passing: tuple[type[Exception], ...] = PASSING,
+    passing: tuple[type[Exception], ...] = TRANSIENT_ERRORS,
 ) -> NoReturn:
     """Run a task until cancelled: after `first_seconds`, then once in each interval.
 

@@ -22,15 +22,15 @@ App = TypeVar("App")
 Payload = TypeVar("Payload", bound=Job)
 
 MAX_ATTEMPTS = 15
-LONGEST_PAUSE_SECONDS = 600.0
+MAX_RETRY_DELAY_SECONDS = 600.0
 """The maximum delay of a retry. With MAX_ATTEMPTS, a job outlives a fault of an hour."""
-FINISH_SECONDS = 10.0
+SHUTDOWN_TIMEOUT_SECONDS = 10.0
 """The timeout for jobs in progress once their processor is to stop."""
 
 _random = SystemRandom()
 
 
-def pause_after(attempt: int, *, longest: float = LONGEST_PAUSE_SECONDS) -> float:
+def pause_after(attempt: int, *, longest: float = MAX_RETRY_DELAY_SECONDS) -> float:
     """Return the seconds until the next attempt, doubling, with jitter to spread retries out."""
     return min(2.0**attempt, longest) * _random.uniform(0.75, 1.0)
 
@@ -58,7 +58,7 @@ class Processor(Generic[App, Payload]):
     max_attempts: int = MAX_ATTEMPTS
     pause_after: Callable[[int], float] = pause_after
     """Return the seconds from a failed attempt to its retry."""
-    finish_seconds: float = FINISH_SECONDS
+    finish_seconds: float = SHUTDOWN_TIMEOUT_SECONDS
     database_of: Callable[[App], Database] | None = None
     """The database that records the keys of finished jobs, so that none runs again.
 

@@ -7,7 +7,7 @@ from datetime import timedelta
 from functools import partial
 from typing import Final
 
-from queue_processors.periodic import PASSING, now_and_then
+from queue_processors.periodic import TRANSIENT_ERRORS, now_and_then
 from queue_processors.processor import RetryLaterError
 from server.actions.push_devices import expire_device
 from server.actions.push_status import PushStatus, keep_push_status
@@ -18,8 +18,8 @@ from server.push.service import NeedsOperatorError, PushError, PushRefusedError,
 from storage import push_devices, realms
 from storage.realms import RealmRow
 
-LOOK_SECONDS: Final = 6 * 3600.0
-REGISTRATIONS_LAST: Final = timedelta(days=1)
+INTERVAL_SECONDS: Final = 6 * 3600.0
+REGISTRATION_LIFETIME: Final = timedelta(days=1)
 """The lifetime of a registration request; bouncers refuse older ones."""
 OFF: Final = PushStatus(enabled=False)
 
@@ -41,9 +41,9 @@ class PushKeeper:
                     now_and_then(
                         look,
                         what=what,
-                        seconds=LOOK_SECONDS,
+                        seconds=INTERVAL_SECONDS,
                         first_seconds=0.0,
-                        passing=(*PASSING, PushError),
+                        passing=(*TRANSIENT_ERRORS, PushError),
                     )
                 )
 
@@ -63,7 +63,7 @@ class PushKeeper:
 
     async def expire(self) -> None:
         """Mark registrations without a response in time as failed; clients may retry them."""
-        before = self.app.clock.now() - REGISTRATIONS_LAST
+        before = self.app.clock.now() - REGISTRATION_LIFETIME
         for realm in await self._realms():
             async with self.app.database.connection() as connection:
                 late = await push_devices.pending_since(connection, realm.realm_id, before)

@@ -38,7 +38,7 @@ from storage.users import UserRow
 
 PREFETCH: Final = 50
 """The maximum number of jobs in progress, most of which wait for a remote response."""
-FIRST_PAUSE_SECONDS: Final = 2.0
+RETRY_DELAY_SECONDS: Final = 2.0
 """The delay before devices are retried that failed while others were reached."""
 
 
@@ -196,7 +196,7 @@ class Pusher:
         return outgoing(
             replace(job, devices=ids),
             key=f"{job.message_ids[0]}:{job.user_id}:{job.op}:{names}",
-            after_seconds=max(outcome.again_after_seconds, FIRST_PAUSE_SECONDS),
+            after_seconds=max(outcome.again_after_seconds, RETRY_DELAY_SECONDS),
         )
 
 

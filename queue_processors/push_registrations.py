@@ -18,14 +18,14 @@ from storage.ids import PushDeviceId
 
 logger = structlog.get_logger(__name__)
 
-LONGEST_PAUSE_SECONDS: Final = 7_200.0
+MAX_RETRY_DELAY_SECONDS: Final = 7_200.0
 MAX_ATTEMPTS: Final = 26
 """Retries for more than a day, past which a bouncer refuses the registration."""
-CODES: Final = frozenset(
+KNOWN_ERROR_CODES: Final = frozenset(
     {"INVALID_BOUNCER_PUBLIC_KEY", "INVALID_ENCRYPTED_PUSH_REGISTRATION", "REQUEST_EXPIRED"}
 )
 """Error codes of bouncers for encrypted registrations, by the code that clients know."""
-ANY_OTHER: Final = "INVALID_ENCRYPTED_PUSH_REGISTRATION"
+DEFAULT_ERROR_CODE: Final = "INVALID_ENCRYPTED_PUSH_REGISTRATION"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class Registrar:
             )
         except PushRefusedError as error:
             logger.warning("push.device_refused", user_id=job.user_id, reason=str(error))
-            error_code = error.code if error.code in CODES else ANY_OTHER
+            error_code = error.code if error.code in KNOWN_ERROR_CODES else DEFAULT_ERROR_CODE
         await self.courier.settle(recipient, device_id, bouncer_id, error_code)
 
     async def _unregister(
@@ -118,5 +118,5 @@ PROCESSOR = Processor(
     PushRegistration,
     handle,
     max_attempts=MAX_ATTEMPTS,
-    pause_after=lambda attempt: pause_after(attempt, longest=LONGEST_PAUSE_SECONDS),
+    pause_after=lambda attempt: pause_after(attempt, longest=MAX_RETRY_DELAY_SECONDS),
 )

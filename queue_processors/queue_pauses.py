@@ -10,7 +10,7 @@ from server.messaging.job_broker import JobBroker
 from storage import workers
 from storage.database import Database
 
-LOOK_SECONDS: Final = 1.0
+POLL_INTERVAL_SECONDS: Final = 1.0
 
 
 class Pauses:
@@ -24,7 +24,10 @@ class Pauses:
     async def run(self) -> None:
         """Poll until cancelled."""
         await now_and_then(
-            self.look, what="hear of stopped queues", seconds=LOOK_SECONDS, first_seconds=0.0
+            self.look,
+            what="hear of stopped queues",
+            seconds=POLL_INTERVAL_SECONDS,
+            first_seconds=0.0,
         )
 
     async def look(self) -> None:

@@ -19,7 +19,7 @@ from storage.ids import RealmId
 
 logger = structlog.get_logger(__name__)
 
-PIECE_BYTES: Final = 1024 * 1024
+CHUNK_BYTES: Final = 1024 * 1024
 
 
 async def make_export(app: App, realm_id: RealmId, arguments: bytes) -> None:
@@ -58,7 +58,7 @@ async def _keep(app: App, realm_id: RealmId, path: Path) -> tuple[str, int, byte
     incoming, key = await app.blobs.receive(), new_key(KEYS, realm_id)
     try:
         with path.open("rb") as file:
-            while piece := file.read(PIECE_BYTES):
+            while piece := file.read(CHUNK_BYTES):
                 await incoming.write(piece)
         await incoming.keep(key)
     finally:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from queue_processors import fanout_translation
-from queue_processors.shipper import ENTRIES_AT_ONCE, TRANSLATIONS, UNREADABLE, jobs_of
+from queue_processors.shipper import MAX_BATCH_ENTRIES, TRANSLATIONS, UNREADABLE, jobs_of
 from server.jobs import (
     EmailNotifications,
     EmbedLinks,
@@ -66,9 +66,9 @@ class Reshipper:
                 until,
                 kinds=[*TRANSLATIONS, *fanout_translation.KINDS],
                 without_body=fanout_translation.WITHOUT_BODY,
-                limit=ENTRIES_AT_ONCE,
+                limit=MAX_BATCH_ENTRIES,
             )
-            is_all = len(entries) < ENTRIES_AT_ONCE
+            is_all = len(entries) < MAX_BATCH_ENTRIES
             last = until if is_all else CursorRow(realm_id, entries[-1].position, 0)
             if self._wants(MessageFanout.queue):
                 await reshipping.hand_over_again(

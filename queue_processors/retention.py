@@ -21,11 +21,11 @@ from storage.retention import Expired
 
 logger = structlog.get_logger(__name__)
 
-FIRST_LOOK_SECONDS: Final = 60.0
-LOOK_SECONDS: Final = 3600.0
-PAUSE_SECONDS: Final = 0.1
+START_DELAY_SECONDS: Final = 60.0
+INTERVAL_SECONDS: Final = 3600.0
+BATCH_PAUSE_SECONDS: Final = 0.1
 """The pause between batches of at most MAX_GONE deletions, which lets other writes go first."""
-FORGOTTEN_AT_ONCE: Final = 1_000
+MAX_BATCH: Final = 1_000
 
 
 class RetentionKeeper:
@@ -38,7 +38,7 @@ class RetentionKeeper:
         clock: Clock,
         *,
         kept_aside: timedelta,
-        pause_seconds: float = PAUSE_SECONDS,
+        pause_seconds: float = BATCH_PAUSE_SECONDS,
     ) -> None:
         self._database = database
         self._workbench = realm_services
@@ -51,8 +51,8 @@ class RetentionKeeper:
         await now_and_then(
             self.tidy,
             what="delete old messages",
-            seconds=LOOK_SECONDS,
-            first_seconds=FIRST_LOOK_SECONDS,
+            seconds=INTERVAL_SECONDS,
+            first_seconds=START_DELAY_SECONDS,
         )
 
     async def tidy(self) -> int:
@@ -123,8 +123,8 @@ class RetentionKeeper:
 
     async def _forget(self) -> None:
         before = self._clock.now() - self._kept_aside
-        count = FORGOTTEN_AT_ONCE
-        while count == FORGOTTEN_AT_ONCE:
+        count = MAX_BATCH
+        while count == MAX_BATCH:
             async with self._database.connection() as connection:
-                count = await retention.forget(connection, before=before, limit=FORGOTTEN_AT_ONCE)
+                count = await retention.forget(connection, before=before, limit=MAX_BATCH)
             await asyncio.sleep(self._pause_seconds)

@@ -10,7 +10,7 @@ from storage.database import Connection
 from storage.ids import RealmId
 from storage.timers import TimerKey
 
-FORGET_SECONDS: Final = 3_600.0
+STATE_LIFETIME_SECONDS: Final = 3_600.0
 
 
 Place = tuple[RealmId, Hashable]
@@ -72,7 +72,9 @@ class Troubles(Generic[Row]):
             return
         there = {self._key(row): row for row in await self._kind.among(connection, list(seen))}
         for key, trouble in seen.items():
-            is_over = there.get(key) != trouble.row or trouble.until < _now() - FORGET_SECONDS
+            is_over = (
+                there.get(key) != trouble.row or trouble.until < _now() - STATE_LIFETIME_SECONDS
+            )
             if is_over and self._own.get(key) is trouble:
                 del self._own[key]
 

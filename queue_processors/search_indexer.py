@@ -4,7 +4,7 @@ from typing import Final
 
 import structlog
 
-from queue_processors.periodic import PASSING, now_and_then
+from queue_processors.periodic import TRANSIENT_ERRORS, now_and_then
 from server.domain.realm_settings import RealmSettings
 from server.domain.search import language_of
 from storage import search
@@ -13,9 +13,9 @@ from storage.search import Behind
 
 logger = structlog.get_logger(__name__)
 
-LOOK_SECONDS: Final = 1.0
+POLL_INTERVAL_SECONDS: Final = 1.0
 """The interval between polls. Searches scan messages that are not indexed yet."""
-MESSAGES_AT_ONCE: Final = 100
+MAX_BATCH: Final = 100
 """The maximum batch of a statement, some hundredths of a second of the database's time."""
 
 
@@ -27,7 +27,7 @@ class SearchIndexer:
 
     async def run(self) -> None:
         """Run until cancelled."""
-        await now_and_then(self.catch_up, what="index messages", seconds=LOOK_SECONDS)
+        await now_and_then(self.catch_up, what="index messages", seconds=POLL_INTERVAL_SECONDS)
 
     async def catch_up(self) -> None:
         """Index all new messages. An error in one realm does not hold up the others."""
@@ -36,7 +36,7 @@ class SearchIndexer:
         for realm in behind:
             try:
                 await self._in_realm(realm)
-            except PASSING:
+            except TRANSIENT_ERRORS:
                 raise
             except Exception:
                 logger.exception("search_index.failed", realm_id=realm.realm_id)
@@ -47,5 +47,5 @@ class SearchIndexer:
         while has_more:
             async with self._database.transaction() as connection:
                 has_more = await search.index_some(
-                    connection, realm.realm_id, language, limit=MESSAGES_AT_ONCE
+                    connection, realm.realm_id, language, limit=MAX_BATCH
                 )

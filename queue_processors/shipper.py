@@ -8,7 +8,7 @@ import msgspec
 import structlog
 
 from queue_processors import fanout_translation
-from queue_processors.periodic import PASSING
+from queue_processors.periodic import TRANSIENT_ERRORS
 from server.events.log import JobEnqueued
 from server.messaging.backoff import Backoff
 from server.messaging.job_broker import BrokerUnavailableError, JobPublisher, OutgoingJob
@@ -20,21 +20,21 @@ from storage.shipping import CursorRow, LaggingRow, ShippableRow
 
 logger = structlog.get_logger(__name__)
 
-LOOK_SECONDS = 0.5
+POLL_INTERVAL_SECONDS = 0.5
 """The poll interval, and so the maximum delay of a job that no notification announced."""
-REST_SECONDS = 0.05
+MIN_PAUSE_SECONDS = 0.05
 """The minimum pause between rounds, so that a busy log is read in larger batches."""
-BUSY_ENTRIES = 40
+BUSY_BATCH_ENTRIES = 40
 """The batch after which the pause is doubled; it grows with larger batches.
 
 So the fixed costs of a round, here and in the processors, are shared by more messages.
 """
-LONGEST_REST_SECONDS = 0.25
-INSIST_SECONDS = 30.0
-REMEMBER_SECONDS = 10.0
+MAX_PAUSE_SECONDS = 0.25
+LEAD_WITHOUT_BROKER_SECONDS = 30.0
+MAX_UNSAVED_CURSOR_SECONDS = 10.0
 """The maximum time for which a cursor that passed no job moves in memory only."""
-ENTRIES_AT_ONCE = 500
-REALMS_AT_ONCE = 10_000
+MAX_BATCH_ENTRIES = 500
+MAX_BATCH_REALMS = 10_000
 
 UNREADABLE = "unreadable"
 """The dead-letter queue of log entries that could not be translated into jobs."""
@@ -112,7 +112,7 @@ class Shipper:
                 async with shipping.leading(self._database, self._shard) as connection:
                     self._leads = True
                     await self._insist(connection, backoff)
-            except (*PASSING, CursorMovedError) as lost:
+            except (*TRANSIENT_ERRORS, CursorMovedError) as lost:
                 backoff.log_once(logger, "shipper.deferred", shard=self._shard, reason=repr(lost))
             except Exception:
                 # Something in the log, perhaps: what this process does beside goes on.
@@ -127,7 +127,7 @@ class Shipper:
         After a timeout the lock is released, for another worker may reach the broker.
         """
         loop = asyncio.get_running_loop()
-        until = loop.time() + INSIST_SECONDS
+        until = loop.time() + LEAD_WITHOUT_BROKER_SECONDS
         while True:
             try:
                 await self._lead(connection, backoff)
@@ -141,11 +141,11 @@ class Shipper:
         is_told = False
         round_of = _Round(connection, self._ship)
         loop = asyncio.get_running_loop()
-        remember_at = loop.time() + REMEMBER_SECONDS
+        remember_at = loop.time() + MAX_UNSAVED_CURSOR_SECONDS
         while True:
             self._woken.clear()
             lagging = await shipping.lagging(
-                connection, shard=self._shard, shards=self._shards, limit=REALMS_AT_ONCE
+                connection, shard=self._shard, shards=self._shards, limit=MAX_BATCH_REALMS
             )
             if self._behind_since is None:
                 self._behind_since = loop.time()
@@ -158,18 +158,18 @@ class Shipper:
                 self._behind_since = None
             if loop.time() >= remember_at:
                 await round_of.remember(lagging)
-                remember_at = loop.time() + REMEMBER_SECONDS
-            rest = REST_SECONDS if more else rest_after(round_of.entries)
+                remember_at = loop.time() + MAX_UNSAVED_CURSOR_SECONDS
+            rest = MIN_PAUSE_SECONDS if more else rest_after(round_of.entries)
             await asyncio.sleep(rest)
             if not more:
                 with suppress(TimeoutError):
-                    async with asyncio.timeout(LOOK_SECONDS - rest):
+                    async with asyncio.timeout(POLL_INTERVAL_SECONDS - rest):
                         await self._woken.wait()
 
 
 def rest_after(entries: int) -> float:
     """Return the seconds until the next poll, after a round with this many entries."""
-    return min(REST_SECONDS * (1 + entries / BUSY_ENTRIES), LONGEST_REST_SECONDS)
+    return min(MIN_PAUSE_SECONDS * (1 + entries / BUSY_BATCH_ENTRIES), MAX_PAUSE_SECONDS)
 
 
 class _Round:
@@ -206,10 +206,10 @@ class _Round:
             realm.caught_up,
             kinds=[*TRANSLATIONS, *fanout_translation.KINDS],
             without_body=fanout_translation.WITHOUT_BODY,
-            limit=ENTRIES_AT_ONCE,
+            limit=MAX_BATCH_ENTRIES,
         )
         self.entries += len(entries)
-        is_all = len(entries) < ENTRIES_AT_ONCE
+        is_all = len(entries) < MAX_BATCH_ENTRIES
         last = realm.caught_up if is_all else _cursor_at(realm.realm_id, entries[-1])
         shipped = jobs_of(realm.realm_id, entries)
         if shipped:

@@ -27,7 +27,7 @@ from storage.blobs import BlobStore
 from storage.database import Database
 from storage.ids import AttachmentId, MessageId, RealmId
 
-AT_ONCE: Final = 100
+MAX_BATCH: Final = 100
 _FORMATS: Final = {"still": STILL, "animated": ANIMATED}
 """Media types by the format names of the image process."""
 _NO_PICTURE: Final = Made()
@@ -89,11 +89,11 @@ async def _waiting(bench: RealmServices, attachment_id: AttachmentId) -> AsyncIt
                 attachment_id,
                 pending=PENDING_CLASS,
                 before=before,
-                limit=AT_ONCE,
+                limit=MAX_BATCH,
             )
         for message_id in found:
             yield message_id
-        if len(found) < AT_ONCE:
+        if len(found) < MAX_BATCH:
             return
         before = found[-1]
 

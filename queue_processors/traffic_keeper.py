@@ -9,8 +9,8 @@ from server.domain.clock import Clock
 from storage import channel_traffic
 from storage.database import Database
 
-FIRST_LOOK_SECONDS: Final = 60.0
-LOOK_SECONDS: Final = 3600.0
+START_DELAY_SECONDS: Final = 60.0
+INTERVAL_SECONDS: Final = 3600.0
 
 
 class TrafficKeeper:
@@ -25,8 +25,8 @@ class TrafficKeeper:
         await now_and_then(
             self.count,
             what="count the traffic of channels",
-            seconds=LOOK_SECONDS,
-            first_seconds=FIRST_LOOK_SECONDS,
+            seconds=INTERVAL_SECONDS,
+            first_seconds=START_DELAY_SECONDS,
         )
 
     async def count(self) -> None:

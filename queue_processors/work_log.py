@@ -8,7 +8,7 @@ from typing import Any, Final
 from server.messaging.job_broker import Delivery, JobBroker, OutgoingJob
 from server.telemetry.metrics import Metrics
 
-ANSWERS: Final = ("done", "retried", "dead", "lost")
+OUTCOMES: Final = ("done", "retried", "dead", "lost")
 """Outcomes of deliveries. lost: the broker missed the response, and delivers the job again."""
 
 
@@ -16,7 +16,7 @@ ANSWERS: Final = ("done", "retried", "dead", "lost")
 class _Queue:
     in_hand: dict[int, float] = field(default_factory=dict)
     newest_at: float = 0.0
-    answers: dict[str, int] = field(default_factory=lambda: dict.fromkeys(ANSWERS, 0))
+    answers: dict[str, int] = field(default_factory=lambda: dict.fromkeys(OUTCOMES, 0))
 
 
 class WorkLog:

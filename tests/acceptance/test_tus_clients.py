@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from queue_processors.blob_keeper import STRAYS_KEPT, BlobKeeper
+from queue_processors.blob_keeper import MIN_ORPHAN_AGE, BlobKeeper
 from scripts.test_services import NODE_CLIENTS
 from server.domain.attachments import MIB
 from server.domain.clock import SystemClock
@@ -98,7 +98,7 @@ async def test_a_file_is_whole_however_often_the_server_is_killed(
         connections.close()
     finally:
         servers.close()
-    later = StoppedClock(SystemClock().now() + STRAYS_KEPT + timedelta(hours=1))
+    later = StoppedClock(SystemClock().now() + MIN_ORPHAN_AGE + timedelta(hours=1))
     async with serve(database_url, data=data, clock=later) as server:
         await BlobKeeper.of(server.app).tidy()
         assert [len(each.read_bytes()) for each in kept(data)] == [SIZE]

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from queue_processors.log_keeper import KEEP_ACTIVITY, LogKeeper
+from queue_processors.log_keeper import ACTIVITY_RETENTION, LogKeeper
 from server.presences import activity
 from storage import user_activity
 from storage.user_activity import MAX_CLIENTS, OTHERS, Visits
@@ -95,7 +95,7 @@ async def test_what_was_long_ago_is_forgotten(make, database):
     visits = [
         Visits(make.realm_id, (await make.user()).user_id, "c", "drafts", 1, at)
         for at in (
-            StoppedClock().now() - KEEP_ACTIVITY - timedelta(days=10_000),
+            StoppedClock().now() - ACTIVITY_RETENTION - timedelta(days=10_000),
             StoppedClock().now() + timedelta(days=10_000),
         )
     ]

@@ -10,7 +10,7 @@ import pytest
 from tusclient.client import TusClient
 from tusclient.exceptions import TusCommunicationError, TusUploadFailed
 
-from queue_processors.blob_keeper import STRAYS_KEPT, BlobKeeper
+from queue_processors.blob_keeper import MIN_ORPHAN_AGE, BlobKeeper
 from server.api.resumable import MAX_UNFINISHED, PART_BYTES, UPLOAD_TIMEOUT
 from server.api.tus import CONTENT_TYPE
 from server.domain.attachments import MIB
@@ -243,7 +243,7 @@ async def test_what_waits_too_long_goes(serving_with, connect, make):
         await go_on(alice, path, 100, CONTENT[100:200])
         clock.advance(UPLOAD_TIMEOUT - timedelta(minutes=1))
         assert await offset(alice, path) == 200
-        clock.advance(timedelta(minutes=2) + STRAYS_KEPT)
+        clock.advance(timedelta(minutes=2) + MIN_ORPHAN_AGE)
         assert (await ask(alice, "HEAD", path)).status == 404
         await make.change_settings(upload_quota_mib=1)
         server.forget(make.realm_id)

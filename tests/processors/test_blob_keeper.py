@@ -10,7 +10,7 @@ import pytest
 import pytest_asyncio
 
 from queue_processors import blob_removals
-from queue_processors.blob_keeper import STRAYS_KEPT, BlobKeeper
+from queue_processors.blob_keeper import MIN_ORPHAN_AGE, BlobKeeper
 from server.actions.attachments import ORPHAN_RETENTION, delete_orphan
 from server.domain.access import OWNER
 from server.domain.clock import SystemClock
@@ -152,7 +152,7 @@ async def test_content_that_no_row_knows_goes_after_a_day(server, alice, keeper,
     assert len(kept(server)) == 3
     await keeper.tidy()
     assert len(kept(server)) == 3
-    old = (clock.now() - STRAYS_KEPT - SOON).timestamp()
+    old = (clock.now() - MIN_ORPHAN_AGE - SOON).timestamp()
     root = server.app.settings.files
     for name in kept(server):
         os.utime(root / name, (old, old))

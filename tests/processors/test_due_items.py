@@ -12,7 +12,7 @@ import psycopg
 import pytest
 import pytest_asyncio
 
-from queue_processors.due_items import REALMS_AT_ONCE, DueItemRunner, in_turns
+from queue_processors.due_items import MAX_CONCURRENT_REALMS, DueItemRunner, in_turns
 from queue_processors.main import TIMERS
 from queue_processors.processor import MAX_ATTEMPTS
 from queue_processors.scheduled_messages import KIND
@@ -194,7 +194,7 @@ async def test_realms_do_not_wait_for_each_other(house: House, stage: Stage, dat
             assert await house.messages() == []
             window = watched.windows[-1]
             assert window.busy == [house.make.realm_id]
-            assert window.realms == REALMS_AT_ONCE - 1
+            assert window.realms == MAX_CONCURRENT_REALMS - 1
         async with asyncio.timeout(PATIENCE_SECONDS):
             while await house.waiting():
                 pass

@@ -13,9 +13,9 @@ import pytest_asyncio
 from queue_processors import email_notifications as processor
 from queue_processors.email_batches import BatchKeeper
 from queue_processors.email_notifications import (
-    CONVERSATIONS_SHOWN,
-    MESSAGES_SHOWN,
-    REFUSALS,
+    MAX_EMAILS,
+    MAX_MESSAGES_SHOWN,
+    MAX_REFUSALS,
     Post,
 )
 from queue_processors.processor import PermanentError
@@ -294,7 +294,7 @@ async def test_the_organizations_name_is_in_the_subject_as_settings_say(
 
 
 async def test_very_much_is_cut_and_told(hall: Hall, changes: Changes, mailroom: Mailroom):
-    for number in range(MESSAGES_SHOWN + 2):
+    for number in range(MAX_MESSAGES_SHOWN + 2):
         await changes.send(hall.member, user_ids([hall.other]), content=f"number {number} said")
     [mail] = await mailroom.deliver()
     text = text_of(mail)
@@ -351,7 +351,7 @@ async def undeliverable(hall: Hall) -> list[tuple[Any, ...]]:
 async def test_an_address_that_is_refused_is_noted_and_in_the_end_left_alone(
     hall: Hall, changes: Changes, mailroom: Mailroom
 ):
-    for number in range(REFUSALS):
+    for number in range(MAX_REFUSALS):
         mailroom.sink.answers = ["550 5.1.1 no such user"]
         await changes.send(hall.member, user_ids([hall.other]))
         assert await mailroom.deliver() == []
@@ -374,7 +374,7 @@ async def test_an_address_that_is_refused_is_noted_and_in_the_end_left_alone(
 async def test_a_new_address_is_tried_at_once(hall: Hall, mailroom: Mailroom):
     connection, realm_id = hall.make.connection, hall.make.realm_id
     user_id = hall.other.user_id
-    for _ in range(REFUSALS):
+    for _ in range(MAX_REFUSALS):
         await email_notifications.refused(connection, realm_id, user_id, "old@example.com", "550")
 
     async def is_lost(address: str) -> bool:
@@ -383,8 +383,8 @@ async def test_a_new_address_is_tried_at_once(hall: Hall, mailroom: Mailroom):
             realm_id,
             user_id,
             address,
-            times=REFUSALS,
-            within=processor.LEFT_ALONE,
+            times=MAX_REFUSALS,
+            within=processor.REFUSED_ADDRESS_PAUSE,
         )
 
     assert await is_lost("old@example.com")
@@ -463,14 +463,14 @@ async def test_of_very_many_conversations_the_newest_are_shown_and_the_rest_coun
     hall: Hall, changes: Changes, mailroom: Mailroom
 ):
     await hall.make.channel("news", subscribers=hall.everybody)
-    for number in range(CONVERSATIONS_SHOWN + 2):
+    for number in range(MAX_EMAILS + 2):
         await changes.send(hall.member, "news", topic=f"{number}", content="@**Other** a")
     await changes.send(hall.member, "news", topic="0", content="@**Other** b")
     jobs = await mailroom.jobs()
     [job] = [each for each in jobs if each.user_id == hall.other.user_id]
     await mailroom.post().handle(job)
     *shown, last = mailroom.sink.mails
-    assert subjects(shown) == [f"#news > {n}" for n in (0, *range(3, CONVERSATIONS_SHOWN + 2))]
+    assert subjects(shown) == [f"#news > {n}" for n in (0, *range(3, MAX_EMAILS + 2))]
     assert last["Subject"] == "More new messages"
     assert "2 more new messages" in text_of(last)
     noted = await mailroom.desk.noted()

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from queue_processors.log_keeper import KEEP_DAYS, LogKeeper
+from queue_processors.log_keeper import EVENT_RETENTION_DAYS, LogKeeper
 from storage import event_log
 from storage.database import Database
 from testkit.clock import StoppedClock
@@ -35,8 +35,8 @@ async def test_old_days_go_and_coming_days_are_made(database: Database):
     async with database.connection() as connection:
         today = await connection.value("SELECT (now() AT TIME ZONE 'utc')::date")
     clock = StoppedClock(datetime(today.year, today.month, today.day, 12, tzinfo=UTC))
-    old = await add_partition(database, today - timedelta(days=KEEP_DAYS + 1))
-    kept = await add_partition(database, today - timedelta(days=KEEP_DAYS))
+    old = await add_partition(database, today - timedelta(days=EVENT_RETENTION_DAYS + 1))
+    kept = await add_partition(database, today - timedelta(days=EVENT_RETENTION_DAYS))
     assert await LogKeeper(database, clock).tidy() == [old]
     there = await partitions(database)
     assert kept in there

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from queue_processors import fanout_translation, message_fanout
-from queue_processors.message_fanout import LOOKS, PAIRS_AT_ONCE
+from queue_processors.message_fanout import MAX_CHECKS, MAX_PAIRS
 from queue_processors.shipper import Shipper, through
 from server.actions import muted_users
 from server.actions.message_flags import change_flag
@@ -324,9 +324,9 @@ async def test_looking_ends(hall: Hall, changes: Changes, desk: FanoutDesk):
     await desk.arrive(hall.other)
     await changes.send(hall.member, user_ids([hall.other]))
     await desk.catch_up()
-    for number in range(LOOKS):
+    for number in range(MAX_CHECKS):
         await desk.handle(desk.basket.of(MessageFanout)[number])
-    assert [job.look for job in desk.basket.of(MessageFanout)] == list(range(LOOKS))
+    assert [job.look for job in desk.basket.of(MessageFanout)] == list(range(MAX_CHECKS))
     assert max(job.after_seconds for job in desk.basket.published) < 86_400
 
 
@@ -594,9 +594,7 @@ async def test_sql_finds_all_who_want_something(hall: Hall, changes: Changes, de
     some: list[notifications.FactsRow] = []
     for content in ("hello", f"@**|{people[0].user_id}**", "@**all**"):
         sent = await changes.send(hall.owner, "news", content=content)
-        some = await notifications.who_may_want(
-            connection, make.realm_id, [sent], limit=PAIRS_AT_ONCE
-        )
+        some = await notifications.who_may_want(connection, make.realm_id, [sent], limit=MAX_PAIRS)
         every = await notifications.facts_of(
             connection, make.realm_id, [(row.user_id, sent) for row in people]
         )
@@ -704,7 +702,7 @@ async def test_a_piece_of_the_log_that_is_read_again_makes_the_same_jobs(
             notes.add(entry(position))
         return [job.key for job in notes.jobs()]
 
-    size = fanout_translation.MESSAGES_A_JOB
+    size = fanout_translation.MAX_MESSAGES_PER_JOB
     short, again, longer = keys(size + 10), keys(size + 10), keys(size + 20)
     assert short == again
     assert longer[0] == short[0]

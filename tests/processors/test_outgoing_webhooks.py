@@ -15,7 +15,7 @@ import msgspec
 import pytest
 import pytest_asyncio
 
-from queue_processors.outgoing_webhooks import PAUSES_SECONDS, Caller
+from queue_processors.outgoing_webhooks import RETRY_SCHEDULE_SECONDS, Caller
 from queue_processors.processor import Processor
 from server.domain.outgoing_webhooks import GENERIC, SLACK
 from server.egress import Egress
@@ -344,7 +344,7 @@ async def test_what_may_go_better_is_tried_again(
     agency.web.answers = [answering(status), answering_json({"content": "at last"})]
     await changes.send(hall.other, user_ids([agency.bot]))
     first, second = [await agency.work() for _ in range(2)]
-    assert agency.pauses == [PAUSES_SECONDS[0]]
+    assert agency.pauses == [RETRY_SCHEDULE_SECONDS[0]]
     assert await agency.work() == []
     assert first[0].headers["webhook-id"] == second[0].headers["webhook-id"]
     assert first[0].body == second[0].body

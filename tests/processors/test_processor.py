@@ -11,7 +11,7 @@ import pytest
 import pytest_asyncio
 
 from queue_processors.processor import (
-    LONGEST_PAUSE_SECONDS,
+    MAX_RETRY_DELAY_SECONDS,
     PermanentError,
     Processor,
     RetryLaterError,
@@ -183,7 +183,7 @@ async def test_a_job_that_nobody_lives_to_answer_is_dead_after_the_limit(
 def test_the_pauses_between_attempts_grow_to_a_limit():
     for attempt in range(1, 10):
         assert 0.75 * 2**attempt <= pause_after(attempt) <= 2**attempt
-    assert 0.75 * LONGEST_PAUSE_SECONDS <= pause_after(40) <= LONGEST_PAUSE_SECONDS
+    assert 0.75 * MAX_RETRY_DELAY_SECONDS <= pause_after(40) <= MAX_RETRY_DELAY_SECONDS
 
 
 @pytest.mark.asyncio

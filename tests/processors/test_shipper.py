@@ -10,9 +10,9 @@ import psycopg
 import pytest
 
 from queue_processors.shipper import (
-    BUSY_ENTRIES,
-    LONGEST_REST_SECONDS,
-    REST_SECONDS,
+    BUSY_BATCH_ENTRIES,
+    MAX_PAUSE_SECONDS,
+    MIN_PAUSE_SECONDS,
     UNREADABLE,
     Shipper,
     into_table,
@@ -398,9 +398,9 @@ async def test_with_a_broker_the_cursor_waits_for_its_confirmation(
 
 
 def test_the_more_there_was_to_ship_the_longer_is_the_rest():
-    assert rest_after(0) == REST_SECONDS
-    assert rest_after(BUSY_ENTRIES) == 2 * REST_SECONDS
-    assert rest_after(10_000) == LONGEST_REST_SECONDS
+    assert rest_after(0) == MIN_PAUSE_SECONDS
+    assert rest_after(BUSY_BATCH_ENTRIES) == 2 * MIN_PAUSE_SECONDS
+    assert rest_after(10_000) == MAX_PAUSE_SECONDS
 
 
 def test_an_entry_that_cannot_be_read_is_kept_aside():
