@@ -1,4 +1,4 @@
-"""Requests to addresses that strangers choose: the one way out of the server."""
+"""Requests to user-supplied URLs: the only way out of the server for them."""
 
 from server.egress.client import Egress, FetchedResponse, Limits, open_egress
 from server.egress.errors import (

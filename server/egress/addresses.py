@@ -1,4 +1,4 @@
-"""Which addresses belong to the internet at large, and not to somebody's own network."""
+"""Distinguish public addresses from those of private networks."""
 
 import re
 import socket
@@ -35,14 +35,14 @@ _NOT_PUBLIC: Final = tuple(
     )
 )
 _GLOBAL_UNICAST: Final = IPv6Network("2000::/3")
-"""All of IPv6 that has been given out: the rest is somebody's own, or nobody's."""
+"""The allocated part of IPv6; the rest is private or unassigned."""
 _AROUND_IPV4: Final = (IPv6Network("::ffff:0:0/96"), IPv6Network("64:ff9b::/96"))
-"""Mapped, and translated by NAT64: what counts is the address inside."""
+"""Mapped, and translated by NAT64: the address inside decides."""
 _NUMBERS: Final = re.compile(r"[0-9a-fx.]+", re.IGNORECASE)
 
 
 def is_public(address: Address) -> bool:
-    """Whether anybody may be meant to be there. False for whatever is not known to be so."""
+    """Return whether the address is known to be public."""
     address = unwrapped(address)
     if isinstance(address, IPv6Address) and address not in _GLOBAL_UNICAST:
         return False
@@ -50,7 +50,7 @@ def is_public(address: Address) -> bool:
 
 
 def unwrapped(address: Address) -> Address:
-    """The IPv4 address that an IPv6 one stands for; any other as it is, without its interface."""
+    """Return the IPv4 address within an IPv6 one; any other address without its interface."""
     if isinstance(address, IPv4Address):
         return address
     plain = IPv6Address(int(address))
@@ -60,7 +60,7 @@ def unwrapped(address: Address) -> Address:
 
 
 def literal(host: str) -> Address | None:
-    """The address that the host is, in whatever way it is written; None for a name."""
+    """Return the address that the host is, in any notation; None for a name."""
     host = host.rstrip(".")
     try:
         return ip_address(host)

@@ -1,4 +1,4 @@
-"""Reads the body of an answer, and never more of it than is wanted: unpacked, too."""
+"""Read the body of a response up to a limit, before and after decompression."""
 
 import zlib
 from collections.abc import AsyncIterator, Callable
@@ -11,15 +11,15 @@ _PLAIN: Final = frozenset({"", "identity"})
 _WITH_ITS_HEADER: Final = zlib.MAX_WBITS | 16
 
 Unpack = Callable[[bytes, int], bytes]
-"""The next piece of the body, of which so many bytes are of interest."""
+"""Decompress the next chunk, up to the given size."""
 
 
 async def read_body(
     pieces: AsyncIterator[bytes], *, encoding: str, max_bytes: int, may_cut: bool
 ) -> bytes:
-    """All of it, or with `may_cut` its beginning.
+    """Return the whole body, or with `may_cut` its beginning.
 
-    Raises ResponseTooLargeError, and HostUnreachableError for what cannot be unpacked.
+    Raises ResponseTooLargeError, and HostUnreachableError if it cannot be decompressed.
     """
     unpack = _unpacker(encoding.strip().lower())
     body = bytearray()

@@ -1,4 +1,4 @@
-"""The client for addresses that strangers choose. It never connects to a private network."""
+"""The egress guard's HTTP client: it never connects to a private network."""
 
 import asyncio
 import ssl
@@ -28,43 +28,43 @@ REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What a request may take."""
+    """The limits of a request."""
 
     seconds: float = 10.0
-    """In all, with redirects."""
+    """The total timeout, with redirects."""
     connect_seconds: float = 5.0
     silence_seconds: float = 5.0
-    """Between two pieces of an answer."""
+    """The timeout between two chunks of a response."""
     max_bytes: int = 1024 * 1024
-    """Of the body, packed or unpacked."""
+    """Of the body, compressed or not."""
     may_cut: bool = False
-    """A larger body is cut there, and not refused."""
+    """Whether a larger body is truncated rather than refused."""
     redirects: int = 0
-    """How many are followed. 0: a redirect is the answer."""
+    """The maximum number of redirects. 0: a redirect is returned as the response."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchedResponse:
     status: int
     headers: Mapping[str, str]
-    """By names in small letters; of several of a name, the last."""
+    """By lower-case names; of several with one name, the last."""
     body: bytes
     url: str
-    """Whose answer it is, after redirects."""
+    """The URL of the response, after redirects."""
 
 
 @dataclass(slots=True)
 class Egress:
-    """Fetches what strangers point to: no cookies, no credentials, none of the environment's.
+    """Fetch user-supplied URLs without cookies, credentials or proxies of the environment.
 
-    Each name is resolved once for a connection, which leads to the address that was looked at.
+    Each name is resolved once per connection, which uses the address that was checked.
     """
 
     guard: Guard
     resolve: Resolve
     proxy: str | None = None
     trust: ssl.SSLContext | None = None
-    """Which certificates are good; None: those that the system trusts."""
+    """The trusted certificates; None: those of the system."""
     _pool: "httpcore.AsyncConnectionPool | None" = field(default=None, init=False)
 
     def check(self, url: str) -> None:
@@ -72,7 +72,7 @@ class Egress:
         self.guard.check(CheckedUrl.of(url))
 
     def may_fetch(self, url: str) -> bool:
-        """Whether `check` lets it pass."""
+        """Return whether `check` accepts it."""
         try:
             self.check(url)
         except EgressRefusedError:
@@ -88,7 +88,7 @@ class Egress:
         body: bytes = b"",
         limits: Limits = Limits(),
     ) -> FetchedResponse:
-        """The answer, whatever its status. Raises an EgressError."""
+        """Return the response, whatever its status. Raises an EgressError."""
         try:
             async with asyncio.timeout(limits.seconds):
                 return await self._follow(method, url, headers or {}, body, limits)
@@ -188,7 +188,7 @@ def _reason(error: Exception) -> str:
 
 @asynccontextmanager
 async def open_egress(settings: Settings, also: str = "") -> AsyncIterator[Egress]:
-    """By the operator's settings, and for these places also, written as those are."""
+    """Open a client with the operator's settings; the given destinations are allowed too."""
     resolver = SystemResolver()
     guard = Guard(settings.egress_allow.with_also(also), settings.egress_ports)
     egress = Egress(guard, resolver, settings.egress_proxy)

@@ -1,21 +1,21 @@
-"""What can go wrong on the way out. Each message is a sentence for whoever chose the address."""
+"""Errors of egress requests. Each message is a sentence for the user who supplied the URL."""
 
 
 class EgressError(Exception):
-    """There is no answer."""
+    """There is no response."""
 
 
 class EgressRefusedError(EgressError):
-    """This server does not go there."""
+    """The destination is forbidden."""
 
 
 class HostUnreachableError(EgressError):
-    """Nobody answers there at the moment, or nothing that is HTTP."""
+    """The connection failed, or the response is not HTTP."""
 
 
 class TooSlowError(HostUnreachableError):
-    """The answer did not come in time."""
+    """The request timed out."""
 
 
 class ResponseTooLargeError(EgressError):
-    """The answer, or its headers, are larger than what is read."""
+    """The response, or its headers, exceed the limit."""

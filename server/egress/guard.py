@@ -1,4 +1,4 @@
-"""Where requests may go: decided by what a URL says, and again by where its name leads."""
+"""The egress guard: check a URL's text, and again the address that its name resolves to."""
 
 import re
 from collections.abc import Iterable
@@ -24,7 +24,7 @@ _NOT_PUBLIC: Final = (
 
 @dataclass(frozen=True, slots=True)
 class CheckedUrl:
-    """A URL that is sound, taken apart once: nobody reads it in another way later."""
+    """A valid URL, parsed once, so that no two parsers can disagree about it."""
 
     scheme: str
     host: str
@@ -35,7 +35,7 @@ class CheckedUrl:
 
     @classmethod
     def of(cls, url: str) -> Self:
-        """Raises EgressRefusedError for what is no address of a web server."""
+        """Parse a URL. Raises EgressRefusedError unless it is that of a web server."""
         if len(url) > MAX_URL_LENGTH:
             raise EgressRefusedError(f"The URL has more than {MAX_URL_LENGTH} characters.")
         if _NOT_IN_URLS.search(url):
@@ -56,7 +56,7 @@ class CheckedUrl:
 
     @property
     def authority(self) -> str:
-        """As the Host header has it."""
+        """The value of the Host header."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.is_at_usual_port else f"{host}:{self.port}"
 
@@ -82,13 +82,13 @@ def _path(parts: SplitResult) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """Public addresses on `ports`, and whatever the operator has allowed, on any port."""
+    """Allows public addresses on `ports`, and the operator's destinations on any port."""
 
     allowed: Destinations
     ports: Ports
 
     def check(self, target: CheckedUrl) -> None:
-        """Raise EgressRefusedError for what can be refused before anything is resolved."""
+        """Raise EgressRefusedError if the URL is forbidden before its name is resolved."""
         address = literal(target.host)
         if address is not None:
             self.check_address(target.host, target.port, address)
@@ -96,7 +96,7 @@ class Guard:
             self._check_port(target.port)
 
     def check_address(self, host: str, port: int, address: Address) -> None:
-        """Raise EgressRefusedError unless the host may be connected to at this address."""
+        """Raise EgressRefusedError unless connections to this address are allowed for the host."""
         if self._is_allowed(host) or str(unwrapped(address)) in self.allowed.networks:
             return
         if not is_public(address):

@@ -1,4 +1,4 @@
-"""Asks the system where names lead, in threads of its own: a slow name server holds nobody up."""
+"""Resolve host names in threads of their own, so that a slow name server blocks no others."""
 
 import asyncio
 import socket
@@ -11,7 +11,7 @@ from server.egress.errors import HostUnreachableError
 THREADS: Final = 8
 
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
-"""The addresses of a host, best first. Raises HostUnreachableError where it has none."""
+"""Return the addresses of a host, best first. Raises HostUnreachableError."""
 
 
 class SystemResolver:

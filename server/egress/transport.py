@@ -1,4 +1,4 @@
-"""Connections that lead where the guard permits: to the very address that it has looked at."""
+"""Connections to the very address that the egress guard has checked."""
 
 import asyncio
 import ssl
@@ -14,14 +14,17 @@ from server.egress.guard import Guard
 from server.egress.resolving import Resolve
 
 MAX_CONNECTIONS: Final = 64
-"""Of one process, at once; further requests wait within their time."""
+"""The maximum of concurrent connections of a process; further requests wait."""
 ADDRESSES_TRIED: Final = 4
 
 
 def open_pool(
     guard: Guard, resolve: Resolve, *, proxy: str | None, trust: ssl.SSLContext | None
 ) -> httpcore.AsyncConnectionPool:
-    """Each connection serves one request: no answer can be mistaken for another's."""
+    """Open a pool in which each connection serves a single request.
+
+    So no response can be mistaken for another's.
+    """
     return httpcore.AsyncConnectionPool(
         ssl_context=trust or ssl.create_default_context(),
         proxy=None if proxy is None else _proxy(proxy),
