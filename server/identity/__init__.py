@@ -1,4 +1,4 @@
-"""Identity of users by others: identity providers, directories, tokens of one's own site."""
+"""Sign-in through identity providers, LDAP directories and JSON Web Tokens."""
 
 from server.identity.identities import (
     DirectoryAwayError,

@@ -1,12 +1,12 @@
-"""Errors of identity providers and directories."""
+"""Errors of identity providers."""
 
 from server.domain.errors import DomainError, ServerNotReadyError
 
 
 class IdentityError(DomainError):
-    """The provider did not assert an identity, or not a trustworthy one.
+    """The provider did not assert an identity, or its response is invalid.
 
-    The message is for people; `reason` is for the log.
+    The message is for users; `reason` is for the log.
     """
 
     code = "AUTHENTICATION_FAILED"
@@ -18,7 +18,7 @@ class IdentityError(DomainError):
 
 
 class DirectoryAwayError(ServerNotReadyError):
-    """The directory is unavailable: a retry may succeed later."""
+    """The LDAP directory is unavailable: a retry may succeed."""
 
     def __init__(self, reason: str) -> None:
         super().__init__("The directory does not answer. Try again later.")

@@ -1,4 +1,4 @@
-"""Sign-in flows through other sites, kept in a cookie."""
+"""The state of a sign-in through a provider, in a cookie of the browser."""
 
 import base64
 import hashlib
@@ -10,27 +10,27 @@ import msgspec
 from itsdangerous import BadData, URLSafeTimedSerializer
 
 PURPOSE: Final = "sign-in flows"
-"""Purpose of the signing key (storage/server_keys.py)."""
+"""The name of the signing key (storage/server_keys.py)."""
 VALID_SECONDS: Final = 600
 
 
 class Flow(msgspec.Struct, frozen=True, kw_only=True):
-    """A sign-in flow in one browser."""
+    """One sign-in through a provider, bound to one browser."""
 
     provider: str
     realm_id: int
     state: str
-    """Returned with the response, which so belongs to this very request."""
+    """Returned with the response, which is thereby bound to this request."""
     nonce: str
-    """Part of the token, which so was made for this flow."""
+    """Contained in the token, which is thereby bound to this flow."""
     verifier: str
-    """The site has its digest: only the browser that began the flow can end it (PKCE)."""
+    """The provider has its digest: only the browser that began the flow can finish it (PKCE)."""
     wanted: str
-    """The page after the sign-in."""
+    """The page to redirect to at the end."""
     otp: str
-    """One-time pad of the app that waits for the sign-in."""
+    """The one-time pad of a waiting mobile app."""
     began_at: float = 0.0
-    """Seconds since 1970: a flow is void after a later change of the account's credentials."""
+    """In seconds since 1970: a later change of the account's credentials invalidates the flow."""
 
     @classmethod
     def begin(cls, provider: str, realm_id: int, *, wanted: str, otp: str, now: datetime) -> "Flow":
@@ -53,7 +53,7 @@ class Flow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Flows:
-    """Flows as cookies: signed, and valid for minutes."""
+    """Flows as cookies: signed, with a timeout of minutes."""
 
     def __init__(self, key: bytes) -> None:
         self._serializer = URLSafeTimedSerializer(

@@ -1,4 +1,4 @@
-"""GitHub: OAuth without an identity token; its API returns verified addresses."""
+"""GitHub: OAuth without an identity token; its API returns the verified addresses."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
@@ -16,7 +16,7 @@ API_URL: Final = "https://api.github.com"
 
 @dataclass(slots=True)
 class GitHub:
-    """github.com, or a GitHub Enterprise server."""
+    """github.com, or a server of GitHub Enterprise."""
 
     provider: Provider
     egress: Egress
@@ -37,7 +37,7 @@ class GitHub:
         return f"{self.provider.issuer}/login/oauth/authorize?{urlencode(fields)}"
 
     async def identify(self, flow: Flow, code: str, redirect_uri: str) -> Identity:
-        """Return the identity of the code, by the primary address. Raises IdentityError."""
+        """Return the user's identity, by their primary address. Raises IdentityError."""
         answer = await ask_json(
             self.egress,
             "POST",
@@ -65,7 +65,7 @@ class GitHub:
         return Identity(str(found[0]["email"]), name if isinstance(name, str) else "")
 
     def metadata(self, redirect_uri: str) -> None:
-        """Return None: there is no metadata."""
+        """None: GitHub reads no metadata."""
 
     async def _api(self, token: str, path: str, kind: type) -> Any:
         url = (self.provider.api_url or API_URL) + path

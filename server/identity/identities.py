@@ -26,19 +26,19 @@ SAML_WORKER: Final = "server.identity.saml_worker"
 
 @dataclass(frozen=True, slots=True)
 class Identities:
-    """The providers by the names in the settings."""
+    """The providers by their configured names."""
 
     providers: dict[str, OtherSite]
     flows: Flows
     ldap: "Ldap | None"
-    """None: there is no directory."""
+    """None if LDAP is not configured."""
 
 
 @asynccontextmanager
 async def open_identities(
     settings: Settings, database: Database, clock: Clock
 ) -> AsyncIterator[Identities]:
-    """Open the providers of the settings, reached wherever the operator says."""
+    """Open the configured providers. Requests to them are not restricted by the egress guard."""
     async with database.connection() as connection:
         flows = Flows(await server_keys.key_for(connection, PURPOSE))
     wanted = settings.sign_in_providers

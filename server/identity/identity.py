@@ -1,4 +1,4 @@
-"""What providers and directories assert, and the interface of a provider."""
+"""The interface of identity providers, and the identities that they assert."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -8,28 +8,28 @@ from server.identity.flows import Flow
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """An asserted identity. The address is verified."""
+    """An asserted identity, with a verified address."""
 
     email: str
     full_name: str
 
 
 class OtherSite(Protocol):
-    """An identity provider, whatever its protocol."""
+    """A provider to which browsers are redirected, of any protocol."""
 
     @property
     def posts_back(self) -> bool:
-        """Whether it responds by a form post, and not by a redirect."""
+        """Whether the response is a form POST rather than a redirect."""
         ...
 
     @property
     def state_field(self) -> str:
-        """Return the field of the response with the flow's state."""
+        """The field of the response with the flow's state."""
         ...
 
     @property
     def answer_field(self) -> str:
-        """Return the field of the response itself."""
+        """The field of the response with the code or assertion."""
         ...
 
     async def way_there(self, flow: Flow, redirect_uri: str) -> str:
@@ -37,7 +37,7 @@ class OtherSite(Protocol):
         ...
 
     async def identify(self, flow: Flow, answer: str, redirect_uri: str) -> Identity:
-        """Return the identity in this response. Raises IdentityError."""
+        """Return the identity that the response asserts. Raises IdentityError."""
         ...
 
     def metadata(self, redirect_uri: str) -> bytes | None:

@@ -1,4 +1,4 @@
-"""Tokens signed by an organization's own site."""
+"""JSON Web Tokens in which an organization's own site asserts an identity."""
 
 from typing import Final
 
@@ -21,7 +21,7 @@ _KINDS: Final[dict[str, type[OctKey | RSAKey | ECKey | OKPKey]]] = {
 
 
 def email_in(token: str, key: JwtKey, clock: Clock) -> str:
-    """Return the address in the token, if it is signed with this key and not expired.
+    """Return the address in the token, if its signature and times are valid.
 
     Raises InvalidTokenError, or BadRequestError for a valid token without an address.
     """

@@ -1,6 +1,6 @@
-"""LDAP directories: users are found by name, and authenticated by their own bind.
+"""Sign-in through LDAP: find the entry by name, and verify the password by a bind.
 
-Loaded only if there is one. The library blocks: it runs in threads of ours.
+Loaded only if configured. The library blocks on responses, so it runs in threads of ours.
 """
 
 import asyncio
@@ -36,29 +36,29 @@ Result = TypeVar("Result")
 PORTS: Final = {"ldap": 389, "ldaps": 636}
 MAX_PASSWORD_LENGTH: Final = 1_000
 _NAME: Final = re.compile(r"[\w.@+' -]{1,256}")
-"""Allowed names: without special characters of filters and of distinguished names."""
+"""Valid names: without characters that have a meaning in filters and distinguished names."""
 
 SUCCESS, TOO_MANY, NO_SUCH_ENTRY = 0, 4, 32
 REFUSALS: Final = frozenset({19, NO_SUCH_ENTRY, 34, 48, 49, 50, 53})
-"""Result codes for a wrong password, an unknown user, or a disabled account."""
+"""Result codes for a wrong password, an unknown entry, or a locked account."""
 
 MISREADINGS: Final = (LookupError, ValueError, TypeError, AttributeError)
-"""Errors of the library for a response that is not LDAP."""
+"""Errors of the library for a response that is not LDAP, but of another kind of server."""
 
 
 @dataclass(frozen=True, slots=True)
 class DirectoryEntry:
-    """A user's entry in the directory."""
+    """The LDAP entry of a user."""
 
     dn: str
     identity: Identity
     directory_id: str | None
-    """Stable id of the entry, whatever else changes; None if there is none."""
+    """The permanent id of the entry; None if it has none."""
 
 
 @dataclass(frozen=True, slots=True)
 class _ServerAddress:
-    """Address of a directory server."""
+    """The address of an LDAP server."""
 
     host: str
     port: int
@@ -76,7 +76,7 @@ class _ServerAddress:
 
 
 class Ldap:
-    """The directory servers of the settings, which all have the same users."""
+    """The configured LDAP servers, which are replicas of one directory."""
 
     def __init__(self, settings: Settings) -> None:
         assert settings.ldap_url is not None, "only where there is a directory"
@@ -90,11 +90,11 @@ class Ldap:
         self._threads = ThreadPoolExecutor(settings.ldap_connections, thread_name_prefix="ldap")
 
     def close(self) -> None:
-        """Stop waiting for the directories."""
+        """Stop without waiting for open requests."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     async def sign_in(self, name: str, password: str) -> DirectoryEntry | None:
-        """Return the entry of the user with this name and password; None if there is none.
+        """Return the entry with this name and password; None if there is none.
 
         Raises DirectoryAwayError, and IdentityError for an entry that cannot become an account.
         """
@@ -105,7 +105,7 @@ class Ldap:
         return await self._ask(lambda place: self._sign_in(place, known, password))
 
     async def find(self, name: str) -> DirectoryEntry | None:
-        """Return the entry with this name, as far as the server may search.
+        """Return the entry with this name, as far as the server may read it.
 
         Raises as `sign_in` does.
         """
@@ -113,11 +113,11 @@ class Ldap:
         return None if known is None else await self._ask(lambda place: self._find(place, known))
 
     async def check(self) -> None:
-        """Raise DirectoryAwayError unless one of them responds."""
+        """Raise DirectoryAwayError unless one of the servers responds."""
         await self._ask(self._greet)
 
     async def _ask(self, work: Callable[[_ServerAddress], Result]) -> Result:
-        """Return the result of the first available directory, within the timeout."""
+        """Return the response of the first available server, within the timeout."""
         asking = asyncio.get_running_loop().run_in_executor(self._threads, self._first, work)
         try:
             async with asyncio.timeout(self._settings.ldap_timeout_seconds):
@@ -126,10 +126,7 @@ class Ldap:
             raise DirectoryAwayError("it does not answer in time") from None
 
     def _first(self, work: Callable[[_ServerAddress], Result]) -> Result:
-        """Return the result of the first available directory.
-
-        Later requests start with that one.
-        """
+        """Return the response of the first available server, which later requests try first."""
         *others, last = places = self._places
         for place in others:
             try:
@@ -179,7 +176,7 @@ class Ldap:
 
     @contextmanager
     def _connection(self, place: _ServerAddress) -> Iterator[Any]:
-        """Yield a connection that is safe for passwords. Raises DirectoryAwayError."""
+        """Open a connection that may carry passwords. Raises DirectoryAwayError."""
         try:
             connection = self._new_connection(place)
             with closing(_Line(connection)):
@@ -194,7 +191,7 @@ class Ldap:
 
     @cached_property
     def _trust(self) -> ssl.SSLContext:
-        """Return the TLS context. Raises DirectoryAwayError."""
+        """Validate the certificate. Raises DirectoryAwayError."""
         path = self._settings.ldap_ca
         place = f"{variable_of('ldap_ca')} names {path}"
         try:
@@ -223,7 +220,7 @@ class Ldap:
         )
 
     def _introduce(self, connection: Any) -> None:
-        """Bind as the searching account. Raises DirectoryAwayError."""
+        """Bind as the account for searches. Raises DirectoryAwayError."""
         dn, password = self._settings.ldap_bind_dn, self._settings.ldap_bind_password
         if not connection.rebind(
             dn, password, None if dn else ldap3.ANONYMOUS, read_server_info=False
@@ -231,7 +228,7 @@ class Ldap:
             raise DirectoryAwayError(f"it does not let this server in: {_said(connection)}")
 
     def _search(self, connection: Any, name: str) -> list[dict[str, Any]]:
-        """Return the entries of this name: one, if all is well. Raises DirectoryAwayError."""
+        """Return the entries of this name: one, as a rule. Raises DirectoryAwayError."""
         wanted = self._settings.ldap_filter.replace("%s", escape_filter_chars(name))
         base = self._settings.ldap_base
         found = self._entries(connection, base, wanted, ldap3.SUBTREE)
@@ -245,10 +242,7 @@ class Ldap:
         return self._entry(found[0]) if found else None
 
     def _read_own(self, connection: Any, dn: str) -> DirectoryEntry:
-        """Return the user's own entry after their bind.
-
-        Raises DirectoryAwayError.
-        """
+        """Return the entry as which the connection is bound. Raises DirectoryAwayError."""
         entry = self._read(connection, dn)
         if entry is None:
             raise DirectoryAwayError(f"it does not show {dn} to its own user")
@@ -257,7 +251,7 @@ class Ldap:
     def _entries(
         self, connection: Any, base: str | None, wanted: str, scope: str
     ) -> list[dict[str, Any]] | None:
-        """Return the entries found, two at most; None if there is no such base.
+        """Return the entries found, two at most; None if the base does not exist.
 
         Raises DirectoryAwayError.
         """
@@ -279,7 +273,7 @@ class Ldap:
         return [each for each in connection.response if each["type"] == "searchResEntry"]
 
     def _entry(self, found: dict[str, Any]) -> DirectoryEntry:
-        """Return the entry. Raises IdentityError if it has no address."""
+        """Convert an entry. Raises IdentityError if it has no address."""
         settings, attributes = self._settings, found["raw_attributes"]
         email = _first_of(attributes, settings.ldap_email_attribute)
         if email and "@" not in email and settings.ldap_email_domain is not None:
@@ -296,7 +290,7 @@ class Ldap:
         return DirectoryEntry(found["dn"], identity, self._id_in(found))
 
     def _id_in(self, found: dict[str, Any]) -> str | None:
-        """Return its id. Raises IdentityError for an entry without one though others have it."""
+        """Return the entry's id. Raises IdentityError if it lacks the one that others have."""
         wanted = self._settings.ldap_id_attribute
         if wanted is None:
             return None
@@ -310,7 +304,7 @@ class Ldap:
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """Closes connections, also those that failed: the library leaves them open."""
+    """Closes connections that failed to open, too, which the library leaves open."""
 
     connection: Any
 
@@ -321,7 +315,7 @@ class _Line:
 
 
 class _Tls(ldap3.Tls):  # type: ignore[misc]
-    """Verifies certificates as Python does: the library has rules of its own, and old ones."""
+    """Validates certificates as Python does, instead of by the library's outdated rules."""
 
     def __init__(self, trust: ssl.SSLContext) -> None:
         super().__init__(validate=ssl.CERT_REQUIRED)
@@ -341,7 +335,7 @@ def _names(found: list[dict[str, Any]]) -> str:
 
 
 def _checked(name: str) -> str | None:
-    """Return the name as directories compare it; None if no user can have it."""
+    """Return the name in the form in which directories compare it; None if it is invalid."""
     known = " ".join(unicodedata.normalize("NFKC", name).split())
     return known if _NAME.fullmatch(known) else None
 
@@ -356,7 +350,7 @@ def _lets_in(connection: Any, dn: str, password: str) -> bool:
 
 
 def _said(connection: Any) -> str:
-    """Return the directory's response, in its words."""
+    """Return the message of the server's response."""
     result = connection.result
     return " ".join(filter(None, (result["description"], result["message"])))
 

@@ -1,4 +1,4 @@
-"""OpenID Connect: authorization requests, and verification of identity tokens."""
+"""OpenID Connect: build requests to a provider, and validate the tokens of its responses."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,12 +18,12 @@ from server.identity.flows import Flow
 from server.identity.identity import Identity
 
 ALGORITHMS: Final = ("RS256", "PS256", "ES256", "EdDSA")
-"""Asymmetric signatures, with a key that only the provider has."""
+"""Signature algorithms with a private key of the provider."""
 LEEWAY_SECONDS: Final = 60
 FRESH_SECONDS: Final = 3_600.0
-"""Lifetime of a cached provider configuration."""
+"""The lifetime of a provider's cached configuration."""
 NEW_KEYS_SECONDS: Final = 60.0
-"""Minimum interval of fetching its keys, even if a token names an unknown one."""
+"""The minimum interval of requests for its keys, even for a token with an unknown key."""
 APPLE_SECRET_SECONDS: Final = 300
 OK: Final = 200
 YES: Final = (True, "true", 1, "1")
@@ -31,7 +31,7 @@ YES: Final = (True, "true", 1, "1")
 
 @dataclass(frozen=True, slots=True)
 class _Description:
-    """Configuration of a provider."""
+    """The provider's configuration document."""
 
     authorization: str
     token: str
@@ -41,7 +41,7 @@ class _Description:
 
 @dataclass(slots=True)
 class OpenIdProvider:
-    """One provider."""
+    """An OpenID Connect provider."""
 
     name: str
     provider: Provider
@@ -54,7 +54,7 @@ class OpenIdProvider:
 
     @property
     def posts_back(self) -> bool:
-        """Whether it responds by a form post, and not by a redirect."""
+        """Whether the response is a form POST rather than a redirect."""
         return self.name == APPLE
 
     async def way_there(self, flow: Flow, redirect_uri: str) -> str:
@@ -76,7 +76,7 @@ class OpenIdProvider:
         return f"{described.authorization}{joint}{urlencode(fields, quote_via=quote)}"
 
     async def identify(self, flow: Flow, code: str, redirect_uri: str) -> Identity:
-        """Return the identity of the code. Raises IdentityError."""
+        """Exchange the code for a token; return its identity. Raises IdentityError."""
         described = await self._description()
         answer = await self._ask(
             "POST",
@@ -98,10 +98,10 @@ class OpenIdProvider:
         return self._identity(claims)
 
     def metadata(self, redirect_uri: str) -> None:
-        """Return None: there is no metadata."""
+        """None: providers read no metadata."""
 
     def _secret(self) -> str:
-        """Return the client's secret; Apple's is a token that is created anew."""
+        """Return the client's secret; for Apple, a new token."""
         provider = self.provider
         if provider.client_secret:
             return provider.client_secret
@@ -117,7 +117,7 @@ class OpenIdProvider:
         return jwt.encode({"alg": "ES256", "kid": provider.key_id}, claims, key)
 
     async def _claims(self, described: _Description, token: str) -> dict[str, Any]:
-        """Return the token's claims, if the provider has signed it."""
+        """Return the claims of a token with a valid signature of the provider."""
         try:
             return await self._decoded(described, token, FRESH_SECONDS)
         except (JoseError, ValueError):
@@ -142,7 +142,7 @@ class OpenIdProvider:
         return self._keys[1]
 
     def _check(self, claims: Mapping[str, Any], flow: Flow) -> None:
-        """Raise IdentityError unless the token was made by this provider, for us and this flow."""
+        """Raise IdentityError unless this provider issued the token to us for this flow."""
         audience = claims.get("aud")
         audiences = audience if isinstance(audience, list) else [audience]
         own = self.provider.client_id
@@ -175,10 +175,10 @@ class OpenIdProvider:
         return Identity(email, name if isinstance(name, str) else "")
 
     def _is_verified(self, claims: Mapping[str, Any]) -> bool:
-        """Return whether the address is verified, and not only claimed by the user.
+        """Return whether the provider has verified the address.
 
-        Microsoft lets administrators of any tenant write any address: only if it has verified the
-        domain does it say so, by a claim of its own.
+        Microsoft lets administrators of any tenant set any address, and marks those of verified
+        domains by a claim of its own.
         """
         name = "xms_edov" if self.name == AZUREAD else "email_verified"
         return self.provider.trusts_addresses or claims.get(name) in YES
@@ -205,7 +205,7 @@ class OpenIdProvider:
 
 
 def _is_as_safe(url: str, issuer: str) -> bool:
-    """Return whether TLS is kept: a provider with TLS sends its secrets nowhere without."""
+    """Return whether the URL uses TLS if the provider's does."""
     schemes = {"https"} if urlsplit(issuer).scheme == "https" else {"https", "http"}
     return urlsplit(url).scheme in schemes
 
@@ -219,7 +219,7 @@ async def ask_json(
     headers: Mapping[str, str] | None = None,
     kind: type = dict,
 ) -> Any:
-    """Return the JSON of this kind in a provider's response.
+    """Request a URL of the provider; return its JSON response.
 
     Raises IdentityError, without secrets.
     """

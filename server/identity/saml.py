@@ -1,7 +1,6 @@
-"""SAML 2.0: authentication requests, and validation of responses.
+"""SAML 2.0: build requests to a provider, and validate its responses.
 
-Loaded only if a provider uses it. What the library accepts though it is missing, or though it only
-begins like the expected value, is checked here.
+Loaded only if configured. Checks that the library omits, or does by prefix only, are done here.
 """
 
 import asyncio
@@ -44,13 +43,13 @@ NAME_ATTRIBUTES: Final = (
     "http://schemas.microsoft.com/identity/claims/displayname",
     "http://schemas.xmlsoap.org/ws/2005/05/identity/claims/name",
 )
-"""Attributes with the name for providers without a setting for it."""
+"""Attributes for the name, unless configured."""
 EMAIL_VERIFIED: Final = "email_verified"
 
 
 @dataclass(frozen=True, slots=True)
 class ServiceProviderKey:
-    """The key that signs our requests, and decrypts responses."""
+    """The key that signs our requests and decrypts responses."""
 
     certificate: str
     key: str
@@ -58,23 +57,23 @@ class ServiceProviderKey:
 
 @dataclass(frozen=True, slots=True)
 class SamlSite:
-    """One SAML provider."""
+    """A SAML identity provider."""
 
     provider: SamlProvider
     own: ServiceProviderKey | None
     clock: Clock
     lane: Lane
-    """Lane of the process that validates responses."""
+    """The process that parses responses."""
     posts_back: ClassVar[bool] = True
     state_field: ClassVar[str] = "RelayState"
     answer_field: ClassVar[str] = "SAMLResponse"
 
     async def way_there(self, flow: Flow, redirect_uri: str) -> str:
-        """Return the redirect URL, with a request that the response has to name."""
+        """Return the URL to redirect the browser to, with a request that the response must name."""
         return await asyncio.to_thread(self._way_there, flow, redirect_uri)
 
     async def identify(self, flow: Flow, answer: str, redirect_uri: str) -> Identity:
-        """Return the identity in the response. Raises IdentityError."""
+        """Return the identity that the response asserts. Raises IdentityError."""
         if len(answer) > MAX_ANSWER_LENGTH:
             raise IdentityError("the answer is too long")
         order = ValidationRequest(
@@ -99,7 +98,7 @@ class SamlSite:
         return Identity(found.email, found.full_name)
 
     def metadata(self, redirect_uri: str) -> bytes:
-        """Return our metadata."""
+        """Return this server's metadata for the provider."""
         made = _settings(self.provider, self.own, redirect_uri).get_sp_metadata()
         return made if isinstance(made, bytes) else made.encode()
 
@@ -121,7 +120,7 @@ def read_answer(
     answer: str,
     redirect_uri: str,
 ) -> Identity:
-    """Return the identity that the response asserts; called in its own process.
+    """Validate a response; return its identity. Runs in a process of its own.
 
     Raises IdentityError.
     """
@@ -150,7 +149,7 @@ class _SamlResponseReader:
             raise IdentityError(f"the answer is not good: {error!r}") from error
 
     def _check(self, response: Any, question_id: str, redirect_uri: str) -> None:
-        """Raise IdentityError unless the signed assertion was made for us, now and this request."""
+        """Raise IdentityError unless the signed assertion is for us, now and this request."""
         document = response.get_xml_document()
         names = {"p": Constants.NS_SAMLP, "a": Constants.NS_SAML}
         bearers = document.xpath(
@@ -177,10 +176,7 @@ class _SamlResponseReader:
         return time is not None and OneLogin_Saml2_Utils.parse_SAML_to_time(time) > now
 
     def _identity(self, response: Any) -> Identity:
-        """Return the identity.
-
-        Raises IdentityError for an address that the provider may not assert.
-        """
+        """Return the identity. Raises IdentityError for an address it may not assert."""
         provider, attributes = self.provider, response.get_attributes()
         wanted = (provider.email_attribute,) if provider.email_attribute else EMAIL_ATTRIBUTES
         email = _first(attributes, wanted)
@@ -205,7 +201,7 @@ class _SamlResponseReader:
 
 
 def _entity_id(redirect_uri: str) -> str:
-    """Return our entity id for this organization: the URL of the metadata."""
+    """Return our entity id in this organization: the URL of the metadata."""
     return f"{redirect_uri}/metadata"
 
 
@@ -246,7 +242,7 @@ def _settings(
 
 
 class _AuthnRequest(OneLogin_Saml2_Authn_Request):  # type: ignore[misc]
-    """A request with an id that identifies its flow."""
+    """An authentication request with an id that names its flow."""
 
     def __init__(self, settings: OneLogin_Saml2_Settings, *, question_id: str) -> None:
         self._question_id = question_id
@@ -263,7 +259,7 @@ def _question_id(flow: Flow) -> str:
 
 
 def _request_data(redirect_uri: str) -> dict[str, Any]:
-    """Return the URL of the response, as users' browsers see it."""
+    """Return the URL that receives the response, as browsers see it."""
     place = urlsplit(redirect_uri)
     return {
         "https": "on" if place.scheme == "https" else "off",
@@ -275,6 +271,6 @@ def _request_data(redirect_uri: str) -> dict[str, Any]:
 
 
 def _first(attributes: Mapping[str, list[Any]], names: tuple[str, ...]) -> str:
-    """Return the first text that one of these attributes has; empty if there is none."""
+    """Return the first value of any of these attributes; empty if there is none."""
     texts = (value for name in names for value in attributes.get(name, ()))
     return next((text for text in texts if isinstance(text, str)), "")

@@ -1,4 +1,4 @@
-"""The process that validates SAML responses: XML with signatures, from untrusted clients."""
+"""The process that validates SAML responses: untrusted XML with signatures."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -16,16 +16,16 @@ from server.runtime.sandbox_worker import serve
 
 MEMORY_BYTES: Final = 1 << 30
 CPU_SECONDS: Final = 1.0
-"""Limit of processor time; an ordinary response takes a few milliseconds."""
+"""The limit of processor time; an ordinary response takes a few milliseconds."""
 
 
 class ValidationRequest(msgspec.Struct, frozen=True):
-    """A response from a browser, and all that it is checked against."""
+    """A response from a browser, with everything needed to validate it."""
 
     provider: SamlProvider
     certificate: str
     key: str
-    """Our key, with which responses may be encrypted; empty if there is none."""
+    """Our key for encrypted responses; empty if there is none."""
     flow: Flow
     answer: str
     redirect_uri: str
@@ -33,7 +33,7 @@ class ValidationRequest(msgspec.Struct, frozen=True):
 
 
 class ValidationOutcome(msgspec.Struct, frozen=True):
-    """The identity, or why there is none: a reason for the log, and a message for people."""
+    """The identity, or an error: a reason for the log, and a message for users."""
 
     email: str = ""
     full_name: str = ""
@@ -53,7 +53,7 @@ class _Clock(SystemClock):
 
 
 def answer(order: ValidationRequest) -> ValidationOutcome:
-    """Validate a response."""
+    """Validate the response."""
     from server.identity.saml import (  # who asks needs no xmlsec for that
         ServiceProviderKey,
         read_answer,
