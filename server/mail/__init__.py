@@ -1,1 +1,1 @@
-"""Mail that goes out: what it says, and how it gets to a mail server."""
+"""Outgoing and incoming email: content, and delivery to a mail server."""

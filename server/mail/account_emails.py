@@ -1,4 +1,4 @@
-"""Emails to somebody about their account."""
+"""Emails to users about their account."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,22 +13,22 @@ from server.mail.mailer import mailbox
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccountHead:
-    """From where to whom."""
+    """Sender and recipient."""
 
     realm_name: str
     realm_url: str
     domain: str
-    """What stands after the @ of the ids that mails have."""
+    """The domain of Message-IDs."""
     sender: str
     address: str
     full_name: str
     now: datetime
     unsubscribe_url: str = ""
-    """Empty: such mails are always sent."""
+    """Empty: such emails are always sent."""
 
 
 def about_account(head: AccountHead, news: AccountNews | EmailContent, *, key: str) -> EmailMessage:
-    """The email that says so; `key` is its own. Raises AddressRefusedError."""
+    """Build the email; `key` identifies it. Raises AddressRefusedError."""
     message = EmailMessage()
     title = line(news.subject(head.realm_name), MAX_SUBJECT)
     message["Subject"] = title

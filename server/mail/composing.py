@@ -1,4 +1,4 @@
-"""What all emails have in common: templates, and what a header may hold."""
+"""Common parts of all emails: templates, and valid header values."""
 
 from email.message import EmailMessage
 from functools import lru_cache
@@ -14,7 +14,7 @@ MAX_NAME: Final = 100
 
 
 def fill(message: EmailMessage, template: str, **values: object) -> None:
-    """Give the mail the body that the template makes, as text and as HTML."""
+    """Render the template into the email's body, as text and as HTML."""
     templates = templates_of("server.mail")
     message.set_content(templates.get_template(f"{template}.txt").render(values))
     html = templates.get_template(f"{template}.html").render(values)
@@ -22,7 +22,7 @@ def fill(message: EmailMessage, template: str, **values: object) -> None:
 
 
 def line(text: str, longest: int) -> str:
-    """The text as a header takes it: one line, not too long."""
+    """Return the text as a header value: one line, of limited length."""
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return line if len(line) <= longest else f"{line[: longest - 1]}…"
 

@@ -1,4 +1,4 @@
-"""Emails with which people confirm something, or that tell them why they cannot."""
+"""Emails with a confirmation link, or with the reason why there is none."""
 
 from collections.abc import Sequence
 
@@ -6,13 +6,13 @@ import msgspec
 
 
 class EmailContent(msgspec.Struct, frozen=True, kw_only=True, tag="confirmation"):
-    """What an email says, in plain sentences."""
+    """The content of an email, in plain sentences."""
 
     title: str
     paragraphs: Sequence[str]
     button: str = ""
     url: str = ""
-    """Where the button leads; empty: there is none."""
+    """The link of the button; empty without one."""
 
     def subject(self, realm_name: str) -> str:
         del realm_name
@@ -20,7 +20,7 @@ class EmailContent(msgspec.Struct, frozen=True, kw_only=True, tag="confirmation"
 
 
 class EmailOrigin(msgspec.Struct, frozen=True, kw_only=True):
-    """In whose name a letter is written: an organization, or the server itself."""
+    """The organization or server in the name of which an email is sent."""
 
     name: str
     url: str

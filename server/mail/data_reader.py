@@ -1,7 +1,6 @@
-"""The content of a mail as it comes after DATA (RFC 5321): bounded, and never line by line.
+"""Read the content of a mail after DATA (RFC 5321), with limits.
 
-A mail may have millions of lines, so it is looked at in pieces as they come from the network, by
-functions that search in C.
+A mail may have millions of lines, so chunks are searched as they arrive, by functions in C.
 """
 
 from typing import Final
@@ -10,13 +9,13 @@ END: Final = b"\r\n.\r\n"
 
 
 class IncomingMailRefusedError(Exception):
-    """The mail came whole and was not kept; the message is SMTP's answer."""
+    """The mail was received and is refused; the message is the SMTP response."""
 
 
 class DataReader:
-    """Collects the content up to its end.
+    """Buffers the content up to its end.
 
-    A mail that exceeds a limit is dropped at once, and refused when its end has come.
+    A mail that exceeds a limit is dropped at once, and refused at its end.
     """
 
     def __init__(self, *, max_bytes: int, max_lines: int, max_line_bytes: int) -> None:
@@ -28,11 +27,11 @@ class DataReader:
         self._bytes = -len(b".\r\n")
         self._lines = 0
         self._line_bytes = 0
-        """Of the line that has no end yet."""
+        """The length of the unfinished line."""
         self._refusal = ""
 
     def feed(self, data: bytes) -> bytes | None:
-        """Take a piece. Return what stands behind the end once that has come, None until then."""
+        """Add a chunk; return what follows the end of the mail, None before it."""
         start = max(0, len(self._content) - len(END) + 1)
         self._content += data
         end = self._content.find(END, start)
@@ -48,7 +47,7 @@ class DataReader:
         return rest
 
     def content(self) -> bytes:
-        """Return the mail without the dots that SMTP adds. Raises IncomingMailRefusedError."""
+        """Return the mail without SMTP's dot-stuffing. Raises IncomingMailRefusedError."""
         if self._refusal:
             raise IncomingMailRefusedError(self._refusal)
         # Megabytes, of which each copy takes milliseconds.
@@ -70,7 +69,7 @@ class DataReader:
             self._refusal = "500 Line too long (see RFC5321 4.5.3.1.6)"
 
     def _has_long_line(self, data: bytes) -> bool:
-        """Whether a line is too long that ends in the data, or goes on beyond it."""
+        """Return whether a line that ends in the data, or continues beyond it, is too long."""
         at = 0
         while self._line_bytes + len(data) - at > self._max_line_bytes:
             # The last end of a line within the length that the line at hand may have.

@@ -1,4 +1,4 @@
-"""Emails that tell somebody who was away what has happened in their channels."""
+"""Digest emails to inactive users, with the activity in their channels."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -74,18 +74,18 @@ PHRASES: Final = {
         "ne recevez plus ces e-mails",
     ),
 }
-"""By language; people of all others read English."""
+"""By language; English for all others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Talk:
-    """A conversation, with the first messages of it that somebody has not read."""
+    """A conversation, with the first messages that the user has not read."""
 
     channel_id: int
     channel: str
     topic: str
     title: str
-    """The topic as it is shown."""
+    """The displayed topic."""
     people: int
     count: int
     messages: Sequence[MailedMessage]
@@ -97,14 +97,14 @@ class Digest:
     talks: Sequence[Talk]
     new_channels: Sequence[str]
     shows: bool
-    """Whether anything of what was said, and where, may be in emails."""
+    """Whether message content and topics may be in emails."""
     language: str
     key: str
-    """Tells it from all others."""
+    """Identifies the email."""
 
 
 def digest_email(digest: Digest) -> EmailMessage:
-    """The email. Raises AddressRefusedError."""
+    """Build the email. Raises AddressRefusedError."""
     head = digest.head
     language = digest.language.partition("-")[0]
     language = language if language in PHRASES else "en"
@@ -139,7 +139,7 @@ def _shown(talk: Talk, phrases: DigestPhrases, realm_url: str) -> dict[str, obje
 
 
 def _summary(digest: Digest, phrases: DigestPhrases) -> str:
-    """What is said instead where nothing may be shown."""
+    """Return the text used where content may not be shown."""
     if digest.shows or not digest.talks:
         return ""
     messages = sum(talk.count for talk in digest.talks)

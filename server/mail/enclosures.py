@@ -1,4 +1,4 @@
-"""What hangs on an email: files with names, as many and as large as anybody likes."""
+"""Attachments of an email: their names, number and size are not limited by its sender."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,14 +25,14 @@ class Enclosure:
 
 @dataclass(frozen=True, slots=True)
 class Enclosures:
-    """The first of them, in order."""
+    """The first attachments, in order."""
 
     files: Sequence[Enclosure] = ()
     has_more: bool = False
 
 
 def enclosures_of(message: EmailMessage) -> Enclosures:
-    """What hangs on the email. Raises whatever the library does for one that is broken."""
+    """Return the email's attachments. Raises any error of the library for a malformed one."""
     parts = list(islice(message.iter_attachments(), MAX_ENCLOSURES + 1))
     files = [_enclosure(part) for part in parts[:MAX_ENCLOSURES]]
     return Enclosures(files, has_more=len(parts) > MAX_ENCLOSURES)
@@ -54,5 +54,5 @@ def _is_mail(part: EmailMessage) -> bool:
 
 
 def _name_by_type(part: EmailMessage) -> str:
-    """As people know what it is: its type has no other end of a name here."""
+    """Return a name by the media type, if the file has none with an extension."""
     return f"{part.get_content_maintype()}.{part.get_content_subtype()}"

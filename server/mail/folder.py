@@ -1,4 +1,4 @@
-"""Mail that is not sent: kept in a folder, where whoever tries the server out reads it."""
+"""Keep emails in a folder instead of sending them, for servers without a mail server."""
 
 import asyncio
 import email
@@ -16,13 +16,13 @@ from typing import Final
 from server.mail.mailer import MailNotTakenNowError, as_sent
 
 KEPT: Final = 200
-"""Mails in the folder, the newest of them."""
+"""The maximum number of emails in the folder."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeptMail:
     name: str
-    """Of its file, without the ending."""
+    """The file name, without the extension."""
     at: datetime
     message: EmailMessage
 
@@ -40,16 +40,16 @@ class KeptMail:
 
 
 class MailFolder:
-    """A Mailer for a server that has none. A mail that is sent again takes the place of itself."""
+    """A Mailer that writes to a folder. An email that is sent again replaces itself."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         self._keeping = Lock()
         self.shown_at = ""
-        """The address of the pages that show what is in it; empty while there are none."""
+        """The URL of the pages that show the folder; empty without them."""
 
     async def send(self, message: EmailMessage, address: str) -> None:
-        """Keep it; the oldest beyond KEPT go."""
+        """Write the email; delete the oldest beyond KEPT."""
         content, key = as_sent(message), f"{message['Message-ID']} {address}"
         try:
             await asyncio.to_thread(self._keep, content, key)
@@ -73,7 +73,7 @@ class MailFolder:
                 path.unlink(missing_ok=True)
 
     def _paths(self) -> list[Path]:
-        """The oldest first."""
+        """Return the files, oldest first."""
         found = []
         for path in self._directory.glob("*.eml"):
             with suppress(FileNotFoundError):  # it has gone meanwhile, as the oldest do
@@ -81,7 +81,7 @@ class MailFolder:
         return [path for _, path in sorted(found)]
 
     def _read(self, path: Path) -> KeptMail | None:
-        """The mail; None if it has gone meanwhile."""
+        """Return the email; None if it was deleted meanwhile."""
         try:
             content, changed_at = path.read_bytes(), path.stat().st_mtime
         except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""What an email says, as a message says it: without quotes and footers, bounded, as Markdown."""
+"""Convert incoming email to a message: without quotes and signatures, bounded, as Markdown."""
 
 import email
 import re
@@ -24,19 +24,19 @@ NO_TEXT: Final = "*(no text)*"
 TRUNCATED: Final = "\n[message truncated]"
 MAX_TEXT: Final = 2 * MAX_MESSAGE_LENGTH
 MAX_LINES: Final = 1_000
-"""Of a text in which quotes are looked for: what looks takes the square of it in the worst case."""
+"""Of a text that is searched for quotes, in quadratic time at worst."""
 MAX_HTML: Final = 300_000
 MAX_DEPTH: Final = 200
-"""Of HTML. Nested without end, it would take seconds in which nothing else runs."""
+"""Of nested HTML, which would otherwise block the thread for seconds."""
 MAX_RAW_LINES: Final = 100_000
 SHORTEST_LINE: Final = 40
-"""On average, in mail that has more lines: each may be a header, and takes memory as such."""
+"""The minimum average in mail with more lines: each may be a header, and needs memory."""
 MAX_PARTS: Final = 20_000
 MAX_HEADER: Final = 10_000
 MAX_PART_HEADER: Final = 2_000
 """Of a single part: there may be thousands, and each is read several times."""
 MAX_HEADERS: Final = 400_000
-"""Of all headers that are read: the library takes the square of each, in the worst case."""
+"""Of all parsed headers; the library needs quadratic time at worst."""
 MAX_HEAD_LINES: Final = 10_000
 MAX_BOUNDARIES: Final = 1_000
 MAX_NAME: Final = 100
@@ -55,11 +55,11 @@ _FORWARDED_BLOCK: Final = re.compile(
     r"|begin forwarded message:|anfang der weitergeleiteten e-mail:)",
     re.IGNORECASE | re.MULTILINE,
 )
-"""How mail programs begin what they forward, as opposed to what they quote in an answer."""
+"""The first lines of forwarded mail, as opposed to a quote in a reply."""
 _SIGNATURE: Final = re.compile(r"^-- $", re.MULTILINE)
-"""RFC 3676: what begins a signature."""
+"""RFC 3676: the start of a signature."""
 _SIGNATURE_OF_ANSWER: Final = re.compile(r"^-- ?$", re.MULTILINE)
-"""The same as programs write it that strip blanks; elsewhere two hyphens may be a heading."""
+"""The same without trailing blanks; outside of replies, two hyphens may be a heading."""
 _AUTOMATIC_ANSWERS: Final = ("x-autoreply", "x-autorespond", "x-autoresponder")
 _SENT_TO_MANY: Final = ("list-id", "list-unsubscribe", "list-post")
 
@@ -74,11 +74,11 @@ _HEADERS: Final = frozenset(
 
 
 class UnreadableError(Exception):
-    """It is no email that anything can be made of."""
+    """The email cannot be parsed."""
 
 
 class _BoundedPolicy(EmailPolicy):
-    """Reads headers up to some length each, and up to another all together."""
+    """Limits the length of each header, and of all headers."""
 
     def __init__(self) -> None:
         super().__init__(message_factory=EmailMessage)
@@ -101,10 +101,10 @@ class _BoundedPolicy(EmailPolicy):
 
 @dataclass(frozen=True, slots=True)
 class IncomingEmail:
-    """An email that has arrived."""
+    """A received email."""
 
     headers: Mapping[str, str]
-    """Those that matter, by name, in small letters; of several the first."""
+    """The relevant headers by lower-case name; of several with one name, the first."""
 
     @property
     def subject(self) -> str:
@@ -116,12 +116,12 @@ class IncomingEmail:
 
     @property
     def is_answer(self) -> bool:
-        """Whether its headers or its subject say that it answers another mail."""
+        """Whether its headers or its subject mark it as a reply."""
         refers = "in-reply-to" in self.headers or "references" in self.headers
         return refers or _ANSWERED.match(self.subject) is not None
 
     def topic(self) -> str:
-        """The subject as the name of a topic, without what says that it answers or forwards."""
+        """The subject as a topic name, without prefixes of replies and forwards."""
         words = _PREFIXES.sub("", self.subject)
         kept = "".join(
             c if unicodedata.category(c) not in ("Cc", "Cs", "Cn") else " " for c in words
@@ -134,18 +134,18 @@ class IncomingEmail:
 
 @dataclass(frozen=True, slots=True)
 class OpenLetter(IncomingEmail):
-    """The same with all of its parts, as only the parsing process has it."""
+    """A received email with all of its parts, in the parsing process only."""
 
     message: EmailMessage
 
 
 def max_lines(size: int) -> int:
-    """How many lines a mail of so many bytes may have."""
+    """Return the maximum number of lines of a mail with so many bytes."""
     return max(MAX_RAW_LINES, size // SHORTEST_LINE)
 
 
 def _check(raw: bytes) -> None:
-    """Refuse what the library would work on for long, before it sees any of it."""
+    """Refuse mail that would take the library long, before the library parses it."""
     if raw.count(b"\n") > max_lines(len(raw)) or raw.count(b"\n--") > MAX_PARTS:
         raise UnreadableError("This email has too many parts.")
     ends = [end for blank in (b"\n\n", b"\n\r\n") if (end := raw.find(blank)) >= 0]
@@ -157,7 +157,7 @@ def _check(raw: bytes) -> None:
 
 
 def read(raw: bytes) -> OpenLetter:
-    """Raises UnreadableError."""
+    """Parse the email. Raises UnreadableError."""
     _check(raw)
     try:
         message = email.message_from_bytes(raw, policy=_BoundedPolicy())
@@ -171,7 +171,7 @@ def read(raw: bytes) -> OpenLetter:
 
 
 def _header(message: EmailMessage, name: str) -> str:
-    """The header as text: as it was meant, or as it came where that cannot be told."""
+    """Return the decoded header, or the raw text if it cannot be decoded."""
     try:
         value = str(message[name])
     except Exception:  # noqa: BLE001 - as above; one bad header is no reason to refuse a mail
@@ -180,10 +180,10 @@ def _header(message: EmailMessage, name: str) -> str:
 
 
 def objection(letter: IncomingEmail, mail_from: str, domain: str, *, to_person: bool) -> str | None:
-    """Why such mail is never taken: it would go in circles, or nobody has written it.
+    """Return why such mail is refused: it would cause a loop, or is automatic.
 
-    `domain`: of the organization's own mails. `to_person`: it comes as somebody's answer, and so
-    has to be written by hand; a channel also takes what programs and mailing lists send.
+    `domain` is that of the organization's own mails. `to_person`: it is a reply to a user, and must
+    be written by hand; a channel also accepts mail of programs and mailing lists.
     """
     headers = letter.headers
     # RFC 3834: a word, perhaps with parameters or a remark behind it.
@@ -210,7 +210,7 @@ def objection(letter: IncomingEmail, mail_from: str, domain: str, *, to_person: 
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What an email says: `above` who wrote it, the text, and what hangs on it."""
+    """The content of an email: sender `above`, text, attachments."""
 
     above: str
     text: str
@@ -218,16 +218,16 @@ class Content:
 
     @property
     def digest(self) -> bytes:
-        """What tells it from others, wherever its files are kept."""
+        """The digest of the content, independent of where its files are stored."""
         said = sha256(f"{self.above}\n{self.text}".encode())
         for file in self.enclosures.files:
             said.update(file.digest)
         return said.digest()
 
     def written(self, urls: Sequence[str | None]) -> str:
-        """The message that it makes, with links to its files where they are kept, in order.
+        """Return the message, with links to its stored files in order.
 
-        Those that are not kept (None) are named.
+        Files that are not stored (None) are named.
         """
         below = "".join(f"\n\n{words}" for words in self._below(urls) if words)
         room = MAX_MESSAGE_LENGTH - len(self.above) - len(below)
@@ -245,7 +245,7 @@ class Content:
 
 
 def content_of(letter: OpenLetter, options: Collection[str], *, to_person: bool) -> Content:
-    """What the email says. Raises UnreadableError; so does an answer that says nothing.
+    """Return the email's content. Raises UnreadableError, also for an empty reply.
 
     `options` are those of addresses (server/domain/mail_addresses.py).
     """
@@ -264,9 +264,9 @@ def content_of(letter: OpenLetter, options: Collection[str], *, to_person: bool)
 
 
 def _text_of(letter: OpenLetter, options: Collection[str], *, is_answer: bool) -> str:
-    """What its sender has written; empty if that is nothing.
+    """Return the text that the sender has written; empty if there is none.
 
-    Only an answer quotes what it answers: in any other mail, what looks like a quote is its text.
+    Quotes are removed from replies only: in any other mail they are part of the text.
     """
     kinds = ("html", "plain") if "prefer-html" in options else ("plain", "html")
     text = next(filter(None, (_body(letter.message, kind) for kind in kinds)), "")
@@ -278,7 +278,7 @@ def _text_of(letter: OpenLetter, options: Collection[str], *, is_answer: bool) -
 
 
 def _without_signature(text: str, beginning: re.Pattern[str]) -> str:
-    """The text up to its signature; all of it where there are several, or nothing else."""
+    """Return the text up to its signature; all of it if there are several, or nothing else."""
     found = list(beginning.finditer(text))
     kept = text[: found[0].start()].rstrip() if len(found) == 1 else text
     return kept or text
@@ -303,7 +303,7 @@ def _body(message: EmailMessage, kind: str) -> str:
 
 
 def _markdown(html: str) -> str:
-    """The HTML as Markdown. Pictures stay out: they tell who looks."""
+    """Convert HTML to Markdown. Images are removed, since requests for them identify readers."""
     from html_to_markdown import ConversionOptions, convert  # 22 MB that few processes need
 
     options = ConversionOptions(
@@ -317,10 +317,10 @@ def _markdown(html: str) -> str:
 
 
 def _without_quotes(text: str) -> str:
-    """The text of an answer without what it answers.
+    """Return the text of a reply without quotes.
 
-    All of it where it is written between the quotes, where nothing else would be left, and where
-    what was found may well be part of the text.
+    Returns all of it if it is written between the quotes, if nothing else would remain, and if a
+    match may be part of the text.
     """
     from quotequail import unwrap  # as above
 
@@ -332,10 +332,10 @@ def _without_quotes(text: str) -> str:
 
 
 def _is_quote(found: Mapping[str, str], text: str) -> bool:
-    """Whether what quotequail found is what mail programs add to an answer.
+    """Return whether a match of quotequail is a quote that mail programs add to a reply.
 
-    It also finds headers among other lines of the form "Word: words", and sentences that end with
-    "wrote:". Programs give sender and date, or quote line by line; headers come with a subject.
+    It also matches headers among lines of the form "Word: words", and sentences that end with
+    "wrote:". Programs add sender and date, or quote each line; headers come with a subject.
     """
     if found["type"] == "reply":
         return "date" in found or re.search(r"^>", text, re.MULTILINE) is not None

@@ -1,4 +1,4 @@
-"""Emails that ask somebody to join an organization."""
+"""Invitation emails."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,7 +11,7 @@ from server.mail.mailer import mailbox
 
 
 class InvitationPhrases(NamedTuple):
-    """With the names of who invites, and of the organization, in their places."""
+    """Texts with placeholders for the inviting user and the organization."""
 
     title: str
     says: str
@@ -74,17 +74,17 @@ PHRASES: Final = {
         " ce n'était pas vous, ne faites rien. Personne ne lit les réponses à cet e-mail.",
     ),
 }
-"""By the language of the organization: nothing is known of who is invited."""
+"""By the language of the organization, since the recipient's is unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asking:
-    """Who asks whom to join what."""
+    """The content of an invitation."""
 
     realm_name: str
     realm_url: str
     domain: str
-    """What stands after the @ of the ids that mails have."""
+    """The domain of Message-IDs."""
     sender: str
     inviter_name: str
     address: str
@@ -93,14 +93,14 @@ class Asking:
     ends_at: datetime | None
     language: str
     is_by_link: bool
-    """Whether they have entered the address themselves, where a link of the inviter led."""
+    """Whether the recipient has entered the address on the page of an invitation link."""
     key: str
-    """Tells the mail from all others."""
+    """Identifies the email."""
     now: datetime
 
 
 def asking(some: Asking) -> EmailMessage:
-    """The email. Raises AddressRefusedError."""
+    """Build the email. Raises AddressRefusedError."""
     language = some.language.partition("-")[0]
     language = language if language in PHRASES else "en"
     names = {

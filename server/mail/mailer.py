@@ -1,4 +1,4 @@
-"""Who takes mail on its way, and what may come of it."""
+"""The interface of mailers, and their errors."""
 
 import io
 from email.errors import MessageError
@@ -14,25 +14,25 @@ from server.domain.addresses import mailable
 
 
 class MailError(Exception):
-    """A mail was not taken."""
+    """An email was not accepted."""
 
 
 class MailNotTakenNowError(MailError):
-    """The mail server is away, busy, or does not let us in: trying again may help."""
+    """A transient error: the mail server is unavailable, busy, or refuses the credentials."""
 
 
 class AddressRefusedError(MailError):
-    """The mail server takes nothing for this address, and will not."""
+    """A permanent error: the mail server refuses the recipient's address."""
 
 
 class MailRefusedError(MailError):
-    """The mail server does not take this mail, whoever it is for."""
+    """A permanent error: the mail server refuses the email, for any recipient."""
 
 
 def mailbox(name: str, address: str) -> Address:
-    """Who a mail is for, or from. Raises AddressRefusedError for what no mail server can take.
+    """Return a sender or recipient. Raises AddressRefusedError for an invalid address.
 
-    The address comes out in ASCII: its domain is encoded, and anything else cannot be.
+    The address is returned in ASCII, with the domain encoded.
     """
     try:
         return Address(name, addr_spec=mailable(address))
@@ -41,10 +41,9 @@ def mailbox(name: str, address: str) -> Address:
 
 
 class _FoldingPolicy(EmailPolicy):
-    """Folds headers, but for those whose value is one word that programs read: it stays whole.
+    """Folds headers, except those with a single word as their value, which programs read.
 
-    Where such a word is longer than a line, the library would encode it, and nobody would know it
-    again.
+    The library would encode a word longer than a line, and programs would not recognize it.
     """
 
     WHOLE: Final = frozenset({"in-reply-to", "references", "list-id", "list-unsubscribe"})
@@ -61,25 +60,25 @@ _POLICY: Final = _FoldingPolicy(linesep=SMTP.linesep, cte_type="7bit")
 
 
 def as_sent(message: EmailMessage) -> bytes:
-    """The mail as it goes to a mail server."""
+    """Return the bytes of the email that are sent to a mail server."""
     whole = io.BytesIO()
     BytesGenerator(whole, policy=_POLICY).flatten(message)
     return whole.getvalue()
 
 
 def addressee_of(message: EmailMessage) -> str:
-    """The address of the one whom the mail is for."""
+    """Return the recipient's address."""
     [address] = message["To"].addresses
     return str(address.addr_spec)
 
 
 class Mailer(Protocol):
-    """Takes one mail for one address at a time; any number may be on their way at once."""
+    """Sends emails, each to one address. Calls may be concurrent."""
 
     async def send(self, message: EmailMessage, address: str) -> None:
-        """The mail server has it when this returns. Raises a MailError if it has not.
+        """Send the email; the mail server has accepted it when this returns. Raises a MailError.
 
-        A mail whose answer was lost may have been taken: whoever sends it again gives it the same
+        An email may have been accepted although the response was lost: a retry has to use the same
         Message-ID.
         """
         ...

@@ -1,4 +1,4 @@
-"""A rendered message as mail programs show it: whole addresses, nothing to fetch, no secrets."""
+"""Convert a rendered message for mail programs: absolute URLs, nothing to fetch, no secrets."""
 
 from typing import Final
 from urllib.parse import urljoin
@@ -13,11 +13,11 @@ _CODE_POINTS: Final = 16
 
 
 def for_mail(rendered: str, realm_url: str) -> str:
-    """The message's HTML for an email.
+    """Return the message's HTML for an email.
 
-    Addresses are absolute, and lead to pages where they narrow a client. Pictures and films, which
-    need a session or tell who looks, are links; emoji are characters, formulas their source; what a
-    spoiler hides stays hidden.
+    URLs are absolute, and links to narrows lead to pages. Images and videos, which need a session
+    or identify readers, become links; emoji are characters, formulas their source; spoilers stay
+    hidden.
     """
     body = parsed(rendered)
     for node in body.css("div.message_inline_image, div.message-media-preview-video, audio, video"):
@@ -42,7 +42,7 @@ def for_mail(rendered: str, realm_url: str) -> str:
 
 
 def as_text(rendered: str) -> str:
-    """The words of such a message, without what a spoiler hides."""
+    """Return the text of such a message, without hidden spoilers."""
     body = parsed(rendered)
     for node in body.css("div.spoiler-content"):
         node.replace_with(HIDDEN)
@@ -50,14 +50,14 @@ def as_text(rendered: str) -> str:
 
 
 def parsed(rendered: str) -> LexborNode:
-    """The rendered message's body, to be read and changed, without previews of linked pages."""
+    """Parse the rendered message's body, without link previews."""
     body = LexborHTMLParser(without_previews(rendered)).body
     assert body is not None, "the parser makes a body"
     return body
 
 
 def emoji_character(node: LexborNode) -> str:
-    """The character itself, or the emoji's name where there is none."""
+    """Return the character, or the emoji's name if there is none."""
     for name in (node.attributes.get("class") or "").split():
         if name.startswith("emoji-"):
             try:

@@ -1,4 +1,4 @@
-"""Emails about what somebody has missed: one for each conversation."""
+"""Notification emails, one for each conversation with missed messages."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -17,12 +17,12 @@ from server.mail.message_html import as_text, for_mail
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Letterhead:
-    """What all emails to one person in one organization have in common."""
+    """The common parts of all emails to one user in one organization."""
 
     realm_name: str
     realm_url: str
     domain: str
-    """What stands after the @ of the ids that mails have."""
+    """The domain of Message-IDs."""
     sender: str
     address: str
     full_name: str
@@ -42,25 +42,25 @@ class MailedMessage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conversation:
-    """Messages of one conversation that somebody has missed; never none."""
+    """The missed messages of one conversation, at least one."""
 
     key: str
-    """Names the conversation for ever: all emails of one key are a thread."""
+    """The permanent id of the conversation: all emails with one key form a thread."""
     last_id: int
     title: str
-    """As the subject has it: a channel with its topic, or who is in a direct message."""
+    """The title in the subject: channel and topic, or the users of a direct message."""
     url: str
     reason: str
-    """Why they get this email, as the end of a sentence."""
+    """The reason of the notification, as the end of a sentence."""
     messages: Sequence[MailedMessage]
     earlier: int
-    """How many more there are before these."""
+    """The number of earlier missed messages."""
     answers_to: str | None
-    """Where an answer has to go to be said in the conversation; None: nobody reads it."""
+    """The reply address of the conversation; None if replies are not received."""
 
 
 def about(head: Letterhead, conversation: Conversation) -> EmailMessage:
-    """The email that shows what was missed in the conversation.
+    """Build the email with the missed messages of a conversation.
 
     Raises AddressRefusedError.
     """
@@ -85,7 +85,7 @@ def about(head: Letterhead, conversation: Conversation) -> EmailMessage:
 
 
 def _named(senders: Sequence[str]) -> str:
-    """The first sender, and the second or how many there are beside, on one line."""
+    """Return the first sender, and the second or the number of the others, on one line."""
     first, *others = senders
     if not others:
         return line(first, MAX_NAME)
@@ -94,7 +94,7 @@ def _named(senders: Sequence[str]) -> str:
 
 
 def shown(messages: Sequence[MailedMessage], realm_url: str) -> list[dict[str, object]]:
-    """The messages as templates take them."""
+    """Return the messages for templates."""
     return [
         {
             "sender_name": message.sender_name,
@@ -111,7 +111,7 @@ def shown(messages: Sequence[MailedMessage], realm_url: str) -> list[dict[str, o
 def without_content(
     head: Letterhead, *, count: int, batch_id: int, last_id: int, shown_elsewhere: bool = False
 ) -> EmailMessage:
-    """The email that says how much was missed, and nothing of whom or what.
+    """Build an email with the number of missed messages, without senders and content.
 
     It links to the page of the message `last_id`. `shown_elsewhere`: other emails show the rest of
     the batch. Raises AddressRefusedError.
@@ -135,7 +135,7 @@ def without_content(
 
 
 def is_ours(headers: Mapping[str, str], domain: str) -> bool:
-    """Whether it is such an email that has come back. Names of headers are in small letters."""
+    """Return whether it is such an email that was bounced. Header names are in lower case."""
     thread = re.compile(rf"<(?:missed\.\d+\.\d+\.\d+|hidden)\.\d+@{re.escape(domain)}>")
     return (
         headers.get("list-id", "").strip() == f"<notifications.{domain}>"
@@ -144,7 +144,7 @@ def is_ours(headers: Mapping[str, str], domain: str) -> bool:
 
 
 def _envelope(head: Letterhead, title: str, key: str, last_id: int) -> EmailMessage:
-    """The beginning of an email that belongs to the thread of this key."""
+    """Return the headers of an email in the thread of this key."""
     # The same for the same messages: of two, mail programs show one.
     message = envelope(head, title, f"{key}.{last_id}")
     thread = f"<{key}@{head.domain}>"
@@ -154,7 +154,7 @@ def _envelope(head: Letterhead, title: str, key: str, last_id: int) -> EmailMess
 
 
 def envelope(head: Letterhead, title: str, key: str, language: str = "en") -> EmailMessage:
-    """The beginning of an email that can be unsubscribed from; `key` tells it from all others.
+    """Return the headers of an email with a way to unsubscribe; `key` identifies it.
 
     Raises AddressRefusedError.
     """

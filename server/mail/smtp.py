@@ -1,4 +1,4 @@
-"""A few connections to one mail server, kept while there is mail."""
+"""A pool of connections to a mail server, kept open while there are emails to send."""
 
 import asyncio
 import ssl
@@ -23,12 +23,12 @@ IDLE_SECONDS: Final = 30.0
 MAILS_A_CONNECTION: Final = 100
 QUIT_SECONDS: Final = 2.0
 PERMANENT: Final = HTTPStatus.INTERNAL_SERVER_ERROR
-"""From 500 on, an answer of SMTP is final."""
+"""SMTP responses from 500 on are permanent errors."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MailServer:
-    """Where mail goes, and how one gets in there."""
+    """Address and credentials of a mail server."""
 
     host: str
     port: int
@@ -36,15 +36,15 @@ class MailServer:
     user: str | None
     password: str | None
     sender: str
-    """The address of the envelope: where refusals go that come later."""
+    """The envelope sender, which receives later bounces."""
     connections: int
     timeout_seconds: float
     tls: ssl.SSLContext | None = None
-    """None: certificates are checked as the machine does."""
+    """None: certificates are validated by the system's trust store."""
 
 
 def server_of(settings: Settings) -> MailServer:
-    """The mail server that the settings name; they have to."""
+    """Return the mail server of the settings, which must have one."""
     assert settings.smtp_host is not None, "whoever asks has looked"
     return MailServer(
         host=settings.smtp_host,
@@ -66,14 +66,14 @@ class _Idle:
 
 
 class SmtpMailer:
-    """A Mailer over SMTP. A connection that died while it was idle costs one more try."""
+    """A Mailer over SMTP. A request on an idle connection that was lost is retried once."""
 
     def __init__(self, server: MailServer) -> None:
         self._server = server
         self._room = asyncio.Semaphore(server.connections)
         self._idle: list[_Idle] = []
         self.connected = 0
-        """How often it has connected."""
+        """The number of connections opened."""
 
     async def send(self, message: EmailMessage, address: str) -> None:
         """See Mailer."""
@@ -97,7 +97,7 @@ class SmtpMailer:
                 raise AddressRefusedError(str(error)) from error
 
     async def check(self) -> None:
-        """Sign in and leave. Raises MailNotTakenNowError."""
+        """Sign in and disconnect. Raises MailNotTakenNowError."""
         try:
             client = await self._connect()
             await client.noop()
@@ -106,7 +106,7 @@ class SmtpMailer:
             raise MailNotTakenNowError(str(error)) from error
 
     async def close(self) -> None:
-        """Leave all connections."""
+        """Close all connections."""
         idle, self._idle = self._idle, []
         for each in idle:
             await self._leave(each.client)
@@ -124,7 +124,7 @@ class SmtpMailer:
         await self._over(fresh, message, address)
 
     async def _over(self, one: _Idle, message: EmailMessage, address: str) -> None:
-        """Send it over this connection, and keep that for the next one if it is in order."""
+        """Send over this connection, and return it to the pool unless it failed."""
         is_in_order = False
         try:
             await one.client.sendmail(self._server.sender, [address], as_sent(message))
@@ -143,7 +143,7 @@ class SmtpMailer:
                 one.client.close()
 
     async def _kept(self) -> _Idle | None:
-        """A connection that was used lately; others are left."""
+        """Return a connection that was used lately; close the others."""
         long_ago = asyncio.get_running_loop().time() - IDLE_SECONDS
         stale = [
             each for each in self._idle if each.since < long_ago or not each.client.is_connected
@@ -180,13 +180,13 @@ class SmtpMailer:
 
 
 def _told(answer: aiosmtplib.SMTPResponseException) -> str:
-    """What the server said, as one line."""
+    """Return the server's response, as one line."""
     return f"{answer.code} {' '.join(answer.message.split())}"[:500]
 
 
 @asynccontextmanager
 async def open_smtp_mailer(server: MailServer) -> AsyncIterator[SmtpMailer]:
-    """A Mailer to this server; nothing is connected before there is mail."""
+    """Return a Mailer for this server; connections are opened on demand."""
     mailer = SmtpMailer(server)
     try:
         yield mailer
