@@ -161,7 +161,7 @@ def _parameters(url: str) -> pika.URLParameters:
 
 
 def told(error: BaseException) -> str:
-    """Why there is no connection, for people, where pika has only names of its own for it."""
+    """Return the reason of a connection error as text, where pika has only a class name."""
     cause = _cause(error)
     if isinstance(cause, LinkLostError):
         return str(cause)
@@ -193,6 +193,6 @@ def _lose(lost: asyncio.Future[None], error: BaseException) -> None:
 
 
 def _retrieve(lost: asyncio.Future[None]) -> None:
-    """Nobody has to ask why a link was lost."""
+    """Retrieve the exception, so that asyncio does not warn about it."""
     if not lost.cancelled():
         lost.exception()

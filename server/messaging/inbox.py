@@ -1,4 +1,4 @@
-"""What every bus does with a delivery before its listener hears of it."""
+"""Filters and dispatches the deliveries of every bus."""
 
 from collections.abc import Callable
 

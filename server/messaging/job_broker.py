@@ -1,4 +1,4 @@
-"""Work for the queue processors: handed out until somebody has said that it is done."""
+"""The interface of job brokers: durable queues with acknowledgements."""
 
 from collections.abc import AsyncIterator, Iterable
 from contextlib import AbstractAsyncContextManager
@@ -8,32 +8,32 @@ from msgspec import Struct
 
 
 class BrokerUnavailableError(Exception):
-    """The broker cannot be reached now, or went away in the middle."""
+    """The broker is unavailable, or the connection was lost."""
 
 
 MAX_DELAY_SECONDS = 86_400.0
 
 
 class OutgoingJob(Struct, frozen=True, kw_only=True):
-    """A job on its way to its queue."""
+    """A job to be published."""
 
     queue: str
     body: bytes
     key: str = ""
-    """Names the work, for ever: a job published twice has the same key twice."""
+    """The job's permanent idempotency key: a job published twice has the same key."""
     realm_id: int = 0
-    """Whose work it is: realms take turns. 0 is the server itself."""
+    """The job's realm, for fair scheduling between realms. 0 is the server itself."""
     asked_at: float = 0.0
-    """When something asked for it, in seconds since 1970; 0: now."""
+    """The time of the request for the job, in seconds since 1970; 0: now."""
     after_seconds: float = 0.0
-    """Do not hand it out before, for MAX_DELAY_SECONDS at most; a broker may round up."""
+    """The minimum delay, up to MAX_DELAY_SECONDS; a broker may round it up."""
 
 
 class Delivery(Protocol):
-    """A job in somebody's hands. Exactly one of the three answers ends it.
+    """A delivered job. Exactly one of `ack`, `retry` and `dead_letter` ends it.
 
-    The broker has the answer when it returns. If it raises BrokerUnavailableError, or never comes
-    because its process has died, the job is handed out again.
+    The broker has recorded the outcome when the call returns. If the call raises
+    BrokerUnavailableError, or the process dies before it, the job is delivered again.
     """
 
     @property
@@ -47,29 +47,29 @@ class Delivery(Protocol):
 
     @property
     def enqueued_at(self) -> float:
-        """When it was asked for, in seconds since 1970."""
+        """The time of the request for the job, in seconds since 1970."""
         ...
 
     @property
     def attempt(self) -> int:
-        """How often the job has been handed out, this time included: 1 for the first."""
+        """The number of deliveries of the job, this one included: 1 for the first."""
         ...
 
     async def ack(self) -> None:
-        """It is done: forget it."""
+        """Acknowledge the job: it is done."""
         ...
 
     async def retry(self, *, after_seconds: float) -> None:
-        """It failed for now: hand it out again after that long, as the next attempt."""
+        """Deliver the job again after a delay, as its next attempt."""
         ...
 
     async def dead_letter(self, reason: str, *, trace: str = "") -> None:
-        """It cannot be done: keep it aside, with the reason, for an operator to see."""
+        """Move the job to the dead letters, with the reason, for an operator."""
         ...
 
 
 class JobPublisher(Protocol):
-    """Where jobs are handed in."""
+    """The publishing side of a broker."""
 
     async def publish(self, *jobs: OutgoingJob) -> None:
         """Put the jobs into their queues; durable when it returns.

@@ -62,10 +62,10 @@ def delay_queue(after_seconds: float) -> tuple[str, int]:
 
 
 class Lanes:
-    """Chooses a job's lane, so that one realm's burst does not stand before everybody's jobs.
+    """Chooses a job's lane, so that a burst of one realm does not delay the jobs of others.
 
-    Each realm has an allowance in the shared lane, which grows again with time. What is beyond
-    goes to a lane of its own kind, and consumers take from all lanes in turn.
+    Each realm has an allowance in the shared lane, which refills with time. Jobs beyond it go to a
+    lane of their own kind, and consumers take from all lanes in turn.
     """
 
     def __init__(self, monotonic: Callable[[], float]) -> None:

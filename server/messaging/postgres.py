@@ -187,8 +187,8 @@ async def open_postgres_bus(
 class PostgresJobBroker:
     """A JobBroker on a table, woken by NOTIFY.
 
-    A job that is handed out is leased: the lease is lengthened while its consumer lives, and
-    when it ends, somebody else gets the job. Use `open_postgres_jobs`.
+    A delivered job is leased: the lease is renewed while its consumer lives, and when it expires,
+    the job is delivered again. Use `open_postgres_jobs`.
     """
 
     def __init__(self, database: Database, *, lease_seconds: float = LEASE_SECONDS) -> None:
