@@ -1,1 +1,1 @@
-"""Push notifications: what phones are told, and the services that tell them."""
+"""Push notifications: their payloads, and the services that deliver them to devices."""

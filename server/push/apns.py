@@ -1,4 +1,4 @@
-"""Apple's push notification service: HTTP/2, with a signing key of the team."""
+"""Apple's push notification service: HTTP/2 requests with a provider token."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -23,9 +23,12 @@ from server.push.web import asked, retry_after
 ADDRESS: Final = "https://api.push.apple.com"
 SANDBOX_ADDRESS: Final = "https://api.sandbox.push.apple.com"
 TOKEN_SECONDS: Final = 2_700.0
-"""Apple wants provider tokens that are no older than an hour, and no new one within 20 minutes."""
+"""The lifetime of a provider token.
+
+Apple accepts tokens of up to an hour, and no new one within 20 minutes.
+"""
 KEPT_SECONDS: Final = 86_400
-"""How long Apple keeps a notification for a device that is off."""
+"""How long Apple keeps a notification for a device that is offline."""
 URGENT, NOT_URGENT = "10", "5"
 CURVE: Final = "P-256"
 
@@ -46,7 +49,7 @@ class _Reason(msgspec.Struct, frozen=True):
 
 
 def key_of(text: str) -> ECKey:
-    """The signing key in the text of a .p8 file. Raises NeedsOperatorError for what is none."""
+    """Return the signing key in the text of a .p8 file. Raises NeedsOperatorError."""
     try:
         key = ECKey.import_key(text)
     except (JoseError, ValueError, TypeError) as error:
@@ -57,7 +60,7 @@ def key_of(text: str) -> ECKey:
 
 
 class Apns:
-    """Sends notifications. `http` has the service's address, and speaks HTTP/2."""
+    """A client of APNs. `http` has the service's address, and speaks HTTP/2."""
 
     def __init__(
         self, http: httpx.AsyncClient, key: ECKey, *, key_id: str, team_id: str, clock: Clock
@@ -79,7 +82,7 @@ class Apns:
         is_urgent: bool,
         collapse_key: str = "",
     ) -> None:
-        """It has the notification when this returns. Raises a PushError."""
+        """Send a notification; it is accepted when this returns. Raises a PushError."""
         headers = {
             "apns-topic": app_id,
             "apns-push-type": "alert",
@@ -102,14 +105,14 @@ class Apns:
             raise _refusal(status, reason, wait)
 
     async def check(self) -> None:
-        """Whether we are let in, by way of a device that nobody has. Raises a PushError."""
+        """Check the credentials by a request for an unknown device. Raises a PushError."""
         with suppress(UnknownDeviceError, PushRefusedError):
             await self.send("00" * 32, "x", {"aps": {}}, is_urgent=False)
 
     async def _post(
         self, token: str, body: bytes, headers: Mapping[str, str], provider_token: str
     ) -> tuple[int, str, float]:
-        """Status, reason, and for how long it wants to be left alone."""
+        """Send a request; return status, reason, and the retry delay of the response."""
         with_token = {**headers, "Authorization": f"Bearer {provider_token}"}
         response = await asked(
             self._http, "POST", f"/3/device/{token}", content=body, headers=with_token
@@ -132,7 +135,7 @@ class Apns:
 
 
 def _refusal(status: int, reason: str, wait: float) -> Exception:
-    """What the answer means, by its reason."""
+    """Return the error for the reason in a response."""
     told = f"APNs answers {status} {reason}"
     if reason in _GONE or status == HTTPStatus.GONE:
         return UnknownDeviceError(told)

@@ -1,4 +1,4 @@
-"""A bouncer: the service of an app's makers, which hold the keys for its phones."""
+"""A client of a push bouncer: the service of an app's makers with the keys for its devices."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -40,7 +40,7 @@ _ERRORS: Final[Mapping[str, type[PushError]]] = {
     "PUSH_NOTIFICATIONS_DISALLOWED": DisallowedError,
     "INVALID_REMOTE_PUSH_DEVICE_TOKEN": UnknownDeviceError,
 }
-"""What its error codes mean; every other one is a refusal."""
+"""Errors by the bouncer's code; every other code is a refusal."""
 
 
 class _Answer(msgspec.Struct, frozen=True):
@@ -89,9 +89,9 @@ class _Realms(msgspec.Struct, frozen=True):
 
 
 class Bouncer:
-    """A PushService and SealedPushes over HTTP; the server is known by its id and key.
+    """A PushService and SealedPushes over HTTP; requests carry the server's id and key.
 
-    `http` has the bouncer's address, and time-outs.
+    `http` has the bouncer's address and the timeouts.
     """
 
     kinds = frozenset(KIND_NUMBERS)
@@ -130,7 +130,7 @@ class Bouncer:
     async def push(
         self, recipient: PushRecipient, notice: PlainNotification, devices: Sequence[PlainDevice]
     ) -> DeliveryOutcome:
-        """See PushService. The bouncer sends it to all devices of theirs that it knows."""
+        """See PushService. Delivers to all registered devices of the user."""
         tokens = {
             kind: [device.token for device in devices if device.kind == kind]
             for kind in KIND_NUMBERS
@@ -214,7 +214,7 @@ class Bouncer:
     async def enroll(
         self, *, hostname: str, contact_email: str, server_key: str, new_key: str | None = None
     ) -> bool:
-        """Make the server known, or tell of changes; whether it is new. Raises a PushError."""
+        """Register the server, or changes of it; return whether it is new. Raises a PushError."""
         form = {
             "zulip_org_id": self._server_id,
             "zulip_org_key": server_key,
@@ -227,7 +227,7 @@ class Bouncer:
         return _read(content, _Enrolled).created
 
     async def withdraw(self) -> None:
-        """Let it know the server no more. Raises a PushError."""
+        """Remove the server from the bouncer. Raises a PushError."""
         await self._post_form("server/deactivate", {})
 
     async def check(self) -> None:
@@ -314,7 +314,7 @@ def _read(content: bytes, kind: type[Shape]) -> Shape:
 
 
 def _refusal(response: httpx.Response) -> PushError:
-    """What the answer means, by its status and code."""
+    """Return the error for the status and code of a response."""
     status = response.status_code
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR or status == HTTPStatus.TOO_MANY_REQUESTS:
         reason = f"the bouncer answers {status}"

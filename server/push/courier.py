@@ -1,4 +1,4 @@
-"""Brings what phones are to be told to the service, and keeps what that says of them."""
+"""Deliver notifications through a push service, and store its responses."""
 
 import asyncio
 from collections import Counter
@@ -40,7 +40,7 @@ NOT_ALLOWED: Final = PushStatus(enabled=False)
 
 @dataclass(frozen=True, slots=True)
 class Parcel:
-    """What somebody's devices are to be told, in both forms."""
+    """The payload of a notification in both forms."""
 
     notices: Sequence[PlainNotification]
     to_seal: Sequence[Mapping[str, Any]]
@@ -49,7 +49,7 @@ class Parcel:
 
 @dataclass(frozen=True, slots=True)
 class Courier:
-    """For one organization, by one service."""
+    """Deliveries for one organization through one push service."""
 
     bench: RealmServices
     service: PushService
@@ -58,10 +58,10 @@ class Courier:
     async def deliver(
         self, realm: RealmRow, user_id: UserId, rows: Iterable[DeviceRow], parcel: Parcel
     ) -> DeliveryOutcome:
-        """Tell these devices of the user's; `again` are those that were not reached now.
+        """Deliver to these devices of the user; `again` of the outcome are devices to retry.
 
-        What is gone is forgotten. Raises a PushError if none was reached that could be, and either
-        all may be tried again or none.
+        Devices that no longer exist are deleted. Raises a PushError if no device was reached and
+        either all may be retried or none.
         """
         recipient = recipient_of(realm, user_id)
         rows = list(rows)
@@ -84,9 +84,9 @@ class Courier:
         return outcome
 
     async def register(self, recipient: PushRecipient, device: PlainDevice) -> bool:
-        """Let the service know the device; False if it is none, or is removed meanwhile.
+        """Register the device; return False if the service refuses it, or it was removed meanwhile.
 
-        Raises a PushError. A device that the service does not take is forgotten.
+        Raises a PushError. A refused device is deleted.
         """
         try:
             await self.service.register(recipient, device)
@@ -106,7 +106,7 @@ class Courier:
         bouncer_id: int | None,
         error_code: str | None = None,
     ) -> bool:
-        """Keep that the service has taken the device, or why not. False if it is gone."""
+        """Store that the device is registered, or the error. Returns False if it was removed."""
         is_there: bool = await self.bench.write(
             lambda tx: settle_device(
                 tx, recipient.user_id, device_id, bouncer_id=bouncer_id, error_code=error_code
@@ -115,7 +115,7 @@ class Courier:
         return is_there
 
     async def test(self, realm: RealmRow, row: UserRow, devices: Sequence[DeviceRow]) -> None:
-        """Show a test notification on each device in turn. Raises a PushError."""
+        """Send a test notification to each device. Raises a PushError."""
         recipient = recipient_of(realm, row.user_id)
         to = addressee_of(realm, self.bench.realm_cache.address_of(realm), row)
         notice = test_notice(to, self.bench.clock.now())
@@ -133,7 +133,7 @@ class Courier:
     async def test_sealed(
         self, realm: RealmRow, row: UserRow, devices: Sequence[DeviceRow]
     ) -> None:
-        """The same for devices that alone can read it, all at once. Raises a PushError."""
+        """Send an encrypted test notification to all devices at once. Raises a PushError."""
         recipient = recipient_of(realm, row.user_id)
         to = addressee_of(realm, self.bench.realm_cache.address_of(realm), row)
         parcel = Parcel([], [test_to_seal(to, self.bench.clock.now())])
@@ -175,7 +175,7 @@ class Courier:
         return _merged(outcomes)
 
     async def _is_registered(self, recipient: PushRecipient, device: PlainDevice) -> bool:
-        """Whether the service knows the device by now, if it has to."""
+        """Return whether the device is registered, if the service requires that."""
         if device.is_registered or not self.service.wants_registration:
             return True
         return await self.register(recipient, device)
@@ -198,7 +198,7 @@ class Courier:
 async def _tried(
     delivery: Awaitable[DeliveryOutcome], devices: Sequence[PlainDevice | SealedDevice]
 ) -> tuple[DeliveryOutcome, PushError | None]:
-    """What became of a delivery to these devices, and why it was not taken at all."""
+    """Return the outcome of a delivery to these devices, and the error if all of it failed."""
     try:
         return await delivery, None
     except DisallowedError as error:
@@ -220,7 +220,7 @@ def _counts(devices: Sequence[PlainDevice | SealedDevice], what: str) -> Counter
 
 
 def _merged(outcomes: Iterable[DeliveryOutcome]) -> DeliveryOutcome:
-    """What became of it in all; of several statuses the last one."""
+    """Return the combined outcome, with the last of several statuses."""
     merged = DeliveryOutcome()
     for one in outcomes:
         merged = replace(

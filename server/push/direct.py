@@ -1,4 +1,4 @@
-"""Sending to the makers' services with keys of one's own, past any bouncer."""
+"""Deliver to the services of device makers with own keys, without a bouncer."""
 
 import asyncio
 from collections import Counter
@@ -25,11 +25,11 @@ logger = structlog.get_logger(__name__)
 
 
 class Direct:
-    """A PushService for what it has keys for."""
+    """A PushService for the services with configured keys."""
 
     wants_registration: Final = False
     sealed: Final = None
-    """Registrations that are encrypted for a bouncer say nothing to anybody else."""
+    """None: registrations encrypted for a bouncer cannot be read here."""
 
     def __init__(self, fcm: Fcm | None, apns: Apns | None) -> None:
         self._fcm = fcm
@@ -38,18 +38,18 @@ class Direct:
         self.kinds = frozenset(kind for kind, service in found.items() if service is not None)
 
     async def register(self, recipient: PushRecipient, device: PlainDevice) -> None:
-        """See PushService: there is nobody to tell."""
+        """See PushService: there is no registration."""
 
     async def unregister(self, recipient: PushRecipient, kind: str, token: str) -> None:
-        """See PushService: there is nobody to tell."""
+        """See PushService: there is no registration."""
 
     async def forget(self, recipient: PushRecipient) -> None:
-        """See PushService: there is nobody to tell."""
+        """See PushService: there is no registration."""
 
     async def push(
         self, recipient: PushRecipient, notice: PlainNotification, devices: Sequence[PlainDevice]
     ) -> DeliveryOutcome:
-        """See PushService. Devices of a kind for which there is no key get nothing."""
+        """See PushService. Devices of a kind without a key are skipped."""
         reached = [device for device in devices if device.kind in self.kinds]
         found = await asyncio.gather(*(self._try(notice, device) for device in reached))
         errors = [error for error in found if error is not None]
@@ -91,7 +91,7 @@ class Direct:
             raise error
 
     async def introduce(self, realms: Sequence[Mapping[str, Any]]) -> dict[str, PushStatus]:
-        """See PushService: nobody else has a say."""
+        """See PushService: no organization is refused."""
         return {realm["uuid"]: PushStatus(enabled=True) for realm in realms}
 
     async def check(self) -> None:
@@ -118,7 +118,7 @@ class Direct:
 
 
 def _for_apple(notice: PlainNotification) -> dict[str, Any]:
-    """The notice as Apple takes it: what is not `aps` is the app's."""
+    """Return the payload for Apple: everything outside `aps` is for the app."""
     system = {name: value for name, value in notice.apple.items() if name != "custom"}
     if "alert" not in system:
         system["content-available"] = 1  # the app is woken, to take messages away

@@ -1,4 +1,4 @@
-"""Firebase Cloud Messaging, for Android: HTTP v1, with the key of a service account."""
+"""Firebase Cloud Messaging, for Android: HTTP v1 requests with the key of a service account."""
 
 import asyncio
 from collections.abc import Mapping
@@ -25,12 +25,12 @@ SCOPE: Final = "https://www.googleapis.com/auth/firebase.messaging"
 GRANT: Final = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 ASSERTION_SECONDS: Final = 3_600
 MARGIN_SECONDS: Final = 60.0
-"""So long before its end an access token is used no more."""
+"""The remaining lifetime at which an access token is renewed."""
 DAY: Final = "86400s"
 
 
 class ServiceAccount(msgspec.Struct, frozen=True):
-    """What matters of the file that Google gives for a service account."""
+    """The required fields of Google's file for a service account."""
 
     project_id: str
     client_email: str
@@ -40,7 +40,7 @@ class ServiceAccount(msgspec.Struct, frozen=True):
 
 
 def account_of(text: str) -> ServiceAccount:
-    """Read it. Raises NeedsOperatorError for what is none."""
+    """Parse the file. Raises NeedsOperatorError."""
     try:
         account = msgspec.json.decode(text, type=ServiceAccount)
         RSAKey.import_key(account.private_key)
@@ -69,7 +69,7 @@ class _Failure(msgspec.Struct, frozen=True):
 
 
 class Fcm:
-    """Sends data messages. `http` has the service's address."""
+    """A client that sends data messages. `http` has the service's address."""
 
     def __init__(self, http: httpx.AsyncClient, account: ServiceAccount, clock: Clock) -> None:
         self._http = http
@@ -82,7 +82,7 @@ class Fcm:
         self._asking: asyncio.Task[None] | None = None
 
     async def send(self, token: str, data: Mapping[str, Any], *, is_urgent: bool) -> None:
-        """It has the message when this returns. Raises a PushError."""
+        """Send a message; it is accepted when this returns. Raises a PushError."""
         message = {
             "token": token,
             "data": {name: _text(value) for name, value in data.items()},
@@ -101,7 +101,7 @@ class Fcm:
             raise _refusal(response)
 
     async def check(self) -> None:
-        """Whether we are let in. Raises a PushError."""
+        """Check the credentials. Raises a PushError."""
         await self._access_token()
 
     async def _post(self, body: bytes, access_token: str) -> httpx.Response:
@@ -152,12 +152,12 @@ class Fcm:
 
 
 def _text(value: Any) -> str:
-    """FCM takes nothing but text."""
+    """Return the payload with text values only, as FCM requires."""
     return value if isinstance(value, str) else str(value)
 
 
 def _refusal(response: httpx.Response) -> Exception:
-    """What the answer means, by its code."""
+    """Return the error for the code of a response."""
     status = response.status_code
     try:
         error = msgspec.json.decode(response.content, type=_Failure).error

@@ -1,4 +1,4 @@
-"""The service of push notifications that the settings name."""
+"""Open the push service of the settings."""
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -17,9 +17,9 @@ from server.settings import Settings, SettingsError, variable_of
 
 @asynccontextmanager
 async def open_push_service(settings: Settings, clock: Clock) -> AsyncIterator[PushService | None]:
-    """A bouncer if there is one, else what there are keys for; None if there is nothing.
+    """Return a bouncer if configured, else a service with the own keys; None without either.
 
-    Nothing is connected before there is something to send. Raises SettingsError.
+    No connection is opened before the first request. Raises SettingsError.
     """
     async with AsyncExitStack() as stack:
         if settings.push_bouncer_url is not None:
@@ -38,7 +38,7 @@ async def open_push_service(settings: Settings, clock: Clock) -> AsyncIterator[P
 
 @asynccontextmanager
 async def open_bouncer(settings: Settings) -> AsyncIterator[Bouncer | None]:
-    """The bouncer; None without one, and until the server has an id and a key for it."""
+    """Return the bouncer; None unless it is configured with an id and a key."""
     url, name, key = (
         settings.push_bouncer_url,
         settings.push_server_id,

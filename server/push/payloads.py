@@ -1,4 +1,4 @@
-"""What phones are told: in the clear as each kind of device wants it, or as the text to encrypt."""
+"""Payloads of notifications: in plain text by kind of device, or as the text to encrypt."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -14,11 +14,12 @@ from server.push.plain_text import MAX_CONTENT, shortened
 from server.push.service import PlainNotification
 
 MAX_PLAIN: Final = 3_600
-"""Bytes of JSON that the app reads: both makers' services take 4,096 with what they add."""
+"""The maximum bytes of the app's JSON: both services accept payloads of 4,096 with their own part.
+"""
 MAX_SEALED: Final = 2_700
-"""The same before it is encrypted: that and base64 add a third, and the rest is the envelope."""
+"""The maximum before encryption, which with base64 adds a third, and the envelope."""
 IDS_A_REMOVAL: Final = 100
-"""As many of the longest as fit."""
+"""The number of the longest ids that fit into a payload."""
 
 _EVERYONE: Final = frozenset(
     {
@@ -30,12 +31,12 @@ _EVERYONE: Final = frozenset(
 )
 _PAIR: Final = 2
 _COLLAPSE_KEY_LENGTH: Final = 64
-"""As much as Apple takes."""
+"""Apple's limit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Addressee:
-    """Whose phone it is, and of which organization."""
+    """The user of the device, with the organization."""
 
     user_id: int
     language: str
@@ -65,7 +66,7 @@ class Addressee:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PushedMessage:
-    """A message, as its reader may know it."""
+    """A message, limited to what its recipient may see."""
 
     message_id: int
     sent_at: datetime
@@ -77,18 +78,18 @@ class PushedMessage:
     sender_avatar_url: str
     reason: Reason
     group: tuple[int, str] | None = None
-    """Id and name of the group by which it mentions them."""
+    """Id and name of the mentioned group of the recipient."""
     channel: tuple[int, str] | None = None
-    """None: it is a direct message."""
+    """None for a direct message."""
     topic: str = ""
     people: Sequence[tuple[int, str]] = ()
-    """Everybody in the direct message, by id."""
+    """All users of the direct message, by id."""
 
 
 def message_notice(
     to: Addressee, message: PushedMessage, *, badge: int, hides: bool
 ) -> PlainNotification:
-    """The message in the clear, without what it says if that is to be hidden."""
+    """Return the plain payload of a message, without its content if that is to be hidden."""
     if hides:
         message = replace(message, content=to.phrases.new_message)
     where = _where(message)
@@ -131,7 +132,7 @@ def message_notice(
 
 
 def message_to_seal(to: Addressee, message: PushedMessage) -> dict[str, Any]:
-    """The message as it is encrypted: the same for every kind of device."""
+    """Return the payload of a message to encrypt, the same for every kind of device."""
     if message.channel is None:
         place: dict[str, Any] = {"recipient_type": "direct"}
         people = {"recipient_user_ids": sorted(user_id for user_id, _ in message.people)}
@@ -163,7 +164,7 @@ def message_to_seal(to: Addressee, message: PushedMessage) -> dict[str, Any]:
 def removals(
     to: Addressee, message_ids: Sequence[int], *, badge: int
 ) -> Iterator[PlainNotification]:
-    """Takes messages from devices, a bounded number at a time."""
+    """Yield payloads that remove messages from devices, each for a bounded batch."""
     for ids in _pieces(message_ids):
         event = {"event": "remove", "zulip_message_ids": ",".join(map(str, ids))}
         yield PlainNotification(
@@ -174,13 +175,13 @@ def removals(
 
 
 def removals_to_seal(to: Addressee, message_ids: Sequence[int]) -> Iterator[dict[str, Any]]:
-    """The same, to be encrypted."""
+    """Yield the payloads of removals to encrypt."""
     for ids in _pieces(message_ids):
         yield {**to.sealed_base(), "type": "remove", "message_ids": list(ids)}
 
 
 def test_notice(to: Addressee, now: datetime) -> PlainNotification:
-    """Shows that notifications arrive."""
+    """Return the plain payload of a test notification."""
     body = to.phrases.test_body.format(realm=to.realm_name, url=to.realm_url)
     return PlainNotification(
         apple={
@@ -194,7 +195,7 @@ def test_notice(to: Addressee, now: datetime) -> PlainNotification:
 
 
 def test_to_seal(to: Addressee, now: datetime) -> dict[str, Any]:
-    """The same, to be encrypted."""
+    """Return the payload of a test notification to encrypt."""
     return {**to.sealed_base(), "type": "test", "time": int(now.timestamp())}
 
 
@@ -204,9 +205,9 @@ _People = dict[str, Any]
 def _fitting(
     build: Callable[[str, _People], dict[str, Any]], content: str, people: _People, limit: int
 ) -> dict[str, Any]:
-    """What is built of the content, cut to what is shown and again until it fits.
+    """Return a payload with the content shortened until it fits.
 
-    Where there are so many people that nothing else does, it does not name them.
+    With so many users that this is not enough, their names are left out.
     """
     longest = MAX_CONTENT
     while True:

@@ -1,4 +1,4 @@
-"""The few words that the server itself puts into notifications, in people's languages."""
+"""Texts of notifications that the server itself writes, in the users' languages."""
 
 from typing import Final, NamedTuple
 
@@ -8,7 +8,7 @@ class PushPhrases(NamedTuple):
     mentioned_group: str
     mentioned_everyone: str
     new_message: str
-    """Instead of what a message says, where it may not be shown."""
+    """Replaces message content that may not be shown."""
     test_title: str
     test_body: str
     unknown_user: str
@@ -137,5 +137,5 @@ _PHRASES: Final = {
 
 
 def phrases_in(language: str) -> PushPhrases:
-    """Those of the language, of its main form (`pt-br`: `pt`), or else English ones."""
+    """Return the texts of the language, of its main form (`pt-br`: `pt`), or in English."""
     return _PHRASES.get(language) or _PHRASES.get(language.partition("-")[0]) or ENGLISH

@@ -1,4 +1,4 @@
-"""A rendered message as a notification shows it: a few lines of text."""
+"""Convert a rendered message to the few lines of text in a notification."""
 
 import re
 from functools import lru_cache
@@ -13,20 +13,20 @@ HIDDEN: Final = "(…)"
 LEFT_OUT: Final = "[…]"
 _BLANK_LINES: Final = re.compile(r"\n\s*\n")
 _MAX_DEPTH: Final = 60
-"""Deeper down the text is taken as it comes."""
+"""The maximum depth of nesting; deeper text is taken without formatting."""
 
 
 def shortened(text: str, longest: int = MAX_CONTENT) -> str:
-    """The text, cut where it is longer than a notification shows."""
+    """Return the text, cut to the length of a notification."""
     return text if len(text) <= longest else f"{text[:longest]}…"
 
 
 @lru_cache(maxsize=256)
 def as_notification(rendered: str) -> str:
-    """The words of the message; many people are told the same at once.
+    """Return the text of the message. Cached, since a message notifies many users at once.
 
-    Emoji are characters, formulas their source, pictures their names; what a spoiler hides
-    stays hidden, and beside words of one's own what they answer to is left out.
+    Emoji are characters, formulas their source, images their names; spoilers stay hidden, and
+    quotes are left out beside own words.
     """
     body = parsed(rendered)
     _leave_out_quotes(body)
@@ -50,7 +50,7 @@ def _leave_out_quotes(body: LexborNode) -> None:
 
 
 def _introduces(node: LexborNode) -> bool:
-    """Whether it says who said what is quoted below: a name, a link to the message, a colon."""
+    """Return whether it introduces a quote: a name, a link to the message, a colon."""
     if node.tag != "p":
         return False
     names, links = node.css("span.user-mention"), node.css("a[href*='/near/']")

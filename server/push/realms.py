@@ -1,4 +1,4 @@
-"""What a service is told of the server's organizations, and what it says of them."""
+"""Register the server's organizations with a push service, and read its response."""
 
 import hashlib
 import hmac
@@ -14,11 +14,11 @@ from storage.database import Database
 from storage.realms import RealmRow
 
 PURPOSE: Final = "push realms"
-"""Of the key from which each organization's secret towards a bouncer is made."""
+"""The purpose of the key from which the secret of each organization is derived."""
 
 
 class Ground(Protocol):
-    """What it takes to describe an organization."""
+    """The data needed to describe an organization."""
 
     @property
     def database(self) -> Database: ...
@@ -30,7 +30,7 @@ class Ground(Protocol):
 async def introduce(
     service: PushService, rows: Sequence[RealmRow], ground: Ground
 ) -> dict[str, PushStatus]:
-    """Let the service know these organizations, which are all; what it says of each, by uuid.
+    """Register these organizations, which are all; return the response by uuid.
 
     Raises a PushError.
     """

@@ -1,4 +1,4 @@
-"""By what services and phones know organizations and people."""
+"""Identifiers of organizations and users at push services and on devices."""
 
 from typing import Final
 from uuid import UUID, uuid5
@@ -15,13 +15,13 @@ _PERSON: Final = "user:{user_id}"
 
 
 def recipient_of(realm: RealmRow, user_id: UserId) -> PushRecipient:
-    """The person as a bouncer knows them: under the same names for ever."""
+    """Return the user's permanent identifiers at a bouncer."""
     user_uuid = uuid5(UUID(realm.uuid), _PERSON.format(user_id=user_id))
     return PushRecipient(realm.uuid, str(user_uuid), user_id)
 
 
 def addressee_of(realm: RealmRow, address: RealmAddress, row: UserRow) -> Addressee:
-    """The person as their phone knows them."""
+    """Return the user's identifiers on their devices."""
     return Addressee(
         user_id=row.user_id,
         language=UserSettings.of(row.settings).default_language,

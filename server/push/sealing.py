@@ -1,4 +1,4 @@
-"""What only one device can read: encrypted with the key that its client has given."""
+"""Encrypt payloads for a single device with the public key of its client."""
 
 import base64
 import binascii
@@ -11,7 +11,7 @@ KEY_BYTES: Final = 32
 
 
 def key_of(text: str) -> bytes | None:
-    """The public key that a client has sent in base64; None if it is none."""
+    """Parse a client's public key from base64; None if it is invalid."""
     try:
         key = base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
@@ -20,7 +20,7 @@ def key_of(text: str) -> bytes | None:
 
 
 def sealed(public_key: bytes, payload: Mapping[str, Any]) -> str:
-    """The payload as base64 that the key's owner alone can read (an anonymous box of X25519)."""
+    """Encrypt the payload in an anonymous box of X25519; return it in base64."""
     from nacl.public import PublicKey, SealedBox  # starts faster without
 
     box = SealedBox(PublicKey(public_key))

@@ -1,4 +1,4 @@
-"""Who takes push notifications on their way to phones, and what may come of it."""
+"""The interface of push services, and their errors."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,44 +11,44 @@ from storage.push_devices import PlainDevice, SealedDevice
 
 
 class PushError(Exception):
-    """Something was not taken."""
+    """A request to a push service failed."""
 
     def __init__(self, reason: str, *, after_seconds: float = 0.0) -> None:
         super().__init__(reason)
         self.after_seconds = after_seconds
-        """How long the service asks to be left alone."""
+        """The minimum delay of a retry."""
 
 
 class TryLaterError(PushError):
-    """It may be taken later, if nobody changes anything."""
+    """A transient error: a retry may succeed."""
 
 
 class PushServiceUnreachableError(TryLaterError):
-    """The service cannot be reached, or gives no answer in time."""
+    """The connection failed, or there was no response before the timeout."""
 
 
 class ServiceFaultError(TryLaterError):
-    """The service answers, and says that it cannot now."""
+    """The response says that the service is unavailable."""
 
 
 class NeedsOperatorError(PushError):
-    """Nothing is taken until an operator has done something: about keys, names, or a plan."""
+    """An error that an operator has to fix: keys, names, or a plan."""
 
 
 class UnknownRealmError(NeedsOperatorError):
-    """The bouncer does not know the organization (yet)."""
+    """The organization is not registered with the bouncer (yet)."""
 
 
 class DisallowedError(NeedsOperatorError):
-    """The bouncer takes no notifications of the organization."""
+    """The bouncer accepts no notifications of the organization."""
 
 
 class UnknownDeviceError(PushError):
-    """The service does not know the device, or no longer."""
+    """The device is not registered, or no longer."""
 
 
 class PushRefusedError(PushError):
-    """It will never be taken as it is. `code` is what the service calls it."""
+    """A permanent refusal of the request. `code` is the service's error code."""
 
     def __init__(self, reason: str, *, code: str = "") -> None:
         super().__init__(reason)
@@ -56,13 +56,13 @@ class PushRefusedError(PushError):
 
 
 def the_longest_wait(errors: Iterable[PushError]) -> PushError:
-    """Of several the one after which all may be tried again."""
+    """Return the error with the longest retry delay."""
     return max(errors, key=lambda error: error.after_seconds)
 
 
 @dataclass(frozen=True, slots=True)
 class PushRecipient:
-    """Somebody, as a bouncer knows them."""
+    """A user's identifiers at a bouncer."""
 
     realm_uuid: str
     user_uuid: str
@@ -71,20 +71,20 @@ class PushRecipient:
 
 @dataclass(frozen=True, slots=True)
 class PlainNotification:
-    """What devices are sent in the clear: each kind has a form of its own."""
+    """A notification in plain text, with a payload for each kind of device."""
 
     apple: Mapping[str, Any]
-    """`alert`, `sound` and `badge`, and in `custom` what the app reads."""
+    """`alert`, `sound` and `badge`, and in `custom` the payload for the app."""
     android: Mapping[str, Any]
     is_urgent: bool
     """Whether it wakes the device."""
     collapse_key: str = ""
-    """A later notice with the same replaces it."""
+    """A later notification with the same key replaces it."""
 
 
 @dataclass(frozen=True, slots=True)
 class SealedNotice:
-    """What one device is sent encrypted, in base64."""
+    """An encrypted payload for one device, in base64."""
 
     device: SealedDevice
     encrypted: str
@@ -92,72 +92,72 @@ class SealedNotice:
 
 @dataclass(frozen=True, slots=True)
 class DeliveryOutcome:
-    """What became of a notice."""
+    """The outcome of a delivery."""
 
     gone: frozenset[PushDeviceId] = frozenset()
-    """Devices that do not exist any more."""
+    """Devices that no longer exist."""
     again: frozenset[PushDeviceId] = frozenset()
-    """Devices that did not get it, and may later."""
+    """Devices to retry."""
     again_after_seconds: float = 0.0
     counts: Mapping[tuple[str, str], int] = field(default_factory=Counter)
     """By kind of device and outcome: `sent`, `gone`, `later`, `refused`."""
     status: PushStatus | None = None
-    """What the service has said of the organization by the way."""
+    """The organization's status in the response."""
 
 
 class SealedPushes(Protocol):
-    """Takes what only the device can read. It knows the devices; this server does not."""
+    """Delivers encrypted payloads to devices that are registered with the service only."""
 
     async def register_sealed(
         self, realm_uuid: str, account_id: int, *, encrypted: str, public_key: str
     ) -> int:
-        """The service's id of the device whose token is encrypted for it. Twice is as once.
+        """Register a device with an encrypted token; return the service's id for it. Idempotent.
 
-        Raises a PushError; RefusedError if the registration is of no use.
+        Raises a PushError; PushRefusedError if the registration is invalid.
         """
         ...
 
     async def push_sealed(
         self, realm_uuid: str, notices: Sequence[SealedNotice], *, is_removal: bool
     ) -> DeliveryOutcome:
-        """Raises a PushError if it has taken none of them."""
+        """Deliver the payloads. Raises a PushError if none was accepted."""
         ...
 
 
 class PushService(Protocol):
-    """Takes notices for devices. Any number may be on their way at once."""
+    """Delivers notifications to devices. Requests may be concurrent."""
 
     @property
     def kinds(self) -> frozenset[str]:
-        """The kinds of devices that it reaches."""
+        """The supported kinds of devices."""
         ...
 
     @property
     def wants_registration(self) -> bool:
-        """Whether it has to know a device before it takes anything for it."""
+        """Whether devices have to be registered before a delivery."""
         ...
 
     @property
     def sealed(self) -> SealedPushes | None:
-        """None: it takes nothing encrypted."""
+        """None if encrypted payloads are not supported."""
         ...
 
     async def register(self, recipient: PushRecipient, device: PlainDevice) -> None:
-        """Let it know the device. Twice is as once. Raises a PushError."""
+        """Register a device. Idempotent. Raises a PushError."""
         ...
 
     async def unregister(self, recipient: PushRecipient, kind: str, token: str) -> None:
-        """Let it forget the device, if it knows it. Raises a PushError."""
+        """Remove a device, if it is registered. Raises a PushError."""
         ...
 
     async def forget(self, recipient: PushRecipient) -> None:
-        """Let it forget all devices of somebody. Raises a PushError."""
+        """Remove all devices of a user. Raises a PushError."""
         ...
 
     async def push(
         self, recipient: PushRecipient, notice: PlainNotification, devices: Sequence[PlainDevice]
     ) -> DeliveryOutcome:
-        """Raises a PushError if it has taken it for none of the devices."""
+        """Deliver to the devices. Raises a PushError if it was accepted for none of them."""
         ...
 
     async def test(
@@ -167,19 +167,19 @@ class PushService(Protocol):
         notice: PlainNotification,
         device: PlainDevice,
     ) -> None:
-        """Show a test notification; some services make it themselves, of `base`.
+        """Deliver a test notification; some services build the payload themselves, from `base`.
 
-        Raises a PushError; UnknownDeviceError if the device does not exist any more.
+        Raises a PushError; UnknownDeviceError if the device no longer exists.
         """
         ...
 
     async def introduce(self, realms: Sequence[Mapping[str, Any]]) -> dict[str, PushStatus]:
-        """Let it know these organizations, which are all; what it says of each, by uuid.
+        """Register these organizations, which are all; return the response by uuid.
 
         Raises a PushError.
         """
         ...
 
     async def check(self) -> None:
-        """Whether it lets us in. Raises a PushError."""
+        """Check the credentials. Raises a PushError."""
         ...

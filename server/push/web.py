@@ -1,4 +1,4 @@
-"""Asking services of push notifications over HTTP."""
+"""HTTP requests to push services."""
 
 from typing import Any, Final
 
@@ -15,7 +15,7 @@ USER_AGENT: Final = f"ParleyServer/{VERSION}"
 
 
 def client(address: str, **more: Any) -> httpx.AsyncClient:
-    """For one service: keeps its connections, and follows nobody elsewhere."""
+    """Return a client for one service, with persistent connections and without redirects."""
     return httpx.AsyncClient(
         **{
             "base_url": address,
@@ -29,7 +29,7 @@ def client(address: str, **more: Any) -> httpx.AsyncClient:
 
 
 async def asked(http: httpx.AsyncClient, method: str, path: str, **request: Any) -> httpx.Response:
-    """The answer, whatever it says. Raises PushServiceUnreachableError if there is none."""
+    """Return the response, whatever its status. Raises PushServiceUnreachableError."""
     try:
         return await http.request(method, path, **request)
     except httpx.RequestError as error:
@@ -40,5 +40,5 @@ async def asked(http: httpx.AsyncClient, method: str, path: str, **request: Any)
 
 
 def retry_after(response: httpx.Response) -> float:
-    """For how many seconds the service wants to be left alone, at least."""
+    """Return the minimum delay of a retry, in seconds, that the response asks for."""
     return seconds_to_wait(response.headers.get("Retry-After", ""), SystemClock().now())
