@@ -1,6 +1,6 @@
-"""Run a command with what the tests need: Postgres, RabbitMQ, browser, terminal, directory, pooler.
+"""Run a command with the services of the tests: Postgres, RabbitMQ, a browser, LDAP and more.
 
-What runs is used; what is installed is started; on Debian, what is missing is installed.
+Running services are used; installed ones are started; on Debian, missing ones are installed.
 """
 
 import os
@@ -26,7 +26,7 @@ DATABASE_URL = "postgresql://postgres@127.0.0.1:5432/postgres"
 AMQP_URL = "amqp://guest:guest@127.0.0.1:5672/"
 
 PYTHON_CLIENTS = Path(sys.prefix) / "python-clients"
-"""An environment with clients of the protocol: for terminals, and what runs bots."""
+"""An environment with protocol clients: for terminals, and to run bots."""
 PYTHON_CLIENTS_NEED = Path(__file__).parents[1] / "tests" / "acceptance" / "python_clients.txt"
 
 DIRECTORY_SERVER = Path(sys.prefix) / "slapd"
@@ -43,13 +43,13 @@ NODE_CLIENTS_NEED = Path(__file__).parents[1] / "tests" / "acceptance" / "node_c
 BROWSERS = ("chromium-headless-shell", "chromium", "google-chrome")
 
 PROGRAMS = f"{ENVIRONMENT.get('PATH', '')}:/usr/sbin:/usr/local/sbin"
-"""Where programs are that only root runs, otherwise."""
+"""Directories of programs that are not in the PATH of ordinary users."""
 
 START_SECONDS = 60
 
 
 def main() -> None:
-    """Make the services ready, run the command of the arguments, end with its status."""
+    """Start the services, run the command in the arguments, and exit with its status."""
     with _database() as database_url:
         _broker()
         _browser()
@@ -65,7 +65,7 @@ def main() -> None:
 
 @contextmanager
 def _database() -> Iterator[str]:
-    """A Postgres on which we may make databases: one that lets us in, else one of our own."""
+    """Return a Postgres in which databases can be created: a running one, else a new one."""
     url = ENVIRONMENT.get(DATABASE_VARIABLE, DATABASE_URL)
     if _lets_us_in(url):
         yield url
@@ -106,7 +106,7 @@ def _start_debian_clusters() -> None:
 
 
 def _broker() -> None:
-    """A RabbitMQ that answers."""
+    """Return a RabbitMQ that accepts connections."""
     address = urlsplit(ENVIRONMENT.get(AMQP_VARIABLE, AMQP_URL))
     if _answers(address.hostname, address.port):
         return
@@ -128,25 +128,25 @@ def _start_rabbitmq() -> None:
 
 
 def _browser() -> None:
-    """A Chromium, as a person has it or without a window."""
+    """Return a Chromium, with or without a display."""
     if not any(shutil.which(name) for name in BROWSERS):
         _install("chromium-headless-shell")
 
 
 def _terminal() -> None:
-    """A terminal that can be looked at."""
+    """Return a terminal multiplexer with a readable screen."""
     if not shutil.which("tmux"):
         _install("tmux")
 
 
 def _proxies() -> None:
-    """The proxies of docs/deploy, which tests start for themselves."""
+    """Return the proxies of docs/deploy, which tests start themselves."""
     for name in ("nginx", "caddy"):
         _unpacked(name, PROXIES / name)
 
 
 def _python_clients() -> None:
-    """Clients of the protocol, with what they need."""
+    """Return the protocol clients with their dependencies."""
     needs, installed = PYTHON_CLIENTS_NEED.read_text(), PYTHON_CLIENTS / "installed.txt"
     if installed.exists() and installed.read_text() == needs:
         return
@@ -162,17 +162,17 @@ def _python_clients() -> None:
 
 
 def _directory_server() -> None:
-    """The program of a directory (LDAP), which tests start for themselves."""
+    """Return the LDAP server program, which tests start themselves."""
     _unpacked("slapd", DIRECTORY_SERVER)
 
 
 def _pooler() -> None:
-    """The program of a pooler for Postgres, which tests start for themselves."""
+    """Return the PgBouncer program, which tests start themselves."""
     _unpacked("pgbouncer", POOLER)
 
 
 def _unpacked(package: str, place: Path) -> None:
-    """The package of that program and what it needs, unpacked: installed, it would be a service."""
+    """Unpack the program's package and its dependencies; installed, it would be a service."""
     if place.exists() or shutil.which(package, path=PROGRAMS):
         return
     with tempfile.TemporaryDirectory(
@@ -189,7 +189,7 @@ def _unpacked(package: str, place: Path) -> None:
 
 
 def _node_clients() -> None:
-    """Clients in JavaScript, and what runs them."""
+    """Return the clients in JavaScript with a runtime."""
     needs, installed = NODE_CLIENTS_NEED.read_text(), NODE_CLIENTS / "installed.txt"
     for program, package in (("node", "nodejs"), ("npm", "npm")):
         if not shutil.which(program):
@@ -238,7 +238,7 @@ def _install(package: str, *options: str) -> None:
 
 
 def _as_root(command: list[str]) -> None:
-    """Run the command with the rights of root, or say which command that is."""
+    """Run the command as root, or print it if that is not possible."""
     prefix = [] if os.geteuid() == 0 else ["sudo", "-n"]
     quiet = [*prefix, "env", "DEBIAN_FRONTEND=noninteractive", *command]
     done = subprocess.run(quiet, stdout=subprocess.DEVNULL, check=False)

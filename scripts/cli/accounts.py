@@ -1,4 +1,4 @@
-"""`parley user deactivate`, `grant`, `keys` and the like: an operator looks after accounts."""
+"""`parley user deactivate`, `grant`, `keys` and the like: manage accounts."""
 
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
@@ -21,7 +21,7 @@ Change = Callable[["App", "WriteTx", "UserId"], Awaitable[Answer]]
 
 
 def person_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Whom it is about."""
+    """Options that name an account."""
     for option in (
         place_options,
         click.option("--realm", help=WHICH_REALM),
@@ -34,9 +34,9 @@ def person_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.command()
 @person_options
 def deactivate(*, email: str, realm: str | None, config: Path | None, data: Path | None) -> None:
-    """Close somebody's account, and those of their bots.
+    """Deactivate an account and its bots.
 
-    Their keys, sessions and event queues end at once. What they have written stays.
+    Its keys, sessions and event queues end at once. Its messages stay.
     """
 
     async def close(app: "App", tx: "WriteTx", user_id: "UserId") -> bool:
@@ -53,9 +53,9 @@ def deactivate(*, email: str, realm: str | None, config: Path | None, data: Path
 @click.command()
 @person_options
 def reactivate(*, email: str, realm: str | None, config: Path | None, data: Path | None) -> None:
-    """Open somebody's account again, with its role, groups and channels.
+    """Reactivate an account with its role, groups and channels.
 
-    Their API key is another one. Their bots stay closed: administrators open them one by one.
+    It gets a new API key. Its bots stay deactivated: administrators reactivate them one by one.
     """
 
     async def reopen(app: "App", tx: "WriteTx", user_id: "UserId") -> bool:
@@ -85,7 +85,7 @@ def grant(
     config: Path | None,
     data: Path | None,
 ) -> None:
-    """Let an administrator do what administrators may not by themselves."""
+    """Grant an administrator a right that administrators do not have by default."""
 
     async def permit(app: "App", tx: "WriteTx", user_id: "UserId") -> None:
         del app
@@ -103,7 +103,7 @@ def grant(
 def keys(
     *, email: str, realm: str | None, as_json: bool, config: Path | None, data: Path | None
 ) -> None:
-    """List the keys that somebody has given to programs, beside the account's own."""
+    """List the keys that an account has created for programs, beside its own API key."""
 
     async def read(app: "App") -> list[dict[str, Cell]]:
         from storage import api_keys
@@ -153,7 +153,7 @@ def make_key(
     config: Path | None,
     data: Path | None,
 ) -> None:
-    """Make a key for a program, and print it: nobody is shown it again."""
+    """Create a key for a program and print it, once."""
     made: list[str] = []
 
     async def make(app: "App", tx: "WriteTx", user_id: "UserId") -> None:
@@ -176,7 +176,7 @@ def make_key(
 def revoke_key(
     *, email: str, realm: str | None, number: int, config: Path | None, data: Path | None
 ) -> None:
-    """Revoke a key: it opens nothing any more, at once."""
+    """Revoke a key; requests with it are refused at once."""
 
     async def revoke(app: "App", tx: "WriteTx", user_id: "UserId") -> None:
         del app
@@ -196,7 +196,7 @@ def _change(
     data: Path | None,
     change: Change[Answer],
 ) -> Answer:
-    """Let the change happen to whoever has the address, beside a running server or without one."""
+    """Run the change on the account with this address, with or without a running server."""
 
     async def run(app: "App") -> Answer:
         realm_id, user_id = await person_of(app, email, realm)
@@ -216,7 +216,7 @@ async def _is_active(tx: "WriteTx", user_id: "UserId") -> bool:
 
 
 async def person_of(app: "App", email: str, realm: str | None) -> tuple["RealmId", "UserId"]:
-    """The organization and the account of this address. Raises Failure."""
+    """Return the organization and the account of this address. Raises Failure."""
     from scripts.cli.session import person_named, realm_named
 
     realm_id = await realm_named(app, realm)

@@ -1,4 +1,4 @@
-"""`parley activity`: who uses what, and with which clients."""
+"""`parley activity`: requests of users and their clients."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,7 +30,7 @@ def activity(
     config: Path | None,
     data: Path | None,
 ) -> None:
-    """Show what people's clients ask for, the latest first: how often, and when last."""
+    """Show the requests of users and their clients, latest first, with counts."""
     with sentences():
         from scripts.cli.session import with_app
 

@@ -1,4 +1,4 @@
-"""`parley audit`: who changed what."""
+"""`parley audit`: the audit log."""
 
 import json
 from pathlib import Path
@@ -35,7 +35,7 @@ def audit(
     config: Path | None,
     data: Path | None,
 ) -> None:
-    """Show who changed what of the organization, newest first: before, and after."""
+    """Show an organization's audit log, newest first, with values before and after."""
     with sentences():
         from scripts.cli.session import with_app
 

@@ -1,4 +1,4 @@
-"""`parley backup`: everything in one file, while people go on writing."""
+"""`parley backup`: a consistent copy of the whole server in one file."""
 
 import time
 from pathlib import Path
@@ -14,7 +14,7 @@ PROGRESS_SECONDS = 2.0
 
 
 class Told:
-    """Tells somebody who has to wait how far it is."""
+    """A progress display for the terminal."""
 
     def __init__(self, verb: str) -> None:
         self._verb = verb
@@ -31,11 +31,11 @@ class Told:
 @click.option("--force", is_flag=True, help="Write over a file that is there.")
 @place_options
 def backup(file: Path | None, *, force: bool, config: Path | None, data: Path | None) -> None:
-    """Write all that the server keeps into FILE, beside a running server or not.
+    """Write a backup of the whole server into FILE, with or without a running server.
 
-    It holds one moment: what was answered before the command began is in it. Afterwards it is
-    read again, and compared with what was written. It contains everything that people wrote,
-    their API keys and the hashes of their passwords: keep it as safe as the database.
+    It is a consistent snapshot: every write acknowledged before the command began is in it. The
+    file is then read again and compared with what was written. It contains all messages, API keys
+    and password hashes: protect it like the database.
     """
     with sentences():
         from server.domain.clock import SystemClock

@@ -1,4 +1,4 @@
-"""The broker of those who serve and work."""
+"""Check the broker of server and worker processes."""
 
 from typing import TYPE_CHECKING
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def refuse_unfit_broker(settings: "Settings") -> None:
-    """Fail where the broker answers and does not let us work; one that is away may come back."""
+    """Raise Failure if the broker refuses this installation; an unavailable one may come back."""
     from server.messaging.job_broker import BrokerUnavailableError
 
     if settings.amqp_url is None:

@@ -1,4 +1,4 @@
-"""`parley check`: is everything in order, and if not, what to do."""
+"""`parley check`: find errors of configuration, and say how to fix them."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 LOW_SPACE_BYTES = 1024**3
 
 RENEW = timedelta(days=14)
-"""Programs that renew certificates do it long before."""
+"""The remaining lifetime of a certificate below which its renewal is overdue."""
 
 LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 
@@ -36,7 +36,7 @@ class CheckStatus(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was looked at, and one sentence about it."""
+    """The result of one check, with a sentence about it."""
 
     verdict: CheckStatus
     about: str
@@ -47,11 +47,10 @@ class Finding:
 @server_options
 @click.pass_context
 def check(context: click.Context, /, *, config: Path | None, **overrides: object) -> None:
-    """Say what is wrong, and what to do about it.
+    """Find errors of configuration, and say how to fix them.
 
-    Looks at the settings, certificates, the data directory, the database, the broker, the mail
-    server, whoever pushes to phones, and the directory in which people have their passwords.
-    Changes nothing. The status is 1 if something is wrong.
+    Checks the settings, certificates, data directory, database, broker, mail server, push service
+    and LDAP directory. Changes nothing. The exit status is 1 if there are errors.
     """
     verdicts = set()
     for finding in _findings(config, overrides):
@@ -197,7 +196,7 @@ def _about_data_directory(settings: "Settings") -> Iterator[Finding]:
 
 
 def _takes_files(place: Path) -> bool:
-    """Whether something can be made there: rights alone do not say, root has them all."""
+    """Return whether a file can be created there. Permissions alone do not show it for root."""
     import tempfile
 
     try:
@@ -246,7 +245,7 @@ def _about_database(url: str) -> Iterator[Finding]:
 
 
 def _about_hosts_of_database(url: str) -> Iterator[Finding]:
-    """Which of several hosts leads, and which one is an old primary that has come back."""
+    """Report which database host is the primary, and any former primary that has come back."""
     from storage import lineage
     from storage.reasons import reason_of
     from storage.refusals import older_database

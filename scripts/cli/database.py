@@ -1,4 +1,4 @@
-"""The database of a command: the one in the settings, or the private one in the data directory."""
+"""The database of a command: from the settings, or the private one in the data directory."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 @contextmanager
 def database_of(settings: "Settings", *, may_found: bool = False) -> Iterator["Settings"]:
-    """The settings with the address of a migrated database, whether `parley run` runs or not.
+    """Return settings with the URL of a migrated database, whether or not `parley run` runs.
 
-    A private Postgres that is not running is started for the time of the command; one that is not
-    there is made only for those who found something. Somebody
-    else's database is not migrated behind their back: MigrationError where it lacks something.
+    A private Postgres that is not running is started for the duration of the command, and created
+    only for commands that create an organization. A configured database is not migrated:
+    MigrationError if migrations are missing.
     """
     from scripts.cli.migrating import bring_up_to_date
     from storage.migrate import MigrationError, pending
@@ -38,7 +38,7 @@ def database_of(settings: "Settings", *, may_found: bool = False) -> Iterator["S
 
 @contextmanager
 def database_url_of(settings: "Settings") -> Iterator[str]:
-    """The address of the database, as it is: whatever migrations it lacks."""
+    """Return the URL of the database, whatever migrations are missing."""
     if settings.database_url is not None:
         yield settings.database_url
     else:
@@ -48,9 +48,9 @@ def database_url_of(settings: "Settings") -> Iterator[str]:
 
 @contextmanager
 def private_database_of(settings: "Settings", *, may_found: bool = False) -> Iterator[str]:
-    """The address of the private Postgres, started for the time of the block if need be.
+    """Return the URL of the private Postgres, started for the duration of the block if necessary.
 
-    It is stopped whatever signal ends the command, but for SIGKILL; then the next one stops it.
+    It is stopped on every signal but SIGKILL; after that, the next command stops it.
     """
     from scripts.cli.failures import Failure
     from scripts.cli.signals import in_peace, interrupted_once
@@ -80,7 +80,7 @@ def private_database_of(settings: "Settings", *, may_found: bool = False) -> Ite
 
 
 def with_database(settings: "Settings", url: str) -> "Settings":
-    """The settings with this database."""
+    """Return the settings with this database."""
     import msgspec
 
     return msgspec.structs.replace(settings, database_url=url)

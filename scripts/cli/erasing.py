@@ -1,4 +1,4 @@
-"""`parley user erase`: everything goes that somebody has said, for good."""
+"""`parley user erase`: delete an account and everything it has written."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 def erase(
     *, email: str, realm: str | None, yes: bool, config: Path | None, data: Path | None
 ) -> None:
-    """Let everything go that somebody has written, uploaded and kept, for good.
+    """Delete everything that an account has written, uploaded and stored, permanently.
 
-    Their account is closed at once and keeps its number, without a name; messages, reactions,
-    files and all else go in steps, and everybody who saw them is told. Cut off, workers go on
-    with it. What others have written of them stays, and so do backups.
+    The account is deactivated at once and keeps its id, without a name. Messages, reactions and
+    files are deleted in batches, with events to all clients that show them; after an interruption
+    workers finish the task. What others have written about the user stays, and so do backups.
     """
     if not yes:
         click.confirm(f"Erase {email} and all that they have written? It is for good", abort=True)

@@ -1,4 +1,4 @@
-"""What goes wrong for reasons outside the code, told as a sentence and without a traceback."""
+"""Errors of the environment, shown as a sentence without a traceback."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,7 +9,7 @@ from typing_extensions import override
 
 
 class Failure(click.ClickException):
-    """The command cannot do what it was asked; the message says why, and what to do."""
+    """An error that ends the command; its message says why, and how to fix it."""
 
     @override
     def show(self, file: IO[Any] | None = None) -> None:
@@ -19,7 +19,7 @@ class Failure(click.ClickException):
 
 @contextmanager
 def sentences() -> Iterator[None]:
-    """Turn the errors that speak to operators into a Failure."""
+    """Raise a Failure for each error meant for operators."""
     try:
         yield
     except Exception as error:

@@ -1,4 +1,4 @@
-"""What the first start makes, and what it says."""
+"""Create the first organization, and print how to sign in."""
 
 import os
 import re
@@ -38,7 +38,7 @@ CHANNELS: Final = (
     ("design", "How things look, and why.", False),
     ("random", "What has nothing to do with work.", False),
 )
-"""Name, description, and whether newcomers are subscribed to it."""
+"""Name, description, and whether new users are subscribed."""
 
 MESSAGES: Final = (
     (
@@ -64,13 +64,13 @@ MESSAGES: Final = (
 """Sender, channel, topic, content."""
 
 CLIENT_FILE: Final = "zuliprc"
-"""In the data directory: with it, clients and bots sign in as the owner."""
+"""In the data directory: the configuration with which clients and bots sign in as the owner."""
 
 BEGUN_FILE: Final = "first-start"
-"""In the data directory: the owner's password, until it has been shown."""
+"""In the data directory: the owner's password, until it has been printed."""
 
 CLIENT_TEXT: Final = re.compile(r"(?P<login>\[api\]\nemail=.+\nkey=.+\n)site=.+\n")
-"""What it looks like while nobody has written into it by hand."""
+"""The content of the file unless it was edited."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,18 +82,18 @@ class _Owner:
 
 
 class OrganizationBootstrap:
-    """Makes an organization where there is none yet, and tells how to sign in."""
+    """Create an organization if there is none, and print how to sign in."""
 
     def __init__(self, settings: "Settings", data: Path | None) -> None:
-        """`data`: where the private Postgres keeps its data, if there is one."""
+        """`data` is the data directory of the private Postgres, if there is one."""
         self._settings = settings
         self._data = data
         self._owner: _Owner | None = None
 
     async def prepare(self, app: "App") -> None:
-        """Found the organization, once: what one start has shown, the next leaves as it is.
+        """Create the organization once; a later start changes nothing.
 
-        What a start was cut off from showing, the next brings to its end.
+        A start that was interrupted before it printed the password is completed by the next.
         """
         from storage import realms
 
@@ -109,7 +109,7 @@ class OrganizationBootstrap:
             await _fill(app, self._owner.realm_id)
 
     async def _found(self, app: "App") -> None:
-        """The organization with its owner, whose password is kept first."""
+        """Create the organization with its owner, with the password written to the file first."""
         password = secrets.token_urlsafe(12)
         _write_privately(self._begun_file(), password)
         await found_realm(
@@ -122,7 +122,7 @@ class OrganizationBootstrap:
         )
 
     async def _not_shown(self, app: "App") -> _Owner | None:
-        """Whose password nobody has been shown; None where it has been, or is another by now."""
+        """Return the owner if the password was not printed and is still valid, else None."""
         from server.domain.passwords import Passwords
         from storage import credentials, realms, users
 
@@ -148,7 +148,7 @@ class OrganizationBootstrap:
         return None
 
     def show(self, emails: str | None) -> None:
-        """Say where the server is, where emails are shown, and at first how to use it."""
+        """Print the server's URL, the URL of the emails, and at the first start how to use it."""
         if self._owner is not None:
             click.echo(self._instructions(self._owner))
         self._begun_file().unlink(missing_ok=True)
@@ -197,7 +197,7 @@ Clients and bots of the protocol sign in with {self._client_file()}.
         _write_privately(self._client_file(), text)
 
     def _renew_client_file(self) -> None:
-        """Let the file name where the server is now, unless somebody has made it another one."""
+        """Update the server's URL in the file, unless the file was edited."""
         path = self._client_file()
         unfinished = path.with_suffix(".new")
         with suppress(OSError, UnicodeError):
@@ -213,14 +213,14 @@ Clients and bots of the protocol sign in with {self._client_file()}.
         return self._settings.data_directory / BEGUN_FILE
 
     def _command(self, *arguments: str) -> str:
-        """A command line of `parley` for this server."""
+        """Return a `parley` command line for this server."""
         installed = Path(sys.executable).with_name("parley")
         program = str(installed) if installed.exists() else "parley"
         return shlex.join([program, *arguments, "--data", str(self._settings.data_directory)])
 
 
 def _write_privately(path: Path, text: str) -> None:
-    """Make a file that only we read; it is on the disk when this returns."""
+    """Write a file readable by this user only, and flush it to disk."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     path.unlink(missing_ok=True)
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -231,9 +231,9 @@ def _write_privately(path: Path, text: str) -> None:
 
 
 async def _fill(app: "App", realm_id: "RealmId") -> None:
-    """People, channels with all of them, and a few messages, so that there is something to see.
+    """Create example users, channels with all of them as subscribers, and a few messages.
 
-    What is there already stays as it is.
+    Existing ones stay unchanged.
     """
     from server.actions.channels.create import ChannelSpec
     from server.actions.subscriptions.subscribe import SubscriptionRequest, subscribe
@@ -263,7 +263,7 @@ async def _fill(app: "App", realm_id: "RealmId") -> None:
 
 
 async def _people(app: "App", realm_id: "RealmId") -> "list[UserRow]":
-    """The owner and the people, as far as they are there, in the order in which they came."""
+    """Return the owner and the example users that exist, in the order of their creation."""
     from storage import users
 
     emails = [OWNER_EMAIL, *(person.email for person in PEOPLE)]

@@ -1,4 +1,4 @@
-"""`parley ldap`: try the directory in which people have their passwords."""
+"""`parley ldap`: test the LDAP configuration."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 class _Found:
     entry: "DirectoryEntry"
     account: str
-    """What becomes of it here."""
+    """The account that the entry signs in to."""
 
 
 @click.group()
 def ldap() -> None:
-    """Try the directory (LDAP) in which people have their passwords."""
+    """Test the LDAP configuration."""
 
 
 @ldap.command()
@@ -46,9 +46,9 @@ def check(
     config: Path | None,
     data: Path | None,
 ) -> None:
-    """Say what the directory knows of somebody, and what would be made of it. Changes nothing.
+    """Show the LDAP entry of a user, and the account it signs in to. Changes nothing.
 
-    NAME is what they sign in with. With their password it is looked at, too.
+    NAME is the name that the user signs in with. A password, if given, is verified too.
     """
     with sentences():
         from scripts.cli.session import with_app
@@ -95,7 +95,7 @@ async def _look(app: "App", name: str, password: str | None, subdomain: str | No
 
 
 async def _account(app: "App", realm_id: "RealmId", entry: "DirectoryEntry") -> str:
-    """What becomes of the entry in this organization, in a sentence."""
+    """Return a sentence about the account of the entry in this organization."""
     from server.actions.sign_up import check_known_may_join
     from server.api.sign_in import account_of
     from server.domain.errors import DomainError

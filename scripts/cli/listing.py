@@ -32,7 +32,7 @@ def list_users(
     config: Path | None,
     data: Path | None,
 ) -> None:
-    """List the accounts of an organization, in the order of their ids."""
+    """List the accounts of an organization, ordered by id."""
 
     async def read(app: "App") -> list[dict[str, Cell]]:
         return await _rows(app, realm, with_bots=bots, with_deactivated=deactivated)

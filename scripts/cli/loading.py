@@ -1,20 +1,22 @@
-"""What a process loads when it starts is there to the end, and is no garbage."""
+"""Exclude objects that are loaded at start from garbage collection."""
 
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 YOUNG_OBJECTS = 10_000
-"""More of them than have gone are reason to look for garbage. A request is a hundred until it is
-answered: by Python's own number each seven were, and a quarter of the time of thousands went to it.
+"""The threshold of new objects for a garbage collection of the youngest generation.
+
+A request has about a hundred objects until its response: at Python's default threshold, every
+seventh request started a collection, a quarter of the time of a thousand requests.
 """
 
 
 @contextmanager
 def loading() -> Iterator[None]:
-    """Nobody looks for garbage in what is loaded meanwhile: neither now nor later.
+    """Disable garbage collection while modules are loaded, and freeze what was loaded.
 
-    To look through it again and again is a fifth of the time to load it.
+    Collections during the imports take a fifth of the time to load.
     """
     gc.disable()
     try:
@@ -25,9 +27,9 @@ def loading() -> Iterator[None]:
 
 
 def set_start_apart() -> None:
-    """Let Python look for garbage only in what comes from now on, and not in each request in hand.
+    """Freeze all present objects, so that later collections scan only newer ones.
 
-    To look through what there is takes a twentieth of a second, in which a process answers nobody.
+    Scanning all of them takes a twentieth of a second, in which the process handles no requests.
     """
     gc.collect()
     gc.freeze()

@@ -1,4 +1,4 @@
-"""`parley mail-in`: takes email that becomes messages, in a process of its own."""
+"""`parley mail-in`: receive email that becomes messages, in a process of its own."""
 
 from pathlib import Path
 
@@ -11,10 +11,10 @@ from scripts.cli.options import place_options, read_settings
 @click.command("mail-in")
 @place_options
 def mail_in(*, config: Path | None, data: Path | None) -> None:
-    """Take email that becomes messages (production).
+    """Receive email that becomes messages (production).
 
-    Where PARLEY_MAIL_IN_PORT says, by LMTP or SMTP. The same settings tell the servers and the
-    workers which addresses there are. SIGTERM lets what is in hand finish.
+    Listens on PARLEY_MAIL_IN_PORT, by LMTP or SMTP. Servers and workers need the same settings,
+    from which they build the addresses. On SIGTERM, open sessions are finished.
     """
     with sentences():
         settings = read_settings(config, data=data)

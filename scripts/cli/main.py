@@ -33,7 +33,7 @@ FULL = {errno.ENOSPC, errno.EDQUOT}
 
 
 class _InOrder(click.Group):
-    """Lists commands as they were added: what one needs first comes first."""
+    """A group that lists commands in the order of their definition."""
 
     @override
     def list_commands(self, _context: click.Context) -> list[str]:
@@ -81,7 +81,7 @@ for command in (
 
 
 def main() -> None:
-    """Run the command line; failures are sentences on stderr and a status of 1."""
+    """Run the command line. A Failure becomes a sentence on stderr and exit status 1."""
     _open_standard_streams()
     try:
         sys.exit(cli(standalone_mode=False, obj=OwnProcess()))
@@ -99,9 +99,9 @@ def main() -> None:
 
 
 def _open_standard_streams() -> None:
-    """Let whoever closed one of the three have it lead nowhere.
+    """Open closed standard streams on /dev/null.
 
-    Its number would go to the next file or socket, and what is told there into that.
+    Otherwise the next file or socket gets their number, and receives their output.
     """
     for number in range(3):
         try:

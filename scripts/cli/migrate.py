@@ -1,4 +1,4 @@
-"""`parley migrate`: bring the database to this version."""
+"""`parley migrate`: apply the database migrations of this release."""
 
 from pathlib import Path
 
@@ -16,10 +16,10 @@ from scripts.cli.options import place_options, settings_beside
 )
 @place_options
 def migrate(*, before_deploy: bool, config: Path | None, data: Path | None) -> None:
-    """Bring the database to this version.
+    """Apply the database migrations of this release.
 
-    In a rolling upgrade: `parley migrate --before-deploy`, replace all processes, then
-    `parley migrate`.
+    In a rolling upgrade: `parley migrate --before-deploy`, replace all processes, then `parley
+    migrate`.
     """
     with sentences():
         from scripts.cli.database import private_database_of

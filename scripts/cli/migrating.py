@@ -1,4 +1,4 @@
-"""All migrations, and what has to be done to an organization's rows before the last of them."""
+"""Apply all migrations, with the changes of rows that the last ones require."""
 
 from typing import TYPE_CHECKING
 
@@ -7,10 +7,10 @@ if TYPE_CHECKING:
 
 
 def bring_up_to_date(settings: "Settings", url: str) -> list[str]:
-    """Apply all migrations that are missing; their names.
+    """Apply all missing migrations; return their names. Raises MigrationError.
 
-    Names that older releases took for different ones become unique by the last migrations: before
-    these, duplicates are renamed, by writes that a running server hears of. Raises MigrationError.
+    The last migrations make names unique that older releases took for different ones: before these,
+    duplicates are renamed, with events to the clients of a running server.
     """
     from storage.migrate import migrate, pending
 
@@ -22,7 +22,7 @@ def bring_up_to_date(settings: "Settings", url: str) -> list[str]:
 
 
 def _fold_addresses(url: str) -> None:
-    """Fold what SQL cannot, and log the accounts that turn out to have the same address."""
+    """Fold addresses that SQL cannot fold, and log accounts with the same address."""
     import structlog
 
     from storage.migrate import connected

@@ -1,4 +1,4 @@
-"""Options that several commands share, and the settings that they decide."""
+"""Options shared by several commands, and the settings they determine."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -52,26 +52,26 @@ _PASSWORD = click.option(
 
 
 class OwnProcess:
-    """The object of the context of a command that may decide where this process logs to."""
+    """Marks the context of a command that may configure the logging of its process."""
 
 
 def place_options(command: Command) -> Command:
-    """Where settings and data are: for every command that opens the database."""
+    """Options for the settings file and data directory, of every command with a database."""
     return _with(command, _PLACE)
 
 
 def server_options(command: Command) -> Command:
-    """Where and how to listen: for commands that serve."""
+    """Options for host and port, of commands that serve."""
     return _with(command, (*_SERVER, *_PLACE))
 
 
 def password_option(command: Command) -> Command:
-    """A password, which does not belong on a command line, where all users of a machine see it."""
+    """An option for a password file, since all users of a machine can read command lines."""
     return _with(command, (_PASSWORD,))
 
 
 def read_password(path: Path | None) -> str | None:
-    """The password in the file, if there is one. Raises SettingsError."""
+    """Return the password in the file, if there is one. Raises SettingsError."""
     if path is None:
         return None
     from server.settings import text_of
@@ -82,9 +82,9 @@ def read_password(path: Path | None) -> str | None:
 
 
 def read_settings(config: Path | None = None, **overrides: object) -> "Settings":
-    """The settings, with what the command line says first. Raises SettingsError.
+    """Return the settings, overridden by the command line. Raises SettingsError.
 
-    From here on logs go where they say, if the command has the process to itself.
+    Configures logging accordingly if the command has a process of its own.
     """
     from server.settings import load_settings
 
@@ -98,9 +98,9 @@ def read_settings(config: Path | None = None, **overrides: object) -> "Settings"
 
 
 def settings_beside(config: Path | None, data: Path | None) -> "Settings":
-    """The settings of a command that works beside a running server, or without one.
+    """Return the settings of a command that runs with or without a running server.
 
-    Raises SettingsError, and Failure where it is not clear which server is meant.
+    Raises SettingsError, and Failure if several servers could be meant.
     """
     from scripts.cli.running import beside_running
     from server.settings import names_data_directory

@@ -1,4 +1,4 @@
-"""`parley user set-password`: a password from a file, or a link that leads to one."""
+"""`parley user set-password`: set a password from a file, or print a link to choose one."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,10 +30,10 @@ def set_password(
     config: Path | None,
     data: Path | None,
 ) -> None:
-    """Give an account a password; without --password-file, print a link that leads to one.
+    """Set an account's password; without --password-file, print a link to choose one.
 
-    The link is good once, within a day. With the new password all sessions of the account end,
-    and so do other links of the kind.
+    The link is valid once, for a day. A new password ends all sessions of the account and revokes
+    other links of the kind.
     """
     with sentences():
         from scripts.cli.session import with_app
@@ -56,9 +56,9 @@ def set_password(
 
 
 async def password_link(app: "App", realm_id: "RealmId", email: str) -> str | None:
-    """A link to the page where the owner of the address chooses a password.
+    """Return a link to the page where the account's owner chooses a password.
 
-    None where the organization does not take passwords. Of its token only a digest is kept.
+    Returns None if the organization disables passwords. Only a digest of its token is stored.
     """
     from server.actions.passwords import make_password_link
     from server.domain.sign_in import PASSWORDS
@@ -71,7 +71,7 @@ async def password_link(app: "App", realm_id: "RealmId", email: str) -> str | No
 
 
 async def _keep(app: "App", realm_id: "RealmId", email: str, password: str) -> None:
-    """Hash the password and make it that of the account."""
+    """Hash the password and store it for the account."""
     from server.actions.passwords import give_password
     from server.domain.accounts import checked_password
 

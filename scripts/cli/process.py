@@ -1,4 +1,4 @@
-"""One serving process: the API on its sockets, workers beside it, until it is told to stop."""
+"""A server process: the API on its sockets, and workers within it, until a signal stops it."""
 
 import asyncio
 import os
@@ -24,7 +24,7 @@ Prepare = Callable[[App], Awaitable[None]]
 Ready = Callable[[str | None], None]
 
 MOST_FILES: Final = 1_048_576
-"""More than that, where there is no limit, some systems refuse."""
+"""The maximum of open files to request where the system has no limit."""
 
 
 async def serve_until_stopped(
@@ -40,11 +40,11 @@ async def serve_until_stopped(
     ready: Ready | None = None,
     mail: MailFolder | None = None,
 ) -> None:
-    """Serve until SIGTERM, SIGINT, or the end of `lifeline`; then answer what is open.
+    """Serve until SIGTERM, SIGINT, or the end of `lifeline`; then finish open requests.
 
-    `prepare` runs before the first request is taken, and once nothing else that an operator can
-    mend keeps it from being taken; `ready` right after it could be, and is given the address of
-    the pages that show what is in the folder `mail`, if there is one.
+    `prepare` runs before the first request is accepted, once all checks have passed. `ready` is
+    called when requests are accepted, with the URL of the pages for the folder `mail`, if there is
+    one.
     """
     open_many_files()
     takes_mail = takes_mail and settings.mail_in_port is not None
@@ -89,7 +89,7 @@ async def serve_until_stopped(
 async def work_until_stopped(
     settings: Settings, processors: Sequence[AnyProcessor], *, with_shipper: bool
 ) -> None:
-    """Run queue processors until SIGTERM or SIGINT; then finish what is in hand."""
+    """Run queue processors until SIGTERM or SIGINT; then finish jobs in progress."""
     async with (
         open_app(settings) as app,
         metrics_port(app, _told_of(processors, with_shipper), all_queues=queue_names()),
@@ -100,7 +100,7 @@ async def work_until_stopped(
 
 
 async def take_mail_until_stopped(settings: Settings) -> None:
-    """Take email until SIGTERM or SIGINT; then answer what has come."""
+    """Receive email until SIGTERM or SIGINT; then finish open sessions."""
     from server.mail_in import taking_mail
 
     async with (
@@ -118,7 +118,7 @@ def _watch(app: App) -> Coroutine[Any, Any, None]:
 
 
 def open_many_files() -> None:
-    """Let the process open as many files as the system lets it: each connection is one."""
+    """Raise the process's limit of open files to the maximum: each connection is one."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_FILES)
     with suppress(OSError, ValueError):
@@ -132,14 +132,14 @@ def _sockets_of_mail(settings: Settings) -> list[socket.socket]:
 
 
 def _closed_by(stack: AsyncExitStack, sockets: list[socket.socket]) -> list[socket.socket]:
-    """The sockets, which are closed when the stack ends, if nobody has done so by then."""
+    """Close the sockets when the stack ends, unless they are closed already."""
     for each in sockets:
         stack.callback(each.close)
     return sockets
 
 
 def _told_of(processors: Sequence[AnyProcessor], with_shipper: bool) -> list[str]:  # noqa: FBT001
-    """The queues of which this process tells Prometheus."""
+    """Return the queues for which this process exports metrics."""
     names = [processor.queue for processor in processors]
     return [*names, UNREADABLE] if with_shipper else names
 
@@ -157,7 +157,7 @@ async def _told_to_stop(lifeline: int | None) -> None:
 
 
 async def _end_of(lifeline: int) -> None:
-    """Wait until the other end of the pipe is closed: the parent has died."""
+    """Wait until the other end of the pipe is closed: the parent process has died."""
     os.set_blocking(lifeline, False)
     loop = asyncio.get_running_loop()
     ended = asyncio.Event()

@@ -1,4 +1,4 @@
-"""`parley push`: let a bouncer know this server, or no longer."""
+"""`parley push`: register this server with a push bouncer, or remove it."""
 
 import asyncio
 import secrets
@@ -29,7 +29,7 @@ _ALPHABET = string.ascii_letters + string.digits
 
 @click.group()
 def push() -> None:
-    """Let a bouncer know this server: it pushes to phones for those who have no keys."""
+    """Register this server with a push bouncer, which delivers for servers without keys."""
 
 
 @push.command()
@@ -56,10 +56,10 @@ def register(
     config: Path | None,
     data: Path | None,
 ) -> None:
-    """Let the bouncer know this server and its organizations; again after each change of these.
+    """Register this server and its organizations; repeat it after each change of these.
 
-    It learns the server's address, the contact's, and of each organization name, address, kind,
-    when it was founded and how people sign in.
+    The bouncer learns the server's URL, the contact address, and of each organization its name,
+    URL, type, creation date and ways to sign in.
     """
     if not agree_to_terms:
         raise Failure("Read the terms of the bouncer, and say so with --agree-to-terms.")
@@ -91,7 +91,7 @@ def register(
 @push.command()
 @place_options
 def deregister(*, config: Path | None, data: Path | None) -> None:
-    """Let the bouncer know this server no more: no phone is reached through it."""
+    """Remove this server from the bouncer: no notifications are delivered through it any more."""
     with sentences():
         _ask(settings_beside(config, data), lambda bouncer: bouncer.withdraw())
     click.echo("The bouncer knows this server no more.")
@@ -104,7 +104,7 @@ async def _introduce(app: "App") -> None:
 
 
 def _ask(settings: "Settings", work: "Callable[[Bouncer], Awaitable[Result]]") -> Result:
-    """What the bouncer answers."""
+    """Return the bouncer's response."""
     from server.push.opening import open_bouncer
 
     async def run() -> Result:

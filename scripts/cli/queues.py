@@ -1,4 +1,4 @@
-"""`parley queues`: the queues of jobs, and what an operator does with them."""
+"""`parley queues`: inspect and operate the job queues."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -39,7 +39,7 @@ _all = click.option("--all", "everything", is_flag=True, help="All of them.")
 
 @click.group()
 def queues() -> None:
-    """Look at the queues of jobs, stop them, and deal with jobs that died."""
+    """Inspect and pause job queues, and replay or drop dead jobs."""
 
 
 @queues.command("list")
@@ -48,7 +48,7 @@ def queues() -> None:
 def list_queues(*, as_json: bool, config: Path | None, data: Path | None) -> None:
     """List all queues.
 
-    What waits, what is in hand, how old the oldest is at most, and how many have died.
+    With jobs waiting, jobs in progress, the maximum age of the oldest, and dead jobs.
     """
     rows = _with_desk(config, data, overview)
     show(rows, as_json=as_json, nothing="There are no queues.")
@@ -71,7 +71,7 @@ def inspect(
     config: Path | None,
     data: Path | None,
 ) -> None:
-    """Show jobs of QUEUE that wait, or that died."""
+    """Show waiting or dead jobs of QUEUE."""
     if not is_dead:
         waiting, later = _with_desk(config, data, lambda desk, _: _look(desk, queue, limit=limit))
         nothing = "Nothing waits to be handed out now." if later.jobs else "Nothing waits."
@@ -92,7 +92,7 @@ def inspect(
 @_queue
 @place_options
 def pause(queue: str, *, config: Path | None, data: Path | None) -> None:
-    """Let nobody work on QUEUE; what is in hand is finished."""
+    """Pause QUEUE; jobs in progress are finished."""
     from storage import workers
 
     async def stop(_: "JobDesk", database: "Database") -> None:
@@ -107,7 +107,7 @@ def pause(queue: str, *, config: Path | None, data: Path | None) -> None:
 @_queue
 @place_options
 def resume(queue: str, *, config: Path | None, data: Path | None) -> None:
-    """Let QUEUE be worked on again."""
+    """Resume QUEUE."""
     from storage import workers
 
     async def go_on(_: "JobDesk", database: "Database") -> bool:
@@ -122,7 +122,7 @@ def resume(queue: str, *, config: Path | None, data: Path | None) -> None:
 @_queue
 @place_options
 def retry(queue: str, *, config: Path | None, data: Path | None) -> None:
-    """Hand out now what waits in QUEUE for its next attempt."""
+    """Retry now all jobs of QUEUE that wait for their next attempt."""
     count = _with_desk(config, data, lambda desk, _: desk.retry(_known(queue)))
     click.echo(f"{counted(count, 'job', 'jobs')} of {queue} may be tried again now.")
 
@@ -135,7 +135,7 @@ def retry(queue: str, *, config: Path | None, data: Path | None) -> None:
 def replay(
     queue: str, ids: tuple[str, ...], *, everything: bool, config: Path | None, data: Path | None
 ) -> None:
-    """Put dead jobs of QUEUE back into it, as if new: those with these IDS, or --all."""
+    """Enqueue dead jobs of QUEUE again: those with these IDS, or --all."""
     chosen = _chosen(ids, everything=everything)
     count = _with_desk(config, data, lambda desk, _: desk.replay(_known(queue), chosen))
     click.echo(f"{counted(count, 'job', 'jobs')} went back into {queue}.")
@@ -149,7 +149,7 @@ def replay(
 def drop(
     queue: str, ids: tuple[str, ...], *, everything: bool, config: Path | None, data: Path | None
 ) -> None:
-    """Forget dead jobs of QUEUE: those with these IDS, or --all."""
+    """Delete dead jobs of QUEUE: those with these IDS, or --all."""
     chosen = _chosen(ids, everything=everything)
     count = _with_desk(config, data, lambda desk, _: desk.drop(_known(queue), chosen))
     click.echo(f"{counted(count, 'job', 'jobs')} of {queue} forgotten.")
@@ -159,7 +159,7 @@ queues.add_command(reship)
 
 
 async def overview(desk: "JobDesk", database: "Database") -> list[dict[str, Cell]]:
-    """A row a queue, with what is known of it."""
+    """Return a row for each queue."""
     from msgspec.structs import asdict
 
     from queue_processors.registry import queue_names
@@ -231,7 +231,7 @@ def _with_desk(
     data: Path | None,
     work: "Callable[[JobDesk, Database], Awaitable[Answer]]",
 ) -> Answer:
-    """Do something at the desk of the installation that the settings name."""
+    """Run work with the queue operations of the configured broker."""
     import asyncio
 
     from scripts.cli.database import database_of
@@ -246,7 +246,7 @@ def _with_desk(
 
 @asynccontextmanager
 async def open_desk(settings: "Settings") -> "AsyncIterator[tuple[JobDesk, Database]]":
-    """The operator's desk on the broker that the settings name."""
+    """Open the queue operations of the configured broker."""
     from server.messaging.postgres_desk import PostgresJobDesk
     from storage.database import open_database
 

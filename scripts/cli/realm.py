@@ -1,4 +1,4 @@
-"""`parley realm`: found an organization, close it, open it again, and bound what it uploads."""
+"""`parley realm`: create, deactivate and reactivate organizations, and set their quota."""
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @click.group()
 def realm() -> None:
-    """Found organizations, close and open them, and bound what they upload."""
+    """Create, deactivate and reactivate organizations, and set their quota."""
 
 
 @realm.command()
@@ -47,10 +47,10 @@ def create(
     config: Path | None,
     data: Path | None,
 ) -> None:
-    """Found an organization with its first owner, and print the owner's API key.
+    """Create an organization with its first owner, and print the owner's API key.
 
-    Without --password-file a link is printed as well: it leads the owner once, within a day, to a
-    page where a password is chosen. No mail server is needed.
+    Without --password-file, a link is printed with which the owner chooses a password, once, within
+    a day. No mail server is needed.
     """
     with sentences():
         from scripts.cli.passwords import password_link
@@ -95,10 +95,10 @@ def create(
 @click.option("--realm", "subdomain", help=WHICH_REALM)
 @place_options
 def deactivate(*, subdomain: str | None, config: Path | None, data: Path | None) -> None:
-    """Close an organization: within a second nobody is in, and nobody gets in.
+    """Deactivate an organization: within a second, all access to it ends.
 
-    Nothing is lost. Sessions and event queues end, keys and passwords open nothing, and what is
-    scheduled rests until it is opened again.
+    Nothing is deleted. Sessions and event queues end, keys and passwords are refused, and scheduled
+    messages wait until it is reactivated.
     """
     from server.actions.realm_activation import deactivate_realm, end_queues
 
@@ -111,7 +111,7 @@ def deactivate(*, subdomain: str | None, config: Path | None, data: Path | None)
 @click.option("--realm", "subdomain", help=WHICH_REALM)
 @place_options
 def reactivate(*, subdomain: str | None, config: Path | None, data: Path | None) -> None:
-    """Open an organization again, as it was when it was closed."""
+    """Reactivate an organization, as it was when it was deactivated."""
     from server.actions.realm_activation import reactivate_realm
 
     realm, done = _change(subdomain, config, data, reactivate_realm)
@@ -126,9 +126,9 @@ def reactivate(*, subdomain: str | None, config: Path | None, data: Path | None)
 def quota(
     *, subdomain: str | None, mib: int | None, is_open: bool, config: Path | None, data: Path | None
 ) -> None:
-    """Say how much an organization may upload.
+    """Set the upload quota of an organization.
 
-    What is there already stays, also when it is more than that; nothing is added to it then.
+    Existing files stay, even if they exceed it; further uploads are refused then.
     """
     if (mib is None) != is_open:
         raise click.UsageError("Say either --mib and how much, or --none.")
@@ -145,7 +145,7 @@ def _change(
     data: Path | None,
     *changes: "Callable[[WriteTx], Awaitable[bool | None]]",
 ) -> tuple[str, bool]:
-    """Let the changes happen, one after another; to whom, and what the first of them says."""
+    """Apply the changes in order; return the organization and the result of the first."""
 
     async def run(app: "App") -> tuple[str, bool]:
         from scripts.cli.session import called, realm_named
@@ -184,7 +184,7 @@ async def _open_first_channel(app: "App", made: "CreatedRealm") -> None:
 async def found_realm(
     app: "App", *, name: str, subdomain: str, email: str, full_name: str, password: str | None
 ) -> "CreatedRealm":
-    """A new organization and its owner."""
+    """Create an organization and its owner."""
     from server.actions.realms import create_realm
     from server.actions.users import NewUser
     from server.domain.passwords import Passwords

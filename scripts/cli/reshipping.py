@@ -1,4 +1,4 @@
-"""`parley queues reship`: jobs that were lost with the broker's data."""
+"""`parley queues reship`: publish jobs again that were lost with the broker's data."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from storage.ids import Position, RealmId
 
 MARGIN: Final = timedelta(minutes=10)
-"""Earlier than asked for: clocks of hosts differ, and a job shipped twice does no harm."""
+"""The safety margin before the requested time: clocks differ, and jobs are idempotent."""
 
 
 @click.command()
@@ -40,10 +40,10 @@ def reship(
     config: Path | None,
     data: Path | None,
 ) -> None:
-    """Ship jobs again that were lost with the broker's data.
+    """Publish jobs again that were lost with the broker's data.
 
-    What the logs of the organizations ask for since then goes into the queues once more.
-    Processors skip what is done, so a range may be shipped any number of times.
+    Jobs of all log entries since then are enqueued again. Processors skip finished jobs, so a range
+    may be shipped any number of times.
     """
     if (since is None) is (position is None):
         raise Failure("Say from where on: --since TIME or --from POSITION, one of them.")
@@ -91,7 +91,7 @@ async def _of_realm(
 async def _starts(
     app: "App", subdomain: str | None, moment: datetime | None, position: int | None
 ) -> "list[tuple[RealmId, Position]]":
-    """The organizations, and after which position of each to begin."""
+    """Return the organizations, with the position after which each begins."""
     from scripts.cli.session import realm_named
     from storage import realms, reshipping
 
@@ -113,7 +113,7 @@ async def _starts(
 
 
 async def _checked(connection: "Connection", realm_id: "RealmId", position: int) -> "Position":
-    """The position before the one to begin with. Raises Failure where the log is gone."""
+    """Return the position before the first one. Raises Failure if the log has expired."""
     from storage import event_log
     from storage.ids import Position
 

@@ -1,4 +1,4 @@
-"""`parley restore`: the database as it was when a backup was made."""
+"""`parley restore`: restore the database from a backup."""
 
 import shutil
 from pathlib import Path
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from storage.backups import BackupManifest
 
 SPARE_BYTES = 256 * 1024**2
-"""For a new private database, and for the log that Postgres writes meanwhile."""
+"""Additional room for a new private database and its write-ahead log."""
 
 
 @click.command()
@@ -28,11 +28,11 @@ SPARE_BYTES = 256 * 1024**2
 def restore(
     file: Path, *, force: bool, dry_run: bool, config: Path | None, data: Path | None
 ) -> None:
-    """Make the database what it was when FILE was written.
+    """Restore the database from the backup in FILE.
 
-    Into the database of DATABASE_URL, or into a private one, of any version of Postgres that
-    Parley runs on, while no server and no worker uses it. The file is read and compared first;
-    then all of it is restored, or nothing is changed. Clients that were signed in register anew.
+    Into the database of DATABASE_URL or the private one, on any supported version of Postgres,
+    while no server and no worker uses it. The file is verified first; then everything is restored
+    in one transaction. Clients register new event queues.
     """
     with sentences():
         from storage import backups
@@ -66,7 +66,7 @@ def _restore(settings: "Settings", url: str, file: Path, *, force: bool, dry_run
 
 
 def _restore_privately(settings: "Settings", file: Path, *, force: bool, dry_run: bool) -> None:
-    """Into the private database, which is made if there is none, and started meanwhile."""
+    """Restore into the private database, created if necessary and started for the duration."""
     from storage.embedded import has_cluster, running_url
 
     if running_url(settings.data_directory):
@@ -78,7 +78,7 @@ def _restore_privately(settings: "Settings", file: Path, *, force: bool, dry_run
 
 
 def _require_room(settings: "Settings", manifest: "BackupManifest") -> None:
-    """Whether it fits into the data directory; of another machine's disk nothing is known."""
+    """Raise Failure if the data directory's disk is too small; other hosts are not checked."""
     rows = manifest.database_bytes + SPARE_BYTES if settings.database_url is None else 0
     data = settings.data_directory
     place = next(path for path in (data, *data.parents) if path.exists())

@@ -1,4 +1,4 @@
-"""`parley run`: everything a small team needs, in one process and its private Postgres."""
+"""`parley run`: server, workers and a private Postgres in one process."""
 
 import asyncio
 import signal
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from storage.embedded import EmbeddedPostgres
 
 LOOK_AFTER_SECONDS = 1.0
-"""How often it is looked whether Postgres still runs."""
+"""The interval between checks that Postgres runs."""
 
 
 @click.command()
@@ -29,8 +29,8 @@ LOOK_AFTER_SECONDS = 1.0
 def run(*, config: Path | None, **overrides: object) -> None:
     """Run everything: the API, the workers, and a private Postgres.
 
-    The first start makes an organization, and says how to sign in. Ctrl-C stops it; the data is
-    there next time.
+    The first start creates an organization and prints how to sign in. Ctrl-C stops it; the data is
+    kept.
     """
     _stop_like_ctrl_c(signal.SIGTERM, signal.SIGHUP)
     with sentences():
@@ -114,7 +114,7 @@ def _folder(settings: "Settings") -> "MailFolder":
 
 
 async def _look_after(postgres: "EmbeddedPostgres") -> None:
-    """Start the private Postgres again if something killed it."""
+    """Restart the private Postgres if it has died."""
     while True:
         await asyncio.sleep(LOOK_AFTER_SECONDS)
         if not postgres.is_running():
@@ -127,16 +127,16 @@ def _start_again(postgres: "EmbeddedPostgres") -> None:
 
 
 def _as_it_is(settings: "Settings", port: int) -> "Settings":
-    """The settings with the port that was really taken."""
+    """Return the settings with the actual port."""
     import msgspec
 
     return msgspec.structs.replace(settings, port=port)
 
 
 def _stop_like_ctrl_c(*numbers: signal.Signals) -> None:
-    """End in an orderly way on these signals too, until the server takes them over.
+    """Stop gracefully on these signals too, until the server handles them.
 
-    What was started without one of them (nohup) goes on without it.
+    Signals that are ignored (nohup) stay ignored.
     """
 
     def stop(_number: int, _frame: FrameType | None) -> None:

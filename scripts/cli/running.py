@@ -1,4 +1,4 @@
-"""Which server runs, and where it listens: for the commands beside it."""
+"""Find the running server, for commands beside it."""
 
 import json
 from contextlib import suppress
@@ -17,9 +17,9 @@ FILE_NAME = "listening.json"
 
 
 def remember_place(settings: "Settings") -> None:
-    """Note where this server listens. Only for whoever holds the data directory.
+    """Write the server's address into the locked data directory.
 
-    Nobody stops serving because it cannot be noted.
+    An error is ignored: the server runs without it.
     """
     file = settings.data_directory / FILE_NAME
     unfinished = file.with_suffix(".new")
@@ -31,9 +31,9 @@ def remember_place(settings: "Settings") -> None:
 
 
 def as_it_runs(settings: "Settings", *, host: object = None, port: object = None) -> "Settings":
-    """The settings with the place where the server of the data directory listens, if it runs.
+    """Return the settings with the address of the data directory's server, if it runs.
 
-    A `host` or `port` from the command line says where to look instead.
+    `host` or `port` from the command line override it.
     """
     import msgspec
 
@@ -48,10 +48,10 @@ def as_it_runs(settings: "Settings", *, host: object = None, port: object = None
 
 
 def beside_running(settings: "Settings", *, is_named: bool) -> "Settings":
-    """The settings with the data directory of the server that runs.
+    """Return the settings with the data directory of the running server.
 
-    Where the caller names a database or, as `is_named` says, a data directory, it stays.
-    Raises Failure where several servers run, and where the one has a database of its own.
+    A database of the caller's stays, as does a data directory if `is_named`. Raises Failure if
+    several servers run, or if the one has a database of its own.
     """
     import msgspec
 
@@ -99,7 +99,7 @@ def _refuse_ambiguous(default: Path, servers: "list[RunningServer]") -> None:
 
 
 def _place(data: Path) -> dict[str, Any] | None:
-    """What the file says; None where there is none that can be read."""
+    """Return the address in the file; None if it cannot be read."""
     try:
         noted = json.loads((data / FILE_NAME).read_text())
         certificate = noted.get("certificate")

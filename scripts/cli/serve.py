@@ -1,4 +1,4 @@
-"""`parley serve`: the API, by any number of processes on one port."""
+"""`parley serve`: the API, with any number of processes on one port."""
 
 import socket
 import sys
@@ -30,8 +30,8 @@ def serve(
 ) -> None:
     """Serve the API (production).
 
-    Needs Postgres (DATABASE_URL) with all migrations; workers run apart (`parley worker`).
-    SIGTERM stops it gracefully: open requests are answered, no new ones are taken.
+    Needs Postgres (DATABASE_URL) with all migrations; run workers separately (`parley worker`).
+    SIGTERM stops it gracefully: open requests are finished, new ones are not accepted.
     """
     with sentences():
         settings = read_settings(config, processes=processes, **overrides)
@@ -86,14 +86,14 @@ def _supervise(settings: "Settings", sockets: list[socket.socket]) -> None:
 
 
 def _this_program() -> list[str]:
-    """How this command was started."""
+    """Return the command line that started this process."""
     if Path(sys.argv[0]).name == "parley":
         return [sys.executable, sys.argv[0]]
     return [sys.executable, "-m", "scripts.cli.main"]
 
 
 def _inherited(descriptors: str) -> list[socket.socket]:
-    """The listening sockets that the parent opened."""
+    """Return the listening sockets that the parent process opened."""
     sockets = [socket.socket(fileno=int(number)) for number in descriptors.split(",")]
     for opened in sockets:
         opened.setblocking(False)
@@ -101,7 +101,7 @@ def _inherited(descriptors: str) -> list[socket.socket]:
 
 
 def _refuse_unfit(settings: "Settings") -> None:
-    """Fail early, once, and not in each process over and over."""
+    """Raise Failure early, once, rather than in each child process."""
     from scripts.cli.broker import refuse_unfit_broker
     from scripts.cli.database import database_of
     from server.settings import certificates

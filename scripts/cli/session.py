@@ -1,4 +1,4 @@
-"""Commands that change what the server holds: they write as a server process does."""
+"""Run commands that write like a server process, with events to all clients."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 MOST_SHOWN = 20
-"""Organizations that a refusal lists."""
+"""The maximum number of organizations listed in an error."""
 
 
 def with_app(
@@ -25,7 +25,7 @@ def with_app(
     *,
     may_found: bool = False,
 ) -> Result:
-    """The result of the work, done beside a running server or without one."""
+    """Run work with an App, with or without a running server, and return its result."""
     from server.app import open_app
 
     async def run(ready: "Settings") -> Result:
@@ -37,7 +37,7 @@ def with_app(
 
 
 async def person_named(connection: "Connection", realm_id: "RealmId", email: str) -> "UserId":
-    """Whoever has this address there."""
+    """Return the account with this address."""
     from storage import users
 
     found = await users.by_emails(connection, realm_id, [email])
@@ -47,9 +47,9 @@ async def person_named(connection: "Connection", realm_id: "RealmId", email: str
 
 
 async def realm_named(app: "App", subdomain: str | None) -> "RealmId":
-    """The organization of this subdomain; without one, the only one there is.
+    """Return the organization of this subdomain; without one, the only organization.
 
-    The empty subdomain is the one at the server's own address.
+    The empty subdomain is the organization at the server's own address.
     """
     from storage import realms
 
@@ -70,7 +70,7 @@ async def realm_named(app: "App", subdomain: str | None) -> "RealmId":
 
 
 async def called(app: "App", realm_id: "RealmId") -> str:
-    """An organization by its name and place."""
+    """Return an organization's name with its address."""
     row = await app.realm_caches.of(realm_id).realm()
     place = f"the subdomain `{row.subdomain}`" if row.subdomain else "the server's own address"
     return f"{row.name}, at {place},"

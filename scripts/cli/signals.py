@@ -1,4 +1,4 @@
-"""Signals to a command that has something to put away before it ends."""
+"""Handle signals in commands that clean up before they end."""
 
 import signal
 import threading
@@ -12,10 +12,10 @@ ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 @contextmanager
 def interrupted_once() -> Iterator[None]:
-    """Let the first signal that ends a program interrupt the block, and nothing after it.
+    """Interrupt the block on the first terminating signal, and ignore later ones.
 
-    Whoever is impatient must not cut off what the block puts away. What is ignored stays so: a
-    script's background job does not hear Ctrl-C, and one with nohup no SIGHUP.
+    Further signals must not interrupt the clean-up. Ignored signals stay ignored: those of a
+    script's background job (Ctrl-C), and SIGHUP with nohup.
     """
     if not _is_main_thread():
         yield  # signals are none of its business
@@ -35,7 +35,7 @@ def interrupted_once() -> Iterator[None]:
 
 
 def in_peace() -> None:
-    """From now on, until the block of `interrupted_once` has ended, no signal interrupts it."""
+    """Ignore signals from now on until the block of `interrupted_once` has ended."""
     if _is_main_thread():
         for each in ENDING:
             signal.signal(each, signal.SIG_IGN)

@@ -1,4 +1,4 @@
-"""State files of running servers: commands beside a server find it, wherever its data is."""
+"""State files of running servers, by which commands find them."""
 
 import fcntl
 import os
@@ -14,24 +14,24 @@ if TYPE_CHECKING:
     from server.settings import Settings
 
 FOLDER = "running"
-"""In the state directory of the user who runs the servers."""
+"""In the state directory of the user that runs the servers."""
 
 
 class RunningServer(msgspec.Struct, frozen=True, kw_only=True):
-    """What a server's state file says. It holds no secret."""
+    """The content of a server's state file, without secrets."""
 
     pid: int
     url: str
     data: str | None
-    """The data directory of its private Postgres; None: its database is set by DATABASE_URL."""
+    """The data directory of its private Postgres; None if DATABASE_URL is configured."""
 
 
 @contextmanager
 def announced(settings: "Settings") -> Iterator[None]:
-    """Keep a state file of this server for the time of the block.
+    """Keep a state file of this server for the duration of the block.
 
-    The server holds a lock on the file, which the kernel releases however the process ends: a
-    file that is not locked is stale. A server also serves where the file cannot be written.
+    The server holds a lock on the file, which the kernel releases when the process ends: an
+    unlocked file is stale. Errors are ignored: the server runs without the file.
     """
     path, descriptor = None, None
     with suppress(OSError, RuntimeError):
@@ -46,7 +46,7 @@ def announced(settings: "Settings") -> Iterator[None]:
 
 
 def running_servers() -> list[RunningServer]:
-    """The servers of this user that run now, by their address. Stale files are removed."""
+    """Return this user's running servers by address, and delete stale files."""
     found: list[RunningServer] = []
     with suppress(OSError, RuntimeError):
         read = (_read_locked(path) for path in _folder().glob("*.json"))
@@ -61,7 +61,7 @@ def _folder() -> Path:
 
 
 def _write_locked(path: Path, settings: "Settings") -> int:
-    """Write and lock the file before it has its name, so that it is never seen unlocked."""
+    """Write and lock the file before its rename into place, so that it is never unlocked."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     server = RunningServer(
         pid=os.getpid(),
@@ -82,7 +82,7 @@ def _write_locked(path: Path, settings: "Settings") -> int:
 
 
 def _read_locked(path: Path) -> RunningServer | None:
-    """The server that holds the lock of this file; None if none does, or it is not readable."""
+    """Return the server that holds the lock of this file; None if it is unlocked or unreadable."""
     try:
         with path.open("rb") as file:
             try:

@@ -1,4 +1,4 @@
-"""`parley status`: what runs, and how it is."""
+"""`parley status`: the state of the installation."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,11 +31,11 @@ Line = tuple[str, str]
 def status(
     context: click.Context, /, *, as_json: bool, config: Path | None, **overrides: object
 ) -> None:
-    """Show what runs, and how it is.
+    """Show the state of the installation.
 
-    The server, its database, all processes, who leads, what waits in the queues.
+    The server, its database, all processes, the leaders, the queues.
 
-    The status is 1 if the server does not answer.
+    The exit status is 1 if the server does not respond.
     """
     with sentences():
         from server.settings import names_data_directory

@@ -1,4 +1,4 @@
-"""What commands show: columns for people, JSON for programs."""
+"""Output of commands: columns, or JSON for programs."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -9,13 +9,13 @@ import click
 from server.runtime.formatting import span
 
 SECONDS = "_seconds"
-"""Columns whose name ends so hold lengths of time."""
+"""The suffix of columns that hold durations."""
 
 Cell = str | int | float | bool | None | datetime
 
 
 def show(rows: Sequence[Mapping[str, Cell]], *, as_json: bool, nothing: str) -> None:
-    """The rows, which all have the same columns; for people, `nothing` where there are none."""
+    """Print the rows, which have the same columns; as text, print `nothing` if there are none."""
     if as_json:
         click.echo(json.dumps(list(rows), default=_plain, indent=2))
     elif not rows:

@@ -1,4 +1,4 @@
-"""`parley export` and `parley import`: one organization as a file, and made of it elsewhere."""
+"""`parley export` and `parley import`: move one organization between servers."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -42,10 +42,10 @@ def export_realm(
     config: Path | None,
     data: Path | None,
 ) -> None:
-    """Write an organization into FILE, beside a running server or not.
+    """Export an organization into FILE, with or without a running server.
 
-    It holds one moment of all that is the organization's: people, settings, channels, messages,
-    what everybody has read, and files, as lines of JSON in a ZIP archive (docs/exports.md).
+    The file is a consistent snapshot of the organization's users, settings, channels, messages,
+    read state and files, as lines of JSON in a ZIP archive (docs/exports.md).
     """
     with sentences():
         from scripts.cli.session import realm_named, with_app
@@ -86,12 +86,11 @@ def export_realm(
 def import_realm(
     file: Path, *, subdomain: str | None, dry_run: bool, config: Path | None, data: Path | None
 ) -> None:
-    """Make an organization of FILE, which `parley export` wrote, beside a running server or not.
+    """Import an organization from FILE, with or without a running server.
 
-    It appears whole, or not at all. Ids of messages, and what people have read, stay what they
-    are; ids that the server gives out (people, channels) stay on a server that is new, and
-    change elsewhere, with all that names them. Take files only from whom you trust: they say what
-    people have written.
+    The import is atomic. Message ids and read state are preserved; ids that are unique to the
+    server (users, channels) are preserved on a new server, and mapped in all references elsewhere.
+    Import only files that you trust: they say what users have written.
     """
     with sentences():
         from scripts.cli.session import with_app

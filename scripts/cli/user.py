@@ -1,4 +1,4 @@
-"""`parley user`: give people accounts, and look after them."""
+"""`parley user`: create and manage accounts."""
 
 import asyncio
 from collections.abc import Awaitable, Sequence
@@ -31,11 +31,11 @@ ROLES = ("owner", "administrator", "moderator", "member", "guest")
 
 PROGRESS_SECONDS = 2.0
 USERS_AT_ONCE = 1_000
-"""A transaction's share of a long list."""
+"""The maximum number of accounts that a transaction creates."""
 
 
 class UserSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Somebody in the file of `--file`."""
+    """An account in the file of `--file`."""
 
     full_name: str
     email: str
@@ -44,14 +44,14 @@ class UserSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What is told of an account that was made."""
+    """The output for a new account."""
 
     user_id: int
     email: str
     role: str
     api_key: str
     password_link: str | None = None
-    """Where a password is chosen, once; None where there is one, or none is taken."""
+    """A single-use link to choose a password; None if one is set, or passwords are disabled."""
 
     @classmethod
     def of(cls, user: "CreatedUser", password_link: str | None = None) -> "Line":
@@ -69,7 +69,7 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 @click.group()
 def user() -> None:
-    """Give people accounts, and look after them."""
+    """Create and manage accounts."""
 
 
 for command in (*COMMANDS, erase, list_users, set_password):
@@ -103,11 +103,11 @@ def create(
     config: Path | None,
     data: Path | None,
 ) -> None:
-    """Give one or many people accounts, and print their API keys.
+    """Create one or many accounts, and print their API keys.
 
-    Works beside a running server, whose clients see the new accounts. For one person without a
-    password a link is printed, which leads once, within a day, to a page where one is chosen;
-    people of a file without passwords get theirs by `parley user set-password`.
+    With a running server, its clients get events for the new accounts. For a single account without
+    a password, a link is printed to choose one, valid once, for a day; for accounts of a file
+    without passwords, use `parley user set-password`.
     """
     with sentences():
         from scripts.cli.session import with_app
@@ -151,7 +151,7 @@ def _read_file(path: Path) -> list[UserSpec]:
 
 
 def _problem(person: UserSpec) -> str | None:
-    """What is wrong with somebody in the file, in a sentence."""
+    """Return the error of an entry of the file, in a sentence."""
     from server.domain.accounts import checked_full_name, checked_new_email, checked_password
     from server.domain.errors import BadRequestError
 
@@ -187,7 +187,7 @@ async def _create(
 async def create_people(
     app: "App", realm_id: "RealmId", wanted: Sequence[UserSpec]
 ) -> "list[CreatedUser]":
-    """Accounts for all of these, or for none of them."""
+    """Create all of these accounts, or none."""
     from server.actions.users import NewUser, create_users
     from server.domain.access import ROLE_NAMES
 
@@ -207,7 +207,7 @@ async def create_people(
 
 
 async def _hashes(app: "App", wanted: Sequence[UserSpec]) -> dict[str, str]:
-    """The hashes of the passwords of those who get one."""
+    """Return the password hashes of the accounts with a password."""
     from server.domain.passwords import Passwords
 
     given = {person.email: person.password for person in wanted if person.password is not None}
@@ -220,7 +220,7 @@ async def _hashes(app: "App", wanted: Sequence[UserSpec]) -> dict[str, str]:
 async def _with_progress(
     hashing: "Awaitable[list[str]]", passwords: "Passwords", count: int
 ) -> list[str]:
-    """The hashes; somebody who has to wait for them sees how far it is."""
+    """Return the hashes, with a progress display."""
     task = asyncio.ensure_future(hashing)
     while not task.done():
         await asyncio.wait([task], timeout=PROGRESS_SECONDS)

@@ -15,8 +15,8 @@ from scripts.cli.options import place_options, read_settings
 def worker(queues: tuple[str, ...], *, config: Path | None, data: Path | None) -> None:
     """Run queue processors (production).
 
-    Those of the named QUEUES, or all. Any number of workers may run; each also stands by to
-    carry jobs from the log to the queues. SIGTERM lets what is in hand finish.
+    For the named QUEUES, or all. Any number of workers may run; one of them ships the event log to
+    the queues, and the others are ready to take over. On SIGTERM, jobs in progress are finished.
     """
     with sentences():
         settings = read_settings(config, data=data)
