@@ -5,9 +5,9 @@ import pytest
 from testkit.sources import modules, modules_in
 from tests.architecture.language import duplicate_classes, figures, is_field_term
 
-MAX_WHO_WORDS = {"server": 12.0, "storage": 9.5, "queue_processors": 1.0, "scripts": 10.0}
+MAX_WHO_WORDS = {"server": 1.0, "storage": 1.0, "queue_processors": 1.0, "scripts": 1.0}
 """Per 1,000 words of docstrings. To be lowered to 1.0 as docstrings are rewritten."""
-MIN_FIELD_TERMS = {"server": 22.7, "storage": 15.9, "queue_processors": 40.0, "scripts": 13.3}
+MIN_FIELD_TERMS = {"server": 40.0, "storage": 20.0, "queue_processors": 40.0, "scripts": 20.0}
 """Per 1,000 words of docstrings. To be raised to 40 (server, queue_processors) and 20."""
 MAX_DUPLICATE_CLASSES = 9
 """To be lowered to 9."""
