@@ -45,7 +45,7 @@ class Hall:
         people: list[UserRow] | None = None,
         fatal: bool = True,
         announce: bool = False,
-        tell: bool = False,
+        notify: bool = False,
         description: str = "",
         web_public_enabled: bool = False,
         pairs_per_step: int = 500,
@@ -56,7 +56,7 @@ class Hall:
             principals=None if people is None else user_ids(people),
             authorization_errors_fatal=fatal,
             announce=announce,
-            tell=tell,
+            notify=notify,
             pairs_per_step=pairs_per_step,
             terms=ChannelTerms(**terms),
         )

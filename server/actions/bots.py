@@ -312,7 +312,7 @@ async def _append_bot_events(
     if before.service != after.service:
         change = msgspec.structs.replace(change, services=shown_services(after.service))
     if is_given_away:
-        assert new.bot_owner_id is not None, "a bot is given to somebody"
+        assert new.bot_owner_id is not None, "a bot has a new owner"
         change = msgspec.structs.replace(change, owner_id=new.bot_owner_id, api_key=new.api_key)
         person = PersonChange(user_id=new.user_id, bot_owner_id=new.bot_owner_id)
         tx.append(UserChanged(person=person), user_audiences.of_person(new))

@@ -307,10 +307,10 @@ async def _held(
 def check_limit(mails: int, per_day: int, wanted: int) -> None:
     """Raise InvitationFailedError if the realm would exceed its daily limit of emails."""
     if mails > per_day:
-        people = "somebody" if wanted == 1 else f"{wanted} people"
+        people = "one person" if wanted == 1 else f"{wanted} people"
         raise InvitationFailedError(
             f"To protect users, the number of invitations that an organization sends in a day is"
-            f" limited (to {per_day}), and inviting {people} now would be too many. Nobody was"
+            f" limited (to {per_day}), and inviting {people} now would be too many. None was"
             " invited. Try again later, or share a link.",
             daily_limit_reached=True,
         )

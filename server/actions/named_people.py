@@ -21,7 +21,7 @@ from storage.database import Connection
 from storage.ids import UserId
 
 
-async def tell_of_permissions(
+async def append_permission_events(
     tx: Tx,
     connection: Connection,
     context: LockedRealm,
@@ -36,13 +36,15 @@ async def tell_of_permissions(
     there = replace(context.graph, gone=context.graph.gone - set(user_ids))
     away = replace(context.graph, gone=context.graph.gone | set(user_ids))
     before, after = (away, there) if active else (there, away)
-    _tell_of_realm(tx, context, before, after)
-    await _tell_of_groups(tx, connection, before, after)
+    _append_realm_events(tx, context, before, after)
+    await _append_group_events(tx, connection, before, after)
     named = await channels.naming_people(connection, tx.realm_id, user_ids)
-    await _tell_of_channels(tx, connection, context, _updates(named, before, after))
+    await _append_channel_events(tx, connection, context, _updates(named, before, after))
 
 
-def _tell_of_realm(tx: Tx, context: LockedRealm, before: GroupGraph, after: GroupGraph) -> None:
+def _append_realm_events(
+    tx: Tx, context: LockedRealm, before: GroupGraph, after: GroupGraph
+) -> None:
     data: dict[str, Any] = {}
     for name in REALM_PERMISSIONS:
         setting = context.settings.permission(name, after)
@@ -52,7 +54,7 @@ def _tell_of_realm(tx: Tx, context: LockedRealm, before: GroupGraph, after: Grou
         tx.append(RealmSettingsChanged(data=data), EVERYONE)
 
 
-async def _tell_of_groups(
+async def _append_group_events(
     tx: Tx, connection: Connection, before: GroupGraph, after: GroupGraph
 ) -> None:
     for row in await groups.all_of_realm(connection, tx.realm_id):
@@ -82,7 +84,7 @@ def _updates(
                 )
 
 
-async def _tell_of_channels(
+async def _append_channel_events(
     tx: Tx,
     connection: Connection,
     context: LockedRealm,

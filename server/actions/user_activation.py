@@ -18,7 +18,7 @@ from server.actions.locked_realm import (
     lock_realm,
     locked_realm_of,
 )
-from server.actions.named_people import tell_of_permissions
+from server.actions.named_people import append_permission_events
 from server.actions.presence import introduce
 from server.actions.subscriptions.membership import Move, readmit, withdraw
 from server.actions.unique_names import check_unique
@@ -134,7 +134,7 @@ async def deactivate_user(
     gone = [replace(row, api_key=outcome.keys[row.user_id]) for row in leaving.values()]
     context = await locked_realm_of(tx, realm, gone)
     await _append_activation_events(tx, connection, context, active=False, now=now)
-    await tell_of_permissions(tx, connection, context, left, active=False)
+    await append_permission_events(tx, connection, context, left, active=False)
     entry = await end_queues(tx, left)
     _keep(tx, entry, by, left, active=False)
     gone_inviters = {row.user_id: replace(row, is_active=False) for row in gone}
@@ -164,7 +164,7 @@ async def reactivate_user(
     connection = await tx.changing()
     await users.update_active(connection, tx.realm_id, [user_id], active=True)
     entry = await _append_activation_events(tx, connection, context, active=True, now=now)
-    await tell_of_permissions(tx, connection, context, [user_id], active=True)
+    await append_permission_events(tx, connection, context, [user_id], active=True)
     _keep(tx, entry, by, [user_id], active=True)
     await readmit(tx, context, move, entry)
 

@@ -57,7 +57,7 @@ async def create(request: Request, params: CreateParams) -> CreateResult:
         params.subscribers,
         params.terms(),
         announce=params.announce,
-        tell=params.send_new_subscription_messages,
+        notify=params.send_new_subscription_messages,
         web_public_enabled=request.app.settings.web_public_channels,
     )
     await stepped_work.finish(request.realm_services, SUBSCRIBING, work_id)

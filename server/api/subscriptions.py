@@ -8,7 +8,7 @@ from server.actions import stepped_work
 from server.actions.channels.create import ChannelSpec
 from server.actions.subscriptions import subscribe as subscribing
 from server.actions.subscriptions import unsubscribe as unsubscribing
-from server.actions.subscriptions.news import MAX_TOLD
+from server.actions.subscriptions.news import MAX_NOTIFIED_USERS
 from server.actions.subscriptions.settings import (
     COLOR,
     change_properties,
@@ -74,12 +74,12 @@ async def subscribe(request: Request, params: SubscribeParams) -> SubscribeResul
             authorization_errors_fatal=params.authorization_errors_fatal,
             terms=params.terms(),
             announce=params.announce,
-            tell=params.send_new_subscription_messages,
+            notify=params.send_new_subscription_messages,
         ),
         web_public_enabled=request.app.settings.web_public_channels,
     )
     await stepped_work.finish(request.realm_services, SUBSCRIBING, done.work_id)
-    told = len(done.subscribed | done.already_subscribed) <= MAX_TOLD
+    told = len(done.subscribed | done.already_subscribed) <= MAX_NOTIFIED_USERS
     return SubscribeResult(
         subscribed=done.subscribed,
         already_subscribed=done.already_subscribed,
@@ -141,7 +141,7 @@ async def update(request: Request, params: UpdateParams) -> UpdateResult:
         checked_color(color)
     done, left = await request.write(
         update_subscriptions,
-        SubscriptionRequest(wanted=wanted, tell=True),
+        SubscriptionRequest(wanted=wanted, notify=True),
         params.delete or [],
         colors,
         web_public_enabled=request.app.settings.web_public_channels,

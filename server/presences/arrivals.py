@@ -15,7 +15,7 @@ from storage import shared_contacts, users
 from storage.database import Database
 from storage.ids import UserId
 
-MAX_TOLD: Final = 50
+MAX_PUBLISHED_USERS: Final = 50
 """Maximum number of users per turn who are published at once; the others with their viewers' next
 ping.
 
@@ -26,14 +26,14 @@ MAX_BYTES: Final = 5_000
 MAX_GUESTS: Final = 100
 """Maximum number of guests per event, if each has to be listed."""
 
-Told = tuple[PresencesChanged, Audience]
+ArrivalEvent = tuple[PresencesChanged, Audience]
 
 
 async def news_of(
     database: Database, realm_cache: RealmCache, come: Sequence[Presence], *, now: float
-) -> list[Told]:
+) -> list[ArrivalEvent]:
     """Return the events with their audiences; guests get only people that they may know."""
-    come = come[:MAX_TOLD]
+    come = come[:MAX_PUBLISHED_USERS]
     if not come:
         return []
     settings = await realm_cache.settings()
@@ -67,7 +67,7 @@ async def _known_to_guests(
     return alike
 
 
-def _events(people: Iterable[Presence], audience: Audience, now: float) -> Iterator[Told]:
+def _events(people: Iterable[Presence], audience: Audience, now: float) -> Iterator[ArrivalEvent]:
     """Yield as few events as can hold them."""
     some: list[Presence] = []
     size = 0

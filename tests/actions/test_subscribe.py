@@ -375,7 +375,7 @@ async def test_a_channel_is_created_with_its_people(hall, witnesses):
             [hall.guest.user_id, hall.guest.user_id],
             ChannelTerms(invite_only=True),
             announce=False,
-            tell=False,
+            notify=False,
             web_public_enabled=False,
         )
 

@@ -247,7 +247,7 @@ async def test_people_are_told_once_that_somebody_subscribed_them(hall):
     await hall.make.notification_bot()
     bot = await hall.make.user(bot_type=1)
     people = [hall.other, hall.member, bot]
-    work_id = await begin(hall, "plans", "more", people=people, tell=True)
+    work_id = await begin(hall, "plans", "more", people=people, notify=True)
 
     for _ in range(2):
         await go_on(hall, work_id)
@@ -264,7 +264,7 @@ async def test_people_are_told_once_that_somebody_subscribed_them(hall):
 async def test_a_name_is_never_markdown(hall, name):
     await hall.make.notification_bot()
     await hall.make.group("cooks", members=[hall.other])
-    work_id = await begin(hall, name, people=[hall.other], tell=True)
+    work_id = await begin(hall, name, people=[hall.other], notify=True)
 
     await go_on(hall, work_id)
 
@@ -276,7 +276,7 @@ async def test_a_name_is_never_markdown(hall, name):
 async def test_a_list_of_channels_never_outgrows_its_message(hall):
     await hall.make.notification_bot()
     names = ["\N{GRINNING FACE}" * 50 + str(number) for number in range(30)]
-    work_id = await begin(hall, *names, people=[hall.other], tell=True)
+    work_id = await begin(hall, *names, people=[hall.other], notify=True)
 
     await go_on(hall, work_id)
 
@@ -288,7 +288,7 @@ async def test_a_list_of_channels_never_outgrows_its_message(hall):
 
 async def test_a_letter_that_was_sent_is_not_sent_again(hall):
     await hall.make.notification_bot()
-    work_id = await begin(hall, "plans", people=[hall.other], tell=True)
+    work_id = await begin(hall, "plans", people=[hall.other], notify=True)
     work = await stepped_work.by_id(hall.make.connection, hall.make.realm_id, work_id)
     assert work is not None
     await go_on(hall, work_id)
@@ -305,9 +305,9 @@ async def test_nobody_is_told_what_they_did_themselves_or_knew(hall):
     await hall.make.notification_bot()
     await hall.make.channel("plans", subscribers=[hall.other])
 
-    done = await hall.subscribe(hall.member, "plans", tell=True)
+    done = await hall.subscribe(hall.member, "plans", notify=True)
     assert done.work_id is None
-    done = await hall.subscribe(hall.member, "plans", people=[hall.other], tell=True)
+    done = await hall.subscribe(hall.member, "plans", people=[hall.other], notify=True)
     assert done.work_id is None
 
 

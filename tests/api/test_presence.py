@@ -13,7 +13,7 @@ from server.actions.user_activation import deactivate_user
 from server.domain.access import GUEST
 from server.domain.presence import OFFLINE_AFTER_SECONDS
 from server.domain.user_settings import ADMINISTRATORS
-from server.presences.arrivals import MAX_TOLD
+from server.presences.arrivals import MAX_PUBLISHED_USERS
 from server.realm_cache import ROLL
 from storage import presences
 from storage.presences import Ping
@@ -596,7 +596,7 @@ async def test_who_come_together_are_told_together(log_in, make, queues, clock, 
 
 
 async def test_of_a_whole_organization_that_comes_back_some_are_told(make, queues, log_in, clock):
-    rows = await make.users(MAX_TOLD + 10)
+    rows = await make.users(MAX_PUBLISHED_USERS + 10)
     there = queues[0].client.server.app.presences.of(make.realm_id)
     first = await log_in(rows[0])
     await first.post("/users/me/presence", status="active")
@@ -605,7 +605,7 @@ async def test_of_a_whole_organization_that_comes_back_some_are_told(make, queue
         await there.ping(row, active=True)
     await there.settle()
     modern, _, _ = await heard(queues)
-    assert sum(len(event["presences"]) for event in modern) == MAX_TOLD
+    assert sum(len(event["presences"]) for event in modern) == MAX_PUBLISHED_USERS
     answer = await first.post("/users/me/presence", status="active", last_update_id=-1)
     assert len(answer["presences"]) == len(rows), "of the others clients hear when they ask"
 

@@ -69,7 +69,7 @@ def protects_history(channel: ChannelRow) -> bool:
 async def of_messages(
     tx: Tx, channel: ChannelRow | None, conversation_id: int, message_ids: Sequence[MessageId]
 ) -> list[MessageRecipients]:
-    """Return whom messages of one conversation concern, each with those that they may read now.
+    """Return the recipients of messages of one conversation, with those that they may read now.
 
     The channel is locked: subscribers do not change until the commit. Never empty.
     """

@@ -1,4 +1,4 @@
-"""Decide whether a message may be sent, and to whom; render it. Writes nothing."""
+"""Decide whether a message may be sent, and its recipients; render it. Writes nothing."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -49,7 +49,7 @@ MAX_CHOOSING: Final = 50
 
 @dataclass(frozen=True)
 class Move:
-    """Who joins, or leaves, which channels. All rows are locked; nobody is there already."""
+    """Users who join, or leave, channels. All rows are locked; none is subscribed already."""
 
     channels: Mapping[ChannelId, ChannelRow]
     people: Mapping[UserId, UserRow]
@@ -90,11 +90,11 @@ async def join(tx: Tx, context: LockedRealm, move: Move) -> None:
     connection = await tx.changing()
     acquaintance = await _acquaintance(connection, tx.realm_id, context, move)
     memberships = await _with_colors(connection, tx.realm_id, move)
-    # Writing the rows twice is half of what many cost: once is enough if nobody looks at them
+    # Writing the rows twice is half of the cost for many: once is enough if nothing reads them
     # before they get their spans, neither this write nor others that share its transaction.
     if move.is_looked_up or acquaintance.known or not tx.exact:
         await subscriptions.activate(connection, tx.realm_id, memberships)
-    await acquaintance.tell(tx, connection, context)
+    await acquaintance.append_events(tx, connection, context)
     counts = {channel_id: len(user_ids) for channel_id, user_ids in move.by_channel.items()}
     await channels.change_subscriber_counts(connection, tx.realm_id, counts)
 
@@ -104,7 +104,7 @@ async def join(tx: Tx, context: LockedRealm, move: Move) -> None:
     for channel_ids, user_ids in by_channels(diff.metadata_gained):
         infos = [shown.infos[channel_id] for channel_id in channel_ids]
         tx.append(ChannelsCreated(streams=infos), to_users(*user_ids))
-    _keep(tx, _tell_joining(tx, context, move, shown, stored), move, "subscribers_added")
+    _keep(tx, _append_joining(tx, context, move, shown, stored), move, "subscribers_added")
     for channel_ids, audience, user_ids in await _peers(tx, connection, context, move):
         event = PeersAdded(
             stream_ids=channel_ids,
@@ -116,11 +116,10 @@ async def join(tx: Tx, context: LockedRealm, move: Move) -> None:
 
 
 async def leave(tx: Tx, context: LockedRealm, move: Move) -> None:
-    """Unsubscribe them; each is told, and so are those who may know who is in a channel.
+    """Unsubscribe them; publish it to them, and to users with metadata access.
 
-    They have read what the channel shows. What they have starred there, or set for topics, they
-    find again when they may read it again. One of which somebody may no longer know is gone for
-    them.
+    The channel's messages count as read. Stars and topic policies stay stored until they may read
+    it again. A channel that a user may no longer know is removed for them.
     """
     if not move.pairs:
         return
@@ -133,10 +132,10 @@ async def leave(tx: Tx, context: LockedRealm, move: Move) -> None:
 
     after = move.state(context)
     diff = compare(move.state(context, move.pairs), after, move.pairs)
-    _keep(tx, _tell_leaving(tx, context, move, diff), move, "subscribers_removed")
+    _keep(tx, _append_leaving(tx, context, move, diff), move, "subscribers_removed")
     remove_channels(tx, after, diff.metadata_lost)
-    await _tell_peers_of_leaving(tx, connection, context, move)
-    await acquaintance.tell(tx, connection, context)
+    await _append_peer_removals(tx, connection, context, move)
+    await acquaintance.append_events(tx, connection, context)
 
 
 async def withdraw(tx: Tx, context: LockedRealm, move: Move, entry: Entry) -> None:
@@ -151,7 +150,7 @@ async def withdraw(tx: Tx, context: LockedRealm, move: Move, entry: Entry) -> No
     await channels.change_subscriber_counts(connection, tx.realm_id, counts)
     for user_id, channel_ids in move.by_user.items():
         tx.at_position(entry, subscriptions.end_spans(tx.realm_id, [user_id], channel_ids))
-    await _tell_peers_of_leaving(tx, connection, context, move)
+    await _append_peer_removals(tx, connection, context, move)
 
 
 async def readmit(tx: Tx, context: LockedRealm, move: Move, entry: Entry) -> None:
@@ -172,7 +171,7 @@ async def readmit(tx: Tx, context: LockedRealm, move: Move, entry: Entry) -> Non
         tx.append(added, audience)
 
 
-async def _tell_peers_of_leaving(
+async def _append_peer_removals(
     tx: Tx, connection: Connection, context: LockedRealm, move: Move
 ) -> None:
     for channel_ids, audience, user_ids in await _peers(tx, connection, context, move):
@@ -242,7 +241,7 @@ class _Shown:
         )
 
     def look(self, user_id: UserId, channel_ids: Iterable[ChannelId]) -> Hashable:
-        """The same for two users who are shown these channels alike."""
+        """Return a key that is equal for users with the same view of these channels."""
         return tuple((i, *self._settings(user_id, i)) for i in channel_ids)
 
     def _settings(self, user_id: UserId, channel_id: ChannelId) -> Iterable[Any]:
@@ -280,10 +279,10 @@ class _StoredReadState:
         return cls(unread, traces)
 
 
-def _tell_joining(
+def _append_joining(
     tx: Tx, context: LockedRealm, move: Move, shown: _Shown, stored: _StoredReadState
 ) -> Entry:
-    """One entry for all who see the same; their spans begin with it. The last of them."""
+    """Append an entry for users with the same view, which begins their spans; return the last."""
     entry: Entry | None = None
     shown_alike: dict[Hashable, list[UserId]] = defaultdict(list)
     for user_id, channel_ids in move.by_user.items():
@@ -307,8 +306,8 @@ def _tell_joining(
     return entry
 
 
-def _tell_leaving(tx: Tx, context: LockedRealm, move: Move, diff: AccessDiff) -> Entry:
-    """One entry for all who leave the same; their spans end with it. The last of them."""
+def _append_leaving(tx: Tx, context: LockedRealm, move: Move, diff: AccessDiff) -> Entry:
+    """Append an entry for users with the same channels, which ends their spans; return the last."""
     entry: Entry | None = None
     content_lost = set(diff.content_lost)
     for channel_ids, user_ids in by_channels(move.by_user):

@@ -12,7 +12,7 @@ from storage.channels import ChannelRow
 from storage.ids import ChannelId, UserId
 from storage.users import UserRow
 
-MAX_TOLD = 100
+MAX_NOTIFIED_USERS = 100
 """Maximum number of newly subscribed users who get a direct message."""
 NEW_CHANNELS_TOPIC = "new channels"
 _MAX_LISTED: Final = MAX_MESSAGE_LENGTH - 500

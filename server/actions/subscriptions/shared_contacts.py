@@ -46,7 +46,7 @@ class Acquaintance:
         )
         return cls(await shared_contacts.known_to_each(connection, realm_id, sorted(guests)))
 
-    async def tell(self, tx: Tx, connection: Connection, context: LockedRealm) -> None:
+    async def append_events(self, tx: Tx, connection: Connection, context: LockedRealm) -> None:
         """Publish, after the change, new contacts to each guest, and remove lost ones."""
         if not self.known:
             return

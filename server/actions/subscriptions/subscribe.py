@@ -8,7 +8,7 @@ from server.actions.locked_realm import PEOPLE_IN_BATCH, LockedRealm, lock_conte
 from server.actions.messages.notices import Notice
 from server.actions.subscriptions.membership import MAX_CHOOSING, Move, join
 from server.actions.subscriptions.news import (
-    MAX_TOLD,
+    MAX_NOTIFIED_USERS,
     of_new_channels,
     of_subscriptions,
 )
@@ -41,7 +41,7 @@ class SubscriptionRequest:
     """For channels that the request creates."""
     announce: bool = False
     """Whether to announce new channels."""
-    tell: bool = False
+    notify: bool = False
     """Whether to notify the users by a direct message."""
     pairs_per_step: int = PAIRS_PER_STEP
     is_looked_up: bool = False
@@ -109,7 +109,7 @@ async def subscribe(
     if makes:
         created = await create_channels(tx, plan.context, actor.user_id, makes, terms)
     targets = [*allowed, *created]
-    notices = _notices(plan, targets, created, announce=request.announce, tell=request.tell)
+    notices = _notices(plan, targets, created, announce=request.announce, notify=request.notify)
     work_id = await _join_first(
         tx,
         plan,
@@ -129,7 +129,7 @@ async def create_channel(
     terms: ChannelTerms,
     *,
     announce: bool,
-    tell: bool,
+    notify: bool,
     web_public_enabled: bool,
 ) -> tuple[ChannelRow, str | None]:
     """Create one channel, and subscribe these users, if any.
@@ -151,7 +151,7 @@ async def create_channel(
         raise ChannelAlreadyExistsError(wanted.name)
     created = await create_channels(tx, context, actor.user_id, [wanted], terms)
     plan = _SubscribeDecision(actor.user_id, context, people, [], [], {})
-    notices = _notices(plan, created, created, announce=announce, tell=tell)
+    notices = _notices(plan, created, created, announce=announce, notify=notify)
     return created[0], await _join_first(tx, plan, created, notices)
 
 
@@ -292,14 +292,14 @@ def _notices(
     created: Sequence[ChannelRow],
     *,
     announce: bool,
-    tell: bool,
+    notify: bool,
 ) -> list[Notice]:
     actor = plan.context.people[plan.actor_id]
     notices = []
     if announce:
         place = ChannelId(plan.context.settings.new_stream_announcements_stream_id)
         notices += of_new_channels(actor, created, place)
-    if tell and len(plan.principal_ids) <= MAX_TOLD:
+    if notify and len(plan.principal_ids) <= MAX_NOTIFIED_USERS:
         joined = {user_id: plan.joins(user_id, targets) for user_id in plan.principal_ids}
         notices += of_subscriptions(actor, joined, plan.context.people)
     return notices
