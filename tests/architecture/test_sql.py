@@ -44,7 +44,6 @@ ACROSS_REALMS = {
     "shipping.entries_between": "takes a cursor, which names its realm",
     "shipping.lagging": "finds realms that have something to ship",
     "shipping.move": "takes a cursor, which names its realm",
-    "sends.statement": "is a method of a send, which names its realm",
     "shipping.needed_since": "finds the oldest entry that some realm needs",
     "webhook_calls.forget": "by age, in all realms",
     "user_activity.add": "takes rows, each of which names its realm",
