@@ -1,4 +1,4 @@
-"""For how long the event loop is held by the worst that can be sent to each entry.
+"""Measure how long hostile input to each entry point blocks the event loop.
 
 The server under test runs in this process, so that its loop can be watched at close hand; who
 sends to it are threads, which wait in system calls.

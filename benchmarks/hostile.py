@@ -1,4 +1,4 @@
-"""The worst that strangers and members can send to each entry of the server."""
+"""Hostile input for each entry point of the server."""
 
 import base64
 import json

@@ -1,4 +1,4 @@
-"""How much memory an installation with RabbitMQ takes while nobody asks for anything."""
+"""Measure the memory of an idle installation with RabbitMQ."""
 
 import asyncio
 import os

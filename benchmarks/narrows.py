@@ -1,4 +1,4 @@
-"""Every narrow of history, and searches, in an organization with a million messages."""
+"""Measure every narrow and search in an organization with a million messages."""
 
 from typing import Any, Final
 

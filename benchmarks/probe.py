@@ -1,4 +1,4 @@
-"""Asks a server the same small thing over and over, from a process of its own.
+"""Send the same small request repeatedly, from a process of its own.
 
 `python -m benchmarks.probe PORT` goes on until its input ends, and writes, as JSON, when each
 answer came (by the clock that all processes of the machine share) and how long it took: what has

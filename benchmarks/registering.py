@@ -1,4 +1,4 @@
-"""What a client is told when it registers."""
+"""Measure register."""
 
 import uvloop
 

@@ -79,7 +79,7 @@ class Server:
         os.kill(int((cluster / "postmaster.pid").read_text().split()[0]), signal.SIGHUP)
 
     def pss_mib(self) -> float:
-        """Memory of the server and its Postgres, shared pages counted once."""
+        """SeenValues of the server and its Postgres, shared pages counted once."""
         assert self._process is not None
         parent = psutil.Process(self._process.pid)
         postgres = [p for p in psutil.process_iter() if _belongs_to(p, self.data)]
@@ -105,7 +105,7 @@ class Server:
         return total
 
     def rss_kib(self) -> int:
-        """Memory of the serving process alone."""
+        """SeenValues of the serving process alone."""
         assert self._process is not None
         rss: int = psutil.Process(self._process.pid).memory_info().rss
         return rss // 1024

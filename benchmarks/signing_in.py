@@ -1,4 +1,4 @@
-"""What people who sign in with their password cost those who send messages meanwhile."""
+"""Measure how sign-ins with passwords slow down concurrent sends."""
 
 import asyncio
 import time

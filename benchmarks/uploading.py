@@ -1,4 +1,4 @@
-"""What a very large file costs the serving process, on its way in and out."""
+"""Measure what a very large upload and download costs the serving process."""
 
 import base64
 import os

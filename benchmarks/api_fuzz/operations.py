@@ -1,4 +1,4 @@
-"""What can be asked, and one way to ask it."""
+"""Operations of the API, and random requests for them."""
 
 import re
 from base64 import b64encode
@@ -9,8 +9,8 @@ from random import Random
 from typing import Any
 from urllib.parse import quote
 
-from benchmarks.api_fuzz.asking import BOUNDARY, Asked, encoded, multipart, segment
-from benchmarks.api_fuzz.memory import Memory
+from benchmarks.api_fuzz.requests import BOUNDARY, SentRequest, encoded, multipart, segment
+from benchmarks.api_fuzz.seen_values import SeenValues
 from benchmarks.api_fuzz.values import TEXTS, Values
 from testkit.images import animation, picture
 
@@ -93,19 +93,21 @@ def _operation(method: str, path: str, operation: Schema) -> Operation:
     return Operation(method, path, in_path, fields, frozenset(required - {"file"}), takes_file)
 
 
-class Inventor:
+class RequestGenerator:
     """Makes requests."""
 
-    def __init__(self, random: Random, memory: Memory, values: Values) -> None:
+    def __init__(self, random: Random, memory: SeenValues, values: Values) -> None:
         self._random = random
         self._memory = memory
         self._values = values
 
-    def invent(self, operation: Operation, headers: Mapping[str, str]) -> Asked:
+    def invent(self, operation: Operation, headers: Mapping[str, str]) -> SentRequest:
         """A request for this, by whoever has the headers."""
         sent = dict(headers)
         if not operation.is_described:
-            return Asked(operation.method, self._root_path(operation), sent | self._conditions())
+            return SentRequest(
+                operation.method, self._root_path(operation), sent | self._conditions()
+            )
         [how] = self._random.choices((MEANT, NEARLY, NASTY), (60, 28, 12))
         path = PREFIX + self._path(operation, how)
         if operation.path.startswith("/tus"):
@@ -113,7 +115,7 @@ class Inventor:
         fields = self._fields(operation, how)
         if operation.method in {"GET", "HEAD", "DELETE", "OPTIONS"}:
             query = encoded(fields)
-            return Asked(operation.method, f"{path}?{query}" if query else path, sent)
+            return SentRequest(operation.method, f"{path}?{query}" if query else path, sent)
         body = encoded(fields).encode()
         sent["Content-Type"] = FORM
         if operation.takes_file and self._random.random() < 0.9:
@@ -129,7 +131,7 @@ class Inventor:
             )
         if operation.path == "/messages" and self._random.random() < 0.1:
             sent["Idempotency-Key"] = self._random.choice(("a", '"b"', "x" * 300, "c"))
-        return Asked(operation.method, path, sent, body)
+        return SentRequest(operation.method, path, sent, body)
 
     def _path(self, operation: Operation, how: str) -> str:
         chosen = {name: self._one(name, schema, how) for name, schema in operation.in_path.items()}
@@ -187,7 +189,7 @@ class Inventor:
         )
         return self._random.choice((*texts, b"[]", b"null", b'{"attachments": [{}, 1, null]}', b""))
 
-    def _tus(self, operation: Operation, path: str, sent: dict[str, str]) -> Asked:
+    def _tus(self, operation: Operation, path: str, sent: dict[str, str]) -> SentRequest:
         random = self._random
         nasty = random.choice(("", "-1", "x", "99999999999999999999", "1e3", " 5", "0"))
         sent["Tus-Resumable"] = "1.0.0" if random.random() < 0.95 else nasty
@@ -198,7 +200,9 @@ class Inventor:
         sent["Upload-Metadata"] = random.choice((f"filename {name}", "filename", "x y z", ""))
         if random.random() < 0.9:
             sent["Content-Type"] = "application/offset+octet-stream"
-        return Asked(operation.method, path, sent, b"" if operation.method == "HEAD" else content)
+        return SentRequest(
+            operation.method, path, sent, b"" if operation.method == "HEAD" else content
+        )
 
     def _root_path(self, operation: Operation) -> str:
         name = FILES[f"{operation.method} {operation.path}"]

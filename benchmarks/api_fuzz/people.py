@@ -1,11 +1,11 @@
-"""Those in whose names requests are made; whoever loses their account has a successor."""
+"""Accounts that make requests; a deactivated account is replaced."""
 
 import secrets
 from typing import Any
 
 import psycopg
 
-from benchmarks.api_fuzz.asking import authorization
+from benchmarks.api_fuzz.requests import authorization
 
 ROLES = {"owner": 100, "member": 400, "guest": 600, "bot": 400}
 NOBODY = "anonymous"

@@ -9,10 +9,10 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from benchmarks.api_fuzz.asking import Answered, Asked, Line
-from benchmarks.api_fuzz.memory import Memory
-from benchmarks.api_fuzz.operations import Inventor, Operation, operations_of
+from benchmarks.api_fuzz.operations import Operation, RequestGenerator, operations_of
 from benchmarks.api_fuzz.people import KINDS, LOST, NOBODY, WEIGHTS, People
+from benchmarks.api_fuzz.requests import Line, ReceivedResponse, SentRequest
+from benchmarks.api_fuzz.seen_values import SeenValues
 from benchmarks.api_fuzz.values import Values
 from benchmarks.server import Server, load_average, running
 from testkit.oracles import openapi
@@ -52,11 +52,11 @@ class Run:
         self._statuses: Counter[int] = Counter()
         self._reached: set[Operation] = set()
         self.findings = 0
-        self._memory = Memory()
-        document = json.loads(self._line.ask(Asked("GET", "/api/v1/openapi.json")).content)
+        self._memory = SeenValues()
+        document = json.loads(self._line.ask(SentRequest("GET", "/api/v1/openapi.json")).content)
         self._operations = operations_of(document)
         values = Values(random, self._memory, document)
-        self._inventor = Inventor(random, self._memory, values)
+        self._inventor = RequestGenerator(random, self._memory, values)
         for kind, user_id in people.ids.items():
             self._memory.keep("user_id", user_id)
             self._memory.keep("email", people.emails[kind])
@@ -68,10 +68,10 @@ class Run:
         form = {**owner, "Content-Type": "application/x-www-form-urlencoded"}
         ids = json.dumps(list(self._people.ids.values()))
         channel = f'subscriptions=[{{"name":"fuzzed"}}]&principals={ids}'.encode()
-        told = self._line.ask(Asked("POST", "/api/v1/users/me/subscriptions", form, channel))
+        told = self._line.ask(SentRequest("POST", "/api/v1/users/me/subscriptions", form, channel))
         assert told.status == 200, told.content
         for path in ("/streams", "/users", "/user_groups"):
-            answered = self._line.ask(Asked("GET", f"/api/v1{path}", owner))
+            answered = self._line.ask(SentRequest("GET", f"/api/v1{path}", owner))
             self._memory.learn(path, answered.body)
 
     def go(self, requests: int) -> None:
@@ -101,7 +101,9 @@ class Run:
         if kind != NOBODY and _code(answered) in LOST:
             self._people.renew(kind)
 
-    def _look_at(self, operation: Operation, asked: Asked, answered: Answered) -> None:
+    def _look_at(
+        self, operation: Operation, asked: SentRequest, answered: ReceivedResponse
+    ) -> None:
         name = f"{operation.method} {operation.path}"
         self._slowest = max(self._slowest, (answered.seconds, name))
         # Others use the machine too.
@@ -124,7 +126,9 @@ class Run:
             if operation.path == "/tus" and (location := answered.headers.get("Location")):
                 self._memory.keep("tus", location.rpartition("/")[2])
 
-    def _check(self, operation: Operation, asked: Asked, answered: Answered, body: Any) -> None:
+    def _check(
+        self, operation: Operation, asked: SentRequest, answered: ReceivedResponse, body: Any
+    ) -> None:
         if answered.status >= 400 and asked.method != "HEAD":
             assert isinstance(body, dict), answered.content[:100]
             assert body["result"] == "error"
@@ -134,7 +138,7 @@ class Run:
             path = asked.path.partition("?")[0].removeprefix("/api/v1")
             openapi.validate(operation.method, path, answered.status, body)
 
-    def _found(self, what: str, asked: Asked) -> None:
+    def _found(self, what: str, asked: SentRequest) -> None:
         self.findings += 1
         print(f"FOUND: {what}\n    {asked.curl(self._line.root)}", flush=True)
 
@@ -148,7 +152,7 @@ class Run:
         print(f"the slowest took {self._slowest[0] * 1000:.0f} ms: {self._slowest[1]}")
 
 
-def _code(answered: Answered) -> str:
+def _code(answered: ReceivedResponse) -> str:
     body = answered.body if answered.status == 401 else None
     return str(body["code"]) if body else ""
 

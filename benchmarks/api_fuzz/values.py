@@ -1,4 +1,4 @@
-"""Values for parameters: such as are meant, such as are nearly, and such as nobody expects."""
+"""Values for parameters: valid, nearly valid, and hostile."""
 
 import json
 import string
@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from random import Random
 from typing import Any
 
-from benchmarks.api_fuzz.memory import Memory
+from benchmarks.api_fuzz.seen_values import SeenValues
 from server.events.catalogue import EVENTS
 
 Schema = Mapping[str, Any]
@@ -154,7 +154,7 @@ REMEMBERED = 0.8
 class Values:
     """Makes values, and remembers."""
 
-    def __init__(self, random: Random, memory: Memory, document: Schema) -> None:
+    def __init__(self, random: Random, memory: SeenValues, document: Schema) -> None:
         self._random = random
         self._memory = memory
         self._document = document

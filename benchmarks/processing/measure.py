@@ -1,4 +1,4 @@
-"""How fast each queue processor is: from the log, through its queue, to the end of the work."""
+"""Measure the throughput of each queue processor, from the log to completed jobs."""
 
 import asyncio
 import time
@@ -9,8 +9,8 @@ from typing import Final
 
 from typing_extensions import override
 
-from benchmarks.processing.ground import Ground, grounded
-from benchmarks.processing.work import JOBS
+from benchmarks.processing.environment import JobEnvironment, job_environment
+from benchmarks.processing.jobs import JOBS
 from benchmarks.server import Server
 from queue_processors.registry import PROCESSORS, AnyProcessor
 from queue_processors.work_log import WorkLog
@@ -69,7 +69,7 @@ async def measure(server: Server) -> dict[str, Processed]:
     """Each processor in turn, in this process; the server's own workers stand aside."""
     async with AsyncExitStack() as stack:
         database = stack.enter_context(server.database())
-        ground = await stack.enter_async_context(grounded(server, database))
+        ground = await stack.enter_async_context(job_environment(server, database))
         async with ground.app.database.connection() as connection:
             for processor in PROCESSORS:
                 await workers.pause(connection, processor.queue)
@@ -80,7 +80,9 @@ async def measure(server: Server) -> dict[str, Processed]:
         }
 
 
-async def _measure(processor: AnyProcessor, ground: Ground, jobs: Sequence[Job]) -> Processed:
+async def _measure(
+    processor: AnyProcessor, ground: JobEnvironment, jobs: Sequence[Job]
+) -> Processed:
     app, recorder, found = ground.app, Recorder(), Processed()
     await asyncio.sleep(1)  # what those before have led to is shipped by then
     ground.database.execute("DELETE FROM jobs WHERE queue = %s", [processor.queue])
@@ -103,7 +105,7 @@ async def _measure(processor: AnyProcessor, ground: Ground, jobs: Sequence[Job])
     return found
 
 
-async def _ask(ground: Ground, jobs: Sequence[Job]) -> None:
+async def _ask(ground: JobEnvironment, jobs: Sequence[Job]) -> None:
     async def ask(tx: Tx) -> None:
         for job in jobs:
             enqueue(tx, job)

@@ -1,1 +1,1 @@
-"""Faults on purpose: clients under load, a nemesis, and a checker that knows what each must see."""
+"""Fault injection: clients under load, a nemesis, and a checker of what each client received."""

@@ -1,4 +1,4 @@
-"""Compares what the clients saw with what they must have seen."""
+"""Compare the events that the clients received with those that they had to receive."""
 
 from bisect import bisect_right
 from collections import Counter

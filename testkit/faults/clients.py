@@ -1,4 +1,4 @@
-"""Clients: they send, poll, join and leave, and never give up before they have an answer."""
+"""Clients that send, poll, subscribe and unsubscribe, and retry until they get a response."""
 
 import asyncio
 import random

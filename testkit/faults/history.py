@@ -1,4 +1,4 @@
-"""What the clients did and saw, as they remember it: the checker's evidence."""
+"""Records of what the clients sent and received: the checker's evidence."""
 
 import secrets
 from array import array

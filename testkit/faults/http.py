@@ -1,4 +1,4 @@
-"""A small HTTP client that knows how many writes and polls are in flight."""
+"""A small HTTP client that counts the writes and polls in flight."""
 
 import asyncio
 import base64

@@ -1,4 +1,4 @@
-"""A mail server of the run's own: what it was sent, and what had to be sent."""
+"""A mail server: compare the mails that it received with those that were due."""
 
 import asyncio
 import email
@@ -15,7 +15,7 @@ from aiosmtpd.smtp import SMTP
 
 from testkit.faults.history import SendRecord
 from testkit.faults.oracle import Ledger
-from testkit.faults.readers import arrived, others_in, readers_of
+from testkit.faults.recipients import arrived, others_in, readers_of
 from testkit.faults.world import World
 
 TOKEN: Final = re.compile(r"\bt\d+x\d+x[0-9a-f]{8}\b")

@@ -1,4 +1,4 @@
-"""Breaks things, one after the other, while enough is in flight; and sees that all recovers."""
+"""Inject faults one after another under load, and check that the system recovers."""
 
 import asyncio
 import os

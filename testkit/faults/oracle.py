@@ -1,4 +1,4 @@
-"""What each queue must have seen: from the log and a model of who was where, and from nothing else.
+"""Expected events of each queue, from the log and a model of memberships alone.
 
 It reads the tables itself, shares no code with the server, and does not look at the audiences
 that the log keeps: who must get an entry follows from the world at the start and from what the

@@ -1,4 +1,4 @@
-"""What a run with faults is to be, and what it came to."""
+"""The parameters of a fault run, and its report."""
 
 import sys
 from collections import Counter

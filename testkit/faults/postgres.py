@@ -1,4 +1,4 @@
-"""A Postgres of the run's own: it is restarted, crashed and robbed of its backends."""
+"""A private Postgres that can be restarted, crashed, and lose its backends."""
 
 import asyncio
 import os

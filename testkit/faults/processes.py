@@ -1,4 +1,4 @@
-"""Child processes that end with this one, whatever ends it."""
+"""Child processes that end with this one."""
 
 import asyncio
 import ctypes

@@ -1,4 +1,4 @@
-"""A loopback proxy that cuts connections at the byte it is told to."""
+"""A loopback proxy that cuts connections after a given number of bytes."""
 
 import asyncio
 import random

@@ -1,4 +1,4 @@
-"""A bouncer of the run's own: what phones got through it, and what they had to get."""
+"""A push bouncer: compare the pushes to phones with those that were due."""
 
 import asyncio
 import base64
@@ -19,7 +19,7 @@ from nacl.public import PrivateKey, SealedBox
 from testkit.faults.history import SendRecord
 from testkit.faults.mail import SHOWN, TOKEN
 from testkit.faults.oracle import Ledger
-from testkit.faults.readers import arrived, others_in, readers_of
+from testkit.faults.recipients import arrived, others_in, readers_of
 from testkit.faults.world import REALM, User, World
 
 SERVER_ID: Final = "6f0b7b0e-5a39-4c45-9d09-7a2d1f6b1c11"

@@ -1,4 +1,4 @@
-"""A RabbitMQ node of the run's own, which nobody misses when it is away."""
+"""A private RabbitMQ node that can be killed and paused."""
 
 import asyncio
 import os

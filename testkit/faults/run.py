@@ -1,4 +1,4 @@
-"""One run: build the world, start everything, let the nemesis loose, drain, check, report."""
+"""Run a fault plan: start everything, inject faults under load, drain, check, report."""
 
 import asyncio
 import random

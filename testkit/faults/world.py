@@ -1,4 +1,4 @@
-"""The organization that the clients live in, made straight in the database."""
+"""The organization that the clients use, created directly in the database."""
 
 import random
 import secrets

@@ -1,1 +1,1 @@
-"""The leak oracle: who may see what through random histories, beside what the server shows."""
+"""The leak oracle: random histories, compared with a model of who may see what."""

@@ -1,4 +1,4 @@
-"""What people do in a history to messages that are there: edit, move, delete, mark, vote."""
+"""Operations on existing messages: edit, delete, mark as read, vote."""
 
 import json
 from collections.abc import Iterable
@@ -8,7 +8,7 @@ from typing import Any
 from typing_extensions import override
 
 from testkit.faults.http import Answer
-from testkit.leaks.hands import Hands
+from testkit.leaks.expected_events import NO_USERS, ExpectedEvent
 from testkit.leaks.model import ADMINISTRATOR, Message, Model
 from testkit.leaks.operations import (
     NO_NAMES,
@@ -19,7 +19,7 @@ from testkit.leaks.operations import (
     first_in,
 )
 from testkit.leaks.policies import NONE, policy_set
-from testkit.leaks.told import NOBODY, Told
+from testkit.leaks.server_clients import ServerClients
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,12 +43,12 @@ class Edit(Changing):
         edited = f"secret {self.message} of {self.realm} edited {self.number}"
         return edited + self.names.text()
 
-    async def perform(self, hands: Hands) -> Answer:
-        path = f"/messages/{hands.messages.ids[self.message]}"
-        return await hands.ask(self.actor, "PATCH", path, content=self.content())
+    async def perform(self, clients: ServerClients) -> Answer:
+        path = f"/messages/{clients.messages.ids[self.message]}"
+        return await clients.ask(self.actor, "PATCH", path, content=self.content())
 
-    def happen(self, model: Model, hands: Hands, answer: Answer) -> list[Told]:
-        del hands, answer
+    def happen(self, model: Model, clients: ServerClients, answer: Answer) -> list[ExpectedEvent]:
+        del clients, answer
         message = model.messages[self.message]
         message.content = self.content()
         self.names.mark(model, message)
@@ -57,8 +57,10 @@ class Edit(Changing):
         holders, readers = model.holders(message), model.readers(message)
         marked = message.mentioned
         return [
-            Told(kind="update_message", key=key, must=holders, may=readers),
-            Told(kind="update_message", key=named, must=holders & marked, may=readers & marked),
+            ExpectedEvent(kind="update_message", key=key, must=holders, may=readers),
+            ExpectedEvent(
+                kind="update_message", key=named, must=holders & marked, may=readers & marked
+            ),
         ]
 
 
@@ -73,12 +75,12 @@ class Delete(Changing):
             return False
         return Changing.allowed(self, model)
 
-    async def perform(self, hands: Hands) -> Answer:
-        path = f"/messages/{hands.messages.ids[self.message]}"
-        return await hands.ask(self.actor, "DELETE", path)
+    async def perform(self, clients: ServerClients) -> Answer:
+        path = f"/messages/{clients.messages.ids[self.message]}"
+        return await clients.ask(self.actor, "DELETE", path)
 
-    def happen(self, model: Model, hands: Hands, answer: Answer) -> list[Told]:
-        del hands, answer
+    def happen(self, model: Model, clients: ServerClients, answer: Answer) -> list[ExpectedEvent]:
+        del clients, answer
         return _deleted(model, [model.messages[self.message]])
 
 
@@ -100,12 +102,12 @@ class DeleteTopic(Step):
             return False
         return True if self._there(model) else None
 
-    async def perform(self, hands: Hands) -> Answer:
-        path = f"/streams/{hands.channels.ids[self.channel]}/delete_topic"
-        return await hands.ask(self.actor, "POST", path, topic_name=self.topic)
+    async def perform(self, clients: ServerClients) -> Answer:
+        path = f"/streams/{clients.channels.ids[self.channel]}/delete_topic"
+        return await clients.ask(self.actor, "POST", path, topic_name=self.topic)
 
-    def happen(self, model: Model, hands: Hands, answer: Answer) -> list[Told]:
-        del hands, answer
+    def happen(self, model: Model, clients: ServerClients, answer: Answer) -> list[ExpectedEvent]:
+        del clients, answer
         return _deleted(model, self._there(model))
 
     def _there(self, model: Model) -> list[Message]:
@@ -118,13 +120,13 @@ class DeleteTopic(Step):
         ]
 
 
-def _deleted(model: Model, messages: Iterable[Message]) -> list[Told]:
-    told: list[Told] = []
+def _deleted(model: Model, messages: Iterable[Message]) -> list[ExpectedEvent]:
+    told: list[ExpectedEvent] = []
     for message in messages:
         told += first_in(model, message.channel)
         key = ("delete_message", message.number)
         holders, readers = model.holders(message), model.readers(message)
-        told.append(Told(kind="delete_message", key=key, must=holders, may=readers))
+        told.append(ExpectedEvent(kind="delete_message", key=key, must=holders, may=readers))
         del model.messages[message.number]
         model.gone.add(message.number)
     return told
@@ -142,19 +144,19 @@ class MarkRead(Step):
         known = self.channel is None or self.channel in model.channels
         return known and Step.fits(self, model)
 
-    async def perform(self, hands: Hands) -> Answer:
+    async def perform(self, clients: ServerClients) -> Answer:
         if self.channel is None:
-            return await hands.ask(self.actor, "POST", "/mark_all_as_read")
-        channel_id = hands.channels.ids[self.channel]
+            return await clients.ask(self.actor, "POST", "/mark_all_as_read")
+        channel_id = clients.channels.ids[self.channel]
         if self.topic is None:
             path = "/mark_stream_as_read"
-            return await hands.ask(self.actor, "POST", path, stream_id=channel_id)
-        return await hands.ask(
+            return await clients.ask(self.actor, "POST", path, stream_id=channel_id)
+        return await clients.ask(
             self.actor, "POST", "/mark_topic_as_read", stream_id=channel_id, topic_name=self.topic
         )
 
-    def happen(self, model: Model, hands: Hands, answer: Answer) -> list[Told]:
-        del hands, answer
+    def happen(self, model: Model, clients: ServerClients, answer: Answer) -> list[ExpectedEvent]:
+        del clients, answer
         told, own = [], frozenset({self.actor})
         for message in model.messages.values():
             if model.received(self.actor, message):
@@ -164,7 +166,9 @@ class MarkRead(Step):
             if self.channel in (None, message.channel) and self.topic in (None, message.topic):
                 message.read.add(self.actor)
                 key = ("update_message_flags", "add", "read", number)
-                told.append(Told(kind="update_message_flags", key=key, must=NOBODY, may=own))
+                told.append(
+                    ExpectedEvent(kind="update_message_flags", key=key, must=NO_USERS, may=own)
+                )
         return told
 
 
@@ -187,18 +191,18 @@ class SetPolicy(Step):
             return None
         return model.reads(model.users[self.actor], channel) and not channel.is_archived
 
-    async def perform(self, hands: Hands) -> Answer:
-        return await hands.ask(
+    async def perform(self, clients: ServerClients) -> Answer:
+        return await clients.ask(
             self.actor,
             "POST",
             "/user_topics",
-            stream_id=hands.channels.ids[self.channel],
+            stream_id=clients.channels.ids[self.channel],
             topic=self.topic,
             visibility_policy=self.policy,
         )
 
-    def happen(self, model: Model, hands: Hands, answer: Answer) -> list[Told]:
-        del hands, answer
+    def happen(self, model: Model, clients: ServerClients, answer: Answer) -> list[ExpectedEvent]:
+        del clients, answer
         return policy_set(model, self.actor, (self.channel, self.topic), self.policy)
 
 
@@ -215,17 +219,17 @@ class TypeEdit(OfMessage):
             return False
         return None
 
-    async def perform(self, hands: Hands) -> Answer:
-        path = f"/messages/{hands.messages.ids[self.message]}/typing"
-        return await hands.ask(self.actor, "POST", path, op=self.op)
+    async def perform(self, clients: ServerClients) -> Answer:
+        path = f"/messages/{clients.messages.ids[self.message]}/typing"
+        return await clients.ask(self.actor, "POST", path, op=self.op)
 
-    def happen(self, model: Model, hands: Hands, answer: Answer) -> list[Told]:
-        del hands, answer
+    def happen(self, model: Model, clients: ServerClients, answer: Answer) -> list[ExpectedEvent]:
+        del clients, answer
         message = model.messages[self.message]
         key = ("typing_edit_message", self.op, self.message)
-        must = model.followers(message) if message.channel is None else NOBODY
+        must = model.followers(message) if message.channel is None else NO_USERS
         may = model.readers(message)
-        return [Told(kind="typing_edit_message", key=key, must=must, may=may)]
+        return [ExpectedEvent(kind="typing_edit_message", key=key, must=must, may=may)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -240,14 +244,14 @@ class Vote(Changing):
     def content(self) -> str:
         return json.dumps({"type": "vote", "key": "canned,0", "vote": 1})
 
-    async def perform(self, hands: Hands) -> Answer:
-        message_id = hands.messages.ids[self.message]
+    async def perform(self, clients: ServerClients) -> Answer:
+        message_id = clients.messages.ids[self.message]
         fields: dict[str, Any] = {"msg_type": "widget", "content": self.content()}
-        return await hands.ask(self.actor, "POST", "/submessage", message_id=message_id, **fields)
+        return await clients.ask(self.actor, "POST", "/submessage", message_id=message_id, **fields)
 
-    def happen(self, model: Model, hands: Hands, answer: Answer) -> list[Told]:
-        del hands, answer
+    def happen(self, model: Model, clients: ServerClients, answer: Answer) -> list[ExpectedEvent]:
+        del clients, answer
         message = model.messages[self.message]
         key = ("submessage", self.message, self.actor)
         holders, readers = model.holders(message), model.readers(message)
-        return [Told(kind="submessage", key=key, must=holders, may=readers)]
+        return [ExpectedEvent(kind="submessage", key=key, must=holders, may=readers)]

@@ -1,4 +1,4 @@
-"""One history: operations one after another, and what everybody sees meanwhile and in the end."""
+"""Run one history: perform its operations, and compare what each user sees."""
 
 import random
 from collections import Counter
@@ -6,14 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from testkit.faults.http import Answer
-from testkit.leaks.hands import Hands
-from testkit.leaks.invent import Inventor
+from testkit.leaks.generator import HistoryGenerator
 from testkit.leaks.model import GUEST, SPECTATOR, Model, User
 from testkit.leaks.operations import NUMBERS_EACH, Operation
 from testkit.leaks.queues import Habit, Queue, learn, open_queue, tell
+from testkit.leaks.read_paths import READS, SPECTATORS_READS
 from testkit.leaks.reads import Look
+from testkit.leaks.server_clients import ServerClients
 from testkit.leaks.together import Drawn, Together, outcomes, settled
-from testkit.leaks.ways import READS, SPECTATORS_READS
 from testkit.leaks.world import FOUNDINGS, Place, found, imagine
 
 SHARE_OF_FIRST_REALM = 0.8
@@ -61,13 +61,13 @@ class Failure:
 class Realm:
     """One organization of a history: the model, the server, and its people's queues."""
 
-    def __init__(self, model: Model, hands: Hands) -> None:
+    def __init__(self, model: Model, clients: ServerClients) -> None:
         self.model = model
-        self.hands = hands
+        self.clients = clients
         self.queues: list[Queue] = []
 
     async def open(self, user: int, habit: Habit) -> None:
-        queue = await open_queue(self.hands, user, habit, self.model.now)
+        queue = await open_queue(self.clients, user, habit, self.model.now)
         learn([queue], self.model)
         self.queues.append(queue)
 
@@ -82,7 +82,7 @@ class Realm:
         """Open again the queues that a change of role has ended; which of them have not."""
         users = self.model.users
         ended = [q for q in self.queues if q.opened < users[q.user].renewed]
-        alive = [q for q in ended if not await q.has_ended(self.hands)]
+        alive = [q for q in ended if not await q.has_ended(self.clients)]
         self.queues = [q for q in self.queues if q not in ended]
         for queue in ended:
             await self.open(queue.user, queue.habit)
@@ -121,22 +121,22 @@ class History:
 
     async def begin(self) -> None:
         for place, founding in enumerate(FOUNDINGS):
-            hands = await found(self._place, f"{self._name}-{place}", founding)
-            realm = Realm(imagine(founding), hands)
+            clients = await found(self._place, f"{self._name}-{place}", founding)
+            realm = Realm(imagine(founding), clients)
             await realm.open_first()
             self._realms.append(realm)
 
     async def end(self) -> None:
         """Hang up; nothing of it stays in memory."""
         for realm in self._realms:
-            self._tally.requests += realm.hands.requests
-            for client in realm.hands.clients.values():
+            self._tally.requests += realm.clients.requests
+            for client in realm.clients.clients.values():
                 client.drop()
 
-    def inventor(self) -> Callable[[int], Drawn]:
+    def generator(self) -> Callable[[int], Drawn]:
         """Draws the operation of a number, for either organization."""
         rng = random.Random(f"{self._seed} operations")
-        inventors = [Inventor(rng, n, realm.model) for n, realm in enumerate(self._realms)]
+        inventors = [HistoryGenerator(rng, n, realm.model) for n, realm in enumerate(self._realms)]
 
         def draw(number: int) -> Drawn:
             first = rng.random() < SHARE_OF_FIRST_REALM
@@ -147,7 +147,7 @@ class History:
     async def do(self, operation: Drawn) -> None:
         """Do it, if what it names is there; what it must come to by the rules is noted."""
         realm = self._realms[operation.realm]
-        model, hands = realm.model, realm.hands
+        model, clients = realm.model, realm.clients
         model.now = operation.number
         if not operation.fits(model):
             return
@@ -157,7 +157,7 @@ class History:
             return
         name = type(operation).__name__
         allowed = operation.allowed(model)
-        answer = await operation.perform(hands)
+        answer = await operation.perform(clients)
         succeeded = answer.status == 200
         if answer.status >= 500:
             self.problems.append(f"failed: {operation}: {answer.body.get('msg')}")
@@ -169,7 +169,7 @@ class History:
             self._tally.refused[name] += 1
             return
         self._tally.operations[name] += 1
-        told = operation.happen(model, hands, answer)
+        told = operation.happen(model, clients, answer)
         for each in told:
             noted = tell(realm.queues, each, model)
             self._count(f"event {each.kind}", name, noted)
@@ -178,12 +178,12 @@ class History:
 
     async def _do_together(self, realm: Realm, operation: Together) -> None:
         """Do both, and find out in which order they were done."""
-        answer = await operation.perform(realm.hands)
+        answer = await operation.perform(realm.clients)
         for part in (answer.body["first"], answer.body["second"]):
             if part.status >= 500:
                 self.problems.append(f"failed: {operation}: {part.body.get('msg')}")
-        candidates = outcomes(operation, answer, realm.model, realm.queues, realm.hands)
-        outcome, wrong = await settled(candidates, realm.queues, realm.hands)
+        candidates = outcomes(operation, answer, realm.model, realm.queues, realm.clients)
+        outcome, wrong = await settled(candidates, realm.queues, realm.clients)
         self.problems += [f"{operation}: in no order: {problem}" for problem in wrong]
         outcome.leave_to(realm.queues, operation.number)
         vars(realm.model).update(vars(outcome.model))
@@ -236,7 +236,7 @@ class History:
 
     async def _poll(self, queues: Sequence[Queue], realm: Realm) -> None:
         for queue in queues:
-            self.problems += await queue.compare(realm.hands, realm.model.now)
+            self.problems += await queue.compare(realm.clients, realm.model.now)
             if self.problems:
                 return  # what does not come takes long not to come
 
@@ -244,10 +244,10 @@ class History:
         other = self._realms[1 - self._realms.index(realm)]
         look = Look(
             realm.model,
-            realm.hands,
+            realm.clients,
             reader,
             rng,
-            list(other.hands.messages.ids.values()),
+            list(other.clients.messages.ids.values()),
         )
         await (READS.get(name) or SPECTATORS_READS[name])(look)
         self._tally.checks[f"read {name}"] += look.checks
@@ -272,7 +272,7 @@ async def live(place: Place, name: str, seed: str, operations: int, tally: Tally
     history = History(place, name, seed, tally)
     try:
         await history.begin()
-        draw = history.inventor()
+        draw = history.generator()
         for number in range(1, operations + 1):
             await history.do(draw(number * NUMBERS_EACH))
             if number % OPERATIONS_BETWEEN_LOOKS == 0 and not history.problems:

@@ -1,4 +1,4 @@
-"""What people do in a history with channels, and with who is in them."""
+"""Operations on channels and their subscribers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from server.domain.channel_changes import ChannelChange
 from server.transactions import Tx
 from storage.ids import ChannelId
 from testkit.faults.http import Answer
-from testkit.leaks.hands import Hands
+from testkit.leaks.expected_events import NO_USERS, ExpectedEvent
 from testkit.leaks.model import OWNER, Channel, Grant, Model
 from testkit.leaks.operations import Step, noticed
 from testkit.leaks.policies import (
@@ -21,7 +21,7 @@ from testkit.leaks.policies import (
     policies_known,
     policies_lost,
 )
-from testkit.leaks.told import NOBODY, Told
+from testkit.leaks.server_clients import ServerClients
 
 CHANNEL_EVENTS = "channel events"
 """The topic in which the notification bot tells of changes."""
@@ -50,20 +50,20 @@ class Create(Step):
         people = {*self.subscribers}.union(*(grant.people for grant in self.grants.values()))
         return all(model.users[each].is_active for each in people) and Step.fits(self, model)
 
-    async def perform(self, hands: Hands) -> Answer:
+    async def perform(self, clients: ServerClients) -> Answer:
         grants: dict[str, Any] = {
             name: {
-                "direct_members": hands.users.of(sorted(grant.people)),
-                "direct_subgroups": hands.groups.of(sorted(grant.groups)),
+                "direct_members": clients.users.of(sorted(grant.people)),
+                "direct_subgroups": clients.groups.of(sorted(grant.groups)),
             }
             for name, grant in self.grants.items()
         }
-        return await hands.ask(
+        return await clients.ask(
             self.actor,
             "POST",
             "/channels/create",
             name=f"channel {self.number}",
-            subscribers=hands.users.of(self.subscribers),
+            subscribers=clients.users.of(self.subscribers),
             invite_only=self.privacy.is_private,
             is_web_public=self.privacy.is_web_public,
             history_public_to_subscribers=not self.privacy.is_protected,
@@ -71,8 +71,8 @@ class Create(Step):
             **grants,
         )
 
-    def happen(self, model: Model, hands: Hands, answer: Answer) -> list[Told]:
-        hands.channels.add(self.number, answer.body["id"])
+    def happen(self, model: Model, clients: ServerClients, answer: Answer) -> list[ExpectedEvent]:
+        clients.channels.add(self.number, answer.body["id"])
         creator = Grant(people=frozenset({self.actor}))
         channel = Channel(
             number=self.number,
@@ -105,12 +105,12 @@ class Changing(OfChannel):
     is_told: bool = True
     """False: it is made as an endpoint makes it, and nothing follows from it."""
 
-    async def change(self, hands: Hands, **wanted: Any) -> Answer:
+    async def change(self, clients: ServerClients, **wanted: Any) -> Answer:
         """Make it; `wanted` is what the endpoint takes."""
-        channel_id = ChannelId(hands.channels.ids[self.channel])
+        channel_id = ChannelId(clients.channels.ids[self.channel])
         if self.is_told:
-            answer = await hands.ask(self.actor, "PATCH", f"/streams/{channel_id}", **wanted)
-            return await hands.with_notices(answer)
+            answer = await clients.ask(self.actor, "PATCH", f"/streams/{channel_id}", **wanted)
+            return await clients.with_notices(answer)
         if "is_private" in wanted:
             wanted["invite_only"] = wanted.pop("is_private")
         change = ChannelChange(**wanted)
@@ -118,13 +118,13 @@ class Changing(OfChannel):
         async def action(tx: Tx, actor: Actor) -> None:
             await change_channel(tx, actor, channel_id, change, web_public_enabled=True)
 
-        return await hands.act(self.actor, action)
+        return await clients.act(self.actor, action)
 
-    def said(self, model: Model, hands: Hands, answer: Answer) -> list[Told]:
+    def said(self, model: Model, clients: ServerClients, answer: Answer) -> list[ExpectedEvent]:
         """That the bot tells of it, in a channel that is open."""
         if not self.is_told or model.channels[self.channel].is_archived:
             return []
-        return noticed(model, hands, answer, (self.channel, CHANNEL_EVENTS))
+        return noticed(model, clients, answer, (self.channel, CHANNEL_EVENTS))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,19 +146,19 @@ class Subscribe(OfChannel):
             return False
         return True if self.people == (self.actor,) else None
 
-    async def perform(self, hands: Hands) -> Answer:
+    async def perform(self, clients: ServerClients) -> Answer:
         name = f"channel {self.channel}"
-        return await hands.ask(
+        return await clients.ask(
             self.actor,
             "POST",
             "/users/me/subscriptions",
             subscriptions=[{"name": name}],
-            principals=hands.users.of(self.people),
+            principals=clients.users.of(self.people),
             send_new_subscription_messages=False,
         )
 
-    def happen(self, model: Model, hands: Hands, answer: Answer) -> list[Told]:
-        del hands, answer
+    def happen(self, model: Model, clients: ServerClients, answer: Answer) -> list[ExpectedEvent]:
+        del clients, answer
         return _join(model, model.channels[self.channel], frozenset(self.people))
 
 
@@ -180,17 +180,17 @@ class Unsubscribe(OfChannel):
     def _is_there(self, model: Model) -> bool:
         return model.is_in(self.actor, self.channel)
 
-    async def perform(self, hands: Hands) -> Answer:
-        return await hands.ask(
+    async def perform(self, clients: ServerClients) -> Answer:
+        return await clients.ask(
             self.actor,
             "DELETE",
             "/users/me/subscriptions",
             subscriptions=[f"channel {self.channel}"],
-            principals=hands.users.of(self.people),
+            principals=clients.users.of(self.people),
         )
 
-    def happen(self, model: Model, hands: Hands, answer: Answer) -> list[Told]:
-        del hands, answer
+    def happen(self, model: Model, clients: ServerClients, answer: Answer) -> list[ExpectedEvent]:
+        del clients, answer
         channel = model.channels[self.channel]
         leaving = model.subscribers(self.channel) & frozenset(self.people)
         left_read = _left_read(model, self.channel, leaving)
@@ -201,7 +201,7 @@ class Unsubscribe(OfChannel):
         return [
             *left_read,
             _of_own("remove", channel, leaving),
-            Told(
+            ExpectedEvent(
                 kind="stream",
                 key=("stream", "delete", self.channel),
                 must=leaving - seers,
@@ -212,7 +212,7 @@ class Unsubscribe(OfChannel):
         ]
 
 
-def _left_read(model: Model, channel: int, leaving: frozenset[int]) -> list[Told]:
+def _left_read(model: Model, channel: int, leaving: frozenset[int]) -> list[ExpectedEvent]:
     """Who leaves a channel has read it, and is told what was unread there."""
     told = []
     for number, message in model.messages.items():
@@ -220,7 +220,9 @@ def _left_read(model: Model, channel: int, leaving: frozenset[int]) -> list[Told
             unread = {u for u in leaving if model.is_surely_unread(model.users[u], number)}
             key = ("update_message_flags", "add", "read", number)
             told.append(
-                Told(kind="update_message_flags", key=key, must=frozenset(unread), may=leaving)
+                ExpectedEvent(
+                    kind="update_message_flags", key=key, must=frozenset(unread), may=leaving
+                )
             )
             message.read.update(leaving)
     return told
@@ -247,15 +249,15 @@ class ChangePrivacy(Changing):
             return False
         return user.role == OWNER or not opens_to_web
 
-    async def perform(self, hands: Hands) -> Answer:
+    async def perform(self, clients: ServerClients) -> Answer:
         return await self.change(
-            hands,
+            clients,
             is_private=self.privacy.is_private,
             is_web_public=self.privacy.is_web_public,
             history_public_to_subscribers=not self.privacy.is_protected,
         )
 
-    def happen(self, model: Model, hands: Hands, answer: Answer) -> list[Told]:
+    def happen(self, model: Model, clients: ServerClients, answer: Answer) -> list[ExpectedEvent]:
         channel = model.channels[self.channel]
         if self._is_as_it_was(channel):
             return []
@@ -268,11 +270,11 @@ class ChangePrivacy(Changing):
         there = model.subscribers(self.channel)
         update = ("stream", "update", self.channel, "invite_only")
         return [
-            Told(kind="stream", key=update, must=sees & saw, may=saw),
-            Told(kind="stream", key=("stream", "delete", self.channel), must=saw - sees),
+            ExpectedEvent(kind="stream", key=update, must=sees & saw, may=saw),
+            ExpectedEvent(kind="stream", key=("stream", "delete", self.channel), must=saw - sees),
             _shown(channel, sees - saw),
             *(
-                Told(
+                ExpectedEvent(
                     kind="subscription",
                     key=("subscription", "peer_add", self.channel, user),
                     must=sees - saw,
@@ -283,7 +285,7 @@ class ChangePrivacy(Changing):
             *policies_lost(model, self.channel, known),
             *stars_lost(model, self.channel, saw),
             *found_again(model, self.channel, sees),
-            *self.said(model, hands, answer),
+            *self.said(model, clients, answer),
         ]
 
     def _is_as_it_was(self, channel: Channel) -> bool:
@@ -291,7 +293,7 @@ class ChangePrivacy(Changing):
         was = (channel.is_private, channel.is_protected, channel.is_web_public)
         return was == (wanted.is_private, wanted.is_protected, wanted.is_web_public)
 
-    def _hidden(self, model: Model, saw: frozenset[int]) -> list[Told]:
+    def _hidden(self, model: Model, saw: frozenset[int]) -> list[ExpectedEvent]:
         """For whoever may read a message no longer, it may be read, of which they may be told."""
         told = []
         for number, message in model.messages.items():
@@ -299,7 +301,9 @@ class ChangePrivacy(Changing):
                 lost = saw - model.readers(message)
                 message.marked |= lost
                 key = ("update_message_flags", "add", "read", number)
-                told.append(Told(kind="update_message_flags", key=key, must=NOBODY, may=lost))
+                told.append(
+                    ExpectedEvent(kind="update_message_flags", key=key, must=NO_USERS, may=lost)
+                )
         return told
 
 
@@ -316,22 +320,22 @@ class Archive(Changing):
             return False
         return model.administers(model.users[self.actor], channel)
 
-    async def perform(self, hands: Hands) -> Answer:
-        return await self.change(hands, is_archived=self.archived)
+    async def perform(self, clients: ServerClients) -> Answer:
+        return await self.change(clients, is_archived=self.archived)
 
-    def happen(self, model: Model, hands: Hands, answer: Answer) -> list[Told]:
+    def happen(self, model: Model, clients: ServerClients, answer: Answer) -> list[ExpectedEvent]:
         channel = model.channels[self.channel]
         channel.is_archived = self.archived
         key = ("stream", "update", self.channel, "is_archived")
-        told = [Told(kind="stream", key=key, must=model.seers(channel))]
+        told = [ExpectedEvent(kind="stream", key=key, must=model.seers(channel))]
         if self.archived and self.is_told:
             told += _closed_read(model, self.channel)
             told += policies_gone(model, self.channel)
             told += stars_lost(model, self.channel, frozenset(u.number for u in model.active()))
-        return told + self.said(model, hands, answer)
+        return told + self.said(model, clients, answer)
 
 
-def _closed_read(model: Model, channel: int) -> list[Told]:
+def _closed_read(model: Model, channel: int) -> list[ExpectedEvent]:
     """Nobody finds it any more, so it is read for all for whom it was not."""
     there = model.subscribers(channel)
     told = []
@@ -344,12 +348,14 @@ def _closed_read(model: Model, channel: int) -> list[Told]:
                 if u.number in message.noticed or model.received(u.number, message)
             )
             key = ("update_message_flags", "add", "read", number)
-            told.append(Told(kind="update_message_flags", key=key, must=unread, may=there | others))
+            told.append(
+                ExpectedEvent(kind="update_message_flags", key=key, must=unread, may=there | others)
+            )
             message.read.update(there | others)
     return told
 
 
-def _join(model: Model, channel: Channel, people: frozenset[int]) -> list[Told]:
+def _join(model: Model, channel: Channel, people: frozenset[int]) -> list[ExpectedEvent]:
     joining = people - model.subscribers(channel.number)
     saw = model.seers(channel)
     found_read = _found_read(model, channel.number, joining)
@@ -365,7 +371,7 @@ def _join(model: Model, channel: Channel, people: frozenset[int]) -> list[Told]:
     ]
 
 
-def _found_read(model: Model, channel: int, joining: frozenset[int]) -> list[Told]:
+def _found_read(model: Model, channel: int, joining: frozenset[int]) -> list[ExpectedEvent]:
     """Who comes to read what others moved there, and they had received elsewhere, has read it."""
     told = []
     for number, message in model.messages.items():
@@ -373,11 +379,13 @@ def _found_read(model: Model, channel: int, joining: frozenset[int]) -> list[Tol
             outside = joining - model.readers(message)
             message.perhaps_read |= outside
             key = ("update_message_flags", "add", "read", number)
-            told.append(Told(kind="update_message_flags", key=key, must=NOBODY, may=outside))
+            told.append(
+                ExpectedEvent(kind="update_message_flags", key=key, must=NO_USERS, may=outside)
+            )
     return told
 
 
-def found_again(model: Model, channel: int, people: frozenset[int]) -> list[Told]:
+def found_again(model: Model, channel: int, people: frozenset[int]) -> list[ExpectedEvent]:
     """Who may read a channel again may be told of what is unread, starred or set for topics."""
     told = policies_found_again(model, channel, people)
     for number, message in model.messages.items():
@@ -385,27 +393,31 @@ def found_again(model: Model, channel: int, people: frozenset[int]) -> list[Told
             readers = people & model.readers(message)
             for op, flag in (("remove", "read"), ("add", "starred")):
                 key = ("update_message_flags", op, flag, number)
-                told.append(Told(kind="update_message_flags", key=key, must=NOBODY, may=readers))
+                told.append(
+                    ExpectedEvent(kind="update_message_flags", key=key, must=NO_USERS, may=readers)
+                )
     return told
 
 
-def stars_lost(model: Model, channel: int, people: frozenset[int]) -> list[Told]:
+def stars_lost(model: Model, channel: int, people: frozenset[int]) -> list[ExpectedEvent]:
     """Who may not read now what they have starred there may be told that it is not starred."""
     told = []
     for number, message in model.messages.items():
         if message.channel == channel:
             lost = people.intersection(message.starred) - model.readers(message)
             key = ("update_message_flags", "remove", "starred", number)
-            told.append(Told(kind="update_message_flags", key=key, must=NOBODY, may=lost))
+            told.append(
+                ExpectedEvent(kind="update_message_flags", key=key, must=NO_USERS, may=lost)
+            )
     return told
 
 
-def _shown(channel: Channel, people: frozenset[int]) -> Told:
-    return Told(kind="stream", key=("stream", "create", channel.number), must=people)
+def _shown(channel: Channel, people: frozenset[int]) -> ExpectedEvent:
+    return ExpectedEvent(kind="stream", key=("stream", "create", channel.number), must=people)
 
 
-def _of_own(op: str, channel: Channel, people: frozenset[int]) -> Told:
-    return Told(kind="subscription", key=("subscription", op, channel.number), must=people)
+def _of_own(op: str, channel: Channel, people: frozenset[int]) -> ExpectedEvent:
+    return ExpectedEvent(kind="subscription", key=("subscription", op, channel.number), must=people)
 
 
 def _peers(
@@ -413,10 +425,10 @@ def _peers(
     op: str,
     moved: frozenset[int],
     seers: frozenset[int],
-    may: frozenset[int] = NOBODY,
-) -> list[Told]:
+    may: frozenset[int] = NO_USERS,
+) -> list[ExpectedEvent]:
     return [
-        Told(
+        ExpectedEvent(
             kind="subscription",
             key=("subscription", op, channel.number, user),
             must=seers,

@@ -1,4 +1,4 @@
-"""Who may see what: the rules of the product, written down again without the server's code.
+"""Model of who may see what: the product's rules, written without the server's code.
 
 Everything has a number of its own here (users by place, channels and messages by the operation
 that made them), so that a history means the same in another run. Time is the number of the
@@ -38,7 +38,7 @@ class Grant:
     """Everyone of this role or above it, too."""
 
 
-NOBODY = Grant()
+NO_USERS = Grant()
 EVERYBODY = Grant(least_role=GUEST)
 
 
@@ -222,7 +222,7 @@ class Model:
         )
 
     def _is_granted(self, user: User, channel: Channel, *names: str) -> bool:
-        return any(self.in_grant(user, channel.grants.get(name, NOBODY)) for name in names)
+        return any(self.in_grant(user, channel.grants.get(name, NO_USERS)) for name in names)
 
     # ------------------------------------------------------------ messages
 

@@ -1,4 +1,4 @@
-"""What people do in a history to where messages are: move them, and resolve topics."""
+"""Operations that move messages and resolve topics."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -6,11 +6,11 @@ from typing import Literal
 from typing_extensions import override
 
 from testkit.faults.http import Answer
-from testkit.leaks.hands import Hands
+from testkit.leaks.expected_events import NO_USERS, ExpectedEvent
 from testkit.leaks.model import GUEST, Message, Model
 from testkit.leaks.operations import Changing, OfMessage, first_in, noticed
 from testkit.leaks.policies import policies_move
-from testkit.leaks.told import NOBODY, Told
+from testkit.leaks.server_clients import ServerClients
 
 Mode = Literal["change_one", "change_later", "change_all"]
 RESOLVED = "✔ "
@@ -49,10 +49,10 @@ class Move(Changing):
         may_post = model.posts(user, model.channels[self.channel])
         return False if user.role == GUEST or may_post is False else None
 
-    async def perform(self, hands: Hands) -> Answer:
-        path = f"/messages/{hands.messages.ids[self.message]}"
-        channel_id = None if self.channel is None else hands.channels.ids[self.channel]
-        answer = await hands.ask(
+    async def perform(self, clients: ServerClients) -> Answer:
+        path = f"/messages/{clients.messages.ids[self.message]}"
+        channel_id = None if self.channel is None else clients.channels.ids[self.channel]
+        answer = await clients.ask(
             self.actor,
             "PATCH",
             path,
@@ -62,9 +62,9 @@ class Move(Changing):
             send_notification_to_old_thread=self.tells_old,
             send_notification_to_new_thread=self.tells_new,
         )
-        return await hands.with_notices(answer)
+        return await clients.with_notices(answer)
 
-    def happen(self, model: Model, hands: Hands, answer: Answer) -> list[Told]:
+    def happen(self, model: Model, clients: ServerClients, answer: Answer) -> list[ExpectedEvent]:
         first = model.messages[self.message]
         assert first.channel is not None
         old = (first.channel, first.topic)
@@ -79,11 +79,11 @@ class Move(Changing):
         due += [old] if self.tells_old and not is_all else []
         for offset, place in enumerate(due, start=1):
             is_mark = says_mark and offset == 1
-            told += noticed(model, hands, answer, place, offset, tells_of_resolving=is_mark)
+            told += noticed(model, clients, answer, place, offset, tells_of_resolving=is_mark)
         return told
 
-    def _move(self, model: Model) -> list[Told]:
-        told: list[Told] = []
+    def _move(self, model: Model) -> list[ExpectedEvent]:
+        told: list[ExpectedEvent] = []
         for message in self._moving(model):
             followers, readers = model.followers(message), model.readers(message)
             was_public = model.is_public(message)
@@ -139,32 +139,32 @@ def _moved(
     readers: frozenset[int],
     *,
     lost_by_public: bool,
-) -> list[Told]:
+) -> list[ExpectedEvent]:
     """Who read it before and who does now: it changes for some, and goes for others."""
     after = model.readers(message)
     number = message.number
     return [
-        Told(
+        ExpectedEvent(
             kind="update_message",
             key=("update_message", number, None),
             must=(followers | model.followers(message)) & after,
             may=after,
         ),
-        Told(
+        ExpectedEvent(
             kind="delete_message",
             key=("delete_message", number),
             must=followers - after,
             may=readers - after,
-            lost_to=readers - after if lost_by_public else NOBODY,
+            lost_to=readers - after if lost_by_public else NO_USERS,
             # Whoever may read it there without being there hears no more of it.
-            lost_perhaps_to=readers & after if lost_by_public else NOBODY,
+            lost_perhaps_to=readers & after if lost_by_public else NO_USERS,
         ),
         # Whoever may read it again is told that it is unread, or starred.
         *(
-            Told(
+            ExpectedEvent(
                 kind="update_message_flags",
                 key=("update_message_flags", op, flag, number),
-                must=NOBODY,
+                must=NO_USERS,
                 may=after,
             )
             for op, flag in (("remove", "read"), ("add", "starred"))

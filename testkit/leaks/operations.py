@@ -1,4 +1,4 @@
-"""What people do in a history with messages: how it is done, and who hears of it by the rules."""
+"""Operations on messages: how each is performed, and which events follow by the rules."""
 
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -6,10 +6,10 @@ from typing import Any, Protocol
 from typing_extensions import override
 
 from testkit.faults.http import Answer
-from testkit.leaks.hands import Hands
+from testkit.leaks.expected_events import NO_USERS, ExpectedEvent, Key, of_person
 from testkit.leaks.model import Message, Model
 from testkit.leaks.policies import Place, policies_may_follow
-from testkit.leaks.told import NOBODY, Key, Told, of_person
+from testkit.leaks.server_clients import ServerClients
 
 HAS_TYPING = "stream_typing_notifications"
 NOTIFIER = -1
@@ -40,9 +40,9 @@ class Operation(Protocol):
         """Whether the rules let it be done; None where the server is to decide."""
         ...
 
-    async def perform(self, hands: Hands) -> Answer: ...
+    async def perform(self, clients: ServerClients) -> Answer: ...
 
-    def happen(self, model: Model, hands: Hands, answer: Answer) -> list[Told]:
+    def happen(self, model: Model, clients: ServerClients, answer: Answer) -> list[ExpectedEvent]:
         """Change the model as the operation has changed the server; who is told what."""
         ...
 
@@ -122,18 +122,18 @@ class Send(Step):
         content = f"secret {self.number} of {self.realm}{self.names.text()}"
         return f"/poll {content}\nyes\nno" if self.is_poll else content
 
-    async def perform(self, hands: Hands) -> Answer:
+    async def perform(self, clients: ServerClients) -> Answer:
         if self.channel is None:
-            where: dict[str, Any] = {"type": "direct", "to": hands.users.of(self.people)}
+            where: dict[str, Any] = {"type": "direct", "to": clients.users.of(self.people)}
         else:
-            channel_id = hands.channels.ids[self.channel]
+            channel_id = clients.channels.ids[self.channel]
             where = {"type": "channel", "to": channel_id, "topic": self.topic}
-        return await hands.ask(
+        return await clients.ask(
             self.actor, "POST", "/messages", content=self.content(), read_by_sender=True, **where
         )
 
-    def happen(self, model: Model, hands: Hands, answer: Answer) -> list[Told]:
-        hands.messages.add(self.number, answer.body["id"])
+    def happen(self, model: Model, clients: ServerClients, answer: Answer) -> list[ExpectedEvent]:
+        clients.messages.add(self.number, answer.body["id"])
         people = frozenset() if self.channel is not None else {self.actor, *self.people}
         message = Message(
             number=self.number,
@@ -160,7 +160,9 @@ class Send(Step):
         return told
 
 
-def new_message(model: Model, message: Message, bots: frozenset[int] = frozenset()) -> list[Told]:
+def new_message(
+    model: Model, message: Message, bots: frozenset[int] = frozenset()
+) -> list[ExpectedEvent]:
     """Who hears of a message that has just been sent, and that they are named in it.
 
     These bots do wherever they are.
@@ -173,29 +175,29 @@ def new_message(model: Model, message: Message, bots: frozenset[int] = frozenset
         is_public = not model.channels[message.channel].is_private
     key: Key = ("message", number, message.content)
     named: Key = ("named", number, message.content)
-    sent = Told(kind=kind, key=key, must=there | bots, is_public=is_public, message=number)
+    sent = ExpectedEvent(kind=kind, key=key, must=there | bots, is_public=is_public, message=number)
     return [
         *([sent] if message.sender == NOTIFIER else of_person(model, sent, message.sender)),
-        Told(kind=kind, key=named, must=there & message.mentioned | bots, message=number),
+        ExpectedEvent(kind=kind, key=named, must=there & message.mentioned | bots, message=number),
     ]
 
 
 def noticed(
     model: Model,
-    hands: Hands,
+    clients: ServerClients,
     answer: Answer,
     place: Place,
     offset: int = 1,
     *,
     tells_of_resolving: bool = False,
-) -> list[Told]:
+) -> list[ExpectedEvent]:
     """Because of what happens now the bot says something there: what, the server knows."""
     channel, topic = place
     number, content = model.now + offset, "something that it has not said"
-    notice = hands.notices_of(answer).get(place)
+    notice = clients.notices_of(answer).get(place)
     if notice is not None:
         content = notice.content
-        hands.messages.add(number, notice.message_id)
+        clients.messages.add(number, notice.message_id)
     message = Message(
         number=number,
         sender=NOTIFIER,
@@ -250,13 +252,13 @@ class React(Changing):
         there = (self.actor, self.emoji) in message.reactions
         return Changing.allowed(self, model) and there == (self.op == "remove")
 
-    async def perform(self, hands: Hands) -> Answer:
+    async def perform(self, clients: ServerClients) -> Answer:
         method = "POST" if self.op == "add" else "DELETE"
-        path = f"/messages/{hands.messages.ids[self.message]}/reactions"
-        return await hands.ask(self.actor, method, path, emoji_name=self.emoji)
+        path = f"/messages/{clients.messages.ids[self.message]}/reactions"
+        return await clients.ask(self.actor, method, path, emoji_name=self.emoji)
 
-    def happen(self, model: Model, hands: Hands, answer: Answer) -> list[Told]:
-        del hands, answer
+    def happen(self, model: Model, clients: ServerClients, answer: Answer) -> list[ExpectedEvent]:
+        del clients, answer
         message = model.messages[self.message]
         if self.op == "add":
             message.reactions.add((self.actor, self.emoji))
@@ -265,7 +267,7 @@ class React(Changing):
             message.reactions.discard((self.actor, self.emoji))
         key = ("reaction", self.op, self.message, self.actor, self.emoji)
         may = model.readers(message) & {self.actor}
-        told = Told(kind="reaction", key=key, must=model.holders(message), may=may)
+        told = ExpectedEvent(kind="reaction", key=key, must=model.holders(message), may=may)
         return of_person(model, told, self.actor)
 
 
@@ -286,18 +288,18 @@ class Flag(Step):
     def fits(self, model: Model) -> bool:
         return all(each in model.messages for each in self.messages) and Step.fits(self, model)
 
-    async def perform(self, hands: Hands) -> Answer:
-        return await hands.ask(
+    async def perform(self, clients: ServerClients) -> Answer:
+        return await clients.ask(
             self.actor,
             "POST",
             "/messages/flags",
-            messages=hands.messages.of(self.messages),
+            messages=clients.messages.of(self.messages),
             flag=self.flag,
             op=self.op,
         )
 
-    def happen(self, model: Model, hands: Hands, answer: Answer) -> list[Told]:
-        del hands, answer
+    def happen(self, model: Model, clients: ServerClients, answer: Answer) -> list[ExpectedEvent]:
+        del clients, answer
         user = model.users[self.actor]
         told = []
         for number in self.messages:
@@ -308,9 +310,9 @@ class Flag(Step):
             key = ("update_message_flags", self.op, self.flag, number)
             own = frozenset({self.actor})
             told.append(
-                Told(kind="update_message_flags", key=key, must=own)
+                ExpectedEvent(kind="update_message_flags", key=key, must=own)
                 if changes
-                else Told(kind="update_message_flags", key=key, must=frozenset(), may=own)
+                else ExpectedEvent(kind="update_message_flags", key=key, must=frozenset(), may=own)
             )
         return told
 
@@ -364,16 +366,16 @@ class Type(Step):
             None if reads and model.posts(model.users[self.actor], channel) is not True else reads
         )
 
-    async def perform(self, hands: Hands) -> Answer:
+    async def perform(self, clients: ServerClients) -> Answer:
         if self.channel is None:
-            where: dict[str, Any] = {"type": "direct", "to": hands.users.of(self.people)}
+            where: dict[str, Any] = {"type": "direct", "to": clients.users.of(self.people)}
         else:
-            channel_id = hands.channels.ids[self.channel]
+            channel_id = clients.channels.ids[self.channel]
             where = {"type": "channel", "stream_id": channel_id, "topic": self.topic}
-        return await hands.ask(self.actor, "POST", "/typing", op=self.op, **where)
+        return await clients.ask(self.actor, "POST", "/typing", op=self.op, **where)
 
-    def happen(self, model: Model, hands: Hands, answer: Answer) -> list[Told]:
-        del hands, answer
+    def happen(self, model: Model, clients: ServerClients, answer: Answer) -> list[ExpectedEvent]:
+        del clients, answer
         if self.channel is None:
             people = frozenset({self.actor, *self.people})
             key = ("typing", self.op, self.actor, people)
@@ -384,7 +386,7 @@ class Type(Step):
 
     def _typing(
         self, model: Model, key: Key, people: frozenset[int], needs: str | None = None
-    ) -> list[Told]:
+    ) -> list[ExpectedEvent]:
         """Some may miss it: restricted guests whose queue is let go when they join a channel.
 
         docs/adr/0033-masked-people.md.
@@ -392,14 +394,16 @@ class Type(Step):
         perhaps = frozenset(
             n for n in people if model.users[n].is_guest and not model.guests_know_everybody
         )
-        told = Told(kind="typing", key=key, must=people - perhaps, may=perhaps, needs=needs)
+        told = ExpectedEvent(
+            kind="typing", key=key, must=people - perhaps, may=perhaps, needs=needs
+        )
         return of_person(model, told, self.actor)
 
 
-def first_in(model: Model, channel: int | None) -> list[Told]:
+def first_in(model: Model, channel: int | None) -> list[ExpectedEvent]:
     """Another message may be the channel's first now."""
     if channel is None:
         return []
     key = ("stream", "update", channel, "first_message_id")
     seers = model.seers(model.channels[channel])
-    return [Told(kind="stream", key=key, must=NOBODY, may=seers)]
+    return [ExpectedEvent(kind="stream", key=key, must=NO_USERS, may=seers)]

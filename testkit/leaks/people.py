@@ -1,4 +1,4 @@
-"""What happens in a history to people: groups and roles change, accounts are closed."""
+"""Operations on users: groups, roles, deactivation."""
 
 from dataclasses import dataclass, replace
 
@@ -10,12 +10,12 @@ from server.domain.actor import Actor
 from server.transactions import Tx
 from storage.ids import UserId
 from testkit.faults.http import Answer
-from testkit.leaks.hands import Hands
+from testkit.leaks.expected_events import NO_USERS, ExpectedEvent, Key
 from testkit.leaks.membership import found_again, stars_lost
 from testkit.leaks.model import ADMINISTRATOR, OWNER, Channel, Model
 from testkit.leaks.operations import Step
 from testkit.leaks.policies import policies_known, policies_lost
-from testkit.leaks.told import NOBODY, Key, Told
+from testkit.leaks.server_clients import ServerClients
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,10 +36,10 @@ class ChangeGroup(Step):
     def allowed(self, model: Model) -> bool | None:
         return model.users[self.actor].role == OWNER
 
-    async def perform(self, hands: Hands) -> Answer:
-        path = f"/user_groups/{hands.groups.ids[self.group]}/members"
-        user_ids = [hands.users.ids[self.user]]
-        return await hands.ask(
+    async def perform(self, clients: ServerClients) -> Answer:
+        path = f"/user_groups/{clients.groups.ids[self.group]}/members"
+        user_ids = [clients.users.ids[self.user]]
+        return await clients.ask(
             self.actor,
             "POST",
             path,
@@ -47,8 +47,8 @@ class ChangeGroup(Step):
             delete=None if self.joins else user_ids,
         )
 
-    def happen(self, model: Model, hands: Hands, answer: Answer) -> list[Told]:
-        del hands, answer
+    def happen(self, model: Model, clients: ServerClients, answer: Answer) -> list[ExpectedEvent]:
+        del clients, answer
         user, people = model.users[self.user], model.groups[self.group].people
         saw = {c.number for c in model.channels.values() if model.sees(user, c)}
         readable = {n for n, m in model.messages.items() if model.may_read(user, m)}
@@ -60,12 +60,12 @@ class ChangeGroup(Step):
             people.discard(self.user)
         sees = {c.number for c in model.channels.values() if model.sees(user, c)}
         told = [
-            Told(kind="stream", key=("stream", op, channel), must=themselves)
+            ExpectedEvent(kind="stream", key=("stream", op, channel), must=themselves)
             for op, channels in (("create", sees - saw), ("delete", saw - sees))
             for channel in sorted(channels)
         ]
         told += [
-            Told(
+            ExpectedEvent(
                 kind="subscription",
                 key=("subscription", "peer_add", channel, peer),
                 must=themselves,
@@ -79,7 +79,11 @@ class ChangeGroup(Step):
             if not model.may_read(user, message):
                 message.marked.add(self.user)
                 key = ("update_message_flags", "add", "read", number)
-                told.append(Told(kind="update_message_flags", key=key, must=NOBODY, may=themselves))
+                told.append(
+                    ExpectedEvent(
+                        kind="update_message_flags", key=key, must=NO_USERS, may=themselves
+                    )
+                )
         for channel in model.channels:
             told += found_again(model, channel, themselves)
             told += policies_lost(model, channel, known[channel])
@@ -102,24 +106,24 @@ class Deactivate(Step):
         del model
         return True
 
-    async def perform(self, hands: Hands) -> Answer:
-        now = hands.app.clock.now()
+    async def perform(self, clients: ServerClients) -> Answer:
+        now = clients.app.clock.now()
 
         async def action(tx: Tx, actor: Actor, user_id: UserId) -> None:
             del actor
             await deactivate_user(tx, user_id, now=now)
 
-        return await hands.act(self.actor, action, UserId(hands.users.ids[self.user]))
+        return await clients.act(self.actor, action, UserId(clients.users.ids[self.user]))
 
-    def happen(self, model: Model, hands: Hands, answer: Answer) -> list[Told]:
-        del hands, answer
+    def happen(self, model: Model, clients: ServerClients, answer: Answer) -> list[ExpectedEvent]:
+        del clients, answer
         model.users[self.user].is_active = False
         told = []
         for channel in model.channels.values():
             seers = model.seers(channel)
             if model.is_in(self.user, channel.number):
                 key: Key = ("subscription", "peer_remove", channel.number, self.user)
-                told.append(Told(kind="subscription", key=key, must=seers))
+                told.append(ExpectedEvent(kind="subscription", key=key, must=seers))
             for name, grant in channel.grants.items():
                 if self.user in grant.people:
                     key = ("stream", "update", channel.number, name)
@@ -127,11 +131,11 @@ class Deactivate(Step):
         return told
 
 
-def _of_permission(channel: Channel, key: Key, seers: frozenset[int]) -> Told:
+def _of_permission(channel: Channel, key: Key, seers: frozenset[int]) -> ExpectedEvent:
     """Somebody whom a permission names is gone; not all clients hear of archived channels."""
     if channel.is_archived:
-        return Told(kind="stream", key=key, must=NOBODY, may=seers)
-    return Told(kind="stream", key=key, must=seers)
+        return ExpectedEvent(kind="stream", key=key, must=NO_USERS, may=seers)
+    return ExpectedEvent(kind="stream", key=key, must=seers)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,21 +160,21 @@ class ChangeRole(Step):
         others = [u for u in model.active() if u.role == OWNER and u.number != self.user]
         return self.role == OWNER or len(others) > 0
 
-    async def perform(self, hands: Hands) -> Answer:
-        now, role = hands.app.clock.now(), self.role
+    async def perform(self, clients: ServerClients) -> Answer:
+        now, role = clients.app.clock.now(), self.role
 
         async def action(tx: Tx, actor: Actor, user_id: UserId) -> None:
             await change_role(tx, actor, user_id, role, now=now)
 
-        return await hands.act(self.actor, action, UserId(hands.users.ids[self.user]))
+        return await clients.act(self.actor, action, UserId(clients.users.ids[self.user]))
 
-    def happen(self, model: Model, hands: Hands, answer: Answer) -> list[Told]:
+    def happen(self, model: Model, clients: ServerClients, answer: Answer) -> list[ExpectedEvent]:
         """Nothing that has to be told of channels: only the user sees others, and begins anew."""
         del answer
         user = model.users[self.user]
         if user.role != self.role:
             user.role, user.renewed = self.role, model.now
-            hands.rows[self.user] = replace(hands.rows[self.user], role=self.role)
+            clients.rows[self.user] = replace(clients.rows[self.user], role=self.role)
         return []
 
 
@@ -184,10 +188,12 @@ class LetSpectators(Step):
     def allowed(self, model: Model) -> bool | None:
         return model.users[self.actor].role <= ADMINISTRATOR
 
-    async def perform(self, hands: Hands) -> Answer:
-        return await hands.ask(self.actor, "PATCH", "/realm", enable_spectator_access=self.may_look)
+    async def perform(self, clients: ServerClients) -> Answer:
+        return await clients.ask(
+            self.actor, "PATCH", "/realm", enable_spectator_access=self.may_look
+        )
 
-    def happen(self, model: Model, hands: Hands, answer: Answer) -> list[Told]:
-        del hands, answer
+    def happen(self, model: Model, clients: ServerClients, answer: Answer) -> list[ExpectedEvent]:
+        del clients, answer
         model.lets_spectators = self.may_look
         return []

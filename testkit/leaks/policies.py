@@ -1,16 +1,16 @@
-"""What people want of topics: who may be told of it, and when it is certain."""
+"""Visibility policies of topics: which users get events about them."""
 
 from collections.abc import Iterable
 
+from testkit.leaks.expected_events import NO_USERS, ExpectedEvent
 from testkit.leaks.model import Model
-from testkit.leaks.told import NOBODY, Told
 
 NONE, MUTED, UNMUTED, FOLLOWED = 0, 1, 2, 3
 Place = tuple[int, str]
 """A channel, and a topic of it."""
 
 
-def policies_may_follow(model: Model, users: Iterable[int], place: Place) -> list[Told]:
+def policies_may_follow(model: Model, users: Iterable[int], place: Place) -> list[ExpectedEvent]:
     """Who takes part in a topic, or is named in it, may follow it from then on."""
     concerned = frozenset(users)
     for user in concerned:
@@ -19,7 +19,7 @@ def policies_may_follow(model: Model, users: Iterable[int], place: Place) -> lis
     return [_told(place, concerned)]
 
 
-def policies_move(model: Model, old: Place, new: Place) -> list[Told]:
+def policies_move(model: Model, old: Place, new: Place) -> list[ExpectedEvent]:
     """What people wanted of a topic may go with its messages: as far as they may know of it.
 
     To be asked before they move, and after it.
@@ -38,7 +38,7 @@ def policies_move(model: Model, old: Place, new: Place) -> list[Told]:
     return told
 
 
-def policies_found_again(model: Model, channel: int, users: frozenset[int]) -> list[Told]:
+def policies_found_again(model: Model, channel: int, users: frozenset[int]) -> list[ExpectedEvent]:
     """What these users, who may read the channel now, want of topics that they may know of."""
     told = []
     for user, there, topic in model.policies:
@@ -59,7 +59,9 @@ def policies_known(model: Model, channel: int, users: frozenset[int]) -> frozens
     )
 
 
-def policies_lost(model: Model, channel: int, known: frozenset[tuple[int, str]]) -> list[Told]:
+def policies_lost(
+    model: Model, channel: int, known: frozenset[tuple[int, str]]
+) -> list[ExpectedEvent]:
     """Of what was known: who may not read the channel now, but knows of it, has nothing set."""
     place = model.channels[channel]
     return [
@@ -69,7 +71,7 @@ def policies_lost(model: Model, channel: int, known: frozenset[tuple[int, str]])
     ]
 
 
-def policies_gone(model: Model, channel: int) -> list[Told]:
+def policies_gone(model: Model, channel: int) -> list[ExpectedEvent]:
     """Users who see the channel and may not read it may get their lost policies once more."""
     place = model.channels[channel]
     return [
@@ -81,7 +83,7 @@ def policies_gone(model: Model, channel: int) -> list[Told]:
     ]
 
 
-def policy_set(model: Model, user: int, place: Place, policy: int) -> list[Told]:
+def policy_set(model: Model, user: int, place: Place, policy: int) -> list[ExpectedEvent]:
     """Somebody says what they want of a topic, which need not be there."""
     before = model.policies.get((user, *place), NONE)
     model.policies[user, *place] = policy
@@ -92,5 +94,5 @@ def policy_set(model: Model, user: int, place: Place, policy: int) -> list[Told]
     return [_told(place, own)]
 
 
-def _told(place: Place, may: frozenset[int], must: frozenset[int] = NOBODY) -> Told:
-    return Told(kind="user_topic", key=("user_topic", *place), must=must, may=may)
+def _told(place: Place, may: frozenset[int], must: frozenset[int] = NO_USERS) -> ExpectedEvent:
+    return ExpectedEvent(kind="user_topic", key=("user_topic", *place), must=must, may=may)

@@ -1,4 +1,4 @@
-"""Event queues of a history's people: what each must have got, and what it got."""
+"""Event queues of the users of a history: expected and received events."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from testkit.faults.http import NoAnswerError
-from testkit.leaks.hands import UNKNOWN, Hands
+from testkit.leaks.expected_events import PREDICTED, ExpectedEvent, Key, things
 from testkit.leaks.model import Model
 from testkit.leaks.operations import NUMBERS_EACH
-from testkit.leaks.persons import addressed_in, named_in
-from testkit.leaks.told import FORETOLD, Key, Told, things
+from testkit.leaks.server_clients import UNKNOWN, ServerClients
+from testkit.leaks.shown_people import addressed_in, named_in
 
 CAPABILITIES: Final = {
     "archived_channels": True,
@@ -80,12 +80,12 @@ class Queue:
     people: set[int] = field(default_factory=set)
     """The same for people."""
 
-    def listens(self, told: Told) -> bool:
+    def listens(self, told: ExpectedEvent) -> bool:
         if self.habit.kinds is not None and told.kind not in self.habit.kinds:
             return False
         return told.needs is None or self.habit.capabilities
 
-    def expect(self, told: Told, model: Model) -> bool:
+    def expect(self, told: ExpectedEvent, model: Model) -> bool:
         """Note what is due; whether the queue must get it."""
         if told.message is not None and self.habit.channel is not None:
             message = model.messages[told.message]
@@ -120,15 +120,15 @@ class Queue:
         self.messages |= messages
         self.people |= people
 
-    async def compare(self, hands: Hands, now: int) -> list[str]:
+    async def compare(self, clients: ServerClients, now: int) -> list[str]:
         """Poll until all is there that must be; what is wrong with it."""
         self.polled = now
         while True:
             try:
-                events = await self._poll(hands, waits=bool(self.must - self.got))
+                events = await self._poll(clients, waits=bool(self.must - self.got))
             except NoAnswerError:
                 break
-            self._note(events, hands)
+            self._note(events, clients)
             if not self.must - self.got:
                 break
         problems = self.wrong()
@@ -162,25 +162,25 @@ class Queue:
             return self.people
         return self.messages if name.startswith("message") else self.channels
 
-    async def take(self, hands: Hands) -> None:
+    async def take(self, clients: ServerClients) -> None:
         """Get all that there is, without waiting for more."""
         while True:
-            events = await self._poll(hands, waits=False)
-            self._note(events, hands)
+            events = await self._poll(clients, waits=False)
+            self._note(events, clients)
             if len(events) < EVENTS_AN_ANSWER:
                 return
 
-    def _note(self, events: Iterable[Mapping[str, Any]], hands: Hands) -> None:
+    def _note(self, events: Iterable[Mapping[str, Any]], clients: ServerClients) -> None:
         for event in events:
-            self.got.update(things(event, hands))
+            self.got.update(things(event, clients))
             shown = named_in(event) | addressed_in(event)
             self.met += [(_PERSON, number, event["type"]) for number in shown]
-            if event["type"] not in FORETOLD:
-                self.met += _met(event, hands)
+            if event["type"] not in PREDICTED:
+                self.met += _met(event, clients)
 
-    async def has_ended(self, hands: Hands) -> bool:
+    async def has_ended(self, clients: ServerClients) -> bool:
         """Whether the server says so."""
-        answer = await hands.ask(
+        answer = await clients.ask(
             self.user,
             "GET",
             "/events",
@@ -190,8 +190,8 @@ class Queue:
         )
         return answer.body.get("code") == "BAD_EVENT_QUEUE_ID"
 
-    async def _poll(self, hands: Hands, *, waits: bool) -> list[dict[str, Any]]:
-        answer = await hands.ask(
+    async def _poll(self, clients: ServerClients, *, waits: bool) -> list[dict[str, Any]]:
+        answer = await clients.ask(
             self.user,
             "GET",
             "/events",
@@ -208,22 +208,22 @@ class Queue:
         return events
 
 
-def _met(event: Mapping[str, Any], hands: Hands) -> Iterator[tuple[str, int, str]]:
+def _met(event: Mapping[str, Any], clients: ServerClients) -> Iterator[tuple[str, int, str]]:
     """Channels and messages of the history in an event: as what, which, and where."""
     for name, server_id in _ids(event):
-        names = hands.messages if name.startswith("message") else hands.channels
+        names = clients.messages if name.startswith("message") else clients.channels
         number = names.number(server_id)
         if number != UNKNOWN:
             yield name, number, event["type"]
 
 
-async def open_queue(hands: Hands, user: int, habit: Habit, now: int) -> Queue:
-    answer = await hands.ask(user, "POST", "/register", **habit.fields())
+async def open_queue(clients: ServerClients, user: int, habit: Habit, now: int) -> Queue:
+    answer = await clients.ask(user, "POST", "/register", **habit.fields())
     assert answer.status == 200, answer.body
     return Queue(user, habit, answer.body["queue_id"], answer.body["last_event_id"], now)
 
 
-def tell(queues: Sequence[Queue], told: Told, model: Model) -> int:
+def tell(queues: Sequence[Queue], told: ExpectedEvent, model: Model) -> int:
     """Note what the queues must get; how many expectations that are."""
     if told.kind == "delete_message" and told.key[1] in model.gone:
         for queue in queues:

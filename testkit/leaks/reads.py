@@ -1,4 +1,4 @@
-"""What the server shows a reader, by every way there is, beside what the rules say."""
+"""Compare each way to read with the rules of the model."""
 
 import random
 from collections.abc import Iterable, Mapping
@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from testkit.faults.http import Answer
-from testkit.leaks.hands import Hands
 from testkit.leaks.model import SPECTATOR, Message, Model, User
-from testkit.leaks.persons import (
+from testkit.leaks.server_clients import ServerClients
+from testkit.leaks.shown_people import (
     KNOWN,
     UNKNOWN,
     address_of,
@@ -26,7 +26,7 @@ class Look:
     """One reader at one time, and what was compared."""
 
     model: Model
-    hands: Hands
+    clients: ServerClients
     user: User
     rng: random.Random
     other_ids: list[int]
@@ -41,7 +41,7 @@ class Look:
 
     async def ask(self, method: str, path: str, **fields: Any) -> Answer:
         """A request of the reader, whose answer shows nobody whom they may not know."""
-        answer = await self.hands.ask(self.user.number, method, path, **fields)
+        answer = await self.clients.ask(self.user.number, method, path, **fields)
         people = len(self.model.users)
         addressed, named = addressed_in(answer.body), named_in(answer.body)
         if self.user.number == SPECTATOR:
@@ -76,7 +76,7 @@ class Look:
             return
         shown = set()
         for each in answer.body["messages"]:
-            number = self.hands.messages.number(each["id"])
+            number = self.clients.messages.number(each["id"])
             shown.add(number)
             if number in self.model.messages:
                 self.problems += self.wrong_in(what, self.model.messages[number], each)
@@ -90,14 +90,14 @@ class Look:
             wrong.append(f"{who} says {shown['content']!r}")
         channel = shown.get("stream_id")
         if channel != (
-            None if message.channel is None else self.hands.channels.ids[message.channel]
+            None if message.channel is None else self.clients.channels.ids[message.channel]
         ):
             wrong.append(f"{who} is in channel {channel}")
         if message.channel is not None and shown["subject"] != message.topic:
             wrong.append(f"{who} has the topic {shown['subject']!r}")
         people = [(message.sender, shown["sender_full_name"])]
         people += [
-            (self.hands.users.number(each["user_id"]), each["user"]["full_name"])
+            (self.clients.users.number(each["user_id"]), each["user"]["full_name"])
             for each in shown["reactions"]
         ]
         wrong += [
@@ -114,7 +114,7 @@ class Look:
         if any(is_set != (flag in shown["flags"]) for flag, is_set in flags.items()):
             wrong.append(f"{who} has the flags {shown['flags']}")
         reactions = {
-            (self.hands.users.number(each["user_id"]), each["emoji_name"])
+            (self.clients.users.number(each["user_id"]), each["emoji_name"])
             for each in shown["reactions"]
         }
         if reactions != message.reactions:
@@ -146,7 +146,7 @@ async def by_channel(look: Look) -> None:
     channel = look.pick(look.model.channels)
     if channel is not None:
         must = {n for n in look.readable if look.model.messages[n].channel == channel}
-        narrow = [["channel", look.hands.channels.ids[channel]]]
+        narrow = [["channel", look.clients.channels.ids[channel]]]
         await _history(look, f"history of channel {channel}", narrow, must)
 
 
@@ -168,7 +168,7 @@ async def by_channel_name_in_window(look: Look) -> None:
         "GET",
         "/messages",
         narrow=[{"operator": "channel", "operand": f"channel {channel}"}],
-        anchor=look.hands.messages.ids[anchor],
+        anchor=look.clients.messages.ids[anchor],
         num_before=before,
         num_after=after,
         **PLAIN,
@@ -186,7 +186,7 @@ async def by_topic(look: Look) -> None:
         for n in look.readable
         if (look.model.messages[n].channel, look.model.messages[n].topic) == (channel, topic)
     }
-    narrow = [["channel", look.hands.channels.ids[channel]], ["topic", topic]]
+    narrow = [["channel", look.clients.channels.ids[channel]], ["topic", topic]]
     await _history(look, f"history of topic {topic!r} of {channel}", narrow, must)
 
 
@@ -210,7 +210,7 @@ async def of_conversation(look: Look) -> None:
         return
     everybody = people | {look.user.number}
     must = {n for n in look.readable if look.model.messages[n].people == everybody}
-    narrow = [["dm", look.hands.users.of(sorted(people - {look.user.number} or people))]]
+    narrow = [["dm", look.clients.users.of(sorted(people - {look.user.number} or people))]]
     await _history(look, f"conversation of {sorted(people)}", narrow, must)
 
 
@@ -220,7 +220,7 @@ async def by_sender(look: Look) -> None:
         return
     mine = {n for n in look.readable if look.model.messages[n].sender == sender}
     must = {n for n in mine if look.model.in_feed(look.user, look.model.messages[n])}
-    narrow = [["sender", look.hands.users.ids[sender]]]
+    narrow = [["sender", look.clients.users.ids[sender]]]
     await _history(look, f"messages of user {sender}", narrow, must, mine)
 
 
@@ -250,16 +250,16 @@ async def mentioned(look: Look) -> None:
 
 async def by_ids(look: Look) -> None:
     """All ids that there are, here and in another organization."""
-    ids = sorted({*look.hands.messages.ids.values(), *look.other_ids})
+    ids = sorted({*look.clients.messages.ids.values(), *look.other_ids})
     answer = await look.ask("GET", "/messages", message_ids=ids, **PLAIN)
     look.compare_messages("messages by their ids", answer, look.readable)
 
 
 async def one_by_id(look: Look) -> None:
-    number = look.pick(look.hands.messages.ids)
+    number = look.pick(look.clients.messages.ids)
     if number is None:
         return
-    path = f"/messages/{look.hands.messages.ids[number]}"
+    path = f"/messages/{look.clients.messages.ids[number]}"
     past = await look.ask("GET", f"{path}/history")
     seen = {number} if past.status == 200 else set()
     look.compare("history of one message", seen, look.readable & {number}, of=1)
@@ -272,16 +272,16 @@ async def one_by_id(look: Look) -> None:
 
 
 async def read_receipts(look: Look) -> None:
-    number = look.pick(look.hands.messages.ids)
+    number = look.pick(look.clients.messages.ids)
     if number is None:
         return
-    path = f"/messages/{look.hands.messages.ids[number]}/read_receipts"
+    path = f"/messages/{look.clients.messages.ids[number]}/read_receipts"
     answer = await look.ask("GET", path)
     seen = {number} if answer.status == 200 else set()
     look.compare("read receipts", seen, look.readable & {number}, of=1)
     if seen and number in look.readable:
         message = look.model.messages[number]
-        shown = look.hands.users.numbers(answer.body["user_ids"])
+        shown = look.clients.users.numbers(answer.body["user_ids"])
         may = (message.read | message.marked | message.perhaps_read) - {message.sender}
         look.compare("who has read a message", shown, (), may, of=len(look.model.users))
 
@@ -301,7 +301,7 @@ async def search(look: Look) -> None:
         for n in look.readable
         if messages[n].channel == channel and look.says(str(term[1]), messages[n])
     }
-    narrow = [["channel", look.hands.channels.ids[channel]], term]
+    narrow = [["channel", look.clients.channels.ids[channel]], term]
     await _history(look, f"search for {term[1]} in {channel}", narrow, found)
 
 
@@ -312,7 +312,7 @@ async def all_but_a_channel(look: Look) -> None:
     messages = look.model.messages
     may = {n for n in look.readable if messages[n].channel != channel}
     must = {n for n in may if look.model.in_feed(look.user, messages[n])}
-    operand = look.hands.channels.ids[channel]
+    operand = look.clients.channels.ids[channel]
     narrow = [{"operator": "channel", "operand": operand, "negated": True}]
     await _history(look, f"all but channel {channel}", narrow, must, may)
 
@@ -332,14 +332,14 @@ async def matches_narrow(look: Look) -> None:
     channel = look.pick(look.model.channels)
     if channel is None:
         return
-    ids = sorted({*look.hands.messages.ids.values(), *look.other_ids})
+    ids = sorted({*look.clients.messages.ids.values(), *look.other_ids})
     answer = await look.ask(
         "GET",
         "/messages/matches_narrow",
         msg_ids=ids,
-        narrow=[["channel", look.hands.channels.ids[channel]]],
+        narrow=[["channel", look.clients.channels.ids[channel]]],
     )
-    shown = look.hands.messages.numbers(int(i) for i in answer.body.get("messages", ()))
+    shown = look.clients.messages.numbers(int(i) for i in answer.body.get("messages", ()))
     may = {n for n in look.readable if look.model.messages[n].channel == channel}
     must = {n for n in may if look.model.in_feed(look.user, look.model.messages[n])}
     of = len(look.model.messages)
@@ -355,14 +355,14 @@ async def topics(look: Look) -> None:
     if channel is None:
         return
     answer = await look.ask(
-        "GET", f"/users/me/{look.hands.channels.ids[channel]}/topics", allow_empty_topic_name=True
+        "GET", f"/users/me/{look.clients.channels.ids[channel]}/topics", allow_empty_topic_name=True
     )
     newest: dict[str, int] = {}
     for message in sorted((look.model.messages[n] for n in look.readable), key=_when_sent):
         if message.channel == channel:
             newest[message.topic] = message.number
     shown = [
-        (each["name"], look.hands.messages.number(each["max_id"]))
+        (each["name"], look.clients.messages.number(each["max_id"]))
         for each in answer.body.get("topics", ())
     ]
     every = {m.topic for m in look.model.messages.values() if m.channel == channel}
@@ -371,7 +371,7 @@ async def topics(look: Look) -> None:
 
 async def channels(look: Look) -> None:
     answer = await look.ask("GET", "/streams", include_all=True, exclude_archived=False)
-    shown = look.hands.channels.numbers(each["stream_id"] for each in answer.body["streams"])
+    shown = look.clients.channels.numbers(each["stream_id"] for each in answer.body["streams"])
     must = {c.number for c in look.model.channels.values() if look.model.sees(look.user, c)}
     look.compare("list of channels", shown, must, of=len(look.model.channels))
 
@@ -380,13 +380,13 @@ async def one_channel(look: Look) -> None:
     channel = look.pick(look.model.channels)
     if channel is None:
         return
-    path = f"/streams/{look.hands.channels.ids[channel]}"
+    path = f"/streams/{look.clients.channels.ids[channel]}"
     one = await look.ask("GET", path)
     people = await look.ask("GET", f"{path}/members")
     sees = look.model.sees(look.user, look.model.channels[channel])
     must = {channel} if sees else ()
     look.compare("one channel", {channel} if one.status == 200 else (), must, of=1)
-    shown = look.hands.users.numbers(people.body.get("subscribers", ()))
+    shown = look.clients.users.numbers(people.body.get("subscribers", ()))
     there = look.model.subscribers(channel) if sees else ()
     look.compare(f"subscribers of {channel}", shown, there, of=len(look.model.users))
 
@@ -395,8 +395,8 @@ async def subscriptions(look: Look) -> None:
     answer = await look.ask("GET", "/users/me/subscriptions", include_subscribers="true")
     shown, must = set(), set()
     for each in answer.body["subscriptions"]:
-        channel = look.hands.channels.number(each["stream_id"])
-        shown |= {(channel, look.hands.users.number(u)) for u in each["subscribers"]}
+        channel = look.clients.channels.number(each["stream_id"])
+        shown |= {(channel, look.clients.users.number(u)) for u in each["subscribers"]}
     for own in look.model.channels.values():
         if look.model.is_in(look.user.number, own.number) and not own.is_archived:
             must |= {(own.number, u) for u in look.model.subscribers(own.number)}
@@ -405,7 +405,7 @@ async def subscriptions(look: Look) -> None:
 
 async def people(look: Look) -> None:
     answer = await look.ask("GET", "/users")
-    shown = look.hands.users.numbers(each["user_id"] for each in answer.body["members"])
+    shown = look.clients.users.numbers(each["user_id"] for each in answer.body["members"])
     must = {u.number for u in look.model.users.values() if look.model.knows(look.user, u)}
     may = {u.number for u in look.model.users.values() if look.model.has_known(look.user, u)}
     look.compare("list of people", shown, must, may, of=len(look.model.users))
@@ -425,7 +425,7 @@ async def addresses(look: Look) -> None:
         **EVERYTHING,
         **PLAIN,
     }
-    reader, ask = look.user.number, look.hands.ask
+    reader, ask = look.user.number, look.clients.ask
     answers = [
         await ask(reader, "GET", f"/users/{address_of(number)}"),
         await ask(reader, "GET", "/messages", **page),

@@ -1,4 +1,4 @@
-"""A run: histories until enough has been compared; a failure is made shorter and shown."""
+"""Run histories until enough was compared; shrink and print a failure."""
 
 import asyncio
 import itertools

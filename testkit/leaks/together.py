@@ -1,4 +1,4 @@
-"""Two operations at the same time: what follows is right if it is in one order or the other."""
+"""Two concurrent operations: the result of either order is accepted."""
 
 import asyncio
 import copy
@@ -9,11 +9,11 @@ from dataclasses import dataclass, field, replace
 from typing_extensions import override
 
 from testkit.faults.http import Answer
-from testkit.leaks.hands import Hands
 from testkit.leaks.model import Model
 from testkit.leaks.operations import Operation, Step
 from testkit.leaks.people import ChangeRole
 from testkit.leaks.queues import Queue, learn, tell
+from testkit.leaks.server_clients import ServerClients
 
 LOOKS = 40
 LOOK_AGAIN_SECONDS = 0.05
@@ -31,9 +31,11 @@ class Together(Step):
     def fits(self, model: Model) -> bool:
         return self.first.fits(model) and self.second.fits(model)
 
-    async def perform(self, hands: Hands) -> Answer:
+    async def perform(self, clients: ServerClients) -> Answer:
         """What became of each, as `first` and `second`."""
-        first, second = await asyncio.gather(self.first.perform(hands), self.second.perform(hands))
+        first, second = await asyncio.gather(
+            self.first.perform(clients), self.second.perform(clients)
+        )
         return Answer(200, {"first": first, "second": second})
 
 
@@ -55,7 +57,7 @@ class Outcome:
     contradiction: str | None = None
     """Why it cannot have been like that."""
 
-    def follow(self, hands: Hands, operation: Operation, answer: Answer) -> None:
+    def follow(self, clients: ServerClients, operation: Operation, answer: Answer) -> None:
         """Let the operation have been done with this answer."""
         name, succeeded = type(operation).__name__, answer.status == 200
         allowed = operation.fits(self.model) and operation.allowed(self.model)
@@ -63,16 +65,16 @@ class Outcome:
             self.contradiction = f"{name} was {'not ' if not succeeded else ''}done"
         if not succeeded or self.contradiction is not None:
             return
-        for told in operation.happen(self.model, hands, answer):
+        for told in operation.happen(self.model, clients, answer):
             self.told[f"event {told.kind}"] += tell(self.queues, told, self.model)
         learn(self.queues, self.model)
 
-    def problems(self, queues: Sequence[Queue], hands: Hands) -> list[str]:
+    def problems(self, queues: Sequence[Queue], clients: ServerClients) -> list[str]:
         """What these queues got that they must not have, or did not get though they must."""
         if self.contradiction is not None:
             return [self.contradiction]
         sent = sorted(self.model.messages.values(), key=lambda message: message.sent)
-        ids = [hands.messages.ids[m.number] for m in sent if m.number in hands.messages.ids]
+        ids = [clients.messages.ids[m.number] for m in sent if m.number in clients.messages.ids]
         if ids != sorted(ids):
             return ["messages were sent in another order"]
         found = []
@@ -92,7 +94,11 @@ class Outcome:
 
 
 def outcomes(
-    operation: Together, answer: Answer, model: Model, queues: Sequence[Queue], hands: Hands
+    operation: Together,
+    answer: Answer,
+    model: Model,
+    queues: Sequence[Queue],
+    clients: ServerClients,
 ) -> list[Outcome]:
     """Both of them."""
     one = (operation.first, answer.body["first"])
@@ -105,14 +111,14 @@ def outcomes(
         outcome = Outcome(copy.deepcopy(model), [_copy(q) for q in queues], in_doubt)
         for now, (each, become) in zip(times, order, strict=True):
             outcome.model.now = now
-            outcome.follow(hands, each, become)
+            outcome.follow(clients, each, become)
         outcome.model.now = times[1]
         found.append(outcome)
     return found
 
 
 async def settled(
-    candidates: Sequence[Outcome], queues: Sequence[Queue], hands: Hands
+    candidates: Sequence[Outcome], queues: Sequence[Queue], clients: ServerClients
 ) -> tuple[Outcome, list[str]]:
     """The outcome that fits what all queues got; else the likeliest, and what is wrong with it."""
     found: list[tuple[list[str], Outcome]] = []
@@ -121,8 +127,8 @@ async def settled(
             await asyncio.sleep(LOOK_AGAIN_SECONDS)
         for queue in queues:
             if queue.user not in candidates[0].in_doubt:
-                await queue.take(hands)
-        found = [(each.problems(queues, hands), each) for each in candidates]
+                await queue.take(clients)
+        found = [(each.problems(queues, clients), each) for each in candidates]
         for wrong, candidate in found:
             if not wrong:
                 return candidate, []

@@ -1,4 +1,4 @@
-"""The organizations of a history, founded on the server; everything else is made by operations."""
+"""The organizations of a history, created on the server."""
 
 import random
 from collections.abc import AsyncIterator
@@ -17,7 +17,6 @@ from server.runtime.sockets import open_sockets
 from server.settings import load_settings
 from storage import users
 from testkit.faults.http import Client, InFlight
-from testkit.leaks.hands import Hands
 from testkit.leaks.model import (
     ADMINISTRATOR,
     GUEST,
@@ -29,7 +28,8 @@ from testkit.leaks.model import (
     Model,
     User,
 )
-from testkit.leaks.persons import DOMAIN, address_of, name_of
+from testkit.leaks.server_clients import ServerClients
+from testkit.leaks.shown_people import DOMAIN, address_of, name_of
 
 ROOT_DOMAIN = DOMAIN
 BOT = 1
@@ -105,7 +105,7 @@ async def serve(database_url: str) -> AsyncIterator[Place]:
             yield Place(app, port)
 
 
-async def found(place: Place, subdomain: str, founding: Founding) -> Hands:
+async def found(place: Place, subdomain: str, founding: Founding) -> ServerClients:
     """A new organization with its people and groups."""
     app = place.app
     now = app.clock.now()
@@ -138,17 +138,17 @@ async def found(place: Place, subdomain: str, founding: Founding) -> Hands:
     ]
     writer = app.writers.of(realm.realm_id)
     created = [realm.owner, *await writer.write(lambda tx: create_users(tx, new, now=now))]
-    hands = Hands(app, realm.realm_id)
+    clients = ServerClients(app, realm.realm_id)
     async with app.database.connection() as connection:
         rows = await users.by_ids(connection, realm.realm_id, [each.user_id for each in created])
     by_id = {row.user_id: row for row in rows}
-    hands.clients[SPECTATOR] = _client(place, subdomain, SPECTATOR, "", "")
+    clients.clients[SPECTATOR] = _client(place, subdomain, SPECTATOR, "", "")
     for number, account in enumerate(created):
-        hands.users.add(number, account.user_id)
-        hands.rows[number] = by_id[account.user_id]
-        hands.clients[number] = _client(place, subdomain, number, account.email, account.api_key)
-    await _found_groups(hands, founding)
-    return hands
+        clients.users.add(number, account.user_id)
+        clients.rows[number] = by_id[account.user_id]
+        clients.clients[number] = _client(place, subdomain, number, account.email, account.api_key)
+    await _found_groups(clients, founding)
+    return clients
 
 
 def _client(place: Place, subdomain: str, number: int, email: str, api_key: str) -> Client:
@@ -157,28 +157,28 @@ def _client(place: Place, subdomain: str, number: int, email: str, api_key: str)
     return Client((place.port,), email, api_key, InFlight(), rng, host=host)
 
 
-async def _found_groups(hands: Hands, founding: Founding) -> None:
-    async with hands.app.database.transaction() as connection:
+async def _found_groups(clients: ServerClients, founding: Founding) -> None:
+    async with clients.app.database.transaction() as connection:
         for number, (people, nested) in enumerate(founding.groups):
             group_id: int = await connection.value(
                 "INSERT INTO user_groups (realm_id, name, deactivated)"
                 " VALUES (%(realm_id)s, %(name)s, false) RETURNING group_id",
-                realm_id=hands.realm_id,
+                realm_id=clients.realm_id,
                 name=f"group {number}",
             )
-            hands.groups.add(number, group_id)
+            clients.groups.add(number, group_id)
             await connection.execute(
                 "INSERT INTO group_members (realm_id, group_id, user_id)"
                 " SELECT %(realm_id)s, %(group_id)s, unnest(%(ids)s::bigint[])",
-                realm_id=hands.realm_id,
+                realm_id=clients.realm_id,
                 group_id=group_id,
-                ids=hands.users.of(sorted(people)),
+                ids=clients.users.of(sorted(people)),
             )
             await connection.execute(
                 "INSERT INTO group_subgroups (realm_id, group_id, subgroup_id)"
                 " SELECT %(realm_id)s, %(group_id)s, unnest(%(ids)s::bigint[])",
-                realm_id=hands.realm_id,
+                realm_id=clients.realm_id,
                 group_id=group_id,
-                ids=hands.groups.of(sorted(nested)),
+                ids=clients.groups.of(sorted(nested)),
             )
-    hands.app.realm_caches.of(hands.realm_id).forget_everything()
+    clients.app.realm_caches.of(clients.realm_id).forget_everything()

@@ -1,6 +1,6 @@
 """What is measured is all that there is."""
 
-from benchmarks.processing.work import JOBS
+from benchmarks.processing.jobs import JOBS
 from queue_processors.registry import PROCESSORS
 
 

@@ -1,4 +1,4 @@
-"""Whom messages concern who have no client, and waiting until they have all been told."""
+"""Recipients without a client, and waiting until their notifications have arrived."""
 
 import asyncio
 import time

@@ -1,4 +1,4 @@
-"""What answers have told: ids and names by what they are called, so that later requests go deep."""
+"""Ids and names seen in responses, by parameter name, for use in later requests."""
 
 from collections import deque
 from collections.abc import Iterator
@@ -87,7 +87,7 @@ NEWEST = 4
 """Half the time one of so few is taken: what is new is there still."""
 
 
-class Memory:
+class SeenValues:
     """Pools of values by name."""
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Jobs of each kind, which are really something to do."""
+"""Jobs of each kind, with real work to do."""
 
 import hashlib
 import json
@@ -10,7 +10,7 @@ from typing import Final
 from PIL import Image
 
 from benchmarks import world as worlds
-from benchmarks.processing.ground import COUNT, SUBSCRIBERS, Ground
+from benchmarks.processing.environment import COUNT, SUBSCRIBERS, JobEnvironment
 from server.actions.access.deferred import ACCESS_CHANGE
 from server.actions.stepped_work import Finish
 from server.domain.account_news import PasswordChanged
@@ -40,11 +40,11 @@ PICTURES: Final = 30
 PICTURE: Final = (1_600, 1_200)
 
 
-async def _fanout(ground: Ground) -> list[Job]:
+async def _fanout(ground: JobEnvironment) -> list[Job]:
     return [MessageFanout(realm_id=ground.realm_id, sent=(each,)) for each in ground.message_ids]
 
 
-async def _pushes(ground: Ground) -> list[Job]:
+async def _pushes(ground: JobEnvironment) -> list[Job]:
     worlds.phones(ground.database, ground.world, SUBSCRIBERS)
     ground.database.execute("UPDATE subscriptions SET push_notifications = true")
     return [
@@ -58,7 +58,7 @@ async def _pushes(ground: Ground) -> list[Job]:
     ]
 
 
-async def _registrations(ground: Ground) -> list[Job]:
+async def _registrations(ground: JobEnvironment) -> list[Job]:
     rows = ground.rows(
         "INSERT INTO push_devices (realm_id, user_id, kind, token, created_at)"
         " SELECT %s, %s + g %% %s, 'fcm', 'new-' || g, now() FROM generate_series(1, %s) AS g"
@@ -73,7 +73,7 @@ async def _registrations(ground: Ground) -> list[Job]:
     ]
 
 
-async def _missed(ground: Ground) -> list[Job]:
+async def _missed(ground: JobEnvironment) -> list[Job]:
     ground.database.execute("UPDATE subscriptions SET email_notifications = true")
     jobs: list[Job] = []
     for batch_id, (message_id, user_id) in enumerate(_readers(ground), start=10**6):
@@ -90,14 +90,14 @@ async def _missed(ground: Ground) -> list[Job]:
     return jobs
 
 
-async def _embeds(ground: Ground) -> list[Job]:
+async def _embeds(ground: JobEnvironment) -> list[Job]:
     return [EmbedLinks(realm_id=ground.realm_id, message_id=each) for each in ground.message_ids]
 
 
-async def _calls(ground: Ground) -> list[Job]:
+async def _calls(ground: JobEnvironment) -> list[Job]:
     [[bot_id]] = ground.rows(
         "INSERT INTO users (realm_id, email, full_name, role, api_key, date_joined, bot_type,"
-        " bot_owner_id) VALUES (%s, 'asked-bot@example.com', 'Asked', 400, %s, now(), 3, %s)"
+        " bot_owner_id) VALUES (%s, 'asked-bot@example.com', 'SentRequest', 400, %s, now(), 3, %s)"
         " RETURNING user_id",
         *(ground.realm_id, uuid.uuid4().hex, ground.user_id(0)),
     )
@@ -117,7 +117,7 @@ async def _calls(ground: Ground) -> list[Job]:
     ]
 
 
-async def _rests(ground: Ground) -> list[Job]:
+async def _rests(ground: JobEnvironment) -> list[Job]:
     channel_id = worlds.channel(ground.database, ground.world, "left behind", SUBSCRIBERS)
     jobs: list[Job] = []
     for number in range(COUNT):
@@ -131,7 +131,7 @@ async def _rests(ground: Ground) -> list[Job]:
     return jobs
 
 
-async def _news(ground: Ground) -> list[Job]:
+async def _news(ground: JobEnvironment) -> list[Job]:
     return [
         AccountEmail(
             realm_id=ground.realm_id,
@@ -143,7 +143,7 @@ async def _news(ground: Ground) -> list[Job]:
     ]
 
 
-async def _confirmations(ground: Ground) -> list[Job]:
+async def _confirmations(ground: JobEnvironment) -> list[Job]:
     rows = ground.rows(
         "INSERT INTO confirmations (realm_id, purpose, email, user_id, ends_at)"
         " SELECT %s, %s, 'person' || g || '@example.com', %s, now() + interval '1 day'"
@@ -155,7 +155,7 @@ async def _confirmations(ground: Ground) -> list[Job]:
     ]
 
 
-async def _invitations(ground: Ground) -> list[Job]:
+async def _invitations(ground: JobEnvironment) -> list[Job]:
     rows = ground.rows(
         "INSERT INTO invitations (realm_id, inviter_id, email, role, channel_ids, group_ids,"
         " includes_defaults, tells_inviter, invited_at, ends_at)"
@@ -169,7 +169,7 @@ async def _invitations(ground: Ground) -> list[Job]:
     ]
 
 
-async def _digests(ground: Ground) -> list[Job]:
+async def _digests(ground: JobEnvironment) -> list[Job]:
     """One for each person, who has read nothing."""
     day = ground.app.clock.now().date()
     ground.database.execute(
@@ -183,7 +183,7 @@ async def _digests(ground: Ground) -> list[Job]:
     ]
 
 
-async def _greetings(ground: Ground) -> list[Job]:
+async def _greetings(ground: JobEnvironment) -> list[Job]:
     """One for each person, whom somebody has invited: two messages."""
     return [
         Greeting(
@@ -195,12 +195,12 @@ async def _greetings(ground: Ground) -> list[Job]:
     ]
 
 
-async def _removals(ground: Ground) -> list[Job]:
+async def _removals(ground: JobEnvironment) -> list[Job]:
     keys = [await _kept(ground, "uploads", b"x" * 1_024) for _ in range(COUNT)]
     return [BlobRemoval(realm_id=ground.realm_id, keys=(key,)) for key in keys]
 
 
-async def _thumbnails(ground: Ground) -> list[Job]:
+async def _thumbnails(ground: JobEnvironment) -> list[Job]:
     target = BytesIO()
     Image.effect_noise(PICTURE, 60).convert("RGB").save(target, "JPEG")
     jobs: list[Job] = []
@@ -217,7 +217,7 @@ async def _thumbnails(ground: Ground) -> list[Job]:
     return jobs
 
 
-JOBS: Final[dict[type[Job], Callable[[Ground], Awaitable[list[Job]]]]] = {
+JOBS: Final[dict[type[Job], Callable[[JobEnvironment], Awaitable[list[Job]]]]] = {
     AccountEmail: _news,
     BlobRemoval: _removals,
     ConfirmationEmail: _confirmations,
@@ -236,7 +236,7 @@ JOBS: Final[dict[type[Job], Callable[[Ground], Awaitable[list[Job]]]]] = {
 """Jobs of each kind, which are really something to do. A test holds that none is left out."""
 
 
-def _readers(ground: Ground) -> list[tuple[MessageId, UserId]]:
+def _readers(ground: JobEnvironment) -> list[tuple[MessageId, UserId]]:
     """Each message, and one of its readers who has not written it."""
     senders = dict(
         ground.rows(
@@ -250,7 +250,7 @@ def _readers(ground: Ground) -> list[tuple[MessageId, UserId]]:
     ]
 
 
-async def _kept(ground: Ground, kind: str, content: bytes) -> str:
+async def _kept(ground: JobEnvironment, kind: str, content: bytes) -> str:
     key = new_key(kind, ground.realm_id)
     incoming = await ground.app.blobs.receive()
     await incoming.write(content)

@@ -1,4 +1,4 @@
-"""Random histories: each operation is drawn from what is there by the model."""
+"""Generate random histories: each operation is drawn from the state of the model."""
 
 import random
 from collections.abc import Callable, Sequence
@@ -59,7 +59,7 @@ LAST_ONE_COUNTS = (ChangePrivacy, ChangeRole, Move)
 ROLES = (OWNER, ADMINISTRATOR, MODERATOR, MEMBER, GUEST, GUEST)
 
 
-class Inventor:
+class HistoryGenerator:
     """Draws operations for one organization."""
 
     def __init__(self, rng: random.Random, realm: int, model: Model) -> None:
@@ -435,41 +435,41 @@ class Inventor:
         )
 
 
-_WEIGHTS: dict[Callable[[Inventor, int], Drawn | None], float] = {
-    Inventor.send: 28,
-    Inventor.send_directly: 8,
-    Inventor.react: 9,
-    Inventor.flag: 8,
-    Inventor.type: 4,
-    Inventor.subscribe: 12,
-    Inventor.unsubscribe: 10,
-    Inventor.change_privacy: 3,
-    Inventor.archive: 1.5,
-    Inventor.edit: 4,
-    Inventor.move: 7,
-    Inventor.delete: 3,
-    Inventor.mark_read: 3,
-    Inventor.vote: 3,
-    Inventor.resolve: 2.5,
-    Inventor.set_policy: 4,
-    Inventor.change_role: 2.5,
-    Inventor.let_spectators: 0.7,
-    Inventor.change_group: 4,
-    Inventor.create: 1,
-    Inventor.deactivate: 0.6,
-    Inventor.together: 5,
+_WEIGHTS: dict[Callable[[HistoryGenerator, int], Drawn | None], float] = {
+    HistoryGenerator.send: 28,
+    HistoryGenerator.send_directly: 8,
+    HistoryGenerator.react: 9,
+    HistoryGenerator.flag: 8,
+    HistoryGenerator.type: 4,
+    HistoryGenerator.subscribe: 12,
+    HistoryGenerator.unsubscribe: 10,
+    HistoryGenerator.change_privacy: 3,
+    HistoryGenerator.archive: 1.5,
+    HistoryGenerator.edit: 4,
+    HistoryGenerator.move: 7,
+    HistoryGenerator.delete: 3,
+    HistoryGenerator.mark_read: 3,
+    HistoryGenerator.vote: 3,
+    HistoryGenerator.resolve: 2.5,
+    HistoryGenerator.set_policy: 4,
+    HistoryGenerator.change_role: 2.5,
+    HistoryGenerator.let_spectators: 0.7,
+    HistoryGenerator.change_group: 4,
+    HistoryGenerator.create: 1,
+    HistoryGenerator.deactivate: 0.6,
+    HistoryGenerator.together: 5,
 }
-_BESIDE: dict[Callable[[Inventor, int], Operation | None], float] = {
-    Inventor.send: 10,
-    Inventor.react: 3,
-    Inventor.subscribe: 8,
-    Inventor.unsubscribe: 8,
-    Inventor.change_privacy: 4,
-    Inventor.archive: 1,
-    Inventor.edit: 3,
-    Inventor.move: 4,
-    Inventor.delete: 3,
-    Inventor.change_group: 4,
-    Inventor.change_role: 2,
+_BESIDE: dict[Callable[[HistoryGenerator, int], Operation | None], float] = {
+    HistoryGenerator.send: 10,
+    HistoryGenerator.react: 3,
+    HistoryGenerator.subscribe: 8,
+    HistoryGenerator.unsubscribe: 8,
+    HistoryGenerator.change_privacy: 4,
+    HistoryGenerator.archive: 1,
+    HistoryGenerator.edit: 3,
+    HistoryGenerator.move: 4,
+    HistoryGenerator.delete: 3,
+    HistoryGenerator.change_group: 4,
+    HistoryGenerator.change_role: 2,
 }
 """What is done at the same time as something else."""

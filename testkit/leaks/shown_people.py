@@ -1,4 +1,4 @@
-"""People in answers and events: how they are shown there, beside by their ids."""
+"""How users are shown in responses and events: names, addresses, pictures."""
 
 import hashlib
 import re

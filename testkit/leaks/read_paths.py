@@ -1,4 +1,4 @@
-"""All ways to read, for those who have an account and for those who have none."""
+"""All ways to read, with and without an account."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
@@ -32,7 +32,7 @@ async def registered(look: Look) -> None:
 
 
 def _messages(look: Look, body: Mapping[str, Any]) -> None:
-    hands, model = look.hands, look.model
+    clients, model = look.clients, look.model
     ids = [
         message_id
         for place in ("pms", "huddles", "streams")
@@ -42,14 +42,18 @@ def _messages(look: Look, body: Mapping[str, Any]) -> None:
     must = {n for n in look.readable if model.is_surely_unread(look.user, n)}
     may = {n for n in look.readable if look.user.number not in model.messages[n].read}
     look.compare(
-        "register: unread messages", hands.messages.numbers(ids), must, may, of=len(model.messages)
+        "register: unread messages",
+        clients.messages.numbers(ids),
+        must,
+        may,
+        of=len(model.messages),
     )
     own = {n for n in look.readable if look.user.number in model.messages[n].starred}
-    stars = hands.messages.numbers(body["starred_messages"])
+    stars = clients.messages.numbers(body["starred_messages"])
     look.compare("register: starred messages", stars, own, of=len(model.messages))
     groups = {m.people for m in model.messages.values() if m.channel is None}
     shown = {
-        hands.users.numbers(each["user_ids"]) | {look.user.number}
+        clients.users.numbers(each["user_ids"]) | {look.user.number}
         for each in body["recent_private_conversations"]
     }
     mine = {group for group in groups if look.user.number in group}
@@ -60,7 +64,7 @@ def _policies(look: Look, body: Mapping[str, Any]) -> None:
     """Topics for which they have said something: as they knew them, or may know them now."""
     model, number = look.model, look.user.number
     shown = {
-        (look.hands.channels.number(each["stream_id"]), each["topic_name"])
+        (look.clients.channels.number(each["stream_id"]), each["topic_name"])
         for each in body["user_topics"]
     }
     must = {
@@ -82,7 +86,7 @@ def _policies(look: Look, body: Mapping[str, Any]) -> None:
 
 def _channels(look: Look, body: Mapping[str, Any]) -> None:
     listed = {
-        look.hands.channels.number(each["stream_id"])
+        look.clients.channels.number(each["stream_id"])
         for section in ("subscriptions", "unsubscribed", "never_subscribed")
         for each in body[section]
     }
@@ -100,10 +104,10 @@ async def web_public(look: Look) -> None:
 
 async def one_in_public(look: Look) -> None:
     """One message by its id, and all else that is for those who have an account."""
-    number = look.pick(look.hands.messages.ids)
+    number = look.pick(look.clients.messages.ids)
     if number is None:
         return
-    path = f"/messages/{look.hands.messages.ids[number]}"
+    path = f"/messages/{look.clients.messages.ids[number]}"
     one = await look.ask("GET", path, **PLAIN)
     shown = {number} if one.status == 200 else set()
     look.compare("one message by its id", shown, look.readable & {number}, of=1)
@@ -122,11 +126,11 @@ async def public_register(look: Look) -> None:
     answer = await look.ask("POST", "/register", fetch_event_types=["stream", "realm_user"])
     model = look.model
     there = [c for c in model.channels.values() if c.is_web_public and model.lets_spectators]
-    shown = look.hands.channels.numbers(s["stream_id"] for s in answer.body.get("streams", ()))
+    shown = look.clients.channels.numbers(s["stream_id"] for s in answer.body.get("streams", ()))
     must = {c.number for c in there if not c.is_archived}
     of = len(model.channels)
     look.compare("channels for everybody", shown, must, {c.number for c in there}, of=of)
-    people = look.hands.users.numbers(u["user_id"] for u in answer.body.get("realm_users", ()))
+    people = look.clients.users.numbers(u["user_id"] for u in answer.body.get("realm_users", ()))
     look.compare("people for everybody", people, (), of=len(model.users))
 
 

@@ -1,4 +1,4 @@
-"""What jobs are made of: an organization, and the mail, pages and phones around it."""
+"""The environment of jobs: an organization, a mail server, web pages and a push bouncer."""
 
 import asyncio
 import tempfile
@@ -26,7 +26,7 @@ PAGE: Final = (
 
 
 @dataclass(frozen=True)
-class Ground:
+class JobEnvironment:
     """What jobs are made of."""
 
     app: App
@@ -48,7 +48,9 @@ class Ground:
 
 
 @asynccontextmanager
-async def grounded(server: Server, database: psycopg.Connection[Any]) -> AsyncIterator[Ground]:
+async def job_environment(
+    server: Server, database: psycopg.Connection[Any]
+) -> AsyncIterator[JobEnvironment]:
     """An organization with a few people, and what jobs reach from it."""
     async with AsyncExitStack() as stack:
         mail_port = await stack.enter_async_context(_mail_sink())
@@ -74,7 +76,7 @@ async def grounded(server: Server, database: psycopg.Connection[Any]) -> AsyncIt
         world = worlds.fill(database, people=SUBSCRIBERS)
         message_ids = _messages(database, world, web_port)
         app = await stack.enter_async_context(open_app(settings))
-        yield Ground(app, database, world, message_ids, web_port)
+        yield JobEnvironment(app, database, world, message_ids, web_port)
 
 
 def _messages(

@@ -1,4 +1,4 @@
-"""What a history needs to act on the real server: clients, and which id stands for what."""
+"""Clients of the real server, and the mapping between its ids and those of the model."""
 
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
@@ -46,7 +46,7 @@ class Notice:
 
 
 @dataclass(eq=False, slots=True)
-class Hands:
+class ServerClients:
     """One organization on the server, and the means to do something in it."""
 
     app: App

@@ -1,4 +1,4 @@
-"""Requests as they go out, as commands that repeat them, and what comes back."""
+"""Requests, the commands that repeat them, and their responses."""
 
 import base64
 import http.client
@@ -14,7 +14,7 @@ BOUNDARY = "fuzz-boundary"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SentRequest:
     """A request, made whole before it is sent."""
 
     method: str
@@ -36,7 +36,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class ReceivedResponse:
     status: int
     headers: http.client.HTTPMessage
     content: bytes
@@ -58,7 +58,7 @@ class Line:
         self._port = port
         self._connection: http.client.HTTPConnection | None = None
 
-    def ask(self, asked: Asked) -> Answered:
+    def ask(self, asked: SentRequest) -> ReceivedResponse:
         """The answer. Raises OSError and HTTPException where none comes."""
         try:
             return self._ask(asked)
@@ -66,7 +66,7 @@ class Line:
             self.close()
             return self._ask(asked)
 
-    def _ask(self, asked: Asked) -> Answered:
+    def _ask(self, asked: SentRequest) -> ReceivedResponse:
         if self._connection is None:
             self._connection = http.client.HTTPConnection(
                 "127.0.0.1", self._port, timeout=PATIENCE_SECONDS
@@ -77,7 +77,7 @@ class Line:
         )
         response = self._connection.getresponse()
         content = response.read()
-        return Answered(response.status, response.msg, content, time.perf_counter() - begin)
+        return ReceivedResponse(response.status, response.msg, content, time.perf_counter() - begin)
 
     def close(self) -> None:
         if self._connection is not None:
