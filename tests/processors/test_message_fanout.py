@@ -710,7 +710,7 @@ async def test_a_piece_of_the_log_that_is_read_again_makes_the_same_jobs(
 
 
 async def test_many_sends_are_few_jobs(hall: Hall, changes: Changes, desk: FanoutDesk, monkeypatch):
-    monkeypatch.setattr(fanout_translation, "MESSAGES_A_JOB", 50)
+    monkeypatch.setattr(fanout_translation, "MAX_MESSAGES_PER_JOB", 50)
     for _ in range(120):
         await changes.send(hall.member, user_ids([hall.member]))
     assert [len(job.sent) for job in await desk.shipped()] == [50, 50, 20]
