@@ -8,7 +8,7 @@ from typing import Final
 
 from server.egress.errors import HostUnreachableError
 
-THREADS: Final = 8
+MAX_THREADS: Final = 8
 
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 """Return the addresses of a host, best first. Raises HostUnreachableError."""
@@ -16,7 +16,7 @@ Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 
 class SystemResolver:
     def __init__(self) -> None:
-        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="egress-names")
+        self._threads = ThreadPoolExecutor(MAX_THREADS, thread_name_prefix="egress-names")
 
     async def __call__(self, host: str, port: int) -> Sequence[str]:
         loop = asyncio.get_running_loop()

@@ -15,7 +15,7 @@ from server.egress.resolving import Resolve
 
 MAX_CONNECTIONS: Final = 64
 """The maximum of concurrent connections of a process; further requests wait."""
-ADDRESSES_TRIED: Final = 4
+MAX_ADDRESSES_TRIED: Final = 4
 
 
 def open_pool(
@@ -62,7 +62,7 @@ class _GuardedBackend(AsyncNetworkBackend):
         try:
             async with asyncio.timeout(timeout):
                 addresses = self._guard.permitted(host, port, await self._resolve(host, port))
-                return await self._connect(addresses[:ADDRESSES_TRIED], port, timeout)
+                return await self._connect(addresses[:MAX_ADDRESSES_TRIED], port, timeout)
         except TimeoutError as error:
             raise httpcore.ConnectTimeout from error
 

@@ -11,7 +11,7 @@ from itsdangerous import BadData, URLSafeTimedSerializer
 
 PURPOSE: Final = "sign-in flows"
 """The name of the signing key (storage/server_keys.py)."""
-VALID_SECONDS: Final = 600
+FLOW_LIFETIME_SECONDS: Final = 600
 
 
 class Flow(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,6 +66,8 @@ class Flows:
     def load(self, cookie: str) -> Flow | None:
         """Return the flow; None if the cookie is invalid or expired."""
         try:
-            return msgspec.convert(self._serializer.loads(cookie, max_age=VALID_SECONDS), Flow)
+            return msgspec.convert(
+                self._serializer.loads(cookie, max_age=FLOW_LIFETIME_SECONDS), Flow
+            )
         except (BadData, msgspec.ValidationError):
             return None

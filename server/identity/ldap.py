@@ -39,10 +39,10 @@ _NAME: Final = re.compile(r"[\w.@+' -]{1,256}")
 """Valid names: without characters that have a meaning in filters and distinguished names."""
 
 SUCCESS, TOO_MANY, NO_SUCH_ENTRY = 0, 4, 32
-REFUSALS: Final = frozenset({19, NO_SUCH_ENTRY, 34, 48, 49, 50, 53})
+REFUSED_RESULT_CODES: Final = frozenset({19, NO_SUCH_ENTRY, 34, 48, 49, 50, 53})
 """Result codes for a wrong password, an unknown entry, or a locked account."""
 
-MISREADINGS: Final = (LookupError, ValueError, TypeError, AttributeError)
+PROTOCOL_ERRORS: Final = (LookupError, ValueError, TypeError, AttributeError)
 """Errors of the library for a response that is not LDAP, but of another kind of server."""
 
 
@@ -186,7 +186,7 @@ class Ldap:
                 yield connection
         except (LDAPException, OSError) as error:
             raise DirectoryAwayError(str(error) or repr(error)) from error
-        except MISREADINGS as error:
+        except PROTOCOL_ERRORS as error:
             raise DirectoryAwayError(f"{place} does not speak LDAP") from error
 
     @cached_property
@@ -344,7 +344,7 @@ def _lets_in(connection: Any, dn: str, password: str) -> bool:
     """Return whether the entry has this password. Raises DirectoryAwayError."""
     if connection.rebind(dn, password, read_server_info=False):
         return True
-    if connection.result["result"] in REFUSALS:
+    if connection.result["result"] in REFUSED_RESULT_CODES:
         return False
     raise DirectoryAwayError(f"it does not take passwords: {_said(connection)}")
 

@@ -20,11 +20,11 @@ from server.identity.identity import Identity
 ALGORITHMS: Final = ("RS256", "PS256", "ES256", "EdDSA")
 """Signature algorithms with a private key of the provider."""
 LEEWAY_SECONDS: Final = 60
-FRESH_SECONDS: Final = 3_600.0
+CONFIG_LIFETIME_SECONDS: Final = 3_600.0
 """The lifetime of a provider's cached configuration."""
-NEW_KEYS_SECONDS: Final = 60.0
+MIN_KEY_REFRESH_SECONDS: Final = 60.0
 """The minimum interval of requests for its keys, even for a token with an unknown key."""
-APPLE_SECRET_SECONDS: Final = 300
+APPLE_SECRET_LIFETIME_SECONDS: Final = 300
 OK: Final = 200
 YES: Final = (True, "true", 1, "1")
 
@@ -109,7 +109,7 @@ class OpenIdProvider:
         claims = {
             "iss": provider.team_id,
             "iat": now,
-            "exp": now + APPLE_SECRET_SECONDS,
+            "exp": now + APPLE_SECRET_LIFETIME_SECONDS,
             "aud": provider.issuer,
             "sub": provider.client_id,
         }
@@ -119,11 +119,11 @@ class OpenIdProvider:
     async def _claims(self, described: _Description, token: str) -> dict[str, Any]:
         """Return the claims of a token with a valid signature of the provider."""
         try:
-            return await self._decoded(described, token, FRESH_SECONDS)
+            return await self._decoded(described, token, CONFIG_LIFETIME_SECONDS)
         except (JoseError, ValueError):
             # It may have rotated its keys.
             try:
-                return await self._decoded(described, token, NEW_KEYS_SECONDS)
+                return await self._decoded(described, token, MIN_KEY_REFRESH_SECONDS)
             except (JoseError, ValueError) as error:
                 raise IdentityError(f"the token is not good: {error!r}") from error
 
@@ -185,7 +185,7 @@ class OpenIdProvider:
 
     async def _description(self) -> _Description:
         now = self.clock.monotonic()
-        if self._described is None or now - self._described.at > FRESH_SECONDS:
+        if self._described is None or now - self._described.at > CONFIG_LIFETIME_SECONDS:
             issuer = self.provider.issuer
             found = await self._ask("GET", f"{issuer.rstrip('/')}/.well-known/openid-configuration")
             names = ("authorization_endpoint", "token_endpoint", "jwks_uri")

@@ -29,7 +29,7 @@ from server.identity.saml_worker import ValidationOutcome, ValidationRequest
 from server.parsing import Lane, ParserUnavailableError, TooCostlyError
 from storage.address_folding import folded_domain
 
-MAX_ANSWER_LENGTH: Final = 256 * 1024
+MAX_RESPONSE_LENGTH: Final = 256 * 1024
 EMAIL_ATTRIBUTES: Final = (
     "email",
     "mail",
@@ -74,7 +74,7 @@ class SamlSite:
 
     async def identify(self, flow: Flow, answer: str, redirect_uri: str) -> Identity:
         """Return the identity that the response asserts. Raises IdentityError."""
-        if len(answer) > MAX_ANSWER_LENGTH:
+        if len(answer) > MAX_RESPONSE_LENGTH:
             raise IdentityError("the answer is too long")
         order = ValidationRequest(
             provider=self.provider,

@@ -29,7 +29,7 @@ MAX_HTML: Final = 300_000
 MAX_DEPTH: Final = 200
 """Of nested HTML, which would otherwise block the thread for seconds."""
 MAX_RAW_LINES: Final = 100_000
-SHORTEST_LINE: Final = 40
+MIN_AVERAGE_LINE: Final = 40
 """The minimum average in mail with more lines: each may be a header, and needs memory."""
 MAX_PARTS: Final = 20_000
 MAX_HEADER: Final = 10_000
@@ -141,7 +141,7 @@ class OpenLetter(IncomingEmail):
 
 def max_lines(size: int) -> int:
     """Return the maximum number of lines of a mail with so many bytes."""
-    return max(MAX_RAW_LINES, size // SHORTEST_LINE)
+    return max(MAX_RAW_LINES, size // MIN_AVERAGE_LINE)
 
 
 def _check(raw: bytes) -> None:

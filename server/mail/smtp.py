@@ -19,9 +19,9 @@ from server.mail.mailer import (
 )
 from server.settings import Settings
 
-IDLE_SECONDS: Final = 30.0
-MAILS_A_CONNECTION: Final = 100
-QUIT_SECONDS: Final = 2.0
+IDLE_TIMEOUT_SECONDS: Final = 30.0
+MAX_MAILS_PER_CONNECTION: Final = 100
+QUIT_TIMEOUT_SECONDS: Final = 2.0
 PERMANENT: Final = HTTPStatus.INTERNAL_SERVER_ERROR
 """SMTP responses from 500 on are permanent errors."""
 
@@ -134,7 +134,7 @@ class SmtpMailer:
             raise
         finally:
             one.mails += 1
-            if is_in_order and one.mails < MAILS_A_CONNECTION:
+            if is_in_order and one.mails < MAX_MAILS_PER_CONNECTION:
                 one.since = asyncio.get_running_loop().time()
                 self._idle.append(one)
             elif is_in_order:
@@ -144,7 +144,7 @@ class SmtpMailer:
 
     async def _kept(self) -> _Idle | None:
         """Return a connection that was used lately; close the others."""
-        long_ago = asyncio.get_running_loop().time() - IDLE_SECONDS
+        long_ago = asyncio.get_running_loop().time() - IDLE_TIMEOUT_SECONDS
         stale = [
             each for each in self._idle if each.since < long_ago or not each.client.is_connected
         ]
@@ -175,7 +175,7 @@ class SmtpMailer:
 
     async def _leave(self, client: aiosmtplib.SMTP) -> None:
         with suppress(aiosmtplib.SMTPException, OSError):
-            await client.quit(timeout=QUIT_SECONDS)
+            await client.quit(timeout=QUIT_TIMEOUT_SECONDS)
         client.close()
 
 

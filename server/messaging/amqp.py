@@ -18,8 +18,8 @@ from pika.exceptions import (
 )
 
 HEARTBEAT_SECONDS = 10  # a broker that vanished without a word is noticed after two of them
-CONNECT_SECONDS = 5
-CLOSE_SECONDS = 2
+CONNECT_TIMEOUT_SECONDS = 5
+CLOSE_TIMEOUT_SECONDS = 2
 
 SILENT = "what listens at its address says no word of AMQP within seconds"
 SENTENCES: dict[type[BaseException], str] = {
@@ -117,7 +117,7 @@ class AmqpConnection:
         """Take leave of the broker; of one that does not answer, without its answer."""
         if not (self._connection.is_closing or self._connection.is_closed):
             self._connection.close()
-        await asyncio.wait([self._ended], timeout=CLOSE_SECONDS)
+        await asyncio.wait([self._ended], timeout=CLOSE_TIMEOUT_SECONDS)
 
     async def _open_channel(self) -> None:
         connection = self._connection
@@ -154,8 +154,8 @@ class AmqpConnection:
 def _parameters(url: str) -> pika.URLParameters:
     parameters = pika.URLParameters(url)
     parameters.heartbeat = HEARTBEAT_SECONDS
-    parameters.socket_timeout = CONNECT_SECONDS
-    parameters.stack_timeout = CONNECT_SECONDS
+    parameters.socket_timeout = CONNECT_TIMEOUT_SECONDS
+    parameters.stack_timeout = CONNECT_TIMEOUT_SECONDS
     parameters.connection_attempts = 1
     return parameters
 

@@ -4,8 +4,8 @@ import asyncio
 from random import SystemRandom
 from typing import Any, Protocol
 
-FIRST_SECONDS = 0.05  # a broker that only restarted should be found at once
-LONGEST_SECONDS = 5.0
+MIN_PAUSE_SECONDS = 0.05  # a broker that only restarted should be found at once
+MAX_PAUSE_SECONDS = 5.0
 
 _random = SystemRandom()
 
@@ -17,7 +17,9 @@ class Logger(Protocol):
 class Backoff:
     """Pauses that double, with jitter so that processes do not come back in step."""
 
-    def __init__(self, first: float = FIRST_SECONDS, longest: float = LONGEST_SECONDS) -> None:
+    def __init__(
+        self, first: float = MIN_PAUSE_SECONDS, longest: float = MAX_PAUSE_SECONDS
+    ) -> None:
         self._first = first
         self._longest = longest
         self._next = first

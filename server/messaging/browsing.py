@@ -12,12 +12,12 @@ from server.messaging.confirms import Message
 from server.messaging.job_topology import Carried, Topology, read
 from server.messaging.rabbitmq_jobs import Publisher
 
-MOST = 10_000
+MAX_MESSAGES = 10_000
 """More than this of one queue is not looked at: it is all held in memory."""
-PIECE = 30
+MAX_BATCH = 30
 """Of each link. A broker that was told of more than 32 messages on one that they are done with
 may keep the others to itself, and forget them when the link closes: they would be there twice."""
-MOST_HELD = 100
+MAX_OPEN_CONNECTIONS = 100
 """Links that are kept open for what stays; a broker has room for so many. The rest is not met."""
 
 
@@ -48,7 +48,7 @@ class Browser:
         self._topology = topology
 
     async def go_through(
-        self, queue: str, becomes: Callable[[BrowsedMessage], Fate], *, limit: int = MOST
+        self, queue: str, becomes: Callable[[BrowsedMessage], Fate], *, limit: int = MAX_MESSAGES
     ) -> list[BrowsedMessage]:
         """Let each message that is ready now become what that says; all of them, in order.
 
@@ -59,9 +59,9 @@ class Browser:
         found: list[BrowsedMessage] = []
         held = 0
         async with AsyncExitStack() as holding:
-            while len(found) < limit and held < MOST_HELD:
+            while len(found) < limit and held < MAX_OPEN_CONNECTIONS:
                 page = await _Page.open(self._url, queue)
-                piece = await page.turn(becomes, min(PIECE, limit - len(found)))
+                piece = await page.turn(becomes, min(MAX_BATCH, limit - len(found)))
                 if page.holds_any:
                     # It goes back to its place when its link closes: not before the end.
                     holding.push_async_callback(page.close)

@@ -11,7 +11,7 @@ from pika.exceptions import AMQPError
 from server.messaging.amqp import AmqpConnection
 from server.messaging.job_broker import BrokerUnavailableError
 
-CONFIRM_SECONDS = 30.0
+CONFIRM_TIMEOUT_SECONDS = 30.0
 """A broker that takes longer is as good as away: it is out of disk, or of its majority."""
 
 TAKEN = ""
@@ -57,7 +57,7 @@ class Confirms:
         futures = [self._send(message) for message in messages]
         if not futures:
             return
-        _, unanswered = await asyncio.wait(futures, timeout=CONFIRM_SECONDS)
+        _, unanswered = await asyncio.wait(futures, timeout=CONFIRM_TIMEOUT_SECONDS)
         if unanswered:
             raise BrokerUnavailableError("the broker has not confirmed in time")
         for reason in {future.result() for future in futures} - {TAKEN}:

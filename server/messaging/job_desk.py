@@ -1,4 +1,4 @@
-"""What an operator sees of the queues of jobs, and does with them."""
+"""Operations on job queues, for operators."""
 
 from collections.abc import Collection, Sequence
 from typing import NamedTuple, Protocol
@@ -7,7 +7,7 @@ from storage.jobs import DeadJobRow, QueueStats, WaitingJobRow
 
 
 class Later(NamedTuple):
-    """How many jobs wait for their time."""
+    """The number of jobs that are scheduled for later."""
 
     jobs: int
     is_of_all_queues: bool
@@ -15,35 +15,35 @@ class Later(NamedTuple):
 
 
 class JobDesk(Protocol):
-    """The queues from outside. Every call may raise BrokerUnavailableError."""
+    """The interface of queue operations. Every call may raise BrokerUnavailableError."""
 
     async def stats(self, queues: Sequence[str]) -> list[QueueStats]:
-        """How each of these queues is, and any other that holds something and is known of."""
+        """Return statistics of these queues, and of any other known queue that is not empty."""
         ...
 
     async def waiting(self, queue: str, *, limit: int) -> list[WaitingJobRow]:
-        """Some of the jobs that wait to be handed out now.
+        """Return some of the jobs that wait to be delivered now.
 
-        To look at a job does not count as an attempt; on RabbitMQ it goes to the end of its queue.
+        This does not count as an attempt; on RabbitMQ the jobs move to the end of their queue.
         """
         ...
 
     async def later(self, queue: str) -> Later:
-        """How many of the queue's jobs, or of all together, wait to be handed out later."""
+        """Return the number of scheduled jobs of the queue, or of all queues together."""
         ...
 
     async def dead(self, queue: str, *, limit: int) -> list[DeadJobRow]:
-        """The queue's dead jobs, the latest first, with what they died of."""
+        """Return the queue's dead jobs with their errors, latest first."""
         ...
 
     async def retry(self, queue: str) -> int:
-        """Let all that wait for a later time be handed out now; how many."""
+        """Deliver all scheduled jobs now; return their number."""
         ...
 
     async def replay(self, queue: str, ids: Collection[str] | None) -> int:
-        """Put these dead jobs, or all, into the queue again, as if new; how many."""
+        """Enqueue these dead jobs, or all, as new ones; return their number."""
         ...
 
     async def drop(self, queue: str, ids: Collection[str] | None) -> int:
-        """Forget these dead jobs, or all; how many."""
+        """Delete these dead jobs, or all; return their number."""
         ...

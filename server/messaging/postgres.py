@@ -23,19 +23,21 @@ logger = structlog.get_logger(__name__)
 CHANNEL = "parley_events"
 HINT = "h"
 EPHEMERAL = "e"
-LEASE_SECONDS = 15.0  # how long a job of a killed worker waits for the next one
-LOOK_SECONDS = 5.0  # how late a job can be whose wake-up was lost
-SHORTEST_LOOK_SECONDS = 0.01  # a due job that nobody gets is locked for a moment
-REST_SECONDS = 0.01  # between two NOTIFYs: each is a commit, and wakes every process that listens
+LEASE_TIMEOUT_SECONDS = 15.0  # how long a job of a killed worker waits for the next one
+POLL_INTERVAL_SECONDS = 5.0  # how late a job can be whose wake-up was lost
+MIN_POLL_INTERVAL_SECONDS = 0.01  # a due job that nobody gets is locked for a moment
+MIN_NOTIFY_INTERVAL_SECONDS = (
+    0.01  # between two NOTIFYs: each is a commit, and wakes every process that listens
+)
 MAX_WAITING_EPHEMERALS = 1_000  # until the next NOTIFY; the oldest is lost first
 
 
 class PostgresEventBus:
     """An EventBus on one channel of NOTIFY. Its hints carry no entries.
 
-    One connection listens and another notifies, outside every transaction. What comes within
-    REST_SECONDS of a NOTIFY waits for the next one, where the hints of a realm are one, so a busy
-    realm costs as many NOTIFYs as a second has rests. Use `open_postgres_bus`.
+    One connection listens and another notifies, outside of every transaction. Publications within
+    MIN_NOTIFY_INTERVAL_SECONDS of a NOTIFY wait for the next one, in which the hints of a realm are
+    merged. Use `open_postgres_bus`.
     """
 
     carries_entries = False
@@ -47,7 +49,7 @@ class PostgresEventBus:
         self._tried = asyncio.Event()
         self.is_connected = False
         self.dropped = 0
-        """How many waiting publications a lost connection has cost."""
+        """The number of waiting publications lost with a connection."""
 
     async def publish(self, hint: Hint) -> None:
         self._outbox.add_hint(hint)
@@ -67,7 +69,7 @@ class PostgresEventBus:
         await self._tried.wait()
 
     async def listen(self) -> None:
-        """Hear the others until cancelled, over as many connections as it takes."""
+        """Listen until cancelled; reconnect after a lost connection."""
         backoff = Backoff()
         missed = False
         while True:
@@ -88,7 +90,7 @@ class PostgresEventBus:
             await backoff.pause()
 
     async def send(self) -> None:
-        """Tell the others until cancelled, over as many connections as it takes."""
+        """Publish until cancelled; reconnect after a lost connection."""
         backoff = Backoff()
         while True:
             try:
@@ -108,7 +110,7 @@ class PostgresEventBus:
             except RETRYABLE_ERRORS:
                 self.dropped += len(payloads)
                 raise
-            await asyncio.sleep(REST_SECONDS)
+            await asyncio.sleep(MIN_NOTIFY_INTERVAL_SECONDS)
 
     def _receive(self, payload: str) -> None:
         try:
@@ -125,7 +127,7 @@ class PostgresEventBus:
 
 
 class _Outbox:
-    """What waits for the next NOTIFY: a merged hint a realm, and the ephemeral events."""
+    """Publications that wait for the next NOTIFY: a merged hint per realm, and ephemeral events."""
 
     def __init__(self, sender: str) -> None:
         self.sender = sender
@@ -143,7 +145,7 @@ class _Outbox:
         self._filled.set()
 
     async def take(self) -> list[str]:
-        """Wait for something to send; everything that waits, as payloads."""
+        """Wait for publications; return all of them as payloads."""
         await self._filled.wait()
         payloads = [
             f"{self.sender} {HINT} {hint.realm_id} {hint.epoch} {hint.first} {hint.last}"
@@ -157,7 +159,7 @@ class _Outbox:
         return payloads
 
     def clear(self) -> int:
-        """Forget what waits; how much that was."""
+        """Drop waiting publications; return their number."""
         waiting = len(self._hints) + len(self._ephemerals)
         self._hints.clear()
         self._ephemerals.clear()
@@ -166,7 +168,7 @@ class _Outbox:
 
 
 def _merge(one: Hint, other: Hint) -> Hint:
-    """One hint for two of a realm; of two epochs the later counts."""
+    """Merge two hints of a realm; of two epochs the later counts."""
     if one.epoch != other.epoch:
         return max(one, other, key=lambda hint: hint.epoch)
     first, last = min(one.first, other.first), max(one.last, other.last)
@@ -177,7 +179,7 @@ def _merge(one: Hint, other: Hint) -> Hint:
 async def open_postgres_bus(
     database: Database, listener: BusListener
 ) -> AsyncIterator[PostgresEventBus]:
-    """A bus on this database, listening if the database can be reached; see EventBus."""
+    """Open a bus on this database, listening if the database is available; see EventBus."""
     bus = PostgresEventBus(database, listener)
     async with running(bus.listen(), bus.send()):
         await bus.tried()
@@ -191,7 +193,7 @@ class PostgresJobBroker:
     the job is delivered again. Use `open_postgres_jobs`.
     """
 
-    def __init__(self, database: Database, *, lease_seconds: float = LEASE_SECONDS) -> None:
+    def __init__(self, database: Database, *, lease_seconds: float = LEASE_TIMEOUT_SECONDS) -> None:
         self._database = database
         self._lease_seconds = lease_seconds
         self._consumers: set[_PostgresConsumer] = set()
@@ -339,9 +341,9 @@ class _PostgresConsumer:
         async with self._turn, self.database.connection() as connection:
             seconds = await jobs.seconds_until_due(connection, self.queue)
         pause = (
-            LOOK_SECONDS
+            POLL_INTERVAL_SECONDS
             if seconds is None
-            else min(max(seconds, SHORTEST_LOOK_SECONDS), LOOK_SECONDS)
+            else min(max(seconds, MIN_POLL_INTERVAL_SECONDS), POLL_INTERVAL_SECONDS)
         )
         with suppress(TimeoutError):
             async with asyncio.timeout(pause):
@@ -398,7 +400,7 @@ async def _reachable(database: Database) -> AsyncIterator[Connection]:
 
 @asynccontextmanager
 async def open_postgres_jobs(
-    database: Database, *, lease_seconds: float = LEASE_SECONDS
+    database: Database, *, lease_seconds: float = LEASE_TIMEOUT_SECONDS
 ) -> AsyncIterator[PostgresJobBroker]:
     """A broker of jobs on this database; see JobBroker."""
     broker = PostgresJobBroker(database, lease_seconds=lease_seconds)

@@ -24,7 +24,7 @@ EXCHANGE = "events"
 ROUTING_PREFIX = "realm."
 HINT = "hint"
 EPHEMERAL = "ephemeral"
-FOLLOW_SECONDS = 1.0
+FOLLOW_TIMEOUT_SECONDS = 1.0
 MAX_CARGO_BYTES = 1 << 20  # entries beyond this are quicker read from the log
 QUEUE_LIMITS = {
     # What a stopped process can cost the broker. The oldest go first: a reader that comes back
@@ -148,7 +148,7 @@ class RabbitEventBus:
         with suppress(LinkLostError):  # then it is bound with all others, on the next connection
             bound = link.request(link.channel.queue_bind, **self._binding(realm_id))
             try:
-                async with asyncio.timeout(FOLLOW_SECONDS):
+                async with asyncio.timeout(FOLLOW_TIMEOUT_SECONDS):
                     await link.answered(bound)
             except TimeoutError:
                 bound.add_done_callback(lambda _: self._inbox.gap())

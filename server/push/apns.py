@@ -22,12 +22,12 @@ from server.push.web import asked, retry_after
 
 ADDRESS: Final = "https://api.push.apple.com"
 SANDBOX_ADDRESS: Final = "https://api.sandbox.push.apple.com"
-TOKEN_SECONDS: Final = 2_700.0
+TOKEN_LIFETIME_SECONDS: Final = 2_700.0
 """The lifetime of a provider token.
 
 Apple accepts tokens of up to an hour, and no new one within 20 minutes.
 """
-KEPT_SECONDS: Final = 86_400
+NOTIFICATION_LIFETIME_SECONDS: Final = 86_400
 """How long Apple keeps a notification for a device that is offline."""
 URGENT, NOT_URGENT = "10", "5"
 CURVE: Final = "P-256"
@@ -87,7 +87,9 @@ class Apns:
             "apns-topic": app_id,
             "apns-push-type": "alert",
             "apns-priority": URGENT if is_urgent else NOT_URGENT,
-            "apns-expiration": str(int(self._clock.now().timestamp()) + KEPT_SECONDS),
+            "apns-expiration": str(
+                int(self._clock.now().timestamp()) + NOTIFICATION_LIFETIME_SECONDS
+            ),
             "Content-Type": "application/json",
         }
         if collapse_key:
@@ -130,7 +132,7 @@ class Apns:
             claims = {"iss": self._team_id, "iat": int(self._clock.now().timestamp())}
             header = {"alg": "ES256", "kid": self._key_id}
             self._token = jwt.encode(header, claims, self._key)
-            self._token_ends = self._clock.monotonic() + TOKEN_SECONDS
+            self._token_ends = self._clock.monotonic() + TOKEN_LIFETIME_SECONDS
         return self._token
 
 

@@ -23,8 +23,8 @@ from server.push.web import asked, retry_after
 ADDRESS: Final = "https://fcm.googleapis.com"
 SCOPE: Final = "https://www.googleapis.com/auth/firebase.messaging"
 GRANT: Final = "urn:ietf:params:oauth:grant-type:jwt-bearer"
-ASSERTION_SECONDS: Final = 3_600
-MARGIN_SECONDS: Final = 60.0
+ASSERTION_LIFETIME_SECONDS: Final = 3_600
+RENEWAL_MARGIN_SECONDS: Final = 60.0
 """The remaining lifetime at which an access token is renewed."""
 DAY: Final = "86400s"
 
@@ -51,7 +51,7 @@ def account_of(text: str) -> ServiceAccount:
 
 class _Token(msgspec.Struct, frozen=True):
     access_token: str
-    expires_in: float = ASSERTION_SECONDS
+    expires_in: float = ASSERTION_LIFETIME_SECONDS
 
 
 class _Detail(msgspec.Struct, frozen=True, rename={"error_code": "errorCode"}):
@@ -119,7 +119,7 @@ class Fcm:
     async def _renew(self) -> None:
         token = await self._new_token()
         self._token = token.access_token
-        self._token_ends = self._clock.monotonic() + token.expires_in - MARGIN_SECONDS
+        self._token_ends = self._clock.monotonic() + token.expires_in - RENEWAL_MARGIN_SECONDS
 
     async def _new_token(self) -> _Token:
         now = int(self._clock.now().timestamp())
@@ -128,7 +128,7 @@ class Fcm:
             "scope": SCOPE,
             "aud": self._account.token_uri,
             "iat": now,
-            "exp": now + ASSERTION_SECONDS,
+            "exp": now + ASSERTION_LIFETIME_SECONDS,
         }
         header = {"alg": "RS256", "kid": self._account.private_key_id}
         assertion = jwt.encode(header, claims, self._key)

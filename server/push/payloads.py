@@ -13,12 +13,12 @@ from server.push.phrases import PushPhrases, phrases_in
 from server.push.plain_text import MAX_CONTENT, shortened
 from server.push.service import PlainNotification
 
-MAX_PLAIN: Final = 3_600
+MAX_PLAIN_BYTES: Final = 3_600
 """The maximum bytes of the app's JSON: both services accept payloads of 4,096 with their own part.
 """
-MAX_SEALED: Final = 2_700
+MAX_SEALED_BYTES: Final = 2_700
 """The maximum before encryption, which with base64 adds a third, and the envelope."""
-IDS_A_REMOVAL: Final = 100
+MAX_IDS_PER_REMOVAL: Final = 100
 """The number of the longest ids that fit into a payload."""
 
 _EVERYONE: Final = frozenset(
@@ -124,8 +124,8 @@ def message_notice(
     others = message.people if len(message.people) > _PAIR else ()
     people = {"pm_users": ",".join(str(user_id) for user_id, _ in others)} if others else {}
     return PlainNotification(
-        apple=_fitting(apple, message.content, people, MAX_PLAIN),
-        android=_fitting(android, message.content, people, MAX_PLAIN),
+        apple=_fitting(apple, message.content, people, MAX_PLAIN_BYTES),
+        android=_fitting(android, message.content, people, MAX_PLAIN_BYTES),
         is_urgent=True,
         collapse_key=_collapse_key(to, message.message_id),
     )
@@ -158,7 +158,7 @@ def message_to_seal(to: Addressee, message: PushedMessage) -> dict[str, Any]:
             "message_id": message.message_id,
         }
 
-    return _fitting(build, message.content, people, MAX_SEALED)
+    return _fitting(build, message.content, people, MAX_SEALED_BYTES)
 
 
 def removals(
@@ -222,8 +222,8 @@ def _fitting(
 
 def _pieces(message_ids: Sequence[int]) -> Iterator[Sequence[int]]:
     ids = sorted(message_ids)
-    for start in range(0, len(ids), IDS_A_REMOVAL):
-        yield ids[start : start + IDS_A_REMOVAL]
+    for start in range(0, len(ids), MAX_IDS_PER_REMOVAL):
+        yield ids[start : start + MAX_IDS_PER_REMOVAL]
 
 
 def _collapse_key(to: Addressee, message_id: int) -> str:

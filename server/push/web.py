@@ -10,7 +10,7 @@ from server.push.service import PushServiceUnreachableError
 from server.runtime.version import VERSION
 
 TIMEOUT_SECONDS: Final = 15.0
-CONNECTIONS: Final = 20
+MAX_CONNECTIONS: Final = 20
 USER_AGENT: Final = f"ParleyServer/{VERSION}"
 
 
@@ -20,7 +20,7 @@ def client(address: str, **more: Any) -> httpx.AsyncClient:
         **{
             "base_url": address,
             "timeout": TIMEOUT_SECONDS,
-            "limits": httpx.Limits(max_connections=CONNECTIONS),
+            "limits": httpx.Limits(max_connections=MAX_CONNECTIONS),
             "follow_redirects": False,
             "headers": {"User-Agent": USER_AGENT},
             **more,

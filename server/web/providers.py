@@ -25,7 +25,7 @@ from server.domain.errors import (
 from server.domain.mobile_flow import checked_otp
 from server.domain.sessions import digest_of, new_token
 from server.identity import Identity, IdentityError
-from server.identity.flows import VALID_SECONDS as FLOW_SECONDS
+from server.identity.flows import FLOW_LIFETIME_SECONDS as FLOW_SECONDS
 from server.identity.flows import Flow
 from server.runtime.pages import HEADERS, Page
 from server.web.places import place_here

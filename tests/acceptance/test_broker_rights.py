@@ -111,7 +111,7 @@ def no_broker(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[tuple[str, str]]:
     """What listens where a broker should, and what is said of it."""
-    monkeypatch.setattr(amqp, "CONNECT_SECONDS", 1)
+    monkeypatch.setattr(amqp, "CONNECT_TIMEOUT_SECONDS", 1)
     monkeypatch.setattr(rabbitmq_rights, "SECONDS", 1)
     [listening] = open_sockets("127.0.0.1", 0)
     listening.setblocking(True)

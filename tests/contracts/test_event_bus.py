@@ -42,7 +42,7 @@ class Network:
 @pytest.fixture(autouse=True)
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """Who follows waits for a broker on a busy machine."""
-    monkeypatch.setattr(rabbitmq, "FOLLOW_SECONDS", 60.0)
+    monkeypatch.setattr(rabbitmq, "FOLLOW_TIMEOUT_SECONDS", 60.0)
 
 
 @pytest_asyncio.fixture(params=["postgres", "rabbitmq"])

@@ -86,7 +86,9 @@ async def test_a_published_job_is_handed_out_with_its_key(broker: JobBroker, pla
 
 @pytest.mark.asyncio
 async def test_a_waiting_consumer_is_woken(broker: JobBroker, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(postgres, "LOOK_SECONDS", 3600.0)  # nothing is found but by a wake-up
+    monkeypatch.setattr(
+        postgres, "POLL_INTERVAL_SECONDS", 3600.0
+    )  # nothing is found but by a wake-up
     async with broker.consume(QUEUE, prefetch=10) as deliveries:
         for number in range(20):
             waiting = asyncio.create_task(next_of(deliveries))

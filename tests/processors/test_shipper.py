@@ -145,7 +145,9 @@ async def test_a_delay_holds_the_job_back(stage: Stage, make: Make, database: Da
 async def test_a_consumer_hears_of_what_is_shipped(
     stage: Stage, make: Make, database: Database, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(postgres, "LOOK_SECONDS", 3600.0)  # nothing is found but by a wake-up
+    monkeypatch.setattr(
+        postgres, "POLL_INTERVAL_SECONDS", 3600.0
+    )  # nothing is found but by a wake-up
     async with (
         open_postgres_jobs(database) as broker,
         shipping_by(Shipper(database)),

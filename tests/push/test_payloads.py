@@ -14,7 +14,7 @@ from server.domain.languages import LANGUAGES
 from server.domain.notifications import Reason
 from server.push import phrases
 from server.push.payloads import (
-    IDS_A_REMOVAL,
+    MAX_IDS_PER_REMOVAL,
     Addressee,
     PushedMessage,
     message_notice,
@@ -95,9 +95,9 @@ def test_removals_fit_too():
     ids = range(2**63 - 301, 2**63 - 1)
     pieces = list(removals(LONG_ADDRESS, ids, badge=3))
     assert [len(p.android["zulip_message_ids"].split(",")) for p in pieces] == [
-        IDS_A_REMOVAL,
-        IDS_A_REMOVAL,
-        300 - 2 * IDS_A_REMOVAL,
+        MAX_IDS_PER_REMOVAL,
+        MAX_IDS_PER_REMOVAL,
+        300 - 2 * MAX_IDS_PER_REMOVAL,
     ]
     for notice, to_seal in zip(pieces, removals_to_seal(LONG_ADDRESS, ids), strict=True):
         assert len(msgspec.json.encode(notice.android)) <= MAX_BYTES
