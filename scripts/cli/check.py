@@ -97,14 +97,14 @@ def _about_settings(settings: "Settings") -> Iterator[Finding]:
         yield Finding(
             CheckStatus.BAD,
             "settings",
-            "PARLEY_DEVELOPMENT lets everybody sign in as anybody, and others can reach this"
+            "PARLEY_DEVELOPMENT lets every client sign in as any user, and others can reach this"
             " server: turn it off.",
         )
     if not settings.rate_limits and public:
         yield Finding(
             CheckStatus.DOUBTFUL,
             "settings",
-            "PARLEY_RATE_LIMITS is off: anybody may try passwords as fast as they can.",
+            "PARLEY_RATE_LIMITS is off: passwords may be guessed at any rate.",
         )
     if settings.external_url is not None and not settings.trusted_proxies:
         yield Finding(
@@ -380,7 +380,7 @@ def _about_directory(settings: "Settings") -> Iterator[Finding]:
             sentence = f"The directory cannot be asked: {error.reason}."
             yield Finding(CheckStatus.BAD, "directory", sentence)
         else:
-            sentence = "The directory answers: `parley ldap check NAME` tries somebody."
+            sentence = "The directory responds: test a user by `parley ldap check NAME`."
             yield Finding(CheckStatus.GOOD, "directory", sentence)
 
 

@@ -37,8 +37,8 @@ def erase(
         try:
             async with bench.read() as connection:
                 user_id = await person_named(connection, bench.realm_id, email)
-        except Failure as nobody:
-            raise Failure(f"{nobody.message} Whoever is erased has none any more.") from nobody
+        except Failure as failure:
+            raise Failure(f"{failure.message} An erased account has none any more.") from failure
         work_id = await bench.write(lambda tx: erase_person(tx, user_id, now=app.clock.now()))
         await finish(bench, ERASING, work_id)
 

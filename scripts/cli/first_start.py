@@ -34,7 +34,7 @@ PEOPLE: Final = (
 )
 
 CHANNELS: Final = (
-    ("general", "For everybody and everything.", True),
+    ("general", "For everyone and everything.", True),
     ("design", "How things look, and why.", False),
     ("random", "What has nothing to do with work.", False),
 )
@@ -183,7 +183,7 @@ This is shown once. Three things to try, in another terminal:
    curl -N -u {login} -H 'Accept: text/event-stream' \\
      "{url}/api/v1/events?queue_id=$queue&last_event_id=-1"
 
-3. Give somebody an account:
+3. Create an account:
 
    {self._command("user", "create", "--email", "you@example.com", "--name", "Your Name")}
 

@@ -88,9 +88,9 @@ async def _look(app: "App", name: str, password: str | None, subdomain: str | No
             f"No account can be made of what the directory has: {error.reason}."
         ) from error
     if entry is None and password is None:
-        raise Failure(f"The directory shows the server nobody who signs in as {name}.")
+        raise Failure(f"The directory has no entry for {name} that the server can read.")
     if entry is None:
-        raise Failure(f"The directory lets nobody in who is {name} with this password.")
+        raise Failure(f"The directory has no entry for {name} with this password.")
     return _Found(entry, await _account(app, realm_id, entry))
 
 

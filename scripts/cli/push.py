@@ -44,7 +44,7 @@ def credentials() -> None:
 @click.option(
     "--agree-to-terms",
     is_flag=True,
-    help="You have read the terms of whoever runs the bouncer, and agree to them.",
+    help="You have read the terms of the bouncer's operator, and agree to them.",
 )
 @click.option("--rotate-key", is_flag=True, help="Give the server another key there, and print it.")
 @place_options

@@ -156,7 +156,7 @@ def _lines(found: "Overview", sentence: str) -> Iterator[Line]:
             lag = span(shard.lag_seconds)
             yield "shipper", f"{shard.leader}, leads, {lag} behind the log"
         else:
-            yield "shipper", "nobody ships"
+            yield "shipper", "no leader"
     for problem in found.problems:
         yield "problem", problem
 

@@ -121,7 +121,7 @@ def create(
             if problem := _problem(wanted[0]):
                 raise Failure(problem)
         else:
-            raise Failure("Say whom: --email and --name, or --file with many.")
+            raise Failure("Name an account with --email and --name, or many with --file.")
         with_links = many is None
         lines = with_app(settings, lambda app: _create(app, wanted, realm, with_links=with_links))
     for each in lines:

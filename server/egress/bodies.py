@@ -38,7 +38,7 @@ def _unpacker(encoding: str) -> Unpack:
     if encoding in _PLAIN:
         return lambda piece, room: piece[:room]
     if encoding not in _GZIP:
-        raise HostUnreachableError("The answer is packed in a way that nobody has asked for.")
+        raise HostUnreachableError("The response has an encoding that was not requested.")
     stream = zlib.decompressobj(wbits=_WITH_ITS_HEADER)
 
     def unpack(piece: bytes, room: int) -> bytes:

@@ -82,7 +82,7 @@ class _BoundedPolicy(EmailPolicy):
 
     def __init__(self) -> None:
         super().__init__(message_factory=EmailMessage)
-        object.__setattr__(self, "_read", [0])  # the library lets nobody set anything
+        object.__setattr__(self, "_read", [0])  # the library makes policies immutable
 
     @override
     def header_source_parse(self, sourcelines: list[str]) -> tuple[str, str]:
@@ -290,7 +290,7 @@ def _body(message: EmailMessage, kind: str) -> str:
         return ""
     try:
         text = str(part.get_content())
-    except LookupError:  # a character set that nobody knows
+    except LookupError:  # an unknown character set
         payload = part.get_payload(decode=True)
         assert isinstance(payload, bytes)
         text = payload.decode(errors="replace")

@@ -45,7 +45,7 @@ class MailServer:
 
 def server_of(settings: Settings) -> MailServer:
     """Return the mail server of the settings, which must have one."""
-    assert settings.smtp_host is not None, "whoever asks has looked"
+    assert settings.smtp_host is not None, "callers check it"
     return MailServer(
         host=settings.smtp_host,
         port=settings.smtp_port,

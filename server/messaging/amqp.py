@@ -143,7 +143,7 @@ class AmqpConnection:
     def _consumer_ended(self, frame: Any) -> None:
         """Nothing comes from that queue any more: who opens the next link declares it anew."""
         tag = frame.method.consumer_tag
-        self._give_up(LinkLostError(f"the broker ended {tag}: somebody has deleted its queue"))
+        self._give_up(LinkLostError(f"the broker ended {tag}: its queue was deleted"))
 
     def _give_up(self, reason: BaseException) -> None:
         _lose(self.lost, reason)

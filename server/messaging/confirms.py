@@ -120,7 +120,7 @@ class Barrier:
 
     async def _ask(self) -> None:
         async with self._turn:
-            self._next = None  # whoever comes from here on may be too late for this answer
+            self._next = None  # later callers need the next response
             # Any question that changes nothing will do, for the broker works in order.
             answer = self._link.request(self._link.channel.flow, active=True)
             await self._link.answered(answer)

@@ -24,8 +24,8 @@ CHANNEL = "parley_events"
 HINT = "h"
 EPHEMERAL = "e"
 LEASE_TIMEOUT_SECONDS = 15.0  # how long a job of a killed worker waits for the next one
-POLL_INTERVAL_SECONDS = 5.0  # how late a job can be whose wake-up was lost
-MIN_POLL_INTERVAL_SECONDS = 0.01  # a due job that nobody gets is locked for a moment
+POLL_INTERVAL_SECONDS = 5.0  # the maximum delay of a job with a lost wake-up
+MIN_POLL_INTERVAL_SECONDS = 0.01  # a due job that is not found is locked briefly
 MIN_NOTIFY_INTERVAL_SECONDS = (
     0.01  # between two NOTIFYs: each is a commit, and wakes every process that listens
 )
@@ -311,7 +311,7 @@ class _PostgresConsumer:
 
     async def give_back(self) -> None:
         """Let others have at once what nobody here has finished."""
-        if self._claiming:  # what it finds is held too, even if nobody waits for it any more
+        if self._claiming:  # what it claims is held too, even without a waiter
             await asyncio.wait([self._claiming])
         held = list(self._held.values())
         if held:

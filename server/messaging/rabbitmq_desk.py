@@ -55,7 +55,7 @@ class RabbitJobDesk:
         return [_waiting(each) for each in found]
 
     async def later(self, queue: str) -> Later:
-        del queue  # to look whose they are would be taking them, and a broker counts that
+        del queue  # reading them would count as a delivery
         async with self._publisher() as publisher:
             counts = await publisher.topology.delayed()
         return Later(sum(counts.values()), is_of_all_queues=True)
@@ -114,7 +114,7 @@ class RabbitJobDesk:
         try:
             publisher = await Publisher.open(self._url)
             try:
-                await publisher.topology.ensure_queues(queues)  # nobody may have used them yet
+                await publisher.topology.ensure_queues(queues)  # they may be unused yet
                 yield publisher
             finally:
                 await publisher.link.close()

@@ -166,7 +166,7 @@ class _ConsumerSession:
                 await self._publisher.topology.ensure_delays([after_seconds])
                 await self._publisher.confirms.publish([message])
             except BrokerUnavailableError as refused:
-                self._publisher.topology.forget()  # perhaps somebody has deleted a queue
+                self._publisher.topology.forget()  # perhaps a queue was deleted
                 if self.link.lost.done():
                     raise
                 backoff.log_once(
@@ -308,11 +308,11 @@ class _RabbitConsumer:
             yield publisher.link
         finally:
             self._session = None
-            self._ready = {}  # the broker gives them to somebody again
+            self._ready = {}  # the broker delivers them again
             await publisher.link.close()
 
     def _received(self, delivery: RabbitDelivery) -> None:
-        if self._session is not None:  # else the broker gives it to somebody again
+        if self._session is not None:  # else the broker delivers it again
             self._ready.setdefault(delivery.untouched.lane, deque()).append(delivery)
             self._changed.set()
 

@@ -30,7 +30,7 @@ def missing_right(url: str) -> str | None:
     """What the user in this address lacks, as one sentence; None if nothing.
 
     It tries what the server does, on names of the server's kind, and leaves nothing behind.
-    Raises BrokerUnavailableError where nobody answers.
+    Raises BrokerUnavailableError if there is no response.
     """
     parameters = pika.URLParameters(url)
     parameters.socket_timeout = parameters.blocked_connection_timeout = SECONDS

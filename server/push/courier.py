@@ -161,7 +161,7 @@ class Courier:
         self, recipient: PushRecipient, devices: Sequence[SealedDevice], parcel: Parcel
     ) -> DeliveryOutcome:
         service = self.service.sealed
-        assert service is not None, "whoever delivers has looked"
+        assert service is not None, "callers check it"
         outcomes = []
         for payload in parcel.to_seal:
             notices = [

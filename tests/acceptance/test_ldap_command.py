@@ -72,9 +72,9 @@ async def test_an_operator_is_told_what_is_wrong(check, no_directory, password):
     for answer, sentence in (
         (
             await check("ada", "--password-file", str(password)),
-            "lets nobody in who is ada with this password",
+            "has no entry for ada with this password",
         ),
-        (await check("nobody"), "The directory shows the server nobody who signs in as nobody"),
+        (await check("nobody"), "The directory has no entry for nobody that the server can read"),
         (await check("ada", PARLEY_LDAP_URL="ldap://127.0.0.1:1"), "The directory cannot be asked"),
         (await check("ada", PARLEY_LDAP_URL=no_directory), "does not speak LDAP."),
         (
