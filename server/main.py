@@ -50,7 +50,7 @@ async def serving(
     try:
         yield api
     finally:
-        api.refer_elsewhere()
+        api.begin_draining()
         await asyncio.sleep(app.settings.shutdown_delay_seconds)
         http.stop()
         with suppress(TimeoutError):

@@ -87,7 +87,7 @@ async def authenticate(app: App, realm_id: RealmId | None, authorization: str | 
     matches = hmac.compare_digest(known.encode(), api_key.encode())
     if row is None or not matches:
         raise InvalidApiKeyError("Invalid API key")
-    return await _let_in(realm_cache, row)
+    return await _active_actor(realm_cache, row)
 
 
 async def _by_named_key(
@@ -103,7 +103,7 @@ async def _by_named_key(
             raise InvalidApiKeyError("Invalid API key")
         if not key.is_noted:
             await api_keys.note_use(connection, realm_cache.realm_id, key.key_id)
-    actor, scopes = await _let_in(realm_cache, row), scopes_of(key.scopes)
+    actor, scopes = await _active_actor(realm_cache, row), scopes_of(key.scopes)
     if actor.scopes is not None:
         scopes = frozenset(scope for scope in actor.scopes if reaches(scopes, scope))
     return replace(actor, scopes=scopes)
@@ -131,7 +131,7 @@ async def user_by_api_key(app: App, realm_id: RealmId | None, api_key: str | Non
         return await _by_named_key(app, realm_cache, row, api_key)
     if not hmac.compare_digest(row.api_key.encode(), api_key.encode()):
         raise InvalidApiKeyError("Invalid API key")
-    return await _let_in(realm_cache, row)
+    return await _active_actor(realm_cache, row)
 
 
 async def user_of_session(app: App, realm_id: RealmId, session: Session) -> Actor:
@@ -140,10 +140,10 @@ async def user_of_session(app: App, realm_id: RealmId, session: Session) -> Acto
     row = await realm_cache.user(session.user_id)
     if row is None:
         raise UnauthorizedError(NO_CREDENTIALS)
-    return await _let_in(realm_cache, row)
+    return await _active_actor(realm_cache, row)
 
 
-async def _let_in(realm_cache: RealmCache, row: UserRow) -> Actor:
+async def _active_actor(realm_cache: RealmCache, row: UserRow) -> Actor:
     if (await realm_cache.realm()).deactivated:
         raise RealmDeactivatedError("This organization has been deactivated")
     if not row.is_active:

@@ -79,7 +79,7 @@ async def fetch_api_key(request: Request, params: FetchParams) -> KeyFetched:
         request.response_headers,
         address=request.remote_address,
     )
-    return await _let_in(request, found)
+    return await _fetch_key_for_sign_in(request, found)
 
 
 async def dev_fetch_api_key(request: Request, params: DevFetchParams) -> KeyFetched:
@@ -115,7 +115,7 @@ async def jwt_fetch_api_key(request: Request, params: JwtParams) -> KeyOfToken:
         row = None if found is None else await realm_cache.user(found.user_id)
         if found is None or row is None or row.bot_type is not None:
             raise AuthenticationFailedError("Your username or password is incorrect")
-        fetched = await _let_in(request, found)
+        fetched = await _fetch_key_for_sign_in(request, found)
     profile: User | UnsetType = UNSET
     if params.include_profile:
         profile = await _profile(request, realm_cache, row)
@@ -171,7 +171,7 @@ async def _credentials(
         return await credentials.by_email(connection, realm_cache.realm_id, username.strip())
 
 
-async def _let_in(request: Request, found: CredentialsRow) -> KeyFetched:
+async def _fetch_key_for_sign_in(request: Request, found: CredentialsRow) -> KeyFetched:
     """Return the account's API key for an app."""
     fetched, app = _key(found), request.app
     if app.mailer is not None:

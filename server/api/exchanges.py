@@ -34,7 +34,7 @@ class ApiServer:
     def __init__(self, app: App, router: Router[Endpoint[Any]], pages: Pages) -> None:
         self.app = app
         self.handler_context = HandlerContext(app, router, pages)
-        self.in_hand: set[asyncio.Task[None]] = set()
+        self.in_progress: set[asyncio.Task[None]] = set()
         self.waiting = 0
         """Number of exchanges with a deferred response, which have no task."""
 
@@ -46,17 +46,17 @@ class ApiServer:
         """The next exchange on a connection."""
         return _Exchange(self, writer)
 
-    def refer_elsewhere(self) -> None:
+    def begin_draining(self) -> None:
         """Make each response the last of its connection, and `/ready` answer 503."""
         self.handler_context.is_draining = True
 
     async def drain(self) -> None:
         """Answer open polls at once, and wait for all other responses."""
-        self.refer_elsewhere()
+        self.begin_draining()
         self.app.realtime.release_all()
-        while self.in_hand or self.waiting:
-            if self.in_hand:
-                await asyncio.wait(self.in_hand)
+        while self.in_progress or self.waiting:
+            if self.in_progress:
+                await asyncio.wait(self.in_progress)
             else:
                 await asyncio.sleep(DRAIN_POLL_SECONDS)
 
@@ -154,8 +154,8 @@ class _Exchange:
         if self._handler.body.size > DISCARD_BYTES:
             self._writer.linger()
         self._task = asyncio.get_running_loop().create_task(self._serve())
-        self._server.in_hand.add(self._task)
-        self._task.add_done_callback(self._server.in_hand.discard)
+        self._server.in_progress.add(self._task)
+        self._task.add_done_callback(self._server.in_progress.discard)
         self._writer.hand_over(self)
 
     async def _serve(self) -> None:

@@ -30,7 +30,7 @@ from server.identity.flows import Flow
 from server.runtime.pages import HEADERS, Page
 from server.web.places import place_here
 from server.web.rendering import go
-from server.web.sign_in import let_in
+from server.web.sign_in import complete_sign_in
 from storage import confirmations, ended_flows
 from storage.credentials import CredentialsRow
 
@@ -94,7 +94,7 @@ async def come_back(request: Request) -> Page:
             _check_begun_since(flow, found)
     if found is None:
         return await _join(request, identity)
-    return await let_in(request, found, wanted=flow.wanted, otp=flow.otp)
+    return await complete_sign_in(request, found, wanted=flow.wanted, otp=flow.otp)
 
 
 async def _identify(request: Request, name: str, said: Mapping[str, str]) -> tuple[Flow, Identity]:

@@ -66,12 +66,14 @@ async def sign_in(request: Request) -> Page:
         )
     except DomainError as error:
         return await _form(request, request.form, error)
-    return await let_in(
+    return await complete_sign_in(
         request, found, wanted=request.form_value("next"), otp=request.form_value("mobile_flow_otp")
     )
 
 
-async def let_in(request: Request, found: CredentialsRow, *, wanted: str, otp: str) -> Page:
+async def complete_sign_in(
+    request: Request, found: CredentialsRow, *, wanted: str, otp: str
+) -> Page:
     """Begin a session for an authenticated user, or give their app its key.
 
     Redirects to `wanted` if it is a path of this site. An earlier session and CSRF cookie of the

@@ -232,7 +232,7 @@ async def test_a_client_that_goes_away_ends_its_stream(sender):
     async with source(queue):
         await until(lambda: realtime.waiting() == 1)
     await until(lambda: realtime.waiting() == 0)
-    await until(lambda: not client.server.api.in_hand)
+    await until(lambda: not client.server.api.in_progress)
 
 
 async def test_a_server_that_stops_ends_its_streams_cleanly(serving_with, connect, make):

@@ -335,7 +335,7 @@ async def test_an_answer_that_cannot_be_given_is_logged_and_nobody_waits_for_it(
     [line] = [line for line in logs if line["log_level"] == "error"]
     assert line["exc_info"]
     assert path in line["endpoint"]
-    await until(lambda: not server.api.in_hand)
+    await until(lambda: not server.api.in_progress)
     assert server.api.waiting == 0
 
 
@@ -552,7 +552,7 @@ async def test_a_poll_ends_when_its_client_goes_away(server, client):
         )
         await until(lambda: server.app.realtime.waiting() == 1)
     await until(lambda: server.app.realtime.waiting() == 0)
-    await until(lambda: not server.api.in_hand)
+    await until(lambda: not server.api.in_progress)
 
 
 async def test_who_goes_away_during_a_write_has_written(server, client, make):
@@ -576,7 +576,7 @@ async def test_who_goes_away_during_a_write_has_written(server, client, make):
             )
             await until_somebody_waits_for_a_lock(make.connection)
             connection.reset()
-        await until(lambda: not server.api.in_hand)
+        await until(lambda: not server.api.in_progress)
     [event] = await queue.poll()
     assert event["message"]["content"] == "gone"
 

@@ -191,7 +191,7 @@ async def test_a_half_closed_connection_is_let_go(server, client):
                 await connection.send(text)
                 connection.writer.write_eof()
                 await connection.rest()
-    await until(lambda: not server.api.in_hand)
+    await until(lambda: not server.api.in_progress)
 
 
 async def test_a_connection_that_is_cut_within_its_body_is_let_go(server, client):
