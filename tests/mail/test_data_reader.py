@@ -55,7 +55,7 @@ def test_limits_do_not_depend_on_how_it_is_cut(mail, limit, cuts):
     for name, measured in (
         ("max_bytes", sum(map(len, lines)) + len(lines) - 1),
         ("max_lines", len(lines)),  # with that of the end
-        ("max_line_bytes", max(map(len, lines))),
+        ("max_line_bytes", max(len(b".\r"), *map(len, lines))),  # and that of the end
     ):
         reader = _reader(**{name: limit})
         assert _fed(reader, _sent(mail) + b"x", cuts) == b"x"

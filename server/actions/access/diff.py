@@ -14,7 +14,7 @@ from storage.ids import ChannelId, UserId
 Pair = tuple[UserId, ChannelId]
 
 
-class Access(NamedTuple):
+class AccessLevel(NamedTuple):
     """What a user may do with a channel."""
 
     metadata: bool
@@ -38,9 +38,9 @@ class AccessState:
         """Return each of the users with each of the channels."""
         return product(self.context.people, self.channels)
 
-    def access(self, standing: Standing, pair: Pair) -> Access:
+    def access(self, standing: Standing, pair: Pair) -> AccessLevel:
         channel, subscribed = self.channels[pair[1]], pair in self.subscribed
-        return Access(
+        return AccessLevel(
             standing.sees(channel, subscribed=subscribed),
             standing.reads(channel, subscribed=subscribed),
             standing.reads_history(channel, subscribed=subscribed),
