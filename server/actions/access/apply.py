@@ -1,6 +1,5 @@
 """Apply a change of access: publish channels, and the read state that goes and comes with them."""
 
-from collections.abc import Collection
 from typing import Final
 
 from server.actions.access.diff import AccessDiff, AccessState, Pair
@@ -40,23 +39,12 @@ async def apply(
     lost = await with_read_state(connection, realm_id, diff.content_lost)
     gained = await with_read_state(connection, realm_id, diff.content_gained)
     published = await publish_metadata(tx, connection, after, diff)
-    withdraw_content(tx, entry, lost[:MAX_PAIRS_PER_STEP], diff.with_metadata(lost), name)
+    mark_read(tx, entry, lost[:MAX_PAIRS_PER_STEP])
+    append_withdrawn(tx, entry, lost[:MAX_PAIRS_PER_STEP], diff.with_metadata(lost), name)
     for channel_id in diff.history_hidden:
         await _hide_history(tx, connection, after, channel_id, entry)
     append_restored(tx, published or entry, gained[:MAX_PAIRS_PER_STEP], name)
     return [*lost[MAX_PAIRS_PER_STEP:], *gained[MAX_PAIRS_PER_STEP:]]
-
-
-def withdraw_content(
-    tx: Tx,
-    entry: Entry,
-    pairs: Collection[Pair],
-    with_metadata: Collection[Pair],
-    empty_topic_display_name: str,
-) -> None:
-    """Mark everything in these channels as read, and append what else the users lose."""
-    mark_read(tx, entry, pairs)
-    append_withdrawn(tx, entry, pairs, with_metadata, empty_topic_display_name)
 
 
 async def _hide_history(

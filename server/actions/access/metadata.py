@@ -11,7 +11,7 @@ from server.events.channels import ChannelInfo, ChannelsCreated, ChannelsDeleted
 from server.events.subscriptions import PeersAdded
 from server.transactions import Tx
 from storage import channels, subscriptions
-from storage.channels import ActivityRow, ChannelRow
+from storage.channels import ChannelRow
 from storage.database import Connection
 from storage.ids import ChannelId, RealmId, UserId
 
@@ -70,7 +70,8 @@ async def channel_infos(
     connection: Connection, realm_id: RealmId, state: AccessState, channel_ids: Sequence[ChannelId]
 ) -> dict[ChannelId, ChannelInfo]:
     """Return the channels as clients get them."""
-    activity = await activity_of(connection, realm_id, channel_ids)
+    rows = await channels.activity(connection, realm_id, channel_ids)
+    activity = {row.channel_id: row for row in rows}
     graph = state.context.graph
     now = graph.clock.now()
     return {
@@ -79,11 +80,3 @@ async def channel_infos(
         )
         for channel_id in channel_ids
     }
-
-
-async def activity_of(
-    connection: Connection, realm_id: RealmId, channel_ids: Sequence[ChannelId]
-) -> dict[ChannelId, ActivityRow]:
-    """Return the recent activity of the channels that have any, by id."""
-    rows = await channels.activity(connection, realm_id, channel_ids)
-    return {row.channel_id: row for row in rows}

@@ -10,7 +10,7 @@ from msgspec import Raw
 
 from server.actions import audit
 from server.actions.access.diff import AccessDiff, AccessState, Pair, compare
-from server.actions.access.metadata import activity_of, archived, remove_channels
+from server.actions.access.metadata import archived, channel_infos, remove_channels
 from server.actions.access.restored_content import (
     append_restored,
     append_withdrawn,
@@ -68,6 +68,10 @@ class Move:
         people = replace(context, people=self.people)
         return AccessState(people, self.channels, frozenset(subscribed))
 
+    def counts(self, sign: int = 1) -> dict[ChannelId, int]:
+        """Return by how many users each channel grows; with -1, shrinks."""
+        return {channel_id: sign * len(ids) for channel_id, ids in self.by_channel.items()}
+
     @cached_property
     def by_user(self) -> Mapping[UserId, tuple[ChannelId, ...]]:
         return {user_id: tuple(ids) for user_id, ids in _grouped(self.pairs).items()}
@@ -95,8 +99,7 @@ async def join(tx: Tx, context: LockedRealm, move: Move) -> None:
     if move.is_looked_up or acquaintance.known or not tx.exact:
         await subscriptions.activate(connection, tx.realm_id, memberships)
     await acquaintance.append_events(tx, connection, context)
-    counts = {channel_id: len(user_ids) for channel_id, user_ids in move.by_channel.items()}
-    await channels.change_subscriber_counts(connection, tx.realm_id, counts)
+    await channels.change_subscriber_counts(connection, tx.realm_id, move.counts())
 
     shown = await _Shown.read(connection, tx.realm_id, context, move, memberships)
     diff = compare(move.state(context), move.state(context, move.pairs), move.pairs)
@@ -105,14 +108,8 @@ async def join(tx: Tx, context: LockedRealm, move: Move) -> None:
         infos = [shown.infos[channel_id] for channel_id in channel_ids]
         tx.append(ChannelsCreated(streams=infos), to_users(*user_ids))
     _keep(tx, _append_joining(tx, context, move, shown, stored), move, "subscribers_added")
-    for channel_ids, audience, user_ids in await _peers(tx, connection, context, move):
-        event = PeersAdded(
-            stream_ids=channel_ids,
-            user_ids=user_ids,
-            archived=archived(move.channels, channel_ids),
-        )
-        # Joining users have just received everything about the channel.
-        tx.append(event, excluding(audience, user_ids))
+    # They have just received everything about the channel.
+    await _append_peers(tx, connection, context, move, PeersAdded, to_themselves=False)
 
 
 async def leave(tx: Tx, context: LockedRealm, move: Move) -> None:
@@ -127,14 +124,13 @@ async def leave(tx: Tx, context: LockedRealm, move: Move) -> None:
     acquaintance = await _acquaintance(connection, tx.realm_id, context, move)
     memberships = [Membership(user_id, channel_id) for user_id, channel_id in move.pairs]
     await subscriptions.deactivate(connection, tx.realm_id, memberships)
-    counts = {channel_id: -len(user_ids) for channel_id, user_ids in move.by_channel.items()}
-    await channels.change_subscriber_counts(connection, tx.realm_id, counts)
+    await channels.change_subscriber_counts(connection, tx.realm_id, move.counts(-1))
 
     after = move.state(context)
     diff = compare(move.state(context, move.pairs), after, move.pairs)
     _keep(tx, _append_leaving(tx, context, move, diff), move, "subscribers_removed")
     remove_channels(tx, after, diff.metadata_lost)
-    await _append_peer_removals(tx, connection, context, move)
+    await _append_peers(tx, connection, context, move, PeersRemoved)
     await acquaintance.append_events(tx, connection, context)
 
 
@@ -146,11 +142,10 @@ async def withdraw(tx: Tx, context: LockedRealm, move: Move, entry: Entry) -> No
     if not move.pairs:
         return
     connection = await tx.changing()
-    counts = {channel_id: -len(user_ids) for channel_id, user_ids in move.by_channel.items()}
-    await channels.change_subscriber_counts(connection, tx.realm_id, counts)
+    await channels.change_subscriber_counts(connection, tx.realm_id, move.counts(-1))
     for user_id, channel_ids in move.by_user.items():
         tx.at_position(entry, subscriptions.end_spans(tx.realm_id, [user_id], channel_ids))
-    await _append_peer_removals(tx, connection, context, move)
+    await _append_peers(tx, connection, context, move, PeersRemoved)
 
 
 async def readmit(tx: Tx, context: LockedRealm, move: Move, entry: Entry) -> None:
@@ -158,29 +153,29 @@ async def readmit(tx: Tx, context: LockedRealm, move: Move, entry: Entry) -> Non
     if not move.pairs:
         return
     connection = await tx.changing()
-    counts = {channel_id: len(user_ids) for channel_id, user_ids in move.by_channel.items()}
-    await channels.change_subscriber_counts(connection, tx.realm_id, counts)
+    await channels.change_subscriber_counts(connection, tx.realm_id, move.counts())
     for user_id, ids in move.by_user.items():
         tx.at_position(entry, subscriptions.begin_spans(tx.realm_id, [user_id], ids))
-    for channel_ids, audience, user_ids in await _peers(tx, connection, context, move):
-        added = PeersAdded(
-            stream_ids=channel_ids,
-            user_ids=user_ids,
-            archived=archived(move.channels, channel_ids),
-        )
-        tx.append(added, audience)
+    await _append_peers(tx, connection, context, move, PeersAdded)
 
 
-async def _append_peer_removals(
-    tx: Tx, connection: Connection, context: LockedRealm, move: Move
+async def _append_peers(
+    tx: Tx,
+    connection: Connection,
+    context: LockedRealm,
+    move: Move,
+    kind: type[PeersAdded | PeersRemoved],
+    *,
+    to_themselves: bool = True,
 ) -> None:
+    """Append who has joined or left, for users who may see the channels."""
     for channel_ids, audience, user_ids in await _peers(tx, connection, context, move):
-        removed = PeersRemoved(
+        event = kind(
             stream_ids=channel_ids,
             user_ids=user_ids,
             archived=archived(move.channels, channel_ids),
         )
-        tx.append(removed, audience)
+        tx.append(event, audience if to_themselves else excluding(audience, user_ids))
 
 
 async def _acquaintance(
@@ -212,21 +207,15 @@ class _Shown:
         move: Move,
         memberships: Sequence[Membership],
     ) -> "_Shown":
-        more = {channel_id: len(people) for channel_id, people in move.by_channel.items()}
-        activity = await activity_of(connection, realm_id, list(more))
-        now = context.graph.clock.now()
-        rows = [
-            replace(move.channels[i], subscriber_count=move.channels[i].subscriber_count + count)
-            for i, count in more.items()
-        ]
+        counts = move.counts()
+        rows = {
+            i: replace(move.channels[i], subscriber_count=move.channels[i].subscriber_count + count)
+            for i, count in counts.items()
+        }
+        after = replace(move.state(context), channels=rows)
         people = await subscriptions.subscribers_with(connection, realm_id, memberships)
         return cls(
-            infos={
-                row.channel_id: ChannelInfo.of(
-                    row, activity.get(row.channel_id), context.graph, now=now
-                )
-                for row in rows
-            },
+            infos=await channel_infos(connection, realm_id, after, list(counts)),
             subscribers={row.channel_id: Raw(row.user_ids.encode()) for row in people},
             memberships={(m.user_id, m.channel_id): m for m in memberships},
             past=move.past,
