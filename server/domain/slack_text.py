@@ -21,12 +21,14 @@ _BRACKET: Final = re.compile(r"[\[\]]")
 
 _INLINE: Final = re.compile(r"[\\`*]|~~|\$\$|\](?=[(\[])|<(?=[a-zA-Z])|&(?=#?\w+;)")
 _LINE_START: Final = re.compile(
-    r"^( {0,3})(?=#{1,6}(?:\s|$)|>|[-+](?:\s|$)|[-=:|][-=:| ]*$)"
+    r"^( {0,3})(?=#{1,6}(?:\s|$)|>|[-+](?:\s|$)|[-=:|][-=:| ]*$|(?:_[ \t]*){3,}$)"
     r"|^( {0,3}[0-9]{1,9})(?=[.)](?:\s|$))",
     re.MULTILINE,
 )
 """Where a heading, a quote, an item, a rule or a table would begin."""
-_HEADING: Final = re.compile(r"^( {0,3})(?=#{1,6}(?:\s|$)|[-=:|][-=:| ]*$)", re.MULTILINE)
+_HEADING: Final = re.compile(
+    r"^( {0,3})(?=#{1,6}(?:\s|$)|[-=:|][-=:| ]*$|(?:_[ \t]*){3,}$)", re.MULTILINE
+)
 """Where a heading, a rule or a table would begin. Quotes and items are Slack's as well as ours."""
 _INDENT: Final = re.compile(r"^(?: {4,}|[ ]*\t[ \t]*)", re.MULTILINE)
 _ENTITIES: Final = {"&amp;": "&", "&lt;": "<", "&gt;": ">"}

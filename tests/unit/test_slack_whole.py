@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from server.domain.markdown import EmptyResolver, render
@@ -304,6 +304,8 @@ def test_texts(theirs, ours):
 
 
 @settings(max_examples=400)
+@example("___")
+@example("a\n_ _ _ ")
 @given(st.text(alphabet=SYNTAX, max_size=40))
 def test_plain_text_is_shown_as_it_is(text):
     tree = read(render(plain(text, emoji=False), EmptyResolver()).html)
