@@ -16,8 +16,8 @@ import ldap3
 import pytest
 from typing_extensions import override
 
-from scripts.test_services import DIRECTORY_SERVER, PROGRAMS
 from testkit.services.mail_server import Certificate
+from testkit.test_services import DIRECTORY_SERVER, PROGRAMS
 
 SUFFIX = "dc=example,dc=com"
 PEOPLE = f"ou=people,{SUFFIX}"

@@ -14,8 +14,8 @@ import psycopg
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from scripts.test_services import POOLER, PROGRAMS
 from testkit.faults.processes import free_port, spawn
+from testkit.test_services import POOLER, PROGRAMS
 
 START_SECONDS = 30
 CONFIGURATION = """

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import zulip
 
-from scripts.test_services import PYTHON_CLIENTS
 from testkit.clients.pypi_clients import say, wait_for_queue
+from testkit.test_services import PYTHON_CLIENTS
 
 PATIENCE_SECONDS = 60
 Run = Callable[[str], dict[str, Any]]

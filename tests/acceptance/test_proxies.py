@@ -21,13 +21,13 @@ from urllib.parse import urlencode
 
 import pytest
 
-from scripts.test_services import PROGRAMS
-from scripts.test_services import PROXIES as PROXIES_UNPACKED
 from server.runtime.sockets import open_sockets, port_of
 from testkit.faults import world as worlds
 from testkit.faults.world import User, World
 from testkit.services.mail_server import Certificate
 from testkit.sources import ROOT
+from testkit.test_services import PROGRAMS
+from testkit.test_services import PROXIES as PROXIES_UNPACKED
 
 DEPLOY = ROOT / "docs" / "deploy"
 HOST = "chat.example.com"
@@ -109,7 +109,7 @@ def _wait_for(condition: Callable[[], bool]) -> bool:
 
 
 def program(name: str) -> str:
-    """The installed program, or the one that scripts/test_services.py has unpacked."""
+    """The installed program, or the one that testkit/test_services.py has unpacked."""
     places = f"{PROXIES_UNPACKED / name}/usr/sbin:{PROXIES_UNPACKED / name}/usr/bin:{PROGRAMS}"
     found = shutil.which(name, path=places)
     assert found, f"{name} is missing: ./scripts/test installs it"

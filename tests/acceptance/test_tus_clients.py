@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from queue_processors.blob_keeper import MIN_ORPHAN_AGE, BlobKeeper
-from scripts.test_services import NODE_CLIENTS
 from server.domain.attachments import MIB
 from server.domain.clock import SystemClock
 from testkit.clients.api import Client, basic, elsewhere
@@ -19,6 +18,7 @@ from testkit.clients.connections import Connections
 from testkit.clients.server import serve
 from testkit.clock import StoppedClock
 from testkit.faults.processes import Servers
+from testkit.test_services import NODE_CLIENTS
 
 pytestmark = pytest.mark.asyncio
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from scripts.test_services import NODE_CLIENTS
 from testkit.clients.pypi_clients import say, wait_for_queue
+from testkit.test_services import NODE_CLIENTS
 
 pytestmark = pytest.mark.asyncio
 
