@@ -15,9 +15,9 @@ from server.domain.confirmations import (
 )
 from server.domain.sessions import digest_of, new_token
 from server.jobs import ConfirmationEmail
-from server.mail import confirmation_letters as letters
+from server.mail import confirmation_mails as mails
 from server.mail.account_emails import AccountHead, about_account
-from server.mail.confirmation_letters import EmailContent, EmailOrigin
+from server.mail.confirmation_mails import EmailContent, EmailOrigin
 from storage import confirmations, users
 from storage.confirmations import THE_SERVER, ConfirmationRow
 from storage.users import UserRow
@@ -79,18 +79,18 @@ async def _addressed(
     closed = user is not None and not user.is_active
     name = "" if user is None else user.full_name
     if row.purpose == RESET_PASSWORD and (user is None or closed):
-        return _Addressed(letters.no_account(place, is_closed=closed), row.email)
+        return _Addressed(mails.no_account(place, is_closed=closed), row.email)
     if row.purpose == SIGN_UP and user is not None:
-        return _Addressed(letters.has_account(place), row.email, name)
+        return _Addressed(mails.has_account(place), row.email, name)
     token = await _new_token(app, job, user)
     if token is None:
         return None
     url = place.url + PATHS[row.purpose].format(token=token)
     letter = {
-        RESET_PASSWORD: letters.reset_password(place, name, url),
-        CHANGE_EMAIL: letters.confirm_new_address(place, name, url),
-        SIGN_UP: letters.confirm_sign_up(place, url),
-        FOUND_REALM: letters.confirm_founding(place, url),
+        RESET_PASSWORD: mails.reset_password(place, name, url),
+        CHANGE_EMAIL: mails.confirm_new_address(place, name, url),
+        SIGN_UP: mails.confirm_sign_up(place, url),
+        FOUND_REALM: mails.confirm_founding(place, url),
     }[row.purpose]
     # Never to what was typed: that may only look like the address of the account.
     if row.purpose == RESET_PASSWORD and user is not None:

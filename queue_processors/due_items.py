@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar
 import structlog
 
 from queue_processors.processor import MAX_ATTEMPTS, pause_after
-from queue_processors.retry_state import Troubles
+from queue_processors.retry_state import RetryState
 from queue_processors.timer_kind import DueItemKind, Row
 from server.actions.realm_services import RealmServices
 from server.telemetry.metrics import Metrics
@@ -62,7 +62,7 @@ class DueItemRunner:
         self._kinds = kinds
         self._now = now
         self._busy: set[tuple[str, RealmId]] = set()
-        self._troubles = {kind.name: Troubles(kind, pause_after) for kind in kinds}
+        self._retries = {kind.name: RetryState(kind, pause_after) for kind in kinds}
         self._has_more = asyncio.Event()
 
     async def run(self) -> None:
@@ -114,11 +114,11 @@ class DueItemRunner:
         free = MAX_CONCURRENT_REALMS - len(busy)
         if free <= 0:
             return {}
-        troubles = self._troubles[kind.name]
-        await troubles.look_after(connection)
+        retries = self._retries[kind.name]
+        await retries.look_after(connection)
         window = timers.DueWindow(
             now=now,
-            without=troubles.left_alone(),
+            without=retries.left_alone(),
             busy=busy,
             realms=free,
             limit=MAX_BATCH,
@@ -152,29 +152,29 @@ class DueItemRunner:
         return done
 
     async def _deliver(self, kind: DueItemKind[Row], bench: RealmServices, row: Row) -> bool:
-        troubles = self._troubles[kind.name]
-        if troubles.waits(row):
+        retries = self._retries[kind.name]
+        if retries.waits(row):
             return False
         log = logger.bind(kind=kind.name, realm_id=row.realm_id, timer_id=kind.id_of(row))
         try:
             is_ours = await kind.deliver(bench, row)
         except (KeepsChangingError, StatementTimeoutError) as error:
             log.warning("due_items.deferred", error=str(error))
-            troubles.count(row, holds_up=True)
+            retries.count(row, holds_up=True)
         except DatabaseUnavailableError as error:
             log.warning("due_items.deferred", error=str(error))
-            troubles.postpone(row)
+            retries.postpone(row)
             return False
         except Exception:
             log.exception("due_items.failed")
-            troubles.count(row, holds_up=False)
+            retries.count(row, holds_up=False)
         else:
-            troubles.forget(row)
+            retries.forget(row)
             if is_ours:
                 late = (bench.clock.now() - row.due_at).total_seconds()
                 self._metrics.timer_done(kind.name, max(0.0, late))
             return is_ours
-        if troubles.attempts(row) >= MAX_ATTEMPTS:
+        if retries.attempts(row) >= MAX_ATTEMPTS:
             await self._give_up(kind, bench, row)
         return False
 
@@ -184,7 +184,7 @@ class DueItemRunner:
         except Exception:
             logger.exception("due_items.give_up_failed", kind=kind.name, timer_id=kind.id_of(row))
         else:
-            self._troubles[kind.name].forget(row)
+            self._retries[kind.name].forget(row)
 
 
 def in_turns(rows: Sequence[Item], place_of: Callable[[Item], Hashable]) -> list[list[Item]]:

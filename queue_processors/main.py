@@ -42,7 +42,7 @@ async def run(
     broker = WorkLog(app.jobs, app.metrics, lambda: app.clock.now().timestamp())
     shipper = await shipper_of(app) if with_shipper else None
     pauses = Pauses(app.database)
-    attendance = Heartbeat(
+    heartbeat = Heartbeat(
         app.database,
         app.desk,
         [processor.queue for processor in processors],
@@ -60,19 +60,19 @@ async def run(
             group.create_task(BlobKeeper.of(app).run())
             group.create_task(BatchKeeper(app.database, app.jobs).run())
             group.create_task(SearchIndexer(app.database).run())
-            group.create_task(timekeeper_of(app).run())
+            group.create_task(due_item_runner(app).run())
             group.create_task(PushKeeper(app).run())
             group.create_task(DigestKeeper(app).run())
             group.create_task(retention_keeper_of(app).run())
             group.create_task(TrafficKeeper(app.database, app.clock).run())
-        group.create_task(attendance.run())
+        group.create_task(heartbeat.run())
         if processors:
             group.create_task(pauses.run())
         for processor in processors:
             group.create_task(work_unless_paused(processor, app, broker, pauses))
 
 
-def timekeeper_of(app: App, *, now: Callable[[], datetime] | None = None) -> DueItemRunner:
+def due_item_runner(app: App, *, now: Callable[[], datetime] | None = None) -> DueItemRunner:
     """Return the runner of due items, on the database's clock unless `now` is given."""
     return DueItemRunner(app.database, app.uncached_realm_services, app.metrics, TIMERS, now=now)
 

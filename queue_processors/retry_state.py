@@ -17,14 +17,14 @@ Place = tuple[RealmId, Hashable]
 
 
 @dataclass(slots=True)
-class _Trouble(Generic[Row]):
+class _ItemRetries(Generic[Row]):
     row: Row
     attempts: int = 0
     until: float = 0.0
     """The time of the next retry."""
 
 
-class Troubles(Generic[Row]):
+class RetryState(Generic[Row]):
     """The retry state of one kind of due item, with a delay that grows on each failure.
 
     Items with the same destination wait for the failed one, until it is sent, changed or retried.
@@ -33,7 +33,7 @@ class Troubles(Generic[Row]):
     def __init__(self, kind: DueItemKind[Row], pause_after: Callable[[int], float]) -> None:
         self._kind = kind
         self._pause_after = pause_after
-        self._own: dict[TimerKey, _Trouble[Row]] = {}
+        self._own: dict[TimerKey, _ItemRetries[Row]] = {}
         self._first: dict[Place, TimerKey] = {}
         """The item that each blocked destination waits for."""
         self._behind: dict[TimerKey, Place] = {}
@@ -86,8 +86,8 @@ class Troubles(Generic[Row]):
         own = [key for key, trouble in self._own.items() if trouble.until > now]
         return [*own, *self._behind]
 
-    def _trouble(self, row: Row) -> _Trouble[Row]:
-        return self._own.setdefault(self._key(row), _Trouble(row))
+    def _trouble(self, row: Row) -> _ItemRetries[Row]:
+        return self._own.setdefault(self._key(row), _ItemRetries(row))
 
     def _holder(self, place: Place) -> TimerKey | None:
         key = self._first.get(place)

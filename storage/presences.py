@@ -87,7 +87,7 @@ async def arrive(
     connection: Connection, realm_id: RealmId, user_id: UserId, *, now: datetime
 ) -> None:
     """Record that the user is active. Locks all presence writes of the realm until the commit."""
-    update_id = await _turn(connection, realm_id)
+    update_id = await _next_update_id(connection, realm_id)
     await connection.execute(
         """
         INSERT INTO presences (realm_id, user_id, active_at, seen_at, update_id)
@@ -107,7 +107,7 @@ async def leave(
     connection: Connection, realm_id: RealmId, user_id: UserId, *, latest: datetime
 ) -> None:
     """Record that the user has been away since `latest`. Locks as `arrive` does."""
-    update_id = await _turn(connection, realm_id)
+    update_id = await _next_update_id(connection, realm_id)
     await connection.execute(
         """
         UPDATE presences
@@ -122,6 +122,6 @@ async def leave(
     )
 
 
-async def _turn(connection: Connection, realm_id: RealmId) -> int:
+async def _next_update_id(connection: Connection, realm_id: RealmId) -> int:
     turn: int = await connection.value("SELECT presence_turn(%(realm_id)s)", realm_id=realm_id)
     return turn

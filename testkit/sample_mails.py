@@ -6,9 +6,9 @@ from email.message import EmailMessage
 from functools import partial
 from typing import Any
 
-from server.mail import confirmation_letters as letters
+from server.mail import confirmation_mails as letters
 from server.mail.account_emails import AccountHead, about_account
-from server.mail.confirmation_letters import EmailOrigin
+from server.mail.confirmation_mails import EmailOrigin
 from server.mail.invitations import PHRASES, Asking, asking
 from server.mail.missed_messages import Conversation, Letterhead, MailedMessage
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from queue_processors.due_items import DueItemRunner
-from queue_processors.main import TIMERS, timekeeper_of
+from queue_processors.main import TIMERS, due_item_runner
 from server.actions import reminders, scheduled_messages
 from server.actions.scheduled_messages import Changes, ScheduleRequest
 from server.app import App
@@ -24,14 +24,14 @@ def soon(client: Client, seconds: int = HOUR) -> int:
     return int(client.server.app.clock.now().timestamp()) + seconds
 
 
-def timekeeper_at(app: App, timestamp: float) -> DueItemRunner:
-    """A timekeeper of this server to whom it is that time."""
+def due_item_runner_at(app: App, timestamp: float) -> DueItemRunner:
+    """Return a due-item runner of this server, at that time."""
     moment = datetime.fromtimestamp(timestamp, UTC)
-    return timekeeper_of(app, now=lambda: moment)
+    return due_item_runner(app, now=lambda: moment)
 
 
-def timekeeper_on(stage: Stage) -> DueItemRunner:
-    """A timekeeper whose time is the stage's."""
+def due_item_runner_on(stage: Stage) -> DueItemRunner:
+    """Return a due-item runner with the clock of the stage."""
     return DueItemRunner(
         stage.database,
         stage.realm_services,
@@ -94,9 +94,9 @@ class Timers:
         return ReminderId(entry.position)
 
     async def pass_by(self, seconds: float = HOUR) -> int:
-        """So much time goes by, and the timekeeper looks; how much there was to do."""
+        """Advance the clock and run due items; return their number."""
         self.stage.clock.advance(timedelta(seconds=seconds))
-        return await timekeeper_on(self.stage).catch_up()
+        return await due_item_runner_on(self.stage).catch_up()
 
     async def _write(self, row: UserRow, action: Any, *args: Any) -> Any:
         actor = Actor(self.realm_id, row, "website")

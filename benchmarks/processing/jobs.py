@@ -40,101 +40,101 @@ PICTURES: Final = 30
 PICTURE: Final = (1_600, 1_200)
 
 
-async def _fanout(ground: JobEnvironment) -> list[Job]:
-    return [MessageFanout(realm_id=ground.realm_id, sent=(each,)) for each in ground.message_ids]
+async def _fanout(env: JobEnvironment) -> list[Job]:
+    return [MessageFanout(realm_id=env.realm_id, sent=(each,)) for each in env.message_ids]
 
 
-async def _pushes(ground: JobEnvironment) -> list[Job]:
-    worlds.phones(ground.database, ground.world, SUBSCRIBERS)
-    ground.database.execute("UPDATE subscriptions SET push_notifications = true")
+async def _pushes(env: JobEnvironment) -> list[Job]:
+    worlds.phones(env.database, env.world, SUBSCRIBERS)
+    env.database.execute("UPDATE subscriptions SET push_notifications = true")
     return [
         PushNotification(
-            realm_id=ground.realm_id,
+            realm_id=env.realm_id,
             user_id=user_id,
             message_ids=(message_id,),
             reason=Reason.CHANNEL_BY_PUSH,
         )
-        for message_id, user_id in _readers(ground)
+        for message_id, user_id in _readers(env)
     ]
 
 
-async def _registrations(ground: JobEnvironment) -> list[Job]:
-    rows = ground.rows(
+async def _registrations(env: JobEnvironment) -> list[Job]:
+    rows = env.rows(
         "INSERT INTO push_devices (realm_id, user_id, kind, token, created_at)"
         " SELECT %s, %s + g %% %s, 'fcm', 'new-' || g, now() FROM generate_series(1, %s) AS g"
         " RETURNING user_id, device_id",
-        *(ground.realm_id, ground.world.first_user_id, SUBSCRIBERS, COUNT),
+        *(env.realm_id, env.world.first_user_id, SUBSCRIBERS, COUNT),
     )
     return [
         PushRegistration(
-            realm_id=ground.realm_id, user_id=UserId(user_id), device_id=PushDeviceId(device_id)
+            realm_id=env.realm_id,
+            user_id=UserId(user_id),
+            device_id=PushDeviceId(device_id),
         )
         for user_id, device_id in rows
     ]
 
 
-async def _missed(ground: JobEnvironment) -> list[Job]:
-    ground.database.execute("UPDATE subscriptions SET email_notifications = true")
+async def _missed(env: JobEnvironment) -> list[Job]:
+    env.database.execute("UPDATE subscriptions SET email_notifications = true")
     jobs: list[Job] = []
-    for batch_id, (message_id, user_id) in enumerate(_readers(ground), start=10**6):
-        ground.database.execute(
+    for batch_id, (message_id, user_id) in enumerate(_readers(env), start=10**6):
+        env.database.execute(
             "INSERT INTO notifications (realm_id, user_id, message_id, email_reason,"
             " email_batch_id) VALUES (%s, %s, %s, %s, %s)"
             " ON CONFLICT (realm_id, user_id, message_id) DO UPDATE"
             " SET email_reason = excluded.email_reason, email_batch_id = excluded.email_batch_id",
-            [ground.realm_id, user_id, message_id, Reason.CHANNEL_BY_EMAIL, batch_id],
+            [env.realm_id, user_id, message_id, Reason.CHANNEL_BY_EMAIL, batch_id],
         )
-        jobs.append(
-            EmailNotifications(realm_id=ground.realm_id, user_id=user_id, batch_id=batch_id)
-        )
+        jobs.append(EmailNotifications(realm_id=env.realm_id, user_id=user_id, batch_id=batch_id))
     return jobs
 
 
-async def _embeds(ground: JobEnvironment) -> list[Job]:
-    return [EmbedLinks(realm_id=ground.realm_id, message_id=each) for each in ground.message_ids]
+async def _embeds(env: JobEnvironment) -> list[Job]:
+    return [EmbedLinks(realm_id=env.realm_id, message_id=each) for each in env.message_ids]
 
 
-async def _calls(ground: JobEnvironment) -> list[Job]:
-    [[bot_id]] = ground.rows(
+async def _calls(env: JobEnvironment) -> list[Job]:
+    [[bot_id]] = env.rows(
         "INSERT INTO users (realm_id, email, full_name, role, api_key, date_joined, bot_type,"
         " bot_owner_id) VALUES (%s, 'asked-bot@example.com', 'SentRequest', 400, %s, now(), 3, %s)"
         " RETURNING user_id",
-        *(ground.realm_id, uuid.uuid4().hex, ground.user_id(0)),
+        *(env.realm_id, uuid.uuid4().hex, env.user_id(0)),
     )
-    ground.database.execute(
+    env.database.execute(
         "INSERT INTO bot_services (realm_id, bot_id, interface, base_url, token)"
         " VALUES (%s, %s, 1, %s, 'token')",
-        [ground.realm_id, bot_id, f"http://127.0.0.1:{ground.web_port}/bot"],
+        [env.realm_id, bot_id, f"http://127.0.0.1:{env.web_port}/bot"],
     )
-    ground.database.execute(
+    env.database.execute(
         "INSERT INTO webhook_calls (realm_id, message_id, bot_id, trigger, is_handed)"
         " SELECT %s, m, %s, 'mention', true FROM unnest(%s::bigint[]) AS m",
-        [ground.realm_id, bot_id, list(ground.message_ids)],
+        [env.realm_id, bot_id, list(env.message_ids)],
     )
     return [
-        OutgoingWebhook(realm_id=ground.realm_id, message_id=each, bot_id=UserId(bot_id))
-        for each in ground.message_ids
+        OutgoingWebhook(realm_id=env.realm_id, message_id=each, bot_id=UserId(bot_id))
+        for each in env.message_ids
     ]
 
 
-async def _rests(ground: JobEnvironment) -> list[Job]:
-    channel_id = worlds.channel(ground.database, ground.world, "left behind", SUBSCRIBERS)
+async def _rests(env: JobEnvironment) -> list[Job]:
+    channel_id = worlds.channel(env.database, env.world, "left behind", SUBSCRIBERS)
     jobs: list[Job] = []
     for number in range(COUNT):
         work_id = str(uuid.uuid4())
-        plan = {"readers": [[ground.user_id(number), channel_id]], "notices": []}
-        ground.database.execute(
+        plan = {"readers": [[env.user_id(number), channel_id]], "notices": []}
+        env.database.execute(
             "INSERT INTO stepped_work (realm_id, work_id, plan, done) VALUES (%s, %s, %s, 0)",
-            [ground.realm_id, work_id, json.dumps(plan)],
+            [env.realm_id, work_id, json.dumps(plan)],
         )
-        jobs.append(DeferredWork.of(ground.realm_id, ACCESS_CHANGE.step, Finish(work_id)))
+        jobs.append(DeferredWork.of(env.realm_id, ACCESS_CHANGE.step, Finish(work_id)))
     return jobs
 
 
-async def _news(ground: JobEnvironment) -> list[Job]:
+async def _news(env: JobEnvironment) -> list[Job]:
     return [
         AccountEmail(
-            realm_id=ground.realm_id,
+            realm_id=env.realm_id,
             address=f"person{number}@example.com",
             full_name="A person",
             news=PasswordChanged(),
@@ -143,77 +143,75 @@ async def _news(ground: JobEnvironment) -> list[Job]:
     ]
 
 
-async def _confirmations(ground: JobEnvironment) -> list[Job]:
-    rows = ground.rows(
+async def _confirmations(env: JobEnvironment) -> list[Job]:
+    rows = env.rows(
         "INSERT INTO confirmations (realm_id, purpose, email, user_id, ends_at)"
         " SELECT %s, %s, 'person' || g || '@example.com', %s, now() + interval '1 day'"
         " FROM generate_series(1, %s) AS g RETURNING confirmation_id",
-        *(ground.realm_id, RESET_PASSWORD, ground.user_id(0), COUNT),
+        *(env.realm_id, RESET_PASSWORD, env.user_id(0), COUNT),
     )
-    return [
-        ConfirmationEmail(realm_id=ground.realm_id, confirmation_id=number) for [number] in rows
-    ]
+    return [ConfirmationEmail(realm_id=env.realm_id, confirmation_id=number) for [number] in rows]
 
 
-async def _invitations(ground: JobEnvironment) -> list[Job]:
-    rows = ground.rows(
+async def _invitations(env: JobEnvironment) -> list[Job]:
+    rows = env.rows(
         "INSERT INTO invitations (realm_id, inviter_id, email, role, channel_ids, group_ids,"
         " includes_defaults, tells_inviter, invited_at, ends_at)"
         " SELECT %s, %s, 'asked' || g || '@example.com', 400, '{}', '{}', true, true, now(),"
         " now() + interval '1 day' FROM generate_series(1, %s) AS g RETURNING invitation_id",
-        *(ground.realm_id, ground.user_id(0), COUNT),
+        *(env.realm_id, env.user_id(0), COUNT),
     )
     return [
-        InvitationEmail(realm_id=ground.realm_id, invitation_id=InvitationId(number))
+        InvitationEmail(realm_id=env.realm_id, invitation_id=InvitationId(number))
         for [number] in rows
     ]
 
 
-async def _digests(ground: JobEnvironment) -> list[Job]:
+async def _digests(env: JobEnvironment) -> list[Job]:
     """One for each person, who has read nothing."""
-    day = ground.app.clock.now().date()
-    ground.database.execute(
+    day = env.app.clock.now().date()
+    env.database.execute(
         "INSERT INTO digests (realm_id, user_id, day)"
         " SELECT %s, %s + g, %s FROM generate_series(0, %s - 1) AS g",
-        [ground.realm_id, ground.world.first_user_id, day, SUBSCRIBERS],
+        [env.realm_id, env.world.first_user_id, day, SUBSCRIBERS],
     )
     return [
-        DigestEmails(realm_id=ground.realm_id, user_ids=(ground.user_id(number),), day=day)
+        DigestEmails(realm_id=env.realm_id, user_ids=(env.user_id(number),), day=day)
         for number in range(SUBSCRIBERS)
     ]
 
 
-async def _greetings(ground: JobEnvironment) -> list[Job]:
+async def _greetings(env: JobEnvironment) -> list[Job]:
     """One for each person, whom somebody has invited: two messages."""
     return [
         Greeting(
-            realm_id=ground.realm_id,
-            user_id=ground.user_id(number),
-            inviter_id=ground.user_id(number + 1),
+            realm_id=env.realm_id,
+            user_id=env.user_id(number),
+            inviter_id=env.user_id(number + 1),
         )
         for number in range(SUBSCRIBERS)
     ]
 
 
-async def _removals(ground: JobEnvironment) -> list[Job]:
-    keys = [await _kept(ground, "uploads", b"x" * 1_024) for _ in range(COUNT)]
-    return [BlobRemoval(realm_id=ground.realm_id, keys=(key,)) for key in keys]
+async def _removals(env: JobEnvironment) -> list[Job]:
+    keys = [await _kept(env, "uploads", b"x" * 1_024) for _ in range(COUNT)]
+    return [BlobRemoval(realm_id=env.realm_id, keys=(key,)) for key in keys]
 
 
-async def _thumbnails(ground: JobEnvironment) -> list[Job]:
+async def _thumbnails(env: JobEnvironment) -> list[Job]:
     target = BytesIO()
     Image.effect_noise(PICTURE, 60).convert("RGB").save(target, "JPEG")
     jobs: list[Job] = []
     for _ in range(PICTURES):
-        key = await _kept(ground, "uploads", target.getvalue())
-        [[attachment_id]] = ground.rows(
+        key = await _kept(env, "uploads", target.getvalue())
+        [[attachment_id]] = env.rows(
             "INSERT INTO attachments (realm_id, path_id, name, content_type, size, digest,"
             " owner_id, created_at) VALUES (%s, %s, 'a.jpg', 'image/jpeg', %s, %s, %s, now())"
             " RETURNING attachment_id",
-            *(ground.realm_id, f"{key.partition('/')[2]}/a.jpg", len(target.getvalue())),
-            *(hashlib.sha256(key.encode()).digest(), ground.user_id(0)),
+            *(env.realm_id, f"{key.partition('/')[2]}/a.jpg", len(target.getvalue())),
+            *(hashlib.sha256(key.encode()).digest(), env.user_id(0)),
         )
-        jobs.append(Thumbnails(realm_id=ground.realm_id, attachment_id=AttachmentId(attachment_id)))
+        jobs.append(Thumbnails(realm_id=env.realm_id, attachment_id=AttachmentId(attachment_id)))
     return jobs
 
 
@@ -236,23 +234,22 @@ JOBS: Final[dict[type[Job], Callable[[JobEnvironment], Awaitable[list[Job]]]]] =
 """Jobs of each kind, which are really something to do. A test holds that none is left out."""
 
 
-def _readers(ground: JobEnvironment) -> list[tuple[MessageId, UserId]]:
+def _readers(env: JobEnvironment) -> list[tuple[MessageId, UserId]]:
     """Each message, and one of its readers who has not written it."""
     senders = dict(
-        ground.rows(
+        env.rows(
             "SELECT id, sender_id FROM messages WHERE realm_id = %s AND id = ANY (%s)",
-            *(ground.realm_id, list(ground.message_ids)),
+            *(env.realm_id, list(env.message_ids)),
         )
     )
     return [
-        (each, ground.user_id(senders[each] - ground.world.first_user_id + 1))
-        for each in ground.message_ids
+        (each, env.user_id(senders[each] - env.world.first_user_id + 1)) for each in env.message_ids
     ]
 
 
-async def _kept(ground: JobEnvironment, kind: str, content: bytes) -> str:
-    key = new_key(kind, ground.realm_id)
-    incoming = await ground.app.blobs.receive()
+async def _kept(env: JobEnvironment, kind: str, content: bytes) -> str:
+    key = new_key(kind, env.realm_id)
+    incoming = await env.app.blobs.receive()
     await incoming.write(content)
     await incoming.keep(key)
     return key

@@ -69,34 +69,32 @@ async def measure(server: Server) -> dict[str, Processed]:
     """Each processor in turn, in this process; the server's own workers stand aside."""
     async with AsyncExitStack() as stack:
         database = stack.enter_context(server.database())
-        ground = await stack.enter_async_context(job_environment(server, database))
-        async with ground.app.database.connection() as connection:
+        env = await stack.enter_async_context(job_environment(server, database))
+        async with env.app.database.connection() as connection:
             for processor in PROCESSORS:
                 await workers.pause(connection, processor.queue)
         await asyncio.sleep(3)  # they look whether they are to stop every second
         return {
-            processor.queue: await _measure(processor, ground, await JOBS[processor.job](ground))
+            processor.queue: await _measure(processor, env, await JOBS[processor.job](env))
             for processor in PROCESSORS
         }
 
 
-async def _measure(
-    processor: AnyProcessor, ground: JobEnvironment, jobs: Sequence[Job]
-) -> Processed:
-    app, recorder, found = ground.app, Recorder(), Processed()
+async def _measure(processor: AnyProcessor, env: JobEnvironment, jobs: Sequence[Job]) -> Processed:
+    app, recorder, found = env.app, Recorder(), Processed()
     await asyncio.sleep(1)  # what those before have led to is shipped by then
-    ground.database.execute("DELETE FROM jobs WHERE queue = %s", [processor.queue])
+    env.database.execute("DELETE FROM jobs WHERE queue = %s", [processor.queue])
     log = WorkLog(app.jobs, recorder, lambda: app.clock.now().timestamp())
     working = asyncio.create_task(processor.run(app, log))
     singles = len(jobs) // SINGLES_SHARE
     try:
         for number, job in enumerate(jobs[:singles], start=1):
-            await _ask(ground, [job])
+            await _ask(env, [job])
             await recorder.until(number)
             await asyncio.sleep(SECONDS_BETWEEN)
         found.single = list(recorder.seconds)
         began = time.perf_counter()
-        await _ask(ground, jobs[singles:])
+        await _ask(env, jobs[singles:])
         await recorder.until(len(jobs))
         found.a_second = (len(jobs) - singles) / (time.perf_counter() - began)
     finally:
@@ -105,9 +103,9 @@ async def _measure(
     return found
 
 
-async def _ask(ground: JobEnvironment, jobs: Sequence[Job]) -> None:
+async def _ask(env: JobEnvironment, jobs: Sequence[Job]) -> None:
     async def ask(tx: Tx) -> None:
         for job in jobs:
             enqueue(tx, job)
 
-    await ground.app.writers.of(ground.realm_id).write(ask)
+    await env.app.writers.of(env.realm_id).write(ask)

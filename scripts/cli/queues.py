@@ -14,7 +14,7 @@ from scripts.cli.tables import Cell, show
 from server.runtime.formatting import counted
 
 if TYPE_CHECKING:
-    from server.messaging.job_desk import JobDesk, Later
+    from server.messaging.job_desk import JobDesk, ScheduledJobs
     from server.settings import Settings
     from storage.database import Database
     from storage.jobs import DeadJobRow, WaitingJobRow
@@ -184,12 +184,14 @@ def _chosen(ids: tuple[str, ...], *, everything: bool) -> tuple[str, ...] | None
     return ids or None
 
 
-async def _look(desk: "JobDesk", queue: str, *, limit: int) -> "tuple[list[WaitingJobRow], Later]":
+async def _look(
+    desk: "JobDesk", queue: str, *, limit: int
+) -> "tuple[list[WaitingJobRow], ScheduledJobs]":
     waiting = await desk.waiting(_known(queue), limit=limit)
     return waiting, await desk.later(queue)
 
 
-def _told(queue: str, later: "Later") -> str:
+def _told(queue: str, later: "ScheduledJobs") -> str:
     whose = "all queues together" if later.is_of_all_queues else queue
     verb = "waits" if later.jobs == 1 else "wait"
     return (

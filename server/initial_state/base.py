@@ -46,19 +46,19 @@ class Snapshot:
     presence_history_limit_days: int | None = None
     shared: dict[str, Any] = field(default_factory=dict)
     """Results of sections that are not sent to the client."""
-    readings: dict[str, Any] = field(default_factory=dict)
+    results: dict[str, Any] = field(default_factory=dict)
 
     def fetches(self, fetch_type: str) -> bool:
         return self.fetch_types is None or fetch_type in self.fetch_types
 
     async def once(self, name: str, read: Callable[[], Coroutine[Any, Any, Found]]) -> Found:
         """Return the result of `read`, which runs once for all sections: they run concurrently."""
-        if name not in self.readings:
-            self.readings[name] = _BEING_READ
-            self.readings[name] = await read()
-        while self.readings[name] is _BEING_READ:
+        if name not in self.results:
+            self.results[name] = _BEING_READ
+            self.results[name] = await read()
+        while self.results[name] is _BEING_READ:
             await self.connection.others_turn()
-        found: Found = self.readings[name]
+        found: Found = self.results[name]
         return found
 
 

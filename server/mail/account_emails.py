@@ -7,7 +7,7 @@ from email.utils import format_datetime
 
 from server.domain.account_news import AccountNews
 from server.mail.composing import MAX_NAME, MAX_SUBJECT, fill, line
-from server.mail.confirmation_letters import EmailContent
+from server.mail.confirmation_mails import EmailContent
 from server.mail.mailer import mailbox
 
 

@@ -109,7 +109,7 @@ class Barrier:
 
     def __init__(self, link: AmqpConnection) -> None:
         self._link = link
-        self._turn = asyncio.Lock()
+        self._publish_lock = asyncio.Lock()
         self._next: asyncio.Task[None] | None = None
 
     async def passed(self) -> None:
@@ -119,7 +119,7 @@ class Barrier:
         await asyncio.shield(self._next)
 
     async def _ask(self) -> None:
-        async with self._turn:
+        async with self._publish_lock:
             self._next = None  # later callers need the next response
             # Any question that changes nothing will do, for the broker works in order.
             answer = self._link.request(self._link.channel.flow, active=True)

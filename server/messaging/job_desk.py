@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 from storage.jobs import DeadJobRow, QueueStats, WaitingJobRow
 
 
-class Later(NamedTuple):
+class ScheduledJobs(NamedTuple):
     """The number of jobs that are scheduled for later."""
 
     jobs: int
@@ -28,7 +28,7 @@ class JobDesk(Protocol):
         """
         ...
 
-    async def later(self, queue: str) -> Later:
+    async def later(self, queue: str) -> ScheduledJobs:
         """Return the number of scheduled jobs of the queue, or of all queues together."""
         ...
 

@@ -198,7 +198,7 @@ class PostgresJobBroker:
         self._lease_seconds = lease_seconds
         self._consumers: set[_PostgresConsumer] = set()
         self._consumed = asyncio.Event()
-        self._turn = asyncio.Lock()
+        self._claim_lock = asyncio.Lock()
         """Of the consumers one looks at a time: together they would take all connections."""
 
     async def publish(self, *outgoing: OutgoingJob) -> None:
@@ -213,7 +213,7 @@ class PostgresJobBroker:
         self, queue: str, *, prefetch: int
     ) -> AsyncIterator[AsyncIterator["PostgresDelivery"]]:
         consumer = _PostgresConsumer(
-            self._database, queue, prefetch, self._lease_seconds, self._turn
+            self._database, queue, prefetch, self._lease_seconds, self._claim_lock
         )
         self._consumers.add(consumer)
         self._consumed.set()
@@ -255,13 +255,13 @@ class _PostgresConsumer:
         queue: str,
         prefetch: int,
         lease_seconds: float,
-        turn: asyncio.Lock,
+        claim_lock: asyncio.Lock,
     ) -> None:
         self.database = database
         self.queue = queue
         self._prefetch = prefetch
         self._lease_seconds = lease_seconds
-        self._turn = turn
+        self._claim_lock = claim_lock
         self._last_realm = -1
         """The next hand-out begins with the realm after this one."""
         self._held: dict[int, jobs.JobRow] = {}
@@ -322,7 +322,7 @@ class _PostgresConsumer:
 
     async def _claim(self) -> list[jobs.JobRow]:
         room = self._prefetch - len(self._held)
-        async with self._turn, self.database.connection() as connection:
+        async with self._claim_lock, self.database.connection() as connection:
             rows = await jobs.claim(
                 connection,
                 self.queue,
@@ -338,7 +338,7 @@ class _PostgresConsumer:
         return rows
 
     async def _wait_for_more(self) -> None:
-        async with self._turn, self.database.connection() as connection:
+        async with self._claim_lock, self.database.connection() as connection:
             seconds = await jobs.seconds_until_due(connection, self.queue)
         pause = (
             POLL_INTERVAL_SECONDS

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager
 
 from server.messaging.job_broker import BrokerUnavailableError
-from server.messaging.job_desk import Later
+from server.messaging.job_desk import ScheduledJobs
 from storage import jobs
 from storage.database import RETRYABLE_ERRORS, Connection, Database
 from storage.jobs import DeadJobRow, QueueStats, WaitingJobRow
@@ -27,9 +27,9 @@ class PostgresJobDesk:
         async with self._reachable() as connection:
             return await jobs.waiting(connection, queue, limit=limit)
 
-    async def later(self, queue: str) -> Later:
+    async def later(self, queue: str) -> ScheduledJobs:
         async with self._reachable() as connection:
-            return Later(await jobs.count_later(connection, queue), is_of_all_queues=False)
+            return ScheduledJobs(await jobs.count_later(connection, queue), is_of_all_queues=False)
 
     async def dead(self, queue: str, *, limit: int) -> list[DeadJobRow]:
         async with self._reachable() as connection:

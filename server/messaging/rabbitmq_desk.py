@@ -10,7 +10,7 @@ from server.messaging.amqp import LinkLostError
 from server.messaging.browsing import GOES, STAYS, BrowsedMessage, Browser, Fate
 from server.messaging.confirms import Message
 from server.messaging.job_broker import BrokerUnavailableError
-from server.messaging.job_desk import Later
+from server.messaging.job_desk import ScheduledJobs
 from server.messaging.job_topology import graveyard_of, lanes_of
 from server.messaging.rabbitmq_jobs import Publisher
 from storage import workers
@@ -54,11 +54,11 @@ class RabbitJobDesk:
                 )
         return [_waiting(each) for each in found]
 
-    async def later(self, queue: str) -> Later:
+    async def later(self, queue: str) -> ScheduledJobs:
         del queue  # reading them would count as a delivery
         async with self._publisher() as publisher:
             counts = await publisher.topology.delayed()
-        return Later(sum(counts.values()), is_of_all_queues=True)
+        return ScheduledJobs(sum(counts.values()), is_of_all_queues=True)
 
     async def dead(self, queue: str, *, limit: int) -> list[DeadJobRow]:
         async with self._publisher(queue) as publisher:

@@ -17,7 +17,7 @@ PURPOSE: Final = "push realms"
 """The purpose of the key from which the secret of each organization is derived."""
 
 
-class Ground(Protocol):
+class RegistrationContext(Protocol):
     """The data needed to describe an organization."""
 
     @property
@@ -28,7 +28,7 @@ class Ground(Protocol):
 
 
 async def introduce(
-    service: PushService, rows: Sequence[RealmRow], ground: Ground
+    service: PushService, rows: Sequence[RealmRow], ground: RegistrationContext
 ) -> dict[str, PushStatus]:
     """Register these organizations, which are all; return the response by uuid.
 

@@ -83,7 +83,7 @@ class Create(Step):
             grants={"can_administer_channel_group": creator, **self.grants},
         )
         model.channels[self.number] = channel
-        told = [_shown(channel, model.seers(channel))]
+        told = [_shown(channel, model.seeing(channel))]
         return told + _join(model, channel, frozenset(self.subscribers))
 
 
@@ -197,16 +197,16 @@ class Unsubscribe(OfChannel):
         known = policies_known(model, self.channel, leaving)
         for user in leaving:
             model.leave(user, self.channel)
-        seers = model.seers(channel)
+        seeing = model.seeing(channel)
         return [
             *left_read,
             _of_own("remove", channel, leaving),
             ExpectedEvent(
                 kind="stream",
                 key=("stream", "delete", self.channel),
-                must=leaving - seers,
+                must=leaving - seeing,
             ),
-            *_peers(channel, "peer_remove", leaving, seers),
+            *_peers(channel, "peer_remove", leaving, seeing),
             *policies_lost(model, self.channel, known),
             *stars_lost(model, self.channel, leaving),
         ]
@@ -261,12 +261,12 @@ class ChangePrivacy(Changing):
         channel = model.channels[self.channel]
         if self._is_as_it_was(channel):
             return []
-        saw = model.seers(channel)
+        saw = model.seeing(channel)
         known = policies_known(model, self.channel, saw)
         channel.is_private = self.privacy.is_private
         channel.is_protected = self.privacy.is_protected
         channel.is_web_public = self.privacy.is_web_public
-        sees = model.seers(channel)
+        sees = model.seeing(channel)
         there = model.subscribers(self.channel)
         update = ("stream", "update", self.channel, "invite_only")
         return [
@@ -327,7 +327,7 @@ class Archive(Changing):
         channel = model.channels[self.channel]
         channel.is_archived = self.archived
         key = ("stream", "update", self.channel, "is_archived")
-        told = [ExpectedEvent(kind="stream", key=key, must=model.seers(channel))]
+        told = [ExpectedEvent(kind="stream", key=key, must=model.seeing(channel))]
         if self.archived and self.is_told:
             told += _closed_read(model, self.channel)
             told += policies_gone(model, self.channel)
@@ -357,16 +357,16 @@ def _closed_read(model: Model, channel: int) -> list[ExpectedEvent]:
 
 def _join(model: Model, channel: Channel, people: frozenset[int]) -> list[ExpectedEvent]:
     joining = people - model.subscribers(channel.number)
-    saw = model.seers(channel)
+    saw = model.seeing(channel)
     found_read = _found_read(model, channel.number, joining)
     for user in joining:
         model.join(user, channel.number)
-    seers = model.seers(channel)
+    seeing = model.seeing(channel)
     return [
         *found_read,
         _shown(channel, joining - saw),
         _of_own("add", channel, joining),
-        *_peers(channel, "peer_add", joining, seers - joining, may=joining),
+        *_peers(channel, "peer_add", joining, seeing - joining, may=joining),
         *found_again(model, channel.number, joining),
     ]
 
@@ -424,14 +424,14 @@ def _peers(
     channel: Channel,
     op: str,
     moved: frozenset[int],
-    seers: frozenset[int],
+    seeing: frozenset[int],
     may: frozenset[int] = NO_USERS,
 ) -> list[ExpectedEvent]:
     return [
         ExpectedEvent(
             kind="subscription",
             key=("subscription", op, channel.number, user),
-            must=seers,
+            must=seeing,
             may=may,
         )
         for user in sorted(moved)

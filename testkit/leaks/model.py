@@ -209,7 +209,7 @@ class Model:
             user, channel, "can_administer_channel_group"
         )
 
-    def seers(self, channel: Channel) -> frozenset[int]:
+    def seeing(self, channel: Channel) -> frozenset[int]:
         return frozenset(user.number for user in self.active() if self.sees(user, channel))
 
     def administers(self, user: User, channel: Channel) -> bool:

@@ -405,5 +405,5 @@ def first_in(model: Model, channel: int | None) -> list[ExpectedEvent]:
     if channel is None:
         return []
     key = ("stream", "update", channel, "first_message_id")
-    seers = model.seers(model.channels[channel])
-    return [ExpectedEvent(kind="stream", key=key, must=NO_USERS, may=seers)]
+    seeing = model.seeing(model.channels[channel])
+    return [ExpectedEvent(kind="stream", key=key, must=NO_USERS, may=seeing)]

@@ -120,22 +120,22 @@ class Deactivate(Step):
         model.users[self.user].is_active = False
         told = []
         for channel in model.channels.values():
-            seers = model.seers(channel)
+            seeing = model.seeing(channel)
             if model.is_in(self.user, channel.number):
                 key: Key = ("subscription", "peer_remove", channel.number, self.user)
-                told.append(ExpectedEvent(kind="subscription", key=key, must=seers))
+                told.append(ExpectedEvent(kind="subscription", key=key, must=seeing))
             for name, grant in channel.grants.items():
                 if self.user in grant.people:
                     key = ("stream", "update", channel.number, name)
-                    told.append(_of_permission(channel, key, seers))
+                    told.append(_of_permission(channel, key, seeing))
         return told
 
 
-def _of_permission(channel: Channel, key: Key, seers: frozenset[int]) -> ExpectedEvent:
+def _of_permission(channel: Channel, key: Key, seeing: frozenset[int]) -> ExpectedEvent:
     """Somebody whom a permission names is gone; not all clients hear of archived channels."""
     if channel.is_archived:
-        return ExpectedEvent(kind="stream", key=key, must=NO_USERS, may=seers)
-    return ExpectedEvent(kind="stream", key=key, must=seers)
+        return ExpectedEvent(kind="stream", key=key, must=NO_USERS, may=seeing)
+    return ExpectedEvent(kind="stream", key=key, must=seeing)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

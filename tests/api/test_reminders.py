@@ -6,7 +6,7 @@ import pytest_asyncio
 from server.domain.access import GUEST
 from storage import users
 from testkit.factories import Make, new_realm
-from testkit.timers import soon, timekeeper_at
+from testkit.timers import due_item_runner_at, soon
 
 pytestmark = pytest.mark.asyncio
 
@@ -41,8 +41,8 @@ async def listed(client):
 
 
 async def passes(client, seconds=3_600):
-    """So much time goes by, and the timekeeper looks."""
-    return await timekeeper_at(client.server.app, soon(client, seconds)).catch_up()
+    """So much time goes by, and the due-item runner looks."""
+    return await due_item_runner_at(client.server.app, soon(client, seconds)).catch_up()
 
 
 async def reminded(client, *, html=False):
@@ -85,8 +85,8 @@ async def test_a_reminder_is_set_shown_and_sent_at_its_time(alice, bob, channel,
     assert await listed(alice) == [shown]
     assert await listed(bob) == []
 
-    assert await timekeeper_at(alice.server.app, at - 1).catch_up() == 0
-    assert await timekeeper_at(alice.server.app, at).catch_up() == 1
+    assert await due_item_runner_at(alice.server.app, at - 1).catch_up() == 0
+    assert await due_item_runner_at(alice.server.app, at).catch_up() == 1
     sent = await queue.until("message")
     removed = await queue.until("reminders", "remove")
     assert removed["reminder_id"] == reminder_id

@@ -7,7 +7,7 @@ import pytest
 from server.domain.access import GUEST
 from storage import users
 from testkit.factories import Make, new_realm
-from testkit.timers import soon, timekeeper_at
+from testkit.timers import due_item_runner_at, soon
 
 pytestmark = pytest.mark.asyncio
 
@@ -43,8 +43,8 @@ async def listed(client):
 
 
 async def passes(client, seconds=3_600):
-    """So much time goes by, and the timekeeper looks."""
-    return await timekeeper_at(client.server.app, soon(client, seconds)).catch_up()
+    """So much time goes by, and the due-item runner looks."""
+    return await due_item_runner_at(client.server.app, soon(client, seconds)).catch_up()
 
 
 async def messages(client, *narrow):
@@ -84,9 +84,9 @@ async def test_a_message_is_scheduled_shown_and_sent_at_its_time(alice, bob, cha
     assert await listed(alice) == [shown]
     assert await listed(bob) == []
 
-    assert await timekeeper_at(alice.server.app, at - 1).catch_up() == 0
+    assert await due_item_runner_at(alice.server.app, at - 1).catch_up() == 0
     assert await messages(bob) == []
-    assert await timekeeper_at(alice.server.app, at).catch_up() == 1
+    assert await due_item_runner_at(alice.server.app, at).catch_up() == 1
     sent = await queue.until("message")
     removed = await queue.until("scheduled_messages", "remove")
     assert removed["scheduled_message_id"] == message_id
@@ -98,7 +98,7 @@ async def test_a_message_is_scheduled_shown_and_sent_at_its_time(alice, bob, cha
     assert await listed(alice) == []
     [kept] = await messages(bob)
     assert kept["id"] == sent["message"]["id"]
-    assert await timekeeper_at(alice.server.app, at + 9).catch_up() == 0
+    assert await due_item_runner_at(alice.server.app, at + 9).catch_up() == 0
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The timekeeper sends each thing once, in order, whoever else does and whatever dies."""
+"""The due-item runner sends each thing once, in order, whoever else does and whatever dies."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
@@ -33,7 +33,7 @@ from testkit.clock import StoppedClock
 from testkit.factories import Make, new_realm
 from testkit.faults.proxy import CuttingProxy, proxy_to
 from testkit.stage import Stage
-from testkit.timers import HOUR, Timers, timekeeper_on
+from testkit.timers import HOUR, Timers, due_item_runner_on
 
 pytestmark = pytest.mark.asyncio
 
@@ -158,7 +158,7 @@ async def test_workers_at_once_send_each_message_once(
             await stack.enter_async_context(another_process(database_url, stage.clock))
             for _ in range(3)
         ]
-        keepers = [timekeeper_on(each) for each in stages]
+        keepers = [due_item_runner_on(each) for each in stages]
         done = 0
         async with asyncio.timeout(PATIENCE_SECONDS):
             while done < 80:
@@ -205,7 +205,7 @@ async def test_realms_do_not_wait_for_each_other(house: House, stage: Stage, dat
 
 
 class Watched:
-    """Scheduled messages, and for which of them the timekeeper has looked."""
+    """Scheduled messages, and for which of them the runner has looked."""
 
     def __init__(self) -> None:
         self.windows: list[storage_timers.DueWindow] = []
@@ -267,7 +267,7 @@ async def test_a_process_that_is_cut_off_at_any_byte_loses_and_doubles_nothing(
             cuts_now = await deliver_through(
                 proxy, stage.clock, database_url, number * STEP, goes_on=fate == "goes on"
             )
-        await until_done(house, timekeeper_on(stage))
+        await until_done(house, due_item_runner_on(stage))
         assert (await house.log())[len(before) :] == [*case.entries]
         cuts += cuts_now
         if not cuts_now:
@@ -289,7 +289,7 @@ async def deliver_through(
         for link in proxy.links:
             link.near.allowance = allowance
         with family() as tasks:
-            work = asyncio.create_task(timekeeper_on(process).catch_up())
+            work = asyncio.create_task(due_item_runner_on(process).catch_up())
         if not goes_on:
             cut = asyncio.create_task(until_cut(proxy))
             await asyncio.wait([work, cut], return_when=asyncio.FIRST_COMPLETED)
@@ -348,12 +348,12 @@ async def test_a_pass_that_is_stopped_at_any_moment_loses_and_doubles_nothing(
     for turns in range(0, 120, 3):
         await house.timers.schedule(house.alice, [house.bob.user_id], f"{turns}")
         stage.clock.advance(timedelta(seconds=HOUR))
-        work = asyncio.create_task(timekeeper_on(stage).catch_up())
+        work = asyncio.create_task(due_item_runner_on(stage).catch_up())
         for _ in range(turns):
             await asyncio.sleep(0)
         work.cancel()
         await asyncio.gather(work, return_exceptions=True)
-        await until_done(house, timekeeper_on(stage))
+        await until_done(house, due_item_runner_on(stage))
         await stage.writers.drain()
     sent = [content for _, content in await house.messages()]
     assert sent == [str(turns) for turns in range(0, 120, 3)]
@@ -392,7 +392,7 @@ async def test_what_ends_in_an_error_is_left_alone_a_while_and_harms_no_other(
     assert [content for _, content in await house.messages()] == ["good"]
     assert await house.waiting() == 1
     # Another process is not as unlucky.
-    assert await timekeeper_on(stage).catch_up() == 1
+    assert await due_item_runner_on(stage).catch_up() == 1
 
 
 @pytest.mark.parametrize(
@@ -411,7 +411,7 @@ async def test_what_cannot_be_sent_for_now_is_not_overtaken(
     await house.timers.schedule(house.bob, [house.alice.user_id], "third", seconds=1)
     stage.clock.advance(timedelta(seconds=HOUR))
     assert await keeper.catch_up() == 0
-    assert await timekeeper_on(stage).catch_up() == 3
+    assert await due_item_runner_on(stage).catch_up() == 3
     sent = [content for _, content in await house.messages()]
     assert sent == ["elsewhere", "first", "second", "third"]
 
@@ -434,7 +434,7 @@ async def test_what_goes_first_holds_nothing_up_once_it_does_not(
         case "sent elsewhere":
             await house.timers.edit(house.alice, first, to=[house.alice.user_id])
         case _:
-            await timekeeper_on(stage).catch_up()
+            await due_item_runner_on(stage).catch_up()
     await keeper.catch_up()
     assert [content for _, content in await house.messages()][-1] == "second"
     assert len(await house.messages()) == (2 if what == "sent by another" else 1)
@@ -534,7 +534,7 @@ async def test_the_next_time_is_known_in_all_realms(house: House, database: Data
     assert times == [50, 50, 70, 70, None]
 
 
-async def test_a_timekeeper_that_runs_sends_what_comes_due(house: House, stage: Stage):
+async def test_a_runner_sends_what_comes_due(house: House, stage: Stage):
     moment = stage.clock.now()
 
     def now() -> datetime:

@@ -166,7 +166,7 @@ async def test_status_knows_who_works_and_who_leads(
     shipping = asyncio.create_task(shipper.run())
     async with place.open_directly() as broker, asyncio.timeout(60):
         log = WorkLog(broker, Metrics(), lambda: clock.now().timestamp())
-        attendance = Heartbeat(
+        heartbeat = Heartbeat(
             database,
             place.desk,
             [QUEUE],
@@ -178,11 +178,11 @@ async def test_status_knows_who_works_and_who_leads(
         )
         while shipper.lag_seconds is None:
             await asyncio.wait([shipping], timeout=0.01)
-        await _hold_one(log, attendance, operator)
+        await _hold_one(log, heartbeat, operator)
         shipping.cancel()
         with suppress(asyncio.CancelledError):
             await shipping
-        await attendance.report()
+        await heartbeat.report()
         status = json.loads((await operator.run("status", "--port", "1", "--json")).stdout)
         assert [process["leads"] for process in status["processes"]] == [False]
         assert status["shards"] == [{"shard": 0, "leader": None, "lag_seconds": None}]
@@ -190,12 +190,12 @@ async def test_status_knows_who_works_and_who_leads(
         assert "no leader" in text
 
 
-async def _hold_one(log: JobBroker, attendance: Heartbeat, operator: Operator) -> None:
+async def _hold_one(log: JobBroker, heartbeat: Heartbeat, operator: Operator) -> None:
     """While a job of the year 2001 is in hand, everybody knows."""
     await log.publish(OutgoingJob(queue=QUEUE, body=b"{}", asked_at=1_000_000_000))
     async with log.consume(QUEUE, prefetch=1) as deliveries:
         delivery = await anext(deliveries)
-        await attendance.report()
+        await heartbeat.report()
         status = json.loads((await operator.run("status", "--port", "1", "--json")).stdout)
         [process] = status["processes"]
         assert (process["leads"], process["serves"], process["queues"]) == (True, True, [QUEUE])
@@ -211,7 +211,7 @@ async def _hold_one(log: JobBroker, attendance: Heartbeat, operator: Operator) -
         assert f"serves, ships, {QUEUE}" in text
         assert re.search(rf"^{QUEUE} +0 +1 ", text, re.MULTILINE)
         await delivery.ack()
-    await attendance.report()
+    await heartbeat.report()
     status = json.loads((await operator.run("status", "--port", "1", "--json")).stdout)
     queue = next(one for one in status["queues"] if one["queue"] == QUEUE)
     assert (queue["attempts"], queue["retried"]) == (1, 0)
