@@ -115,10 +115,10 @@ class _DeliveryRun(Generic[Payload]):
         try:
             payload = msgspec.json.decode(self._delivery.body, type=self._processor.job)
         except msgspec.DecodeError as error:
-            await self._settle(self._bury(f"cannot be read: {error}"))
+            await self._settle(self._dead_letter(f"cannot be read: {error}"))
             return None
         if self._delivery.attempt > self._processor.max_attempts:
-            await self._settle(self._bury("handed out too often without an answer"))
+            await self._settle(self._dead_letter("handed out too often without an answer"))
             return None
         return payload
 
@@ -127,7 +127,7 @@ class _DeliveryRun(Generic[Payload]):
         try:
             await work
         except PermanentError as error:
-            await self._settle(self._bury(repr(error), error))
+            await self._settle(self._dead_letter(repr(error), error))
         except Exception as error:
             self._logger.exception("jobs.failed")
             await self._settle(self._try_again(error))
@@ -141,9 +141,9 @@ class _DeliveryRun(Generic[Payload]):
                 pause = max(pause, error.after_seconds)
             await self._delivery.retry(after_seconds=pause)
         else:
-            await self._bury(f"gave up: {error!r}", error)
+            await self._dead_letter(f"gave up: {error!r}", error)
 
-    async def _bury(self, reason: str, error: Exception | None = None) -> None:
+    async def _dead_letter(self, reason: str, error: Exception | None = None) -> None:
         self._logger.error("jobs.dead", reason=reason)
         trace = "".join(traceback.format_exception(error)) if error is not None else ""
         await self._delivery.dead_letter(

@@ -1,4 +1,4 @@
-"""Ship the event log: publish its entries as jobs to the queues of the processors."""
+"""Ship the outbox: publish entries of the event log as jobs to the queues of the processors."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence

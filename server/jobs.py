@@ -1,4 +1,7 @@
-"""Jobs for queue processors: their payloads, and how a transaction enqueues them."""
+"""Jobs for queue processors: their payloads, and how a transaction enqueues them.
+
+The event log is the outbox: a job is an entry of it, and the shipper publishes it after the commit.
+"""
 
 import secrets
 from datetime import date

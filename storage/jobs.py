@@ -233,7 +233,7 @@ async def give_back(connection: Connection, jobs: Sequence[JobRow]) -> None:
     )
 
 
-async def bury(connection: Connection, job: JobRow, *, reason: str, trace: str = "") -> bool:
+async def dead_letter(connection: Connection, job: JobRow, *, reason: str, trace: str = "") -> bool:
     """Move the job to the dead jobs. Return False if it has been handed out again since."""
     moved = await connection.execute(
         """

@@ -7,6 +7,7 @@ from server.actions.messages.decide import known_people
 from server.actions.realm_services import Reading
 from server.domain.actor import Actor
 from server.domain.addresses import RealmAddress
+from server.domain.archived_channels import check_accepts_messages, check_messages_may_change
 from server.domain.channels import Standing
 from server.domain.errors import BadRequestError, ChannelDoesNotExistError
 from server.domain.messages import clean_topic
@@ -65,8 +66,7 @@ async def in_channel(
     is_subscribed = subscription is not None and subscription.active
     if channel is None or not standing.reads(channel, subscribed=is_subscribed):
         raise ChannelDoesNotExistError.with_id(channel_id)
-    if channel.is_archived:
-        raise BadRequestError(f"Not authorized to send to channel '{channel.name}'")
+    check_accepts_messages(channel)
     display_name = standing.settings.empty_topic_display_name
     topic = clean_topic(topic, display_name)
     if not _settings(actor).send_stream_typing_notifications:
@@ -119,8 +119,8 @@ async def in_edit(
             )
             recipient = {"type": "channel", "channel_id": row.channel_id, "topic": topic.name}
             channel = await realm_cache.channel(row.channel_id)
-            if channel is not None and channel.is_archived:
-                raise BadRequestError("Messages of an archived channel cannot be changed")
+            if channel is not None:
+                check_messages_may_change(is_archived=channel.is_archived)
             if (
                 channel is None
                 or not channel.history_public_to_subscribers

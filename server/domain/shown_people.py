@@ -2,6 +2,9 @@
 
 Whatever shows people to people uses this module: messages, events, notifications, texts that the
 server writes, and look-ups by address. Ids are never hidden, and neither are messages.
+
+`RealmCache.sight` reads which people a guest may know, from storage/shared_contacts.py;
+server/realtime/contacts.py follows it for live event queues.
 """
 
 from dataclasses import dataclass

@@ -49,7 +49,7 @@ def lanes_of(queue: str) -> tuple[str, ...]:
     return (PREFIX + queue, *(f"{PREFIX}{queue}.busy.{n}" for n in range(BUSY_LANES)))
 
 
-def graveyard_of(queue: str) -> str:
+def dead_letter_queue_of(queue: str) -> str:
     """The queue that keeps what has died in this one."""
     return f"{PREFIX}{queue}.dead"
 
@@ -129,7 +129,7 @@ class Carried(Struct, frozen=True, kw_only=True):
     def dead(self, queue: str, *, reason: str, trace: str, at: float) -> Message:
         """The message to the graveyard."""
         gone = replace(self, reason=reason, trace=trace, died_at=at)
-        return gone.message(routing_key=graveyard_of(queue))
+        return gone.message(routing_key=dead_letter_queue_of(queue))
 
 
 def carried(job: OutgoingJob, lane: str, now: float) -> Carried:
@@ -189,7 +189,7 @@ class Topology:
     async def ensure_queues(self, queues: Iterable[str]) -> None:
         """The lanes and the graveyards of these queues are there. Raises LinkLostError."""
         new = set(queues) - self._declared
-        wanted = [each for queue in new for each in (*_lanes(queue), _graveyard(queue))]
+        wanted = [each for queue in new for each in (*_lanes(queue), _dead_letter_queue(queue))]
         for answer in [self._ask(name, arguments) for name, arguments in wanted]:
             await self._link.answered(answer)
         self._declared |= new
@@ -217,7 +217,7 @@ class Topology:
     async def counts(self, queue: str) -> tuple[int, int]:
         """How many jobs are ready in the queue's lanes, and how many lie in its graveyard."""
         lanes = [await self._count(name, arguments) for name, arguments in _lanes(queue)]
-        return sum(lanes), await self._count(*_graveyard(queue))
+        return sum(lanes), await self._count(*_dead_letter_queue(queue))
 
     async def delayed(self) -> dict[str, int]:
         """How many jobs of all queues wait for their time, by the queue they wait in."""
@@ -243,13 +243,13 @@ class Topology:
 
 
 def _lanes(queue: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    to_graveyard = {"x-dead-letter-routing-key": graveyard_of(queue)}
+    dead_lettering = {"x-dead-letter-routing-key": dead_letter_queue_of(queue)}
     for lane in lanes_of(queue):
-        yield lane, {**_DURABLE, **to_graveyard, "x-delivery-limit": DELIVERY_LIMIT}
+        yield lane, {**_DURABLE, **dead_lettering, "x-delivery-limit": DELIVERY_LIMIT}
 
 
-def _graveyard(queue: str) -> tuple[str, dict[str, Any]]:
-    return graveyard_of(queue), {"x-queue-type": "quorum"}
+def _dead_letter_queue(queue: str) -> tuple[str, dict[str, Any]]:
+    return dead_letter_queue_of(queue), {"x-queue-type": "quorum"}
 
 
 def _delay(milliseconds: int) -> dict[str, Any]:

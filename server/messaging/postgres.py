@@ -45,18 +45,18 @@ class PostgresEventBus:
     def __init__(self, database: Database, listener: BusListener) -> None:
         self._database = database
         self._inbox = Inbox(listener)
-        self._outbox = _Outbox(sender=secrets.token_hex(4))
+        self._publications = _PublishBuffer(sender=secrets.token_hex(4))
         self._tried = asyncio.Event()
         self.is_connected = False
         self.dropped = 0
         """The number of waiting publications lost with a connection."""
 
     async def publish(self, hint: Hint) -> None:
-        self._outbox.add_hint(hint)
+        self._publications.add_hint(hint)
 
     async def publish_ephemeral(self, realm_id: RealmId, body: bytes) -> None:
         check_ephemeral(body)
-        self._outbox.add_ephemeral(realm_id, body)
+        self._publications.add_ephemeral(realm_id, body)
 
     async def follow(self, realm_id: RealmId) -> None:
         self._inbox.followed.add(realm_id)
@@ -98,13 +98,13 @@ class PostgresEventBus:
                     backoff.succeeded()
                     await self._send_over(notifier)
             except RETRYABLE_ERRORS as lost:
-                self.dropped += self._outbox.clear()
+                self.dropped += self._publications.clear()
                 backoff.log_once(logger, "event_bus.publish_failed", reason=str(lost))
             await backoff.pause()
 
     async def _send_over(self, notifier: Notifier) -> None:
         while True:
-            payloads = await self._outbox.take()
+            payloads = await self._publications.take()
             try:
                 await notifier.notify(CHANNEL, payloads)
             except RETRYABLE_ERRORS:
@@ -115,7 +115,7 @@ class PostgresEventBus:
     def _receive(self, payload: str) -> None:
         try:
             sender, kind, realm, rest = payload.split(" ", 3)
-            if sender == self._outbox.sender:  # our own, come back
+            if sender == self._publications.sender:  # our own, come back
                 return
             if kind == HINT:
                 epoch, first, last = map(int, rest.split(" "))
@@ -126,7 +126,7 @@ class PostgresEventBus:
             logger.exception("event_bus.malformed_message")
 
 
-class _Outbox:
+class _PublishBuffer:
     """Publications that wait for the next NOTIFY: a merged hint per realm, and ephemeral events."""
 
     def __init__(self, sender: str) -> None:
@@ -373,7 +373,7 @@ class PostgresDelivery:
 
     async def dead_letter(self, reason: str, *, trace: str = "") -> None:
         async with self._answering() as connection:
-            await jobs.bury(connection, self._row, reason=reason, trace=trace)
+            await jobs.dead_letter(connection, self._row, reason=reason, trace=trace)
 
     @asynccontextmanager
     async def _answering(self) -> AsyncIterator[Connection]:

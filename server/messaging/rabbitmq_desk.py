@@ -11,7 +11,7 @@ from server.messaging.browsing import GOES, STAYS, BrowsedMessage, Browser, Fate
 from server.messaging.confirms import Message
 from server.messaging.job_broker import BrokerUnavailableError
 from server.messaging.job_desk import ScheduledJobs
-from server.messaging.job_topology import graveyard_of, lanes_of
+from server.messaging.job_topology import dead_letter_queue_of, lanes_of
 from server.messaging.rabbitmq_jobs import Publisher
 from storage import workers
 from storage.database import Database, DatabaseUnavailableError
@@ -63,7 +63,7 @@ class RabbitJobDesk:
     async def dead(self, queue: str, *, limit: int) -> list[DeadJobRow]:
         async with self._publisher(queue) as publisher:
             found = await Browser(self._url, publisher.topology).go_through(
-                graveyard_of(queue), lambda each: _reburied(queue, each)
+                dead_letter_queue_of(queue), lambda each: _dead_letter_again(queue, each)
             )
         rows = [_dead(queue, each) for each in found]
         return sorted(rows, key=lambda row: row.died_at, reverse=True)[:limit]
@@ -103,8 +103,8 @@ class RabbitJobDesk:
 
         async with self._publisher(queue) as publisher:
             found = await Browser(self._url, publisher.topology).go_through(
-                graveyard_of(queue),
-                lambda each: becomes(each) if is_wanted(each) else _reburied(queue, each),
+                dead_letter_queue_of(queue),
+                lambda each: becomes(each) if is_wanted(each) else _dead_letter_again(queue, each),
             )
         return sum(map(is_wanted, found))
 
@@ -122,9 +122,9 @@ class RabbitJobDesk:
             raise BrokerUnavailableError(str(lost)) from lost
 
 
-def _reburied(queue: str, found: BrowsedMessage) -> Message:
+def _dead_letter_again(queue: str, found: BrowsedMessage) -> Message:
     """The same dead job again: a broker drops what is taken and given back too often."""
-    return found.job.message(routing_key=graveyard_of(queue))
+    return found.job.message(routing_key=dead_letter_queue_of(queue))
 
 
 def _waiting(found: BrowsedMessage) -> WaitingJobRow:

@@ -22,6 +22,9 @@ from storage.database import (
 )
 from storage.ids import Position, RealmId
 
+MAX_BATCH_WRITES = 200
+"""Maximum writes per commit: bounds how long a failure delays the others."""
+
 Result = TypeVar("Result")
 
 Action = Callable[[WriteTx], Awaitable[Result]]

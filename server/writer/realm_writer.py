@@ -9,7 +9,7 @@ import structlog
 from server.events.base import LogEntry
 from server.realm_cache import RealmCache
 from server.transactions import KeepsChangingError, StaleDecisionError
-from server.writer.batch import Action, AloneError, Batch, PendingWrite, groups_of
+from server.writer.batch import MAX_BATCH_WRITES, Action, AloneError, Batch, PendingWrite, groups_of
 from storage import clock
 from storage.database import (
     RETRYABLE_ERRORS,
@@ -23,8 +23,6 @@ logger = structlog.get_logger(__name__)
 
 Result = TypeVar("Result")
 
-MAX_BATCH = 200
-"""Maximum writes per commit: bounds how long a failure delays the others."""
 RETRY_SECONDS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 4.0)
 """Pauses before a write is retried after the database was unavailable."""
 LONGEST_SECONDS = 10.0
@@ -129,7 +127,7 @@ class RealmWriter:
         """
         waiting = len(self._waiting)
         size = waiting if waiting > self._at_once else (self._at_once + 1) // 2
-        return min(size, MAX_BATCH)
+        return min(size, MAX_BATCH_WRITES)
 
     async def _find_position(self) -> None:
         """Know a position below every later write: where the search for a lost batch starts."""

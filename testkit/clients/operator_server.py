@@ -35,7 +35,7 @@ class Operated:
     def url(self) -> str:
         return f"{self.root}/operator"
 
-    async def bury(self, *keys: str) -> None:
+    async def dead_letter(self, *keys: str) -> None:
         """Let jobs with these keys die."""
         jobs = self.server.app.jobs
         await jobs.publish(*[OutgoingJob(queue=QUEUE, body=b'{"a": 1}', key=k) for k in keys])

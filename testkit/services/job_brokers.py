@@ -12,7 +12,12 @@ import pytest_asyncio
 
 from server.messaging.job_broker import JobBroker
 from server.messaging.job_desk import JobDesk
-from server.messaging.job_topology import DELAYS_SECONDS, delay_queue, graveyard_of, lanes_of
+from server.messaging.job_topology import (
+    DELAYS_SECONDS,
+    dead_letter_queue_of,
+    delay_queue,
+    lanes_of,
+)
 from server.messaging.postgres import open_postgres_jobs
 from server.messaging.postgres_desk import PostgresJobDesk
 from server.messaging.rabbitmq_desk import RabbitJobDesk
@@ -95,7 +100,9 @@ async def _on_rabbitmq(stack: AsyncExitStack, database: Database, amqp_url: str)
 async def _delete_all_queues(amqp_url: str) -> None:
     """What one test leaves behind is nothing to the next, and what is on its way goes nowhere."""
     publisher = await Publisher.open(amqp_url)
-    lanes = [name for queue in TEST_QUEUES for name in (*lanes_of(queue), graveyard_of(queue))]
+    lanes = [
+        name for queue in TEST_QUEUES for name in (*lanes_of(queue), dead_letter_queue_of(queue))
+    ]
     for name in (*(delay_queue(delay)[0] for delay in DELAYS_SECONDS), *lanes):
         deleted = publisher.link.request(publisher.link.channel.queue_delete, queue=name)
         await publisher.link.answered(deleted)

@@ -20,7 +20,7 @@ async def sign_in(page: Page, operators: Operated) -> None:
 
 
 async def test_an_operator_drops_one_dead_job_and_replays_the_rest(operators: Operated, page: Page):
-    await operators.bury("1:7", "1:8", "2:9")
+    await operators.dead_letter("1:7", "1:8", "2:9")
     await sign_in(page, operators)
     assert "3 jobs have died" in await page.text("#state")
     await page.follow(f"#queue-{QUEUE}")
@@ -87,7 +87,7 @@ async def test_the_page_keeps_itself_up_to_date_and_the_focus_where_it_is(
     await sign_in(page, operators)
     await page.click("#live")
     before = await page.text("#updated")
-    await operators.bury("1:7")
+    await operators.dead_letter("1:7")
     await page.run("refresh()")
     assert await page.text("#updated") == before
     assert "All is well" in await page.text("#state")
@@ -133,7 +133,7 @@ async def test_the_page_of_a_queue_does_not_look_again_by_itself(operators: Oper
 
 @pytest.mark.parametrize("mode", ["light", "dark"])
 async def test_it_can_be_read_on_a_desk_and_on_a_phone(operators: Operated, page: Page, mode: str):
-    await operators.bury("1:7")
+    await operators.dead_letter("1:7")
     dark = mode == "dark"
     await page.look_like(width=390, height=844, dark=dark, still=True)
     await sign_in(page, operators)

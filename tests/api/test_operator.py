@@ -92,7 +92,7 @@ async def test_there_are_no_pages_without_a_password(database_url: str):
 async def test_nothing_is_shown_and_nothing_done_without_signing_in(
     operators: Operated, visitor: Visitor
 ):
-    await operators.bury("1:7")
+    await operators.dead_letter("1:7")
     for path in ("", "/queues/deferred_work", "/queues/deferred_work/drop", "/nonsense"):
         assert leads_to_sign_in(await visitor.get(path))
     for action in ("pause", "resume", "retry", "replay", "drop"):
@@ -172,7 +172,7 @@ async def test_whoever_guesses_is_slowed_down_and_others_are_not(database_url: s
 
 
 async def test_forms_of_other_places_are_refused(operators: Operated, visitor: Visitor):
-    await operators.bury("1:7")
+    await operators.dead_letter("1:7")
     await visitor.sign_in()
     token = await visitor.token()
     path = f"/queues/{QUEUE}/drop"
@@ -197,7 +197,7 @@ async def test_forms_of_other_places_are_refused(operators: Operated, visitor: V
 
 async def test_what_is_asked_reaches_rabbitmq(database: Database, database_url: str, amqp_url: str):
     async with operated(database_url, amqp_url=amqp_url) as found:
-        await found.bury("1:7", "1:8")
+        await found.dead_letter("1:7", "1:8")
         visitor = Visitor(found)
         await visitor.sign_in()
         token = await visitor.token()
@@ -213,7 +213,7 @@ async def test_what_is_asked_reaches_rabbitmq(database: Database, database_url: 
 
 
 async def test_slips_are_told(operators: Operated, visitor: Visitor):
-    await operators.bury("1:7")
+    await operators.dead_letter("1:7")
     await visitor.sign_in()
     token = await visitor.token()
     for path in ("/queues/nonsense", f"/queues/{QUEUE}/explode", "/queues/..", "/x", "/sign-out"):

@@ -17,7 +17,12 @@ from server.messaging.job_broker import (
     JobBroker,
     OutgoingJob,
 )
-from server.messaging.job_topology import DELIVERY_LIMIT, delay_queue, graveyard_of, lanes_of
+from server.messaging.job_topology import (
+    DELIVERY_LIMIT,
+    dead_letter_queue_of,
+    delay_queue,
+    lanes_of,
+)
 from server.messaging.rabbitmq_jobs import Publisher
 from testkit.services.job_brokers import SHORT_LEASE_SECONDS, Place
 
@@ -437,7 +442,7 @@ async def test_the_dead_may_be_looked_at_again_and_again(
     publisher = await Publisher.open(amqp_url)
     headers: asyncio.Future[dict[str, object]] = asyncio.get_running_loop().create_future()
     publisher.link.channel.basic_get(
-        graveyard_of(QUEUE), lambda *got: headers.set_result(got[2].headers)
+        dead_letter_queue_of(QUEUE), lambda *got: headers.set_result(got[2].headers)
     )
     found = await publisher.link.answered(headers)
     await publisher.link.close()
@@ -476,7 +481,7 @@ async def test_a_queue_that_somebody_deleted_is_made_again(
     async with broker.consume(QUEUE, prefetch=2) as deliveries:
         taken = [await next_of(deliveries), await next_of(deliveries)]
         publisher = await Publisher.open(amqp_url)
-        for name in (graveyard_of(QUEUE), delay_queue(0.05)[0]):
+        for name in (dead_letter_queue_of(QUEUE), delay_queue(0.05)[0]):
             gone = publisher.link.request(publisher.link.channel.queue_delete, queue=name)
             await publisher.link.answered(gone)
         await publisher.link.close()

@@ -18,7 +18,7 @@ from scripts.cli.main import cli
 from server.domain.clock import SystemClock
 from server.messaging.confirms import Message
 from server.messaging.job_broker import JobBroker, OutgoingJob
-from server.messaging.job_topology import graveyard_of, lanes_of
+from server.messaging.job_topology import dead_letter_queue_of, lanes_of
 from server.messaging.rabbitmq_jobs import Publisher
 from server.telemetry.metrics import Metrics
 from storage import workers
@@ -107,12 +107,12 @@ async def test_what_others_have_published_can_be_named_and_goes(
     """Without an id, with headers that mean nothing here, in the queue and among its dead."""
     headers = {"realm_id": "x", "attempts": -1, "enqueued_ms": 1 << 60, "died_ms": [], "lane": 7}
     strange = BasicProperties(headers=headers)
-    to_graveyard = [Message("", graveyard_of(QUEUE), body, strange) for body in (b"1", b"2")]
+    dead = [Message("", dead_letter_queue_of(QUEUE), body, strange) for body in (b"1", b"2")]
     async with place.open_directly() as broker:
         await broker.publish(OutgoingJob(queue=QUEUE, body=b"{}", key="ours"))
         publisher = await Publisher.open(amqp_url)
         to_lane = Message("", lanes_of(QUEUE)[0], b"3", strange)
-        await publisher.confirms.publish([*to_graveyard, to_lane])
+        await publisher.confirms.publish([*dead, to_lane])
         await publisher.link.close()
         async with broker.consume(QUEUE, prefetch=2) as deliveries:
             for _ in range(2):

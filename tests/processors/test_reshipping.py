@@ -14,7 +14,7 @@ from server.domain.clock import SystemClock
 from server.jobs import AccountEmail, BlobRemoval, DeferredWork, Job, enqueue
 from server.mail.smtp import open_smtp_mailer
 from server.messaging.job_broker import JobBroker
-from server.messaging.job_topology import graveyard_of, lanes_of
+from server.messaging.job_topology import dead_letter_queue_of, lanes_of
 from server.messaging.rabbitmq_jobs import Publisher
 from server.writer import WriteTx
 from storage.database import Database
@@ -73,7 +73,7 @@ async def lose(place: Place, request: pytest.FixtureRequest) -> None:
         return
     publisher = await Publisher.open(request.getfixturevalue("amqp_url"))
     for queue in QUEUES:
-        for name in (*lanes_of(queue), graveyard_of(queue)):
+        for name in (*lanes_of(queue), dead_letter_queue_of(queue)):
             deleted = publisher.link.request(publisher.link.channel.queue_delete, queue=name)
             await publisher.link.answered(deleted)
     await publisher.link.close()

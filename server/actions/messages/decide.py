@@ -14,6 +14,7 @@ from server.actions.messages.content import (
 from server.actions.realm_services import Reading
 from server.domain.access import GUEST
 from server.domain.actor import Actor
+from server.domain.archived_channels import check_accepts_messages
 from server.domain.bots import GENERIC
 from server.domain.channels import (
     Standing,
@@ -172,8 +173,7 @@ async def _channel_place(
         raise MissingParameterError("topic")
     channel, subscription = await _channel_of(realm_cache, actor, draft.to, standing)
     topic_name = clean_new_topic(draft.topic, standing.settings.empty_topic_display_name)
-    if channel.is_archived:
-        raise BadRequestError(f"Not authorized to send to channel '{channel.name}'")
+    check_accepts_messages(channel)
     rests_on_owner = False
     if not actor.row.is_system_bot:
         own = (standing, subscription is not None and subscription.active)

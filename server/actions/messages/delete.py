@@ -7,8 +7,9 @@ from typing import Final
 from server.actions.attachments import before_letting_go, let_go
 from server.actions.locked_realm import LockedRealm, lock_context
 from server.actions.messages.audience import activity_statements, of_messages, protects_history
-from server.actions.messages.subject import ARCHIVED, Subject, is_subscribed, lock_subject
+from server.actions.messages.subject import Subject, is_subscribed, lock_subject
 from server.domain.actor import Actor
+from server.domain.archived_channels import check_messages_may_change
 from server.domain.channels import Standing
 from server.domain.errors import BadRequestError, UnauthorizedPrincipalError
 from server.domain.messages import clean_topic
@@ -102,8 +103,7 @@ async def _lock_topic(
     )
     if topic is None or not reads:
         raise BadRequestError(f"There is no topic '{name}'")
-    if channel.is_archived:
-        raise BadRequestError(ARCHIVED)
+    check_messages_may_change(is_archived=channel.is_archived)
     return channel, topic
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from server.actions.locked_realm import LockedRealm, lock_context
 from server.actions.messages.audience import protects_history
 from server.domain.actor import Actor
+from server.domain.archived_channels import check_messages_may_change
 from server.domain.channels import Standing
 from server.domain.errors import BadRequestError
 from server.domain.messages import MAX_TOPIC_LENGTH
@@ -25,7 +26,6 @@ from storage.message_edits import ChangingRow
 from storage.message_places import MessagePlace
 
 INVALID_MESSAGE = "Invalid message(s)"
-ARCHIVED = "Messages of an archived channel cannot be changed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,8 +96,8 @@ async def lock_subject(
     rows = await tx.lock(message_edits.lock_visible(tx.realm_id, actor.user_id, message_id))
     if not rows:
         raise BadRequestError(INVALID_MESSAGE)
-    if old is not None and found[old].is_archived:
-        raise BadRequestError(ARCHIVED)
+    if old is not None:
+        check_messages_may_change(is_archived=found[old].is_archived)
     return Subject(
         actor=Actor(actor.realm_id, context.people[actor.user_id], actor.client),
         context=context,
@@ -129,8 +129,7 @@ async def lock_place(tx: Tx, actor: Actor, message_id: MessageId) -> MessagePlac
     if place.channel_id != seen.channel_id:
         tx.must_be_exact()
         raise StaleDecisionError
-    if place.is_archived:
-        raise BadRequestError(ARCHIVED)
+    check_messages_may_change(is_archived=place.is_archived)
     return place
 
 

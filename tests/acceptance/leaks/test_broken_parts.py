@@ -347,7 +347,7 @@ def test_channels_that_are_published_without_metadata_access_are_caught(
 def test_a_send_that_rests_on_what_was_is_caught(problems_in):
     """It is decided on what is known, and has to be verified when its turn has come."""
     unverified = ("AND s.changed_at IS NOT DISTINCT FROM p_subscription_version", "")
-    found = problems_in(*SOUND["racing"], sabotage=without("send_message", unverified))
+    found = problems_in(*SOUND["racing"], sabotage=without("send_one", unverified))
     assert "in no order" in found
 
 
