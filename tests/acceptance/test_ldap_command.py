@@ -100,7 +100,7 @@ async def test_parley_check_asks_the_directory(database_url, people, certificate
         "PARLEY_LDAP_USER_DN": f"uid=%s,{PEOPLE}",
     }
     answer = await asyncio.to_thread(parley, "check", **settings)
-    assert "ok     directory  The directory answers" in answer.out
+    assert "ok     directory  The directory responds" in answer.out
     for wrong in (
         {"PARLEY_LDAP_URL": "ldap://127.0.0.1:1"},
         {"PARLEY_LDAP_URL": no_directory},

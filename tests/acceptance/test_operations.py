@@ -297,7 +297,7 @@ def test_check_tells_everything_that_is_wrong(url: str, tmp_path: Path):
     assert "The database does not answer" in told(DATABASE_URL="postgresql://a@127.0.0.1:1/b")
     assert "RabbitMQ does not answer at 127.0.0.1:1" in told(AMQP_URL="amqp://127.0.0.1:1/")
     assert "run `parley migrate`" in told(DATABASE_URL=url)
-    assert "sign in as anybody" in told(PARLEY_DEVELOPMENT="on", PARLEY_HOST="0.0.0.0")
+    assert "sign in as any user" in told(PARLEY_DEVELOPMENT="on", PARLEY_HOST="0.0.0.0")
     (tmp_path / "file").write_text("")
     assert "cannot be written" in told(PARLEY_DATA=str(tmp_path / "file" / "data"))
     with psycopg.connect(url, autocommit=True) as connection:

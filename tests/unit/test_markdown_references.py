@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from server.domain.markdown import (
@@ -91,6 +91,7 @@ def test_the_longest_existing_channel_wins(names, data):
     assert kind == "stream" or wanted != form
 
 
+@example("7", "7 *")
 @given(NAMES, NAMES)
 def test_existing_topics_are_linked_whatever_is_in_their_names(name, topic):
     place = Place([name], [(name, topic)])

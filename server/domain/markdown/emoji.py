@@ -41,13 +41,13 @@ _CHARACTER = re.compile(
 )
 
 
-def named_at(text: str, start: int, realm_cache: MentionResolver) -> tuple[int, Inline] | None:
+def named_at(text: str, start: int, resolver: MentionResolver) -> tuple[int, Inline] | None:
     """Return the emoji named between the colon at `start` and the next one, and its end."""
     match = _NAME.match(text, start)
     if match is None:
         return None
     name = match[1]
-    image = realm_cache.emoji_image(name) or (SERVICE_IMAGE if name == SERVICE_EMOJI else None)
+    image = resolver.emoji_image(name) or (SERVICE_IMAGE if name == SERVICE_EMOJI else None)
     if image is not None:
         return match.end(), ImageEmoji(name, image)
     code = codes_by_name().get(name)

@@ -41,7 +41,7 @@ _TOPIC = re.compile(r"((?:[^*`\n@]|\*(?!\*)|@(?![0-9]{1,15}\*\*))*)(?:@([0-9]{1,
 _MESSAGE = re.compile(r"(.*)@([0-9]{1,15})")
 
 
-def user_at(text: str, start: int, realm_cache: MentionResolver) -> Reading | None:
+def user_at(text: str, start: int, resolver: MentionResolver) -> Reading | None:
     """Return the user or wildcard that `@**` at this place mentions.
 
     No such name has `*` in it.
@@ -49,14 +49,14 @@ def user_at(text: str, start: int, realm_cache: MentionResolver) -> Reading | No
     match = _USER.match(text, start)
     if match is None:
         return None
-    node = _user(match, realm_cache)
+    node = _user(match, resolver)
     return None if node is None else (match.end(), node)
 
 
-def _user(match: re.Match[str], realm_cache: MentionResolver) -> Mention | None:
+def _user(match: re.Match[str], resolver: MentionResolver) -> Mention | None:
     silent, name, user_id = bool(match[1]), match[3], match[2] or match[4]
     if user_id is not None:
-        user = realm_cache.user_by_id(int(user_id))
+        user = resolver.user_by_id(int(user_id))
         if user is not None and name is not None and fold_name(user.name) != fold_name(name):
             return None
     elif name in CHANNEL_WILDCARDS:
@@ -64,13 +64,13 @@ def _user(match: re.Match[str], realm_cache: MentionResolver) -> Mention | None:
     elif name in TOPIC_WILDCARDS:
         return TopicWildcard(name, silent)
     else:
-        user = realm_cache.user_by_name(name or "")
+        user = resolver.user_by_name(name or "")
     if user is None:
         return None
     return UserMention(user.user_id, user.name, silent or not user.is_active)
 
 
-def group_at(text: str, start: int, realm_cache: MentionResolver) -> Reading | None:
+def group_at(text: str, start: int, resolver: MentionResolver) -> Reading | None:
     """Return the group that `@*` at this place mentions."""
     match = _GROUP.match(text, start)
     if match is None:
@@ -79,7 +79,7 @@ def group_at(text: str, start: int, realm_cache: MentionResolver) -> Reading | N
     for end in reversed(_ends(_GROUP_END, text, begin)):
         if text[begin:end].strip() != text[begin:end]:
             continue
-        group = realm_cache.group_by_name(text[begin:end])
+        group = resolver.group_by_name(text[begin:end])
         if group is not None:
             return end + 1, GroupMention(
                 group.group_id, group.name, bool(match[1]) or not group.is_active
@@ -87,25 +87,25 @@ def group_at(text: str, start: int, realm_cache: MentionResolver) -> Reading | N
     return None
 
 
-def channel_at(text: str, start: int, realm_cache: MentionResolver) -> Reading | None:
+def channel_at(text: str, start: int, resolver: MentionResolver) -> Reading | None:
     """Return the channel, topic or message that `#**` at this place links to."""
     begin = start + len("#**")
     for end in reversed(_ends(_CHANNEL_END, text, begin)):
         name = text[begin:end]
         if text[end] == "*":
-            channel = realm_cache.channel_by_name(name)
+            channel = resolver.channel_by_name(name)
             found = None if channel is None else (end + 2, _link(channel))
         else:
-            found = _topic_at(text, end + 1, name, realm_cache)
+            found = _topic_at(text, end + 1, name, resolver)
         if found is not None:
             return found
     return None
 
 
-def _topic_at(text: str, begin: int, name: str, realm_cache: MentionResolver) -> Reading | None:
+def _topic_at(text: str, begin: int, name: str, resolver: MentionResolver) -> Reading | None:
     """Return the topic behind a channel's name at this place, or the message in it."""
-    channel = realm_cache.channel_by_name(name)
-    existing = realm_cache.topics_in(name, _ambiguous(text, begin))
+    channel = resolver.channel_by_name(name)
+    existing = resolver.topics_in(name, _ambiguous(text, begin))
     if channel is None:
         return None
     if existing:
@@ -123,7 +123,8 @@ def _ambiguous(text: str, begin: int) -> Iterator[str]:
     """Yield the topics that may be meant at this place, if it matters which of them exist."""
     ends = _ends(_TOPIC_END, text, begin)
     may_be_empty = text.startswith("**", begin)
-    if len(ends) == 1 and not may_be_empty and not {"@", "`"} & {*text[begin : ends[0]]}:
+    is_first = len(ends) == 1 and text.find("**", begin) == ends[0]
+    if is_first and not may_be_empty and not {"@", "`"} & {*text[begin : ends[0]]}:
         return
     for end in ends:
         yield text[begin:end]

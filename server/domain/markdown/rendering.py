@@ -63,7 +63,7 @@ NO_TYPESETTER: Final = PlainTypesetter()
 
 def render(
     content: str,
-    realm_cache: MentionResolver,
+    resolver: MentionResolver,
     style: Style = PLAIN_STYLE,
     typesetter: Typesetter = NO_TYPESETTER,
 ) -> Rendered:
@@ -73,7 +73,7 @@ def render(
     done `jobs_in` the message before.
     """
     source = normalize(content)
-    document = _read(source, realm_cache, style)
+    document = _read(source, resolver, style)
     if _may_have_jobs(source):
         for node in nodes_to_set(document.blocks):
             if (job := job_of(node)) is not None:
@@ -98,10 +98,10 @@ def _may_have_jobs(source: str) -> bool:
     return any(sign in source for sign in _SIGNS)
 
 
-def _read(source: str, realm_cache: MentionResolver, style: Style) -> Document:
+def _read(source: str, resolver: MentionResolver, style: Style) -> Document:
     document = parse(
         source,
-        realm_cache,
+        resolver,
         translate_emoticons=style.translate_emoticons,
         code_language=style.code_language,
     )

@@ -55,11 +55,11 @@ class Scanner:
     """Extracts the tokens of one message's pieces, numbered throughout."""
 
     def __init__(
-        self, realm_cache: MentionResolver, content: str, *, translate_emoticons: bool = False
+        self, resolver: MentionResolver, content: str, *, translate_emoticons: bool = False
     ) -> None:
         self.tokens: list[Token] = []
-        self._realm_cache = realm_cache
-        self._linkifiers = realm_cache.linkifiers.within(content)
+        self._resolver = resolver
+        self._linkifiers = resolver.linkifiers.within(content)
         self._trigger = _TRIGGER_OR_EMOTICON if translate_emoticons else _TRIGGER
         self._tries_left = MAX_TOKENS
         self._emoji_left = MAX_EMOJI
@@ -136,7 +136,7 @@ class Scanner:
             return None
         found: tuple[int, Inline] | None
         if what == ":":
-            found = emoji.named_at(text, start, self._realm_cache)
+            found = emoji.named_at(text, start, self._resolver)
         elif what in emoji.EMOTICONS:
             found = start + len(what), emoji.emoticon(what)
         else:
@@ -149,7 +149,7 @@ class Scanner:
     def _mention_at(self, text: str, start: int, read: Reader) -> Found | None:
         if not stands_free(text, start):
             return None
-        found = read(text, start, self._realm_cache)
+        found = read(text, start, self._resolver)
         if found is None or _hides_fence(text, start, found[0]):
             self._tries_left -= 1
             return None

@@ -54,13 +54,13 @@ class Document:
 
 def parse(
     content: str,
-    realm_cache: MentionResolver,
+    resolver: MentionResolver,
     *,
     translate_emoticons: bool = False,
     code_language: str = "",
 ) -> Document:
     """Return the tree of a normalized message; `code_language` is the default of fences."""
-    scanner = Scanner(realm_cache, content, translate_emoticons=translate_emoticons)
+    scanner = Scanner(resolver, content, translate_emoticons=translate_emoticons)
     message = _Message(scanner, int(_EVENTS + _EVENTS_PER_CHARACTER * len(content)), code_language)
     try:
         return Document(message.markdown(content, _Place()), message.found)
