@@ -135,13 +135,13 @@ async def test_answers_go_to_the_conversation_where_mail_comes_in(
     assert read is not None
     realm_id, user_id = hall.make.realm_id, hall.other.user_id
     assert read.target == ToMessage(realm_id, user_id, sent, today.toordinal())
-    assert "Answer this email to answer in the conversation." in text_of(mail)
-    assert "not read by anybody" not in mail.as_string()
+    assert "Reply to this email to reply in the conversation." in text_of(mail)
+    assert "are not read" not in mail.as_string()
 
     await changes.send(hall.member, user_ids([hall.other]))
     [without] = await mailroom.deliver()
     assert "Reply-To" not in without
-    assert "not read by anybody" in text_of(without)
+    assert "are not read" in text_of(without)
 
 
 async def test_the_next_batch_joins_the_thread(hall: Hall, changes: Changes, mailroom: Mailroom):

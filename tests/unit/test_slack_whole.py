@@ -1,7 +1,6 @@
 """Slack's format whole: what each part of it is in a message."""
 
 import json
-from pathlib import Path
 
 import pytest
 from hypothesis import example, given, settings
@@ -11,8 +10,10 @@ from server.domain.markdown import EmptyResolver, render
 from server.domain.slack import markdown_of
 from server.domain.slack_text import converted, link, plain, time_of
 from testkit.markdown.reader import descendants, read
+from testkit.sources import ROOT
 
-SAMPLES = sorted(Path("/work/shared/samples/webhooks/slack_incoming").glob("*.json"))
+SAMPLES = sorted((ROOT.parent / "shared/samples/webhooks/slack_incoming").glob("*.json"))
+"""Bodies as Slack's own tools make them, where they lie beside the checkout."""
 SYNTAX = "ab1 *_~`[]()<>#|$@&:;!.+-=\\/\n字"
 
 
