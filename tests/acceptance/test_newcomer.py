@@ -153,7 +153,7 @@ async def hear_while_away(day: Day, olivia: zulip.Client) -> None:
     assert "Soup at noon?" in await day.olivia.text("pre")
     framed = "document.querySelector('iframe').src"
     await day.nina.go(await day.olivia.run(framed))
-    assert "a direct message. Answers to this email" in await day.nina.text()
+    assert "a direct message. Replies to this email" in await day.nina.text()
     await day.shots.page(day.olivia, "missed")
 
 
