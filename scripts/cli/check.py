@@ -356,7 +356,7 @@ def _reached(kinds: frozenset[str] | None) -> Finding:
     if lacking:
         name = {"fcm": "Android", "apns": "Apple"}[lacking.pop()]
         return Finding(CheckStatus.DOUBTFUL, "push", f"There is no key for phones of {name}.")
-    return Finding(CheckStatus.GOOD, "push", "Whoever pushes to phones lets this server in.")
+    return Finding(CheckStatus.GOOD, "push", "The push bouncer accepts this server.")
 
 
 def _about_directory(settings: "Settings") -> Iterator[Finding]:

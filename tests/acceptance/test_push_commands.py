@@ -84,7 +84,7 @@ async def test_a_server_enrolls_and_is_let_in(
     assert realm is not None
     assert bouncer.realms[realm.uuid]["name"] == "A realm"
     assert realm.settings["push_notifications_enabled"] is True
-    assert "ok     push       Whoever pushes" in (await parley("check", **given)).out
+    assert "ok     push       The push bouncer accepts" in (await parley("check", **given)).out
 
     rotated = await parley(*ENROLL, "--rotate-key", **given)
     new_key = printed_key(rotated)

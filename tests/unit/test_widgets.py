@@ -84,7 +84,7 @@ def test_what_everybody_may_attach(widget, data):
     ("widget", "data"),
     [
         (POLL, {"type": "question", "question": "Dinner?"}),
-        (TODO, {"type": "new_task_list_title", "title": "ScheduledJobs"}),
+        (TODO, {"type": "new_task_list_title", "title": "Later"}),
     ],
 )
 def test_what_the_author_alone_may_attach(widget, data):

@@ -17,7 +17,7 @@ from storage.database import Connection
 from storage.ids import ChannelId
 
 MAX_PAIRS_PER_STEP: Final = 100
-"""Pairs of user and channel whose read state one transaction publishes, for each direction.
+"""Pairs of user and channel with read state that one transaction publishes, for each direction.
 
 Bounds for how long it blocks other writes of the realm.
 """

@@ -28,7 +28,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """What is left to do. Jobs hold it: its fields stay."""
 
     readers: list[Pair] = []
-    """Users and channels whose read state is still to be published, in this order."""
+    """Users and channels with read state that is still to be published, in this order."""
     notices: list[Notice] = []
     """Messages to send in the end."""
 
