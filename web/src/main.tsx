@@ -1,0 +1,26 @@
+import { render } from "preact";
+import { start, state } from "./app";
+import { ApiError } from "./protocol/client";
+import { startRouter } from "./router";
+import "./styles/index.css";
+import { Shell } from "./views/shell";
+import { StartFailed } from "./views/start-failed";
+
+const root = document.getElementById("app")!;
+
+async function main(): Promise<void> {
+  try {
+    await start();
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 401) {
+      location.assign(`/login/?next=${encodeURIComponent(`/${location.hash}`)}`);
+      return;
+    }
+    render(<StartFailed error={error as Error} onRetry={() => void main()} />, root);
+    return;
+  }
+  startRouter(state);
+  render(<Shell />, root);
+}
+
+void main();

@@ -1,0 +1,178 @@
+import type { Changes } from "../changes";
+import { directKey, type Message, type Reaction, type State, topicKey } from "../state";
+import type { Place } from "../unread";
+import type { Reducer, ServerEvent } from ".";
+
+/** Return the conversation of a message. */
+export function placeOf(message: Message, self: number): Place {
+  if (message.type === "stream") return { kind: "topic", channelId: message.stream_id!, topic: message.subject };
+  return { kind: "direct", key: participantsKey(message, self) };
+}
+
+export function participantsKey(message: Message, self: number): string {
+  const people = message.display_recipient as { id: number }[];
+  return directKey(people.map((each) => each.id), self);
+}
+
+/** Keep a message that was fetched or has arrived. One that is known is brought up to date. */
+export function keepMessage(state: State, message: Message): Message {
+  const known = state.messages.get(message.id);
+  if (known) return Object.assign(known, message);
+  state.messages.set(message.id, message);
+  return message;
+}
+
+function message(state: State, event: ServerEvent, changes: Changes): void {
+  const arrived: Message = { ...event.message, flags: event.flags ?? event.message.flags };
+  keepMessage(state, arrived);
+  changes.mark("feeds", `message:${arrived.id}`);
+  state.maxMessageId = Math.max(state.maxMessageId, arrived.id);
+  const place = placeOf(arrived, state.userId);
+  if (place.kind === "direct") {
+    state.conversations.set(place.key, Math.max(arrived.id, state.conversations.get(place.key) ?? 0));
+    changes.mark("conversations");
+  } else changes.mark(`topics:${place.channelId}`);
+  stopTyping(state, place.kind === "direct" ? place.key : topicKey(place.channelId, place.topic), arrived.sender_id, changes);
+  if (arrived.flags.includes("read")) return;
+  state.unread.add(arrived.id, place);
+  if (isMention(arrived.flags)) state.unread.mentions.add(arrived.id);
+  changes.mark("unread");
+}
+
+function isMention(flags: string[]): boolean {
+  return flags.some((flag) => flag === "mentioned" || flag.endsWith("wildcard_mentioned"));
+}
+
+function updateMessage(state: State, event: ServerEvent, changes: Changes): void {
+  const edited = state.messages.get(event.message_id);
+  if (edited && event.rendered_content !== undefined) {
+    edited.content = event.rendered_content;
+    edited.is_me_message = event.is_me_message ?? edited.is_me_message;
+    edited.flags = event.flags ?? edited.flags;
+    if (!event.rendering_only) edited.last_edit_timestamp = event.edit_timestamp;
+    delete edited.match_content;
+    changes.mark(`message:${edited.id}`);
+  }
+  if (event.rendered_content !== undefined && event.flags && state.unread.has(event.message_id)) {
+    if (isMention(event.flags)) state.unread.mentions.add(event.message_id);
+    else state.unread.mentions.delete(event.message_id);
+    changes.mark("unread");
+  }
+  if (event.subject === undefined && event.new_stream_id === undefined) return;
+  for (const id of event.message_ids as number[]) {
+    const moved = state.messages.get(id);
+    const channelId: number = event.new_stream_id ?? event.stream_id;
+    const topic: string = event.subject ?? event.orig_subject;
+    if (moved) {
+      moved.stream_id = channelId;
+      moved.subject = topic;
+      moved.display_recipient = state.channels.get(channelId)?.name ?? moved.display_recipient;
+      moved.topic_links = event.topic_links ?? moved.topic_links;
+      moved.last_moved_timestamp = event.edit_timestamp;
+      delete moved.match_subject;
+      changes.mark(`message:${id}`);
+    }
+    if (state.unread.has(id)) {
+      state.unread.add(id, { kind: "topic", channelId, topic });
+      changes.mark("unread");
+    }
+    changes.mark(`topics:${channelId}`);
+  }
+  changes.mark("feeds", `topics:${event.stream_id}`);
+}
+
+function deleteMessage(state: State, event: ServerEvent, changes: Changes): void {
+  for (const id of event.message_ids ?? [event.message_id]) {
+    state.messages.delete(id);
+    if (state.unread.remove(id)) changes.mark("unread");
+    if (state.starred.delete(id)) changes.mark("starred");
+    changes.mark(`message:${id}`);
+  }
+  changes.mark("feeds");
+  if (event.message_type === "stream") changes.mark(`topics:${event.stream_id}`);
+  else changes.mark("conversations");
+}
+
+function updateMessageFlags(state: State, event: ServerEvent, changes: Changes): void {
+  const { flag, op } = event;
+  const ids: number[] = event.all ? [...state.unread.places.keys()] : event.messages;
+  for (const id of ids) {
+    const changed = state.messages.get(id);
+    if (changed) {
+      const others = changed.flags.filter((each) => each !== flag);
+      changed.flags = op === "add" ? [...others, flag] : others;
+      changes.mark(`message:${id}`);
+    }
+    if (flag === "starred") {
+      if (op === "add") state.starred.add(id);
+      else state.starred.delete(id);
+      changes.mark("starred");
+    }
+    if (flag === "read") {
+      if (op === "add") state.unread.remove(id);
+      else markUnread(state, id, event.message_details?.[id]);
+      changes.mark("unread");
+    }
+  }
+}
+
+function markUnread(state: State, id: number, details: Record<string, any> | undefined): void {
+  if (!details) return;
+  const place: Place =
+    details.type === "stream"
+      ? { kind: "topic", channelId: details.stream_id, topic: details.topic }
+      : { kind: "direct", key: directKey(details.user_ids, state.userId) };
+  state.unread.add(id, place);
+  if (details.mentioned) state.unread.mentions.add(id);
+}
+
+function reaction(state: State, event: ServerEvent, changes: Changes): void {
+  const reacted = state.messages.get(event.message_id);
+  if (!reacted) return;
+  const is = (one: Reaction) =>
+    one.user_id === event.user_id && one.reaction_type === event.reaction_type && one.emoji_code === event.emoji_code;
+  const others = reacted.reactions.filter((each) => !is(each));
+  const { emoji_name, emoji_code, reaction_type, user_id } = event;
+  reacted.reactions = event.op === "add" ? [...others, { emoji_name, emoji_code, reaction_type, user_id }] : others;
+  changes.mark(`message:${reacted.id}`);
+}
+
+function submessage(state: State, event: ServerEvent, changes: Changes): void {
+  const changed = state.messages.get(event.message_id);
+  if (!changed) return;
+  const { submessage_id, sender_id, message_id, content, msg_type } = event;
+  changed.submessages = [...changed.submessages, { id: submessage_id, sender_id, message_id, content, msg_type }];
+  changes.mark(`message:${changed.id}`);
+}
+
+function typing(state: State, event: ServerEvent, changes: Changes): void {
+  const key =
+    event.message_type === "stream"
+      ? topicKey(event.stream_id, event.topic)
+      : directKey(event.recipients.map((each: { user_id: number }) => each.user_id), state.userId);
+  const sender = event.sender.user_id;
+  if (sender === state.userId) return;
+  if (event.op === "stop") stopTyping(state, key, sender, changes);
+  else {
+    const typists = state.typing.get(key) ?? new Map<number, number>();
+    state.typing.set(key, typists.set(sender, Date.now()));
+    changes.mark("typing");
+  }
+}
+
+function stopTyping(state: State, key: string, sender: number, changes: Changes): void {
+  const typists = state.typing.get(key);
+  if (!typists?.delete(sender)) return;
+  if (!typists.size) state.typing.delete(key);
+  changes.mark("typing");
+}
+
+export const messageReducers: Record<string, Reducer> = {
+  message,
+  update_message: updateMessage,
+  delete_message: deleteMessage,
+  update_message_flags: updateMessageFlags,
+  reaction,
+  submessage,
+  typing,
+};

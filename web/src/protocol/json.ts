@@ -1,0 +1,1 @@
+export type Json = string | number | boolean | null | Json[] | { [key: string]: Json | undefined };

@@ -1,0 +1,82 @@
+/** The place that the address names: a view, a narrow or a dialog. Back and forward work. */
+
+import { signal } from "@preact/signals";
+import { channelNarrow, hashOf, type Narrow, parseNarrow } from "./model/narrow";
+import type { State } from "./model/state";
+
+export type Place =
+  | { kind: "narrow"; narrow: Narrow }
+  | { kind: "view"; view: View }
+  /** A dialog over the view that was shown before: `#settings/...` and the like. */
+  | { kind: "dialog"; dialog: Dialog; path: string[] };
+
+export const VIEWS = ["inbox", "recent", "feed", "drafts", "scheduled", "reminders"] as const;
+export type View = (typeof VIEWS)[number];
+export const DIALOGS = ["settings", "organization", "channels", "groups", "user", "about", "new"] as const;
+export type Dialog = (typeof DIALOGS)[number];
+
+export const place = signal<Place>({ kind: "view", view: "inbox" });
+/** The view or narrow below a dialog. */
+export const ground = signal<Exclude<Place, { kind: "dialog" }>>({ kind: "view", view: "inbox" });
+
+let stateOf: () => State;
+
+export function channelName(id: number): string | undefined {
+  return stateOf().channels.get(id)?.name;
+}
+
+function channelId(name: string): number | undefined {
+  const wanted = name.toLowerCase();
+  for (const channel of stateOf().channels.values()) if (channel.name.toLowerCase() === wanted) return channel.stream_id;
+  return undefined;
+}
+
+const HOME_VIEWS: Record<string, View> = { inbox: "inbox", recent_topics: "recent", recent: "recent", all_messages: "feed" };
+
+export function parse(hash: string): Place {
+  const path = hash.replace(/^#/, "").split("/");
+  const head = path[0]!;
+  if (head === "narrow") {
+    const narrow = parseNarrow(hash.replace(/^#narrow\/?/, ""), channelId);
+    if (narrow) return narrow.terms.length || narrow.near ? { kind: "narrow", narrow } : { kind: "view", view: "feed" };
+  }
+  if (head === "streams") return { kind: "dialog", dialog: "channels", path: path.slice(1) };
+  const view = VIEWS.find((each) => each === head) ?? HOME_VIEWS[head];
+  if (view) return { kind: "view", view };
+  const dialog = DIALOGS.find((each) => each === head);
+  if (dialog) return { kind: "dialog", dialog, path: path.slice(1) };
+  return { kind: "view", view: HOME_VIEWS[String(stateOf().settings.web_home_view)] ?? "inbox" };
+}
+
+/** Follow the address from now on. */
+export function startRouter(state: () => State): void {
+  stateOf = state;
+  const follow = () => {
+    const next = parse(location.hash);
+    place.value = next;
+    if (next.kind !== "dialog") ground.value = next;
+  };
+  addEventListener("hashchange", follow);
+  follow();
+}
+
+export function addressOf(narrow: Narrow): string {
+  return hashOf(narrow, channelName);
+}
+
+export function channelAddress(id: number): string {
+  return addressOf(channelNarrow(id));
+}
+
+export function go(hash: string, { replace = false } = {}): void {
+  if (replace) {
+    history.replaceState(null, "", hash);
+    dispatchEvent(new HashChangeEvent("hashchange"));
+  } else location.hash = hash;
+}
+
+/** Close the dialog: the view below it is shown. */
+export function closeDialog(): void {
+  const below = ground.value;
+  go(below.kind === "narrow" ? addressOf(below.narrow) : `#${below.view}`);
+}

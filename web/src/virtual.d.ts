@@ -1,0 +1,9 @@
+declare module "virtual:catalogue/*" {
+  const catalogue: Record<string, string | ((values: Record<string, string | number>) => string)>;
+  export default catalogue;
+}
+
+declare module "@messageformat/core/compile-module" {
+  import type MessageFormat from "@messageformat/core";
+  export default function compileModule(format: MessageFormat, messages: Record<string, string>): string;
+}
