@@ -103,7 +103,7 @@ class Remark(Result):
 
 
 class OpenResult(Result):
-    """Has further fields, which depend on the parameters."""
+    """Any JSON object."""
 
 
 class NoParams(Params):

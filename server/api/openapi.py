@@ -17,8 +17,18 @@ from server.api.endpoint import (
     Request,
     ResponseKind,
 )
+from server.api.event_schemas import (
+    ANY_EVENT,
+    EVENT_TYPES,
+    STATE_TYPES,
+    event_schemas,
+    state_schema,
+)
+from server.api.events import PollResult
 from server.api.examples import curl_of, examples
 from server.api.params import Described, describe
+from server.api.register import RegisterResult
+from server.api.schemas import REF, Schema, reference_to, schemas_of
 from server.domain.addresses import API_PREFIX
 from server.domain.api_keys import Scope
 from server.domain.errors import DomainError
@@ -28,7 +38,6 @@ PATH: Final = "/openapi.json"
 FORM: Final = "application/x-www-form-urlencoded"
 JSON: Final = "application/json"
 HTML: Final = "text/html"
-_REF: Final = "#/components/schemas/{name}"
 _NOTHING: Final[dict[str, Any]] = {"description": "Success."}
 _TEXT: Final[dict[str, Any]] = {"schema": {"type": "string"}}
 _SECURITY: Final[list[dict[str, list[str]]]] = [{"basic": []}]
@@ -239,7 +248,7 @@ def _params_of(
 ) -> list[list[Described]]:
     described = []
     for each in endpoints:
-        params, definitions = describe(each.params, _REF.format(name="{model}"))
+        params, definitions = describe(each.params, REF.format(name="{model}"))
         schemas.update(definitions)
         described.append(params)
     return described
@@ -390,29 +399,28 @@ def _different(schemas: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 def _result_schemas(routes: Sequence[Endpoint[Any]]) -> tuple[dict[Any, Any], dict[str, Any]]:
     """The success answer by type of result, and the schemas that these refer to."""
     kinds = list(dict.fromkeys(each.result for each in routes))
-    references, schemas = msgspec.json.schema_components(
-        kinds, schema_hook=lambda _: {"description": "Any JSON."}, ref_template=_REF
-    )
-    names = [reference["$ref"].rpartition("/")[2] for reference in references]
-    answers = {
-        kind: _answer(kind, schemas.pop(name)) for kind, name in zip(kinds, names, strict=True)
-    }
-    # What is sent is a struct's fields and nothing else.
-    closed = {
-        name: {**schema, "additionalProperties": False} if "properties" in schema else schema
-        for name, schema in schemas.items()
-    }
-    return answers, closed
+    own, schemas = schemas_of([*kinds, *STATE_TYPES, *EVENT_TYPES])
+    answers = {kind: _answer(kind, own[kind]) for kind in kinds}
+    if RegisterResult in answers:
+        answers[RegisterResult]["properties"] |= state_schema(own)["properties"]
+    if PollResult in answers:
+        events = answers[PollResult]["properties"]["events"]
+        answers[PollResult]["properties"]["events"] = {**events, "items": reference_to(ANY_EVENT)}
+    return answers, schemas | event_schemas(own)
 
 
-def _answer(kind: type, schema: dict[str, Any]) -> dict[str, Any]:
+def _answer(kind: type, schema: Schema) -> Schema:
     if kind is OpenResult:
         return {"type": "object"}
     return {
         "type": "object",
         "properties": {**_ENVELOPE, **schema["properties"]},
-        "required": ["result", "msg", *schema["required"]],
-        "additionalProperties": issubclass(kind, OpenResult),
+        "required": [
+            "result",
+            *(["msg"] if "msg" not in schema["required"] else []),
+            *schema["required"],
+        ],
+        "additionalProperties": False,
     }
 
 
@@ -436,7 +444,7 @@ def _error_responses() -> dict[str, Any]:
     def response(description: str, headers: Sequence[str] = ()) -> dict[str, Any]:
         answer: dict[str, Any] = {
             "description": description,
-            "content": {JSON: {"schema": {"$ref": _REF.format(name="Error")}}},
+            "content": {JSON: {"schema": reference_to("Error")}},
         }
         if headers:
             answer["headers"] = {name: {"schema": {"type": "string"}} for name in headers}

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from server.actions.message_flags import fold_reads
-from server.api.endpoint import Access, Endpoint, OpenResult, RawResult, Request
+from server.api.endpoint import Access, Endpoint, RawResult, Request, Result
 from server.api.params import Field, Params
 from server.domain.api_keys import Scope
 from server.domain.errors import InvalidParameterError
@@ -57,9 +57,11 @@ class RegisterParams(Params):
     """Leave out the presence of users who were last active more than so many days ago."""
 
 
-class RegisterResult(OpenResult):
+class RegisterResult(Result):
     queue_id: str | None
+    """None for spectators: they get the state and no events."""
     last_event_id: int
+    idle_queue_timeout_secs: int
     service_feature_level: int
     service_version: str
     service_merge_base: str

@@ -1,6 +1,6 @@
 """Presence: active, idle or offline, and its forms on the wire."""
 
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NotRequired, TypedDict
 
 import msgspec
 
@@ -26,6 +26,23 @@ CLIENT: Final = "website"
 Status = Literal["active", "idle", "offline"]
 PRESENCE_OF: Final[dict[Status, int]] = {"offline": 0, "idle": 1, "active": 2}
 """Rank of a status."""
+
+
+class ModernPresence(TypedDict):
+    """When a user was active and seen last, as Unix times."""
+
+    active_timestamp: int
+    idle_timestamp: int
+
+
+class LegacyPresence(TypedDict):
+    """A user's presence at one kind of client, in the legacy form."""
+
+    client: str
+    status: Literal["active", "idle"]
+    timestamp: int
+    pushable: NotRequired[bool]
+    """Left out of the aggregate of all clients."""
 
 
 class Presence(msgspec.Struct, frozen=True, array_like=True):

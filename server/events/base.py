@@ -45,6 +45,8 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=False):
     """The `type` that clients filter by. Empty: never sent to clients."""
     varies_by: ClassVar[tuple[str, ...]] = ()
     """The fields of ClientView on which `wire` depends: one encoding for each combination."""
+    wires: ClassVar[tuple[type, ...]] = ()
+    """Types of the events that `wire` returns. Empty: it returns the event itself."""
     has_flags: ClassVar[bool] = False
     """Whether each reader's own flags are added to the wire event."""
 

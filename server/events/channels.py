@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any, ClassVar, Final, Self
+from typing import Any, ClassVar, Final, Literal, NotRequired, Self, TypedDict
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -132,12 +132,57 @@ def _permission(row: ChannelRow, name: str, graph: GroupGraph) -> GroupValue:
     return setting_of(row, name, graph).as_json()
 
 
+class ChannelsCreatedWire(TypedDict):
+    """Channels that the user may know from now on."""
+
+    type: Literal["stream"]
+    op: Literal["create"]
+    streams: list[ChannelInfo]
+
+
+class DeletedChannel(TypedDict):
+    stream_id: ChannelId
+
+
+class ChannelsDeletedWire(TypedDict):
+    """Channels that the user may no longer know."""
+
+    type: Literal["stream"]
+    op: Literal["delete"]
+    stream_ids: list[ChannelId]
+    streams: list[DeletedChannel]
+
+
+class ChannelUpdatedWire(TypedDict):
+    """A changed property of a channel."""
+
+    type: Literal["stream"]
+    op: Literal["update"]
+    stream_id: ChannelId
+    name: str
+    """Its name before the change."""
+    property: str
+    value: GroupValue | bool | str | None
+    rendered_description: NotRequired[str]
+    """With a new description."""
+    history_public_to_subscribers: NotRequired[bool]
+    is_web_public: NotRequired[bool]
+
+
+class DefaultChannelsWire(TypedDict):
+    """The new list of default channels."""
+
+    type: Literal["default_streams"]
+    default_streams: list[ChannelId]
+
+
 class ChannelsCreated(Event, frozen=True, kw_only=True):
     """Channels that the audience may know from now on: new ones, or newly accessible ones."""
 
     kind: ClassVar[str] = "stream/create"
     wire_type: ClassVar[str] = "stream"
     varies_by: ClassVar[tuple[str, ...]] = ("archived_channels",)
+    wires: ClassVar[tuple[type, ...]] = (ChannelsCreatedWire,)
 
     streams: list[ChannelInfo]
 
@@ -157,6 +202,7 @@ class ChannelsDeleted(Event, frozen=True, kw_only=True):
     kind: ClassVar[str] = "stream/delete"
     wire_type: ClassVar[str] = "stream"
     varies_by: ClassVar[tuple[str, ...]] = ("archived_channels",)
+    wires: ClassVar[tuple[type, ...]] = (ChannelsDeletedWire,)
 
     stream_ids: list[ChannelId]
     archived: tuple[ChannelId, ...] = ()
@@ -186,6 +232,11 @@ class ChannelUpdated(Event, frozen=True, kw_only=True):
     kind: ClassVar[str] = "stream/update"
     wire_type: ClassVar[str] = "stream"
     varies_by: ClassVar[tuple[str, ...]] = ("archived_channels",)
+    wires: ClassVar[tuple[type, ...]] = (
+        ChannelUpdatedWire,
+        ChannelsCreatedWire,
+        ChannelsDeletedWire,
+    )
 
     stream_id: ChannelId
     name: str
@@ -240,6 +291,7 @@ class ChannelsUpdated(Event, frozen=True, kw_only=True):
     kind: ClassVar[str] = "stream/updates"
     wire_type: ClassVar[str] = "stream"
     varies_by: ClassVar[tuple[str, ...]] = ChannelUpdated.varies_by
+    wires: ClassVar[tuple[type, ...]] = ChannelUpdated.wires
 
     updates: list[ChannelUpdated]
 
@@ -257,6 +309,7 @@ class DefaultChannelsChanged(Event, frozen=True, kw_only=True):
 
     kind: ClassVar[str] = "default_streams"
     wire_type: ClassVar[str] = "default_streams"
+    wires: ClassVar[tuple[type, ...]] = (DefaultChannelsWire,)
 
     default_streams: list[ChannelId]
 

@@ -1,7 +1,7 @@
 """Events of user groups."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypedDict
 
 import msgspec
 from typing_extensions import override
@@ -72,6 +72,73 @@ class _OfGroups(Event, frozen=True, kw_only=True):
         return (GROUPS,)
 
 
+class GroupChange(TypedDict, total=False):
+    """Changed fields of a group."""
+
+    name: str
+    description: str
+    deactivated: bool
+    can_add_members_group: GroupValue
+    can_join_group: GroupValue
+    can_leave_group: GroupValue
+    can_manage_group: GroupValue
+    can_mention_group: GroupValue
+    can_remove_members_group: GroupValue
+
+
+class GroupChangedWire(TypedDict):
+    """Changed fields of a group."""
+
+    type: Literal["user_group"]
+    op: Literal["update"]
+    group_id: GroupId
+    data: GroupChange
+
+
+class GroupRemovedWire(TypedDict):
+    """A deactivated group, for clients that do not support deactivated groups."""
+
+    type: Literal["user_group"]
+    op: Literal["remove"]
+    group_id: GroupId
+
+
+class MembersAddedWire(TypedDict):
+    """New direct members of a group."""
+
+    type: Literal["user_group"]
+    op: Literal["add_members"]
+    group_id: GroupId
+    user_ids: list[UserId]
+
+
+class MembersRemovedWire(TypedDict):
+    """Removed direct members of a group."""
+
+    type: Literal["user_group"]
+    op: Literal["remove_members"]
+    group_id: GroupId
+    user_ids: list[UserId]
+
+
+class SubgroupsAddedWire(TypedDict):
+    """New direct subgroups of a group."""
+
+    type: Literal["user_group"]
+    op: Literal["add_subgroups"]
+    group_id: GroupId
+    direct_subgroup_ids: list[GroupId]
+
+
+class SubgroupsRemovedWire(TypedDict):
+    """Removed direct subgroups of a group."""
+
+    type: Literal["user_group"]
+    op: Literal["remove_subgroups"]
+    group_id: GroupId
+    direct_subgroup_ids: list[GroupId]
+
+
 class GroupAdded(_OfGroups, frozen=True, kw_only=True):
     kind: ClassVar[str] = "user_group/add"
     varies_by: ClassVar[tuple[str, ...]] = ()
@@ -87,6 +154,7 @@ class GroupChanged(_OfGroups, frozen=True, kw_only=True):
     """
 
     kind: ClassVar[str] = "user_group/update"
+    wires: ClassVar[tuple[type, ...]] = (GroupChangedWire, GroupRemovedWire, GroupAdded)
 
     op: Literal["update"] = "update"
     group_id: GroupId
@@ -128,6 +196,7 @@ class MembersAdded(_Within, frozen=True, kw_only=True):
     """New direct members of a group."""
 
     kind: ClassVar[str] = "user_group/add_members"
+    wires: ClassVar[tuple[type, ...]] = (MembersAddedWire,)
 
     op: Literal["add_members"] = "add_members"
     user_ids: tuple[UserId, ...]
@@ -137,6 +206,7 @@ class MembersRemoved(_Within, frozen=True, kw_only=True):
     """Removed direct members of a group."""
 
     kind: ClassVar[str] = "user_group/remove_members"
+    wires: ClassVar[tuple[type, ...]] = (MembersRemovedWire,)
 
     op: Literal["remove_members"] = "remove_members"
     user_ids: tuple[UserId, ...]
@@ -146,6 +216,7 @@ class SubgroupsAdded(_Within, frozen=True, kw_only=True):
     """New direct subgroups of a group."""
 
     kind: ClassVar[str] = "user_group/add_subgroups"
+    wires: ClassVar[tuple[type, ...]] = (SubgroupsAddedWire,)
 
     op: Literal["add_subgroups"] = "add_subgroups"
     direct_subgroup_ids: tuple[GroupId, ...]
@@ -155,6 +226,7 @@ class SubgroupsRemoved(_Within, frozen=True, kw_only=True):
     """Removed direct subgroups of a group."""
 
     kind: ClassVar[str] = "user_group/remove_subgroups"
+    wires: ClassVar[tuple[type, ...]] = (SubgroupsRemovedWire,)
 
     op: Literal["remove_subgroups"] = "remove_subgroups"
     direct_subgroup_ids: tuple[GroupId, ...]

@@ -1,13 +1,13 @@
 """Events of edited, moved and deleted messages."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Final, Literal
+from typing import Any, ClassVar, Final, Literal, NotRequired, TypedDict
 
 import msgspec
 from typing_extensions import override
 
 from server.events.base import ClientView, Event
-from server.events.messages import shown_topic
+from server.events.messages import TopicLink, shown_topic
 from server.realm_cache import topic_key
 from storage.ids import ChannelId, MessageId, Position, UserId
 
@@ -42,6 +42,73 @@ class Relocation(msgspec.Struct, frozen=True, kw_only=True):
     """Links in the new topic's name."""
 
 
+class MessagesChangedWire(TypedDict):
+    """New content of one message; or a move of messages along with one of them."""
+
+    type: Literal["update_message"]
+    message_id: MessageId
+    message_ids: list[MessageId]
+    user_id: UserId | None
+    """None: the server changed it."""
+    edit_timestamp: int
+    rendering_only: bool
+    """Whether only the rendering has changed, without an edit by a user."""
+    stream_id: NotRequired[ChannelId]
+    stream_name: NotRequired[str]
+    orig_content: NotRequired[str]
+    orig_rendered_content: NotRequired[str]
+    content: NotRequired[str]
+    rendered_content: NotRequired[str]
+    is_me_message: NotRequired[bool]
+    orig_subject: NotRequired[str]
+    propagate_mode: NotRequired[PropagateMode]
+    subject: NotRequired[str]
+    topic_links: NotRequired[list[TopicLink]]
+    new_stream_id: NotRequired[ChannelId]
+
+
+class _GoneWire(TypedDict):
+    type: Literal["delete_message"]
+    message_type: Literal["private", "stream"]
+    stream_id: NotRequired[ChannelId]
+    topic: NotRequired[str]
+
+
+class MessagesGoneWire(_GoneWire):
+    """Messages of one conversation are deleted, or no longer accessible."""
+
+    message_ids: list[MessageId]
+
+
+class MessageGoneWire(_GoneWire):
+    """The same of one message, for clients without `bulk_message_deletion`."""
+
+    message_id: MessageId
+
+
+class ChannelPlace(msgspec.Struct, tag_field="type", tag="channel"):
+    """Where in a channel a message is edited."""
+
+    channel_id: ChannelId
+    topic: str
+
+
+class DirectPlace(msgspec.Struct, tag_field="type", tag="direct"):
+    """Among which people a direct message is edited."""
+
+    user_ids: list[UserId]
+
+
+class EditTypingWire(TypedDict):
+    """A user edits a message, or has stopped."""
+
+    type: Literal["typing_edit_message"]
+    op: Literal["start", "stop"]
+    sender_id: UserId
+    message_id: MessageId
+    recipient: ChannelPlace | DirectPlace
+
+
 class MessagesChanged(Event, frozen=True, kw_only=True, omit_defaults=True):
     """New content of one message; or a move of messages along with one of them."""
 
@@ -49,6 +116,7 @@ class MessagesChanged(Event, frozen=True, kw_only=True, omit_defaults=True):
     wire_type: ClassVar[str] = "update_message"
     varies_by: ClassVar[tuple[str, ...]] = ("empty_topic_name",)
     has_flags: ClassVar[bool] = True
+    wires: ClassVar[tuple[type, ...]] = (MessagesChangedWire,)
 
     message_id: MessageId
     message_ids: tuple[MessageId, ...]
@@ -117,6 +185,7 @@ class MessagesGone(Event, frozen=True, kw_only=True, omit_defaults=True):
     kind: ClassVar[str] = "delete_message"
     wire_type: ClassVar[str] = "delete_message"
     varies_by: ClassVar[tuple[str, ...]] = ("bulk_message_deletion", "empty_topic_name")
+    wires: ClassVar[tuple[type, ...]] = (MessagesGoneWire, MessageGoneWire)
 
     message_ids: tuple[MessageId, ...]
     channel_id: ChannelId | None = None
@@ -149,6 +218,7 @@ class EditTyping(Event, frozen=True, kw_only=True):
     kind: ClassVar[str] = "typing_edit_message"
     wire_type: ClassVar[str] = "typing_edit_message"
     varies_by: ClassVar[tuple[str, ...]] = ("empty_topic_name",)
+    wires: ClassVar[tuple[type, ...]] = (EditTypingWire,)
 
     op: Literal["start", "stop"]
     sender_id: UserId

@@ -1,7 +1,7 @@
 """Event of changed message flags, delivered to their user only."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NotRequired, TypedDict
 
 import msgspec
 from typing_extensions import override
@@ -22,12 +22,28 @@ class MessageDetails(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     unmuted_stream_msg: bool | None = None
 
 
+class MessageFlagsWire(TypedDict):
+    """Messages that gained or lost a flag."""
+
+    type: Literal["update_message_flags"]
+    op: Literal["add", "remove"]
+    operation: Literal["add", "remove"]
+    """The same as `op`, for older clients."""
+    flag: str
+    messages: list[MessageId]
+    all: bool
+    """Whether all other messages have gained or lost the flag as well."""
+    message_details: NotRequired[dict[MessageId, MessageDetails]]
+    """Of messages that have become unread."""
+
+
 class MessageFlagsChanged(Event, frozen=True, kw_only=True, omit_defaults=True):
     """Appended by storage (append_flag_entries), which determines the messages that changed."""
 
     kind: ClassVar[str] = "update_message_flags"
     wire_type: ClassVar[str] = "update_message_flags"
     varies_by: ClassVar[tuple[str, ...]] = ("empty_topic_name",)
+    wires: ClassVar[tuple[type, ...]] = (MessageFlagsWire,)
 
     type: str
     op: Literal["add", "remove"]

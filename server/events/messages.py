@@ -1,7 +1,7 @@
 """Event of a new message; and the wire form of messages."""
 
 from collections.abc import Collection, Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypedDict
 
 import msgspec
 from msgspec.structs import replace
@@ -52,6 +52,13 @@ class Sender(msgspec.Struct, frozen=True):
             avatar_url=person.avatar.url,
             is_gravatar=person.avatar.source == GRAVATAR,
         )
+
+
+class TopicLink(TypedDict):
+    """A link in a topic's name."""
+
+    text: str
+    url: str
 
 
 class ShownMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -164,6 +171,13 @@ def message_object(
     )
 
 
+class MessageWire(TypedDict):
+    """A new message."""
+
+    type: Literal["message"]
+    message: MessageObject
+
+
 class MessageSent(Event, frozen=True, kw_only=True, omit_defaults=True):
     """A new message with all fields that any client needs; its id is the entry's position."""
 
@@ -171,6 +185,7 @@ class MessageSent(Event, frozen=True, kw_only=True, omit_defaults=True):
     wire_type: ClassVar[str] = "message"
     varies_by: ClassVar[tuple[str, ...]] = ("apply_markdown", "client_gravatar", "empty_topic_name")
     has_flags: ClassVar[bool] = True
+    wires: ClassVar[tuple[type, ...]] = (MessageWire,)
 
     message: ShownMessage
     content: str

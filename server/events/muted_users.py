@@ -1,7 +1,7 @@
 """Event of changed muted users, delivered to the muting user only."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, TypedDict
 
 import msgspec
 from typing_extensions import override
@@ -17,11 +17,19 @@ class MutedUser(msgspec.Struct, frozen=True):
     timestamp: int
 
 
+class MutedUsersWire(TypedDict):
+    """All muted users."""
+
+    type: Literal["muted_users"]
+    muted_users: list[MutedUser]
+
+
 class MutedUsersChanged(Event, frozen=True, kw_only=True):
     """Appended by storage (append_muted_users), which determines who is muted at its position."""
 
     kind: ClassVar[str] = "muted_users"
     wire_type: ClassVar[str] = "muted_users"
+    wires: ClassVar[tuple[type, ...]] = (MutedUsersWire,)
 
     user_id: UserId
     muted_user_id: UserId

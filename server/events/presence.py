@@ -1,13 +1,30 @@
 """Event of users who come online or become active."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, NotRequired, TypedDict
 
 from typing_extensions import override
 
-from server.domain.presence import Presence
+from server.domain.presence import LegacyPresence, ModernPresence, Presence
 from server.events.base import ClientView, Event
-from storage.ids import Position
+from storage.ids import Position, UserId
+
+
+class PresencesWire(TypedDict):
+    """Users who are present now, for clients with `simplified_presence_events`."""
+
+    type: Literal["presence"]
+    presences: dict[UserId, ModernPresence]
+
+
+class PresenceWire(TypedDict):
+    """A user who is present now, for other clients."""
+
+    type: Literal["presence"]
+    user_id: UserId
+    email: NotRequired[str]
+    server_timestamp: float
+    presence: dict[str, LegacyPresence]
 
 
 class PresencesChanged(Event, frozen=True, kw_only=True):
@@ -19,6 +36,7 @@ class PresencesChanged(Event, frozen=True, kw_only=True):
     kind: ClassVar[str] = "presence"
     wire_type: ClassVar[str] = "presence"
     varies_by: ClassVar[tuple[str, ...]] = ("simplified_presence_events", "slim_presence")
+    wires: ClassVar[tuple[type, ...]] = (PresencesWire, PresenceWire)
 
     people: list[Presence]
     server_timestamp: float

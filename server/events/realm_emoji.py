@@ -1,7 +1,7 @@
 """Event of custom emoji."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, TypedDict
 
 import msgspec
 from typing_extensions import override
@@ -40,12 +40,42 @@ def shown(rows: Sequence[EmojiRow]) -> dict[str, ShownEmoji]:
     return {str(row.emoji_id): ShownEmoji.of(row) for row in rows}
 
 
+class RealmEmojiWire(TypedDict):
+    """All custom emoji by id, for clients without `individual_emoji_changes`."""
+
+    type: Literal["realm_emoji"]
+    op: Literal["update"]
+    realm_emoji: dict[str, ShownEmoji]
+
+
+class EmojiAddedWire(TypedDict):
+    """A new custom emoji."""
+
+    type: Literal["realm_emoji"]
+    op: Literal["add"]
+    emoji: ShownEmoji
+
+
+class EmojiChange(TypedDict):
+    deactivated: bool
+
+
+class EmojiChangedWire(TypedDict):
+    """A changed custom emoji."""
+
+    type: Literal["realm_emoji"]
+    op: Literal["update_one"]
+    emoji_id: str
+    data: EmojiChange
+
+
 class RealmEmojiChanged(Event, frozen=True, kw_only=True):
     """A changed emoji; most clients get the list of all."""
 
     kind: ClassVar[str] = "realm_emoji"
     wire_type: ClassVar[str] = "realm_emoji"
     varies_by: ClassVar[tuple[str, ...]] = ("individual_emoji_changes",)
+    wires: ClassVar[tuple[type, ...]] = (RealmEmojiWire, EmojiAddedWire, EmojiChangedWire)
 
     changed_id: str
     is_new: bool

@@ -1,7 +1,7 @@
 """Events of reminders, delivered to their user only."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypedDict
 
 import msgspec
 from typing_extensions import override
@@ -39,6 +39,14 @@ class ShownReminder(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
+class RemindersAddedWire(TypedDict):
+    """New reminders."""
+
+    type: Literal["reminders"]
+    op: Literal["add"]
+    reminders: list[ShownReminder]
+
+
 class RemindersEvent(Event, frozen=True, kw_only=True):
     """Base of reminder events."""
 
@@ -49,6 +57,7 @@ class ReminderAdded(RemindersEvent, frozen=True, kw_only=True):
     """A new reminder; its id is the entry's position."""
 
     kind: ClassVar[str] = "reminders/add"
+    wires: ClassVar[tuple[type, ...]] = (RemindersAddedWire,)
 
     reminder: ShownReminder
 
@@ -56,21 +65,6 @@ class ReminderAdded(RemindersEvent, frozen=True, kw_only=True):
     def wire(self, position: Position, view: ClientView) -> Sequence[Any]:
         shown = msgspec.structs.replace(self.reminder, reminder_id=ReminderId(position))
         return ({"type": self.wire_type, "op": "add", "reminders": [shown]},)
-
-
-class ReminderFailed(RemindersEvent, frozen=True, kw_only=True):
-    """A reminder that could not be sent and stays in the list. Clients get it as a new one."""
-
-    kind: ClassVar[str] = "reminders/failed"
-
-    reminder: ShownReminder
-
-    @override
-    def wire(self, position: Position, view: ClientView) -> Sequence[Any]:
-        return (
-            ReminderRemoved(reminder_id=self.reminder.reminder_id),
-            {"type": self.wire_type, "op": "add", "reminders": [self.reminder]},
-        )
 
 
 class ReminderRemoved(RemindersEvent, frozen=True, kw_only=True):
@@ -81,3 +75,19 @@ class ReminderRemoved(RemindersEvent, frozen=True, kw_only=True):
     type: Literal["reminders"] = "reminders"
     op: Literal["remove"] = "remove"
     reminder_id: ReminderId
+
+
+class ReminderFailed(RemindersEvent, frozen=True, kw_only=True):
+    """A reminder that could not be sent and stays in the list. Clients get it as a new one."""
+
+    kind: ClassVar[str] = "reminders/failed"
+    wires: ClassVar[tuple[type, ...]] = (ReminderRemoved, RemindersAddedWire)
+
+    reminder: ShownReminder
+
+    @override
+    def wire(self, position: Position, view: ClientView) -> Sequence[Any]:
+        return (
+            ReminderRemoved(reminder_id=self.reminder.reminder_id),
+            {"type": self.wire_type, "op": "add", "reminders": [self.reminder]},
+        )

@@ -1,7 +1,7 @@
 """Events of scheduled messages, delivered to their sender only."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypedDict
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -47,6 +47,22 @@ class ShownScheduledMessage(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.structs.replace(self, topic=shown_topic(self.topic, display_name, view))
 
 
+class ScheduledMessagesAddedWire(TypedDict):
+    """New scheduled messages."""
+
+    type: Literal["scheduled_messages"]
+    op: Literal["add"]
+    scheduled_messages: list[ShownScheduledMessage]
+
+
+class ScheduledMessageUpdatedWire(TypedDict):
+    """A changed scheduled message."""
+
+    type: Literal["scheduled_messages"]
+    op: Literal["update"]
+    scheduled_message: ShownScheduledMessage
+
+
 class ScheduledMessagesEvent(Event, frozen=True, kw_only=True):
     """Base of scheduled message events."""
 
@@ -66,6 +82,7 @@ class ScheduledMessageAdded(ScheduledMessageEvent, frozen=True, kw_only=True):
     """A new scheduled message; its id is the entry's position."""
 
     kind: ClassVar[str] = "scheduled_messages/add"
+    wires: ClassVar[tuple[type, ...]] = (ScheduledMessagesAddedWire,)
 
     @override
     def wire(self, position: Position, view: ClientView) -> Sequence[Any]:
@@ -78,6 +95,7 @@ class ScheduledMessageAdded(ScheduledMessageEvent, frozen=True, kw_only=True):
 
 class ScheduledMessageUpdated(ScheduledMessageEvent, frozen=True, kw_only=True):
     kind: ClassVar[str] = "scheduled_messages/update"
+    wires: ClassVar[tuple[type, ...]] = (ScheduledMessageUpdatedWire,)
 
     @override
     def wire(self, position: Position, view: ClientView) -> Sequence[Any]:

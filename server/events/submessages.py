@@ -1,7 +1,7 @@
 """Event of a widget's state: a vote, a new task, and the like."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, TypedDict
 
 from typing_extensions import override
 
@@ -9,11 +9,23 @@ from server.events.base import ClientView, Event
 from storage.ids import MessageId, Position, UserId
 
 
+class SubmessageWire(TypedDict):
+    """A new submessage of a message."""
+
+    type: Literal["submessage"]
+    message_id: MessageId
+    submessage_id: int
+    sender_id: UserId
+    msg_type: str
+    content: str
+
+
 class SubmessageAdded(Event, frozen=True, kw_only=True):
     """A new submessage of a message; its id is the entry's position."""
 
     kind: ClassVar[str] = "submessage"
     wire_type: ClassVar[str] = "submessage"
+    wires: ClassVar[tuple[type, ...]] = (SubmessageWire,)
 
     message_id: MessageId
     sender_id: UserId

@@ -1,7 +1,7 @@
 """Events of subscriptions, for the subscribers and for others."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, Literal, TypedDict
 
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
@@ -68,12 +68,21 @@ def personal(row: SubscriptionRow) -> dict[str, Any]:
     }
 
 
+class SubscriptionsAddedWire(TypedDict):
+    """New subscriptions of the user."""
+
+    type: Literal["subscription"]
+    op: Literal["add"]
+    subscriptions: list[SubscriptionInfo]
+
+
 class SubscriptionsAdded(Event, frozen=True, kw_only=True):
     """New subscriptions of these users with the same settings, delivered to them."""
 
     kind: ClassVar[str] = "subscription/add"
     wire_type: ClassVar[str] = "subscription"
     varies_by: ClassVar[tuple[str, ...]] = ("archived_channels", "notification_settings_null")
+    wires: ClassVar[tuple[type, ...]] = (SubscriptionsAddedWire,)
 
     user_ids: list[UserId]
     subscriptions: list[SubscriptionInfo]
@@ -115,12 +124,21 @@ class ChannelName(msgspec.Struct, frozen=True, kw_only=True):
     name: str
 
 
+class SubscriptionsRemovedWire(TypedDict):
+    """Ended subscriptions of the user."""
+
+    type: Literal["subscription"]
+    op: Literal["remove"]
+    subscriptions: list[ChannelName]
+
+
 class SubscriptionsRemoved(Event, frozen=True, kw_only=True):
     """Ended subscriptions of these users, delivered to them."""
 
     kind: ClassVar[str] = "subscription/remove"
     wire_type: ClassVar[str] = "subscription"
     varies_by: ClassVar[tuple[str, ...]] = ("archived_channels",)
+    wires: ClassVar[tuple[type, ...]] = (SubscriptionsRemovedWire,)
 
     user_ids: list[UserId]
     subscriptions: list[ChannelName]
@@ -140,6 +158,24 @@ class SubscriptionsRemoved(Event, frozen=True, kw_only=True):
     @override
     def membership(self) -> Sequence[tuple[UserId, ChannelId, bool]]:
         return [(u, s.stream_id, False) for u in self.user_ids for s in self.subscriptions]
+
+
+class PeersAddedWire(TypedDict):
+    """New subscribers of channels."""
+
+    type: Literal["subscription"]
+    op: Literal["peer_add"]
+    stream_ids: list[ChannelId]
+    user_ids: list[UserId]
+
+
+class PeersRemovedWire(TypedDict):
+    """Subscribers who have left channels."""
+
+    type: Literal["subscription"]
+    op: Literal["peer_remove"]
+    stream_ids: list[ChannelId]
+    user_ids: list[UserId]
 
 
 class _PeersChanged(Event, frozen=True, kw_only=True):
@@ -175,11 +211,13 @@ class _PeersChanged(Event, frozen=True, kw_only=True):
 class PeersAdded(_PeersChanged, frozen=True, kw_only=True):
     kind: ClassVar[str] = "subscription/peer_add"
     op: ClassVar[str] = "peer_add"
+    wires: ClassVar[tuple[type, ...]] = (PeersAddedWire,)
 
 
 class PeersRemoved(_PeersChanged, frozen=True, kw_only=True):
     kind: ClassVar[str] = "subscription/peer_remove"
     op: ClassVar[str] = "peer_remove"
+    wires: ClassVar[tuple[type, ...]] = (PeersRemovedWire,)
 
 
 class PropertyUpdate(msgspec.Struct, frozen=True, kw_only=True):
@@ -192,12 +230,23 @@ class PropertyUpdate(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the channel is archived, so that clients without the capability do not know it."""
 
 
+class SubscriptionUpdatedWire(TypedDict):
+    """A changed setting of a subscription."""
+
+    type: Literal["subscription"]
+    op: Literal["update"]
+    stream_id: ChannelId
+    property: str
+    value: bool | int | str | None
+
+
 class SubscriptionsUpdated(Event, frozen=True, kw_only=True):
     """Changed settings of subscriptions, delivered to the subscriber only, one event each."""
 
     kind: ClassVar[str] = "subscription/update"
     wire_type: ClassVar[str] = "subscription"
     varies_by: ClassVar[tuple[str, ...]] = ("archived_channels",)
+    wires: ClassVar[tuple[type, ...]] = (SubscriptionUpdatedWire,)
 
     user_id: UserId
     updates: list[PropertyUpdate]

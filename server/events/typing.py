@@ -1,7 +1,7 @@
 """Events of typing. Delivered once, never logged."""
 
 from collections.abc import Collection, Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypedDict
 
 import msgspec
 from msgspec.structs import replace
@@ -55,12 +55,24 @@ class DirectTyping(Event, frozen=True, kw_only=True):
         )
 
 
+class ChannelTypingWire(TypedDict):
+    """Typing in a topic; only for clients with `stream_typing_notifications`."""
+
+    type: Literal["typing"]
+    op: Literal["start", "stop"]
+    message_type: Literal["stream"]
+    sender: TypingPerson
+    stream_id: ChannelId
+    topic: str
+
+
 class ChannelTyping(Event, frozen=True, kw_only=True):
     """Typing in a topic; only for clients with the capability."""
 
     kind: ClassVar[str] = "typing/channel"
     wire_type: ClassVar[str] = "typing"
     varies_by: ClassVar[tuple[str, ...]] = ("empty_topic_name", "stream_typing_notifications")
+    wires: ClassVar[tuple[type, ...]] = (ChannelTypingWire,)
 
     op: Literal["start", "stop"]
     sender: TypingPerson

@@ -8,6 +8,7 @@ from msgspec import UNSET, UnsetType
 from typing_extensions import override
 
 from server.events.base import ClientView, Event
+from server.events.subscriptions import SubscriptionUpdatedWire
 from server.realm_cache import REALM, Touch, user_key
 from storage.ids import ChannelId, Position, UserId
 
@@ -59,9 +60,11 @@ def as_of_old(name: str, value: SettingValue) -> SettingValue:
     return False if name == "twenty_four_hour_time" and value is None else value
 
 
-class _ShownSetting(msgspec.Struct, frozen=True, kw_only=True):
-    type: str = "user_settings"
-    op: str = "update"
+class UserSettingWire(msgspec.Struct, frozen=True, kw_only=True):
+    """A changed personal setting."""
+
+    type: Literal["user_settings"] = "user_settings"
+    op: Literal["update"] = "update"
     property: str
     value: SettingValue
     language_name: str | UnsetType = UNSET
@@ -72,6 +75,7 @@ class UserSettingChanged(Event, frozen=True, kw_only=True):
 
     kind: ClassVar[str] = "user_settings/update"
     wire_type: ClassVar[str] = "user_settings"
+    wires: ClassVar[tuple[type, ...]] = (UserSettingWire,)
 
     user_id: UserId
     property: str
@@ -81,7 +85,7 @@ class UserSettingChanged(Event, frozen=True, kw_only=True):
 
     @override
     def wire(self, position: Position, view: ClientView) -> Sequence[Any]:
-        shown = _ShownSetting(
+        shown = UserSettingWire(
             property=self.property, value=self.value, language_name=self.language_name
         )
         return (shown,)
@@ -139,6 +143,7 @@ class NotificationDefaultChanged(Event, frozen=True, kw_only=True):
     kind: ClassVar[str] = "subscription/update/default"
     wire_type: ClassVar[str] = "subscription"
     varies_by: ClassVar[tuple[str, ...]] = ("archived_channels", "notification_settings_null")
+    wires: ClassVar[tuple[type, ...]] = (SubscriptionUpdatedWire,)
 
     stream_ids: list[ChannelId]
     archived: tuple[ChannelId, ...] = ()

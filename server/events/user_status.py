@@ -51,11 +51,18 @@ class IntroducedStatus(ShownStatus, frozen=True, kw_only=True, omit_defaults=Tru
     user_id: UserId
 
 
+class IntroducedStatusWire(IntroducedStatus, frozen=True, kw_only=True, omit_defaults=True):
+    """The status of a user whom the client has not known before: missing fields are empty."""
+
+    type: Literal["user_status"]
+
+
 class StatusesIntroduced(Event, frozen=True, kw_only=True):
     """Statuses of people that the audience has not known before."""
 
     kind: ClassVar[str] = "user_status/introduced"
     wire_type: ClassVar[str] = "user_status"
+    wires: ClassVar[tuple[type, ...]] = (IntroducedStatusWire,)
 
     statuses: list[IntroducedStatus]
 

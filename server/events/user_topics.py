@@ -1,13 +1,35 @@
 """Events of visibility policies of topics."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, TypedDict
 
 from typing_extensions import override
 
 from server.events.base import ClientView, Event
 from server.events.messages import shown_topic
 from storage.ids import ChannelId, Position
+
+
+class UserTopic(TypedDict):
+    """The visibility policy of a topic."""
+
+    stream_id: ChannelId
+    topic_name: str
+    last_updated: int
+    visibility_policy: int
+
+
+class UserTopicWire(UserTopic):
+    """A changed visibility policy of a topic."""
+
+    type: Literal["user_topic"]
+
+
+class MutedTopicsWire(TypedDict):
+    """All muted topics: channel, topic, and Unix time of muting. For older clients."""
+
+    type: Literal["muted_topics"]
+    muted_topics: list[tuple[str, str, int]]
 
 
 class UserTopicChanged(Event, frozen=True, kw_only=True):
@@ -19,6 +41,7 @@ class UserTopicChanged(Event, frozen=True, kw_only=True):
     kind: ClassVar[str] = "user_topic"
     wire_type: ClassVar[str] = "user_topic"
     varies_by: ClassVar[tuple[str, ...]] = ("archived_channels", "empty_topic_name")
+    wires: ClassVar[tuple[type, ...]] = (UserTopicWire,)
 
     stream_id: ChannelId
     topic_name: str
@@ -49,6 +72,7 @@ class MutedTopicsChanged(Event, frozen=True, kw_only=True):
     kind: ClassVar[str] = "muted_topics"
     wire_type: ClassVar[str] = "muted_topics"
     varies_by: ClassVar[tuple[str, ...]] = ("empty_topic_name",)
+    wires: ClassVar[tuple[type, ...]] = (MutedTopicsWire,)
 
     muted_topics: tuple[tuple[str, str, int], ...]
     """Channel, topic, and Unix time of muting."""

@@ -153,6 +153,7 @@ class InaccessibleUserAdded(UserAdded, frozen=True, kw_only=True):
 
     kind: ClassVar[str] = "realm_user/add/inaccessible"
     varies_by: ClassVar[tuple[str, ...]] = ("client_gravatar", "user_list_incomplete")
+    wires: ClassVar[tuple[type, ...]] = (UserAdded,)
 
     @override
     def wire(self, position: Position, view: ClientView) -> Sequence[Any]:
@@ -208,6 +209,7 @@ class InaccessibleUserChanged(UserChanged, frozen=True, kw_only=True):
 
     kind: ClassVar[str] = "realm_user/update/inaccessible"
     varies_by: ClassVar[tuple[str, ...]] = ("user_list_incomplete",)
+    wires: ClassVar[tuple[type, ...]] = (UserChanged,)
 
     @override
     def wire(self, position: Position, view: ClientView) -> Sequence[Any]:
@@ -219,6 +221,7 @@ class AvatarChanged(_OfUsers, frozen=True, kw_only=True):
 
     kind: ClassVar[str] = "realm_user/update/avatar"
     varies_by: ClassVar[tuple[str, ...]] = ("client_gravatar",)
+    wires: ClassVar[tuple[type, ...]] = (UserChanged,)
 
     user_id: UserId
     avatar_url: str
@@ -261,6 +264,7 @@ class EmailChanged(_OfUsers, frozen=True, kw_only=True):
 
     kind: ClassVar[str] = "realm_user/update/email"
     varies_by: ClassVar[tuple[str, ...]] = ("client_gravatar",)
+    wires: ClassVar[tuple[type, ...]] = (UserChanged,)
 
     user_id: UserId
     new_email: str
@@ -290,6 +294,7 @@ class ProfileValueWithdrawn(_OfUsers, frozen=True, kw_only=True):
     """Removed values of a profile field, because its choices changed."""
 
     kind: ClassVar[str] = "realm_user/update/profile_value_withdrawn"
+    wires: ClassVar[tuple[type, ...]] = (UserChanged,)
 
     field_id: ProfileFieldId
     user_ids: tuple[UserId, ...]
@@ -327,6 +332,7 @@ class UsersIntroduced(_OfUsers, frozen=True, kw_only=True):
 
     kind: ClassVar[str] = "realm_user/introduced"
     varies_by: ClassVar[tuple[str, ...]] = ("client_gravatar",)
+    wires: ClassVar[tuple[type, ...]] = (UserAdded,)
 
     people: list[User]
 
@@ -340,6 +346,7 @@ class UsersForgotten(_OfUsers, frozen=True, kw_only=True):
 
     kind: ClassVar[str] = "realm_user/forgotten"
     varies_by: ClassVar[tuple[str, ...]] = ("client_gravatar", "user_list_incomplete")
+    wires: ClassVar[tuple[type, ...]] = (UserRemoved, UserAdded)
 
     people: list[User]
     """Their placeholders."""

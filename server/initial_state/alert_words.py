@@ -1,9 +1,13 @@
 """Register's `alert_words`: the user's own."""
 
-from typing import Any
+from typing import Any, TypedDict
 
 from server.initial_state.base import Snapshot, StateSection
 from storage import alert_words
+
+
+class AlertWordFields(TypedDict):
+    alert_words: list[str]
 
 
 async def fetch(snapshot: Snapshot) -> dict[str, Any]:
@@ -13,4 +17,4 @@ async def fetch(snapshot: Snapshot) -> dict[str, Any]:
     return {"alert_words": words}
 
 
-SECTION = StateSection("alert_words", fetch)
+SECTION = StateSection("alert_words", fetch, (AlertWordFields,))

@@ -1,16 +1,44 @@
 """Register's bots that the user may manage, and the kinds of bots."""
 
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 
 from server.domain.api_keys import Scope
 from server.domain.bots import OUTGOING_WEBHOOK, looks_after
 from server.domain.channels import Standing
 from server.domain.incoming_webhooks import INCOMING_WEBHOOKS
 from server.events.bot_defaults import visible_to
-from server.events.bots import shown_bot
+from server.events.bots import Bot, shown_bot
 from server.initial_state.base import Snapshot, StateSection
 from server.initial_state.people import people_of
 from storage import bots
+
+
+class IncomingWebhookKind(TypedDict):
+    """An incoming webhook that the server understands."""
+
+    name: str
+    display_name: str
+    all_event_types: list[str] | None
+    config_options: list[Any]
+    url_options: list[Any]
+
+
+class EmbeddedBotKind(TypedDict):
+    name: str
+    config: dict[str, str]
+
+
+class BotFields(TypedDict):
+    realm_bots: list[Bot]
+    """Those that the user may manage."""
+
+
+class IncomingWebhookFields(TypedDict):
+    realm_incoming_webhook_bots: list[IncomingWebhookKind]
+
+
+class EmbeddedBotFields(TypedDict):
+    realm_embedded_bots: list[EmbeddedBotKind]
 
 
 async def fetch(snapshot: Snapshot) -> dict[str, Any]:
@@ -45,7 +73,7 @@ async def fetch_embedded(_: Snapshot) -> dict[str, Any]:
 
 
 SECTIONS: Final = (
-    StateSection("realm_bot", fetch),
-    StateSection("realm_incoming_webhook_bots", fetch_incoming_webhooks),
-    StateSection("realm_embedded_bots", fetch_embedded),
+    StateSection("realm_bot", fetch, (BotFields,)),
+    StateSection("realm_incoming_webhook_bots", fetch_incoming_webhooks, (IncomingWebhookFields,)),
+    StateSection("realm_embedded_bots", fetch_embedded, (EmbeddedBotFields,)),
 )

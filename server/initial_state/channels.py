@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 
 from server.domain.access import GroupGraph
 from server.domain.channels import Standing
@@ -14,6 +14,15 @@ from storage.channels import ActivityRow, ChannelRow
 from storage.database import Connection
 from storage.ids import ChannelId
 from storage.subscriptions import SubscriptionRow
+
+
+class ChannelFields(TypedDict):
+    streams: list[ChannelInfo]
+
+
+class DefaultChannelFields(TypedDict):
+    realm_default_streams: list[ChannelId]
+
 
 _ROWS: Final = ("channel rows",)
 _PERMISSIONS: Final = ("channel permissions",)
@@ -137,4 +146,7 @@ async def fetch_defaults(snapshot: Snapshot) -> dict[str, Any]:
     return {"realm_default_streams": ids}
 
 
-SECTIONS = (StateSection("stream", fetch_channels), StateSection("default_streams", fetch_defaults))
+SECTIONS = (
+    StateSection("stream", fetch_channels, (ChannelFields,)),
+    StateSection("default_streams", fetch_defaults, (DefaultChannelFields,)),
+)

@@ -1,10 +1,14 @@
 """Register's default channel groups; empty for guests, who cannot join channels themselves."""
 
-from typing import Any
+from typing import Any, TypedDict
 
-from server.events.default_channel_groups import shown_groups
+from server.events.default_channel_groups import ShownChannelGroup, shown_groups
 from server.initial_state.base import Snapshot, StateSection
 from storage import default_channel_groups
+
+
+class DefaultChannelGroupFields(TypedDict):
+    realm_default_stream_groups: list[ShownChannelGroup]
 
 
 async def fetch(snapshot: Snapshot) -> dict[str, Any]:
@@ -14,4 +18,4 @@ async def fetch(snapshot: Snapshot) -> dict[str, Any]:
     return {"realm_default_stream_groups": shown_groups(rows)}
 
 
-SECTION = StateSection("default_stream_groups", fetch)
+SECTION = StateSection("default_stream_groups", fetch, (DefaultChannelGroupFields,))

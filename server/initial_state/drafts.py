@@ -1,12 +1,21 @@
 """Register's `drafts` and `saved_snippets`."""
 
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 
 from server.domain.user_settings import UserSettings
 from server.events.drafts import ShownDraft
 from server.events.saved_snippets import ShownSnippet
 from server.initial_state.base import Snapshot, StateSection
 from storage import drafts, saved_snippets
+
+
+class DraftFields(TypedDict):
+    drafts: list[ShownDraft]
+
+
+class SnippetFields(TypedDict):
+    saved_snippets: list[ShownSnippet]
+
 
 MAX_DRAFTS: Final = 1_000
 """Maximum number, the last edited ones; GET /drafts returns all."""
@@ -29,4 +38,7 @@ async def fetch_snippets(snapshot: Snapshot) -> dict[str, Any]:
     return {"saved_snippets": [ShownSnippet.of(row) for row in rows]}
 
 
-SECTIONS = (StateSection("drafts", fetch_drafts), StateSection("saved_snippets", fetch_snippets))
+SECTIONS = (
+    StateSection("drafts", fetch_drafts, (DraftFields,)),
+    StateSection("saved_snippets", fetch_snippets, (SnippetFields,)),
+)

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, TypedDict
 
 import msgspec
 
@@ -15,6 +15,10 @@ from server.initial_state.people import People, people_of
 from storage import groups
 from storage.groups import GroupRow
 from storage.ids import Position, UserId
+
+
+class GroupFields(TypedDict):
+    realm_user_groups: list[UserGroup] | msgspec.Raw
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,4 +105,4 @@ def _next_full(people: People, waiting_period: timedelta, now: datetime) -> date
     return min(waiting, default=None)
 
 
-SECTION = StateSection("realm_user_groups", fetch)
+SECTION = StateSection("realm_user_groups", fetch, (GroupFields,))

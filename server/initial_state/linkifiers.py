@@ -1,10 +1,22 @@
 """Register's linkifiers and playgrounds."""
 
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 
 from server.events.linkifiers import ShownLinkifier, ShownPlayground
 from server.initial_state.base import Snapshot, StateSection
 from storage import linkifiers, playgrounds
+
+
+class LinkifierFields(TypedDict):
+    realm_linkifiers: list[ShownLinkifier]
+
+
+class PlaygroundFields(TypedDict):
+    realm_playgrounds: list[ShownPlayground]
+
+
+class LegacyLinkifierFields(TypedDict):
+    realm_filters: list[tuple[str, str, int]]
 
 
 async def fetch_linkifiers(snapshot: Snapshot) -> dict[str, Any]:
@@ -25,7 +37,7 @@ async def fetch_filters(_: Snapshot) -> dict[str, Any]:
 
 
 SECTIONS: Final = (
-    StateSection("realm_linkifiers", fetch_linkifiers),
-    StateSection("realm_filters", fetch_filters),
-    StateSection("realm_playgrounds", fetch_playgrounds),
+    StateSection("realm_linkifiers", fetch_linkifiers, (LinkifierFields,)),
+    StateSection("realm_filters", fetch_filters, (LegacyLinkifierFields,)),
+    StateSection("realm_playgrounds", fetch_playgrounds, (PlaygroundFields,)),
 )

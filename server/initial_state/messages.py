@@ -1,11 +1,75 @@
 """Register's unread and starred messages, and recent direct-message conversations."""
 
-from typing import Any
+from typing import Any, TypedDict
 
 from server.initial_state.base import Snapshot, StateSection
 from storage import conversations, history, message_flags, read_state
-from storage.ids import UserId
+from storage.ids import ChannelId, MessageId, UserId
 from storage.read_state import Unread, UnreadConversation
+
+
+class UnreadDirect(TypedDict):
+    """Unread messages of a conversation of two, or with oneself."""
+
+    other_user_id: UserId
+    sender_id: UserId
+    unread_message_ids: list[MessageId]
+
+
+class UnreadGroup(TypedDict):
+    """Unread messages of a direct-message group."""
+
+    user_ids_string: str
+    unread_message_ids: list[MessageId]
+
+
+class UnreadTopic(TypedDict):
+    """Unread messages of a topic."""
+
+    stream_id: ChannelId
+    topic: str
+    unread_message_ids: list[MessageId]
+
+
+class UnreadMessages(TypedDict):
+    """Unread messages by conversation."""
+
+    count: int
+    pms: list[UnreadDirect]
+    huddles: list[UnreadGroup]
+    streams: list[UnreadTopic]
+    mentions: list[MessageId]
+    old_unreads_missing: bool
+    """Whether there are more: these are the newest."""
+
+
+class RecentConversation(TypedDict):
+    """A direct-message conversation, by its other people."""
+
+    max_message_id: MessageId
+    user_ids: list[UserId]
+
+
+class MessageFields(TypedDict):
+    max_message_id: int
+    """-1: there is none."""
+
+
+class UnreadFields(TypedDict):
+    unread_msgs: UnreadMessages
+
+
+class StopWordFields(TypedDict):
+    stop_words: list[str]
+
+
+class StarredFields(TypedDict):
+    starred_messages: list[MessageId]
+
+
+class RecentConversationFields(TypedDict):
+    recent_private_conversations: list[RecentConversation]
+
 
 FOLDABLE = "foldable reads"
 """Key in `shared` for read-state folds that would make the next register cheaper."""
@@ -107,9 +171,11 @@ async def fetch_stop_words(_: Snapshot) -> dict[str, Any]:
 
 
 SECTIONS = (
-    StateSection("message", fetch_messages),
-    StateSection("stop_words", fetch_stop_words),
-    StateSection("update_message_flags", fetch_flags),
-    StateSection("starred_messages", fetch_starred),
-    StateSection("recent_private_conversations", fetch_recent_conversations),
+    StateSection("message", fetch_messages, (MessageFields,)),
+    StateSection("stop_words", fetch_stop_words, (StopWordFields,)),
+    StateSection("update_message_flags", fetch_flags, (UnreadFields,)),
+    StateSection("starred_messages", fetch_starred, (StarredFields,)),
+    StateSection(
+        "recent_private_conversations", fetch_recent_conversations, (RecentConversationFields,)
+    ),
 )

@@ -1,9 +1,14 @@
 """Register's `muted_users`."""
 
-from typing import Any
+from typing import Any, TypedDict
 
+from server.events.muted_users import MutedUser
 from server.initial_state.base import Snapshot, StateSection
 from storage import muted_users
+
+
+class MutedUserFields(TypedDict):
+    muted_users: list[MutedUser]
 
 
 async def fetch(snapshot: Snapshot) -> dict[str, Any]:
@@ -15,4 +20,4 @@ async def fetch(snapshot: Snapshot) -> dict[str, Any]:
     }
 
 
-SECTION = StateSection("muted_users", fetch)
+SECTION = StateSection("muted_users", fetch, (MutedUserFields,))

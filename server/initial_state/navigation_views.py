@@ -1,10 +1,14 @@
 """Register's `navigation_views`: the user's own."""
 
-from typing import Any
+from typing import Any, TypedDict
 
 from server.events.navigation_views import ShownView
 from server.initial_state.base import Snapshot, StateSection
 from storage import navigation_views
+
+
+class NavigationViewFields(TypedDict):
+    navigation_views: list[ShownView]
 
 
 async def fetch(snapshot: Snapshot) -> dict[str, Any]:
@@ -14,4 +18,4 @@ async def fetch(snapshot: Snapshot) -> dict[str, Any]:
     return {"navigation_views": [ShownView.of(row) for row in rows]}
 
 
-SECTION = StateSection("navigation_views", fetch)
+SECTION = StateSection("navigation_views", fetch, (NavigationViewFields,))

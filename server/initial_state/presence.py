@@ -1,10 +1,16 @@
 """Register's `presence`: users seen in the last two weeks, or in as many days as requested."""
 
-from typing import Any
+from typing import Any, TypedDict
 
 import msgspec
 
-from server.domain.presence import DEFAULT_HISTORY_DAYS, NOTHING_YET, SECONDS_A_DAY
+from server.domain.presence import (
+    DEFAULT_HISTORY_DAYS,
+    NOTHING_YET,
+    SECONDS_A_DAY,
+    LegacyPresence,
+    ModernPresence,
+)
 from server.initial_state import people
 from server.initial_state.base import Snapshot, StateSection
 from server.initial_state.presence_index import (
@@ -16,6 +22,18 @@ from server.initial_state.presence_index import (
 )
 from server.realm_cache import ROLL
 from storage import presences
+from storage.ids import UserId
+
+
+class PresenceFields(TypedDict):
+    presences: dict[UserId, ModernPresence]
+    """By user id, with `slim_presence`; otherwise by email address, and then by client."""
+    presence_last_update_id: int
+    server_timestamp: float
+
+
+class LegacyPresenceFields(TypedDict):
+    presences: dict[str, dict[str, LegacyPresence]]
 
 
 async def fetch(snapshot: Snapshot) -> dict[str, Any]:
@@ -64,4 +82,4 @@ async def _as_known(snapshot: Snapshot, entries: list[PresenceEntry]) -> list[Pr
     return as_known(entries, known, snapshot.address.domain, only_known=only_known)
 
 
-SECTION = StateSection("presence", fetch)
+SECTION = StateSection("presence", fetch, (PresenceFields, LegacyPresenceFields))

@@ -1,11 +1,23 @@
 """Register's custom profile fields; users' values are in the users' section."""
 
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 
 from server.domain.profile_fields import SHOWN_TYPES
-from server.events.profile_fields import shown_fields
+from server.events.profile_fields import ShownField, shown_fields
 from server.initial_state.base import Snapshot, StateSection
 from storage import profile_fields
+
+
+class FieldKind(TypedDict):
+    """A type of custom profile fields."""
+
+    id: int
+    name: str
+
+
+class ProfileFields(TypedDict):
+    custom_profile_fields: list[ShownField]
+    custom_profile_field_types: dict[str, FieldKind]
 
 
 async def fetch(snapshot: Snapshot) -> dict[str, Any]:
@@ -16,4 +28,4 @@ async def fetch(snapshot: Snapshot) -> dict[str, Any]:
     }
 
 
-SECTION: Final = StateSection("custom_profile_fields", fetch)
+SECTION: Final = StateSection("custom_profile_fields", fetch, (ProfileFields,))

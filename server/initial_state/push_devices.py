@@ -1,10 +1,15 @@
 """Register's `push_devices`: those with encrypted notifications."""
 
-from typing import Any
+from typing import Any, TypedDict
 
 from server.events.push_devices import ShownDevice
 from server.initial_state.base import Snapshot, StateSection
 from storage import push_devices
+
+
+class PushDeviceFields(TypedDict):
+    push_devices: dict[str, ShownDevice]
+    """By the account's id, a 64-bit number as text."""
 
 
 async def fetch(snapshot: Snapshot) -> dict[str, Any]:
@@ -15,4 +20,4 @@ async def fetch(snapshot: Snapshot) -> dict[str, Any]:
     return {"push_devices": shown}
 
 
-SECTION = StateSection("push_device", fetch)
+SECTION = StateSection("push_device", fetch, (PushDeviceFields,))

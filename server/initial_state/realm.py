@@ -18,6 +18,7 @@ from server.domain.profile_fields import EXTERNAL_ACCOUNTS
 from server.domain.realm_changes import video_chat_providers
 from server.domain.sign_in import PASSWORDS, shown_methods, takes_passwords
 from server.initial_state.base import Snapshot, StateSection
+from server.initial_state.realm_fields import AS_STORED, REALM_FIELDS, BillingFields
 from server.settings import Settings
 
 LONGPOLL_TIMEOUT_SECONDS: Final = 90
@@ -27,58 +28,6 @@ SERVER_GENERATION: Final = 1
 """Would be increased by releases that need clients to reload."""
 
 REALM_PICTURES: Final = ("icon", "logo", "night_logo")
-
-AS_STORED: Final = (
-    "allow_message_editing",
-    "avatar_changes_disabled",
-    "default_code_block_language",
-    "default_language",
-    "digest_emails_enabled",
-    "digest_weekday",
-    "disallow_disposable_email_addresses",
-    "email_changes_disabled",
-    "emails_restricted_to_domains",
-    "empty_topic_display_name",
-    "enable_guest_user_dm_warning",
-    "enable_guest_user_indicator",
-    "enable_read_receipts",
-    "enable_spectator_access",
-    "giphy_rating",
-    "icon_source",
-    "inline_image_preview",
-    "inline_url_embed_preview",
-    "invite_required",
-    "jitsi_server_url",
-    "logo_source",
-    "message_content_allowed_in_email_notifications",
-    "message_content_delete_limit_seconds",
-    "message_content_edit_limit_seconds",
-    "message_edit_history_visibility_policy",
-    "message_retention_days",
-    "moderation_request_channel_id",
-    "move_messages_between_streams_limit_seconds",
-    "move_messages_within_stream_limit_seconds",
-    "name_changes_disabled",
-    "new_stream_announcements_stream_id",
-    "night_logo_source",
-    "org_type",
-    "plan_type",
-    "presence_disabled",
-    "push_notifications_enabled",
-    "push_notifications_enabled_end_timestamp",
-    "require_e2ee_push_notifications",
-    "require_unique_names",
-    "send_welcome_emails",
-    "signup_announcements_stream_id",
-    "topics_policy",
-    "upload_quota_mib",
-    "video_chat_provider",
-    "waiting_period_threshold",
-    "want_advertise_in_communities_directory",
-    "welcome_message_custom_text",
-    "zulip_update_announcements_stream_id",
-)
-"""Settings that are sent as stored, with the prefix `realm_`."""
 
 GIF_RATINGS: Final = {
     "disabled": {"name": "GIFs are disabled", "id": 0},
@@ -225,4 +174,7 @@ async def fetch_billing(_: Snapshot) -> dict[str, Any]:
     return {"realm_billing": {"has_pending_sponsorship_request": False}}
 
 
-SECTIONS: Final = (StateSection("realm", fetch), StateSection("realm_billing", fetch_billing))
+SECTIONS: Final = (
+    StateSection("realm", fetch, REALM_FIELDS),
+    StateSection("realm_billing", fetch_billing, (BillingFields,)),
+)

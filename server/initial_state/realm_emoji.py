@@ -1,10 +1,15 @@
 """Register's custom emoji of the realm."""
 
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 
-from server.events.realm_emoji import shown
+from server.events.realm_emoji import ShownEmoji, shown
 from server.initial_state.base import Snapshot, StateSection
 from storage import realm_emoji
+
+
+class RealmEmojiFields(TypedDict):
+    realm_emoji: dict[str, ShownEmoji]
+    """By id."""
 
 
 async def fetch(snapshot: Snapshot) -> dict[str, Any]:
@@ -12,4 +17,4 @@ async def fetch(snapshot: Snapshot) -> dict[str, Any]:
     return {"realm_emoji": shown(rows)}
 
 
-SECTION: Final = StateSection("realm_emoji", fetch)
+SECTION: Final = StateSection("realm_emoji", fetch, (RealmEmojiFields,))

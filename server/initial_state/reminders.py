@@ -1,10 +1,14 @@
 """Register's `reminders`."""
 
-from typing import Any
+from typing import Any, TypedDict
 
 from server.events.reminders import ShownReminder
 from server.initial_state.base import Snapshot, StateSection
 from storage import reminders
+
+
+class ReminderFields(TypedDict):
+    reminders: list[ShownReminder]
 
 
 async def fetch(snapshot: Snapshot) -> dict[str, Any]:
@@ -12,4 +16,4 @@ async def fetch(snapshot: Snapshot) -> dict[str, Any]:
     return {"reminders": [ShownReminder.of(row) for row in rows]}
 
 
-SECTION = StateSection("reminders", fetch)
+SECTION = StateSection("reminders", fetch, (ReminderFields,))

@@ -1,10 +1,14 @@
 """Register's `scheduled_messages`."""
 
-from typing import Any
+from typing import Any, TypedDict
 
 from server.events.scheduled_messages import ShownScheduledMessage
 from server.initial_state.base import Snapshot, StateSection
 from storage import scheduled_messages
+
+
+class ScheduledMessageFields(TypedDict):
+    scheduled_messages: list[ShownScheduledMessage]
 
 
 async def fetch(snapshot: Snapshot) -> dict[str, Any]:
@@ -16,4 +20,4 @@ async def fetch(snapshot: Snapshot) -> dict[str, Any]:
     return {"scheduled_messages": shown}
 
 
-SECTION = StateSection("scheduled_messages", fetch)
+SECTION = StateSection("scheduled_messages", fetch, (ScheduledMessageFields,))

@@ -1,8 +1,16 @@
 """Register's external services: calls, and GIFs."""
 
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 
 from server.initial_state.base import Snapshot, StateSection
+
+
+class CallFields(TypedDict):
+    has_zoom_token: bool
+
+
+class GifFields(TypedDict):
+    giphy_api_key: str | None
 
 
 async def fetch_calls(_: Snapshot) -> dict[str, Any]:
@@ -14,4 +22,7 @@ async def fetch_gifs(snapshot: Snapshot) -> dict[str, Any]:
     return {"giphy_api_key": snapshot.server.giphy_api_key}
 
 
-SECTIONS: Final = (StateSection("video_calls", fetch_calls), StateSection("giphy", fetch_gifs))
+SECTIONS: Final = (
+    StateSection("video_calls", fetch_calls, (CallFields,)),
+    StateSection("giphy", fetch_gifs, (GifFields,)),
+)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypedDict
 
 from msgspec import UNSET, Raw, UnsetType, structs
 
@@ -18,6 +18,7 @@ from storage.ids import ChannelId, RealmId
 
 IncludeSubscribers = Literal["true", "false", "partial"]
 
+
 PARTIAL_THRESHOLD: Final = 250
 """With "partial", channels with more subscribers list only some of them."""
 PARTIAL_SIZE: Final = 100
@@ -28,6 +29,13 @@ class NeverSubscribedInfo(ChannelInfo, frozen=True, kw_only=True):
 
     subscribers: Raw | UnsetType = UNSET
     partial_subscribers: Raw | UnsetType = UNSET
+
+
+class SubscriptionFields(TypedDict):
+    subscriptions: list[SubscriptionInfo]
+    unsubscribed: list[SubscriptionInfo]
+    """Channels that the user has left."""
+    never_subscribed: list[NeverSubscribedInfo]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,4 +116,4 @@ async def fetch(snapshot: Snapshot) -> dict[str, Any]:
     }
 
 
-SECTION = StateSection("subscription", fetch)
+SECTION = StateSection("subscription", fetch, (SubscriptionFields,))

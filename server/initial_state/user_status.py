@@ -1,11 +1,16 @@
 """Register's `user_status`."""
 
-from typing import Any
+from typing import Any, TypedDict
 
 from server.events.user_status import ShownStatus
 from server.initial_state import people
 from server.initial_state.base import Snapshot, StateSection
 from storage import user_status
+from storage.ids import UserId
+
+
+class UserStatusFields(TypedDict):
+    user_status: dict[UserId, ShownStatus]
 
 
 async def fetch(snapshot: Snapshot) -> dict[str, Any]:
@@ -22,4 +27,4 @@ async def fetch(snapshot: Snapshot) -> dict[str, Any]:
     }
 
 
-SECTION = StateSection("user_status", fetch)
+SECTION = StateSection("user_status", fetch, (UserStatusFields,))

@@ -1,13 +1,23 @@
 """Register's `user_topic`, and `muted_topics` for older clients."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
 from server.events.messages import shown_topic
+from server.events.user_topics import UserTopic
 from server.initial_state.base import Snapshot, StateSection
 from server.initial_state.channels import sight_of
 from storage import user_topics
 from storage.user_topics import UserTopicRow
+
+
+class UserTopicFields(TypedDict):
+    user_topics: list[UserTopic]
+
+
+class MutedTopicFields(TypedDict):
+    muted_topics: NotRequired[list[tuple[str, str, int]]]
+    """Channel, topic and Unix time: only for clients that do not ask for `user_topic`."""
 
 
 async def fetch(snapshot: Snapshot) -> dict[str, Any]:
@@ -59,4 +69,7 @@ def _name(snapshot: Snapshot, topic: str) -> str:
     return shown_topic(topic, snapshot.settings.empty_topic_display_name, snapshot.view)
 
 
-SECTIONS = (StateSection("user_topic", fetch), StateSection("muted_topics", fetch_muted))
+SECTIONS = (
+    StateSection("user_topic", fetch, (UserTopicFields,)),
+    StateSection("muted_topics", fetch_muted, (MutedTopicFields,)),
+)

@@ -1,14 +1,14 @@
 """Register's `realm_user`: the user's own profile and permissions, and all other users."""
 
 from collections.abc import Collection, Mapping
-from typing import Any
+from typing import Any, TypedDict
 
 import msgspec
 
 from server.domain.access import ADMINISTRATOR, GUEST, MODERATOR, OWNER
 from server.domain.avatars import avatar_of
 from server.domain.profiles import knows_email, public_email
-from server.events.users import inaccessible_user, shown_user
+from server.events.users import User, inaccessible_user, shown_user
 from server.initial_state import people
 from server.initial_state.base import Snapshot, StateSection
 from server.initial_state.people import Kind, as_array, encoded, kind_of
@@ -16,6 +16,29 @@ from storage import users
 from storage.ids import UserId
 from storage.profile_data import NO_DATA, ProfileData
 from storage.users import UserRow
+
+
+class UserFields(TypedDict):
+    user_id: UserId
+    email: str
+    delivery_email: str
+    full_name: str
+    avatar_source: str
+    avatar_url: str
+    avatar_url_medium: str
+    is_owner: bool
+    is_admin: bool
+    is_moderator: bool
+    is_guest: bool
+    can_create_public_streams: bool
+    can_create_private_streams: bool
+    can_create_streams: bool
+    can_create_web_public_streams: bool
+    can_invite_others_to_realm: bool
+    can_subscribe_other_users: bool
+    realm_users: list[User] | msgspec.Raw
+    realm_non_active_users: list[User] | msgspec.Raw
+    cross_realm_bots: list[User] | msgspec.Raw
 
 
 async def fetch(snapshot: Snapshot) -> dict[str, Any]:
@@ -102,4 +125,4 @@ def _inaccessible(snapshot: Snapshot, row: UserRow) -> bytes:
     return encoded(user, client_gravatar=snapshot.view.client_gravatar)
 
 
-SECTION = StateSection("realm_user", fetch)
+SECTION = StateSection("realm_user", fetch, (UserFields,))

@@ -236,7 +236,7 @@ async def test_an_edit_during_ones_register_tells_ones_flags(alice, bob, monkeyp
         (await edit(alice, message_id, content="@**Bob**")).succeeded()
         return {}
 
-    sections = (StateSection("message", edited_meanwhile),)
+    sections = (StateSection("message", edited_meanwhile, ()),)
     monkeypatch.setattr(register, "SECTIONS", (*SECTIONS, *sections))
     queue = await bob.register(event_types=["update_message"], fetch_event_types=["message"])
 
