@@ -6,12 +6,16 @@ import { Model } from "./model/model";
 import type { ServerEvent } from "./model/reducers";
 import type { Message, State } from "./model/state";
 import { EventQueue, type Health, register } from "./sync/events";
+import { Outbox } from "./sync/outbox";
+import { claimTabId, storageOf } from "./sync/tab-id";
 import { announce, announceAll } from "./ui/watch";
 
 export const health = signal<Health>({ kind: "connected" });
 
 let model: Model;
 export let feeds: Feeds;
+/** Messages on their way to the server. Read it in a component after `watch("outbox")`. */
+export let outbox: Outbox;
 let queue: EventQueue;
 
 /** The state. Read it in a component after `watch`. */
@@ -39,6 +43,7 @@ function applyBatch(events: ServerEvent[]): void {
     .map((each) => model.state.messages.get(each.message.id))
     .filter((each): each is Message => each !== undefined);
   feeds.update(arrived);
+  outbox.settle(events);
   model.changes.flush();
   for (const listener of batchListeners) listener(events);
 }
@@ -48,11 +53,13 @@ function adopt(registered: Record<string, any>): void {
     model = new Model(registered);
     feeds = new Feeds(model);
     model.changes.listen(announce);
+    outbox = new Outbox(model, feeds, claimTabId(), storageOf("localStorage"));
     return;
   }
   const fresh = new Model(registered);
   model.state = fresh.state;
   feeds.reset();
+  outbox.settle();
   announceAll();
 }
 
