@@ -57,6 +57,7 @@ def main() -> None:
         _proxies()
         _python_clients()
         _node_clients()
+        _web_client()
         _directory_server()
         _pooler()
         environment = {**ENVIRONMENT, DATABASE_VARIABLE: database_url}
@@ -202,6 +203,12 @@ def _node_clients() -> None:
     quiet = ["--ignore-scripts", "--no-save", "--loglevel=error"]
     subprocess.run([*npm, *quiet, *needs.split()], stdout=subprocess.DEVNULL, check=True)
     installed.write_text(needs)
+
+
+def _web_client() -> None:
+    """Build the browser client, if its sources have changed."""
+    if subprocess.call([Path(__file__).parents[1] / "scripts" / "build-web"]) != 0:
+        sys.exit("parley: the tests need the browser client.")
 
 
 def _answers(host: str | None, port: int | None) -> bool:

@@ -1,5 +1,5 @@
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { catalogues } from "./build/catalogues";
 import preact from "@preact/preset-vite";
@@ -9,19 +9,43 @@ import { defineConfig } from "vitest/config";
 const OUTPUT = "../server/web/static/app";
 const COMPRESSED = /\.(js|css|svg|json|webmanifest)$/;
 
-/** Write a Brotli and a gzip file beside each text asset, which the server sends as they are. */
-function precompress(): Plugin {
+interface ManifestEntry {
+  file: string;
+  css?: string[];
+  assets?: string[];
+}
+
+function filesOf(manifest: string): string[] {
+  if (!existsSync(manifest)) return [];
+  const entries = Object.values(JSON.parse(readFileSync(manifest, "utf8")) as Record<string, ManifestEntry>);
+  return entries.flatMap((entry) => [entry.file, ...(entry.css ?? []), ...(entry.assets ?? [])]);
+}
+
+/**
+ * Write a Brotli and a gzip file beside each text asset, which the server sends as they are, and
+ * remove the assets that neither this build nor the one before uses: pages that are open go on.
+ */
+function finishAssets(): Plugin {
+  const output = join(import.meta.dirname, OUTPUT);
+  const assets = join(output, "assets");
+  let before: string[] = [];
   return {
-    name: "precompress",
+    name: "finish-assets",
     apply: "build",
+    buildStart() {
+      before = filesOf(join(output, ".vite/manifest.json"));
+    },
     closeBundle() {
-      const assets = join(import.meta.dirname, OUTPUT, "assets");
-      for (const name of readdirSync(assets).filter((each) => COMPRESSED.test(each))) {
+      const used = new Set([...before, ...filesOf(join(output, ".vite/manifest.json"))]);
+      for (const name of readdirSync(assets)) {
         const path = join(assets, name);
-        const content = readFileSync(path);
-        const params = { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY };
-        writeFileSync(`${path}.br`, brotliCompressSync(content, { params }));
-        writeFileSync(`${path}.gz`, gzipSync(content, { level: 9 }));
+        if (!used.has(`assets/${name.replace(/\.(br|gz)$/, "")}`)) rmSync(path);
+        else if (COMPRESSED.test(name) && !existsSync(`${path}.br`)) {
+          const content = readFileSync(path);
+          const params = { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY };
+          writeFileSync(`${path}.br`, brotliCompressSync(content, { params }));
+          writeFileSync(`${path}.gz`, gzipSync(content, { level: 9 }));
+        }
       }
     },
   };
@@ -32,7 +56,7 @@ const SERVER = process.env.PARLEY_DEV_SERVER ?? "http://localhost:9991";
 
 export default defineConfig({
   base: "/static/app/",
-  plugins: [preact({ prefreshEnabled: false }), catalogues(), precompress()],
+  plugins: [preact({ prefreshEnabled: false }), catalogues(), finishAssets()],
   build: {
     outDir: OUTPUT,
     // Pages that are open go on using the files of the build before.
