@@ -4,7 +4,7 @@ import { signal } from "@preact/signals";
 import { Feeds } from "./model/feeds";
 import { Model } from "./model/model";
 import type { ServerEvent } from "./model/reducers";
-import type { Message, State } from "./model/state";
+import type { State } from "./model/state";
 import { EventQueue, type Health, register } from "./sync/events";
 import { Outbox } from "./sync/outbox";
 import { claimTabId, storageOf } from "./sync/tab-id";
@@ -38,11 +38,7 @@ export function onBatch(listener: BatchListener): () => void {
 
 function applyBatch(events: ServerEvent[]): void {
   for (const event of events) model.apply(event);
-  const arrived = events
-    .filter((each) => each.type === "message")
-    .map((each) => model.state.messages.get(each.message.id))
-    .filter((each): each is Message => each !== undefined);
-  feeds.update(arrived);
+  feeds.follow(events);
   outbox.settle(events);
   model.changes.flush();
   for (const listener of batchListeners) listener(events);
@@ -57,8 +53,9 @@ function adopt(registered: Record<string, any>): void {
     return;
   }
   const fresh = new Model(registered);
+  const previous = model.state;
   model.state = fresh.state;
-  feeds.reset();
+  feeds.reset(previous);
   outbox.settle();
   announceAll();
 }

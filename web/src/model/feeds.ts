@@ -1,14 +1,26 @@
-/** Messages of a narrow, as far as they were fetched: one stretch without gaps. */
+/** Messages of narrows, as far as they were fetched: each one stretch of history without gaps. */
 
 import { get } from "../protocol/client";
+import type { Json } from "../protocol/json";
+import { hasLeft, matches } from "./matching";
 import type { Model } from "./model";
-import { keyOf, type Narrow, type Term } from "./narrow";
-import { directKey, type Message, type State } from "./state";
-import { keepMessage, participantsKey } from "./reducers/messages";
+import { keyOf, type Narrow } from "./narrow";
+import type { ServerEvent } from "./reducers";
+import { keepMessage } from "./reducers/messages";
+import type { Message, State } from "./state";
+
+export { matches } from "./matching";
 
 const PAGE = 100;
 const FIRST_PAGE = 50;
 const MAX_FEEDS = 24;
+/** Ids that a feed holds: what is further away is fetched again. */
+const MAX_IDS = 3000;
+/** Messages kept that no feed shows: other views may show some of them. */
+const MAX_LOOSE_MESSAGES = 4000;
+/** Arrived messages that a fetch under way may have missed. */
+const MAX_RECENT = 500;
+const MAX_IDS_OF_A_REQUEST = 1000;
 
 interface MessagesAnswer {
   messages: Message[];
@@ -19,22 +31,40 @@ interface MessagesAnswer {
   history_limited: boolean;
 }
 
+type Loading = "first" | "older" | "newer";
+
 export class Feed {
   /** Ids in ascending order. */
   ids: number[] = [];
+  /** The first unread message, or the one of the address, when it was fetched. */
   anchor: number | undefined;
   foundOldest = false;
   foundNewest = false;
-  isLoading = false;
+  loading: Loading | undefined;
   isLoaded = false;
   error: Error | undefined;
+  /** Where it was scrolled to when it was left: a message, and its distance from the top. */
+  place: { id: number; top: number; isAtEnd: boolean } | undefined;
 
-  constructor(readonly narrow: Narrow) {}
+  constructor(
+    readonly narrow: Narrow,
+    readonly serial: number,
+  ) {}
+
+  get isLoading(): boolean {
+    return this.loading !== undefined;
+  }
+
+  has(id: number): boolean {
+    return this.ids[lowerBound(this.ids, id)] === id;
+  }
 }
 
 /** Fetches feeds, keeps the ones used last, and adds the messages that arrive. */
 export class Feeds {
   #feeds = new Map<string, Feed>();
+  #recent: number[] = [];
+  #serial = 0;
 
   constructor(private readonly model: Model) {}
 
@@ -42,126 +72,279 @@ export class Feeds {
   open(narrow: Narrow): Feed {
     const key = keyOf(narrow);
     const known = this.#feeds.get(key);
-    const isUsable = known && (narrow.near === undefined || known.ids.includes(narrow.near));
-    if (isUsable) {
+    const { near } = narrow;
+    if (known && (near === undefined || known.has(near) || known.loading === "first" || known.narrow.near === near)) {
       this.#feeds.delete(key);
       this.#feeds.set(key, known);
-      known.anchor = narrow.near ?? known.anchor;
       return known;
     }
-    const feed = new Feed(narrow);
+    const feed = new Feed(narrow, this.#serial++);
+    this.#feeds.delete(key);
     this.#feeds.set(key, feed);
-    while (this.#feeds.size > MAX_FEEDS) this.#feeds.delete(this.#feeds.keys().next().value!);
-    void this.#fetch(feed, narrow.near ?? "first_unread", FIRST_PAGE, FIRST_PAGE);
+    this.#dropFeeds();
+    void this.#fetchFirst(feed, near ?? "first_unread");
     return feed;
   }
 
-  /** Forget what was fetched: the state was registered anew, and messages may be missing. */
-  reset(): void {
+  /**
+   * Fetch what is shown again: the state was registered anew, and events were missed.
+   *
+   * The feed used last keeps its messages until the fresh ones are here; the others are dropped.
+   */
+  reset(previous?: State): void {
+    const [key, shown] = [...this.#feeds].at(-1) ?? [];
     this.#feeds.clear();
-    this.model.changes.mark("feeds");
-    this.model.changes.flush();
+    if (key !== undefined && shown?.isLoaded && previous) {
+      this.#feeds.set(key, shown);
+      for (const id of shown.ids) {
+        const message = previous.messages.get(id);
+        if (message) keepMessage(this.model.state, message);
+      }
+      const wasAtEnd = shown.foundNewest && (shown.place?.isAtEnd ?? true);
+      void this.#fetchFirst(shown, wasAtEnd ? "newest" : (shown.place?.id ?? shown.ids.at(-1) ?? "first_unread"));
+    }
+    this.#announce();
   }
 
   loadOlder(feed: Feed): Promise<void> | undefined {
-    if (feed.foundOldest || feed.isLoading || !feed.isLoaded) return undefined;
-    return this.#fetch(feed, feed.ids[0] ?? "oldest", PAGE, 0);
+    if (feed.foundOldest || feed.isLoading || !feed.isLoaded || feed.error) return undefined;
+    return this.#fetch(feed, "older", feed.ids[0] ?? "oldest", PAGE, 0);
   }
 
   loadNewer(feed: Feed): Promise<void> | undefined {
-    if (feed.foundNewest || feed.isLoading || !feed.isLoaded) return undefined;
-    return this.#fetch(feed, feed.ids.at(-1) ?? "newest", 0, PAGE);
+    if (feed.foundNewest || feed.isLoading || !feed.isLoaded || feed.error) return undefined;
+    return this.#fetch(feed, "newer", feed.ids.at(-1) ?? "newest", 0, PAGE);
+  }
+
+  /** Make the feed reach to its newest message. What lies between is fetched when it is shown. */
+  async loadNewest(feed: Feed): Promise<void> {
+    if (!feed.foundNewest) await this.#fetchFirst(feed, "newest");
+  }
+
+  /** Make the feed reach to its oldest message. */
+  async loadOldest(feed: Feed): Promise<void> {
+    if (!feed.foundOldest) await this.#fetchFirst(feed, "oldest");
   }
 
   retry(feed: Feed): void {
     feed.error = undefined;
-    void this.#fetch(feed, feed.anchor ?? "first_unread", FIRST_PAGE, FIRST_PAGE);
+    if (!feed.isLoaded) void this.#fetchFirst(feed, feed.narrow.near ?? "first_unread");
+    else this.#announce();
   }
 
-  /** Bring all feeds up to date after a batch of events. */
+  /** Bring all feeds up to date after a batch of events was applied. */
+  follow(events: readonly ServerEvent[]): void {
+    const arrived = events.filter((each) => each.type === "message").map((each) => each.message.id as number);
+    const moves = events.filter((each) => each.type === "update_message" && isMove(each));
+    const isShorter = moves.length > 0 || events.some((each) => each.type === "delete_message");
+    if (isShorter) for (const feed of this.#feeds.values()) this.#removeGone(feed);
+    this.#add(arrived);
+    for (const event of moves) void this.#followMove(event);
+  }
+
+  /** Add new messages, which the state has, to the feeds that they belong to. */
   update(arrived: readonly Message[]): void {
+    this.#add(arrived.map((each) => each.id));
+  }
+
+  #add(arrived: readonly number[]): void {
+    if (!arrived.length) return;
+    this.#recent = [...this.#recent, ...arrived].slice(-MAX_RECENT);
+    for (const feed of this.#feeds.values()) if (feed.foundNewest) this.#addArrived(feed, arrived);
+  }
+
+  #removeGone(feed: Feed): void {
     const { state } = this.model;
-    for (const feed of this.#feeds.values()) {
-      feed.ids = feed.ids.filter((id) => {
-        const message = state.messages.get(id);
-        return message !== undefined && matches(message, feed.narrow.terms, state) !== false;
-      });
-      if (!feed.foundNewest) continue;
-      for (const message of arrived) {
-        if (matches(message, feed.narrow.terms, state) === true && !feed.ids.includes(message.id)) {
-          feed.ids.push(message.id);
-        }
+    feed.ids = feed.ids.filter((id) => {
+      const message = state.messages.get(id);
+      return message !== undefined && !hasLeft(message, feed.narrow.terms, state);
+    });
+  }
+
+  #addArrived(feed: Feed, ids: readonly number[]): void {
+    const { state } = this.model;
+    const uncertain: number[] = [];
+    for (const id of ids) {
+      const message = state.messages.get(id);
+      const found = message && matches(message, feed.narrow.terms, state);
+      if (found) insert(feed.ids, id);
+      else if (found === undefined && message) uncertain.push(id);
+    }
+    if (feed.ids.length > MAX_IDS && (feed.place?.isAtEnd ?? true)) this.#trim(feed, "older");
+    if (uncertain.length) void this.#ask(feed, uncertain);
+  }
+
+  /** Ask the server which messages belong to a feed, and add them. */
+  async #ask(feed: Feed, ids: number[]): Promise<void> {
+    const { state } = this.model;
+    try {
+      const { messages } = await get<{ messages: Record<string, { match_content: string; match_subject: string }> }>(
+        "/messages/matches_narrow",
+        { msg_ids: ids, narrow: wireTerms(feed.narrow) },
+      );
+      for (const id of Object.keys(messages).map(Number)) {
+        if (state.messages.has(id)) insert(feed.ids, id);
       }
-      feed.ids.sort((one, other) => one - other);
+      this.#announce();
+    } catch {
+      // It is incomplete at its end now: what is missing is fetched when one gets there.
+      feed.foundNewest = false;
     }
   }
 
-  async #fetch(feed: Feed, anchor: number | string, before: number, after: number): Promise<void> {
-    const { model } = this;
-    feed.isLoading = true;
-    model.changes.mark("feeds");
-    model.changes.flush();
+  /** Add moved messages to the feeds of the place they were moved to. */
+  async #followMove(event: ServerEvent): Promise<void> {
+    const { state } = this.model;
+    const ids: number[] = event.message_ids;
+    const targets = [...this.#feeds.values()].filter((feed) => mayHold(feed.narrow, event));
+    if (!targets.length) return;
+    const missing = ids.filter((id) => !state.messages.has(id)).slice(-MAX_IDS_OF_A_REQUEST);
+    if (missing.length) {
+      try {
+        const answer = await get<MessagesAnswer>("/messages", { ...FORMAT, message_ids: missing });
+        for (const each of answer.messages) keepMessage(state, each);
+      } catch {
+        for (const feed of targets) this.#drop(feed);
+        return;
+      }
+    }
+    for (const feed of targets) {
+      for (const id of ids) {
+        const message = state.messages.get(id);
+        if (message && covers(feed, id) && matches(message, feed.narrow.terms, state)) insert(feed.ids, id);
+      }
+    }
+    this.#announce();
+  }
+
+  #drop(feed: Feed): void {
+    const key = keyOf(feed.narrow);
+    if (this.#feeds.get(key) === feed) this.#feeds.delete(key);
+    this.#announce();
+  }
+
+  async #fetchFirst(feed: Feed, anchor: number | "first_unread" | "newest" | "oldest"): Promise<void> {
+    await this.#fetch(feed, "first", anchor, FIRST_PAGE, FIRST_PAGE);
+  }
+
+  async #fetch(feed: Feed, loading: Loading, anchor: number | string, before: number, after: number): Promise<void> {
+    feed.loading = loading;
+    feed.error = undefined;
+    this.#announce();
     try {
       const answer = await get<MessagesAnswer>("/messages", {
+        ...FORMAT,
         anchor: String(anchor),
         num_before: before,
         num_after: after,
-        narrow: feed.narrow.terms.map((term) => ({ ...term })),
-        allow_empty_topic_name: true,
-        client_gravatar: false,
+        narrow: wireTerms(feed.narrow),
       });
-      const ids = answer.messages.map((each) => keepMessage(model.state, each).id);
-      feed.ids = [...new Set([...feed.ids, ...ids])].sort((one, other) => one - other);
-      if (!feed.isLoaded) feed.anchor = answer.anchor;
-      if (before) feed.foundOldest = answer.found_oldest;
-      if (after) feed.foundNewest = answer.found_newest;
-      feed.isLoaded = true;
-      feed.error = undefined;
+      this.#accept(feed, loading, answer);
     } catch (error) {
       feed.error = error as Error;
     } finally {
-      feed.isLoading = false;
-      model.changes.mark("feeds");
-      model.changes.flush();
+      feed.loading = undefined;
+      this.#announce();
     }
   }
-}
 
-/** Return whether a message belongs to a narrow; undefined where only the server can tell. */
-export function matches(message: Message, terms: readonly Term[], state: State): boolean | undefined {
-  let isCertain = true;
-  for (const term of terms) {
-    const found = matchesTerm(message, term, state);
-    if (found === undefined) isCertain = false;
-    else if (found === (term.negated ?? false)) return false;
+  #accept(feed: Feed, loading: Loading, answer: MessagesAnswer): void {
+    const ids = answer.messages.map((each) => keepMessage(this.model.state, each).id);
+    if (loading === "first") {
+      feed.ids = ids.sort((one, other) => one - other);
+      feed.anchor = answer.anchor;
+      feed.isLoaded = true;
+    } else for (const id of ids) insert(feed.ids, id);
+    if (loading !== "newer") feed.foundOldest = answer.found_oldest;
+    if (loading !== "older") {
+      feed.foundNewest = answer.found_newest;
+      if (feed.foundNewest) this.#addArrived(feed, this.#recent.filter((id) => id > (ids.at(-1) ?? 0)));
+    }
+    this.#trim(feed, loading === "older" ? "newer" : "older");
   }
-  return isCertain ? true : undefined;
+
+  /** Drop ids at one end of a feed that has too many. */
+  #trim(feed: Feed, end: "older" | "newer"): void {
+    const excess = feed.ids.length - MAX_IDS;
+    if (excess <= 0) return;
+    const dropped = end === "older" ? feed.ids.splice(0, excess) : feed.ids.splice(MAX_IDS);
+    if (end === "older") feed.foundOldest = false;
+    else feed.foundNewest = false;
+    this.#evict(dropped);
+  }
+
+  #dropFeeds(): void {
+    while (this.#feeds.size > MAX_FEEDS) {
+      const [key, feed] = this.#feeds.entries().next().value!;
+      this.#feeds.delete(key);
+      this.#evict(feed.ids);
+    }
+  }
+
+  #evict(ids: readonly number[]): void {
+    const { messages } = this.model.state;
+    const feeds = [...this.#feeds.values()];
+    for (const id of ids) {
+      if (messages.size <= MAX_LOOSE_MESSAGES) return;
+      if (!feeds.some((feed) => feed.has(id))) messages.delete(id);
+    }
+  }
+
+  #announce(): void {
+    this.model.changes.mark("feeds");
+    this.model.changes.flush();
+  }
 }
 
-function matchesTerm(message: Message, { operator, operand }: Term, state: State): boolean | undefined {
-  const has = (flag: string) => message.flags.includes(flag);
-  switch (operator) {
-    case "channel":
-      return message.type === "stream" && message.stream_id === operand;
-    case "topic":
-      return message.type === "stream" && message.subject.toLowerCase() === String(operand).toLowerCase();
-    case "dm":
-      return (
-        message.type === "private" &&
-        Array.isArray(operand) &&
-        participantsKey(message, state.userId) === directKey(operand, state.userId)
-      );
-    case "sender":
-      return typeof operand === "number" ? message.sender_id === operand : undefined;
-    case "id":
-      return message.id === operand;
-    case "is":
-      if (operand === "dm" || operand === "private") return message.type === "private";
-      if (operand === "starred" || operand === "mentioned") {
-        return operand === "starred" ? has("starred") : ["mentioned", "stream_wildcard_mentioned", "topic_wildcard_mentioned"].some(has);
-      }
-      return undefined;
-    default:
-      return undefined;
+const FORMAT = { allow_empty_topic_name: true, client_gravatar: false } as const;
+const NOT_MUTED = [{ operator: "is", operand: "muted", negated: true }];
+
+/** Return the terms as the server takes them. The combined feed is without what is muted. */
+export function wireTerms({ terms }: Narrow): Json {
+  return terms.length ? terms.map((term) => ({ ...term })) : NOT_MUTED;
+}
+
+function isMove(event: ServerEvent): boolean {
+  return event.subject !== undefined || event.new_stream_id !== undefined;
+}
+
+/** Return whether moved messages may have come into a narrow. */
+function mayHold(narrow: Narrow, event: ServerEvent): boolean {
+  const channelId = event.new_stream_id ?? event.stream_id;
+  const topic = String(event.subject ?? event.orig_subject).toLowerCase();
+  return narrow.terms.every(({ operator, operand, negated }) => {
+    if (negated) return true;
+    if (operator === "channel") return operand === channelId;
+    if (operator === "topic") return String(operand).toLowerCase() === topic;
+    return operator !== "dm";
+  });
+}
+
+/** Return whether an id lies within the stretch that a feed has fetched. */
+function covers(feed: Feed, id: number): boolean {
+  const isAfterStart = feed.foundOldest || (feed.ids.length > 0 && id > feed.ids[0]!);
+  const isBeforeEnd = feed.foundNewest || (feed.ids.length > 0 && id < feed.ids.at(-1)!);
+  return isAfterStart && isBeforeEnd;
+}
+
+/** Return the index of the first id that is not less than the one given. */
+export function lowerBound(ids: readonly number[], id: number): number {
+  let low = 0;
+  let high = ids.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (ids[middle]! < id) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** Insert an id into ascending ids, once. */
+function insert(ids: number[], id: number): void {
+  const last = ids.at(-1);
+  if (last === undefined || last < id) ids.push(id);
+  else {
+    const index = lowerBound(ids, id);
+    if (ids[index] !== id) ids.splice(index, 0, id);
   }
 }

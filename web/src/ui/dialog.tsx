@@ -1,0 +1,97 @@
+import type { ComponentChildren, ComponentChild } from "preact";
+import { useLayoutEffect, useRef } from "preact/hooks";
+import { i18n } from "../i18n";
+import { overlay } from "./overlays";
+
+export interface DialogProps {
+  /** The heading, which is the dialog's name. */
+  title: string;
+  onClose: () => void;
+  /** Buttons at the end. */
+  footer?: ComponentChildren;
+  /** `wide` for what has columns; `menu` for narrow ones. */
+  size?: "narrow" | "medium" | "wide";
+  children: ComponentChildren;
+}
+
+let serial = 0;
+
+/** A modal dialog: the page behind it is inert; Escape closes it, and the focus goes back to where it was. */
+export function Dialog({ title, onClose, footer, size = "medium", children }: DialogProps) {
+  const element = useRef<HTMLDialogElement>(null);
+  const id = useRef(`dialog-${serial++}`).current;
+  useLayoutEffect(() => {
+    const dialog = element.current!;
+    const before = document.activeElement as HTMLElement | null;
+    dialog.showModal();
+    dialog.querySelector<HTMLElement>("[data-autofocus]")?.focus();
+    return () => {
+      dialog.close();
+      if (before?.isConnected) before.focus({ preventScroll: true });
+    };
+  }, []);
+  return (
+    <dialog
+      ref={element}
+      class={`dialog dialog-${size}`}
+      aria-labelledby={id}
+      onCancel={(event) => {
+        if (event.target !== element.current) return;
+        event.preventDefault();
+        onClose();
+      }}
+      onMouseDown={(event) => {
+        if (event.target === element.current) onClose();
+      }}
+    >
+      <div class="dialog-frame">
+        <header class="dialog-head">
+          <h2 id={id}>{title}</h2>
+          <button type="button" class="icon-button" data-icon="close" aria-label={i18n.t("Close")} onClick={onClose} />
+        </header>
+        <div class="dialog-body">{children}</div>
+        {footer ? <footer class="dialog-foot">{footer}</footer> : null}
+      </div>
+    </dialog>
+  );
+}
+
+/** Show a dialog over the page; `content` renders a `Dialog`. */
+export function openDialog(content: (close: () => void) => ComponentChild): () => void {
+  return overlay(content);
+}
+
+/** Ask for confirmation. Resolves to whether it was given. */
+export function confirm(given: { title: string; text: string; action: string; isDangerous?: boolean }): Promise<boolean> {
+  return new Promise((resolve) => {
+    let answer = false;
+    overlay(
+      (close) => (
+        <Dialog
+          title={given.title}
+          size="narrow"
+          onClose={close}
+          footer={
+            <>
+              <button type="button" onClick={close}>{i18n.t("Cancel")}</button>
+              <button
+                type="button"
+                class={given.isDangerous ? "danger" : "primary"}
+                data-autofocus
+                onClick={() => {
+                  answer = true;
+                  close();
+                }}
+              >
+                {given.action}
+              </button>
+            </>
+          }
+        >
+          <p>{given.text}</p>
+        </Dialog>
+      ),
+      () => resolve(answer),
+    );
+  });
+}
