@@ -8,7 +8,9 @@ from server.api.browsers import SAFE_METHODS
 from server.api.endpoint import Request
 
 HOME: Final = "/"
-SIGN_IN: Final = "/login"
+CLIENTS: Final = "/clients"
+SIGN_IN: Final = "/login/"
+"""The desktop app knows the page by the end of its address."""
 SIGN_OUT: Final = "/logout"
 ACCOUNT: Final = "/account"
 FIND: Final = "/accounts/go"

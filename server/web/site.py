@@ -1,6 +1,7 @@
 """The site: routing, sessions, rate limits and CSRF protection of all pages."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from typing_extensions import override
 
@@ -35,7 +36,7 @@ class Site(Pages):
     """Serve the pages. A trailing slash in a path is ignored."""
 
     def __init__(self, routes: Sequence[PageRoute] = PAGES) -> None:
-        self._router = Router(routes)
+        self._router = Router([replace(route, path=_plain(route.path)) for route in routes])
 
     @override
     def serves(self, path: str) -> bool:

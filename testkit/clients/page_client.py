@@ -43,7 +43,7 @@ class _Forms(HTMLParser):
 
 @dataclass
 class Visitor:
-    """`await visitor.look("/login")`, then `await visitor.submit("/login", password="...")`."""
+    """`await visitor.look("/login/")`, then `await visitor.submit("/login/", password="...")`."""
 
     client: Client
     cookies: dict[str, str] = field(default_factory=dict)
@@ -88,8 +88,8 @@ class Visitor:
 
     async def sign_in(self, email: str, password: str, *, then: str = "/") -> None:
         """Sign in by the form, and see the place that one wanted."""
-        await self.look("/login" if then == "/" else f"/login?{urlencode({'next': then})}")
-        answer = await self.submit("/login", username=email, password=password)
+        await self.look("/login/" if then == "/" else f"/login/?{urlencode({'next': then})}")
+        answer = await self.submit("/login/", username=email, password=password)
         assert (answer.status, answer.headers.get("Location")) == (303, then), self.text
 
     def forms(self) -> list[Form]:

@@ -115,7 +115,7 @@ async def test_an_owner_signs_in_without_a_mail_server(
     weak = await phone.submit(link.path, new_password="password1")
     assert weak.status == 400
     answer = await phone.submit(link.path, new_password=PASSWORD)
-    assert answer.headers["Location"] == "/login?done=password"
+    assert answer.headers["Location"] == "/login/?done=password"
     await phone.sign_in("olga@example.com", PASSWORD)
     # An app asks for its key by the same password.
     given = await phone.client.post(
@@ -150,7 +150,7 @@ async def test_an_operator_gives_passwords_and_links_to_them(
     assert done.out == f"{ada.email} has a new password.\n"
     assert NEW not in str(done)
     # Sessions have ended, and so have the links.
-    assert (await browser.look("/")).headers["Location"] == "/login"
+    assert (await browser.look("/")).headers["Location"] == "/login/"
     for link in (first, second):
         assert (await (await visitor()).look(link)).status == 400
     await (await visitor()).sign_in(ada.email, NEW)

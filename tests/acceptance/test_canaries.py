@@ -220,9 +220,9 @@ class Asking:
             signing = form(username=self.email, password=password)
             await self.ask(self.stranger.client, "POST", "/api/v1/fetch_api_key", **signing)
             with suppress(AssertionError):
-                await self.stranger.look("/login")
+                await self.stranger.look("/login/")
                 answer = await self.stranger.submit(
-                    "/login", username=self.email, password=password
+                    "/login/", username=self.email, password=password
                 )
                 self.answers.append(answer)
 

@@ -97,7 +97,7 @@ async def test_an_uploaded_picture_is_shown(server, page: Page, make: Make, ada,
     sent = await client.post(
         "/messages", type="direct", to=[ada.user_id], content=f"[dot]({upload['url']})"
     )
-    await page.go(f"{server.url}/login?next=/message/{sent['id']}")
+    await page.go(f"{server.url}/login/?next=/message/{sent['id']}")
     await page.fill("#username", ada.email)
     await page.fill("#password", PASSWORD)
     await page.follow("button.main")

@@ -139,8 +139,10 @@ async def key_by_browser(office: Office) -> str:
     """The app opens a browser with a one-time pad, and is called back by it."""
     pad = os.urandom(32)
     browser = Visitor(office.client("Mozilla/5.0 (Android 14) Chrome/156"))
-    await browser.look(f"/login?mobile_flow_otp={pad.hex()}")
-    answer = await browser.submit("/login", username=office.run.owner, password=office.run.password)
+    await browser.look(f"/login/?mobile_flow_otp={pad.hex()}")
+    answer = await browser.submit(
+        "/login/", username=office.run.owner, password=office.run.password
+    )
     place = urlsplit(answer.headers["Location"])
     fields = {name: value for name, [value] in parse_qs(place.query).items()}
     assert (place.scheme, place.netloc) == ("zulip", "login")

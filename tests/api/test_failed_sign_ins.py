@@ -39,9 +39,9 @@ async def test_a_wrong_password_is_logged_on_the_page_and_over_the_api(
     log, visitor, ada, spectator
 ):
     out, browser, client = log(), await visitor(), await spectator()
-    await browser.look("/login")
+    await browser.look("/login/")
     for username in (ada.email, TYPED):
-        await browser.submit("/login", username=username, password="wrong-4711")
+        await browser.submit("/login/", username=username, password="wrong-4711")
         await client.call("POST", "/fetch_api_key", username=username, password="wrong-4711")
     await client.call("POST", "/fetch_api_key", username=ada.email, password=PASSWORD)
 

@@ -61,7 +61,7 @@ async def test_polls_streams_pages_and_files_have_it(log_in, visitor, ada):
     file = await client.fetch(url)
     assert file.content == b"hello"
     assert len(file.headers[ID]) == 16
-    assert len((await (await visitor()).look("/login")).headers[ID]) == 16
+    assert len((await (await visitor()).look("/login/")).headers[ID]) == 16
 
 
 async def test_the_access_log_names_endpoint_and_caller_and_no_secret(

@@ -27,7 +27,7 @@ async def browser(visitor, ada):
 
 async def test_an_account_is_for_who_has_signed_in(visitor):
     browser = await visitor()
-    assert (await browser.look("/account")).headers["Location"] == "/login?next=%2Faccount"
+    assert (await browser.look("/account")).headers["Location"] == "/login/?next=%2Faccount"
 
 
 async def test_the_key_is_shown_to_who_knows_the_password(browser, ada):

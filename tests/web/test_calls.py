@@ -103,7 +103,7 @@ async def test_whoever_has_not_signed_in_does_so_first(hall, ada):
     path = await link(hall, ada)
     stranger = Visitor(await hall.connect(hall.server, hall.make.realm_id))
     answer = await stranger.look(path)
-    assert answer.headers["Location"].startswith("/login?next=%2Fcalls%2Fbigbluebutton%2Fjoin")
+    assert answer.headers["Location"].startswith("/login/?next=%2Fcalls%2Fbigbluebutton%2Fjoin")
     assert hall.service.requests == []
     await stranger.sign_in(ada.email, PASSWORD, then=path)
     assert (await stranger.look(path)).status == 303

@@ -49,7 +49,7 @@ async def test_a_link_shows_the_message_after_signing_in(visitor, make, ada):
     ids = [await make.message(bob, topic, content=f"<p>n{n}.</p>") for n in range(3)]
     browser = await visitor()
     answer = await browser.look(f"/message/{ids[1]}")
-    assert answer.headers["Location"] == f"/login?next=%2Fmessage%2F{ids[1]}"
+    assert answer.headers["Location"] == f"/login/?next=%2Fmessage%2F{ids[1]}"
     await browser.sign_in(ada.email, PASSWORD, then=f"/message/{ids[1]}")
     answer = await browser.look(f"/message/{ids[1]}")
     assert answer.status == 200
@@ -220,7 +220,7 @@ async def test_visitors_read_what_is_public_to_the_web_and_nothing_else(outside,
     ]
     answers.append(await outside.look("/message/999999999"))
     assert {answer.status for answer in answers} == {303}
-    assert all(answer.headers["Location"].startswith("/login?next=") for answer in answers)
+    assert all(answer.headers["Location"].startswith("/login/?next=") for answer in answers)
 
 
 @pytest.mark.parametrize("permits", ["organization", "server", "neither"])
@@ -234,13 +234,13 @@ async def test_visitors_read_nothing_unless_both_permit_it(
         browser = Visitor(await connect(server, make.realm_id))
         for path in ("/channels", f"/channel/{web.channel_id}", f"/message/{sent}"):
             answer = await browser.look(path)
-            assert answer.headers["Location"].startswith("/login?next="), path
-        await browser.look("/login")
+            assert answer.headers["Location"].startswith("/login/?next="), path
+        await browser.look("/login/")
         assert "/channels" not in browser.page
 
 
 async def test_visitors_find_it_from_the_page_to_sign_in_and_apps_do_not(outside):
-    await outside.look("/login")
+    await outside.look("/login/")
     assert 'href="/channels"' in outside.page
-    await outside.look(f"/login?mobile_flow_otp={'0' * 64}")
+    await outside.look(f"/login/?mobile_flow_otp={'0' * 64}")
     assert 'href="/channels"' not in outside.page

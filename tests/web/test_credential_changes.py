@@ -466,8 +466,8 @@ async def test_no_session_begins_with_a_password_that_was_just_replaced(world):
         new = f"{NEW} {number}"
         browsers = [Visitor(world.stranger.client) for _ in range(3)]
         for browser in browsers:
-            await browser.look("/login")
-        sign_ins = [b.submit("/login", username=world.olga.email, password=old) for b in browsers]
+            await browser.look("/login/")
+        sign_ins = [b.submit("/login/", username=world.olga.email, password=old) for b in browsers]
         change = world.client.patch("/settings", old_password=old, new_password=new)
         await asyncio.gather(*sign_ins, change)
         left = await sessions.of_user(world.make.connection, realm_id, world.olga.user_id)

@@ -227,7 +227,7 @@ async def test_who_has_an_account_is_told_to_sign_in(reception: Reception):
     assert answer.status == 400
     assert "has an account here already" in browser.problem
     await browser.look(link)
-    assert 'href="/login"' in browser.page
+    assert 'href="/login/"' in browser.page
     await reception.make.connection.execute(
         "UPDATE users SET is_active = false WHERE user_id = %(id)s", id=ada.user_id
     )

@@ -74,7 +74,7 @@ async def test_no_account_is_taken_over(visitor, make, ada):
         )
         assert answer.status in {200, 400}
         assert browser.problem
-        assert (await browser.look("/")).headers["Location"] == "/login"
+        assert (await browser.look("/")).headers["Location"] == "/login/"
     after = await credentials.password_hash(make.connection, make.realm_id, ada.user_id)
     assert before == after
     [row] = await rows_of(make, ada.email)

@@ -371,19 +371,19 @@ async def test_somebody_signs_in_by_the_page_and_by_an_app(
 ):
     async with serving_with(**ldap_search) as server:
         browser = Visitor(await connect(server, make.realm_id))
-        await browser.look("/login")
+        await browser.look("/login/")
         assert "Name or email" in browser.text
         assert "Forgotten password" not in browser.text
         assert "No account yet?" not in browser.text
-        answer = await browser.submit("/login", username="grace", password="wrong")
+        answer = await browser.submit("/login/", username="grace", password="wrong")
         assert (answer.status, browser.problem) == (401, WRONG)
         assert 'value="grace"' in browser.page
-        answer = await browser.submit("/login", username="grace", password=SECRET)
+        answer = await browser.submit("/login/", username="grace", password=SECRET)
         assert (await browser.follow(answer)).status == 200
         assert "Grace Hopper" in browser.text
         other = Visitor(browser.client)
-        await other.look(f"/login?mobile_flow_otp={'5c' * 32}")
-        answer = await other.submit("/login", username="grace", password=SECRET)
+        await other.look(f"/login/?mobile_flow_otp={'5c' * 32}")
+        answer = await other.submit("/login/", username="grace", password=SECRET)
         assert answer.headers["Location"].startswith("zulip://login?realm=")
 
 
@@ -392,7 +392,7 @@ async def test_nobody_passes_by_the_directory(ask):
     browser = Visitor(ask.client)
     await browser.look("/register")
     assert "do not join by email" in browser.text
-    await browser.look("/login")
+    await browser.look("/login/")
     token = browser.forms()[0].fields["csrfmiddlewaretoken"]
     answer = await browser.post("/register", csrfmiddlewaretoken=token, email="eve@example.com")
     assert (answer.status, "do not join by email" in browser.problem) == (400, True)

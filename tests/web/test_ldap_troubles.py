@@ -103,8 +103,8 @@ async def test_a_directory_that_is_away_is_told_on_the_page(
 ):
     async with serving_with(**{**ldap_search, "ldap_url": "ldap://127.0.0.1:1"}) as server:
         browser = Visitor(await connect(server, make.realm_id))
-        await browser.look("/login")
-        answer = await browser.submit("/login", username="grace", password=SECRET)
+        await browser.look("/login/")
+        answer = await browser.submit("/login/", username="grace", password=SECRET)
         assert (answer.status, browser.problem) == (
             503,
             "The directory does not answer. Try again later.",

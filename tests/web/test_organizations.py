@@ -40,7 +40,7 @@ def newcomer(posting):
 
 async def test_people_find_their_organization(newcomer, make):
     assert (await newcomer.look("/")).headers["Location"] == "/accounts/go"
-    assert (await newcomer.look("/login")).headers["Location"] == "/accounts/go"
+    assert (await newcomer.look("/login/")).headers["Location"] == "/accounts/go"
     answer = await newcomer.look("/accounts/go")
     assert f"http://*.{ROOT_DOMAIN}" in answer.headers["Content-Security-Policy"]
     subdomain = await make.connection.value(
@@ -70,7 +70,7 @@ async def test_a_server_with_one_organization_leads_there(serving_with, make):
     only = await place()
     assert only is not None
     assert only.startswith(f"http://{subdomain}.{ROOT_DOMAIN}")
-    assert only.endswith("/login")
+    assert only.endswith("/login/")
     assert await place(open_realm_creation=True) is None
     assert await place(root_domain=None) is None
     other = await new_realm(make.connection)
@@ -105,7 +105,7 @@ async def test_somebody_founds_an_organization_and_signs_in(newcomer, posting):
         assert problem in newcomer.problem
     answer = await newcomer.submit(link, **fields)
     assert answer.headers["Location"].startswith(f"http://navy.{ROOT_DOMAIN}")
-    assert answer.headers["Location"].endswith("/login?done=founded")
+    assert answer.headers["Location"].endswith("/login/?done=founded")
     assert (await newcomer.look(link)).status == 400
 
     client = Client(posting.server, f"navy.{ROOT_DOMAIN}")

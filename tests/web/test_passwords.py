@@ -45,7 +45,7 @@ async def test_somebody_who_forgot_theirs_chooses_another(visitor, ada, posting,
     answer = await browser.submit(link, new_password=NEW)
     assert (await browser.follow(answer)).status == 200
     assert "Your password has been changed" in browser.text
-    assert (await elsewhere.look("/")).headers["Location"] == "/login"
+    assert (await elsewhere.look("/")).headers["Location"] == "/login/"
     await browser.sign_in(ada.email, NEW)
     told = await posting.mail()
     assert "was changed" in told["Subject"]
@@ -84,7 +84,7 @@ async def test_a_link_works_once_and_others_are_void_then(visitor, ada, posting)
     for link in (first, second):
         assert (await browser.look(link)).status == 400
         assert "used already" in browser.problem
-        await browser.look("/login")
+        await browser.look("/login/")
         token = browser.forms()[0].fields["csrfmiddlewaretoken"]
         answer = await browser.post(
             link, csrfmiddlewaretoken=token, new_password="a third password"

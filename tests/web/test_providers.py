@@ -60,7 +60,7 @@ async def signs_in(visitor, provider, name="own") -> Visitor:
 @pytest.mark.parametrize("name", ["own", "google", "gitlab"])
 async def test_whoever_another_site_knows_is_let_in(visitor, ada, provider, name):
     browser = await visitor()
-    await browser.look("/login?next=%2Faccount")
+    await browser.look("/login/?next=%2Faccount")
     assert f'href="/accounts/login/social/{name}?next=%2Faccount"' in browser.page
     assert "Sign in with Our RealmCache" in browser.text
     back = await go_there(browser, provider, name, next="/account")

@@ -176,10 +176,10 @@ async def test_pages_take_a_fresh_sign_in_where_there_is_no_password(caller, pag
     await refused(caller, lambda: caller.on_page(action, **fields))
     assert "Sign in again" in caller.browser.problem
     assert caller.row.api_key not in caller.browser.page
-    assert 'href="/login?again=yes&amp;next=%2Faccount"' in caller.browser.page
+    assert 'href="/login/?again=yes&amp;next=%2Faccount"' in caller.browser.page
     await give_password(caller.make, caller.row)
-    await caller.browser.look("/login?again=yes&next=%2Faccount")
-    answer = await caller.browser.submit("/login", username=caller.row.email, password=PASSWORD)
+    await caller.browser.look("/login/?again=yes&next=%2Faccount")
+    answer = await caller.browser.submit("/login/", username=caller.row.email, password=PASSWORD)
     assert answer.headers["Location"] == "/account"
     await caller.without_password()
     answer = await caller.on_page(action, **fields)

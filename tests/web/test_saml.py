@@ -86,7 +86,7 @@ async def is_in(browser: Visitor) -> int | None:
 async def test_whoever_the_site_knows_is_let_in(visitor, ada, saml_site, signs):
     saml_site.signs = signs
     browser = await visitor()
-    await browser.look("/login?next=%2Faccount")
+    await browser.look("/login/?next=%2Faccount")
     assert "Sign in with Our Site" in browser.text
     question = await go_there(browser, saml_site, next="/account")
     answer = await come_back(browser, saml_site.answer(question), question.state)

@@ -33,10 +33,10 @@ async def kept(make):
 
 async def test_somebody_signs_in_sees_where_they_are_and_signs_out(visitor, ada, make):
     browser = await visitor()
-    assert (await browser.look("/")).headers["Location"] == "/login"
-    await browser.look("/login")
+    assert (await browser.look("/")).headers["Location"] == "/login/"
+    await browser.look("/login/")
     before = dict(browser.cookies)
-    answer = await browser.submit("/login", username=" ADA@example.com ", password=PASSWORD)
+    answer = await browser.submit("/login/", username=" ADA@example.com ", password=PASSWORD)
     assert (await browser.follow(answer)).status == 200
     assert "You are signed in" in browser.text
     assert "Ada Lovelace" in browser.text
@@ -46,17 +46,17 @@ async def test_somebody_signs_in_sees_where_they_are_and_signs_out(visitor, ada,
     token = browser.cookies["parley_session"]
     assert await kept(make) == {digest_of(token): ada.user_id}
     answer = await browser.submit("/logout")
-    assert answer.headers["Location"] == "/login"
+    assert answer.headers["Location"] == "/login/"
     assert await kept(make) == {}
     browser.cookies["parley_session"] = token
-    assert (await browser.look("/")).headers["Location"] == "/login"
+    assert (await browser.look("/")).headers["Location"] == "/login/"
 
 
 async def test_cookies_are_for_this_host_and_not_for_scripts(serving_with, make, connect, ada):
     async with serving_with(external_url="https://chat.example.com") as server:
         browser = Visitor(await connect(server, make.realm_id))
-        await browser.look("/login")
-        answer = await browser.submit("/login", username=ada.email, password=PASSWORD)
+        await browser.look("/login/")
+        answer = await browser.submit("/login/", username=ada.email, password=PASSWORD)
         session, form, visitor, known = answer.headers.get_list("Set-Cookie")
         assert "; HttpOnly" in known
         for line in (session, form, visitor, known):
@@ -70,8 +70,8 @@ async def test_cookies_are_for_this_host_and_not_for_scripts(serving_with, make,
 async def test_each_sign_in_begins_anew(visitor, ada, make):
     browser = await signed_in(visitor, ada)
     first = browser.cookies["parley_session"]
-    await browser.look("/login?mobile_flow_otp=" + "0" * 64)
-    await browser.post("/login", csrfmiddlewaretoken=browser.cookies["csrftoken"],
+    await browser.look("/login/?mobile_flow_otp=" + "0" * 64)
+    await browser.post("/login/", csrfmiddlewaretoken=browser.cookies["csrftoken"],
                        username=ada.email, password=PASSWORD)  # fmt: skip
     assert browser.cookies["parley_session"] != first
     assert set(await kept(make)) == {digest_of(browser.cookies["parley_session"])}
@@ -83,8 +83,8 @@ async def test_each_sign_in_begins_anew(visitor, ada, make):
 )
 async def test_who_does_not_know_the_password_stays_outside(visitor, ada, username, password):
     browser = await visitor()
-    await browser.look("/login")
-    answer = await browser.submit("/login", username=username, password=password)
+    await browser.look("/login/")
+    answer = await browser.submit("/login/", username=username, password=password)
     assert answer.status == 401
     assert browser.problem == "Your username or password is incorrect"
     assert "parley_session" not in browser.cookies
@@ -95,10 +95,10 @@ async def test_tries_are_counted_by_name(serving_with, make, connect, ada):
     async with serving_with(rate_limits=True, rate_limit_sign_in="2/600") as server:
         browser = Visitor(await connect(server, make.realm_id))
         for _ in range(2):
-            await browser.look("/login")
-            await browser.submit("/login", username=ada.email, password="wrong")
-        await browser.look("/login")
-        answer = await browser.submit("/login", username=ada.email, password=PASSWORD)
+            await browser.look("/login/")
+            await browser.submit("/login/", username=ada.email, password="wrong")
+        await browser.look("/login/")
+        answer = await browser.submit("/login/", username=ada.email, password=PASSWORD)
         assert answer.status == 429
         assert browser.problem.startswith("Too many tries. Try again in ")
 
@@ -108,8 +108,8 @@ async def test_tries_are_counted_by_name(serving_with, make, connect, ada):
 )
 async def test_a_form_that_we_have_not_shown_is_refused(visitor, ada, make, fields):
     browser = await visitor()
-    await browser.look("/login")
-    answer = await browser.post("/login", username=ada.email, password=PASSWORD, **fields)
+    await browser.look("/login/")
+    answer = await browser.post("/login/", username=ada.email, password=PASSWORD, **fields)
     assert answer.status == 403
     assert "too old" in browser.problem
     assert await kept(make) == {}
@@ -117,11 +117,11 @@ async def test_a_form_that_we_have_not_shown_is_refused(visitor, ada, make, fiel
 
 async def test_a_form_shown_to_somebody_else_is_refused(visitor, ada):
     one, other = await visitor(), await visitor()
-    await one.look("/login")
-    await other.look("/login")
+    await one.look("/login/")
+    await other.look("/login/")
     token = one.forms()[0].fields["csrfmiddlewaretoken"]
     answer = await other.post(
-        "/login", csrfmiddlewaretoken=token, username=ada.email, password=PASSWORD
+        "/login/", csrfmiddlewaretoken=token, username=ada.email, password=PASSWORD
     )
     assert answer.status == 403
 
@@ -159,8 +159,8 @@ async def test_a_form_that_another_site_sends_is_refused(visitor, ada, headers):
 )
 async def test_one_comes_back_to_this_very_address(visitor, ada, wanted, place):
     browser = await visitor()
-    await browser.look("/login")
-    answer = await browser.submit("/login", username=ada.email, password=PASSWORD, next=wanted)
+    await browser.look("/login/")
+    answer = await browser.submit("/login/", username=ada.email, password=PASSWORD, next=wanted)
     assert answer.headers["Location"] == place
 
 
@@ -168,7 +168,7 @@ async def test_a_session_is_good_in_its_own_organization_only(visitor, ada, serv
     other = await new_realm(make.connection)
     browser = await signed_in(visitor, ada)
     browser.client = await connect(server, other.realm_id)
-    assert (await browser.look("/")).headers["Location"] == "/login"
+    assert (await browser.look("/")).headers["Location"] == "/login/"
     (await browser.send("GET", "/json/users/me")).refused("UNAUTHORIZED", 401)
 
 
@@ -177,7 +177,7 @@ async def test_a_session_ends_by_itself(visitor, ada, make):
     await make.connection.execute(
         "UPDATE sessions SET ends_at = now() WHERE realm_id = %(realm_id)s", realm_id=make.realm_id
     )
-    assert (await browser.look("/")).headers["Location"] == "/login"
+    assert (await browser.look("/")).headers["Location"] == "/login/"
     (await browser.send("GET", "/json/users/me")).refused("UNAUTHORIZED", 401)
 
 
@@ -187,11 +187,11 @@ async def test_whose_account_is_closed_has_no_session_any_more(visitor, ada, ser
     now = server.app.clock.now()
     writer = server.app.writers.of(make.realm_id)
     await writer.write(lambda tx: deactivate_user(tx, ada.user_id, now=now))
-    assert (await browser.look("/")).headers["Location"] == "/login"
+    assert (await browser.look("/")).headers["Location"] == "/login/"
     assert (await browser.send("GET", "/json/users/me")).status == 401
     assert await kept(make) == {}
-    await browser.look("/login")
-    await browser.submit("/login", username=ada.email, password=PASSWORD)
+    await browser.look("/login/")
+    await browser.submit("/login/", username=ada.email, password=PASSWORD)
     assert browser.problem == "Account is deactivated"
 
 
@@ -201,9 +201,9 @@ async def test_a_deactivated_organization_lets_nobody_in(visitor, ada, make, ser
         "UPDATE realms SET deactivated = true WHERE realm_id = %(realm_id)s", realm_id=make.realm_id
     )
     server.forget(make.realm_id)
-    assert (await browser.look("/")).headers["Location"] == "/login"
-    await browser.look("/login")
-    await browser.submit("/login", username=ada.email, password=PASSWORD)
+    assert (await browser.look("/")).headers["Location"] == "/login/"
+    await browser.look("/login/")
+    await browser.submit("/login/", username=ada.email, password=PASSWORD)
     assert browser.problem == "This organization has been deactivated"
 
 
@@ -220,7 +220,7 @@ async def test_another_password_ends_all_other_sessions(visitor, ada, make):
     )
     answer.succeeded()
     assert (await here.look("/")).status == 200
-    assert (await elsewhere.look("/")).headers["Location"] == "/login"
+    assert (await elsewhere.look("/")).headers["Location"] == "/login/"
 
 
 async def test_another_password_by_api_key_ends_all_sessions(visitor, ada, server, make):
@@ -230,7 +230,7 @@ async def test_another_password_by_api_key_ends_all_sessions(visitor, ada, serve
     change = OwnChange(password=new)
     writer = server.app.writers.of(make.realm_id)
     await writer.write(lambda tx: change_own_settings(tx, actor, change))
-    assert (await browser.look("/")).headers["Location"] == "/login"
+    assert (await browser.look("/")).headers["Location"] == "/login/"
 
 
 # -- the API with a session
@@ -279,7 +279,7 @@ async def test_an_api_key_outweighs_a_session(visitor, ada, make, log_in):
 async def test_a_page_takes_no_api_key(visitor, ada, log_in):
     browser = await visitor()
     browser.client = await log_in(ada)
-    assert (await browser.look("/")).headers["Location"] == "/login"
+    assert (await browser.look("/")).headers["Location"] == "/login/"
 
 
 async def test_nobody_keeps_sessions_without_end(connection, make, ada):
@@ -301,7 +301,7 @@ async def test_an_app_gets_its_key_from_the_browser(visitor, ada, server, make):
     browser = await visitor()
     answer = await browser.look(f"/login/?mobile_flow_otp={otp}")
     assert "form-action 'self' zulip:;" in answer.headers["Content-Security-Policy"]
-    answer = await browser.submit("/login", username=ada.email, password=PASSWORD)
+    answer = await browser.submit("/login/", username=ada.email, password=PASSWORD)
     scheme, _, rest = answer.headers["Location"].partition("?")
     assert scheme == "zulip://login"
     fields = dict(pair.split("=") for pair in rest.split("&"))
@@ -317,11 +317,11 @@ async def test_an_app_gets_its_key_from_the_browser(visitor, ada, server, make):
 @pytest.mark.parametrize("otp", ["5c", "zz" * 32, "5c" * 33])
 async def test_a_pad_that_is_none_is_refused(visitor, ada, otp):
     browser = await visitor()
-    assert (await browser.look(f"/login?mobile_flow_otp={otp}")).status == 400
+    assert (await browser.look(f"/login/?mobile_flow_otp={otp}")).status == 400
     assert "Invalid OTP" in browser.problem
-    await browser.look("/login")
+    await browser.look("/login/")
     answer = await browser.submit(
-        "/login", username=ada.email, password=PASSWORD, mobile_flow_otp=otp
+        "/login/", username=ada.email, password=PASSWORD, mobile_flow_otp=otp
     )
     assert answer.status == 400
 
@@ -330,7 +330,7 @@ async def test_a_pad_that_is_none_is_refused(visitor, ada, otp):
 
 
 async def test_pages_can_be_shown_nowhere_else_and_run_nothing(visitor):
-    answer = await (await visitor()).look("/login")
+    answer = await (await visitor()).look("/login/")
     policy = answer.headers["Content-Security-Policy"]
     assert policy.startswith("default-src 'none'; style-src 'self'; img-src 'self';")
     assert "frame-ancestors 'none'" in policy
@@ -351,13 +351,13 @@ async def test_what_goes_wrong_is_told_on_a_page_to_people_and_in_json_to_progra
 async def test_an_organization_that_is_not_there_has_a_page_too(visitor, server):
     browser = await visitor()
     host = {"Host": f"nobody.{ROOT_DOMAIN}"}
-    assert (await browser.look("/login", headers=host)).status == 404
+    assert (await browser.look("/login/", headers=host)).status == 404
     assert browser.problem == "There is no organization at this address."
 
 
 async def test_what_pages_load_is_kept_until_it_changes(visitor):
     browser = await visitor()
-    await browser.look("/login")
+    await browser.look("/login/")
     [url] = {part.split('"')[0] for part in browser.page.split('href="') if ".css" in part[:40]}
     answer = await browser.look(url)
     assert answer.headers["Content-Type"] == "text/css; charset=utf-8"
@@ -367,9 +367,9 @@ async def test_what_pages_load_is_kept_until_it_changes(visitor):
 
 async def test_null_characters_are_refused(visitor):
     browser = await visitor()
-    assert (await browser.look("/login?next=%00")).status == 400
-    await browser.look("/login")
-    assert (await browser.submit("/login", username="a\0b", password="c")).status == 400
+    assert (await browser.look("/login/?next=%00")).status == 400
+    await browser.look("/login/")
+    assert (await browser.submit("/login/", username="a\0b", password="c")).status == 400
 
 
 async def test_names_are_no_html(visitor, make, ada, server):
@@ -379,9 +379,9 @@ async def test_names_are_no_html(visitor, make, ada, server):
     )
     server.forget(make.realm_id)
     browser = await visitor()
-    await browser.look("/login?next=%22%3E%3Cscript%3E")
+    await browser.look("/login/?next=%22%3E%3Cscript%3E")
     assert "<script>" not in browser.page
-    await browser.submit("/login", username='"><script>', password="x")
+    await browser.submit("/login/", username='"><script>', password="x")
     assert "<script>" not in browser.page
 
 
@@ -390,8 +390,8 @@ async def test_no_password_and_no_token_is_logged(visitor, ada, capfd):
     token = browser.cookies["parley_session"]
     await browser.look("/")
     await browser.submit("/logout")
-    await browser.look("/login")
-    await browser.submit("/login", username=ada.email, password="wrong canary")
+    await browser.look("/login/")
+    await browser.submit("/login/", username=ada.email, password="wrong canary")
     told = "".join(capfd.readouterr())
     assert "wrong canary" not in told
     assert token not in told

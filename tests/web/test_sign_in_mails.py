@@ -50,11 +50,11 @@ async def fetch_key(client, user_agent=PHONE):
 
 
 async def sign_in(browser, user_agent=FIREFOX):
-    await browser.look("/login")
-    form = next(each for each in browser.forms() if each.action == "/login")
+    await browser.look("/login/")
+    form = next(each for each in browser.forms() if each.action == "/login/")
     answer = await browser.send(
         "POST",
-        "/login",
+        "/login/",
         body="&".join(
             f"{name}={value}"
             for name, value in (
@@ -101,8 +101,8 @@ async def test_an_app_that_gets_the_key_is_news(visitor, ada, posting, spectator
     await fetch_key(app)
     assert "With: the app Zulip on Android\n" in text_of(await posting.mail())
     browser = await visitor()
-    await browser.look(f"/login?mobile_flow_otp={'1' * 64}")
-    await browser.submit("/login", username=ada.email, password=PASSWORD)
+    await browser.look(f"/login/?mobile_flow_otp={'1' * 64}")
+    await browser.submit("/login/", username=ada.email, password=PASSWORD)
     await posting.mail()
 
 

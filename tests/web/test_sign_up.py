@@ -48,7 +48,7 @@ async def test_somebody_joins_by_a_mail_a_name_and_a_password(
         c=general.channel_id,
     )
     browser = await visitor()
-    await browser.look("/login")
+    await browser.look("/login/")
     assert 'href="/register"' in browser.page
     browser, answer = await ask(visitor, "Grace@example.com")
     assert (await browser.follow(answer)).status == 200
@@ -108,7 +108,7 @@ async def test_a_closed_organization_wants_an_invitation(visitor, posting, make,
     assert browser.problem == "You need an invitation to join this organization."
     await browser.look("/register")
     assert "You need an invitation" in browser.text
-    await browser.look("/login")
+    await browser.look("/login/")
     assert 'href="/register"' not in browser.page
     token = browser.forms()[0].fields["csrfmiddlewaretoken"]
     answer = await browser.post("/register", csrfmiddlewaretoken=token, email="g@example.com")
