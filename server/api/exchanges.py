@@ -26,6 +26,8 @@ DISCARD_BYTES: Final = 64 * 1024 * 1024
 DRAIN_POLL_SECONDS: Final = 0.01
 ORDINARY: Final = {"Content-Type": "application/json", "Vary": "Accept-Language"}
 """Default headers of a response."""
+BODILESS: Final = frozenset({HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED})
+"""Statuses without a body, of which a Content-Length would say something else."""
 
 
 class ApiServer:
@@ -90,11 +92,7 @@ class ApiServer:
         has_body: bool = True,
     ) -> None:
         """Write a response, by default in JSON; during a drain the last one of its connection."""
-        ordinary = (
-            {}
-            if status == HTTPStatus.NO_CONTENT
-            else {**ORDINARY, "Content-Length": str(len(body))}
-        )
+        ordinary = {} if status in BODILESS else {**ORDINARY, "Content-Length": str(len(body))}
         lines = [*{**ordinary, **headers}.items()]
         lines += [("Set-Cookie", cookie) for cookie in cookies]
         writer.respond(status, lines, body if has_body else b"", is_last=self.is_draining)

@@ -48,11 +48,11 @@ async def send_file(request: Request, file: File) -> None:
         "Cache-Control": file.cache_control,
         "Vary": "Authorization",
     }
-    if _is_known(request.headers.get("If-None-Match"), etag):
+    if is_known(request.headers.get("If-None-Match"), etag):
         await _send(request, 304, headers)
         return
     start, end = 0, file.size
-    wanted = _wanted(request.headers, etag, file.size)
+    wanted = wanted_range(request.headers, etag, file.size)
     if wanted is not None:
         start, end = wanted
     headers |= {
@@ -77,7 +77,7 @@ async def send_picture(
     """Send a picture from memory, to be displayed inline."""
     etag = f'"{hashlib.sha256(content).hexdigest()}"'
     headers = {**SAFE_HEADERS, "ETag": etag, "Cache-Control": cache_control}
-    if _is_known(request.headers.get("If-None-Match"), etag):
+    if is_known(request.headers.get("If-None-Match"), etag):
         await _send(request, 304, headers)
         return
     stream = request.open_stream()
@@ -129,12 +129,12 @@ async def _send(
         stream.close()
 
 
-def _is_known(given: str | None, etag: str) -> bool:
+def is_known(given: str | None, etag: str) -> bool:
     tags = {tag.strip().removeprefix("W/") for tag in (given or "").split(",")}
     return etag in tags or "*" in tags
 
 
-def _wanted(headers: Mapping[str, str], etag: str, size: int) -> tuple[int, int] | None:
+def wanted_range(headers: Mapping[str, str], etag: str, size: int) -> tuple[int, int] | None:
     """Return start and end of the range; None: the whole file. An empty range is an error."""
     asked = _RANGE.fullmatch(headers.get("Range", "").replace(" ", ""))
     if asked is None or headers.get("If-Range", etag) != etag or asked[0] == "bytes=-":

@@ -31,7 +31,7 @@ class PageRoute:
     is_of_server: bool = False
     """Exists without an organization, too."""
     is_rate_limited: bool = True
-    """False for static files."""
+    """False for files that are the same for all visitors: no session is looked up for them."""
 
     @property
     def full_path(self) -> str:

@@ -219,6 +219,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     development: Annotated[bool, described("on or off")] = False
     """Lets users sign in without a password. Never on a server that others reach."""
 
+    web_client: Annotated[Path | None, described("the path of a directory")] = None
+    """The built browser client. None: the one that is packaged with the server, if there is one."""
     web_public_channels: Annotated[bool, described("on or off")] = False
     """Lets organizations open channels to people without an account."""
     can_access_all_users_group_limits_presence: Annotated[bool, described("on or off")] = True

@@ -13,8 +13,8 @@ from server.domain.access import MEMBER
 from server.domain.errors import BadRequestError, DomainError, InvitationFailedError
 from server.domain.invitations import PATH, PURPOSE, addresses_in, link_key
 from server.runtime.pages import Page
-from server.web.home import INVITED, show_home
-from server.web.places import HOME
+from server.web.clients import INVITED, show_clients
+from server.web.places import CLIENTS
 from server.web.rendering import go
 from storage import server_keys
 
@@ -39,7 +39,7 @@ async def ask(request: Request) -> Page:
         return await _explained(request, error)
     if invited.passed_over:
         return await _explained(request, InvitationFailedError(SKIPPED, invited.passed_over))
-    return go(request, f"{HOME}?{urlencode({INVITED: len(emails)})}")
+    return go(request, f"{CLIENTS}?{urlencode({INVITED: len(emails)})}")
 
 
 async def make_link(request: Request) -> Page:
@@ -54,7 +54,7 @@ async def make_link(request: Request) -> Page:
         key = await server_keys.key_for(connection, PURPOSE)
     token = link_key(key, request.realm_cache.realm_id, made).token
     url = (await request.realm_cache.address()).url
-    return await show_home(request, link=url + PATH.format(token=token))
+    return await show_clients(request, link=url + PATH.format(token=token))
 
 
 def _wish(request: Request, now: datetime) -> Wish:
@@ -69,7 +69,7 @@ def _wish(request: Request, now: datetime) -> Wish:
 
 async def _explained(request: Request, error: DomainError) -> Page:
     details = [f"{email}: {reason}" for email, reason, _ in error.details.get("errors", ())]
-    return await show_home(request, error, details)
+    return await show_clients(request, error, details)
 
 
 PAGES = (

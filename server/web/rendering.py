@@ -19,7 +19,16 @@ if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
 
-STATIC: Final = {"style.css": "text/css; charset=utf-8", "icon.svg": "image/svg+xml"}
+STATIC: Final = {
+    "favicon.ico": "image/x-icon",
+    "icon-192.png": "image/png",
+    "icon-512.png": "image/png",
+    "icon-maskable-512.png": "image/png",
+    "icon-touch-180.png": "image/png",
+    "icon.svg": "image/svg+xml",
+    "sign-in.js": "text/javascript; charset=utf-8",
+    "style.css": "text/css; charset=utf-8",
+}
 STATIC_PATH: Final = "/static/{name}"
 A_YEAR: Final = 365 * 24 * 3600
 
@@ -30,36 +39,37 @@ async def show(
     *,
     error: DomainError | None = None,
     form_leads_to: str = "",
+    has_script: bool = False,
     **values: Any,
 ) -> Page:
-    """Render a template with the organization's name and icon.
+    """Return a page with the organization's name and icon.
 
-    Its variables are `values`, the realm, the caller, `token` for its forms, and `problem`, the
+    The template's variables are those of `render`, `token` for its forms, and `problem`, the
     message of `error`, whose status the page has. `form_leads_to`: another origin to which the
-    response to its form may redirect.
+    response to its form may redirect. `has_script`: it has a script among the static files.
     """
+    body = await render(
+        request,
+        template,
+        token=_token_for(request),
+        problem="" if error is None else said(error),
+        **values,
+    )
+    policy = _policy(form_leads_to, has_script=has_script)
+    headers = {**HEADERS, "Content-Security-Policy": policy}
+    status = HTTPStatus.OK if error is None else error.status
+    return Page(status, body, headers=headers, cookies=request.cookies)
+
+
+async def render(request: Request, template: str, **values: Any) -> bytes:
+    """Render a template with `values`, the realm with its icon, and the caller."""
     realm, icon = None, None
     if request.realm_id is not None:
         realm = await request.realm_cache.realm()
         key = RealmSettings.of(realm.settings).icon_key
         icon = None if key is None else picture_url(key)
-    body = (
-        _environment()
-        .get_template(template)
-        .render(
-            {
-                "realm": realm,
-                "icon": icon,
-                "caller": request.caller,
-                "token": _token_for(request),
-                "problem": "" if error is None else said(error),
-                **values,
-            }
-        )
-    )
-    headers = {**HEADERS, "Content-Security-Policy": _policy(form_leads_to)}
-    status = HTTPStatus.OK if error is None else error.status
-    return Page(status, body.encode(), headers=headers, cookies=request.cookies)
+    known = {"realm": realm, "icon": icon, "caller": request.caller}
+    return _environment().get_template(template).render({**known, **values}).encode()
 
 
 def fragment(template: str, **values: Any) -> "Markup":
@@ -108,15 +118,16 @@ def _content(name: str) -> bytes:
 
 
 @lru_cache
-def _static_url(name: str) -> str:
+def static_url(name: str) -> str:
     """Return the URL of a static file, which changes with its content, since browsers cache it."""
     version = hashlib.sha256(_content(name)).hexdigest()[:12]
     return f"{STATIC_PATH.format(name=name)}?v={version}"
 
 
-def _policy(form_leads_to: str) -> str:
+def _policy(form_leads_to: str, *, has_script: bool = False) -> str:
+    script = " script-src 'self';" if has_script else ""
     return (
-        "default-src 'none'; style-src 'self'; img-src 'self';"
+        f"default-src 'none';{script} style-src 'self'; img-src 'self';"
         f" form-action 'self'{form_leads_to and f' {form_leads_to}'};"
         " frame-ancestors 'none'; base-uri 'none'"
     )
@@ -135,5 +146,5 @@ def _token_for(request: Request) -> str:
 @lru_cache(maxsize=1)
 def _environment() -> "Environment":
     environment = templates_of("server.web")
-    environment.globals |= {"static": _static_url, "token_field": TOKEN_FIELD}
+    environment.globals |= {"static": static_url, "token_field": TOKEN_FIELD}
     return environment

@@ -177,6 +177,7 @@ async def _form(
         request,
         "sign_in.html",
         error=error,
+        has_script=True,
         form_leads_to=f"{request.app.settings.mobile_scheme}:" if otp else "",
         username=sent.get("username", ""),
         next=place_here(sent.get("next", "")),

@@ -50,7 +50,9 @@ class Site(Pages):
     @override
     async def answer(self, route: PageRoute, request: Request) -> Page:
         _refuse_nulls(request)
-        if request.realm_id is None and not (route.is_of_server or not route.is_rate_limited):
+        if not route.is_rate_limited:
+            return await route.view(request)
+        if request.realm_id is None and not route.is_of_server:
             return go(request, FIND)
         request.session = await session_of(request.app, request.realm_id, request.headers)
         request.visitor_token = read_cookie(request.app, request.headers, VISITOR)

@@ -88,6 +88,8 @@ async def serve(
         "data": data,
         "root_domain": ROOT_DOMAIN,
         "rate_limits": False,
+        # What this checkout has built is none of a test's business.
+        "web_client": data / "web-client",
         "typesetting_seconds": 60,
         # So can all tests be run on either: ./scripts/test --transport tornado
         "transport": os.environ.get("PARLEY_TRANSPORT", "httptools"),  # noqa: TID251

@@ -1,4 +1,4 @@
-"""Home page: connection details for clients, invitations. And the static files of all pages."""
+"""The page of connection details for clients, and invitations; static files of all pages."""
 
 from collections.abc import Sequence
 from ipaddress import ip_address
@@ -14,8 +14,9 @@ from server.mail.folder import MailFolder
 from server.runtime.formatting import counted
 from server.runtime.pages import Page
 from server.runtime.version import FEATURE_LEVEL, VERSION
+from server.web.build import build_of
 from server.web.mailing import sends_mail
-from server.web.places import HOME
+from server.web.places import CLIENTS
 from server.web.rendering import STATIC_PATH, show, static_file
 
 INVITED: Final = "invited"
@@ -31,12 +32,12 @@ class Mailing(NamedTuple):
     """The URL of the mail folder, for administrators; empty without one."""
 
 
-async def home(request: Request) -> Page:
-    """Return the home page of a signed-in user; there is no client in the browser yet."""
-    return await show_home(request)
+async def clients(request: Request) -> Page:
+    """Return the page that tells how to connect clients, and invites people."""
+    return await show_clients(request)
 
 
-async def show_home(
+async def show_clients(
     request: Request,
     error: DomainError | None = None,
     details: Sequence[str] = (),
@@ -53,8 +54,9 @@ async def show_home(
     makes_links = standing.realm_permits("create_multiuse_invite_group")
     return await show(
         request,
-        "home.html",
+        "clients.html",
         error=error,
+        has_chat=build_of(request.app) is not None,
         url=address.url,
         is_local=_is_local(address.url),
         runs_it=actor.person.is_administrator,
@@ -110,6 +112,6 @@ async def static(request: Request) -> Page:
 
 
 PAGES = (
-    PageRoute("GET", HOME, Access.USER, home),
+    PageRoute("GET", CLIENTS, Access.USER, clients),
     PageRoute("GET", STATIC_PATH, Access.ANONYMOUS, static, is_rate_limited=False),
 )

@@ -1,4 +1,4 @@
-"""The first page: what runs, how to connect to it, and how others come in."""
+"""The page of clients: what runs, how to connect to it, and how others come in."""
 
 from urllib.parse import urlencode
 
@@ -20,7 +20,7 @@ WITHOUT_MAIL = "are not sent: no mail server is set"
 async def signed_in(visitor: Visitor, make, user) -> Visitor:
     await give_password(make, user)
     await visitor.sign_in(user.email, PASSWORD)
-    await visitor.look("/")
+    await visitor.look("/clients")
     return visitor
 
 
@@ -42,7 +42,7 @@ async def test_it_says_what_runs_and_what_to_copy(visitor, make, ada, server):
         "zulip-term --config-file ~/zuliprc",
     ):
         assert line in browser.page
-    assert "There is no chat in the browser yet." in browser.text
+    assert "This server has no chat in the browser." in browser.text
     assert f"Emails {WITHOUT_MAIL}" in browser.text
     assert "Phones get no notifications: no push service is set" in browser.text
     assert ada.api_key not in browser.page
@@ -95,7 +95,7 @@ async def test_whoever_is_invited_gets_a_mail_and_joins_as_a_member(
     basic = await make.channel("basic", is_default=True)
     reception.server.forget(make.realm_id)
     answer = await boss.submit("/invite", invitees="Nina <nina@example.com>, nina@example.com")
-    assert answer.headers["Location"] == "/?invited=1"
+    assert answer.headers["Location"] == "/clients?invited=1"
     await boss.follow(answer)
     assert "The invitation is on its way." in boss.text
     [mail] = await reception.mails(1)
@@ -117,7 +117,7 @@ async def test_it_says_how_many_invitations_are_on_their_way(boss: Visitor):
     await boss.follow(answer)
     assert "2 invitations are on their way." in boss.text
     for forged in ("0", "-1", "x", "99999", "\u0663", "<b>"):
-        await boss.look(f"/?{urlencode({'invited': forged})}")
+        await boss.look(f"/clients?{urlencode({'invited': forged})}")
         assert "on their way" not in boss.text
 
 

@@ -1,0 +1,50 @@
+"""A build of the browser client in miniature, as Vite and the compression after it leave one."""
+
+import gzip
+import json
+from pathlib import Path
+from typing import Final
+
+SCRIPT: Final = b"import './vendor-4e5f.js'; document.title = 'Chat';\n" * 20
+STYLE: Final = b"body { margin: 0 }\n"
+BROTLI: Final = b"as if it were compressed by brotli"
+SOUND: Final = bytes(range(256))
+MANIFEST: Final = {
+    "src/main.tsx": {
+        "file": "assets/main-1a2b.js",
+        "name": "main",
+        "src": "src/main.tsx",
+        "isEntry": True,
+        "imports": ["_vendor-4e5f.js"],
+        "dynamicImports": ["src/settings.tsx"],
+        "css": ["assets/main-3c4d.css"],
+    },
+    "_vendor-4e5f.js": {
+        "file": "assets/vendor-4e5f.js",
+        "imports": ["src/main.tsx"],
+        "css": ["assets/vendor-6a7b.css"],
+    },
+    "src/settings.tsx": {"file": "assets/settings-8c9d.js", "isDynamicEntry": True},
+}
+
+
+def write_build(folder: Path) -> Path:
+    """Write it, and return the folder."""
+    files = {
+        ".vite/manifest.json": json.dumps(MANIFEST).encode(),
+        "assets/main-1a2b.js": SCRIPT,
+        "assets/main-1a2b.js.br": BROTLI,
+        "assets/main-1a2b.js.gz": gzip.compress(SCRIPT),
+        "assets/main-3c4d.css": STYLE,
+        "assets/settings-8c9d.js": b"export {};\n",
+        "assets/vendor-4e5f.js": b"export {};\n",
+        "assets/vendor-6a7b.css": STYLE,
+        "assets/ring-0a1b.mp3": SOUND,
+        "assets/old-ffff.js": b"// of the version before\n",
+        "sw.js": b"self.addEventListener('push', () => {});\n",
+    }
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    return folder
