@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from scripts.cli.realm import found_realm
+from scripts.cli.sign_in_links import make_sign_in_link
 from scripts.cli.user import UserSpec, create_people
 
 if TYPE_CHECKING:
@@ -76,6 +77,7 @@ CLIENT_TEXT: Final = re.compile(r"(?P<login>\[api\]\nemail=.+\nkey=.+\n)site=.+\
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Owner:
     realm_id: "RealmId"
+    user_id: "UserId"
     email: str
     password: str
     api_key: str
@@ -89,6 +91,7 @@ class OrganizationBootstrap:
         self._settings = settings
         self._data = data
         self._owner: _Owner | None = None
+        self._link = ""
 
     async def prepare(self, app: "App") -> None:
         """Create the organization once; a later start changes nothing.
@@ -107,6 +110,7 @@ class OrganizationBootstrap:
         else:
             self._write_client_file(self._owner)
             await _fill(app, self._owner.realm_id)
+            self._link = await make_sign_in_link(app, self._owner.realm_id, self._owner.user_id)
 
     async def _found(self, app: "App") -> None:
         """Create the organization with its owner, with the password written to the file first."""
@@ -141,6 +145,7 @@ class OrganizationBootstrap:
                     if (await passwords.verify(password, known)).right:
                         return _Owner(
                             realm_id=realm_id,
+                            user_id=row.user_id,
                             email=row.email,
                             password=password,
                             api_key=row.api_key,
@@ -162,14 +167,20 @@ class OrganizationBootstrap:
         url = self._settings.public_url
         login = shlex.quote(f"{owner.email}:{owner.api_key}")
         return f"""
-There is an organization now, with an owner, four people and three channels:
+There is an organization now, with an owner, four people and three channels. Open it in a browser
+within ten minutes, by a link that signs the owner in, once:
+
+  {self._link}
+
+Later, and with clients:
 
   Address   {url}
   Owner     {owner.email}
   Password  {owner.password}
   API key   {owner.api_key}
 
-This is shown once. Three things to try, in another terminal:
+This is shown once; `{self._command("user", "sign-in-link")}`
+prints another link. Three things to try, in another terminal:
 
 1. Send a message:
 

@@ -49,12 +49,13 @@ def create(
 ) -> None:
     """Create an organization with its first owner, and print the owner's API key.
 
-    Without --password-file, a link is printed with which the owner chooses a password, once, within
-    a day. No mail server is needed.
+    Two links are printed that work once: one that signs the owner in within ten minutes, and,
+    without --password-file, one to choose a password within a day. No mail server is needed.
     """
     with sentences():
         from scripts.cli.passwords import password_link
         from scripts.cli.session import with_app
+        from scripts.cli.sign_in_links import make_sign_in_link
         from scripts.cli.user import Line, show
         from server.domain.accounts import checked_password
         from server.domain.errors import BadRequestError
@@ -85,7 +86,8 @@ def create(
             link = None
             if password is None:
                 link = await password_link(app, made.realm_id, made.owner.email)
-            return Line.of(made.owner, link)
+            sign_in_link = await make_sign_in_link(app, made.realm_id, made.owner.user_id)
+            return Line.of(made.owner, link, sign_in_link)
 
         line = with_app(settings, found, may_found=True)
     show(line, as_json=as_json)

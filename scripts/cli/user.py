@@ -20,6 +20,7 @@ from scripts.cli.options import (
     settings_beside,
 )
 from scripts.cli.passwords import LINK_TEXT, password_link, set_password
+from scripts.cli.sign_in_links import sign_in_link
 
 if TYPE_CHECKING:
     from server.actions.users import CreatedUser
@@ -29,6 +30,10 @@ if TYPE_CHECKING:
 
 ROLES = ("owner", "administrator", "moderator", "member", "guest")
 
+SIGN_IN_TEXT = """Sign in within ten minutes, once the server runs, by a link that works once:
+
+  {link}
+"""
 PROGRESS_SECONDS = 2.0
 USERS_AT_ONCE = 1_000
 """The maximum number of accounts that a transaction creates."""
@@ -52,9 +57,16 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     api_key: str
     password_link: str | None = None
     """A single-use link to choose a password; None if one is set, or passwords are disabled."""
+    sign_in_link: str | None = None
+    """A single-use link that signs in, of the owner of a new organization."""
 
     @classmethod
-    def of(cls, user: "CreatedUser", password_link: str | None = None) -> "Line":
+    def of(
+        cls,
+        user: "CreatedUser",
+        password_link: str | None = None,
+        sign_in_link: str | None = None,
+    ) -> "Line":
         from server.domain.access import ROLE_NAMES
 
         role = next(name for name, number in ROLE_NAMES.items() if number == user.role)
@@ -64,6 +76,7 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             role=role,
             api_key=user.api_key,
             password_link=password_link,
+            sign_in_link=sign_in_link,
         )
 
 
@@ -72,7 +85,7 @@ def user() -> None:
     """Create and manage accounts."""
 
 
-for command in (*COMMANDS, erase, list_users, set_password):
+for command in (*COMMANDS, erase, list_users, set_password, sign_in_link):
     user.add_command(command)
 
 
@@ -134,6 +147,8 @@ def show(line: Line, *, as_json: bool) -> None:
         click.echo(msgspec.json.encode(line))
     else:
         click.echo(f"{line.email}  {line.role}  user id {line.user_id}  API key {line.api_key}")
+        if line.sign_in_link is not None:
+            click.echo(SIGN_IN_TEXT.format(link=line.sign_in_link))
         if line.password_link is not None:
             click.echo(LINK_TEXT.format(link=line.password_link))
 

@@ -4,6 +4,15 @@ import re
 from ipaddress import IPv6Address, ip_address
 from typing import Final, Protocol
 
+FORWARDING: Final = (
+    "Forwarded",
+    "Via",
+    "X-Forwarded-For",
+    "X-Forwarded-Host",
+    "X-Forwarded-Proto",
+    "X-Real-IP",
+)
+"""Headers that proxies add."""
 MAX_HOPS: Final = 20
 _WITH_PORT: Final = re.compile(r"^\[(?P<v6>[^\]]+)\](?::\d+)?$|^(?P<v4>\d+\.\d+\.\d+\.\d+):\d+$")
 

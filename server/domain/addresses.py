@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from email.errors import MessageError
 from email.headerregistry import Address
 from functools import lru_cache
+from ipaddress import IPv6Address, ip_address
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -33,6 +34,19 @@ def mailable(address: str) -> str:
         raise ValueError(str(error)) from error
 
 
+def is_loopback(host: str) -> bool:
+    """Return whether a host, with or without a port, is the machine itself by any of its names."""
+    name = host
+    try:
+        is_bare = host.count(":") > 1 and not host.startswith("[")
+        name = host if is_bare else urlsplit(f"//{host}").hostname or ""
+        address = ip_address(name)
+    except ValueError:
+        return name == "localhost" or name.endswith(".localhost")
+    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+    return (mapped or address).is_loopback
+
+
 _split: Final = lru_cache(maxsize=1_000)(urlsplit)
 
 
@@ -48,6 +62,11 @@ class RealmAddress:
     def host(self) -> str:
         """Value of the Host header: with the port, if any."""
         return _split(self.url).netloc
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether each machine finds itself at this URL."""
+        return is_loopback(self.host)
 
     @property
     def domain(self) -> str:

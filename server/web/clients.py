@@ -1,9 +1,7 @@
 """The page of connection details for clients, and invitations; static files of all pages."""
 
 from collections.abc import Sequence
-from ipaddress import ip_address
 from typing import Final, NamedTuple
-from urllib.parse import urlsplit
 
 from server.api.endpoint import Access, Request
 from server.api.pages import PageRoute
@@ -58,7 +56,7 @@ async def show_clients(
         error=error,
         has_chat=build_of(request.app) is not None,
         url=address.url,
-        is_local=_is_local(address.url),
+        is_local=address.is_loopback,
         runs_it=actor.person.is_administrator,
         version=VERSION,
         level=FEATURE_LEVEL,
@@ -93,15 +91,6 @@ def _mailing(app: App) -> Mailing:
             "stay on the machine of the server: no mail server is set", app.mailer.shown_at
         )
     return Mailing("are sent")
-
-
-def _is_local(url: str) -> bool:
-    """Whether the hostname is a loopback address, which means another machine on each device."""
-    host = urlsplit(url).hostname or ""
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost" or host.endswith(".localhost")
 
 
 async def static(request: Request) -> Page:

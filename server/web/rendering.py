@@ -26,6 +26,7 @@ STATIC: Final = {
     "icon-maskable-512.png": "image/png",
     "icon-touch-180.png": "image/png",
     "icon.svg": "image/svg+xml",
+    "sign-in-link.js": "text/javascript; charset=utf-8",
     "sign-in.js": "text/javascript; charset=utf-8",
     "style.css": "text/css; charset=utf-8",
 }
@@ -127,7 +128,7 @@ def static_url(name: str) -> str:
 def _policy(form_leads_to: str, *, has_script: bool = False) -> str:
     script = " script-src 'self';" if has_script else ""
     return (
-        f"default-src 'none';{script} style-src 'self'; img-src 'self';"
+        f"default-src 'none'; style-src 'self'; img-src 'self';{script}"
         f" form-action 'self'{form_leads_to and f' {form_leads_to}'};"
         " frame-ancestors 'none'; base-uri 'none'"
     )

@@ -17,6 +17,7 @@ from server.web import (
     passwords,
     providers,
     sign_in,
+    sign_in_link,
     sign_up,
 )
 
@@ -34,5 +35,6 @@ PAGES: Final[tuple[PageRoute, ...]] = (
     *passwords.PAGES,
     *providers.PAGES,
     *sign_in.PAGES,
+    *sign_in_link.PAGES,
     *sign_up.PAGES,
 )

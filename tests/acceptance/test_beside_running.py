@@ -126,6 +126,29 @@ async def test_an_owner_signs_in_without_a_mail_server(
 
 
 @pytest.mark.asyncio
+async def test_an_owner_signs_in_by_the_link_that_is_printed(database_url, make, server, connect):
+    """With nothing but what the command prints, by the link of the creation and by another."""
+    found = ("realm", "create", "--name", "First", "--subdomain", "first", "--owner-name", "Olga")
+    settings = {"DATABASE_URL": database_url, "PARLEY_ROOT_DOMAIN": "example.test"}
+    options = ("--owner-email", "olga@example.com", "--json")
+    made = json.loads((await asyncio.to_thread(parley, *found, *options, **settings)).out)
+    realm_id = await make.connection.value("SELECT realm_id FROM realms WHERE subdomain = 'first'")
+    again = ("user", "sign-in-link", "--realm", "first")
+    printed = (await asyncio.to_thread(parley, *again, **settings)).out
+    assert "Sign in as olga@example.com within ten minutes, by a link that works once:" in printed
+    for link in (urlsplit(made["sign_in_link"]), urlsplit(printed.split()[-1])):
+        assert (link.hostname, link.path) == ("first.example.test", "/sign-in-link/")
+        browser = Visitor(await connect(server, realm_id))
+        await browser.look(link.path)
+        answer = await browser.submit(link.path, token=link.fragment)
+        assert answer.headers["Location"] == "/"
+        await browser.look("/account")
+        assert "Olga" in browser.text
+    unknown = await asyncio.to_thread(parley, *again, "--email", "x@example.com", **settings)
+    assert unknown.status == 1
+
+
+@pytest.mark.asyncio
 async def test_an_operator_gives_passwords_and_links_to_them(
     database_url, make, visitor, ada, tmp_path
 ):

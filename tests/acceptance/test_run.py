@@ -10,7 +10,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import LiteralString
-from urllib.request import urlopen
+from urllib.parse import urlencode
+from urllib.request import HTTPCookieProcessor, build_opener, urlopen
 
 import psycopg
 import pytest
@@ -61,6 +62,25 @@ def test_the_first_start_makes_an_organization_that_the_second_still_has(data: P
     assert kept["raw_content"] == "kept"
     assert second.end(signal.SIGTERM) == 0
     assert running_url(data) is None
+
+
+def test_the_first_start_prints_a_link_that_signs_the_owner_in(data: Path):
+    run = Run(data)
+    again = lines_of("user", "sign-in-link", "--data", str(data))
+    printed = run.printed.splitlines()
+    links = [line.strip() for line in (*printed, *again) if "/sign-in-link/#" in line]
+    for link in links:
+        place, _, token = link.partition("#")
+        assert place == f"http://localhost:{run.port}/sign-in-link/"
+        browser = build_opener(HTTPCookieProcessor())
+        with browser.open(place) as page:
+            html = page.read().decode()
+        [form_token] = re.findall(r'name="csrfmiddlewaretoken" value="(.*?)"', html)
+        form = urlencode({"csrfmiddlewaretoken": form_token, "token": token}).encode()
+        with browser.open(place, form) as page:
+            assert run.owner in page.read().decode()
+    assert len(links) == 2
+    assert run.end() == 0
 
 
 def test_whoever_signals_twice_leaves_no_postgres_behind(data: Path):

@@ -329,7 +329,7 @@ async def test_a_pad_that_is_none_is_refused(visitor, ada, otp):
 # -- pages in general
 
 
-async def test_pages_can_be_shown_nowhere_else_and_run_nothing(visitor):
+async def test_pages_can_be_shown_nowhere_else_and_run_nothing_of_others(visitor):
     answer = await (await visitor()).look("/login/")
     policy = answer.headers["Content-Security-Policy"]
     assert policy.startswith("default-src 'none'; style-src 'self'; img-src 'self';")
