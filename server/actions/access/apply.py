@@ -1,9 +1,10 @@
 """Apply a change of access: publish channels, and the read state that goes and comes with them."""
 
+from collections.abc import Awaitable, Callable
 from typing import Final
 
-from server.actions.access.diff import AccessDiff, AccessState, Pair
-from server.actions.access.metadata import publish_metadata
+from server.actions.access.diff import AccessDiff, AccessState, Pair, compare
+from server.actions.access.metadata import publish_channels, remove_channels
 from server.actions.access.restored_content import (
     append_restored,
     append_withdrawn,
@@ -22,29 +23,45 @@ MAX_PAIRS_PER_STEP: Final = 100
 Bounds for how long it blocks other writes of the realm.
 """
 
+Publish = Callable[[AccessDiff], Awaitable[Entry]]
+"""Appends the events of the change itself; returns the entry with which access changes."""
+
 
 async def apply(
-    tx: Tx, connection: Connection, after: AccessState, diff: AccessDiff, entry: Entry
+    tx: Tx, connection: Connection, before: AccessState, after: AccessState, publish: Publish
 ) -> list[Pair]:
-    """Append everything that follows from the change that the entry publishes.
+    """Publish the change between these states, with everything that follows from it.
 
-    Users get the channels that they may know of now, with their subscribers, and lose others.
-    Where they may not read a channel any more, everything in it counts as read, nothing is
-    starred and no topic policy is set, as after unsubscribing; where they may read it again, what
-    is stored is published again. Users for whom nothing is stored get no event.
+    Users get the channels that they may know of now, before the change, and lose others after it.
+    Where they may not read a channel any more, or left it, everything in it counts as read. Where
+    they may not read it, nothing is starred and no topic policy is set; where they may read it
+    again, what is stored is published again, but for users who join it everything counts as read.
+    Users without stored read state get no event.
 
-    Returns the pairs beyond `MAX_PAIRS_PER_STEP`, for `deferred.defer`.
+    Returns the pairs beyond `MAX_PAIRS_PER_STEP`, for `deferred.defer`. None of them joined or
+    left: how many do so in one transaction is for the caller to limit.
     """
     realm_id, name = tx.realm_id, after.context.settings.empty_topic_display_name
-    lost = await with_read_state(connection, realm_id, diff.content_lost)
-    gained = await with_read_state(connection, realm_id, diff.content_gained)
-    published = await publish_metadata(tx, connection, after, diff)
-    mark_read(tx, entry, lost[:MAX_PAIRS_PER_STEP])
-    append_withdrawn(tx, entry, lost[:MAX_PAIRS_PER_STEP], diff.with_metadata(lost), name)
+    diff = compare(before, after)
+    joined, left = set(diff.joined), set(diff.left)
+    excluded = [pair for pair in diff.content_lost if pair not in left]
+    lost = await with_read_state(connection, realm_id, excluded)
+    found = await with_read_state(connection, realm_id, diff.content_gained)
+    arrived = [pair for pair in found if pair in joined]
+    gained = [pair for pair in found if pair not in joined]
+    lost, lost_later = lost[:MAX_PAIRS_PER_STEP], lost[MAX_PAIRS_PER_STEP:]
+    gained, gained_later = gained[:MAX_PAIRS_PER_STEP], gained[MAX_PAIRS_PER_STEP:]
+
+    await publish_channels(tx, connection, after, diff)
+    entry = await publish(diff)
+    remove_channels(tx, after, diff.metadata_lost)
+    mark_read(tx, entry, [*diff.left, *arrived, *lost])
+    withdrawn = {*lost, *left.intersection(diff.content_lost)}
+    append_withdrawn(tx, entry, withdrawn, diff.with_metadata(withdrawn), name)
     for channel_id in diff.history_hidden:
         await _hide_history(tx, connection, after, channel_id, entry)
-    append_restored(tx, published or entry, gained[:MAX_PAIRS_PER_STEP], name)
-    return [*lost[MAX_PAIRS_PER_STEP:], *gained[MAX_PAIRS_PER_STEP:]]
+    append_restored(tx, entry, [*arrived, *gained], name)
+    return [*lost_later, *gained_later]
 
 
 async def _hide_history(

@@ -3,7 +3,6 @@
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from itertools import product
 from typing import NamedTuple
 
 from server.actions.locked_realm import LockedRealm
@@ -34,10 +33,6 @@ class AccessState:
     channels: Mapping[ChannelId, ChannelRow]
     subscribed: Collection[Pair]
 
-    def everything(self) -> Iterable[Pair]:
-        """Return each of the users with each of the channels."""
-        return product(self.context.people, self.channels)
-
     def access(self, standing: Standing, pair: Pair) -> AccessLevel:
         channel, subscribed = self.channels[pair[1]], pair in self.subscribed
         return AccessLevel(
@@ -53,11 +48,13 @@ class AccessDiff:
 
     metadata_gained: Mapping[UserId, tuple[ChannelId, ...]]
     metadata_lost: Mapping[UserId, tuple[ChannelId, ...]]
-    content_gained: tuple[Pair, ...] = ()
+    content_gained: tuple[Pair, ...]
     """Users who may read a channel now, or its history where they could read only some of it."""
-    content_lost: tuple[Pair, ...] = ()
+    content_lost: tuple[Pair, ...]
     """Users who may not read a channel any more. None of them is subscribed to it."""
-    history_hidden: tuple[ChannelId, ...] = ()
+    joined: tuple[Pair, ...]
+    left: tuple[Pair, ...]
+    history_hidden: tuple[ChannelId, ...]
     """Channels with a history that their subscribers do not share any more."""
 
     def with_metadata(self, pairs: Iterable[Pair]) -> set[Pair]:
@@ -65,36 +62,46 @@ class AccessDiff:
         return {pair for pair in pairs if pair[1] not in self.metadata_lost.get(pair[0], ())}
 
 
-NO_DIFF = AccessDiff({}, {})
-
-
-def compare(before: AccessState, after: AccessState, pairs: Iterable[Pair]) -> AccessDiff:
-    """Return what these users gain and lose in these channels."""
+def compare(before: AccessState, after: AccessState) -> AccessDiff:
+    """Return what users gain and lose. The states have the same users and channels."""
     metadata_gained: dict[UserId, list[ChannelId]] = defaultdict(list)
     metadata_lost: dict[UserId, list[ChannelId]] = defaultdict(list)
-    content_gained, content_lost = [], []
-    standings: dict[UserId, tuple[Standing, Standing]] = {}
-    for pair in pairs:
-        user_id, channel_id = pair
-        if user_id not in standings:
-            standings[user_id] = before.context.standing(user_id), after.context.standing(user_id)
-        old_standing, new_standing = standings[user_id]
-        old, new = before.access(old_standing, pair), after.access(new_standing, pair)
-        if new.metadata and not old.metadata:
-            metadata_gained[user_id].append(channel_id)
-        elif old.metadata and not new.metadata:
-            metadata_lost[user_id].append(channel_id)
-        if new.content and (not old.content or (new.history and not old.history)):
-            content_gained.append(pair)
-        elif old.content and not new.content:
-            content_lost.append(pair)
+    content_gained: list[Pair] = []
+    content_lost: list[Pair] = []
+    joined: list[Pair] = []
+    left: list[Pair] = []
+    for user_id, (old_standing, new_standing) in _standings(before, after).items():
+        for channel_id in after.channels:
+            pair = user_id, channel_id
+            old, new = before.access(old_standing, pair), after.access(new_standing, pair)
+            if new.metadata and not old.metadata:
+                metadata_gained[user_id].append(channel_id)
+            elif old.metadata and not new.metadata:
+                metadata_lost[user_id].append(channel_id)
+            if new.content and (not old.content or (new.history and not old.history)):
+                content_gained.append(pair)
+            elif old.content and not new.content:
+                content_lost.append(pair)
+            if (pair in before.subscribed) != (pair in after.subscribed):
+                (joined if pair in after.subscribed else left).append(pair)
     return AccessDiff(
         _frozen(metadata_gained),
         _frozen(metadata_lost),
         tuple(content_gained),
         tuple(content_lost),
+        tuple(joined),
+        tuple(left),
         tuple(i for i in after.channels if _hides_history(before.channels[i], after.channels[i])),
     )
+
+
+def _standings(
+    before: AccessState, after: AccessState
+) -> Mapping[UserId, tuple[Standing, Standing]]:
+    return {
+        user_id: (before.context.standing(user_id), after.context.standing(user_id))
+        for user_id in after.context.people
+    }
 
 
 def _hides_history(old: ChannelRow, new: ChannelRow) -> bool:

@@ -1,12 +1,13 @@
 """Publish channels to users who gain metadata access, and remove them from users who lose it."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from server.actions.access.diff import AccessDiff, AccessState
+from server.actions.access.diff import AccessDiff, AccessState, Pair
 from server.actions.channel_audiences import by_channels
-from server.events.base import Entry, to_users
+from server.events.base import to_users
 from server.events.channels import ChannelInfo, ChannelsCreated, ChannelsDeleted
 from server.events.subscriptions import PeersAdded
 from server.transactions import Tx
@@ -16,36 +17,41 @@ from storage.database import Connection
 from storage.ids import ChannelId, RealmId, UserId
 
 
-async def publish_metadata(
+async def publish_channels(
     tx: Tx, connection: Connection, after: AccessState, diff: AccessDiff
-) -> Entry | None:
-    """Append the events for metadata access that was lost and gained, with subscribers.
+) -> None:
+    """Append the channels for users who gain metadata access.
 
-    Returns the last entry that publishes a channel, if there is one: what clients learn about
-    that channel has to come after it.
+    Subscribers are included, except for users who join: they get them with their subscription.
     """
-    remove_channels(tx, after, diff.metadata_lost)
-    gained = sorted({i for ids in diff.metadata_gained.values() for i in ids})
+    joined = set(diff.joined)
+    gained = [(user_id, i) for user_id, ids in diff.metadata_gained.items() for i in ids]
+    others = [pair for pair in gained if pair not in joined]
     if not gained:
-        return None
-    infos = await channel_infos(connection, tx.realm_id, after, gained)
-    subscribers: dict[ChannelId, list[UserId]] = {
-        row.channel_id: msgspec.json.decode(row.user_ids)
-        for row in await subscriptions.subscribers(connection, tx.realm_id, gained)
-    }
-    last: Entry | None = None
+        return
+    infos = await channel_infos(connection, tx.realm_id, after, sorted({i for _, i in gained}))
     for channel_ids, user_ids in by_channels(diff.metadata_gained):
         streams = [infos[channel_id] for channel_id in channel_ids]
-        last = tx.append(ChannelsCreated(streams=streams), to_users(*user_ids))
-        for channel_id in channel_ids:
-            if subscribers[channel_id]:
-                event = PeersAdded(
-                    stream_ids=[channel_id],
-                    user_ids=subscribers[channel_id],
-                    archived=archived(after.channels, [channel_id]),
-                )
-                last = tx.append(event, to_users(*user_ids))
-    return last
+        tx.append(ChannelsCreated(streams=streams), to_users(*user_ids))
+    if others:
+        await _publish_subscribers(tx, connection, after, others)
+
+
+async def _publish_subscribers(
+    tx: Tx, connection: Connection, after: AccessState, pairs: Iterable[Pair]
+) -> None:
+    by_channel: dict[ChannelId, list[UserId]] = defaultdict(list)
+    for user_id, channel_id in pairs:
+        by_channel[channel_id].append(user_id)
+    for row in await subscriptions.subscribers(connection, tx.realm_id, sorted(by_channel)):
+        subscriber_ids: list[UserId] = msgspec.json.decode(row.user_ids)
+        if subscriber_ids:
+            event = PeersAdded(
+                stream_ids=[row.channel_id],
+                user_ids=subscriber_ids,
+                archived=archived(after.channels, [row.channel_id]),
+            )
+            tx.append(event, to_users(*by_channel[row.channel_id]))
 
 
 def remove_channels(

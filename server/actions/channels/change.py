@@ -7,7 +7,7 @@ from typing import Any
 from server.actions import audit
 from server.actions.access.apply import apply
 from server.actions.access.deferred import defer, pairs_with_unread
-from server.actions.access.diff import NO_DIFF, AccessDiff, AccessState, Pair, compare
+from server.actions.access.diff import AccessDiff, AccessState, Pair
 from server.actions.access.metadata import channel_infos
 from server.actions.bot_defaults import append_channel_name_events
 from server.actions.channel_audiences import audiences_allowed_to_see, excluding
@@ -175,9 +175,20 @@ class _Step:
 
     async def take(self) -> list[Pair]:
         """Take the step; return what is left to ACCESS_CHANGE."""
+        await channels.update(self.connection, self.tx.realm_id, self.new)
+        before, after = await self._states()
+
+        async def publish(diff: AccessDiff) -> Entry:
+            return await self._publish(after, diff)
+
+        left = await apply(self.tx, self.connection, before, after, publish)
+        if self.new.is_archived and not self.old.is_archived:
+            await withdraw_channel(self.tx, self.actor, self.context, self.channel_id)
+        return left
+
+    async def _publish(self, after: AccessState, diff: AccessDiff) -> Entry:
+        """Append the events of the step; return the first entry."""
         realm_id = self.tx.realm_id
-        await channels.update(self.connection, realm_id, self.new)
-        after, diff = await self._access()
         audiences = await audiences_allowed_to_see(
             self.connection, realm_id, self.context, [self.new]
         )
@@ -196,32 +207,27 @@ class _Step:
         if may_be_in_a_group(self.old) and not may_be_in_a_group(self.new):
             await leave_groups(self.tx, self.actor.user_id, self.channel_id)
         self._record(entries[0])
-        left = await apply(self.tx, self.connection, after, diff, entries[0])
         if info is not None:
             await give_back(self.tx, self.connection, info, audience)
-        if self.new.is_archived and not self.old.is_archived:
-            await withdraw_channel(self.tx, self.actor, self.context, self.channel_id)
-        return left
+        return entries[0]
 
     async def _info(self, state: AccessState) -> ChannelInfo:
         infos = await channel_infos(self.connection, self.tx.realm_id, state, [self.channel_id])
         return infos[self.channel_id]
 
-    async def _access(self) -> tuple[AccessState, AccessDiff]:
-        """Return the state after the step, and how it differs from the one before."""
-        same = AccessState(self.context, {self.channel_id: self.new}, ())
-        if not sight_may_differ(self.old, self.new):
-            return same, NO_DIFF
-        realm_id = self.tx.realm_id
-        everyone = await users.up_to_role(self.connection, realm_id, least_role=GUEST, or_among=())
-        there = await subscriptions.active_user_ids(self.connection, realm_id, self.channel_id)
-        after = replace(
-            same,
-            context=replace(self.context, people={row.user_id: row for row in everyone}),
-            subscribed={(user_id, self.channel_id) for user_id in there},
-        )
-        before = replace(after, channels={self.channel_id: self.old})
-        return after, compare(before, after, after.everything())
+    async def _states(self) -> tuple[AccessState, AccessState]:
+        """Return the states before and after, with all users if any of them is concerned."""
+        after = AccessState(self.context, {self.channel_id: self.new}, ())
+        if sight_may_differ(self.old, self.new):
+            realm_id = self.tx.realm_id
+            rows = await users.up_to_role(self.connection, realm_id, least_role=GUEST, or_among=())
+            there = await subscriptions.active_user_ids(self.connection, realm_id, self.channel_id)
+            after = replace(
+                after,
+                context=replace(self.context, people={row.user_id: row for row in rows}),
+                subscribed={(user_id, self.channel_id) for user_id in there},
+            )
+        return replace(after, channels={self.channel_id: self.old}), after
 
     def _record(self, entry: Entry) -> None:
         """Invalidate decisions on the old row at the first entry, and write the audit log."""

@@ -7,8 +7,8 @@ from typing import Any
 from server.actions import audit
 from server.actions.groups.standing import (
     active_ids,
-    apply_access_change,
     conclude,
+    publish_with_access,
     stand_on_group,
 )
 from server.actions.locked_realm import LockedRealm
@@ -25,7 +25,7 @@ from server.domain.groups import (
     within,
 )
 from server.domain.permission_settings import GROUP_PERMISSIONS, REALM_PERMISSIONS
-from server.events.base import EVERYONE
+from server.events.base import EVERYONE, Entry
 from server.events.groups import GroupChanged, UserGroup, permissions_of, shown_group
 from server.transactions import Tx
 from storage import channels, groups, subscriptions, users
@@ -96,20 +96,18 @@ async def _become(
         deactivated=row.deactivated and new.deactivated,
         group=await _shown(tx, connection, context, new) if is_turned and row.deactivated else None,
     )
-    entry = tx.append(event, EVERYONE)
-    conclude(
-        tx,
-        actor,
-        entry,
-        "group_changed",
-        row.group_id,
-        before=audit.before(changes),
-        after=audit.after(changes),
-    )
+
+    def publish() -> Entry:
+        entry = tx.append(event, EVERYONE)
+        before, after = audit.before(changes), audit.after(changes)
+        conclude(tx, actor, entry, "group_changed", row.group_id, before=before, after=after)
+        return entry
+
     if not is_turned:
+        publish()
         return None
     # Channels may use it, archived ones also while it is deactivated.
-    return await apply_access_change(tx, entry, context, row.group_id, within(row))
+    return await publish_with_access(tx, context, row.group_id, within(row), publish)
 
 
 def _check_manages(context: LockedRealm, actor: Actor, row: GroupRow) -> None:

@@ -1,14 +1,14 @@
 """Add and remove members and subgroups."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass
 
 from server.actions.groups.change import IS_DEACTIVATED
 from server.actions.groups.standing import (
-    apply_access_change,
     check_people,
     check_subgroups,
     conclude,
+    publish_with_access,
     stand_on_group,
 )
 from server.actions.locked_realm import LockedRealm
@@ -16,7 +16,7 @@ from server.domain.access import GroupSetting
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError
 from server.domain.groups import may_add, may_remove
-from server.events.base import EVERYONE, NOBODY, Event
+from server.events.base import EVERYONE, NOBODY, Entry, Event
 from server.events.groups import (
     MembersAdded,
     MembersRemoved,
@@ -59,37 +59,32 @@ async def change_members(
     _check_members(context, row, change)
     _check_subgroups(context, row, change)
 
-    connection = await tx.changing()
-    await _keep(tx, connection, group_id, change)
-    # Deactivated users are shown in no group, so their removal is not published.
-    leaving = tuple(u for u in change.delete if context.people[u].is_active)
-    events: list[Event] = []
-    if change.add:
-        events.append(MembersAdded(group_id=group_id, user_ids=tuple(change.add)))
-    if leaving:
-        events.append(MembersRemoved(group_id=group_id, user_ids=leaving))
-    if change.add_subgroups:
-        nested = tuple(change.add_subgroups)
-        events.append(SubgroupsAdded(group_id=group_id, direct_subgroup_ids=nested))
-    if change.delete_subgroups:
-        nested = tuple(change.delete_subgroups)
-        events.append(SubgroupsRemoved(group_id=group_id, direct_subgroup_ids=nested))
-    entries = [tx.append(event, EVERYONE) for event in events]
-    entry = entries[0] if entries else tx.append(Tick(), NOBODY)
-    conclude(
-        tx,
-        actor,
-        entry,
-        "group_members_changed",
-        group_id,
-        before={},
-        after={name: list(ids) for name, ids in asdict(change).items() if ids},
-    )
+    await _keep(tx, await tx.changing(), group_id, change)
+
+    def publish() -> Entry:
+        entries = [tx.append(event, EVERYONE) for event in _events(context, group_id, change)]
+        entry = entries[0] if entries else tx.append(Tick(), NOBODY)
+        after = {name: list(ids) for name, ids in asdict(change).items() if ids}
+        conclude(tx, actor, entry, "group_members_changed", group_id, before={}, after=after)
+        return entry
+
     concerned = GroupSetting(
         direct_members=(*change.add, *change.delete),
         direct_subgroups=(*change.add_subgroups, *change.delete_subgroups),
     )
-    return await apply_access_change(tx, entry, context, group_id, concerned)
+    return await publish_with_access(tx, context, group_id, concerned, publish)
+
+
+def _events(context: LockedRealm, group_id: GroupId, change: MembersChange) -> Iterator[Event]:
+    if change.add:
+        yield MembersAdded(group_id=group_id, user_ids=tuple(change.add))
+    # Deactivated users are shown in no group, so their removal is not published.
+    if leaving := tuple(u for u in change.delete if context.people[u].is_active):
+        yield MembersRemoved(group_id=group_id, user_ids=leaving)
+    if nested := tuple(change.add_subgroups):
+        yield SubgroupsAdded(group_id=group_id, direct_subgroup_ids=nested)
+    if nested := tuple(change.delete_subgroups):
+        yield SubgroupsRemoved(group_id=group_id, direct_subgroup_ids=nested)
 
 
 def _check_may(context: LockedRealm, actor: Actor, row: GroupRow, change: MembersChange) -> None:

@@ -1,13 +1,13 @@
 """What all changes of groups share: locks, checks, and consequences."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from server.actions import audit
 from server.actions.access.apply import apply
 from server.actions.access.deferred import defer
-from server.actions.access.diff import AccessState, compare
+from server.actions.access.diff import AccessDiff, AccessState
 from server.actions.locked_realm import PEOPLE_IN_BATCH, LockedRealm, lock_context
 from server.domain.access import GroupGraph, GroupSetting
 from server.domain.actor import Actor
@@ -73,14 +73,18 @@ def conclude(
     audit.record(tx, entry, actor.user_id, action, subject_id=group_id, before=before, after=after)
 
 
-async def apply_access_change(
-    tx: Tx, entry: Entry, context: LockedRealm, group_id: GroupId, concerned: GroupSetting
+async def publish_with_access(
+    tx: Tx,
+    context: LockedRealm,
+    group_id: GroupId,
+    concerned: GroupSetting,
+    publish: Callable[[], Entry],
 ) -> str | None:
-    """Apply what a change of the group's members means for access to private channels.
+    """Publish a change of the group's members, with what it means for private channels.
 
     `concerned` are the users and groups that joined or left the group. The rows are as they are
-    afterwards, `context` is from before, and the entry publishes the change. Returns the id of an
-    ACCESS_CHANGE to be finished, or None.
+    afterwards, `context` is from before. Returns the id of an ACCESS_CHANGE to be finished, or
+    None.
     """
     connection = await tx.connection()
     graph = await (await tx.realm_cache()).read_groups(connection, context.realm)
@@ -90,21 +94,24 @@ async def apply_access_change(
         for row in await channels.naming(connection, tx.realm_id, around)
         if row.invite_only and _names(row, graph, around)
     }
-    if not rows:
-        return None
-    reach = graph.reach([concerned])
-    found = await users.up_to_role(
-        connection, tx.realm_id, least_role=reach.least_role, or_among=reach.user_ids
-    )
-    people = {row.user_id: row for row in found}
-    own = await subscriptions.in_channels(
-        connection, tx.realm_id, user_ids=list(people), channel_ids=list(rows)
-    )
-    subscribed = {(row.user_id, row.channel_id) for row in own if row.active}
-    before = AccessState(replace(context, people=people), rows, subscribed)
-    after = replace(before, context=replace(context, graph=graph, people=people))
-    diff = compare(before, after, after.everything())
-    return await defer(tx, await apply(tx, connection, after, diff, entry))
+    before = AccessState(replace(context, people={}), rows, ())
+    if rows:
+        reach = graph.reach([concerned])
+        found = await users.up_to_role(
+            connection, tx.realm_id, least_role=reach.least_role, or_among=reach.user_ids
+        )
+        people = {row.user_id: row for row in found}
+        own = await subscriptions.in_channels(
+            connection, tx.realm_id, user_ids=list(people), channel_ids=list(rows)
+        )
+        subscribed = {(row.user_id, row.channel_id) for row in own if row.active}
+        before = AccessState(replace(context, people=people), rows, subscribed)
+    after = replace(before, context=replace(before.context, graph=graph))
+
+    async def published(_: AccessDiff) -> Entry:
+        return publish()
+
+    return await defer(tx, await apply(tx, connection, before, after, published))
 
 
 def _names(channel: ChannelRow, graph: GroupGraph, group_ids: frozenset[GroupId]) -> bool:

@@ -1,7 +1,7 @@
 """Membership in channels: rows, and events in their order."""
 
 from collections import defaultdict
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final, TypeVar
@@ -9,19 +9,15 @@ from typing import Any, Final, TypeVar
 from msgspec import Raw
 
 from server.actions import audit
-from server.actions.access.diff import AccessDiff, AccessState, Pair, compare
-from server.actions.access.metadata import archived, channel_infos, remove_channels
-from server.actions.access.restored_content import (
-    append_restored,
-    append_withdrawn,
-    mark_read,
-)
+from server.actions.access.apply import apply
+from server.actions.access.diff import AccessDiff, AccessState
+from server.actions.access.metadata import archived, channel_infos
 from server.actions.channel_audiences import audiences_allowed_to_see, by_channels, excluding
 from server.actions.locked_realm import LockedRealm
 from server.actions.subscriptions.shared_contacts import Acquaintance
 from server.domain.channels import COLORS, first_free_color
 from server.events.base import Audience, Entry, to_users
-from server.events.channels import ChannelInfo, ChannelsCreated
+from server.events.channels import ChannelInfo
 from server.events.subscriptions import (
     ChannelName,
     PeersAdded,
@@ -33,7 +29,7 @@ from server.events.subscriptions import (
     personal,
 )
 from server.transactions import Tx
-from storage import channels, read_state, restored_access, subscriptions
+from storage import channels, subscriptions
 from storage.channels import ChannelRow
 from storage.database import Connection
 from storage.ids import ChannelId, RealmId, UserId
@@ -63,10 +59,13 @@ class Move:
     by: UserId | None = None
     """The actor for the audit log. None: it follows from something else."""
 
-    def state(self, context: LockedRealm, subscribed: Iterable[Pair] = ()) -> AccessState:
-        """Return the state of access of these users, with these subscriptions."""
-        people = replace(context, people=self.people)
-        return AccessState(people, self.channels, frozenset(subscribed))
+    def absent(self, context: LockedRealm) -> AccessState:
+        """Return the state of access in which the users are not subscribed."""
+        return AccessState(replace(context, people=self.people), self.channels, frozenset())
+
+    def present(self, context: LockedRealm) -> AccessState:
+        """Return the state of access in which they are."""
+        return replace(self.absent(context), subscribed=frozenset(self.pairs))
 
     def counts(self, sign: int = 1) -> dict[ChannelId, int]:
         """Return by how many users each channel grows; with -1, shrinks."""
@@ -101,13 +100,15 @@ async def join(tx: Tx, context: LockedRealm, move: Move) -> None:
     await acquaintance.append_events(tx, connection, context)
     await channels.change_subscriber_counts(connection, tx.realm_id, move.counts())
 
-    shown = await _Shown.read(connection, tx.realm_id, context, move, memberships)
-    diff = compare(move.state(context), move.state(context, move.pairs), move.pairs)
-    stored = await _StoredReadState.read(connection, tx.realm_id, diff)
-    for channel_ids, user_ids in by_channels(diff.metadata_gained):
-        infos = [shown.infos[channel_id] for channel_id in channel_ids]
-        tx.append(ChannelsCreated(streams=infos), to_users(*user_ids))
-    _keep(tx, _append_joining(tx, context, move, shown, stored), move, "subscribers_added")
+    after = replace(move.present(context), channels=_grown(move))
+    shown = await _Shown.read(connection, tx.realm_id, after, move, memberships)
+
+    async def publish(_: AccessDiff) -> Entry:
+        entry = _append_joining(tx, move, shown)
+        _keep(tx, entry, move, "subscribers_added")
+        return entry
+
+    await apply(tx, connection, move.absent(context), after, publish)
     # They have just received everything about the channel.
     await _append_peers(tx, connection, context, move, PeersAdded, to_themselves=False)
 
@@ -126,10 +127,12 @@ async def leave(tx: Tx, context: LockedRealm, move: Move) -> None:
     await subscriptions.deactivate(connection, tx.realm_id, memberships)
     await channels.change_subscriber_counts(connection, tx.realm_id, move.counts(-1))
 
-    after = move.state(context)
-    diff = compare(move.state(context, move.pairs), after, move.pairs)
-    _keep(tx, _append_leaving(tx, context, move, diff), move, "subscribers_removed")
-    remove_channels(tx, after, diff.metadata_lost)
+    async def publish(_: AccessDiff) -> Entry:
+        entry = _append_leaving(tx, move)
+        _keep(tx, entry, move, "subscribers_removed")
+        return entry
+
+    await apply(tx, connection, move.present(context), move.absent(context), publish)
     await _append_peers(tx, connection, context, move, PeersRemoved)
     await acquaintance.append_events(tx, connection, context)
 
@@ -203,19 +206,13 @@ class _Shown:
         cls,
         connection: Connection,
         realm_id: RealmId,
-        context: LockedRealm,
+        after: AccessState,
         move: Move,
         memberships: Sequence[Membership],
     ) -> "_Shown":
-        counts = move.counts()
-        rows = {
-            i: replace(move.channels[i], subscriber_count=move.channels[i].subscriber_count + count)
-            for i, count in counts.items()
-        }
-        after = replace(move.state(context), channels=rows)
         people = await subscriptions.subscribers_with(connection, realm_id, memberships)
         return cls(
-            infos=await channel_infos(connection, realm_id, after, list(counts)),
+            infos=await channel_infos(connection, realm_id, after, list(move.by_channel)),
             subscribers={row.channel_id: Raw(row.user_ids.encode()) for row in people},
             memberships={(m.user_id, m.channel_id): m for m in memberships},
             past=move.past,
@@ -241,36 +238,22 @@ class _Shown:
         return {**_AS_NEW, "color": color}.values()
 
 
+def _grown(move: Move) -> dict[ChannelId, ChannelRow]:
+    """Return the channels with the users counted."""
+    grown = dict(move.channels)
+    for channel_id, count in move.counts().items():
+        row = grown[channel_id]
+        grown[channel_id] = replace(row, subscriber_count=row.subscriber_count + count)
+    return grown
+
+
 def _keep(tx: Tx, entry: Entry, move: Move, action: str) -> None:
     """Write the audit log: for each channel, the users who joined or left."""
     people = {channel_id: {"user_ids": ids} for channel_id, ids in move.by_channel.items()}
     audit.record_outcomes(tx, entry, move.by, action, people)
 
 
-@dataclass(frozen=True, slots=True)
-class _StoredReadState:
-    """Stored read state of users in channels that they could not read until they join."""
-
-    unread: Collection[Pair]
-    traces: Collection[Pair]
-    """Where a message is starred, or a topic policy is set."""
-
-    @classmethod
-    async def read(
-        cls, connection: Connection, realm_id: RealmId, diff: AccessDiff
-    ) -> "_StoredReadState":
-        unread, traces = set(), set()
-        for channel_id, user_ids in _grouped((i, u) for u, i in diff.content_gained).items():
-            some = await read_state.perhaps_unread(connection, realm_id, channel_id, user_ids)
-            unread |= {(user_id, channel_id) for user_id in some}
-            some = await restored_access.with_traces(connection, realm_id, channel_id, user_ids)
-            traces |= {(user_id, channel_id) for user_id in some}
-        return cls(unread, traces)
-
-
-def _append_joining(
-    tx: Tx, context: LockedRealm, move: Move, shown: _Shown, stored: _StoredReadState
-) -> Entry:
+def _append_joining(tx: Tx, move: Move, shown: _Shown) -> Entry:
     """Append an entry for users with the same view, which begins their spans; return the last."""
     entry: Entry | None = None
     shown_alike: dict[Hashable, list[UserId]] = defaultdict(list)
@@ -287,18 +270,13 @@ def _append_joining(
         entry = tx.append(event, to_users(*user_ids))
         colors = {each.stream_id: each.color for each in event.subscriptions}
         tx.at_position(entry, subscriptions.begin(tx.realm_id, user_ids, colors))
-        joining = [(u, i) for u in user_ids for i in channel_ids]
-        mark_read(tx, entry, [pair for pair in joining if pair in stored.unread])
-        restored = [pair for pair in joining if pair in stored.traces]
-        append_restored(tx, entry, restored, context.settings.empty_topic_display_name)
     assert entry is not None, "a user joins"
     return entry
 
 
-def _append_leaving(tx: Tx, context: LockedRealm, move: Move, diff: AccessDiff) -> Entry:
+def _append_leaving(tx: Tx, move: Move) -> Entry:
     """Append an entry for users with the same channels, which ends their spans; return the last."""
     entry: Entry | None = None
-    content_lost = set(diff.content_lost)
     for channel_ids, user_ids in by_channels(move.by_user):
         names = [ChannelName(stream_id=i, name=move.channels[i].name) for i in channel_ids]
         event = SubscriptionsRemoved(
@@ -308,11 +286,6 @@ def _append_leaving(tx: Tx, context: LockedRealm, move: Move, diff: AccessDiff) 
         )
         entry = tx.append(event, to_users(*user_ids))
         tx.at_position(entry, subscriptions.end_spans(tx.realm_id, user_ids, channel_ids))
-        left = [(user_id, i) for user_id in user_ids for i in channel_ids]
-        mark_read(tx, entry, left)
-        lost = content_lost.intersection(left)
-        name = context.settings.empty_topic_display_name
-        append_withdrawn(tx, entry, lost, diff.with_metadata(lost), name)
     assert entry is not None, "a user leaves"
     return entry
 
