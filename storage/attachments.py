@@ -4,11 +4,33 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final, LiteralString
+from typing import Final, LiteralString, TypedDict
 
 from storage import message_bits
 from storage.database import Connection, Locking, Statement
 from storage.ids import AttachmentId, MessageId, RealmId, UserId
+
+
+class HoldingMessage(TypedDict):
+    """A message that holds a file."""
+
+    id: MessageId
+    date_sent: int
+    """Milliseconds since 1970."""
+
+
+class ShownAttachment(TypedDict):
+    """A file as the API returns it."""
+
+    id: AttachmentId
+    name: str
+    path_id: str
+    """The part of the URL that identifies the file."""
+    size: int
+    create_time: int
+    """Milliseconds since 1970."""
+    messages: list[HoldingMessage]
+    """At most a hundred, the newest."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +89,7 @@ async def readable(
 
 async def shown_of_owner(
     connection: Connection, realm_id: RealmId, owner_id: UserId
-) -> list[dict[str, Any]]:
+) -> list[ShownAttachment]:
     """Return the owner's files as the API returns them, newest first."""
     return await connection.values(
         """
@@ -82,7 +104,7 @@ async def shown_of_owner(
 
 async def shown(
     connection: Connection, realm_id: RealmId, attachment_ids: Sequence[AttachmentId]
-) -> list[dict[str, Any]]:
+) -> list[ShownAttachment]:
     """Return these files as the API returns them."""
     return await connection.values(
         """

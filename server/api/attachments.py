@@ -1,6 +1,6 @@
 """Endpoints to upload and read files."""
 
-from typing import Any, Final
+from typing import Final
 
 from server.actions import attachments as actions
 from server.api.endpoint import Access, Empty, Endpoint, FileUpload, NoParams, Request, Result
@@ -18,6 +18,7 @@ from server.domain.attachments import (
 )
 from server.domain.errors import BadRequestError, NotFoundError
 from storage import attachments, server_keys
+from storage.attachments import ShownAttachment
 from storage.ids import AttachmentId
 
 _CACHE_CONTROL: Final = "private, no-cache"
@@ -42,7 +43,7 @@ async def upload(request: Request, params: NoParams) -> Uploaded:
 
 
 class Attachments(Result):
-    attachments: list[dict[str, Any]]
+    attachments: list[ShownAttachment]
     upload_space_used: int
 
 

@@ -6,17 +6,18 @@ from typing import Any, Final
 from server.api.schemas import Schema, reference_to
 from server.events.base import Event
 from server.events.catalogue import EVENTS
+from server.events.messages import MessageSent
 from server.initial_state.registry import SECTIONS
 
 ANY_EVENT: Final = "ServerEvent"
 STATE_TYPES: Final = tuple(dict.fromkeys(kind for each in SECTIONS for kind in each.fields))
-_ID: Final = {"type": "integer", "description": "Increasing along the queue, with gaps."}
-_FLAGS: Final = {
+_ID: Final[Schema] = {"type": "integer", "description": "Increasing along the queue, with gaps."}
+_FLAGS: Final[Schema] = {
     "type": "array",
     "items": {"type": "string"},
     "description": "The reader's own flags of the message.",
 }
-_LOCAL_ID: Final = {
+_LOCAL_ID: Final[Schema] = {
     "type": "string",
     "description": "`local_id` of the request, in the queue that it named.",
 }
@@ -97,7 +98,9 @@ def _forms(kind: type, schema: Schema) -> Iterator[tuple[tuple[str, str | None],
     """Yield the event's forms, with the fields that each queue adds, by type and operation."""
     events = [each for each in EVENTS if kind in wire_types(each)]
     has_flags = any(each.has_flags for each in events)
-    extra = {"flags": _FLAGS, "local_message_id": _LOCAL_ID} if has_flags else {}
+    extra: dict[str, Schema] = {"flags": _FLAGS} if has_flags else {}
+    if MessageSent in events:
+        extra["local_message_id"] = _LOCAL_ID
     form = {
         **{name: value for name, value in schema.items() if name != "title"},
         "properties": {"id": _ID, **schema["properties"], **extra},

@@ -1,7 +1,7 @@
 """Endpoints to edit, move and delete messages."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal, cast
 
 from server.actions import stepped_work
 from server.actions.messages import delete, edit, move
@@ -17,6 +17,7 @@ from server.domain.errors import BadRequestError
 from server.events.base import ClientView
 from server.history import edit_history
 from storage import attachments
+from storage.attachments import ShownAttachment
 from storage.ids import AttachmentId, ChannelId, MessageId
 
 DELETION_TIMEOUT_SECONDS = 10.0
@@ -45,7 +46,7 @@ class ChangeParams(Params):
 
 
 class ChangeResult(Result):
-    detached_uploads: list[dict[str, Any]]
+    detached_uploads: list[ShownAttachment]
 
 
 async def change(request: Request, params: ChangeParams) -> ChangeResult:
@@ -78,7 +79,7 @@ async def _own_files(request: Request, message_id: MessageId) -> list[Attachment
         return await attachments.own_held(connection, actor.realm_id, actor.user_id, message_id)
 
 
-async def _detached(request: Request, held: Sequence[AttachmentId]) -> list[dict[str, Any]]:
+async def _detached(request: Request, held: Sequence[AttachmentId]) -> list[ShownAttachment]:
     """Return files that are in no message any more: clients ask whether to delete them."""
     if not held:
         return []
@@ -129,7 +130,7 @@ class HistoryParams(Params):
 
 
 class HistoryResult(Result):
-    message_history: list[dict[str, Any]]
+    message_history: list[edit_history.MessageState]
 
 
 async def history(request: Request, params: HistoryParams) -> HistoryResult:
@@ -143,7 +144,7 @@ async def history(request: Request, params: HistoryParams) -> HistoryResult:
     await edit_history.add_differences(
         request.realm_cache.rendering.typesetter, snapshots, share=(reader.realm_id, reader.user_id)
     )
-    return HistoryResult(message_history=snapshots)
+    return HistoryResult(message_history=cast("list[edit_history.MessageState]", snapshots))
 
 
 class DeleteTopicParams(Params):

@@ -1,5 +1,6 @@
 """JSON schemas of what the server sends, from the types that declare it."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
@@ -71,6 +72,8 @@ def _types_in(part: Any) -> Iterator[types.Type]:
 def _complete(schema: Schema, kind: _Object) -> None:
     """Say which fields are always sent, and describe the fields by their docstrings."""
     properties = schema.get("properties", {})
+    if "description" in schema:
+        schema["description"] = _in_json(schema["description"])
     if isinstance(kind, types.StructType) and not kind.cls.__struct_config__.omit_defaults:
         # The only default that `inspect` does not tell is UNSET.
         unset = {
@@ -81,11 +84,20 @@ def _complete(schema: Schema, kind: _Object) -> None:
             and field.default_factory is msgspec.NODEFAULT
         }
         schema["required"] = [name for name in properties if name not in unset]
+    if isinstance(kind, types.TypedDictType):
+        # `inspect` sorts them; a reader expects them as they are declared.
+        schema["properties"] = {name: properties[name] for name in kind.cls.__annotations__}
+        schema["required"] = [n for n in schema["properties"] if n in schema["required"]]
     for field in kind.fields:
         properties[field.encode_name].pop("default", None)
     for name, text in _docstrings(kind.cls).items():
         if name in properties:
-            properties[name].setdefault("description", " ".join(text.split()))
+            properties[name].setdefault("description", _in_json(text))
+
+
+def _in_json(text: str) -> str:
+    """Return a docstring for readers of JSON, on one line."""
+    return re.sub(r"\bNone\b", "null", " ".join(text.split()))
 
 
 def _docstrings(kind: type) -> dict[str, str]:

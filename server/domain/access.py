@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 
 from server.domain.clock import Clock
 from storage.ids import GroupId, UserId
@@ -106,6 +106,17 @@ class Person:
         return (own,)
 
 
+class DirectMembers(TypedDict):
+    """A permission's value with users and groups, rather than one group."""
+
+    direct_members: list[int]
+    direct_subgroups: list[int]
+
+
+GroupValue = int | DirectMembers
+"""A permission's value on the wire: a group, or users and groups."""
+
+
 @dataclass(frozen=True, slots=True)
 class GroupSetting:
     """Value of a permission: one group, or users and groups named directly."""
@@ -129,7 +140,7 @@ class GroupSetting:
             direct_subgroups=tuple(sorted(set(value["direct_subgroups"]))),
         )
 
-    def as_json(self) -> int | dict[str, list[int]]:
+    def as_json(self) -> GroupValue:
         if self.group_id is not None:
             return self.group_id
         return {

@@ -1,23 +1,23 @@
 """Events of uploaded files, delivered to the owner only."""
 
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import msgspec
 
 from server.events.base import Event
+from storage.attachments import ShownAttachment
 from storage.ids import AttachmentId
 
 
 class AttachmentShown(Event, frozen=True, kw_only=True):
-    """A file is new, or has other messages (also appended by `append_attachment_entries`)."""
+    """A file is new, or has other messages."""
 
     kind: ClassVar[str] = "attachment"
     wire_type: ClassVar[str] = "attachment"
 
     type: Literal["attachment"] = "attachment"
     op: Literal["add", "update"]
-    attachment: dict[str, Any]
-    """In the form of `shown_attachment`."""
+    attachment: ShownAttachment
     upload_space_used: int
     """Bytes used by the whole realm."""
 

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any, ClassVar, Final, Literal, NotRequired, Self, TypedDict
+from typing import Annotated, Any, ClassVar, Final, Literal, NotRequired, Self, TypedDict
 
 import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Raw, UnsetType
 from typing_extensions import override
 
-from server.domain.access import GroupGraph
+from server.domain.access import GroupGraph, GroupValue
 from server.domain.channels import (
     ADMINISTRATORS_POST,
     post_policy,
@@ -24,7 +24,10 @@ from storage.ids import ChannelId, Position
 RECENTLY: Final = timedelta(days=180)
 """A channel without messages for so long counts as inactive."""
 
-GroupValue = int | dict[str, list[int]]
+UserIds = Annotated[
+    Raw, msgspec.Meta(extra_json_schema={"type": "array", "items": {"type": "integer"}})
+]
+"""A list of user ids as JSON."""
 
 
 class ChannelInfo(msgspec.Struct, frozen=True, kw_only=True):

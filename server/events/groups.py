@@ -6,16 +6,13 @@ from typing import Any, ClassVar, Literal, TypedDict
 import msgspec
 from typing_extensions import override
 
-from server.domain.access import GroupGraph
+from server.domain.access import GroupGraph, GroupValue
 from server.domain.groups import group_permission
 from server.domain.permission_settings import GROUP_PERMISSIONS
 from server.events.base import ClientView, Event
 from server.realm_cache import GROUPS
 from storage.groups import GroupRow
 from storage.ids import GroupId, Position, UserId
-
-GroupValue = int | dict[str, list[int]]
-"""JSON value of a permission."""
 
 
 class UserGroup(msgspec.Struct, frozen=True, kw_only=True):

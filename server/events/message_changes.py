@@ -6,8 +6,9 @@ from typing import Any, ClassVar, Final, Literal, NotRequired, TypedDict
 import msgspec
 from typing_extensions import override
 
+from server.domain.markdown.linkifiers import TopicLink
 from server.events.base import ClientView, Event
-from server.events.messages import TopicLink, shown_topic
+from server.events.messages import shown_topic
 from server.realm_cache import topic_key
 from storage.ids import ChannelId, MessageId, Position, UserId
 
@@ -38,7 +39,7 @@ class Relocation(msgspec.Struct, frozen=True, kw_only=True):
     propagate_mode: PropagateMode
     is_rename: bool = False
     """Whether it renames the whole topic, which keeps its id."""
-    topic_links: tuple[dict[str, str], ...] = ()
+    topic_links: tuple[TopicLink, ...] = ()
     """Links in the new topic's name."""
 
 

@@ -1,7 +1,7 @@
 """Event of a new message; and the wire form of messages."""
 
 from collections.abc import Collection, Sequence
-from typing import Any, ClassVar, Literal, TypedDict
+from typing import Any, ClassVar, Literal, NotRequired, TypedDict
 
 import msgspec
 from msgspec.structs import replace
@@ -9,12 +9,10 @@ from typing_extensions import override
 
 from server.domain.addresses import RealmAddress
 from server.domain.avatars import GRAVATAR
+from server.domain.markdown.linkifiers import TopicLink
 from server.domain.shown_people import ShownPerson, inaccessible_person
 from server.events.base import ClientView, Event
 from storage.ids import ChannelId, MessageId, Position, UserId
-
-Listed = Sequence[Any] | msgspec.Raw
-"""A list, or the JSON of one that is passed on without parsing."""
 
 
 class Recipient(msgspec.Struct, frozen=True):
@@ -54,13 +52,6 @@ class Sender(msgspec.Struct, frozen=True):
         )
 
 
-class TopicLink(TypedDict):
-    """A link in a topic's name."""
-
-    text: str
-    url: str
-
-
 class ShownMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The fields of a message that are the same for all readers."""
 
@@ -74,7 +65,7 @@ class ShownMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     empty_topic_display_name: str = ""
     dm_group_id: int | None = None
     recipients: tuple[Recipient, ...] = ()
-    topic_links: tuple[dict[str, str], ...] = ()
+    topic_links: tuple[TopicLink, ...] = ()
 
 
 def recipient_id(channel_id: ChannelId | None, dm_group_id: int | None) -> int:
@@ -90,6 +81,39 @@ def shown_topic(topic: str, display_name: str, view: ClientView) -> str:
     return topic if topic or view.empty_topic_name else display_name
 
 
+class MessageReaction(TypedDict):
+    """A reaction to a message, in the form of messages."""
+
+    emoji_name: str
+    emoji_code: str
+    reaction_type: str
+    user_id: UserId
+    user: Recipient
+
+
+class Submessage(TypedDict):
+    """A part of a widget: its beginning, a vote, and the like."""
+
+    id: int
+    message_id: MessageId
+    sender_id: UserId
+    msg_type: str
+    content: str
+
+
+class EditHistoryEntry(TypedDict):
+    """An edit or a move of a message."""
+
+    timestamp: int
+    user_id: UserId | None
+    prev_content: NotRequired[str]
+    prev_rendered_content: NotRequired[str]
+    topic: NotRequired[str]
+    prev_topic: NotRequired[str]
+    stream: NotRequired[ChannelId]
+    prev_stream: NotRequired[ChannelId]
+
+
 class MessageObject(msgspec.Struct, gc=False):
     """A message for a client with some view.
 
@@ -103,24 +127,24 @@ class MessageObject(msgspec.Struct, gc=False):
     content: str
     content_type: Literal["text/html", "text/x-markdown"]
     is_me_message: bool
-    reactions: Listed
+    reactions: Sequence[MessageReaction]
     recipient_id: int
     sender_email: str
     sender_full_name: str
     sender_id: UserId
     sender_realm_str: str
-    submessages: Listed
+    submessages: Sequence[Submessage] | msgspec.Raw
     timestamp: int
-    topic_links: tuple[dict[str, str], ...]
+    topic_links: tuple[TopicLink, ...]
     display_recipient: str | tuple[Recipient, ...]
     """The channel's name, or the users of a direct message."""
     stream_id: ChannelId | msgspec.UnsetType = msgspec.UNSET
     subject: str = ""
+    # From here on fields depend on the reader, or exist in history only.
     flags: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
-    """From here on fields depend on the reader, or exist in history only."""
     last_edit_timestamp: int | msgspec.UnsetType = msgspec.UNSET
     last_moved_timestamp: int | msgspec.UnsetType = msgspec.UNSET
-    edit_history: list[dict[str, Any]] | msgspec.UnsetType = msgspec.UNSET
+    edit_history: list[EditHistoryEntry] | msgspec.UnsetType = msgspec.UNSET
     match_content: str | msgspec.UnsetType = msgspec.UNSET
     match_subject: str | msgspec.UnsetType = msgspec.UNSET
 

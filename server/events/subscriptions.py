@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final, Literal, TypedDict
 
 import msgspec
-from msgspec import UNSET, Raw, UnsetType
+from msgspec import UNSET, UnsetType
 from typing_extensions import override
 
 from server.domain.user_settings import UserSettings
 from server.events.base import MAX_WIRE_EVENTS, ClientView, Event
-from server.events.channels import ChannelInfo
+from server.events.channels import ChannelInfo, UserIds
 from server.realm_cache import Touch, channel_key, subscription_key
 from storage.ids import ChannelId, Position, UserId
 from storage.subscriptions import SubscriptionRow
@@ -37,8 +37,8 @@ class SubscriptionInfo(ChannelInfo, frozen=True, kw_only=True):
     push_notifications: bool | None
     email_notifications: bool | None
     wildcard_mentions_notify: bool | None
-    subscribers: Raw | UnsetType = UNSET
-    partial_subscribers: Raw | UnsetType = UNSET
+    subscribers: UserIds | UnsetType = UNSET
+    partial_subscribers: UserIds | UnsetType = UNSET
 
     @classmethod
     def of_subscriber(

@@ -1,7 +1,7 @@
 """Edit histories of messages, as their readers may see them."""
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NotRequired, TypedDict, cast
 
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError
@@ -9,11 +9,11 @@ from server.domain.markdown.previews import without_previews
 from server.domain.markdown.typesetting import Typesetter
 from server.domain.realm_settings import RealmSettings
 from server.events.base import ClientView
-from server.events.messages import shown_topic
+from server.events.messages import EditHistoryEntry, shown_topic
 from server.realm_cache import RealmCache
 from storage import message_edits
 from storage.database import Connection
-from storage.ids import MessageId
+from storage.ids import ChannelId, MessageId, UserId
 from storage.message_edits import HistoryRow
 
 MAX_COMPARED: Final = 50
@@ -24,6 +24,22 @@ _OF_CONTENT: Final = ("prev_content", "prev_rendered_content")
 Entry = Mapping[str, Any]
 
 
+class MessageState(TypedDict):
+    """A message as it was from one change to the next."""
+
+    timestamp: int
+    user_id: UserId | None
+    topic: str
+    content: str
+    rendered_content: str
+    prev_content: NotRequired[str]
+    prev_rendered_content: NotRequired[str]
+    content_html_diff: NotRequired[str]
+    prev_topic: NotRequired[str]
+    prev_stream: NotRequired[ChannelId]
+    stream: NotRequired[ChannelId]
+
+
 def last_moved(history: Sequence[Entry]) -> int | None:
     """Return when the message was last moved, by its history (newest first)."""
     return next((e["timestamp"] for e in history if _is_move(e)), None)
@@ -31,19 +47,19 @@ def last_moved(history: Sequence[Entry]) -> int | None:
 
 def shown_history(
     history: Sequence[Entry], settings: RealmSettings, view: ClientView
-) -> list[dict[str, Any]]:
+) -> list[EditHistoryEntry]:
     """Return as much of a history as the realm shows."""
     policy = settings.message_edit_history_visibility_policy
     if policy == "none":
         return []
     shown = [_shown(entry, settings, view) for entry in history]
-    if policy == "all":
-        return shown
-    return [
-        {name: value for name, value in entry.items() if name not in _OF_CONTENT}
-        for entry in shown
-        if _is_move(entry)
-    ]
+    if policy != "all":
+        shown = [
+            {name: value for name, value in entry.items() if name not in _OF_CONTENT}
+            for entry in shown
+            if _is_move(entry)
+        ]
+    return cast("list[EditHistoryEntry]", shown)
 
 
 def _is_move(entry: Entry) -> bool:

@@ -2,19 +2,21 @@
 
 from collections.abc import Iterable, Sequence
 from itertools import chain
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 
 from server.domain.actor import Actor
 from server.domain.addresses import RealmAddress
+from server.domain.markdown.linkifiers import TopicLink
 from server.domain.realm_settings import RealmSettings
 from server.domain.shown_people import PeopleVisibility
 from server.events.base import ClientView
 from server.events.messages import (
-    Listed,
     MessageObject,
+    MessageReaction,
     Recipient,
+    Submessage,
     avatar_url,
     content_type,
     recipient_id,
@@ -29,7 +31,7 @@ from storage.message_bits import CHANNEL_WILDCARD, IS_ME_MESSAGE
 from storage.messages import MessageRow
 from storage.users import UserRow
 
-Reactions = list[dict[str, Any]]
+Reactions = list[MessageReaction]
 
 
 class _ConversationContext(NamedTuple):
@@ -37,7 +39,7 @@ class _ConversationContext(NamedTuple):
 
     type: Literal["private", "stream"]
     recipient_id: int
-    topic_links: tuple[dict[str, str], ...]
+    topic_links: tuple[TopicLink, ...]
     display_recipient: str | tuple[Recipient, ...]
     stream_id: ChannelId | msgspec.UnsetType
     subject: str
@@ -114,7 +116,7 @@ def _add_history(
         message.edit_history = history
 
 
-def _as_it_is(json: str | None) -> Listed:
+def _as_it_is(json: str | None) -> Sequence[Submessage] | msgspec.Raw:
     """Return JSON of the database, to be passed on without parsing."""
     return () if json is None else msgspec.Raw(json.encode())
 
@@ -131,22 +133,12 @@ def _name_reactors(
     sight: PeopleVisibility,
 ) -> None:
     """Add to each reaction the user who reacted: terminal clients need it."""
-    named: dict[UserId, dict[str, Any]] = {}
+    named: dict[UserId, Recipient] = {}
     for each in chain.from_iterable(reactions):
         user_id = each["user_id"]
         if user_id not in named:
-            named[user_id] = _reactor(people[user_id], address, sight)
+            named[user_id] = Recipient.of(sight.shown(people[user_id], address))
         each["user"] = named[user_id]
-
-
-def _reactor(row: UserRow, address: RealmAddress, sight: PeopleVisibility) -> dict[str, Any]:
-    person = sight.shown(row, address)
-    return {
-        "id": person.user_id,
-        "email": person.email,
-        "full_name": person.full_name,
-        "is_mirror_dummy": False,
-    }
 
 
 async def _people(

@@ -4,9 +4,9 @@ from typing import Final, TypedDict, get_type_hints
 
 import msgspec
 
+from server.domain.access import GroupValue
 from server.domain.permission_settings import REALM_PERMISSIONS
 from server.domain.realm_settings import RealmSettings
-from server.events.channels import GroupValue
 
 AS_STORED: Final = (
     "allow_message_editing",

@@ -7,7 +7,7 @@ from typing import Any, Final, Literal, TypedDict
 from msgspec import UNSET, Raw, UnsetType, structs
 
 from server.domain.user_settings import UserSettings
-from server.events.channels import ChannelInfo
+from server.events.channels import ChannelInfo, UserIds
 from server.events.subscriptions import NOTIFICATIONS, SubscriptionInfo
 from server.initial_state.base import Snapshot, StateSection
 from server.initial_state.channels import VisibleChannels, sight_of
@@ -27,8 +27,8 @@ PARTIAL_SIZE: Final = 100
 class NeverSubscribedInfo(ChannelInfo, frozen=True, kw_only=True):
     """A visible channel that the user has never been subscribed to."""
 
-    subscribers: Raw | UnsetType = UNSET
-    partial_subscribers: Raw | UnsetType = UNSET
+    subscribers: UserIds | UnsetType = UNSET
+    partial_subscribers: UserIds | UnsetType = UNSET
 
 
 class SubscriptionFields(TypedDict):

@@ -5,6 +5,7 @@ That answers are as described is checked wherever tests ask for one (testkit/ora
 
 import json
 import re
+from typing import Any
 
 import pytest
 from openapi_spec_validator import validate
@@ -89,6 +90,37 @@ def test_an_untrue_answer_would_be_found():
         openapi.validate("GET", "/messages/5", 200, envelope)
     with pytest.raises(AssertionError):
         openapi.validate("GET", "/messages/5", 400, {"result": "error", "msg": "x", "code": "?"})
+
+
+def test_an_untrue_state_or_event_would_be_found():
+    queue = {"queue_id": "q", "last_event_id": -1, "idle_queue_timeout_secs": 600}
+    versions = {
+        f"{prefix}_{name}": 1 if name == "feature_level" else "1"
+        for prefix in ("service", "zulip")
+        for name in ("feature_level", "version", "merge_base")
+    }
+    state = {"result": "success", "msg": "", **queue, **versions}
+    openapi.validate("POST", "/register", 200, {**state, "drafts": [], "alert_words": ["tea"]})
+    fields: list[dict[str, Any]] = [{"drafts": {}}, {"more": 1}, {"alert_words": [1]}]
+    for untrue in (*fields, {"queue_id": 5}):
+        with pytest.raises(AssertionError):
+            openapi.validate("POST", "/register", 200, {**state, **untrue})
+
+    answer = {"result": "success", "msg": "", "queue_id": "q"}
+    typing: dict[str, Any] = {"id": 1, "type": "typing", "op": "start", "message_type": "stream"}
+    typing |= {"sender": {"email": "a@b.c", "user_id": 1}, "stream_id": 1, "topic": "tea"}
+    heartbeat = {"id": 2, "type": "heartbeat"}
+    openapi.validate("GET", "/events", 200, {**answer, "events": [typing, heartbeat]})
+    events: list[dict[str, Any]] = [
+        {**heartbeat, "op": "add"},
+        {**heartbeat, "type": "no_such_type"},
+        {**typing, "op": "add"},
+        {**typing, "more": 1},
+        {name: value for name, value in typing.items() if name != "topic"},
+    ]
+    for event in events:
+        with pytest.raises(AssertionError):
+            openapi.validate("GET", "/events", 200, {**answer, "events": [event]})
 
 
 def test_two_servers_describe_themselves_alike():

@@ -28,6 +28,7 @@ from server.domain.errors import (
     UserDeactivatedError,
 )
 from server.domain.markdown import names_in
+from server.domain.markdown.linkifiers import TopicLink
 from server.domain.markdown.writing import mentioned_ids, with_masked_mentions
 from server.domain.messages import clean_content, clean_new_topic
 from server.domain.names import composed
@@ -89,7 +90,7 @@ class SendDecision:
     written: ReadContent
     mentioned_bots: tuple[UserId, ...]
     """Mentioned bots in a public channel: they get it without being subscribed."""
-    topic_links: tuple[dict[str, str], ...]
+    topic_links: tuple[TopicLink, ...]
     """Links in the topic's name."""
 
 

@@ -4,7 +4,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import chain, islice
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypedDict
 
 import re2
 import uritemplate
@@ -27,6 +27,13 @@ _BEHIND: Final = r"(?:$|[^\p{Latin}\pN])"
 """What must surround a match: word boundaries by `server.domain.words`. RE2 has no lookahead, so a
 pattern that could match more has to know here.
 """
+
+
+class TopicLink(TypedDict):
+    """A link in a topic's name."""
+
+    text: str
+    url: str
 
 
 class LinkMatch(NamedTuple):
@@ -121,7 +128,7 @@ class Linkifiers:
                 taken.append(LinkMatch(start, end, href))
         return _without_overlaps(taken, text)
 
-    def topic_links(self, topic: str) -> list[dict[str, str]]:
+    def topic_links(self, topic: str) -> list[TopicLink]:
         """Return the links in a topic's name in order, as messages list them.
 
         If an address and a linkifier's match overlap, the linkifier wins.

@@ -42,14 +42,13 @@ export interface AnswerParam {
   value: string | number[] | null;
 }
 
-/** A file is new, or has other messages (also appended by `append_attachment_entries`). */
+/** A file is new, or has other messages. */
 export interface AttachmentAddEvent {
   /** Increasing along the queue, with gaps. */
   id: number;
   type: "attachment";
   op: "add";
-  /** In the form of `shown_attachment`. */
-  attachment: Record<string, unknown>;
+  attachment: ShownAttachment;
   /** Bytes used by the whole realm. */
   upload_space_used: number;
 }
@@ -65,14 +64,13 @@ export interface AttachmentRemoveEvent {
   upload_space_used: number;
 }
 
-/** A file is new, or has other messages (also appended by `append_attachment_entries`). */
+/** A file is new, or has other messages. */
 export interface AttachmentUpdateEvent {
   /** Increasing along the queue, with gaps. */
   id: number;
   type: "attachment";
   op: "update";
-  /** In the form of `shown_attachment`. */
-  attachment: Record<string, unknown>;
+  attachment: ShownAttachment;
   /** Bytes used by the whole realm. */
   upload_space_used: number;
 }
@@ -112,7 +110,7 @@ export interface BotChange {
   default_all_public_streams?: boolean;
 }
 
-/** The new value of a profile field; None: removed. */
+/** The new value of a profile field; null: removed. */
 export interface ChangedValue {
   id: number;
   value: string | null;
@@ -136,21 +134,21 @@ export interface Channel {
   message_retention_days: number | null;
   first_message_id: number | null;
   is_recently_active: boolean;
-  /** None: too young for an average. */
+  /** null: too young for an average. */
   stream_weekly_traffic: number | null;
   subscriber_count: number;
   stream_post_policy: number;
   is_announcement_only: boolean;
-  can_add_subscribers_group: number | Record<string, number[]>;
-  can_administer_channel_group: number | Record<string, number[]>;
-  can_delete_any_message_group: number | Record<string, number[]>;
-  can_delete_own_message_group: number | Record<string, number[]>;
-  can_move_messages_out_of_channel_group: number | Record<string, number[]>;
-  can_move_messages_within_channel_group: number | Record<string, number[]>;
-  can_remove_subscribers_group: number | Record<string, number[]>;
-  can_resolve_topics_group: number | Record<string, number[]>;
-  can_send_message_group: number | Record<string, number[]>;
-  can_subscribe_group: number | Record<string, number[]>;
+  can_add_subscribers_group: number | DirectMembers;
+  can_administer_channel_group: number | DirectMembers;
+  can_delete_any_message_group: number | DirectMembers;
+  can_delete_own_message_group: number | DirectMembers;
+  can_move_messages_out_of_channel_group: number | DirectMembers;
+  can_move_messages_within_channel_group: number | DirectMembers;
+  can_remove_subscribers_group: number | DirectMembers;
+  can_resolve_topics_group: number | DirectMembers;
+  can_send_message_group: number | DirectMembers;
+  can_subscribe_group: number | DirectMembers;
 }
 
 export interface ChannelFolder {
@@ -247,26 +245,26 @@ export interface DefaultStreamGroupsEvent {
 export interface DefaultStreamsEvent {
   /** Increasing along the queue, with gaps. */
   id: number;
-  default_streams: number[];
   type: "default_streams";
+  default_streams: number[];
 }
 
 export type DeleteMessageEvent = {
   /** Increasing along the queue, with gaps. */
   id: number;
-  message_ids: number[];
+  type: "delete_message";
   message_type: "private" | "stream";
   stream_id?: number;
   topic?: string;
-  type: "delete_message";
+  message_ids: number[];
 } | {
   /** Increasing along the queue, with gaps. */
   id: number;
-  message_id: number;
+  type: "delete_message";
   message_type: "private" | "stream";
   stream_id?: number;
   topic?: string;
-  type: "delete_message";
+  message_id: number;
 };
 
 export interface DeletedBot {
@@ -288,6 +286,12 @@ export interface DirectGroupParam {
   /** User ids. */
   direct_members: number[];
   /** A new value of a permission, and the one that the client expects. */
+  direct_subgroups: number[];
+}
+
+/** A permission's value with users and groups, rather than one group. */
+export interface DirectMembers {
+  direct_members: number[];
   direct_subgroups: number[];
 }
 
@@ -333,9 +337,21 @@ export interface DraftsUpdateEvent {
   draft: Draft;
 }
 
+/** An edit or a move of a message. */
+export interface EditHistoryEntry {
+  timestamp: number;
+  user_id: number | null;
+  prev_content?: string;
+  prev_rendered_content?: string;
+  topic?: string;
+  prev_topic?: string;
+  stream?: number;
+  prev_stream?: number;
+}
+
 export interface EmbeddedBotKind {
-  config: Record<string, string>;
   name: string;
+  config: Record<string, string>;
 }
 
 export interface EmojiChange {
@@ -399,9 +415,9 @@ export interface ErrorAnswer {
 
 /** A kind of account that a custom profile field may name. */
 export interface ExternalAccount {
-  hint: string;
   name: string;
   text: string;
+  hint: string;
   url_pattern: string;
 }
 
@@ -429,8 +445,8 @@ export interface FolderChange {
 }
 
 export interface GifRating {
-  id: number;
   name: string;
+  id: number;
 }
 
 export interface GivenDraft {
@@ -452,15 +468,15 @@ export interface GoneAttachment {
 
 /** Changed fields of a group. */
 export interface GroupChange {
-  can_add_members_group?: number | Record<string, number[]>;
-  can_join_group?: number | Record<string, number[]>;
-  can_leave_group?: number | Record<string, number[]>;
-  can_manage_group?: number | Record<string, number[]>;
-  can_mention_group?: number | Record<string, number[]>;
-  can_remove_members_group?: number | Record<string, number[]>;
-  deactivated?: boolean;
-  description?: string;
   name?: string;
+  description?: string;
+  deactivated?: boolean;
+  can_add_members_group?: number | DirectMembers;
+  can_join_group?: number | DirectMembers;
+  can_leave_group?: number | DirectMembers;
+  can_manage_group?: number | DirectMembers;
+  can_mention_group?: number | DirectMembers;
+  can_remove_members_group?: number | DirectMembers;
 }
 
 /** Another value of a permission, and the one that the client knows. */
@@ -478,12 +494,18 @@ export interface HeartbeatEvent {
   type: "heartbeat";
 }
 
+/** A message that holds a file. */
+export interface HoldingMessage {
+  id: number;
+  date_sent: number;
+}
+
 /** An incoming webhook that the server understands. */
 export interface IncomingWebhookKind {
+  name: string;
+  display_name: string;
   all_event_types: string[] | null;
   config_options: unknown[];
-  display_name: string;
-  name: string;
   url_options: unknown[];
 }
 
@@ -513,10 +535,10 @@ export interface InvitesChangedEvent {
 /** A user's presence at one kind of client, in the legacy form. */
 export interface LegacyPresence {
   client: string;
-  /** Left out of the aggregate of all clients. */
-  pushable?: boolean;
   status: "active" | "idle";
   timestamp: number;
+  /** Left out of the aggregate of all clients. */
+  pushable?: boolean;
 }
 
 export interface Linkifier {
@@ -542,21 +564,21 @@ export interface ListedChannel {
   message_retention_days: number | null;
   first_message_id: number | null;
   is_recently_active: boolean;
-  /** None: too young for an average. */
+  /** null: too young for an average. */
   stream_weekly_traffic: number | null;
   subscriber_count: number;
   stream_post_policy: number;
   is_announcement_only: boolean;
-  can_add_subscribers_group: number | Record<string, number[]>;
-  can_administer_channel_group: number | Record<string, number[]>;
-  can_delete_any_message_group: number | Record<string, number[]>;
-  can_delete_own_message_group: number | Record<string, number[]>;
-  can_move_messages_out_of_channel_group: number | Record<string, number[]>;
-  can_move_messages_within_channel_group: number | Record<string, number[]>;
-  can_remove_subscribers_group: number | Record<string, number[]>;
-  can_resolve_topics_group: number | Record<string, number[]>;
-  can_send_message_group: number | Record<string, number[]>;
-  can_subscribe_group: number | Record<string, number[]>;
+  can_add_subscribers_group: number | DirectMembers;
+  can_administer_channel_group: number | DirectMembers;
+  can_delete_any_message_group: number | DirectMembers;
+  can_delete_own_message_group: number | DirectMembers;
+  can_move_messages_out_of_channel_group: number | DirectMembers;
+  can_move_messages_within_channel_group: number | DirectMembers;
+  can_remove_subscribers_group: number | DirectMembers;
+  can_resolve_topics_group: number | DirectMembers;
+  can_send_message_group: number | DirectMembers;
+  can_subscribe_group: number | DirectMembers;
   is_default?: boolean;
 }
 
@@ -586,24 +608,23 @@ export interface Message {
   content: string;
   content_type: "text/html" | "text/x-markdown";
   is_me_message: boolean;
-  reactions: unknown[];
+  reactions: MessageReaction[];
   recipient_id: number;
   sender_email: string;
   sender_full_name: string;
   sender_id: number;
   sender_realm_str: string;
-  submessages: unknown[];
+  submessages: Submessage[];
   timestamp: number;
-  topic_links: Array<Record<string, string>>;
+  topic_links: TopicLink[];
   /** The channel's name, or the users of a direct message. */
   display_recipient: string | Recipient[];
   stream_id?: number;
   subject: string;
-  /** From here on fields depend on the reader, or exist in history only. */
   flags?: string[];
   last_edit_timestamp?: number;
   last_moved_timestamp?: number;
-  edit_history?: Array<Record<string, unknown>>;
+  edit_history?: EditHistoryEntry[];
   match_content?: string;
   match_subject?: string;
 }
@@ -616,6 +637,30 @@ export interface MessageDetails {
   topic?: string | null;
   user_ids?: number[] | null;
   unmuted_stream_msg?: boolean | null;
+}
+
+/** A reaction to a message, in the form of messages. */
+export interface MessageReaction {
+  emoji_name: string;
+  emoji_code: string;
+  reaction_type: string;
+  user_id: number;
+  user: Recipient;
+}
+
+/** A message as it was from one change to the next. */
+export interface MessageState {
+  timestamp: number;
+  user_id: number | null;
+  topic: string;
+  content: string;
+  rendered_content: string;
+  prev_content?: string;
+  prev_rendered_content?: string;
+  content_html_diff?: string;
+  prev_topic?: string;
+  prev_stream?: number;
+  stream?: number;
 }
 
 /** A sign-in method in the form of clients. */
@@ -634,8 +679,8 @@ export interface ModernPresence {
 export interface MutedTopicsEvent {
   /** Increasing along the queue, with gaps. */
   id: number;
-  muted_topics: Array<[string, string, number]>;
   type: "muted_topics";
+  muted_topics: Array<[string, string, number]>;
 }
 
 /** A muted user, and the time of muting. */
@@ -648,8 +693,8 @@ export interface MutedUser {
 export interface MutedUsersEvent {
   /** Increasing along the queue, with gaps. */
   id: number;
-  muted_users: MutedUser[];
   type: "muted_users";
+  muted_users: MutedUser[];
 }
 
 export interface NamedApiKey {
@@ -717,31 +762,31 @@ export interface NeverSubscribedChannel {
   message_retention_days: number | null;
   first_message_id: number | null;
   is_recently_active: boolean;
-  /** None: too young for an average. */
+  /** null: too young for an average. */
   stream_weekly_traffic: number | null;
   subscriber_count: number;
   stream_post_policy: number;
   is_announcement_only: boolean;
-  can_add_subscribers_group: number | Record<string, number[]>;
-  can_administer_channel_group: number | Record<string, number[]>;
-  can_delete_any_message_group: number | Record<string, number[]>;
-  can_delete_own_message_group: number | Record<string, number[]>;
-  can_move_messages_out_of_channel_group: number | Record<string, number[]>;
-  can_move_messages_within_channel_group: number | Record<string, number[]>;
-  can_remove_subscribers_group: number | Record<string, number[]>;
-  can_resolve_topics_group: number | Record<string, number[]>;
-  can_send_message_group: number | Record<string, number[]>;
-  can_subscribe_group: number | Record<string, number[]>;
-  subscribers?: unknown;
-  partial_subscribers?: unknown;
+  can_add_subscribers_group: number | DirectMembers;
+  can_administer_channel_group: number | DirectMembers;
+  can_delete_any_message_group: number | DirectMembers;
+  can_delete_own_message_group: number | DirectMembers;
+  can_move_messages_out_of_channel_group: number | DirectMembers;
+  can_move_messages_within_channel_group: number | DirectMembers;
+  can_remove_subscribers_group: number | DirectMembers;
+  can_resolve_topics_group: number | DirectMembers;
+  can_send_message_group: number | DirectMembers;
+  can_subscribe_group: number | DirectMembers;
+  subscribers?: number[];
+  partial_subscribers?: number[];
 }
 
 /** A new message. */
 export interface NewMessageEvent {
   /** Increasing along the queue, with gaps. */
   id: number;
-  message: Message;
   type: "message";
+  message: Message;
   /** The reader's own flags of the message. */
   flags: string[];
   /** `local_id` of the request, in the queue that it named. */
@@ -786,7 +831,7 @@ export interface OwnSettings {
   left_side_userlist: boolean;
   starred_message_counts: boolean;
   translate_emoticons: boolean;
-  /** None: the language's default. */
+  /** null: the language's default. */
   twenty_four_hour_time: boolean | null;
   user_list_style: 1 | 2 | 3;
   web_animate_image_previews: "always" | "never" | "on_hover";
@@ -881,16 +926,16 @@ export interface Playground {
 export type PresenceEvent = {
   /** Increasing along the queue, with gaps. */
   id: number;
-  presences: Record<string, ModernPresence>;
   type: "presence";
+  presences: Record<string, ModernPresence>;
 } | {
   /** Increasing along the queue, with gaps. */
   id: number;
-  email?: string;
-  presence: Record<string, LegacyPresence>;
-  server_timestamp: number;
   type: "presence";
   user_id: number;
+  email?: string;
+  server_timestamp: number;
+  presence: Record<string, LegacyPresence>;
 };
 
 /** A field in its wire form. */
@@ -1057,9 +1102,9 @@ export interface RealmEmoji {
 export interface RealmEmojiAddEvent {
   /** Increasing along the queue, with gaps. */
   id: number;
-  emoji: RealmEmoji;
-  op: "add";
   type: "realm_emoji";
+  op: "add";
+  emoji: RealmEmoji;
 }
 
 export type RealmEmojiEvent = RealmEmojiAddEvent | RealmEmojiUpdateEvent | RealmEmojiUpdateOneEvent;
@@ -1068,19 +1113,19 @@ export type RealmEmojiEvent = RealmEmojiAddEvent | RealmEmojiUpdateEvent | Realm
 export interface RealmEmojiUpdateEvent {
   /** Increasing along the queue, with gaps. */
   id: number;
+  type: "realm_emoji";
   op: "update";
   realm_emoji: Record<string, RealmEmoji>;
-  type: "realm_emoji";
 }
 
 /** A changed custom emoji. */
 export interface RealmEmojiUpdateOneEvent {
   /** Increasing along the queue, with gaps. */
   id: number;
-  data: EmojiChange;
-  emoji_id: string;
-  op: "update_one";
   type: "realm_emoji";
+  op: "update_one";
+  emoji_id: string;
+  data: EmojiChange;
 }
 
 export type RealmEvent = RealmDeactivatedEvent | RealmUpdateEvent | RealmUpdateDictEvent;
@@ -1208,7 +1253,7 @@ export interface Recipient {
 
 /** The state that `POST /register` gives a client that asks for everything. */
 export interface RegisterState {
-  /** None for spectators: they get the state and no events. */
+  /** null for spectators: they get the state and no events. */
   queue_id: string | null;
   last_event_id: number;
   idle_queue_timeout_secs: number;
@@ -1266,71 +1311,71 @@ export interface RegisterState {
   realm_want_advertise_in_communities_directory: boolean;
   realm_welcome_message_custom_text: string;
   realm_zulip_update_announcements_stream_id: number;
-  realm_can_access_all_users_group: number | Record<string, number[]>;
-  realm_can_add_custom_emoji_group: number | Record<string, number[]>;
-  realm_can_add_subscribers_group: number | Record<string, number[]>;
-  realm_can_create_bots_group: number | Record<string, number[]>;
-  realm_can_create_groups: number | Record<string, number[]>;
-  realm_can_create_private_channel_group: number | Record<string, number[]>;
-  realm_can_create_public_channel_group: number | Record<string, number[]>;
-  realm_can_create_web_public_channel_group: number | Record<string, number[]>;
-  realm_can_create_write_only_bots_group: number | Record<string, number[]>;
-  realm_can_delete_any_message_group: number | Record<string, number[]>;
-  realm_can_delete_own_message_group: number | Record<string, number[]>;
-  realm_can_invite_users_group: number | Record<string, number[]>;
-  realm_can_manage_all_groups: number | Record<string, number[]>;
-  realm_can_manage_billing_group: number | Record<string, number[]>;
-  realm_can_mention_many_users_group: number | Record<string, number[]>;
-  realm_can_move_messages_between_channels_group: number | Record<string, number[]>;
-  realm_can_move_messages_between_topics_group: number | Record<string, number[]>;
-  realm_can_resolve_topics_group: number | Record<string, number[]>;
-  realm_can_set_delete_message_policy_group: number | Record<string, number[]>;
-  realm_can_set_topics_policy_group: number | Record<string, number[]>;
-  realm_can_summarize_topics_group: number | Record<string, number[]>;
-  realm_create_multiuse_invite_group: number | Record<string, number[]>;
-  realm_direct_message_initiator_group: number | Record<string, number[]>;
-  realm_direct_message_permission_group: number | Record<string, number[]>;
-  realm_available_video_chat_providers: Record<string, VideoChatProvider>;
-  realm_bot_domain: string;
-  realm_date_created: number;
-  realm_default_external_accounts: Record<string, ExternalAccount>;
-  realm_description: string;
+  realm_can_access_all_users_group: number | DirectMembers;
+  realm_can_add_custom_emoji_group: number | DirectMembers;
+  realm_can_add_subscribers_group: number | DirectMembers;
+  realm_can_create_bots_group: number | DirectMembers;
+  realm_can_create_groups: number | DirectMembers;
+  realm_can_create_private_channel_group: number | DirectMembers;
+  realm_can_create_public_channel_group: number | DirectMembers;
+  realm_can_create_web_public_channel_group: number | DirectMembers;
+  realm_can_create_write_only_bots_group: number | DirectMembers;
+  realm_can_delete_any_message_group: number | DirectMembers;
+  realm_can_delete_own_message_group: number | DirectMembers;
+  realm_can_invite_users_group: number | DirectMembers;
+  realm_can_manage_all_groups: number | DirectMembers;
+  realm_can_manage_billing_group: number | DirectMembers;
+  realm_can_mention_many_users_group: number | DirectMembers;
+  realm_can_move_messages_between_channels_group: number | DirectMembers;
+  realm_can_move_messages_between_topics_group: number | DirectMembers;
+  realm_can_resolve_topics_group: number | DirectMembers;
+  realm_can_set_delete_message_policy_group: number | DirectMembers;
+  realm_can_set_topics_policy_group: number | DirectMembers;
+  realm_can_summarize_topics_group: number | DirectMembers;
+  realm_create_multiuse_invite_group: number | DirectMembers;
+  realm_direct_message_initiator_group: number | DirectMembers;
+  realm_direct_message_permission_group: number | DirectMembers;
   realm_icon_url: string;
-  realm_is_zephyr_mirror_realm: boolean;
   realm_logo_url: string;
-  realm_name: string;
   realm_night_logo_url: string;
-  realm_uri: string;
+  realm_name: string;
+  realm_description: string;
+  realm_date_created: number;
   realm_url: string;
+  realm_uri: string;
+  realm_bot_domain: string;
+  realm_available_video_chat_providers: Record<string, VideoChatProvider>;
+  realm_default_external_accounts: Record<string, ExternalAccount>;
+  realm_is_zephyr_mirror_realm: boolean;
   upgrade_text_for_wide_organization_logo: string;
   zulip_plan_is_not_limited: boolean;
   realm_authentication_methods: Record<string, SignInMethod>;
   realm_email_auth_enabled: boolean;
   realm_password_auth_enabled: boolean;
-  giphy_rating_options: Record<string, GifRating>;
-  realm_allow_edit_history: boolean;
   realm_create_private_stream_policy: number;
   realm_create_public_stream_policy: number;
   realm_create_web_public_stream_policy: number;
-  realm_mandatory_topics: boolean;
   realm_wildcard_mention_policy: number;
+  realm_allow_edit_history: boolean;
+  realm_mandatory_topics: boolean;
+  giphy_rating_options: Record<string, GifRating>;
   development_environment: boolean;
-  jitsi_server_url: string | null;
-  max_file_upload_size_mib: number;
-  server_avatar_changes_disabled: boolean;
-  server_can_summarize_topics: boolean;
-  server_emoji_data_url: string;
+  server_web_public_streams_enabled: boolean;
   server_generation: number;
+  server_jitsi_server_url: string | null;
   server_inline_image_preview: boolean;
   server_inline_url_embed_preview: boolean;
-  server_jitsi_server_url: string | null;
-  server_max_deactivated_realm_deletion_days: number | null;
-  server_min_deactivated_realm_deletion_days: number | null;
+  server_avatar_changes_disabled: boolean;
   server_name_changes_disabled: boolean;
   server_needs_upgrade: boolean;
+  server_can_summarize_topics: boolean;
   server_thumbnail_formats: ThumbnailFormat[];
-  server_web_public_streams_enabled: boolean;
+  server_min_deactivated_realm_deletion_days: number | null;
+  server_max_deactivated_realm_deletion_days: number | null;
   settings_send_digest_emails: boolean;
+  max_file_upload_size_mib: number;
+  server_emoji_data_url: string;
+  jitsi_server_url: string | null;
   event_queue_longpoll_timeout_seconds: number;
   max_avatar_file_size_mib: number;
   max_bulk_new_subscription_messages: number;
@@ -1360,33 +1405,33 @@ export interface RegisterState {
   realm_default_streams: number[];
   channel_folders: ChannelFolder[];
   realm_default_stream_groups: DefaultChannelGroup[];
-  never_subscribed: NeverSubscribedChannel[];
   subscriptions: Subscription[];
   /** Channels that the user has left. */
   unsubscribed: Subscription[];
+  never_subscribed: NeverSubscribedChannel[];
   user_topics: UserTopic[];
   /** Channel, topic and Unix time: only for clients that do not ask for `user_topic`. */
   muted_topics?: Array<[string, string, number]>;
+  user_id: number;
+  email: string;
+  delivery_email: string;
+  full_name: string;
   avatar_source: string;
   avatar_url: string;
   avatar_url_medium: string;
-  can_create_private_streams: boolean;
+  is_owner: boolean;
+  is_admin: boolean;
+  is_moderator: boolean;
+  is_guest: boolean;
   can_create_public_streams: boolean;
+  can_create_private_streams: boolean;
   can_create_streams: boolean;
   can_create_web_public_streams: boolean;
   can_invite_others_to_realm: boolean;
   can_subscribe_other_users: boolean;
-  cross_realm_bots: User[];
-  delivery_email: string;
-  email: string;
-  full_name: string;
-  is_admin: boolean;
-  is_guest: boolean;
-  is_moderator: boolean;
-  is_owner: boolean;
-  realm_non_active_users: User[];
   realm_users: User[];
-  user_id: number;
+  realm_non_active_users: User[];
+  cross_realm_bots: User[];
   realm_user_groups: UserGroup[];
   realm_linkifiers: Linkifier[];
   realm_filters: Array<[string, string, number]>;
@@ -1444,21 +1489,21 @@ export interface RegisterState {
   drafts: Draft[];
   saved_snippets: SavedSnippet[];
   muted_users: MutedUser[];
-  presence_last_update_id: number;
   /** By user id, with `slim_presence`; otherwise by email address, and then by client. */
   presences: Record<string, ModernPresence> | Record<string, Record<string, LegacyPresence>>;
+  presence_last_update_id: number;
   server_timestamp: number;
   /** By the account's id, a 64-bit number as text. */
   push_devices: Record<string, PushDevice>;
-  custom_profile_field_types: Record<string, FieldKind>;
   custom_profile_fields: ProfileField[];
+  custom_profile_field_types: Record<string, FieldKind>;
   user_status: Record<string, UserStatus>;
   reminders: Reminder[];
   scheduled_messages: ScheduledMessage[];
   has_zoom_token: boolean;
   giphy_api_key: string | null;
-  navigation_tour_video_url: string | null;
   onboarding_steps: OnboardingStep[];
+  navigation_tour_video_url: string | null;
 }
 
 /** A reminder in its wire form. */
@@ -1477,9 +1522,9 @@ export interface Reminder {
 export interface RemindersAddEvent {
   /** Increasing along the queue, with gaps. */
   id: number;
+  type: "reminders";
   op: "add";
   reminders: Reminder[];
-  type: "reminders";
 }
 
 export type RemindersEvent = RemindersAddEvent | RemindersRemoveEvent;
@@ -1552,9 +1597,9 @@ export interface ScheduledMessage {
 export interface ScheduledMessagesAddEvent {
   /** Increasing along the queue, with gaps. */
   id: number;
+  type: "scheduled_messages";
   op: "add";
   scheduled_messages: ScheduledMessage[];
-  type: "scheduled_messages";
 }
 
 export type ScheduledMessagesEvent =
@@ -1575,9 +1620,9 @@ export interface ScheduledMessagesRemoveEvent {
 export interface ScheduledMessagesUpdateEvent {
   /** Increasing along the queue, with gaps. */
   id: number;
+  type: "scheduled_messages";
   op: "update";
   scheduled_message: ScheduledMessage;
-  type: "scheduled_messages";
 }
 
 /** Any event. */
@@ -1648,7 +1693,7 @@ export interface SettingDefaults {
   left_side_userlist: boolean;
   starred_message_counts: boolean;
   translate_emoticons: boolean;
-  /** None: the language's default. */
+  /** null: the language's default. */
   twenty_four_hour_time: boolean | null;
   user_list_style: 1 | 2 | 3;
   web_animate_image_previews: "always" | "never" | "on_hover";
@@ -1703,28 +1748,38 @@ export interface SettingDefaults {
   emojiset_choices: EmojiSetChoice[];
 }
 
+/** A file as the API returns it. */
+export interface ShownAttachment {
+  id: number;
+  name: string;
+  path_id: string;
+  size: number;
+  create_time: number;
+  messages: HoldingMessage[];
+}
+
 export interface SignInMethod {
-  available: boolean;
   enabled: boolean;
+  available: boolean;
 }
 
 /** Channels that the user may know from now on. */
 export interface StreamCreateEvent {
   /** Increasing along the queue, with gaps. */
   id: number;
+  type: "stream";
   op: "create";
   streams: Channel[];
-  type: "stream";
 }
 
 /** Channels that the user may no longer know. */
 export interface StreamDeleteEvent {
   /** Increasing along the queue, with gaps. */
   id: number;
+  type: "stream";
   op: "delete";
   stream_ids: number[];
   streams: DeletedChannel[];
-  type: "stream";
 }
 
 export type StreamEvent = StreamCreateEvent | StreamDeleteEvent | StreamUpdateEvent;
@@ -1733,29 +1788,38 @@ export type StreamEvent = StreamCreateEvent | StreamDeleteEvent | StreamUpdateEv
 export interface StreamUpdateEvent {
   /** Increasing along the queue, with gaps. */
   id: number;
-  history_public_to_subscribers?: boolean;
-  is_web_public?: boolean;
+  type: "stream";
+  op: "update";
+  stream_id: number;
   /** Its name before the change. */
   name: string;
-  op: "update";
   property: string;
+  value: number | DirectMembers | boolean | string | null;
   /** With a new description. */
   rendered_description?: string;
-  stream_id: number;
-  type: "stream";
-  value: number | Record<string, number[]> | boolean | string | null;
+  history_public_to_subscribers?: boolean;
+  is_web_public?: boolean;
+}
+
+/** A part of a widget: its beginning, a vote, and the like. */
+export interface Submessage {
+  id: number;
+  message_id: number;
+  sender_id: number;
+  msg_type: string;
+  content: string;
 }
 
 /** A new submessage of a message. */
 export interface SubmessageEvent {
   /** Increasing along the queue, with gaps. */
   id: number;
-  content: string;
-  message_id: number;
-  msg_type: string;
-  sender_id: number;
-  submessage_id: number;
   type: "submessage";
+  message_id: number;
+  submessage_id: number;
+  sender_id: number;
+  msg_type: string;
+  content: string;
 }
 
 /** A channel with a subscriber's settings. */
@@ -1775,21 +1839,21 @@ export interface Subscription {
   message_retention_days: number | null;
   first_message_id: number | null;
   is_recently_active: boolean;
-  /** None: too young for an average. */
+  /** null: too young for an average. */
   stream_weekly_traffic: number | null;
   subscriber_count: number;
   stream_post_policy: number;
   is_announcement_only: boolean;
-  can_add_subscribers_group: number | Record<string, number[]>;
-  can_administer_channel_group: number | Record<string, number[]>;
-  can_delete_any_message_group: number | Record<string, number[]>;
-  can_delete_own_message_group: number | Record<string, number[]>;
-  can_move_messages_out_of_channel_group: number | Record<string, number[]>;
-  can_move_messages_within_channel_group: number | Record<string, number[]>;
-  can_remove_subscribers_group: number | Record<string, number[]>;
-  can_resolve_topics_group: number | Record<string, number[]>;
-  can_send_message_group: number | Record<string, number[]>;
-  can_subscribe_group: number | Record<string, number[]>;
+  can_add_subscribers_group: number | DirectMembers;
+  can_administer_channel_group: number | DirectMembers;
+  can_delete_any_message_group: number | DirectMembers;
+  can_delete_own_message_group: number | DirectMembers;
+  can_move_messages_out_of_channel_group: number | DirectMembers;
+  can_move_messages_within_channel_group: number | DirectMembers;
+  can_remove_subscribers_group: number | DirectMembers;
+  can_resolve_topics_group: number | DirectMembers;
+  can_send_message_group: number | DirectMembers;
+  can_subscribe_group: number | DirectMembers;
   color: string;
   is_muted: boolean;
   in_home_view: boolean;
@@ -1799,17 +1863,17 @@ export interface Subscription {
   push_notifications: boolean | null;
   email_notifications: boolean | null;
   wildcard_mentions_notify: boolean | null;
-  subscribers?: unknown;
-  partial_subscribers?: unknown;
+  subscribers?: number[];
+  partial_subscribers?: number[];
 }
 
 /** New subscriptions of the user. */
 export interface SubscriptionAddEvent {
   /** Increasing along the queue, with gaps. */
   id: number;
+  type: "subscription";
   op: "add";
   subscriptions: Subscription[];
-  type: "subscription";
 }
 
 export type SubscriptionEvent =
@@ -1823,9 +1887,9 @@ export type SubscriptionEvent =
 export interface SubscriptionPeerAddEvent {
   /** Increasing along the queue, with gaps. */
   id: number;
+  type: "subscription";
   op: "peer_add";
   stream_ids: number[];
-  type: "subscription";
   user_ids: number[];
 }
 
@@ -1833,9 +1897,9 @@ export interface SubscriptionPeerAddEvent {
 export interface SubscriptionPeerRemoveEvent {
   /** Increasing along the queue, with gaps. */
   id: number;
+  type: "subscription";
   op: "peer_remove";
   stream_ids: number[];
-  type: "subscription";
   user_ids: number[];
 }
 
@@ -1843,35 +1907,35 @@ export interface SubscriptionPeerRemoveEvent {
 export interface SubscriptionRemoveEvent {
   /** Increasing along the queue, with gaps. */
   id: number;
+  type: "subscription";
   op: "remove";
   subscriptions: ChannelName[];
-  type: "subscription";
 }
 
 /** A changed setting of a subscription. */
 export interface SubscriptionUpdateEvent {
   /** Increasing along the queue, with gaps. */
   id: number;
-  op: "update";
-  property: string;
-  stream_id: number;
   type: "subscription";
+  op: "update";
+  stream_id: number;
+  property: string;
   value: boolean | number | string | null;
 }
 
 /** The permissions by what they belong to, and by name. */
 export interface SupportedPermissions {
-  group: Record<string, PermissionRuleFields>;
   realm: Record<string, PermissionRuleFields>;
   stream: Record<string, PermissionRuleFields>;
+  group: Record<string, PermissionRuleFields>;
 }
 
 export interface ThumbnailFormat {
-  animated: boolean;
-  format: string;
-  max_height: number;
-  max_width: number;
   name: string;
+  max_width: number;
+  max_height: number;
+  format: string;
+  animated: boolean;
 }
 
 export interface Topic {
@@ -1891,22 +1955,22 @@ export type TypingEditMessageEvent = TypingEditMessageStartEvent | TypingEditMes
 export interface TypingEditMessageStartEvent {
   /** Increasing along the queue, with gaps. */
   id: number;
-  message_id: number;
-  op: "start";
-  recipient: ChannelPlace | DirectPlace;
-  sender_id: number;
   type: "typing_edit_message";
+  op: "start";
+  sender_id: number;
+  message_id: number;
+  recipient: ChannelPlace | DirectPlace;
 }
 
 /** A user edits a message, or has stopped. */
 export interface TypingEditMessageStopEvent {
   /** Increasing along the queue, with gaps. */
   id: number;
-  message_id: number;
-  op: "stop";
-  recipient: ChannelPlace | DirectPlace;
-  sender_id: number;
   type: "typing_edit_message";
+  op: "stop";
+  sender_id: number;
+  message_id: number;
+  recipient: ChannelPlace | DirectPlace;
 }
 
 export type TypingEvent = TypingStartEvent | TypingStopEvent;
@@ -1919,12 +1983,12 @@ export interface TypingPerson {
 export type TypingStartEvent = {
   /** Increasing along the queue, with gaps. */
   id: number;
-  message_type: "stream";
+  type: "typing";
   op: "start";
+  message_type: "stream";
   sender: TypingPerson;
   stream_id: number;
   topic: string;
-  type: "typing";
 } | {
   /** Increasing along the queue, with gaps. */
   id: number;
@@ -1938,12 +2002,12 @@ export type TypingStartEvent = {
 export type TypingStopEvent = {
   /** Increasing along the queue, with gaps. */
   id: number;
-  message_type: "stream";
+  type: "typing";
   op: "stop";
+  message_type: "stream";
   sender: TypingPerson;
   stream_id: number;
   topic: string;
-  type: "typing";
 } | {
   /** Increasing along the queue, with gaps. */
   id: number;
@@ -1963,19 +2027,19 @@ export interface UnreadDirect {
 
 /** Unread messages of a direct-message group. */
 export interface UnreadGroup {
-  unread_message_ids: number[];
   user_ids_string: string;
+  unread_message_ids: number[];
 }
 
 /** Unread messages by conversation. */
 export interface UnreadMessages {
   count: number;
+  pms: UnreadDirect[];
   huddles: UnreadGroup[];
+  streams: UnreadTopic[];
   mentions: number[];
   /** Whether there are more: these are the newest. */
   old_unreads_missing: boolean;
-  pms: UnreadDirect[];
-  streams: UnreadTopic[];
 }
 
 /** Unread messages of a topic. */
@@ -2011,46 +2075,44 @@ export interface UpdateGlobalNotificationsEvent {
 export interface UpdateMessageEvent {
   /** Increasing along the queue, with gaps. */
   id: number;
-  content?: string;
-  edit_timestamp: number;
-  is_me_message?: boolean;
+  type: "update_message";
   message_id: number;
   message_ids: number[];
-  new_stream_id?: number;
-  orig_content?: string;
-  orig_rendered_content?: string;
-  orig_subject?: string;
-  propagate_mode?: "change_all" | "change_later" | "change_one";
-  rendered_content?: string;
+  /** null: the server changed it. */
+  user_id: number | null;
+  edit_timestamp: number;
   /** Whether only the rendering has changed, without an edit by a user. */
   rendering_only: boolean;
   stream_id?: number;
   stream_name?: string;
+  orig_content?: string;
+  orig_rendered_content?: string;
+  content?: string;
+  rendered_content?: string;
+  is_me_message?: boolean;
+  orig_subject?: string;
+  propagate_mode?: "change_all" | "change_later" | "change_one";
   subject?: string;
   topic_links?: TopicLink[];
-  type: "update_message";
-  /** None: the server changed it. */
-  user_id: number | null;
+  new_stream_id?: number;
   /** The reader's own flags of the message. */
   flags: string[];
-  /** `local_id` of the request, in the queue that it named. */
-  local_message_id?: string;
 }
 
 /** Messages that gained or lost a flag. */
 export interface UpdateMessageFlagsAddEvent {
   /** Increasing along the queue, with gaps. */
   id: number;
-  /** Whether all other messages have gained or lost the flag as well. */
-  all: boolean;
-  flag: string;
-  /** Of messages that have become unread. */
-  message_details?: Record<string, MessageDetails>;
-  messages: number[];
+  type: "update_message_flags";
   op: "add";
   /** The same as `op`, for older clients. */
   operation: "add" | "remove";
-  type: "update_message_flags";
+  flag: string;
+  messages: number[];
+  /** Whether all other messages have gained or lost the flag as well. */
+  all: boolean;
+  /** Of messages that have become unread. */
+  message_details?: Record<string, MessageDetails>;
 }
 
 export type UpdateMessageFlagsEvent = UpdateMessageFlagsAddEvent | UpdateMessageFlagsRemoveEvent;
@@ -2059,16 +2121,16 @@ export type UpdateMessageFlagsEvent = UpdateMessageFlagsAddEvent | UpdateMessage
 export interface UpdateMessageFlagsRemoveEvent {
   /** Increasing along the queue, with gaps. */
   id: number;
-  /** Whether all other messages have gained or lost the flag as well. */
-  all: boolean;
-  flag: string;
-  /** Of messages that have become unread. */
-  message_details?: Record<string, MessageDetails>;
-  messages: number[];
+  type: "update_message_flags";
   op: "remove";
   /** The same as `op`, for older clients. */
   operation: "add" | "remove";
-  type: "update_message_flags";
+  flag: string;
+  messages: number[];
+  /** Whether all other messages have gained or lost the flag as well. */
+  all: boolean;
+  /** Of messages that have become unread. */
+  message_details?: Record<string, MessageDetails>;
 }
 
 /** A user in the wire form: in events, in register, and in responses. */
@@ -2076,7 +2138,7 @@ export interface User {
   user_id: number;
   /** The public address. */
   email: string;
-  /** The real address; None for readers who may not know it. */
+  /** The real address; null for readers who may not know it. */
   delivery_email: string | null;
   full_name: string;
   date_joined: string;
@@ -2107,12 +2169,12 @@ export interface UserGroup {
   deactivated: boolean;
   creator_id: number | null;
   date_created: number | null;
-  can_add_members_group: number | Record<string, number[]>;
-  can_join_group: number | Record<string, number[]>;
-  can_leave_group: number | Record<string, number[]>;
-  can_manage_group: number | Record<string, number[]>;
-  can_mention_group: number | Record<string, number[]>;
-  can_remove_members_group: number | Record<string, number[]>;
+  can_add_members_group: number | DirectMembers;
+  can_join_group: number | DirectMembers;
+  can_leave_group: number | DirectMembers;
+  can_manage_group: number | DirectMembers;
+  can_mention_group: number | DirectMembers;
+  can_remove_members_group: number | DirectMembers;
 }
 
 export interface UserGroupAddEvent {
@@ -2127,9 +2189,9 @@ export interface UserGroupAddEvent {
 export interface UserGroupAddMembersEvent {
   /** Increasing along the queue, with gaps. */
   id: number;
-  group_id: number;
-  op: "add_members";
   type: "user_group";
+  op: "add_members";
+  group_id: number;
   user_ids: number[];
 }
 
@@ -2137,10 +2199,10 @@ export interface UserGroupAddMembersEvent {
 export interface UserGroupAddSubgroupsEvent {
   /** Increasing along the queue, with gaps. */
   id: number;
-  direct_subgroup_ids: number[];
-  group_id: number;
-  op: "add_subgroups";
   type: "user_group";
+  op: "add_subgroups";
+  group_id: number;
+  direct_subgroup_ids: number[];
 }
 
 export type UserGroupEvent =
@@ -2156,18 +2218,18 @@ export type UserGroupEvent =
 export interface UserGroupRemoveEvent {
   /** Increasing along the queue, with gaps. */
   id: number;
-  group_id: number;
-  op: "remove";
   type: "user_group";
+  op: "remove";
+  group_id: number;
 }
 
 /** Removed direct members of a group. */
 export interface UserGroupRemoveMembersEvent {
   /** Increasing along the queue, with gaps. */
   id: number;
-  group_id: number;
-  op: "remove_members";
   type: "user_group";
+  op: "remove_members";
+  group_id: number;
   user_ids: number[];
 }
 
@@ -2175,20 +2237,20 @@ export interface UserGroupRemoveMembersEvent {
 export interface UserGroupRemoveSubgroupsEvent {
   /** Increasing along the queue, with gaps. */
   id: number;
-  direct_subgroup_ids: number[];
-  group_id: number;
-  op: "remove_subgroups";
   type: "user_group";
+  op: "remove_subgroups";
+  group_id: number;
+  direct_subgroup_ids: number[];
 }
 
 /** Changed fields of a group. */
 export interface UserGroupUpdateEvent {
   /** Increasing along the queue, with gaps. */
   id: number;
-  data: GroupChange;
-  group_id: number;
-  op: "update";
   type: "user_group";
+  op: "update";
+  group_id: number;
+  data: GroupChange;
 }
 
 export type UserSettingsEvent = UserSettingsUpdateEvent;
@@ -2237,9 +2299,9 @@ export type UserStatusEvent = {
 
 /** The visibility policy of a topic. */
 export interface UserTopic {
-  last_updated: number;
   stream_id: number;
   topic_name: string;
+  last_updated: number;
   visibility_policy: number;
 }
 
@@ -2247,16 +2309,16 @@ export interface UserTopic {
 export interface UserTopicEvent {
   /** Increasing along the queue, with gaps. */
   id: number;
-  last_updated: number;
   stream_id: number;
   topic_name: string;
-  type: "user_topic";
+  last_updated: number;
   visibility_policy: number;
+  type: "user_topic";
 }
 
 export interface VideoChatProvider {
-  id: number;
   name: string;
+  id: number;
 }
 
 /** A channel to subscribe to. */
@@ -2273,7 +2335,7 @@ export interface Endpoints {
   "GET /attachments": {
     params: Record<never, never>;
     answer: {
-      attachments: Array<Record<string, unknown>>;
+      attachments: ShownAttachment[];
       upload_space_used: number;
     };
   };
@@ -3066,7 +3128,7 @@ export interface Endpoints {
       subject?: string;
     };
     answer: {
-      detached_uploads: Array<Record<string, unknown>>;
+      detached_uploads: ShownAttachment[];
     };
   };
   /** Get a message"s edit history */
@@ -3078,7 +3140,7 @@ export interface Endpoints {
       allow_empty_topic_name?: boolean;
     };
     answer: {
-      message_history: Array<Record<string, unknown>>;
+      message_history: MessageState[];
     };
   };
   /** Remove your reaction */
@@ -4810,7 +4872,7 @@ export interface Endpoints {
       user_id: number;
       /** The public address. */
       email: string;
-      /** The real address; None for readers who may not know it. */
+      /** The real address; null for readers who may not know it. */
       delivery_email: string | null;
       full_name: string;
       date_joined: string;
