@@ -5,6 +5,7 @@ import { Feeds } from "./model/feeds";
 import { Model } from "./model/model";
 import type { ServerEvent } from "./model/reducers";
 import type { State } from "./model/state";
+import { Topics } from "./model/topics";
 import { EventQueue, type Health, register } from "./sync/events";
 import { Outbox } from "./sync/outbox";
 import { claimTabId, storageOf } from "./sync/tab-id";
@@ -14,6 +15,7 @@ export const health = signal<Health>({ kind: "connected" });
 
 let model: Model;
 export let feeds: Feeds;
+export let topics: Topics;
 /** Messages on their way to the server. Read it in a component after `watch("outbox")`. */
 export let outbox: Outbox;
 let queue: EventQueue;
@@ -39,6 +41,7 @@ export function onBatch(listener: BatchListener): () => void {
 function applyBatch(events: ServerEvent[]): void {
   for (const event of events) model.apply(event);
   feeds.follow(events);
+  topics.update(events);
   outbox.settle(events);
   model.changes.flush();
   for (const listener of batchListeners) listener(events);
@@ -48,6 +51,7 @@ function adopt(registered: Record<string, any>): void {
   if (!model) {
     model = new Model(registered);
     feeds = new Feeds(model);
+    topics = new Topics(model);
     model.changes.listen(announce);
     outbox = new Outbox(model, feeds, claimTabId(), storageOf("localStorage"));
     return;
@@ -56,6 +60,7 @@ function adopt(registered: Record<string, any>): void {
   const previous = model.state;
   model.state = fresh.state;
   feeds.reset(previous);
+  topics.reset();
   outbox.settle();
   announceAll();
 }

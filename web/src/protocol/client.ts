@@ -46,8 +46,14 @@ export interface RequestOptions {
 
 const CSRF_COOKIE = /(?:^|;\s*)(?:__Host-)?csrftoken=([^;]+)/;
 
-function csrfToken(): string {
-  return CSRF_COOKIE.exec(document.cookie)?.[1] ?? "";
+/** Return the token that shows that a request comes from this page. */
+export function csrfToken(): string {
+  // The cookie first: who has signed in again in another tab has a new one.
+  return (
+    CSRF_COOKIE.exec(document.cookie)?.[1] ??
+    document.querySelector<HTMLMetaElement>("meta[name=csrf-token]")?.content ??
+    ""
+  );
 }
 
 /** Encode parameters as the protocol has them: text as it is, everything else as JSON. */

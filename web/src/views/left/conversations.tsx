@@ -1,14 +1,32 @@
+import { signal } from "@preact/signals";
+import { useRef } from "preact/hooks";
 import { state } from "../../app";
 import { i18n } from "../../i18n";
-import { directNarrow } from "../../model/narrow";
-import { idsOfKey } from "../../model/state";
-import { addressOf, channelAddress, ground } from "../../router";
+import { COLLATOR, countOfAll, countOfDirect, foldText, isDirectMuted, subscribedChannels } from "../../model/counts";
+import { directNarrow, keyOf, type Narrow } from "../../model/narrow";
+import { type Channel, idsOfKey } from "../../model/state";
+import { addressOf, ground } from "../../router";
+import { UnreadCount } from "../../ui/count";
+import { Icon, type IconName } from "../../ui/icons";
 import { watch } from "../../ui/watch";
+import { startDirect, startTopic } from "../compose/target";
+import { AccountButton } from "./account";
+import { ChannelItem } from "./channel-item";
+import { openSide } from "./drawer";
+
+/** What the lists are filtered by. */
+const filter = signal("");
+const RECENT_DIRECTS = 8;
+const showsAllDirects = signal(false);
 
 /** Views, direct messages and channels, with what is unread. */
 export function Conversations() {
   return (
-    <nav class="left" aria-label="Conversations">
+    <nav class={`left${openSide.value === "left" ? " open" : ""}`} aria-label="Conversations" id="conversations">
+      <div class="left-head">
+        <AccountButton />
+      </div>
+      <FilterBox />
       <Views />
       <DirectMessages />
       <Channels />
@@ -16,73 +34,216 @@ export function Conversations() {
   );
 }
 
-function Views() {
-  watch("unread");
+function FilterBox() {
+  const box = useRef<HTMLInputElement>(null);
   return (
-    <ul aria-label="Views">
-      <li><a href="#inbox">{i18n.t("Inbox")}</a></li>
-      <li><a href="#recent">{i18n.t("Recent conversations")}</a></li>
-      <li><a href="#feed">{i18n.t("Combined feed")}<Count of={state().unread.total} /></a></li>
-      <li><a href="#narrow/is/mentioned">{i18n.t("Mentions")}<Count of={state().unread.mentions.size} /></a></li>
-      <li><a href="#narrow/is/starred">{i18n.t("Starred")}</a></li>
+    <input
+      ref={box}
+      type="search"
+      class="filter"
+      placeholder={i18n.t("Filter conversations")}
+      aria-label={i18n.t("Filter conversations")}
+      value={filter.value}
+      onInput={(event) => {
+        filter.value = event.currentTarget.value;
+      }}
+      onKeyDown={(event) => {
+        if (event.key === "Escape") filter.value = "";
+      }}
+    />
+  );
+}
+
+/** Return whether a name has a word that begins with each word of the filter. */
+function isWanted(name: string): boolean {
+  const words = foldText(name).split(/[\s/_.-]+/);
+  return foldText(filter.value)
+    .split(/\s+/)
+    .every((part) => !part || words.some((word) => word.startsWith(part)) || foldText(name).includes(part));
+}
+
+interface ViewLink {
+  icon: IconName;
+  name: string;
+  href: string;
+  count?: number;
+}
+
+function Views() {
+  watch("unread", "starred", "drafts", "scheduled", "reminders", "channels", "topicPolicies", "mutedUsers", "navigationViews");
+  const { unread, starred, drafts, scheduled, reminders, settings, navigationViews } = state();
+  const views: ViewLink[] = [
+    { icon: "inbox", name: i18n.t("Inbox"), href: "#inbox", count: countOfAll(state()) },
+    { icon: "recent", name: i18n.t("Recent conversations"), href: "#recent" },
+    { icon: "feed", name: i18n.t("Combined feed"), href: "#feed" },
+    { icon: "mention", name: i18n.t("Mentions"), href: "#narrow/is/mentioned", count: unread.mentions.size },
+    { icon: "star", name: i18n.t("Starred"), href: "#narrow/is/starred", count: settings.starred_message_counts ? starred.size : 0 },
+    { icon: "draft", name: i18n.t("Drafts"), href: "#drafts", count: drafts.size },
+  ];
+  if (scheduled.size) views.push({ icon: "clock", name: i18n.t("Scheduled"), href: "#scheduled", count: scheduled.size });
+  if (reminders.size) views.push({ icon: "bell", name: i18n.t("Reminders"), href: "#reminders", count: reminders.size });
+  const known = new Set(views.map((each) => each.href));
+  for (const own of navigationViews.values()) {
+    const href = `#${own.fragment}`;
+    if (own.name !== null && own.is_pinned && !known.has(href)) views.push({ icon: "search", name: own.name, href });
+  }
+  const here = ground.value;
+  const current = here.kind === "view" ? `#${here.view}` : addressOf({ terms: here.narrow.terms });
+  return (
+    <ul aria-label="Views" class="links">
+      {views.map(({ icon, name, href, count }) => (
+        <li key={href}>
+          <a href={href} aria-current={current === href ? "page" : undefined}>
+            <Icon name={icon} />
+            <span class="name">{name}</span>
+            {href === "#inbox" || href === "#narrow/is/mentioned" ? (
+              <UnreadCount of={count ?? 0} />
+            ) : count ? (
+              <span class="count faded">
+                <span class="visually-hidden">, </span>
+                {count}
+              </span>
+            ) : null}
+          </a>
+        </li>
+      ))}
     </ul>
   );
 }
 
-/** The number of unread messages: in words for those who listen. */
-function Count({ of }: { of: number }) {
-  if (!of) return null;
+function Heading({ children, name, onAdd, addName }: { children?: any; name: string; onAdd: () => void; addName: string }) {
+  return (
+    <div class="section-head">
+      <h2>{name}</h2>
+      {children}
+      <button type="button" class="quiet icon-button" aria-label={addName} title={addName} onClick={onAdd}>
+        <Icon name="plus" />
+      </button>
+    </div>
+  );
+}
+
+export function nameOfDirect(ids: readonly number[]): string {
+  const { users, userId } = state();
+  if (ids.length === 1 && ids[0] === userId) return i18n.t("{name} (you)", { name: users.get(userId)?.full_name ?? "" });
+  return ids
+    .map((id) => users.get(id)?.full_name ?? i18n.t("Unknown user"))
+    .sort(COLLATOR.compare)
+    .join(", ");
+}
+
+function DirectMessages() {
+  watch("conversations", "unread", "users", "mutedUsers", "statuses");
+  const { conversations, unread } = state();
+  const here = ground.value;
+  const currentKey = here.kind === "narrow" ? keyOf(here.narrow) : "";
+  const all = [...conversations]
+    .sort((one, other) => other[1] - one[1])
+    .map(([key]) => ({ key, ids: idsOfKey(key) }))
+    .map((each) => ({ ...each, name: nameOfDirect(each.ids), narrow: directNarrow(each.ids) as Narrow }));
+  const shown = all.filter(({ key, ids, name }, index) =>
+    filter.value
+      ? isWanted(name)
+      : showsAllDirects.value ||
+        ((index < RECENT_DIRECTS || unread.inDirect(key).size > 0) && !(isDirectMuted(state(), ids) && !unread.inDirect(key).size)),
+  );
   return (
     <>
-      <span class="visually-hidden">{i18n.t(", {of} unread", { of })}</span>
-      <span class="count" aria-hidden="true">{of}</span>
+      <Heading name={i18n.t("Direct messages")} addName="New direct message" onAdd={() => startDirect()} />
+      <ul aria-label="Direct messages" class="links">
+        {shown.map(({ key, ids, name, narrow }) => (
+          <li key={key}>
+            <a
+              href={addressOf(narrow)}
+              class={isDirectMuted(state(), ids) ? "muted" : undefined}
+              aria-current={keyOf(narrow) === currentKey ? "page" : undefined}
+            >
+              <Icon name={ids.length > 1 ? "people" : "person"} />
+              <span class="name">{name}</span>
+              <UnreadCount of={countOfDirect(state(), key)} />
+            </a>
+          </li>
+        ))}
+      </ul>
+      {!filter.value && all.length > shown.length + 0 && !showsAllDirects.value ? (
+        <button type="button" class="quiet small" onClick={() => (showsAllDirects.value = true)}>
+          {i18n.t("Show all direct messages")}
+        </button>
+      ) : null}
+      {!all.length ? <p class="hint">{i18n.t("Nobody has written to you yet.")}</p> : null}
     </>
   );
 }
 
-function DirectMessages() {
-  watch("conversations", "unread", "users");
-  const { conversations, unread, users } = state();
-  const newest = [...conversations].sort((one, other) => other[1] - one[1]).slice(0, 8);
-  return (
-    <ul aria-label="Direct messages">
-      {newest.map(([key]) => {
-        const ids = idsOfKey(key);
-        return (
-          <li key={key}>
-            <a href={addressOf(directNarrow(ids))}>
-              {ids.map((id) => users.get(id)?.full_name ?? i18n.t("Unknown user")).join(", ")}
-              <Count of={unread.inDirect(key).size} />
-            </a>
-          </li>
-        );
-      })}
-    </ul>
-  );
+interface Section {
+  key: string;
+  name: string | undefined;
+  channels: Channel[];
+}
+
+/** Group channels: pinned ones first, then by folder, then the rest. */
+function sectionsOf(channels: Channel[]): Section[] {
+  const { folders } = state();
+  const pinned = channels.filter((each) => each.pin_to_top);
+  const others = channels.filter((each) => !each.pin_to_top);
+  const ordered = [...folders.values()]
+    .filter((each) => !each.is_archived)
+    .sort((one, other) => one.order - other.order || one.id - other.id);
+  const inFolders = ordered.map((folder) => ({
+    key: `folder-${folder.id}`,
+    name: folder.name,
+    channels: others.filter((each) => each.folder_id === folder.id),
+  }));
+  const known = new Set(ordered.map((each) => each.id));
+  const rest = others.filter((each) => each.folder_id === null || !known.has(each.folder_id));
+  const sections: Section[] = [
+    { key: "pinned", name: i18n.t("Pinned"), channels: pinned },
+    ...inFolders,
+    { key: "rest", name: undefined, channels: rest },
+  ].filter((each) => each.channels.length);
+  if (sections.length > 1 && sections.at(-1)?.key === "rest") sections.at(-1)!.name = i18n.t("Other channels");
+  return sections;
 }
 
 function Channels() {
-  watch("channels", "unread");
-  const { channels, unread } = state();
-  const here = ground.value;
-  const current = here.kind === "narrow" ? here.narrow.terms.find((term) => term.operator === "channel")?.operand : undefined;
-  const subscribed = [...channels.values()]
-    .filter((each) => each.is_subscribed && !each.is_archived)
-    .sort((one, other) => one.name.localeCompare(other.name));
+  watch("channels", "folders", "settings");
+  const all = subscribedChannels(state());
+  const demotesInactive = state().settings.demote_inactive_streams !== 3;
+  const wanted = all
+    .filter((each) => !filter.value || isWanted(each.name))
+    .sort((one, other) => Number(rank(one, demotesInactive)) - Number(rank(other, demotesInactive)));
+  const sections = sectionsOf(wanted);
   return (
-    <ul aria-label="Channels">
-      {subscribed.map((channel) => {
-        const topics = unread.topics.get(channel.stream_id);
-        const count = [...(topics?.values() ?? [])].reduce((sum, topic) => sum + topic.ids.size, 0);
-        return (
-          <li key={channel.stream_id}>
-            <a href={channelAddress(channel.stream_id)} aria-current={current === channel.stream_id ? "page" : undefined}>
-              {channel.name}
-              <Count of={count} />
-            </a>
-          </li>
-        );
-      })}
-    </ul>
+    <>
+      <Heading name={i18n.t("Channels")} addName="New topic" onAdd={() => startTopic()}>
+        <a class="icon-button quiet" role="button" href="#channels/available" aria-label="Browse channels" title={i18n.t("Browse channels")}>
+          <Icon name="search" />
+        </a>
+      </Heading>
+      <ul aria-label="Channels" class="links">
+        {sections.map((section) => (
+          <>
+            {section.name ? (
+              <li key={section.key} class="section-name" role="presentation">
+                {section.name}
+              </li>
+            ) : null}
+            {section.channels.map((channel) => (
+              <ChannelItem key={channel.stream_id} channel={channel} />
+            ))}
+          </>
+        ))}
+      </ul>
+      {!all.length ? (
+        <p class="hint">
+          <a href="#channels/available">{i18n.t("Browse channels to join some.")}</a>
+        </p>
+      ) : null}
+    </>
   );
+}
+
+/** Muted channels come last, inactive ones before them. */
+function rank(channel: Channel, demotesInactive: boolean): number {
+  return (channel.is_muted ? 2 : 0) + (demotesInactive && channel.is_recently_active === false ? 1 : 0);
 }

@@ -1,0 +1,82 @@
+/** Which conversations are muted, and how much is unread in the others. */
+
+import { type Channel, Policy, type State, topicKey } from "./state";
+
+export function policyOf(state: State, channelId: number, topic: string): number {
+  return state.topicPolicies.get(topicKey(channelId, topic))?.visibility_policy ?? Policy.INHERIT;
+}
+
+/** Return whether a topic is muted: itself, or with its channel unless it is an exception. */
+export function isTopicMuted(state: State, channelId: number, topic: string): boolean {
+  const policy = policyOf(state, channelId, topic);
+  if (policy === Policy.INHERIT) return state.channels.get(channelId)?.is_muted ?? false;
+  return policy === Policy.MUTED;
+}
+
+/** Return whether all whom one talks to in a conversation are muted. */
+export function isDirectMuted(state: State, userIds: readonly number[]): boolean {
+  return userIds.length > 0 && userIds.every((id) => state.mutedUsers.has(id));
+}
+
+export interface Count {
+  unread: number;
+  /** Whether an unread message there mentions one. */
+  isMentioned: boolean;
+}
+
+const NOTHING: Count = { unread: 0, isMentioned: false };
+
+function count(state: State, ids: Iterable<number>): Count {
+  let unread = 0;
+  let isMentioned = false;
+  for (const id of ids) {
+    unread += 1;
+    isMentioned ||= state.unread.mentions.has(id);
+  }
+  return unread ? { unread, isMentioned } : NOTHING;
+}
+
+export function countOfTopic(state: State, channelId: number, topic: string): Count {
+  return count(state, state.unread.inTopic(channelId, topic));
+}
+
+export function countOfDirect(state: State, key: string): Count {
+  return count(state, state.unread.inDirect(key));
+}
+
+/** Return what is unread in a channel, without its muted topics. */
+export function countOfChannel(state: State, channelId: number): Count {
+  let unread = 0;
+  let isMentioned = false;
+  for (const { topic, ids } of state.unread.topics.get(channelId)?.values() ?? []) {
+    const found = count(state, ids);
+    isMentioned ||= found.isMentioned;
+    if (!isTopicMuted(state, channelId, topic)) unread += found.unread;
+  }
+  return { unread, isMentioned };
+}
+
+/** Return what is unread everywhere, without what is muted. */
+export function countOfAll(state: State): number {
+  let unread = 0;
+  for (const channelId of state.unread.topics.keys()) {
+    if (state.channels.get(channelId)?.is_subscribed) unread += countOfChannel(state, channelId).unread;
+  }
+  for (const [key, ids] of state.unread.directs) {
+    if (!isDirectMuted(state, key.split(",").map(Number))) unread += ids.size;
+  }
+  return unread;
+}
+
+/** Return the channels that one is subscribed to, archived ones left out, by name. */
+export function subscribedChannels(state: State): Channel[] {
+  return [...state.channels.values()]
+    .filter((each) => each.is_subscribed && !each.is_archived)
+    .sort((one, other) => COLLATOR.compare(one.name, other.name));
+}
+
+export const COLLATOR = new Intl.Collator(undefined, { sensitivity: "base", numeric: true });
+
+export function foldText(text: string): string {
+  return text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
+}

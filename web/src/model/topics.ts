@@ -1,0 +1,69 @@
+/** The topics of channels, fetched when a channel is first looked at and kept current by events. */
+
+import { get } from "../protocol/client";
+import type { Model } from "./model";
+import type { ServerEvent } from "./reducers";
+import { topicKey } from "./state";
+
+export interface Topic {
+  name: string;
+  max_id: number;
+}
+
+export class Topics {
+  #topics = new Map<number, Map<string, Topic>>();
+  #isFetching = new Set<number>();
+
+  constructor(private readonly model: Model) {}
+
+  /** Return the topics of a channel, newest first; undefined while they are fetched. */
+  of(channelId: number): Topic[] | undefined {
+    const topics = this.#topics.get(channelId);
+    if (!topics) {
+      void this.#fetch(channelId);
+      return undefined;
+    }
+    return [...topics.values()].sort((one, other) => other.max_id - one.max_id);
+  }
+
+  /** Forget everything: the state was registered anew. */
+  reset(): void {
+    this.#topics.clear();
+  }
+
+  /** Bring the topics up to date after a batch of events. */
+  update(events: readonly ServerEvent[]): void {
+    for (const event of events) {
+      if (event.type === "message" && event.message.type === "stream") {
+        const { stream_id, subject, id } = event.message;
+        const topics = this.#topics.get(stream_id);
+        topics?.set(topicKey(stream_id, subject), { name: subject, max_id: id });
+      } else if (event.type === "update_message" && event.message_ids && (event.subject ?? event.new_stream_id) !== undefined) {
+        this.#forget(event.stream_id);
+        if (event.new_stream_id !== undefined) this.#forget(event.new_stream_id);
+      } else if (event.type === "delete_message" && event.message_type === "stream") {
+        this.#forget(event.stream_id);
+      }
+    }
+  }
+
+  #forget(channelId: number): void {
+    if (this.#topics.delete(channelId)) this.model.changes.mark(`topics:${channelId}`);
+  }
+
+  async #fetch(channelId: number): Promise<void> {
+    if (this.#isFetching.has(channelId)) return;
+    this.#isFetching.add(channelId);
+    try {
+      const { topics } = await get<{ topics: Topic[] }>(`/users/me/${channelId}/topics`, { allow_empty_topic_name: true });
+      this.#topics.set(channelId, new Map(topics.map((each) => [topicKey(channelId, each.name), each])));
+    } catch {
+      // Not to be seen, or not reachable: shown as empty, and asked for again with the next event.
+      this.#topics.set(channelId, new Map());
+    } finally {
+      this.#isFetching.delete(channelId);
+    }
+    this.model.changes.mark(`topics:${channelId}`);
+    this.model.changes.flush();
+  }
+}

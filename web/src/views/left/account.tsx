@@ -1,0 +1,51 @@
+import { state } from "../../app";
+import { i18n } from "../../i18n";
+import { csrfToken } from "../../protocol/client";
+import { go } from "../../router";
+import { Avatar } from "../../ui/avatar";
+import { openMenu } from "../../ui/menu";
+import { watch } from "../../ui/watch";
+
+/** The organization and oneself; opens the menu of the account. */
+export function AccountButton() {
+  watch("users", "realm");
+  const { users, userId, fields } = state();
+  const me = users.get(userId);
+  return (
+    <button
+      type="button"
+      class="quiet account-button"
+      aria-label="Account"
+      aria-haspopup="menu"
+      onClick={(event) =>
+        openMenu(event.currentTarget, "Account", [
+          [
+            { name: i18n.t("Settings"), onSelect: () => go("#settings/profile") },
+            { name: i18n.t("Organization"), onSelect: () => go("#organization") },
+          ],
+          [{ name: i18n.t("Sign out"), onSelect: signOut }],
+        ])
+      }
+    >
+      <Avatar user={me} size={28} />
+      <span class="account-names" aria-hidden="true">
+        <strong>{String(fields.realm_name ?? "")}</strong>
+        <span>{me?.full_name}</span>
+      </span>
+    </button>
+  );
+}
+
+/** End the session: the form of the site, which asks for the token of the page. */
+function signOut(): void {
+  const form = document.createElement("form");
+  form.method = "post";
+  form.action = "/logout";
+  const token = document.createElement("input");
+  token.type = "hidden";
+  token.name = "csrfmiddlewaretoken";
+  token.value = csrfToken();
+  form.append(token);
+  document.body.append(form);
+  form.submit();
+}
