@@ -1,6 +1,7 @@
 import { render } from "preact";
 import { start, state } from "./app";
 import { ApiError } from "./protocol/client";
+import { startKeyboard } from "./keyboard";
 import { startRouter } from "./router";
 import "./styles/index.css";
 import { Shell } from "./views/shell";
@@ -20,6 +21,7 @@ async function main(): Promise<void> {
     return;
   }
   startRouter(state);
+  startKeyboard();
   render(<Shell />, root);
 }
 

@@ -26,6 +26,11 @@ export class Topics {
     return [...topics.values()].sort((one, other) => other.max_id - one.max_id);
   }
 
+  /** Return the topics of a channel if they were fetched already, newest first. */
+  known(channelId: number): Topic[] | undefined {
+    return this.#topics.has(channelId) ? this.of(channelId) : undefined;
+  }
+
   /** Forget everything: the state was registered anew. */
   reset(): void {
     this.#topics.clear();

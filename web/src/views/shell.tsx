@@ -1,7 +1,10 @@
 import { health } from "../app";
 import { i18n } from "../i18n";
 import { ground, place } from "../router";
+import { Icon } from "../ui/icons";
 import { Conversations } from "./left/conversations";
+import { openSide } from "./left/drawer";
+import { SearchBox } from "./search/search-box";
 import { Compose } from "./compose/compose";
 import { FeedView } from "./feed/feed-view";
 import { People } from "./right/people";
@@ -14,6 +17,7 @@ export function Shell() {
   const now = place.value;
   return (
     <div class="shell">
+      <Bar />
       <Conversations />
       <main class="middle">
         <ConnectionStatus />
@@ -21,8 +25,42 @@ export function Shell() {
         <Compose />
       </main>
       <People />
+      {openSide.value ? (
+        <button type="button" class="scrim" aria-label={i18n.t("Close")} onClick={() => (openSide.value = undefined)} />
+      ) : null}
       {now.kind === "dialog" ? <DialogOf dialog={now.dialog} path={now.path} /> : null}
     </div>
+  );
+}
+
+function Bar() {
+  const toggle = (side: "left" | "right") => {
+    openSide.value = openSide.value === side ? undefined : side;
+  };
+  return (
+    <header class="bar">
+      <button
+        type="button"
+        class="quiet icon-button side-toggle of-left"
+        aria-label="Conversations"
+        aria-expanded={openSide.value === "left"}
+        aria-controls="conversations"
+        onClick={() => toggle("left")}
+      >
+        <Icon name="menu" />
+      </button>
+      <SearchBox />
+      <button
+        type="button"
+        class="quiet icon-button side-toggle of-right"
+        aria-label={i18n.t("People")}
+        aria-expanded={openSide.value === "right"}
+        aria-controls="people"
+        onClick={() => toggle("right")}
+      >
+        <Icon name="people" />
+      </button>
+    </header>
   );
 }
 

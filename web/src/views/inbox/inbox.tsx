@@ -1,0 +1,102 @@
+import { signal } from "@preact/signals";
+import { state } from "../../app";
+import { i18n } from "../../i18n";
+import { countOfChannel, countOfDirect, countOfTopic, foldText, isDirectMuted, isTopicMuted, subscribedChannels } from "../../model/counts";
+import { directNarrow, topicNarrow } from "../../model/narrow";
+import { idsOfKey, topicKey } from "../../model/state";
+import { addressOf, channelAddress } from "../../router";
+import { UnreadCount } from "../../ui/count";
+import { ChannelIcon, Icon } from "../../ui/icons";
+import { watch } from "../../ui/watch";
+import { topicName } from "../left/channel-item";
+import { nameOfDirect } from "../left/conversations";
+
+const filter = signal("");
+
+/** All conversations with something unread. */
+export function Inbox() {
+  watch("unread", "channels", "users", "topicPolicies", "mutedUsers");
+  const { unread } = state();
+  const wanted = foldText(filter.value);
+  const fits = (...names: string[]) => !wanted || names.some((name) => foldText(name).includes(wanted));
+  const newest = (ids: Iterable<number>) => Math.max(...ids);
+  const directs = [...unread.directs]
+    .map(([key, ids]) => ({ key, people: idsOfKey(key), newest: newest(ids) }))
+    .filter(({ people }) => !isDirectMuted(state(), people) && fits(nameOfDirect(people)))
+    .sort((one, other) => other.newest - one.newest);
+  const channels = subscribedChannels(state())
+    .map((channel) => ({
+      channel,
+      topics: [...(unread.topics.get(channel.stream_id)?.values() ?? [])]
+        .filter(({ topic }) => !isTopicMuted(state(), channel.stream_id, topic) && fits(channel.name, topicName(topic)))
+        .sort((one, other) => newest(other.ids) - newest(one.ids)),
+    }))
+    .filter(({ topics }) => topics.length);
+  const isEmpty = !directs.length && !channels.length;
+  return (
+    <section class="list-view" aria-label={i18n.t("Inbox")}>
+      <header class="view-head">
+        <h1>{i18n.t("Inbox")}</h1>
+        <input
+          type="search"
+          class="filter"
+          aria-label={i18n.t("Filter the inbox")}
+          placeholder={i18n.t("Filter")}
+          value={filter.value}
+          onInput={(event) => {
+            filter.value = event.currentTarget.value;
+          }}
+        />
+      </header>
+      {isEmpty ? (
+        <div class="empty">
+          <h2>{filter.value ? i18n.t("Nothing fits the filter") : i18n.t("All read")}</h2>
+          <p>
+            {filter.value ? null : (
+              <>
+                {i18n.t("There is nothing unread.")} <a href="#recent">{i18n.t("Recent conversations")}</a> ·{" "}
+                <a href="#feed">{i18n.t("Combined feed")}</a>
+              </>
+            )}
+          </p>
+        </div>
+      ) : null}
+      {directs.length ? (
+        <section>
+          <h2>{i18n.t("Direct messages")}</h2>
+          <ul class="links rows">
+            {directs.map(({ key, people }) => (
+              <li key={key}>
+                <a href={addressOf(directNarrow(people))}>
+                  <Icon name={people.length > 1 ? "people" : "person"} />
+                  <span class="name">{nameOfDirect(people)}</span>
+                  <UnreadCount of={countOfDirect(state(), key)} />
+                </a>
+              </li>
+            ))}
+          </ul>
+        </section>
+      ) : null}
+      {channels.map(({ channel, topics }) => (
+        <section key={channel.stream_id}>
+          <h2>
+            <a href={channelAddress(channel.stream_id)}>
+              <ChannelIcon channel={channel} /> {channel.name}
+              <UnreadCount of={countOfChannel(state(), channel.stream_id)} isFaded />
+            </a>
+          </h2>
+          <ul class="links rows">
+            {topics.map(({ topic }) => (
+              <li key={topicKey(channel.stream_id, topic)}>
+                <a href={addressOf(topicNarrow(channel.stream_id, topic))}>
+                  <span class={`name${topic ? "" : " empty-topic"}`}>{topicName(topic)}</span>
+                  <UnreadCount of={countOfTopic(state(), channel.stream_id, topic)} />
+                </a>
+              </li>
+            ))}
+          </ul>
+        </section>
+      ))}
+    </section>
+  );
+}

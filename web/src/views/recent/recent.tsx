@@ -1,0 +1,150 @@
+import { signal } from "@preact/signals";
+import { useEffect, useState } from "preact/hooks";
+import { state, theModel } from "../../app";
+import { i18n } from "../../i18n";
+import { countOfDirect, countOfTopic, foldText, isTopicMuted } from "../../model/counts";
+import { directNarrow, topicNarrow } from "../../model/narrow";
+import { keepMessage, placeOf } from "../../model/reducers/messages";
+import { idsOfKey, type Message, topicKey } from "../../model/state";
+import { get } from "../../protocol/client";
+import { addressOf, channelAddress } from "../../router";
+import { Avatar } from "../../ui/avatar";
+import { minute } from "../../ui/clock";
+import { UnreadCount } from "../../ui/count";
+import { ChannelIcon, Icon } from "../../ui/icons";
+import { relativeTime } from "../../ui/times";
+import { watch } from "../../ui/watch";
+import { topicName } from "../left/channel-item";
+import { nameOfDirect } from "../left/conversations";
+
+/** Messages among which conversations are looked for. */
+const FETCHED = 1000;
+const SHOWN_SENDERS = 4;
+const filter = signal("");
+const isFetched = signal(false);
+
+interface Row {
+  key: string;
+  newest: Message;
+  senders: number[];
+}
+
+/** Group the messages that are known by conversation, newest first. */
+function rows(): Row[] {
+  const found = new Map<string, Row>();
+  const { messages, userId } = state();
+  const newestFirst = [...messages.values()].sort((one, other) => other.id - one.id);
+  for (const message of newestFirst) {
+    const place = placeOf(message, userId);
+    const key = place.kind === "direct" ? `direct ${place.key}` : topicKey(place.channelId, place.topic);
+    const row = found.get(key);
+    if (!row) found.set(key, { key, newest: message, senders: [message.sender_id] });
+    else if (!row.senders.includes(message.sender_id)) row.senders.push(message.sender_id);
+  }
+  return [...found.values()];
+}
+
+/** The conversations that were last written to. */
+export function Recent() {
+  watch("feeds", "unread", "channels", "users", "topicPolicies");
+  const [problem, setProblem] = useState<string>();
+  const load = () => {
+    setProblem(undefined);
+    get<{ messages: Message[] }>("/messages", { anchor: "newest", num_before: FETCHED, num_after: 0, allow_empty_topic_name: true, client_gravatar: false })
+      .then(({ messages }) => {
+        for (const each of messages) keepMessage(state(), each);
+        isFetched.value = true;
+        theModel().changes.mark("feeds");
+        theModel().changes.flush();
+      })
+      .catch((error: Error) => setProblem(error.message));
+  };
+  useEffect(() => {
+    if (!isFetched.value) load();
+  }, []);
+  const now = minute.value;
+  const wanted = foldText(filter.value);
+  const shown = rows().filter(({ newest }) => {
+    if (newest.type === "stream") {
+      if (!state().channels.get(newest.stream_id!)?.is_subscribed || isTopicMuted(state(), newest.stream_id!, newest.subject)) return false;
+    }
+    return !wanted || foldText(nameOf(newest)).includes(wanted);
+  });
+  return (
+    <section class="list-view" aria-label={i18n.t("Recent conversations")} aria-busy={!isFetched.value}>
+      <header class="view-head">
+        <h1>{i18n.t("Recent conversations")}</h1>
+        <input
+          type="search"
+          class="filter"
+          aria-label={i18n.t("Filter recent conversations")}
+          placeholder={i18n.t("Filter")}
+          value={filter.value}
+          onInput={(event) => {
+            filter.value = event.currentTarget.value;
+          }}
+        />
+      </header>
+      {problem ? (
+        <p role="alert">
+          {problem}{" "}
+          <button type="button" onClick={load}>
+            {i18n.t("Try again")}
+          </button>
+        </p>
+      ) : null}
+      <ul class="links rows recent">
+        {shown.map((row) => (
+          <RecentRow key={row.key} row={row} now={now} />
+        ))}
+      </ul>
+      {isFetched.value && !shown.length ? <p class="empty">{i18n.t("No conversations yet. Write the first message.")}</p> : null}
+    </section>
+  );
+}
+
+function nameOf(message: Message): string {
+  if (message.type === "stream") {
+    return `${state().channels.get(message.stream_id!)?.name ?? ""} ${topicName(message.subject)}`;
+  }
+  const place = placeOf(message, state().userId);
+  return place.kind === "direct" ? nameOfDirect(idsOfKey(place.key)) : "";
+}
+
+function RecentRow({ row: { newest, senders }, now }: { row: Row; now: number }) {
+  const place = placeOf(newest, state().userId);
+  const channel = place.kind === "topic" ? state().channels.get(place.channelId) : undefined;
+  return (
+    <li>
+      {channel ? (
+        <a class="recent-channel" href={channelAddress(channel.stream_id)}>
+          <ChannelIcon channel={channel} />
+          <span class="name">{channel.name}</span>
+        </a>
+      ) : (
+        <span class="recent-channel">
+          <Icon name="person" />
+          <span class="name">{i18n.t("Direct message")}</span>
+        </span>
+      )}
+      <a
+        class="recent-topic"
+        href={addressOf(place.kind === "topic" ? topicNarrow(place.channelId, place.topic) : directNarrow(idsOfKey(place.key)))}
+      >
+        <span class="name">{place.kind === "topic" ? topicName(place.topic) : nameOfDirect(idsOfKey(place.key))}</span>
+        <UnreadCount
+          of={place.kind === "topic" ? countOfTopic(state(), place.channelId, place.topic) : countOfDirect(state(), place.key)}
+        />
+      </a>
+      <span class="recent-senders" aria-hidden="true">
+        {senders.slice(0, SHOWN_SENDERS).map((id) => (
+          <Avatar key={id} user={state().users.get(id)} size={22} />
+        ))}
+        {senders.length > SHOWN_SENDERS ? <span class="faded">+{senders.length - SHOWN_SENDERS}</span> : null}
+      </span>
+      <time class="faded" dateTime={new Date(newest.timestamp * 1000).toISOString()}>
+        {relativeTime(newest.timestamp * 1000, now)}
+      </time>
+    </li>
+  );
+}

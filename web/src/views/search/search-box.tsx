@@ -1,0 +1,72 @@
+import { signal } from "@preact/signals";
+import { useLayoutEffect } from "preact/hooks";
+import { state, topics } from "../../app";
+import { i18n } from "../../i18n";
+import { addressOf, go, ground } from "../../router";
+import { Combobox } from "../../ui/combobox";
+import { history, remember } from "./history";
+import { narrowOfQuery, queryOf, suggestionsFor } from "./suggestions";
+
+const text = signal("");
+
+/** The box in which one searches; it shows the narrow that is seen. */
+export function SearchBox() {
+  const here = ground.value;
+  const shown = here.kind === "narrow" ? queryOf(here.narrow, state()) : "";
+  useLayoutEffect(() => {
+    text.value = shown;
+  }, [shown]);
+  const query = text.value;
+  const known = [...state().channels.values()]
+    .filter((each) => each.is_subscribed)
+    .flatMap((each) => (query.length > 1 ? (topics.known(each.stream_id) ?? []) : []).map(({ name }) => ({ channelId: each.stream_id, name })));
+  const suggestions = query.trim()
+    ? suggestionsFor(query, state(), known)
+    : [
+        ...history().map((past) => ({ text: past, description: i18n.t("Searched before") })),
+        ...suggestionsFor("", state(), known),
+      ].slice(0, 12);
+  const choose = (chosen: string) => {
+    const narrow = narrowOfQuery(chosen, state());
+    if (narrow.terms.some((term) => term.operator === "search")) remember(chosen);
+    text.value = chosen;
+    go(addressOf(narrow));
+    (document.activeElement as HTMLElement | null)?.blur();
+  };
+  return (
+    <search class="search-box">
+      <Combobox
+        name="Search"
+        placeholder={i18n.t("Search")}
+        inputClass="search-field"
+        text={query}
+        onText={(changed) => {
+          text.value = changed;
+        }}
+        opensOnFocus
+        options={suggestions.map((each) => ({
+          key: each.text,
+          value: each.text,
+          render: (
+            <>
+              <span class="option-name">{each.text}</span>
+              <span class="option-detail">{each.description}</span>
+            </>
+          ),
+        }))}
+        onChoose={choose}
+        onEscape={() => {
+          text.value = shown;
+          (document.activeElement as HTMLElement | null)?.blur();
+        }}
+      />
+    </search>
+  );
+}
+
+/** Put the caret into the box. */
+export function focusSearch(): void {
+  const field = document.querySelector<HTMLInputElement>(".search-field");
+  field?.focus();
+  field?.select();
+}
