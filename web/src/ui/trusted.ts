@@ -22,6 +22,8 @@ function policy(name: string, rules: PolicyRules): Policy {
 // The server's renderer allows a list of elements and attributes; what could run a script is
 // taken out here once more.
 const message = policy("parley-message", { createHTML: (html) => html });
+// What is parsed is read, and never shown: scripts of such documents do not run.
+const parsing = policy("parley-parse", { createHTML: (html) => html });
 const scripts = policy("parley-script", {
   createScriptURL: (url) => {
     const { origin, pathname } = new URL(url, location.href);
@@ -36,4 +38,9 @@ export function messageHtml(html: string): unknown {
 
 export function scriptUrl(url: string): unknown {
   return scripts.createScriptURL(url);
+}
+
+/** Parse HTML into a document of its own, which is not shown. */
+export function parseHtml(html: string): Document {
+  return new DOMParser().parseFromString(parsing.createHTML(html) as string, "text/html");
 }

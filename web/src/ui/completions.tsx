@@ -1,0 +1,91 @@
+/** A list of completions below or above a field, which keeps the focus. */
+
+import type { ComponentChildren } from "preact";
+import { useLayoutEffect, useRef } from "preact/hooks";
+import { i18n } from "../i18n";
+
+export interface Completion {
+  key: string;
+  label: string;
+  /** Said and shown after the label: an email address, a description. */
+  detail?: string;
+  picture?: ComponentChildren;
+}
+
+export interface CompletionsProps<Item extends Completion> {
+  id: string;
+  label: string;
+  items: readonly Item[];
+  active: number;
+  hint?: string;
+  onPick: (item: Item) => void;
+  onActive: (index: number) => void;
+}
+
+/** Return the id of an option, for `aria-activedescendant`. */
+export function optionId(listId: string, index: number): string {
+  return `${listId}-${index}`;
+}
+
+/** Return the index after a key in a list; undefined if the key does not move in it. */
+export function moved(key: string, active: number, count: number): number | undefined {
+  switch (key) {
+    case "ArrowDown":
+      return (active + 1) % count;
+    case "ArrowUp":
+      return (active - 1 + count) % count;
+    case "PageDown":
+      return Math.min(active + 5, count - 1);
+    case "PageUp":
+      return Math.max(active - 5, 0);
+    default:
+      return undefined;
+  }
+}
+
+export function Completions<Item extends Completion>({ id, label, items, active, hint, onPick, onActive }: CompletionsProps<Item>) {
+  const list = useRef<HTMLUListElement>(null);
+  useLayoutEffect(() => {
+    list.current?.children[active]?.scrollIntoView({ block: "nearest" });
+  }, [active, items]);
+  return (
+    <div class="completions">
+      <ul
+        ref={list}
+        id={id}
+        role="listbox"
+        aria-label={label}
+        // The field keeps the focus, and with it the caret.
+        onMouseDown={(event) => event.preventDefault()}
+      >
+        {items.map((item, index) => (
+          <li
+            key={item.key}
+            id={optionId(id, index)}
+            role="option"
+            aria-selected={index === active}
+            onMouseMove={() => index === active || onActive(index)}
+            onClick={() => onPick(item)}
+          >
+            {item.picture}
+            <span class="completion-label">{item.label}</span>
+            {item.detail ? <span class="completion-detail">{item.detail}</span> : null}
+          </li>
+        ))}
+      </ul>
+      {hint ? <p class="completions-hint" aria-hidden="true">{hint}</p> : null}
+    </div>
+  );
+}
+
+/** Say which completion is chosen, to those who do not see the list. */
+export function CompletionsStatus({ items, active }: { items: readonly Completion[]; active: number }) {
+  const chosen = items[active];
+  return (
+    <div class="visually-hidden" aria-live="polite">
+      {chosen
+        ? i18n.t("{label}, {position} of {count} suggestions", { label: chosen.label, position: active + 1, count: items.length })
+        : null}
+    </div>
+  );
+}
