@@ -1,49 +1,219 @@
-import { useState } from "preact/hooks";
-import { i18n } from "../../i18n";
-import { conversationOf } from "../../model/narrow";
-import { post } from "../../protocol/client";
-import { ground } from "../../router";
+/** The compose box: where it goes, what it says, and what is to be known before it is sent. */
 
-/** Write to the conversation that is shown. */
+import { useComputed, useSignalEffect } from "@preact/signals";
+import { useEffect, useLayoutEffect, useState } from "preact/hooks";
+import { state } from "../../app";
+import { i18n } from "../../i18n";
+import { ground } from "../../router";
+import { lazy } from "../../ui/lazy";
+import { watch } from "../../ui/watch";
+import { Banners } from "./banners";
+import { content, follow, saveNow } from "./composition";
+import { forgetPeople, namesOf } from "./directory";
+import { dialog, hideDialog, showDialog } from "./dialogs";
+import { flush } from "./drafts";
+import { fields, focusField } from "./fields";
+import { insertion } from "./formatting";
+import { Icon } from "./icons";
+import { enterSends, MessageBox, placeholderFor } from "./message-box";
+import { pasted } from "./paste";
+import { Preview } from "./preview";
+import { Recipients } from "./recipients";
+import { emptyTopicName, overLimit } from "./rules";
+import { problem, refusal, send } from "./sending";
+import { close, compose, requests, type Target, takeRequests, target, targetOfGround } from "./target";
+import { apply, selection } from "./textarea";
+import { Toolbar } from "./toolbar";
+import { stopTyping } from "./typing";
+import { uploads } from "./upload-list";
+import { attach } from "./uploads";
+
+const REASON_ID = "compose-reason";
+/** How near to the limit of characters it is shown. */
+const SHOW_LIMIT_WITHIN = 900;
+
+const ScheduleDialog = lazy(() => import("./schedule-dialog"));
+const SnippetsDialog = lazy(() => import("./snippets-dialog"));
+const Uploads = lazy(() => import("./upload-rows"));
+
 export function Compose() {
-  const [text, setText] = useState("");
-  const [problem, setProblem] = useState("");
-  const here = ground.value;
-  const to = here.kind === "narrow" ? conversationOf(here.narrow) : undefined;
-  const cannot = !to ? i18n.t("Choose a conversation first.") : text.trim() ? "" : i18n.t("Write something first.");
-  const send = async () => {
-    if (!to || !text.trim()) return;
-    setText("");
-    setProblem("");
-    try {
-      await post("/messages", {
-        content: text,
-        ...(to.kind === "topic"
-          ? { type: "channel", to: to.channelId, topic: to.topic }
-          : { type: "direct", to: to.userIds }),
-      });
-    } catch (error) {
-      setText(text);
-      setProblem((error as Error).message);
-    }
-  };
+  useFollowing();
+  const to = target.value;
   return (
-    <section class="compose" aria-label="Compose">
-      <textarea
-        aria-label="Message"
-        value={text}
-        onInput={(event) => setText(event.currentTarget.value)}
-        onKeyDown={(event) => {
-          if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
-            event.preventDefault();
-            void send();
-          }
-        }}
-      />
-      <button type="button" class="primary" aria-disabled={Boolean(cannot)} title={cannot || undefined} onClick={() => void send()}>
-        {i18n.t("Send")}
-      </button>
-      {problem ? <p role="alert">{problem}</p> : null}
+    <section class={to ? "compose open" : "compose"} aria-label="Compose">
+      {to ? (
+        <Box to={to} />
+      ) : (
+        <button type="button" class="compose-closed" onClick={() => compose()}>
+          <Icon name="edit" />
+          {i18n.t("Write a message")}
+        </button>
+      )}
     </section>
   );
+}
+
+/** Follow the view that is shown, and the requests of other parts of the page. */
+function useFollowing(): void {
+  watch("users");
+  useEffect(forgetPeople);
+  useSignalEffect(() => {
+    const to = targetOfGround();
+    // Where no conversation is shown, what one has begun to write stays in the box.
+    if (to || !content.peek().trim()) target.value = to;
+  });
+  useSignalEffect(() => {
+    stopTyping();
+    follow(target.value);
+  });
+  useLayoutEffect(() => {
+    if (!requests.value.length) return;
+    for (const request of takeRequests()) {
+      if (request.kind === "focus") focusField(request.field);
+      else {
+        const { text, start, end } = selection();
+        apply(insertion(text, start, end, request.text, request.asBlock));
+      }
+    }
+  }, [requests.value, target.value]);
+  useEffect(() => {
+    const leave = () => {
+      saveNow();
+      flush();
+      stopTyping();
+    };
+    const hide = () => document.visibilityState === "hidden" && leave();
+    addEventListener("pagehide", leave);
+    document.addEventListener("visibilitychange", hide);
+    return () => {
+      removeEventListener("pagehide", leave);
+      document.removeEventListener("visibilitychange", hide);
+    };
+  }, []);
+}
+
+/** Leave the box by Esc: the focus moves out first, and a box that was opened by hand is closed. */
+export function escape(): void {
+  const isOwn = target.peek() !== undefined && !targetOfGround();
+  (document.activeElement as HTMLElement | null)?.blur();
+  if (isOwn || ground.peek().kind === "view") close();
+}
+
+function nameOf(to: Target): string {
+  if (to.kind === "direct") return to.userIds.length ? namesOf(to.userIds) : "…";
+  const channel = to.channelId === undefined ? undefined : state().channels.get(to.channelId);
+  if (!channel) return "…";
+  return `#${channel.name} > ${to.topic || emptyTopicName(state())}`;
+}
+
+function Box({ to }: { to: Target }) {
+  watch("channels", "users", "groups", "realm", "conversations");
+  const [isPreview, setPreview] = useState(false);
+  const [isOver, setOver] = useState(false);
+  const refused = useComputed(() => refusal(target.value, content.value));
+  const reason = refused.value?.reason;
+  const key = to.kind === "direct" ? `direct ${to.userIds.join()}` : `topic ${to.channelId}`;
+  useEffect(() => setPreview(false), [key]);
+  const onFiles = (files: File[]) => {
+    setPreview(false);
+    attach(files);
+  };
+  const isInvalid = problem.value !== undefined && problem.value === reason;
+  return (
+    <div
+      class={isOver ? "compose-box dropping" : "compose-box"}
+      onDragOver={(event) => {
+        if (!event.dataTransfer?.types.includes("Files")) return;
+        event.preventDefault();
+        setOver(true);
+      }}
+      onDragLeave={(event) => event.currentTarget.contains(event.relatedTarget as Node | null) || setOver(false)}
+      onDrop={(event) => {
+        setOver(false);
+        const files = [...(event.dataTransfer?.files ?? [])];
+        if (!files.length) return;
+        event.preventDefault();
+        onFiles(files);
+      }}
+    >
+      <Banners to={to} />
+      <div class="compose-head">
+        <Recipients to={to} invalid={isInvalid ? refused.value?.field : undefined} />
+        {targetOfGround() && target.value === to ? null : (
+          <button type="button" class="bare" aria-label={i18n.t("Close")} title={i18n.t("Close: what is written stays a draft")} onClick={close}>
+            <Icon name="close" />
+          </button>
+        )}
+      </div>
+      {isPreview ? (
+        <Preview text={content.value} />
+      ) : (
+        <MessageBox
+          to={to}
+          placeholder={placeholderFor(nameOf(to))}
+          describedBy={isInvalid ? REASON_ID : undefined}
+          onFiles={onFiles}
+          onPaste={pasted}
+          onEscape={escape}
+        />
+      )}
+      {uploads.value.length ? <Uploads /> : null}
+      <div class="compose-bar">
+        <Toolbar isPreview={isPreview} onPreview={() => setPreview(!isPreview)} onFiles={onFiles} />
+        <div class="compose-sending">
+          <Remaining />
+          <button
+            type="button"
+            class="bare tool"
+            aria-label="Schedule"
+            title={reason ?? i18n.t("Send later")}
+            aria-disabled={reason !== undefined}
+            aria-describedby={reason ? REASON_ID : undefined}
+            onClick={() => (reason ? send() : showDialog("schedule"))}
+          >
+            <Icon name="clock" />
+          </button>
+          <button
+            type="button"
+            class="primary send"
+            aria-disabled={reason !== undefined}
+            aria-describedby={reason ? REASON_ID : undefined}
+            title={reason ?? (enterSends() ? i18n.t("Send (Enter)") : i18n.t("Send (Ctrl+Enter)"))}
+            onClick={() => {
+              if (send()) focusField("Message");
+            }}
+          >
+            <Icon name="send" />
+            <span>Send</span>
+          </button>
+        </div>
+      </div>
+      <p id={REASON_ID} class="visually-hidden">
+        {reason}
+      </p>
+      <Dialogs to={to} />
+    </div>
+  );
+}
+
+/** The number of characters that are left, when there are not many. */
+function Remaining() {
+  const over = overLimit(state(), content.value);
+  if (over < -SHOW_LIMIT_WITHIN) return null;
+  return (
+    <span class={over > 0 ? "remaining over" : "remaining"} role={over > 0 ? "alert" : undefined}>
+      <span class="visually-hidden">{i18n.t("Characters left:")} </span>
+      {-over}
+    </span>
+  );
+}
+
+function Dialogs({ to }: { to: Target }) {
+  const shown = dialog.value;
+  if (!shown) return null;
+  const onClose = () => {
+    hideDialog();
+    fields.Message.current?.focus();
+  };
+  return shown === "schedule" ? <ScheduleDialog to={to} onClose={onClose} /> : <SnippetsDialog onClose={onClose} />;
 }

@@ -1,0 +1,96 @@
+/** What is being written: the text, and the draft in which it is kept. */
+
+import { batch, signal } from "@preact/signals";
+import { type LocalDraft, discard, draftFor, save } from "./drafts";
+import { withoutStalePlaceholders } from "./upload-list";
+import { hasText, isRetargeted, open, type Target, target, targetKey } from "./target";
+
+export const content = signal("");
+
+let current: Target | undefined;
+let draftKey = newKey();
+let saving: ReturnType<typeof setTimeout> | undefined;
+
+const SAVE_AFTER_MS = 300;
+
+/** Return an id that needs no secure context. */
+export function newKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(12));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** Change the text. It is kept in the browser shortly after. */
+export function write(text: string): void {
+  batch(() => {
+    content.value = text;
+    hasText.value = text.trim() !== "";
+  });
+  clearTimeout(saving);
+  saving = setTimeout(saveNow, SAVE_AFTER_MS);
+}
+
+/** Keep the text at once: the page is left, or another conversation shown. */
+export function saveNow(): void {
+  clearTimeout(saving);
+  if (current) save(draftKey, current, content.peek());
+}
+
+/** Turn to another target: what was written is kept, and what was written there before is shown. */
+export function follow(to: Target | undefined): void {
+  if (to === current) return;
+  if (isRetargeted(to) && current) {
+    current = to;
+    write(content.peek());
+    return;
+  }
+  if (to && current && targetKey(to) === targetKey(current)) {
+    current = to;
+    return;
+  }
+  saveNow();
+  current = to;
+  const found = to ? draftFor(to) : undefined;
+  show(found);
+}
+
+function show(draft: LocalDraft | undefined): void {
+  draftKey = draft?.key ?? newKey();
+  const text = withoutStalePlaceholders(draft?.content ?? "");
+  batch(() => {
+    content.value = text;
+    hasText.value = text.trim() !== "";
+  });
+}
+
+/** Go on with a draft. */
+export function restore(draft: LocalDraft): void {
+  saveNow();
+  current = { ...draft.to };
+  target.value = current;
+  show(draft);
+  open(current);
+}
+
+/** Return what is written, and begin anew: it is being sent. */
+export function take(): string {
+  const text = content.peek();
+  clearTimeout(saving);
+  discard(draftKey);
+  show(undefined);
+  return text;
+}
+
+/** Write on at a text that was not sent: below what is being written to the same people, if anything. */
+export function writeOn(to: Target, text: string): void {
+  if (target.peek() && current && targetKey(to) === targetKey(current)) {
+    const before = content.peek();
+    write(before.trim() ? `${before.trimEnd()}\n\n${text}` : text);
+  } else {
+    saveNow();
+    current = { ...to };
+    target.value = current;
+    show(undefined);
+    write(text);
+  }
+  open(current!);
+}

@@ -1,0 +1,227 @@
+/**
+ * Drafts: kept in this browser as one writes, and on the server soon after.
+ *
+ * What is written is in the browser's storage before the next frame, so that neither a reload nor
+ * a sign-in loses it. A draft that both have is the server's, unless it was changed here since.
+ */
+
+import { signal } from "@preact/signals";
+import { state } from "../../app";
+import type { Draft, State } from "../../model/state";
+import { ApiError, del, patch, post } from "../../protocol/client";
+import { type Target, targetKey } from "./target";
+
+export interface LocalDraft {
+  /** Names the draft in this browser. */
+  key: string;
+  serverId?: number;
+  to: Target;
+  content: string;
+  /** Unix time in seconds. */
+  editedAt: number;
+  /** Whether the server does not have this version yet. */
+  isChanged: boolean;
+  /** Whether the server has refused this version: it is not tried again until it is changed. */
+  isRefused?: boolean;
+}
+
+const SYNC_AFTER_MS = 2_000;
+const RETRY_AFTER_MS = 15_000;
+/** Older drafts that are only in this browser are dropped at this age. */
+const MAX_AGE_SECONDS = 60 * 86_400;
+
+/** Changes with each change of what is kept here. */
+export const draftsVersion = signal(0);
+
+const kept = new Map<string, LocalDraft>();
+const timers = new Map<string, ReturnType<typeof setTimeout>>();
+const syncing = new Map<string, Promise<void>>();
+/** Drafts of the server that are being deleted: they are not shown any more. */
+const deleted = new Set<number>();
+let loadedFor: number | undefined;
+
+function prefix(): string {
+  return `parley.draft.${state().userId}.`;
+}
+
+function load(): void {
+  if (loadedFor === state().userId) return;
+  loadedFor = state().userId;
+  kept.clear();
+  try {
+    for (const name of Object.keys(localStorage)) {
+      if (!name.startsWith(prefix())) continue;
+      const draft = JSON.parse(localStorage.getItem(name)!) as LocalDraft;
+      if (draft.editedAt < Date.now() / 1000 - MAX_AGE_SECONDS) localStorage.removeItem(name);
+      else {
+        kept.set(draft.key, draft);
+        if (draft.isChanged && !draft.isRefused) schedule(draft.key, 0);
+      }
+    }
+  } catch {
+    // Storage may be switched off: then drafts are kept by the server alone.
+  }
+}
+
+function store(draft: LocalDraft): void {
+  kept.set(draft.key, draft);
+  try {
+    localStorage.setItem(prefix() + draft.key, JSON.stringify(draft));
+  } catch {
+    // Full or switched off.
+  }
+  draftsVersion.value += 1;
+}
+
+function forget(key: string): void {
+  kept.delete(key);
+  clearTimeout(timers.get(key));
+  timers.delete(key);
+  try {
+    localStorage.removeItem(prefix() + key);
+  } catch {
+    // As above.
+  }
+  draftsVersion.value += 1;
+}
+
+/** Return the target of a draft as the server has it; undefined if it has none. */
+export function targetOfDraft(draft: Pick<Draft, "type" | "to" | "topic">): Target {
+  if (draft.type === "private") return { kind: "direct", userIds: draft.to };
+  return { kind: "topic", channelId: draft.to[0], topic: draft.topic };
+}
+
+function wireOf(draft: LocalDraft, now: State): Record<string, string | number | number[]> {
+  const { to, content, editedAt } = draft;
+  const timestamp = Math.floor(editedAt);
+  if (to.kind === "direct") {
+    const known = to.userIds.filter((id) => now.users.has(id));
+    return { type: known.length ? "private" : "", to: known, topic: "", content, timestamp };
+  }
+  if (to.channelId === undefined) return { type: "", to: [], topic: "", content, timestamp };
+  return { type: "stream", to: [to.channelId], topic: to.topic.slice(0, 60), content, timestamp };
+}
+
+/** Return all drafts, last edited first: what is kept here, and what only the server has. */
+export function allDrafts(): LocalDraft[] {
+  load();
+  const known = new Set<number>();
+  const all: LocalDraft[] = [];
+  for (const draft of kept.values()) {
+    const there = draft.serverId === undefined ? undefined : state().drafts.get(draft.serverId);
+    if (draft.serverId !== undefined) known.add(draft.serverId);
+    if (draft.isChanged || draft.serverId === undefined) all.push(draft);
+    else if (there) all.push(ofServer(there, draft.key));
+  }
+  for (const draft of state().drafts.values()) {
+    if (!known.has(draft.id) && !deleted.has(draft.id)) all.push(ofServer(draft, `server-${draft.id}`));
+  }
+  return all.filter((each) => each.content.trim()).sort((one, other) => other.editedAt - one.editedAt);
+}
+
+function ofServer(draft: Draft, key: string): LocalDraft {
+  return { key, serverId: draft.id, to: targetOfDraft(draft), content: draft.content, editedAt: draft.timestamp, isChanged: false };
+}
+
+/** Return the newest draft of a conversation. */
+export function draftFor(to: Target): LocalDraft | undefined {
+  const key = targetKey(to);
+  return allDrafts().find((each) => targetKey(each.to) === key);
+}
+
+/** Keep what is written now. A draft without text is deleted. */
+export function save(key: string, to: Target, content: string): void {
+  load();
+  const known = kept.get(key) ?? allDrafts().find((each) => each.key === key);
+  if (!content.trim()) {
+    if (known) discard(key);
+    return;
+  }
+  if (known && known.content === content && targetKey(known.to) === targetKey(to)) return;
+  store({ key, serverId: known?.serverId, to, content, editedAt: Date.now() / 1000, isChanged: true });
+  schedule(key, SYNC_AFTER_MS);
+}
+
+/** Delete a draft: it was sent, or is not wanted any more. */
+export function discard(key: string): void {
+  const known = kept.get(key) ?? allDrafts().find((each) => each.key === key);
+  if (!known) return;
+  forget(key);
+  // A request that is under way may yet give it an id.
+  void (syncing.get(key) ?? Promise.resolve()).then(async () => {
+    if (known.serverId === undefined) return;
+    deleted.add(known.serverId);
+    state().drafts.delete(known.serverId);
+    draftsVersion.value += 1;
+    try {
+      await del(`/drafts/${known.serverId}`, {}, { keepalive: true });
+    } catch (error) {
+      if (error instanceof ApiError && !error.isTransient) return;
+      setTimeout(() => void del(`/drafts/${known.serverId}`).catch(() => undefined), RETRY_AFTER_MS);
+    }
+  });
+}
+
+/** Replace a text in the draft that has it: a file was uploaded after one had turned elsewhere. */
+export function replaceInDrafts(wanted: string, by: string): void {
+  const draft = allDrafts().find((each) => each.content.includes(wanted));
+  if (draft) save(draft.key, draft.to, draft.content.replace(wanted, () => by));
+}
+
+function schedule(key: string, after: number): void {
+  clearTimeout(timers.get(key));
+  timers.set(key, setTimeout(() => void sync(key), after));
+}
+
+/** Send what has changed to the server without a delay: the page is about to be left. */
+export function flush(): void {
+  for (const [key, timer] of timers) {
+    clearTimeout(timer);
+    void sync(key, true);
+  }
+}
+
+async function sync(key: string, isLeaving = false): Promise<void> {
+  timers.delete(key);
+  if (!state().settings.enable_drafts_synchronization) return;
+  if (syncing.has(key)) {
+    await syncing.get(key);
+    if (kept.get(key)?.isChanged && !timers.has(key)) schedule(key, 0);
+    return;
+  }
+  const draft = kept.get(key);
+  if (!draft?.isChanged || draft.isRefused) return;
+  const work = push(draft, isLeaving).finally(() => syncing.delete(key));
+  syncing.set(key, work);
+  await work;
+}
+
+async function push(draft: LocalDraft, isLeaving: boolean): Promise<void> {
+  const wire = wireOf(draft, state());
+  const options = isLeaving ? { keepalive: true } : {};
+  try {
+    if (draft.serverId === undefined) {
+      const { ids } = await post<{ ids: number[] }>("/drafts", { drafts: [wire] }, options);
+      draft.serverId = ids[0]!;
+    } else await patch(`/drafts/${draft.serverId}`, { draft: wire }, options);
+  } catch (error) {
+    settleFailure(draft, error);
+    return;
+  }
+  const now = kept.get(draft.key);
+  if (!now) return;
+  if (now === draft) store({ ...draft, isChanged: false });
+  else store({ ...now, serverId: draft.serverId });
+}
+
+function settleFailure(draft: LocalDraft, error: unknown): void {
+  const now = kept.get(draft.key);
+  if (!now) return;
+  if (error instanceof ApiError && error.status === 404) {
+    // It was deleted elsewhere, and has been changed here since.
+    store({ ...now, serverId: undefined });
+    schedule(draft.key, SYNC_AFTER_MS);
+  } else if (error instanceof ApiError && !error.isTransient) {
+    if (now === draft) store({ ...now, isRefused: true });
+  } else schedule(draft.key, RETRY_AFTER_MS);
+}

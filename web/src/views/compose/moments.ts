@@ -1,0 +1,44 @@
+/** Moments to send later at, and how they are written. */
+
+import { i18n } from "../../i18n";
+
+export interface Moment {
+  label: string;
+  at: Date;
+}
+
+function day(from: Date, days: number, hour: number): Date {
+  return new Date(from.getFullYear(), from.getMonth(), from.getDate() + days, hour);
+}
+
+/** Return moments that make sense now: none in the past, none twice. */
+export function momentsFrom(now: Date): Moment[] {
+  const moments: Moment[] = [{ label: i18n.t("In one hour"), at: new Date(now.getTime() + 3_600_000) }];
+  if (now.getHours() < 12) moments.push({ label: i18n.t("This afternoon"), at: day(now, 0, 14) });
+  if (now.getHours() < 16) moments.push({ label: i18n.t("This evening"), at: day(now, 0, 18) });
+  if (now.getHours() < 6) moments.push({ label: i18n.t("This morning"), at: day(now, 0, 9) });
+  moments.push({ label: i18n.t("Tomorrow morning"), at: day(now, 1, 9) });
+  moments.push({ label: i18n.t("Tomorrow afternoon"), at: day(now, 1, 14) });
+  // Monday is not tomorrow: on Sundays that is the one of the week after.
+  const untilMonday = (8 - now.getDay()) % 7 || 7;
+  if (untilMonday > 1) moments.push({ label: i18n.t("Monday morning"), at: day(now, untilMonday, 9) });
+  return moments;
+}
+
+/** Return the value for `<input type="datetime-local">`, in one's own zone. */
+export function localValue(date: Date): string {
+  const two = (value: number) => String(value).padStart(2, "0");
+  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}T${two(date.getHours())}:${two(date.getMinutes())}`;
+}
+
+/** Return a moment for people: "Fri, 27 Nov, 16:00". */
+export function shownMoment(date: Date): string {
+  return date.toLocaleString(i18n.locale, {
+    weekday: "short",
+    day: "numeric",
+    month: "short",
+    ...(date.getFullYear() === new Date().getFullYear() ? {} : { year: "numeric" }),
+    hour: "numeric",
+    minute: "2-digit",
+  });
+}

@@ -1,0 +1,69 @@
+/** Send what is written, by the outbox: what cannot be sent now stays there with "try again". */
+
+import { signal } from "@preact/signals";
+import { outbox, state } from "../../app";
+import { i18n } from "../../i18n";
+import type { Conversation } from "../../model/narrow";
+import { addressOf, go, ground } from "../../router";
+import { content, take } from "./composition";
+import { hasConversation } from "./begun";
+import { cleanTopic, contentRefusal, type Refusal, targetRefusal, wildcardAudience, wildcardRefusal } from "./rules";
+import { narrowOf, isSame, open, type Target, target, targetOfGround } from "./target";
+import { waitsForUploads } from "./upload-list";
+
+/** What is said above the box: why the last try failed. */
+export const problem = signal<string | undefined>(undefined);
+/** The text for which it is asked whether all of a large channel are to be notified. */
+export const confirming = signal<{ text: string; count: number } | undefined>(undefined);
+
+/** What is said above the box about what was done. */
+export const notice = signal<{ text: string; link?: string; label?: string } | undefined>(undefined);
+
+/** Return why what is written cannot be sent now; undefined if it can. */
+export function refusal(to: Target | undefined, text: string): Refusal | undefined {
+  if (!to) return { reason: i18n.t("Choose a conversation first.") };
+  return (
+    targetRefusal(state(), to, hasConversation) ??
+    contentRefusal(state(), text) ??
+    wildcardRefusal(state(), to, text) ??
+    (waitsForUploads(text) ? { reason: i18n.t("Wait until all files are uploaded."), field: "Message" as const } : undefined)
+  );
+}
+
+/** Send the message, or say why it cannot be sent. Returns whether it was sent. */
+export function send(): boolean {
+  const to = target.peek();
+  const text = content.peek();
+  const refused = refusal(to, text);
+  if (refused || !to) {
+    problem.value = refused?.reason;
+    if (refused?.field && to) open(to, refused.field);
+    return false;
+  }
+  const count = wildcardAudience(state(), to, text);
+  if (count && confirming.peek()?.text !== text) {
+    confirming.value = { text, count };
+    return false;
+  }
+  confirming.value = undefined;
+  problem.value = undefined;
+  notice.value = undefined;
+  const sentTo = conversationOf(to);
+  take();
+  outbox.send({ to: sentTo, content: text.trimEnd() });
+  showWhereItWent(sentTo);
+  return true;
+}
+
+function conversationOf(to: Target): Conversation {
+  if (to.kind === "direct") return to;
+  return { kind: "topic", channelId: to.channelId!, topic: cleanTopic(state(), to.topic) };
+}
+
+/** Turn to the conversation, if the person's settings say so. */
+function showWhereItWent(to: Target): void {
+  if (isSame(to, targetOfGround())) return;
+  const narrow = narrowOf(to);
+  const isShownAlready = ground.value.kind === "view" && ground.value.view === "feed";
+  if (narrow && !isShownAlready && state().settings.web_navigate_to_sent_message !== false) go(addressOf(narrow));
+}

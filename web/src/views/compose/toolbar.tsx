@@ -1,0 +1,125 @@
+/** Buttons of the compose box. */
+
+import { signal } from "@preact/signals";
+import { useRef } from "preact/hooks";
+import { state } from "../../app";
+import { i18n } from "../../i18n";
+import { load } from "../../ui/lazy";
+import { watch } from "../../ui/watch";
+import { callProvider, startCall } from "./calls";
+import { showDialog } from "./dialogs";
+import { format, type Format, insertion } from "./formatting";
+import { Icon, type IconName } from "./icons";
+import { apply, selection } from "./textarea";
+
+/** Whether the formatting buttons are unfolded on a narrow screen. */
+const isUnfolded = signal(false);
+
+function formats(): [Format, IconName, string, string?][] {
+  return [
+    ["bold", "bold", i18n.t("Bold"), "Control+B"],
+    ["italic", "italic", i18n.t("Italic"), "Control+I"],
+    ["strike", "strike", i18n.t("Strikethrough")],
+    ["link", "link", i18n.t("Link"), "Control+Shift+L"],
+    ["bullets", "bullets", i18n.t("Bulleted list")],
+    ["numbers", "numbers", i18n.t("Numbered list")],
+    ["quote", "quote", i18n.t("Quotation"), "Control+Shift+Q"],
+    ["code", "code", i18n.t("Code"), "Control+Shift+C"],
+    ["spoiler", "spoiler", i18n.t("Spoiler")],
+    ["math", "math", i18n.t("Formula")],
+  ];
+}
+
+/** Open the picker of emoji; what is picked stands at the caret. */
+async function pickEmoji(event: MouseEvent): Promise<void> {
+  const anchor = event.currentTarget as HTMLElement;
+  const { openEmojiPicker } = await load(() => import("../../ui/emoji-picker"));
+  openEmojiPicker(anchor, ({ name }) => {
+    const { text, start, end } = selection();
+    const before = start > 0 && !/\s$/.test(text.slice(0, start)) ? " " : "";
+    apply(insertion(text, start, end, `${before}:${name}: `));
+  });
+}
+
+function applyFormat(kind: Format): void {
+  const { text, start, end } = selection();
+  apply(format(kind, text, start, end));
+}
+
+export function ToolButton(props: {
+  icon: IconName;
+  label: string;
+  keys?: string | undefined;
+  isPressed?: boolean;
+  isExpanded?: boolean;
+  class?: string;
+  onClick: (event: MouseEvent) => void;
+}) {
+  const keys = props.keys?.replace("Control", i18n.t("Ctrl"));
+  return (
+    <button
+      type="button"
+      class={`bare tool ${props.class ?? ""}`}
+      aria-label={props.label}
+      aria-keyshortcuts={props.keys}
+      aria-pressed={props.isPressed}
+      aria-expanded={props.isExpanded}
+      title={keys ? `${props.label} (${keys})` : props.label}
+      // The selection in the text stays.
+      onMouseDown={(event) => event.preventDefault()}
+      onClick={props.onClick}
+    >
+      <Icon name={props.icon} />
+    </button>
+  );
+}
+
+export interface ToolbarProps {
+  isPreview: boolean;
+  onPreview: () => void;
+  onFiles: (files: File[]) => void;
+}
+
+export function Toolbar({ isPreview, onPreview, onFiles }: ToolbarProps) {
+  watch("realm");
+  const picker = useRef<HTMLInputElement>(null);
+  const provider = callProvider();
+  return (
+    <div class="compose-tools">
+      <input
+        ref={picker}
+        type="file"
+        multiple
+        hidden
+        onChange={(event) => {
+          onFiles([...(event.currentTarget.files ?? [])]);
+          event.currentTarget.value = "";
+        }}
+      />
+      {Number(state().fields.max_file_upload_size_mib ?? 0) > 0 ? (
+        <ToolButton icon="attach" label="Attach files" onClick={() => picker.current?.click()} />
+      ) : null}
+      <ToolButton icon="emoji" label="Emoji" onClick={pickEmoji} />
+      <ToolButton icon={isPreview ? "edit" : "preview"} label="Preview" isPressed={isPreview} onClick={onPreview} />
+      <ToolButton
+        icon="format"
+        class="fold"
+        label={i18n.t("Formatting")}
+        isExpanded={isUnfolded.value}
+        onClick={() => (isUnfolded.value = !isUnfolded.value)}
+      />
+      <div class={isUnfolded.value ? "formats unfolded" : "formats"} role="group" aria-label={i18n.t("Formatting buttons")}>
+        {formats().map(([kind, icon, label, keys]) => (
+          <ToolButton key={kind} icon={icon} label={label} keys={keys} onClick={() => applyFormat(kind)} />
+        ))}
+        <ToolButton icon="snippet" label={i18n.t("Saved snippets")} onClick={() => showDialog("snippets")} />
+        {provider ? (
+          <>
+            <ToolButton icon="video" label={i18n.t("Add a video call")} onClick={() => void startCall(provider, true)} />
+            <ToolButton icon="phone" label={i18n.t("Add a voice call")} onClick={() => void startCall(provider, false)} />
+          </>
+        ) : null}
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,50 @@
+/** Tell others that one is typing, as the settings allow: at the start, now and then, and at the end. */
+
+import { state } from "../../app";
+import { post } from "../../protocol/client";
+import { content } from "./composition";
+import { targetRefusal } from "./rules";
+import { type Target, target, targetKey } from "./target";
+
+let told: { key: string; to: Target; at: number } | undefined;
+let stopping: ReturnType<typeof setTimeout> | undefined;
+
+function isAllowed(to: Target): boolean {
+  const { settings } = state();
+  if (to.kind === "topic") return Boolean(settings.send_stream_typing_notifications) && to.channelId !== undefined;
+  return Boolean(settings.send_private_typing_notifications) && to.userIds.length > 0 && to.userIds.length < 20;
+}
+
+function report(op: "start" | "stop", to: Target): void {
+  const params =
+    to.kind === "topic"
+      ? { type: "channel", stream_id: to.channelId!, topic: to.topic }
+      : { type: "direct", to: to.userIds };
+  // It is a courtesy: nothing is lost if it does not arrive.
+  void post("/typing", { op, ...params }, { keepalive: op === "stop" }).catch(() => undefined);
+}
+
+/** Call it with each key: something was written. */
+export function noteTyping(): void {
+  const to = target.peek();
+  const { fields } = state();
+  if (!to || !content.peek().trim()) return stopTyping();
+  const key = targetKey(to);
+  if (told && told.key !== key) stopTyping();
+  if (!isAllowed(to) || (!told && targetRefusal(state(), to))) return;
+  const every = Number(fields.server_typing_started_wait_period_milliseconds ?? 30_000);
+  if (!told || Date.now() - told.at > every) {
+    told = { key, to, at: Date.now() };
+    report("start", to);
+  }
+  clearTimeout(stopping);
+  stopping = setTimeout(stopTyping, Number(fields.server_typing_stopped_wait_period_milliseconds ?? 12_000));
+}
+
+/** Report that one has stopped: sent, turned elsewhere, or idle. */
+export function stopTyping(): void {
+  clearTimeout(stopping);
+  if (!told) return;
+  report("stop", told.to);
+  told = undefined;
+}

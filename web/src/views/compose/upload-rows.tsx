@@ -1,0 +1,55 @@
+/** Files on their way to the server, with what has arrived of them. */
+
+import { i18n } from "../../i18n";
+import { Icon } from "./icons";
+import { type Upload, uploads } from "./upload-list";
+import { cancelUpload, retryUpload } from "./uploads";
+
+/** Return a size for people: 1.4 MB. */
+export function shownSize(bytes: number): string {
+  const units = ["byte", "kilobyte", "megabyte", "gigabyte"];
+  let value = bytes;
+  let unit = 0;
+  while (value >= 1000 && unit < units.length - 1) {
+    value /= 1000;
+    unit += 1;
+  }
+  return new Intl.NumberFormat(i18n.locale, {
+    style: "unit",
+    unit: units[unit],
+    maximumFractionDigits: value < 10 && unit ? 1 : 0,
+  }).format(value);
+}
+
+export default function UploadRows() {
+  return (
+    <ul class="uploads" aria-label={i18n.t("Files being uploaded")}>
+      {uploads.value.map((upload) => (
+        <Row key={upload.id} upload={upload} />
+      ))}
+    </ul>
+  );
+}
+
+function Row({ upload }: { upload: Upload }) {
+  const { id, name, progress, size, state: now, problem } = upload;
+  return (
+    <li class={`upload ${now}`}>
+      <Icon name="attach" />
+      <span class="upload-name">{name}</span>
+      <span class="muted">{shownSize(size)}</span>
+      {now === "failed" ? (
+        <span class="upload-problem" role="alert">{problem}</span>
+      ) : (
+        <progress value={progress} max={1} aria-label={i18n.t("Upload of {name}", { name })} />
+      )}
+      {now === "waiting" ? <span class="muted">{i18n.t("Waiting for the connection")}</span> : null}
+      {now === "failed" ? (
+        <button type="button" onClick={() => retryUpload(id)}>{i18n.t("Try again")}</button>
+      ) : null}
+      <button type="button" class="bare" aria-label={i18n.t("Cancel the upload of {name}", { name })} title={i18n.t("Cancel")} onClick={() => cancelUpload(id)}>
+        <Icon name="close" />
+      </button>
+    </li>
+  );
+}
