@@ -93,15 +93,15 @@ def message_notice(
     if hides:
         message = replace(message, content=to.phrases.new_message)
     where = _where(message)
-    who = {**_mention(message), "sender_id": message.sender_id}
+    who = {**mention_of(message), "sender_id": message.sender_id}
     email = {"sender_email": message.sender_email}
 
-    def apple(content: str, people: _People) -> dict[str, Any]:
+    def apple(content: str, people: People) -> dict[str, Any]:
         app = {**to.apple_base(), **who, **email, **where, **people}
         return {
             "alert": {
-                "title": shortened(_title(message)),
-                "subtitle": shortened(_subtitle(to.phrases, message)),
+                "title": shortened(title_of(message)),
+                "subtitle": shortened(subtitle_of(to.phrases, message)),
                 "body": content,
             },
             "sound": "default",
@@ -109,7 +109,7 @@ def message_notice(
             "custom": {"zulip": {**app, "message_ids": [message.message_id]}},
         }
 
-    def android(content: str, people: _People) -> dict[str, Any]:
+    def android(content: str, people: People) -> dict[str, Any]:
         return {
             **to.android_base(),
             **who,
@@ -124,8 +124,8 @@ def message_notice(
     others = message.people if len(message.people) > _PAIR else ()
     people = {"pm_users": ",".join(str(user_id) for user_id, _ in others)} if others else {}
     return PlainNotification(
-        apple=_fitting(apple, message.content, people, MAX_PLAIN_BYTES),
-        android=_fitting(android, message.content, people, MAX_PLAIN_BYTES),
+        apple=fitting(apple, message.content, people, MAX_PLAIN_BYTES),
+        android=fitting(android, message.content, people, MAX_PLAIN_BYTES),
         is_urgent=True,
         collapse_key=_collapse_key(to, message.message_id),
     )
@@ -146,11 +146,11 @@ def message_to_seal(to: Addressee, message: PushedMessage) -> dict[str, Any]:
         }
         people = {}
 
-    def build(content: str, people: _People) -> dict[str, Any]:
+    def build(content: str, people: People) -> dict[str, Any]:
         return {
             **to.sealed_base(),
             "sender_id": message.sender_id,
-            **_mention(message),
+            **mention_of(message),
             **place,
             **people,
             **_text(message, content),
@@ -158,14 +158,14 @@ def message_to_seal(to: Addressee, message: PushedMessage) -> dict[str, Any]:
             "message_id": message.message_id,
         }
 
-    return _fitting(build, message.content, people, MAX_SEALED_BYTES)
+    return fitting(build, message.content, people, MAX_SEALED_BYTES)
 
 
 def removals(
     to: Addressee, message_ids: Sequence[int], *, badge: int
 ) -> Iterator[PlainNotification]:
     """Yield payloads that remove messages from devices, each for a bounded batch."""
-    for ids in _pieces(message_ids):
+    for ids in batches_of(message_ids):
         event = {"event": "remove", "zulip_message_ids": ",".join(map(str, ids))}
         yield PlainNotification(
             apple={"badge": badge, "custom": {"zulip": {**to.apple_base(), **event}}},
@@ -176,7 +176,7 @@ def removals(
 
 def removals_to_seal(to: Addressee, message_ids: Sequence[int]) -> Iterator[dict[str, Any]]:
     """Yield the payloads of removals to encrypt."""
-    for ids in _pieces(message_ids):
+    for ids in batches_of(message_ids):
         yield {**to.sealed_base(), "type": "remove", "message_ids": list(ids)}
 
 
@@ -199,11 +199,11 @@ def test_to_seal(to: Addressee, now: datetime) -> dict[str, Any]:
     return {**to.sealed_base(), "type": "test", "time": int(now.timestamp())}
 
 
-_People = dict[str, Any]
+People = dict[str, Any]
 
 
-def _fitting(
-    build: Callable[[str, _People], dict[str, Any]], content: str, people: _People, limit: int
+def fitting(
+    build: Callable[[str, People], dict[str, Any]], content: str, people: People, limit: int
 ) -> dict[str, Any]:
     """Return a payload with the content shortened until it fits.
 
@@ -220,17 +220,21 @@ def _fitting(
             longest, people = MAX_CONTENT, {}
 
 
-def _pieces(message_ids: Sequence[int]) -> Iterator[Sequence[int]]:
+def batches_of(
+    message_ids: Sequence[int], size: int = MAX_IDS_PER_REMOVAL
+) -> Iterator[Sequence[int]]:
+    """Yield the ids in order, in batches of at most `size`."""
     ids = sorted(message_ids)
-    for start in range(0, len(ids), MAX_IDS_PER_REMOVAL):
-        yield ids[start : start + MAX_IDS_PER_REMOVAL]
+    for start in range(0, len(ids), size):
+        yield ids[start : start + size]
 
 
 def _collapse_key(to: Addressee, message_id: int) -> str:
     return sha256(f"{to.realm_uuid}:{message_id}".encode()).hexdigest()[:_COLLAPSE_KEY_LENGTH]
 
 
-def _mention(message: PushedMessage) -> dict[str, Any]:
+def mention_of(message: PushedMessage) -> dict[str, Any]:
+    """Return the mentioned group of the recipient, if any."""
     if message.group is None:
         return {}
     group_id, name = message.group
@@ -258,7 +262,8 @@ def _text(message: PushedMessage, content: str) -> dict[str, Any]:
     }
 
 
-def _title(message: PushedMessage) -> str:
+def title_of(message: PushedMessage) -> str:
+    """Return where the message is, or between whom."""
     if message.channel is not None:
         return f"#{message.channel[1]} > {message.topic}"
     if len(message.people) > _PAIR:
@@ -266,7 +271,8 @@ def _title(message: PushedMessage) -> str:
     return message.sender_name
 
 
-def _subtitle(phrases: PushPhrases, message: PushedMessage) -> str:
+def subtitle_of(phrases: PushPhrases, message: PushedMessage) -> str:
+    """Return who sent the message and why it notifies; empty if the title says it."""
     if message.reason is Reason.MENTIONED:
         group = "" if message.group is None else message.group[1]
         phrase = phrases.mentioned_group if group else phrases.mentioned_you
