@@ -58,7 +58,14 @@ async def _decide_often(
     taken = []
     async with open_database(url) as pool:
         realm_cache = RealmCaches(pool, SystemClock()).of(realm_id)
-        fanout = Fanout(pool, Nowhere(), realm_cache, realm_id, frozenset({"push_notifications"}))
+        fanout = Fanout(
+            pool,
+            Nowhere(),
+            realm_cache,
+            realm_id,
+            hands_to=frozenset({"push_notifications"}),
+            push_kinds=frozenset({"apns", "fcm", "web"}),
+        )
         for [message_id] in rows:
             started = time.perf_counter()
             await fanout.handle(MessageFanout(realm_id=realm_id, sent=(MessageId(message_id),)))

@@ -64,6 +64,8 @@ class Fanout:
     realm_cache: RealmCache
     realm_id: RealmId
     hands_to: frozenset[str]
+    push_kinds: frozenset[str]
+    """The kinds of devices that are reached; users without one cause no pushes."""
     pairs_at_once: int = MAX_PAIRS
 
     async def handle(self, job: MessageFanout) -> None:
@@ -222,7 +224,11 @@ class Fanout:
         pushes, batches = list[PushRow](), list[BatchRow]()
         if PushNotification.queue in self.hands_to:
             pushes = await notifications.unhanded_pushes(
-                connection, self.realm_id, message_ids, limit=self.pairs_at_once
+                connection,
+                self.realm_id,
+                message_ids,
+                kinds=self.push_kinds,
+                limit=self.pairs_at_once,
             )
         if EmailNotifications.queue in self.hands_to:
             batches = await notifications.unhanded_batches(
@@ -310,8 +316,7 @@ def processor(*following: type[Job]) -> Processor[App, MessageFanout]:
 
     async def handle(app: App, job: MessageFanout) -> None:
         realm_cache = app.realm_caches.of(job.realm_id)
-        reached = hands_to if app.pushes is not None else hands_to - {PushNotification.queue}
-        fanout = Fanout(app.database, app.jobs, realm_cache, job.realm_id, reached)
+        fanout = Fanout(app.database, app.jobs, realm_cache, job.realm_id, hands_to, app.push_kinds)
         await fanout.handle(job)
 
     return Processor(MessageFanout, handle)

@@ -10,11 +10,18 @@ from msgspec.structs import replace
 from queue_processors.processor import PermanentError, Processor, RetryLaterError
 from queue_processors.push_keeper import introducing
 from server.app import App
+from server.domain.markdown.links import direct_href, narrow_href
 from server.domain.notifications import NotificationFacts, Reason, decide
 from server.domain.realm_settings import RealmSettings
 from server.domain.shown_people import PeopleVisibility
+from server.domain.user_settings import UserSettings
 from server.jobs import PushNotification, outgoing
 from server.messaging.job_broker import JobPublisher, OutgoingJob
+from server.push.browser_payloads import (
+    BrowserNotification,
+    message_to_browser,
+    removals_from_browser,
+)
 from server.push.courier import Courier, Parcel
 from server.push.payloads import (
     Addressee,
@@ -31,7 +38,7 @@ from server.realm_cache import REALM
 from storage import notifications, push_devices, push_notifications, realms, users
 from storage.database import Connection
 from storage.ids import RealmId
-from storage.push_devices import DeviceRow
+from storage.push_devices import WEB, DeviceRow
 from storage.push_notifications import PushedRow
 from storage.realms import RealmRow
 from storage.users import UserRow
@@ -96,8 +103,8 @@ class Pusher:
     async def _badge(
         self, connection: Connection, job: PushNotification, devices: Sequence[DeviceRow]
     ) -> int:
-        """Return the unread count for Apple devices."""
-        if not any(row.plain is not None and row.kind == "apns" for row in devices):
+        """Return the unread count, for the devices that show one."""
+        if not any(row.kind == WEB or (row.plain and row.kind == "apns") for row in devices):
             return 0
         others = await push_notifications.shown_beside(
             connection, self.realm_id, job.user_id, job.message_ids
@@ -122,6 +129,7 @@ class Pusher:
         return Parcel(
             notices=[message_notice(reader.to, message, badge=badge, hides=hides)],
             to_seal=[message_to_seal(reader.to, message)],
+            to_browsers=[_to_browsers(reader, message, badge)],
         )
 
     def _as_known(
@@ -152,6 +160,7 @@ class Pusher:
                 (user_id, unknown if user_id in sight.strangers else name)
                 for user_id, name in zip(row.user_ids, row.names, strict=True)
             ],
+            href=_href(row),
         )
 
     async def _is_unread(self, job: PushNotification) -> bool:
@@ -214,19 +223,38 @@ class _NotifiedUser:
         return RealmSettings.of(self.realm.settings)
 
 
+def _to_browsers(reader: _NotifiedUser, message: PushedMessage, badge: int) -> BrowserNotification:
+    """Return the message as the user wants notifications of browsers to be."""
+    settings = UserSettings.of(reader.row.settings)
+    return message_to_browser(
+        reader.to,
+        message,
+        unread_count=badge,
+        hides=message.channel is None and not settings.pm_content_in_desktop_notifications,
+        is_silent=not settings.enable_sounds,
+    )
+
+
+def _href(row: PushedRow) -> str:
+    """Return the path of the message in the web client."""
+    if row.channel_id is None:
+        return direct_href(row.user_ids, row.message_id)
+    return narrow_href(row.channel_id, row.channel_name or "", row.topic or "", row.message_id)
+
+
 def _removal(reader: _NotifiedUser, job: PushNotification, badge: int) -> Parcel:
     return Parcel(
         notices=list(removals(reader.to, job.message_ids, badge=badge)),
         to_seal=list(removals_to_seal(reader.to, job.message_ids)),
+        to_browsers=list(removals_from_browser(reader.to, job.message_ids, unread_count=badge)),
         is_removal=True,
     )
 
 
 async def handle(app: App, job: PushNotification) -> None:
-    """Deliver through this server's push service; do nothing without one."""
-    if app.pushes is not None:
-        courier = Courier(app.uncached_realm_services(job.realm_id), app.pushes, app.metrics)
-        await introducing(app, Pusher(courier, app.jobs).handle(job))
+    """Deliver to browsers, and to phones through this server's push service, if it has one."""
+    courier = app.courier(app.uncached_realm_services(job.realm_id))
+    await introducing(app, Pusher(courier, app.jobs).handle(job))
 
 
 PROCESSOR = Processor(PushNotification, handle, prefetch=PREFETCH)

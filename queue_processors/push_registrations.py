@@ -110,7 +110,7 @@ class Registrar:
 async def handle(app: App, job: PushRegistration) -> None:
     """Register with the server's bouncer; do nothing without one."""
     if app.pushes is not None and app.pushes.wants_registration:
-        courier = Courier(app.realm_services(job.realm_id), app.pushes, app.metrics)
+        courier = app.courier(app.realm_services(job.realm_id))
         await introducing(app, Registrar(courier).handle(job))
 
 

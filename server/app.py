@@ -27,7 +27,11 @@ from server.pictures import Pictures
 from server.presences import PresenceService
 from server.presences.activity import Activity
 from server.previews import LinkedPictures, Previews
+from server.push import vapid
+from server.push.browsers import Browsers
+from server.push.courier import Courier
 from server.push.service import PushService
+from server.push.vapid import Vapid
 from server.realm_cache import RealmCaches, Rendering
 from server.realtime.lineage_relay import LineageRelay
 from server.realtime.queues import Realtime
@@ -39,6 +43,7 @@ from storage import event_log, server_keys
 from storage.blobs import BlobStore, LocalBlobStore
 from storage.database import Database, open_database
 from storage.ids import RealmId
+from storage.push_devices import WEB
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +71,9 @@ class App:
     linked_pictures: LinkedPictures
     """Images of other sites in messages."""
     pushes: PushService | None
-    """None: no push notifications."""
+    """None: no push notifications to phones."""
+    browsers: Browsers
+    """Push notifications to browsers."""
     identities: Identities
     blobs: BlobStore
     pictures: Pictures
@@ -82,6 +89,15 @@ class App:
             "broker_connected": self.bus.is_connected,
             **{f"database_connections_{k}": n for k, n in self.database.pool_use().items()},
         }
+
+    @property
+    def push_kinds(self) -> frozenset[str]:
+        """The kinds of devices that get push notifications."""
+        return frozenset({WEB}) | (self.pushes.kinds if self.pushes is not None else frozenset())
+
+    def courier(self, services: RealmServices) -> Courier:
+        """Return deliveries of push notifications for the realm."""
+        return Courier(services, self.pushes, self.browsers, self.metrics)
 
     def realm_services(self, realm_id: RealmId) -> RealmServices:
         """Services for work in the realm that takes several writes."""
@@ -156,6 +172,7 @@ async def open_app(
             previews=Previews(egress, parser, clock.monotonic),
             linked_pictures=LinkedPictures(egress, clock.monotonic),
             pushes=await stack.enter_async_context(_open_pushes(settings, clock)),
+            browsers=await _browsers(settings, database, egress, clock),
             identities=await stack.enter_async_context(open_identities(settings, database, clock)),
             blobs=_open_blobs(settings),
             pictures=Pictures(),
@@ -261,6 +278,14 @@ async def _open_pushes(settings: Settings, clock: Clock) -> AsyncIterator[PushSe
             yield pushes
     else:
         yield None
+
+
+async def _browsers(
+    settings: Settings, database: Database, egress: Egress, clock: Clock
+) -> Browsers:
+    async with database.connection() as connection:
+        secret = await server_keys.key_for(connection, vapid.PURPOSE)
+    return Browsers(egress, Vapid(secret, settings.push_contact, clock), clock)
 
 
 async def _proxy_links(settings: Settings, database: Database, egress: Egress) -> ProxyLinks | None:

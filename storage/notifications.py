@@ -309,11 +309,16 @@ class PushRow:
 
 
 async def unhanded_pushes(
-    connection: Connection, realm_id: RealmId, message_ids: Iterable[MessageId], *, limit: int
+    connection: Connection,
+    realm_id: RealmId,
+    message_ids: Iterable[MessageId],
+    *,
+    kinds: Iterable[str],
+    limit: int,
 ) -> list[PushRow]:
     """Return pushes of these messages that may not be in their queue yet.
 
-    Users without devices are left out.
+    Users without a device of these kinds are left out.
     """
     return await connection.many(
         PushRow,
@@ -323,11 +328,13 @@ async def unhanded_pushes(
          WHERE n.realm_id = %(realm_id)s AND n.message_id = ANY (%(message_ids)s::bigint[])
            AND n.push_reason IS NOT NULL AND NOT n.push_handed
            AND EXISTS (SELECT FROM push_devices d
-                        WHERE d.realm_id = %(realm_id)s AND d.user_id = n.user_id)
+                        WHERE d.realm_id = %(realm_id)s AND d.user_id = n.user_id
+                          AND d.kind = ANY (%(kinds)s::text[]))
          ORDER BY n.message_id, n.user_id LIMIT %(limit)s
         """,
         realm_id=realm_id,
         message_ids=list(message_ids),
+        kinds=list(kinds),
         limit=limit,
     )
 

@@ -1,14 +1,17 @@
-"""Push devices: phones that get notifications, and how they are reached."""
+"""Push devices: phones and browsers that get notifications, and how they are reached."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal, LiteralString
+from typing import Final, Literal, LiteralString
 
 from storage.database import Connection
 from storage.ids import PushDeviceId, RealmId, UserId
 
 Kind = Literal["apns", "fcm"]
+"""Whose service reaches a phone."""
+WEB: Final = "web"
+"""The kind of all browsers."""
 Status = Literal["active", "failed", "pending"]
 
 
@@ -36,15 +39,37 @@ class SealedDevice:
 
 
 @dataclass(frozen=True, slots=True)
+class BrowserDevice:
+    """A browser with a subscription at its push service."""
+
+    device_id: PushDeviceId
+    endpoint: str
+    public_key: bytes
+    auth_secret: bytes
+    user_agent: str
+    wants_removals: bool
+    """Whether it may be sent what it does not show."""
+    created_at: datetime
+
+    @property
+    def kind(self) -> Literal["web"]:
+        return WEB
+
+
+@dataclass(frozen=True, slots=True)
 class DeviceRow:
     device_id: PushDeviceId
-    kind: Kind
+    kind: Kind | Literal["web"]
     token: str | None
     app_id: str | None
     account_id: int | None
     public_key: bytes | None
     bouncer_id: int | None
     error_code: str | None
+    endpoint: str | None
+    auth_secret: bytes | None
+    user_agent: str | None
+    wants_removals: bool
     created_at: datetime
 
     @property
@@ -56,7 +81,7 @@ class DeviceRow:
     @property
     def plain(self) -> PlainDevice | None:
         """The plain device, if it has a token."""
-        if self.token is None:
+        if self.token is None or self.kind == WEB:
             return None
         is_registered = self.bouncer_id is not None
         return PlainDevice(self.device_id, self.kind, self.token, self.app_id, is_registered)
@@ -66,20 +91,42 @@ class DeviceRow:
         """The sealed device, if it can get encrypted notifications."""
         if self.account_id is None or self.public_key is None or self.bouncer_id is None:
             return None
+        if self.kind == WEB:
+            return None
         return SealedDevice(
             self.device_id, self.kind, self.account_id, self.public_key, self.bouncer_id
         )
 
+    @property
+    def browser(self) -> BrowserDevice | None:
+        """The browser, if it is one."""
+        if self.endpoint is None or self.public_key is None or self.auth_secret is None:
+            return None
+        return BrowserDevice(
+            self.device_id,
+            self.endpoint,
+            self.public_key,
+            self.auth_secret,
+            self.user_agent or "",
+            self.wants_removals,
+            self.created_at,
+        )
 
+
+# A session that has expired is deleted only with the next sign-in.
 _SELECT: LiteralString = """
-    SELECT device_id, kind, token, app_id, account_id, public_key, bouncer_id, error_code,
-           created_at
-      FROM push_devices
-     WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s """
+    SELECT d.device_id, d.kind, d.token, d.app_id, d.account_id, d.public_key, d.bouncer_id,
+           d.error_code, d.endpoint, d.auth_secret, d.user_agent, d.wants_removals, d.created_at
+      FROM push_devices d
+     WHERE d.realm_id = %(realm_id)s AND d.user_id = %(user_id)s
+       AND (d.session_digest IS NULL
+            OR EXISTS (SELECT FROM sessions s
+                        WHERE s.realm_id = d.realm_id AND s.token_digest = d.session_digest
+                          AND s.ends_at > now())) """
 
 
 async def of_user(connection: Connection, realm_id: RealmId, user_id: UserId) -> list[DeviceRow]:
-    """Return all devices of the user, oldest first."""
+    """Return all devices of the user, oldest first, except browsers with an expired session."""
     return await connection.many(
         DeviceRow, _SELECT + "ORDER BY device_id", realm_id=realm_id, user_id=user_id
     )
@@ -172,6 +219,53 @@ async def put_sealed(
     return new
 
 
+async def put_browser(
+    connection: Connection,
+    realm_id: RealmId,
+    user_id: UserId,
+    *,
+    endpoint: str,
+    public_key: bytes,
+    auth_secret: bytes,
+    user_agent: str,
+    wants_removals: bool,
+    session_digest: bytes | None,
+    now: datetime,
+) -> PushDeviceId:
+    """Insert a browser; one with this endpoint is replaced, and keeps its id with its user.
+
+    The caller has locked the user's row, and holds the session.
+    """
+    device_id: PushDeviceId = await connection.value(
+        """
+        INSERT INTO push_devices AS d (realm_id, user_id, kind, endpoint, public_key, auth_secret,
+                                       user_agent, wants_removals, session_digest, created_at)
+        VALUES (%(realm_id)s, %(user_id)s, 'web', %(endpoint)s, %(public_key)s, %(auth_secret)s,
+                %(user_agent)s, %(wants_removals)s, %(session_digest)s, %(now)s)
+        ON CONFLICT (realm_id, endpoint) WHERE endpoint IS NOT NULL DO UPDATE
+           SET device_id = CASE WHEN d.user_id = excluded.user_id THEN d.device_id
+                                ELSE excluded.device_id END,
+               user_id = excluded.user_id, public_key = excluded.public_key,
+               auth_secret = excluded.auth_secret, user_agent = excluded.user_agent,
+               wants_removals = excluded.wants_removals,
+               session_digest = excluded.session_digest,
+               created_at = CASE WHEN d.user_id = excluded.user_id THEN d.created_at
+                                 ELSE excluded.created_at END
+        RETURNING device_id
+        """,
+        realm_id=realm_id,
+        user_id=user_id,
+        endpoint=endpoint,
+        public_key=public_key,
+        auth_secret=auth_secret,
+        user_agent=user_agent,
+        wants_removals=wants_removals,
+        session_digest=session_digest,
+        now=now,
+    )
+    return device_id
+
+
 async def pending_since(
     connection: Connection, realm_id: RealmId, before: datetime
 ) -> list[tuple[UserId, PushDeviceId]]:
@@ -232,13 +326,20 @@ async def delete(
 async def delete_of_users(
     connection: Connection, realm_id: RealmId, user_ids: Sequence[UserId]
 ) -> list[UserId]:
-    """Delete all of their devices; return the owner of each."""
-    return await connection.values(
+    """Delete their devices that depend on API keys; return the owner of each phone.
+
+    Browsers that depend on sessions are deleted with these.
+    """
+    owners: list[UserId] = await connection.values(
         """
-        DELETE FROM push_devices
-         WHERE realm_id = %(realm_id)s AND user_id = ANY (%(user_ids)s::bigint[])
-        RETURNING user_id
+        WITH gone AS (
+            DELETE FROM push_devices
+             WHERE realm_id = %(realm_id)s AND user_id = ANY (%(user_ids)s::bigint[])
+               AND session_digest IS NULL
+            RETURNING user_id, kind)
+        SELECT user_id FROM gone WHERE kind <> 'web'
         """,
         realm_id=realm_id,
         user_ids=list(user_ids),
     )
+    return owners

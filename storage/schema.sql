@@ -4535,9 +4535,15 @@ CREATE TABLE public.push_devices (
     bouncer_id bigint,
     error_code text,
     created_at timestamp with time zone NOT NULL,
-    CONSTRAINT push_devices_check CHECK (((token IS NULL) <> (account_id IS NULL))),
-    CONSTRAINT push_devices_check1 CHECK (((account_id IS NULL) = (public_key IS NULL))),
-    CONSTRAINT push_devices_kind_check CHECK ((kind = ANY (ARRAY['apns'::text, 'fcm'::text])))
+    endpoint text,
+    auth_secret bytea,
+    user_agent text,
+    wants_removals boolean DEFAULT false NOT NULL,
+    session_digest bytea,
+    CONSTRAINT push_devices_endpoint CHECK ((((endpoint IS NOT NULL) = (kind = 'web'::text)) AND ((auth_secret IS NOT NULL) = (kind = 'web'::text)) AND ((user_agent IS NOT NULL) = (kind = 'web'::text)))),
+    CONSTRAINT push_devices_kind CHECK ((kind = ANY (ARRAY['apns'::text, 'fcm'::text, 'web'::text]))),
+    CONSTRAINT push_devices_public_key CHECK (((public_key IS NULL) = (token IS NOT NULL))),
+    CONSTRAINT push_devices_way CHECK ((num_nonnulls(token, account_id, endpoint) = 1))
 );
 
 CREATE UNLOGGED TABLE public.rate_limits (
@@ -5243,6 +5249,10 @@ CREATE INDEX profile_values_of_field ON public.profile_values USING btree (realm
 
 CREATE UNIQUE INDEX push_devices_account ON public.push_devices USING btree (realm_id, user_id, account_id) WHERE (account_id IS NOT NULL);
 
+CREATE UNIQUE INDEX push_devices_browser ON public.push_devices USING btree (realm_id, endpoint) WHERE (endpoint IS NOT NULL);
+
+CREATE INDEX push_devices_session ON public.push_devices USING btree (realm_id, session_digest) WHERE (session_digest IS NOT NULL);
+
 CREATE UNIQUE INDEX push_devices_token ON public.push_devices USING btree (realm_id, user_id, kind, md5(token)) WHERE (token IS NOT NULL);
 
 CREATE UNIQUE INDEX realm_emoji_name ON public.realm_emoji USING btree (realm_id, name) WHERE (NOT deactivated);
@@ -5338,6 +5348,9 @@ CREATE TRIGGER fold_new_name BEFORE INSERT ON public.users FOR EACH ROW WHEN ((n
 CREATE TRIGGER forget_terms AFTER DELETE ON public.messages REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION public.forget_terms();
 
 CREATE TRIGGER note_stale_terms AFTER UPDATE OF rendered_content ON public.messages FOR EACH ROW WHEN ((old.rendered_content IS DISTINCT FROM new.rendered_content)) EXECUTE FUNCTION public.note_stale_terms();
+
+ALTER TABLE ONLY public.push_devices
+    ADD CONSTRAINT push_devices_of_session FOREIGN KEY (realm_id, session_digest) REFERENCES public.sessions(realm_id, token_digest) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.upload_parts
     ADD CONSTRAINT upload_parts_of_upload FOREIGN KEY (realm_id, upload_id) REFERENCES public.resumable_uploads(realm_id, upload_id) ON DELETE CASCADE;

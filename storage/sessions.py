@@ -71,6 +71,24 @@ async def user_of(connection: Connection, realm_id: RealmId, token_digest: bytes
     return user_id
 
 
+async def hold(
+    connection: Connection, realm_id: RealmId, user_id: UserId, token_digest: bytes
+) -> bool:
+    """Return whether the user's session is live; then it lasts until the transaction ends."""
+    found: bool | None = await connection.value(
+        """
+        SELECT ends_at > now() FROM sessions
+         WHERE realm_id = %(realm_id)s AND token_digest = %(token_digest)s
+           AND user_id = %(user_id)s
+           FOR KEY SHARE
+        """,
+        realm_id=realm_id,
+        user_id=user_id,
+        token_digest=token_digest,
+    )
+    return bool(found)
+
+
 async def is_fresh(
     connection: Connection, realm_id: RealmId, token_digest: bytes, *, seconds: int
 ) -> bool:

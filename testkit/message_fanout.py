@@ -76,6 +76,7 @@ class FanoutDesk:
             "realm_cache": stage.realm_caches.of(realm_id),
             "realm_id": realm_id,
             "hands_to": ALL_QUEUES,
+            "push_kinds": frozenset({"apns", "fcm", "web"}),
         }
         return Fanout(**{**whole, **parts})
 

@@ -46,6 +46,7 @@ pytest_plugins = [
     "testkit.services.mail_server",
     "testkit.services.push_bouncer",
     "testkit.services.push_services",
+    "testkit.services.browser_push",
     "testkit.oracles.agreement",
     "testkit.clients.server",
     "testkit.clients.browser",

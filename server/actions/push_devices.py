@@ -14,10 +14,10 @@ from server.jobs import GoneDevice, PushRegistration, enqueue
 from server.transactions import Tx
 from storage import push_devices, users
 from storage.ids import PushDeviceId, UserId
-from storage.push_devices import DeviceRow, Kind, Status
+from storage.push_devices import WEB, DeviceRow, Kind, Status
 
 MAX_DEVICES: Final = 50
-"""Maximum per user; the oldest is deleted for one more."""
+"""Maximum of phones per user; the oldest is deleted for one more."""
 REGISTERED: Final = 1
 """For a device with a token: that it is registered with the bouncer."""
 ASKED_AGAIN_AFTER: Final = timedelta(minutes=10)
@@ -140,9 +140,9 @@ async def drop_devices(tx: Tx, user_id: UserId, device_ids: Iterable[PushDeviceI
 
 
 async def drop_all_devices(tx: Tx, user_ids: Sequence[UserId]) -> int:
-    """Delete all devices of users who leave or are signed out; return how many.
+    """Delete devices with API keys of users who leave or are signed out; return how many phones.
 
-    The caller has locked their rows.
+    Browsers with sessions go with these. The caller has locked the users' rows.
     """
     connection = await tx.changing()
     owners = await push_devices.delete_of_users(connection, tx.realm_id, user_ids)
@@ -180,7 +180,8 @@ async def _settle(
 
 async def _make_room(tx: Tx, user_id: UserId) -> None:
     rows = await push_devices.of_user(await tx.changing(), tx.realm_id, user_id)
-    await _delete(tx, user_id, rows[:-MAX_DEVICES])
+    phones = [row for row in rows if row.kind != WEB]
+    await _delete(tx, user_id, phones[:-MAX_DEVICES])
 
 
 async def _delete(tx: Tx, user_id: UserId, rows: Sequence[DeviceRow]) -> None:
@@ -190,8 +191,8 @@ async def _delete(tx: Tx, user_id: UserId, rows: Sequence[DeviceRow]) -> None:
     ids = [row.device_id for row in rows]
     await push_devices.delete(connection, tx.realm_id, user_id, ids)
     for row in rows:
-        if row.token is not None:
-            gone = GoneDevice(kind=row.kind, token=row.token)
+        if row.plain is not None:
+            gone = GoneDevice(kind=row.plain.kind, token=row.plain.token)
             enqueue(tx, PushRegistration(realm_id=tx.realm_id, user_id=user_id, gone=gone))
 
 

@@ -8,25 +8,16 @@ from server.api.endpoint import Access, Empty, Endpoint, Request
 from server.api.params import Params
 from server.domain.api_keys import Scope
 from server.domain.errors import (
-    AdminActionRequiredError,
     BadRequestError,
-    BouncerFaultError,
-    BouncerUnreachableError,
-    DomainError,
     InvalidParameterError,
     InvalidPushDeviceTokenError,
-    InvalidRemotePushDeviceTokenError,
     NoActivePushDeviceError,
     PushServiceNotConfiguredError,
 )
 from server.push.courier import Courier
+from server.push.refusals import refusal_of
 from server.push.sealing import key_of
-from server.push.service import (
-    PushError,
-    PushServiceUnreachableError,
-    TryLaterError,
-    UnknownDeviceError,
-)
+from server.push.service import PushError, UnknownDeviceError
 from storage import push_devices
 from storage.push_devices import DeviceRow, Kind
 
@@ -131,7 +122,7 @@ async def test(request: Request, params: TestParams) -> Empty:
     try:
         await courier.test(realm, request.actor.row, rows)
     except PushError as error:
-        raise _refusal(error) from error
+        raise refusal_of(error) from error
     return Empty()
 
 
@@ -153,7 +144,7 @@ async def test_sealed(request: Request, params: SealedTestParams) -> Empty:
     except UnknownDeviceError as error:
         raise NoActivePushDeviceError from error
     except PushError as error:
-        raise _refusal(error) from error
+        raise refusal_of(error) from error
     return Empty()
 
 
@@ -165,7 +156,7 @@ async def _devices(request: Request) -> list[DeviceRow]:
 def _courier(request: Request) -> Courier:
     if request.app.pushes is None:
         raise PushServiceNotConfiguredError
-    return Courier(request.realm_services, request.app.pushes, request.app.metrics)
+    return request.app.courier(request.realm_services)
 
 
 def _checked(kind: Kind, token: str) -> str:
@@ -177,19 +168,6 @@ def _checked(kind: Kind, token: str) -> str:
     if not _HEX.fullmatch(token):
         raise BadRequestError("Invalid APNS token")
     return token.lower()
-
-
-def _refusal(error: PushError) -> DomainError:
-    """Return the error for a test notification that was not delivered."""
-    match error:
-        case UnknownDeviceError():
-            return InvalidRemotePushDeviceTokenError()
-        case PushServiceUnreachableError():
-            return BouncerUnreachableError()
-        case TryLaterError():
-            return BouncerFaultError()
-        case _:
-            return AdminActionRequiredError()
 
 
 ENDPOINTS = (

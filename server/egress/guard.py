@@ -103,6 +103,13 @@ class Guard:
             raise EgressRefusedError(_NOT_PUBLIC)
         self._check_port(port)
 
+    def names(self, target: CheckedUrl) -> bool:
+        """Return whether the operator's destinations include the host by name or address."""
+        address = literal(target.host)
+        return self._is_allowed(target.host) or (
+            address is not None and str(unwrapped(address)) in self.allowed.networks
+        )
+
     def permitted(self, host: str, port: int, addresses: Iterable[str]) -> list[str]:
         """Return the addresses of a host name that may be connected to.
 

@@ -1,4 +1,4 @@
-"""Deliver notifications through a push service, and store its responses."""
+"""Deliver notifications through push services, and store their responses."""
 
 import asyncio
 from collections import Counter
@@ -12,6 +12,9 @@ from server.actions.push_devices import REGISTERED, drop_devices, settle_device
 from server.actions.push_status import PushStatus, keep_push_status
 from server.actions.realm_services import RealmServices
 from server.domain.realm_settings import RealmSettings
+from server.push.browser_payloads import BrowserNotification, test_to_browser
+from server.push.browsers import Browsers
+from server.push.outcomes import ReachedDevice
 from server.push.payloads import test_notice, test_to_seal
 from server.push.recipients import addressee_of, recipient_of
 from server.push.sealing import sealed
@@ -40,20 +43,29 @@ NOT_ALLOWED: Final = PushStatus(enabled=False)
 
 @dataclass(frozen=True, slots=True)
 class Parcel:
-    """The payload of a notification in both forms."""
+    """The payload of a notification in the form of each kind of device."""
 
     notices: Sequence[PlainNotification]
     to_seal: Sequence[Mapping[str, Any]]
+    to_browsers: Sequence[BrowserNotification] = ()
     is_removal: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Courier:
-    """Deliveries for one organization through one push service."""
+    """Deliveries for one organization: to phones through one push service, and to browsers."""
 
     bench: RealmServices
-    service: PushService
+    phones: PushService | None
+    """None: no phone is reached."""
+    browsers: Browsers
     metrics: Metrics
+
+    @property
+    def service(self) -> PushService:
+        """The push service of phones, where there is one."""
+        assert self.phones is not None, "callers check it"
+        return self.phones
 
     async def deliver(
         self, realm: RealmRow, user_id: UserId, rows: Iterable[DeviceRow], parcel: Parcel
@@ -63,17 +75,7 @@ class Courier:
         Devices that no longer exist are deleted. Raises a PushError if no device was reached and
         either all may be retried or none.
         """
-        recipient = recipient_of(realm, user_id)
-        rows = list(rows)
-        plain = [
-            row.plain for row in rows if row.plain is not None and row.kind in self.service.kinds
-        ]
-        closed = [row.sealed for row in rows if row.sealed is not None]
-        tries = []
-        if plain:
-            tries.append(_tried(self._deliver_plain(recipient, plain, parcel), plain))
-        if closed and self.service.sealed is not None:
-            tries.append(_tried(self._deliver_sealed(recipient, closed, parcel), closed))
+        tries = self._tries(recipient_of(realm, user_id), list(rows), parcel)
         found = await asyncio.gather(*tries)
         outcome = _merged(one for one, _ in found)
         await self._heed(realm, user_id, outcome)
@@ -82,6 +84,27 @@ class Courier:
         if errors and len(errors) == len(found):
             raise the_longest_wait(errors)
         return outcome
+
+    def _tries(
+        self, recipient: PushRecipient, rows: Sequence[DeviceRow], parcel: Parcel
+    ) -> list[Awaitable[tuple[DeliveryOutcome, PushError | None]]]:
+        """Return a delivery for each way in which some of the devices are reached."""
+        tries: list[Awaitable[tuple[DeliveryOutcome, PushError | None]]] = []
+        service = self.phones
+        if service is not None:
+            plain = [
+                row.plain for row in rows if row.plain is not None and row.kind in service.kinds
+            ]
+            closed = [row.sealed for row in rows if row.sealed is not None]
+            if plain:
+                tries.append(_tried(self._deliver_plain(recipient, plain, parcel), plain))
+            if closed and service.sealed is not None:
+                tries.append(_tried(self._deliver_sealed(recipient, closed, parcel), closed))
+        browsers = [row.browser for row in rows if row.browser is not None]
+        if browsers:
+            delivery = self.browsers.push(recipient.user_id, parcel.to_browsers, browsers)
+            tries.append(_tried(delivery, browsers))
+        return tries
 
     async def register(self, recipient: PushRecipient, device: PlainDevice) -> bool:
         """Register the device; return False if the service refuses it, or it was removed meanwhile.
@@ -147,6 +170,20 @@ class Courier:
         if outcome.gone == {device.device_id for device in closed}:
             raise UnknownDeviceError("none of the devices is there any more")
 
+    async def test_browsers(
+        self, realm: RealmRow, row: UserRow, devices: Sequence[DeviceRow]
+    ) -> None:
+        """Send a test notification to all of these browsers at once. Raises a PushError."""
+        to = addressee_of(realm, self.bench.realm_cache.address_of(realm), row)
+        notice = test_to_browser(to, self.bench.clock.now())
+        browsers = [each.browser for each in devices if each.browser is not None]
+        outcome = await self.browsers.push(row.user_id, [notice], browsers)
+        await self._heed(realm, row.user_id, outcome)
+        if outcome.gone == {device.device_id for device in browsers}:
+            raise UnknownDeviceError("none of the browsers is there any more")
+        if not any(what == "sent" for _, what in outcome.counts):
+            raise PushRefusedError("none of the services accepts it")
+
     async def _deliver_plain(
         self, recipient: PushRecipient, devices: Sequence[PlainDevice], parcel: Parcel
     ) -> DeliveryOutcome:
@@ -196,7 +233,7 @@ class Courier:
 
 
 async def _tried(
-    delivery: Awaitable[DeliveryOutcome], devices: Sequence[PlainDevice | SealedDevice]
+    delivery: Awaitable[DeliveryOutcome], devices: Sequence[ReachedDevice]
 ) -> tuple[DeliveryOutcome, PushError | None]:
     """Return the outcome of a delivery to these devices, and the error if all of it failed."""
     try:
@@ -215,7 +252,7 @@ async def _tried(
         return outcome, error
 
 
-def _counts(devices: Sequence[PlainDevice | SealedDevice], what: str) -> Counter[tuple[str, str]]:
+def _counts(devices: Sequence[ReachedDevice], what: str) -> Counter[tuple[str, str]]:
     return Counter((device.kind, what) for device in devices)
 
 

@@ -1,27 +1,20 @@
 """Deliver to the services of device makers with own keys, without a bouncer."""
 
 import asyncio
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
-
-import structlog
 
 from server.actions.push_status import PushStatus
 from server.push.apns import Apns
 from server.push.fcm import Fcm
+from server.push.outcomes import outcome_of
 from server.push.service import (
     DeliveryOutcome,
     PlainNotification,
     PushError,
     PushRecipient,
-    PushRefusedError,
-    UnknownDeviceError,
-    the_longest_wait,
 )
 from storage.push_devices import Kind, PlainDevice
-
-logger = structlog.get_logger(__name__)
 
 
 class Direct:
@@ -52,30 +45,7 @@ class Direct:
         """See PushService. Devices of a kind without a key are skipped."""
         reached = [device for device in devices if device.kind in self.kinds]
         found = await asyncio.gather(*(self._try(notice, device) for device in reached))
-        errors = [error for error in found if error is not None]
-        later = [e for e in errors if not isinstance(e, UnknownDeviceError | PushRefusedError)]
-        if later and len(later) == len(reached):
-            raise the_longest_wait(later)
-        gone, again = set(), set()
-        counts: Counter[tuple[str, str]] = Counter()
-        for device, error in zip(reached, found, strict=True):
-            outcome = "sent"
-            if isinstance(error, UnknownDeviceError):
-                outcome = "gone"
-                gone.add(device.device_id)
-            elif isinstance(error, PushRefusedError):
-                outcome = "refused"
-                logger.warning("push.refused", user_id=recipient.user_id, reason=str(error))
-            elif error is not None:
-                outcome = "later"
-                again.add(device.device_id)
-            counts[device.kind, outcome] += 1
-        return DeliveryOutcome(
-            gone=frozenset(gone),
-            again=frozenset(again),
-            again_after_seconds=the_longest_wait(later).after_seconds if later else 0.0,
-            counts=counts,
-        )
+        return outcome_of(recipient.user_id, reached, found)
 
     async def test(
         self,

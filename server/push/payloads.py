@@ -84,6 +84,8 @@ class PushedMessage:
     topic: str = ""
     people: Sequence[tuple[int, str]] = ()
     """All users of the direct message, by id."""
+    href: str = ""
+    """The path of the message in the web client."""
 
 
 def message_notice(

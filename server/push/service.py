@@ -55,6 +55,10 @@ class PushRefusedError(PushError):
         self.code = code
 
 
+class NotificationTooLargeError(PushRefusedError):
+    """The payload is larger than the service accepts."""
+
+
 def the_longest_wait(errors: Iterable[PushError]) -> PushError:
     """Return the error with the longest retry delay."""
     return max(errors, key=lambda error: error.after_seconds)

@@ -356,6 +356,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     apns_sandbox: Annotated[bool, described("on or off")] = False
     """Whether phones have apps that were not installed from the store."""
 
+    web_push_contact: Annotated[
+        Annotated[str, Meta(pattern=r"^(mailto:[^@\s<>]+@[^@\s<>]+|https://[^/?#\s]+(/\S*)?)$")]
+        | None,
+        described("an address like mailto:admin@example.com or https://example.com/contact"),
+    ] = None
+    """Where push services of browsers reach the operator. None: the address of the server."""
+
     mail_in_port: Annotated[
         Annotated[int, Meta(ge=0, le=65535)] | None,
         described("a port from 0 to 65535 (0: a free one)"),
@@ -466,6 +473,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         if self.mail_from is not None:
             return self.mail_from
         return f"noreply@{mail_domain(self.public_url)}"
+
+    @property
+    def push_contact(self) -> str:
+        """The URL that push services of browsers get."""
+        if self.web_push_contact is not None:
+            return self.web_push_contact
+        url = self.public_url
+        return url if url.startswith("https://") else f"mailto:{self.mail_address}"
 
     @property
     def mail_in_pattern(self) -> str:

@@ -147,7 +147,7 @@ NOT_EXPORTED: Final = {
     "message_terms": "the search index, which is made anew",
     "search_progress": "the search index, which is made anew",
     "search_stale": "the search index, which is made anew",
-    "push_devices": "phones register anew, with keys of the server that they talk to",
+    "push_devices": "phones and browsers register anew, with keys of the server they talk to",
 }
 """Tables with a realm that exports do not contain, and why."""
 

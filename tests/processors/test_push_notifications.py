@@ -24,6 +24,7 @@ from server.app import App
 from server.domain.realm_settings import RealmSettings
 from server.jobs import MessageFanout, PushNotification, PushRegistration
 from server.push.bouncer import Bouncer
+from server.push.browsers import Browsers
 from server.push.courier import Courier
 from server.push.service import NeedsOperatorError
 from server.settings import load_settings
@@ -36,6 +37,7 @@ from testkit.factories import user_ids
 from testkit.message_changes import Changes
 from testkit.message_fanout import FanoutDesk
 from testkit.realm_with_roles import Hall
+from testkit.services.browser_push import pushing_to_browsers
 from testkit.services.job_brokers import Place
 from testkit.services.push_bouncer import Answer, FakeBouncer, asking
 
@@ -53,6 +55,7 @@ class PushDesk:
     desk: FanoutDesk
     bouncer: FakeBouncer
     client: Bouncer
+    browsers: Browsers
     metrics: Metrics = field(default_factory=Metrics)
     done: int = 0
 
@@ -62,7 +65,7 @@ class PushDesk:
 
     @property
     def courier(self) -> Courier:
-        return Courier(self.hall.realm_services(), self.client, self.metrics)
+        return Courier(self.hall.realm_services(), self.client, self.browsers, self.metrics)
 
     def pusher(self) -> Pusher:
         return Pusher(self.courier, self.desk.basket)
@@ -120,8 +123,11 @@ class PushDesk:
 
 @pytest_asyncio.fixture
 async def pushes(desk: FanoutDesk, bouncer: FakeBouncer) -> AsyncIterator[PushDesk]:
-    async with asking(bouncer) as client:
-        yield PushDesk(desk, bouncer, client)
+    async with (
+        asking(bouncer) as client,
+        pushing_to_browsers(desk.hall.stage.clock) as browsers,
+    ):
+        yield PushDesk(desk, bouncer, client, browsers)
 
 
 # -- shipped again
@@ -391,7 +397,7 @@ async def test_what_is_read_while_it_is_sent_is_taken_back_at_once(
             return outcome
 
     courier = whole.courier
-    slow = Slow(courier.bench, courier.service, courier.metrics)
+    slow = Slow(courier.bench, courier.phones, courier.browsers, courier.metrics)
     await Pusher(slow, pushes.desk.basket).handle(job)
     events = [each["event"] for each in pushes.bouncer.got("android")]
     assert events == ["message", "remove"]
@@ -632,9 +638,12 @@ class _Parts:
     def __init__(self, hall: Hall, jobs: Any, pushes: PushDesk) -> None:
         self.jobs = jobs
         self.pushes = pushes.client
-        self.metrics = pushes.metrics
         self.settings = load_settings(environ={"HOME": "/nonexistent"})
         self._hall = hall
+        self._courier = pushes.courier
+
+    def courier(self, services: Any) -> Courier:
+        return replace(self._courier, bench=services)
 
     def uncached_realm_services(self, _: int) -> Any:
         return self._hall.realm_services()
