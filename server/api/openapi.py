@@ -90,6 +90,7 @@ _TITLES: Final = {
     "typing": "Typing notifications",
     "unsubscribing": "Unsubscribing from emails",
     "user_topics": "Following and muting topics",
+    "web_push": "Push notifications to browsers",
     "zcommand": "Slash commands",
 }
 """Areas whose title is not simply their name."""

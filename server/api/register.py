@@ -13,7 +13,7 @@ from server.domain.narrow import EventNarrow, GivenNarrow, Operand
 from server.events.base import ClientView
 from server.events.queue_params import QueueParams
 from server.initial_state import register as registrations
-from server.initial_state.register import Registration
+from server.initial_state.register import Registration, ServerFacts
 from storage import bots
 
 MOBILE_LIFESPAN_SECONDS = 12 * 3600
@@ -93,7 +93,7 @@ async def register(request: Request, params: RegisterParams) -> RawResult:
     registered = await registrations.register(
         request.app.database,
         request.realm_cache,
-        request.app.settings,
+        ServerFacts(request.app.settings, request.app.browsers.public_key),
         request.actor,
         registration,
     )

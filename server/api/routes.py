@@ -61,6 +61,7 @@ from server.api import (
     user_status,
     user_topics,
     users,
+    web_push,
     zcommand,
 )
 from server.api.endpoint import Access, Endpoint
@@ -123,6 +124,7 @@ _AREAS: Final[tuple[Endpoint[Any], ...]] = (
     *user_settings.ENDPOINTS,
     *user_status.ENDPOINTS,
     *users.ENDPOINTS,
+    *web_push.ENDPOINTS,
     *zcommand.ENDPOINTS,
 )
 ROUTES: Final = (*_AREAS, openapi.describing(_AREAS))

@@ -39,6 +39,7 @@ class Snapshot:
     realm_cache: RealmCache
     """For values that are exact at any position; not for rows."""
     server: Settings
+    web_push_public_key: str
     view: ClientView
     fetch_types: frozenset[str] | None
     """None: all."""

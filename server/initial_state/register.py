@@ -45,6 +45,14 @@ class Registration:
 
 
 @dataclass(frozen=True, slots=True)
+class ServerFacts:
+    """What register says about the server itself."""
+
+    settings: Settings
+    web_push_public_key: str
+
+
+@dataclass(frozen=True, slots=True)
 class Registered:
     queue_id: QueueId | None
     """None for spectators: they get the state and no events."""
@@ -66,7 +74,7 @@ def lifespan(seconds: int | None) -> int:
 async def register(
     database: Database,
     realm_cache: RealmCache,
-    server: Settings,
+    server: ServerFacts,
     actor: Actor,
     registration: Registration,
 ) -> Registered:
@@ -143,7 +151,7 @@ async def _announced(
 async def _snapshot(
     connection: Connection,
     realm_cache: RealmCache,
-    server: Settings,
+    server: ServerFacts,
     actor: Actor,
     registration: Registration,
 ) -> tuple[Snapshot, int]:
@@ -170,7 +178,8 @@ async def _snapshot(
         graph=await realm_cache.groups_of(connection, realm),
         address=realm_cache.address_of(realm),
         realm_cache=realm_cache,
-        server=server,
+        server=server.settings,
+        web_push_public_key=server.web_push_public_key,
         view=registration.queue.view,
         fetch_types=registration.fetch_types,
         include_subscribers=registration.include_subscribers,

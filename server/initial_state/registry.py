@@ -29,6 +29,7 @@ from server.initial_state import (
     user_status,
     user_topics,
     users,
+    web_push,
 )
 from server.initial_state.base import StateSection
 
@@ -59,4 +60,5 @@ SECTIONS: Final[tuple[StateSection, ...]] = (
     scheduled_messages.SECTION,
     *services.SECTIONS,
     onboarding_steps.SECTION,
+    web_push.SECTION,
 )

@@ -12,7 +12,7 @@ import pytest
 from server.domain.actor import Actor
 from server.events.base import ClientView
 from server.events.queue_params import QueueParams
-from server.initial_state.register import Registration, register
+from server.initial_state.register import Registration, ServerFacts, register
 from server.realtime.audience import LiveUser, flags_of, reaches
 from server.settings import Settings
 from storage import muted_users, subscriptions
@@ -91,7 +91,7 @@ class Witnesses:
         registered = await register(
             self._stage.database,
             self._stage.realm_caches.of(self._make.realm_id),
-            SERVER,
+            ServerFacts(SERVER, ""),
             Actor(self._make.realm_id, user, "website"),
             Registration(
                 queue=QueueParams(view=view),

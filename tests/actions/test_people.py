@@ -64,6 +64,7 @@ class Registers:
             address=self.realm_cache.address_of(realm),
             realm_cache=self.realm_cache,
             server=SERVER,
+            web_push_public_key="",
             view=view,
             fetch_types=None,
         )

@@ -18,6 +18,7 @@ from testkit.clients.api import Client
 from testkit.clock import StoppedClock
 from testkit.examples import SITE, Recorder, keep, shape
 from testkit.oracles import openapi
+from testkit.services.browser_push import LOOPBACK
 from testkit.services.push_bouncer import SERVER_ID, SERVER_KEY
 from tests.api.examples import channels, messages, organization, people
 from tests.api.examples.stage import JWT_KEY, PASSWORD, Stage
@@ -39,6 +40,7 @@ SCENES = (
     people.users,
     people.bots,
     people.phones,
+    people.browsers,
     organization.settings,
     organization.pictures,
     organization.text_rules,
@@ -56,7 +58,7 @@ def clock():
 
 
 @pytest_asyncio.fixture
-async def stage(serving_with, make, connect, clock, bouncer, sink):
+async def stage(serving_with, make, connect, clock, bouncer, push_service, sink):
     subdomain = await make.connection.value(
         "UPDATE realms SET name = 'Example' WHERE realm_id = %(r)s RETURNING subdomain",
         r=make.realm_id,
@@ -68,6 +70,7 @@ async def stage(serving_with, make, connect, clock, bouncer, sink):
         "push_bouncer_url": bouncer.url,
         "push_server_id": SERVER_ID,
         "push_server_key": SERVER_KEY,
+        "egress_allow": LOOPBACK,
         "bigbluebutton_url": "https://calls.example.com/bigbluebutton/",
         "bigbluebutton_secret": "s" * 32,
         "smtp_host": "127.0.0.1",
@@ -79,10 +82,10 @@ async def stage(serving_with, make, connect, clock, bouncer, sink):
     for bot in (NOTIFICATION_BOT, WELCOME_BOT, EMAIL_GATEWAY):
         await make.system_bot(bot)
     async with serving_with(**settings) as server:
-        yield await stage_at(server, make, connect, bouncer)
+        yield await stage_at(server, make, connect, bouncer, push_service)
 
 
-async def stage_at(server, make, connect, bouncer):
+async def stage_at(server, make, connect, bouncer, push_service):
     olivia = await make.user("Olivia", email="olivia@example.com", role=OWNER)
     ravi = await make.user("Ravi", email="ravi@example.com")
     mia = await make.user("Mia", email="mia@example.com")
@@ -103,9 +106,28 @@ async def stage_at(server, make, connect, bouncer):
     visitor: Client = await connect(server, make.realm_id)
     site = (await server.app.realm_caches.of(make.realm_id).address()).url
     host, subdomain = SITE.removeprefix("https://"), visitor.host.partition(".")[0]
-    recorder = Recorder(secrets={site: SITE, visitor.host: host, subdomain: "example"})
+    push_url = "https://push.example.com"
+    recorder = Recorder(
+        secrets={
+            site: SITE,
+            visitor.host: host,
+            subdomain: "example",
+            push_service.url: push_url,
+        }
+    )
     stage = Stage(
-        recorder, server, make, bouncer, first, second, third, visitor, general, design, connect
+        recorder=recorder,
+        server=server,
+        make=make,
+        bouncer=bouncer,
+        push_service=push_service,
+        olivia=first,
+        ravi=second,
+        mia=third,
+        visitor=visitor,
+        general=general,
+        design=design,
+        connect=connect,
     )
     for client in (first, second, third):
         stage.hide(client)

@@ -76,6 +76,7 @@ NEVER: Final[dict[str, tuple[str, ...]]] = {
     "what an organization does not choose for people": tuple(
         f"{DEFAULTS}.{name}" for name in ONES_OWN
     ),
+    "of the database of the server": ("web_push_public_key",),
     "no film is made of this server": ("navigation_tour_video_url",),
     "only where tens of thousands of messages are unread": ("unread_msgs.old_unreads_missing",),
 }

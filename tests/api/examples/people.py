@@ -129,6 +129,18 @@ async def phones(stage: Stage) -> None:
     await stage.see("POST /mobile_push/e2ee/test_notification", ravi, push_account_id=4711)
 
 
+async def browsers(stage: Stage) -> None:
+    browser = stage.push_service.browser()
+    await stage.see("GET /web_push/key", stage.ravi)
+    made = await stage.see(
+        "POST /web_push/subscriptions", stage.ravi, **browser.subscription, user_agent="Firefox"
+    )
+    await stage.see("GET /web_push/subscriptions", stage.ravi)
+    one = {"subscription_id": made["subscription_id"]}
+    await stage.see("POST /web_push/test_notification", stage.ravi, **one)
+    await stage.see("DELETE /web_push/subscriptions/{subscription_id}", stage.ravi, **one)
+
+
 async def _register_waiting(stage: Stage) -> None:
     """Do what a worker does of new devices."""
     bodies = await stage.make.connection.tuples(

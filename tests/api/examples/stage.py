@@ -11,6 +11,7 @@ from testkit.clients.api import Client
 from testkit.clients.server import Server
 from testkit.examples import API_KEY, Recorder
 from testkit.factories import Make
+from testkit.services.browser_push import BrowserPushService
 from testkit.services.push_bouncer import FakeBouncer
 
 TUS = {"Tus-Resumable": "1.0.0", "Content-Type": CONTENT_TYPE}
@@ -26,6 +27,7 @@ class Stage:
     server: Server
     make: Make
     bouncer: FakeBouncer
+    push_service: BrowserPushService
     olivia: Client
     """An owner: makes the requests that name no other client."""
     ravi: Client

@@ -145,6 +145,17 @@ for name, token in tokens.items():
 may("POST /mobile_push/register", "nothing reaches phones here", world.sealed_device, NOBODY)
 may("POST /mobile_push/test_notification", "nothing reaches phones here", allowed=NOBODY)
 may("POST /mobile_push/e2ee/test_notification", "nobody has such a device", allowed=NOBODY)
+may("GET /web_push/key", "public data", allowed=EVERYBODY)
+may("GET /web_push/subscriptions", "one's own", allowed=EVERYBODY)
+may("POST /web_push/subscriptions", "one's own, of people", world.new_browser, PEOPLE)
+may(
+    "DELETE /web_push/subscriptions/{subscription_id}",
+    "one's own alone",
+    world.browser,
+    own=PEOPLE,
+    others=NOBODY,
+)
+may("POST /web_push/test_notification", "nobody has such a browser", allowed=NOBODY)
 may("GET /reminders", "one's own", allowed=EVERYBODY)
 may(
     "DELETE /reminders/{reminder_id}",

@@ -34,6 +34,7 @@ from testkit.clients.api import Client
 from testkit.clients.server import Server
 from testkit.factories import Make
 from testkit.images import picture
+from testkit.services.browser_push import Browser
 
 ROLES: Final = {"O": OWNER, "A": ADMINISTRATOR, "M": MODERATOR, "m": MEMBER, "g": GUEST}
 """People by a letter. `b` is a bot of the member."""
@@ -513,6 +514,21 @@ async def sealed_device(world: World, who: str, kind: str) -> Values:
         "bouncer_public_key": "key",
         "encrypted_push_registration": "registration",
     }
+
+
+async def new_browser(world: World, who: str, kind: str) -> Values:
+    del world, who, kind
+    browser = Browser(f"https://push.example.com/{next(_numbers)}")
+    return dict(browser.subscription)
+
+
+async def browser(world: World, who: str, kind: str) -> Values:
+    client = world.clients[world.owner_of(who, kind)]
+    if client.user is None or client.user.bot_type is not None:
+        return {"subscription_id": next(_numbers)}
+    given = await new_browser(world, who, kind)
+    made = await client.post("/web_push/subscriptions", **given)
+    return {"subscription_id": made["subscription_id"]}
 
 
 async def reminder(world: World, who: str, kind: str) -> Values:

@@ -1504,6 +1504,8 @@ export interface RegisterState {
   giphy_api_key: string | null;
   onboarding_steps: OnboardingStep[];
   navigation_tour_video_url: string | null;
+  /** In base64 of URLs; the same as long as the server has its database. */
+  web_push_public_key: string;
 }
 
 /** A reminder in its wire form. */
@@ -1756,6 +1758,16 @@ export interface ShownAttachment {
   size: number;
   create_time: number;
   messages: HoldingMessage[];
+}
+
+/** A subscription, without its secrets. */
+export interface ShownSubscription {
+  id: number;
+  endpoint: string;
+  user_agent: string;
+  wants_removals: boolean;
+  /** In seconds since 1970. */
+  date_created: number;
 }
 
 export interface SignInMethod {
@@ -5338,6 +5350,54 @@ export interface Endpoints {
     answer: {
       is_subscribed: boolean;
     };
+  };
+  /** Get the key with which browsers subscribe */
+  "GET /web_push/key": {
+    params: Record<never, never>;
+    answer: {
+      web_push_public_key: string;
+    };
+  };
+  /** List your browsers with push notifications */
+  "GET /web_push/subscriptions": {
+    params: Record<never, never>;
+    answer: {
+      web_push_subscriptions: ShownSubscription[];
+    };
+  };
+  /** Subscribe a browser to push notifications */
+  "POST /web_push/subscriptions": {
+    params: {
+      /** URL of the subscription at the browser's push service. */
+      endpoint: string;
+      /** Public key of the subscription, in base64 of URLs. */
+      p256dh: string;
+      /** Authentication secret of the subscription, in base64 of URLs. */
+      auth: string;
+      /** Name of the browser in the list. Default: what the request's header says. */
+      user_agent?: string;
+      /** Whether to push that messages were read elsewhere. Browsers that end the subscriptions of pages which do not show every push say no. */
+      wants_removals?: boolean;
+    };
+    answer: {
+      subscription_id: number;
+    };
+  };
+  /** Unsubscribe a browser */
+  "DELETE /web_push/subscriptions/{subscription_id}": {
+    params: {
+      /** Id of the subscription. */
+      subscription_id: number;
+    };
+    answer: Record<never, never>;
+  };
+  /** Send a test notification to browsers */
+  "POST /web_push/test_notification": {
+    params: {
+      /** Id of the subscription. Without it: all of the caller's. */
+      subscription_id?: number | null;
+    };
+    answer: Record<never, never>;
   };
   /** Run a slash command */
   "POST /zcommand": {
