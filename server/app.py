@@ -42,6 +42,7 @@ from server.writer import Writers, WriteTx
 from storage import event_log, server_keys
 from storage.blobs import BlobStore, LocalBlobStore
 from storage.database import Database, open_database
+from storage.driver import PgConnection
 from storage.ids import RealmId
 from storage.push_devices import WEB
 
@@ -118,11 +119,15 @@ class App:
 
 @asynccontextmanager
 async def open_app(
-    settings: Settings, *, clock: Clock | None = None, mailer: Mailer | None = None
+    settings: Settings,
+    *,
+    clock: Clock | None = None,
+    mailer: Mailer | None = None,
+    connection_class: type[PgConnection] = PgConnection,
 ) -> AsyncIterator[App]:
     """Open everything in order; close it in reverse order in any case.
 
-    `mailer` is used if the settings have no mail server.
+    `mailer` is used if the settings have no mail server, and `connection_class` for the database.
 
     `settings.database_url` must be set: the embedded mode starts its Postgres first
     (scripts/cli/run.py). Raises DatabaseUnavailableError.
@@ -136,6 +141,7 @@ async def open_app(
                 max_size=settings.database_pool_size,
                 serves=True,
                 strict=settings.database_strict_replication,
+                connection_class=connection_class,
             )
         )
         async with database.connection() as connection:

@@ -100,8 +100,16 @@ class Connector:
     restored or promoted starts a new generation.
     """
 
-    def __init__(self, url: str, *, serves: bool = False, strict: bool = False) -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        serves: bool = False,
+        strict: bool = False,
+        connection_class: type[PgConnection] = PgConnection,
+    ) -> None:
         """Create a connector; with `strict` a commit waits for a standby's confirmation."""
+        self._connection_class = connection_class
         self._serves = serves
         self._strict = strict
         self._named = lineage.hosts_of(url)
@@ -215,7 +223,7 @@ class Connector:
 
     async def _connect_to(self, host: Host, **named: Any) -> PgConnection:
         options: dict[str, Any] = {"connect_timeout": CONNECT_SECONDS, **KEEPALIVE, **named}
-        raw = await PgConnection.connect(host.conninfo, autocommit=True, **options)
+        raw = await self._connection_class.connect(host.conninfo, autocommit=True, **options)
         try:
             await self._check(raw, host)
         except REFUSALS as error:

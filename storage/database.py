@@ -395,6 +395,7 @@ async def open_database(
     max_size: int = 10,
     serves: bool = False,
     strict: bool = False,
+    connection_class: type[PgConnection] = PgConnection,
 ) -> AsyncIterator[Database]:
     """Open a pool on `url`; raise DatabaseUnavailableError if no server answers.
 
@@ -403,7 +404,7 @@ async def open_database(
     process knows is never used. With `strict` a commit waits for a standby's confirmation.
     """
     set_json_loads(orjson.loads)
-    connector = Connector(url, serves=serves, strict=strict)
+    connector = Connector(url, serves=serves, strict=strict, connection_class=connection_class)
     async with AsyncExitStack() as stack:
         try:
             opened = opened_pool(connector, min_size=min_size, max_size=max_size)

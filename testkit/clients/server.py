@@ -26,6 +26,7 @@ from server.settings import load_settings
 from storage.database import Database
 from storage.ids import RealmId
 from testkit.clients.connections import Connections
+from testkit.reused_connections import ReusedConnection
 
 ROOT_DOMAIN = "parley.test"
 
@@ -96,7 +97,8 @@ async def serve(
         **settings,
     }
     loaded = load_settings(environ={}, overrides=settings)
-    async with open_app(loaded, clock=clock, mailer=mailer) as app:
+    opened = open_app(loaded, clock=clock, mailer=mailer, connection_class=ReusedConnection)
+    async with opened as app:
         [socket] = open_sockets("127.0.0.1", 0)
         port: int = socket.getsockname()[1]
         connections = Connections(port)
