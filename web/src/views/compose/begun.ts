@@ -33,5 +33,5 @@ async function ask(key: string): Promise<void> {
     known.delete(key);
     return;
   }
-  version.value += 1;
+  version.value = version.peek() + 1;
 }

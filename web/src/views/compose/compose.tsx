@@ -12,7 +12,7 @@ import { content, follow, saveNow } from "./composition";
 import { forgetPeople, namesOf } from "./directory";
 import { dialog, hideDialog, showDialog } from "./dialogs";
 import { flush } from "./drafts";
-import { fields, focusField } from "./fields";
+import { focusField } from "./fields";
 import { insertion } from "./formatting";
 import { Icon } from "./icons";
 import { enterSends, MessageBox, placeholderFor } from "./message-box";
@@ -20,7 +20,7 @@ import { pasted } from "./paste";
 import { Preview } from "./preview";
 import { Recipients } from "./recipients";
 import { emptyTopicName, overLimit } from "./rules";
-import { problem, refusal, send } from "./sending";
+import { clearNotices, problem, refusal, send } from "./sending";
 import { close, compose, requests, type Target, takeRequests, target, targetOfGround } from "./target";
 import { apply, selection } from "./textarea";
 import { Toolbar } from "./toolbar";
@@ -63,8 +63,11 @@ function useFollowing(): void {
     if (to || !content.peek().trim()) target.value = to;
   });
   useSignalEffect(() => {
-    stopTyping();
-    follow(target.value);
+    const to = target.value;
+    if (follow(to)) {
+      stopTyping();
+      clearNotices();
+    }
   });
   useLayoutEffect(() => {
     if (!requests.value.length) return;
@@ -99,10 +102,10 @@ export function escape(): void {
   if (isOwn || ground.peek().kind === "view") close();
 }
 
-function nameOf(to: Target): string {
-  if (to.kind === "direct") return to.userIds.length ? namesOf(to.userIds) : "…";
+function nameOf(to: Target): string | undefined {
+  if (to.kind === "direct") return to.userIds.length ? namesOf(to.userIds) : undefined;
   const channel = to.channelId === undefined ? undefined : state().channels.get(to.channelId);
-  if (!channel) return "…";
+  if (!channel) return undefined;
   return `#${channel.name} > ${to.topic || emptyTopicName(state())}`;
 }
 
@@ -169,7 +172,7 @@ function Box({ to }: { to: Target }) {
             title={reason ?? i18n.t("Send later")}
             aria-disabled={reason !== undefined}
             aria-describedby={reason ? REASON_ID : undefined}
-            onClick={() => (reason ? send() : showDialog("schedule"))}
+              onClick={() => (reason ? send() : showDialog("schedule"))}
           >
             <Icon name="clock" />
           </button>
@@ -211,9 +214,6 @@ function Remaining() {
 function Dialogs({ to }: { to: Target }) {
   const shown = dialog.value;
   if (!shown) return null;
-  const onClose = () => {
-    hideDialog();
-    fields.Message.current?.focus();
-  };
+  const onClose = hideDialog;
   return shown === "schedule" ? <ScheduleDialog to={to} onClose={onClose} /> : <SnippetsDialog onClose={onClose} />;
 }

@@ -35,22 +35,26 @@ export function saveNow(): void {
   if (current) save(draftKey, current, content.peek());
 }
 
-/** Turn to another target: what was written is kept, and what was written there before is shown. */
-export function follow(to: Target | undefined): void {
-  if (to === current) return;
+/**
+ * Turn to another target: what was written is kept, and what was written there before is shown.
+ *
+ * Returns whether it is another conversation, and not the same text to others.
+ */
+export function follow(to: Target | undefined): boolean {
+  if (to === current) return false;
   if (isRetargeted(to) && current) {
     current = to;
     write(content.peek());
-    return;
+    return false;
   }
   if (to && current && targetKey(to) === targetKey(current)) {
     current = to;
-    return;
+    return false;
   }
   saveNow();
   current = to;
-  const found = to ? draftFor(to) : undefined;
-  show(found);
+  show(to ? draftFor(to) : undefined);
+  return true;
 }
 
 function show(draft: LocalDraft | undefined): void {

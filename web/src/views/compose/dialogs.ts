@@ -1,15 +1,29 @@
 /** Which dialog of the compose box is open: they are loaded when they are first used. */
 
 import { signal } from "@preact/signals";
+import { selection, textarea } from "./textarea";
 
 export type ComposeDialog = "schedule" | "snippets";
 
 export const dialog = signal<ComposeDialog | undefined>(undefined);
 
+let before = { start: 0, end: 0 };
+
 export function showDialog(kind: ComposeDialog): void {
+  before = selection();
   dialog.value = kind;
 }
 
-export function hideDialog(): void {
+/** Close the dialog: the caret is where it was. Resolves when one can write again. */
+export function hideDialog(): Promise<void> {
   dialog.value = undefined;
+  const { start, end } = before;
+  return new Promise((resolve) => {
+    // While a modal dialog is there the box is inert, and browsers then forget its selection.
+    requestAnimationFrame(() => {
+      textarea()?.focus();
+      textarea()?.setSelectionRange(start, end);
+      resolve();
+    });
+  });
 }

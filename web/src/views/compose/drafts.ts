@@ -70,7 +70,7 @@ function store(draft: LocalDraft): void {
   } catch {
     // Full or switched off.
   }
-  draftsVersion.value += 1;
+  draftsVersion.value = draftsVersion.peek() + 1;
 }
 
 function forget(key: string): void {
@@ -82,7 +82,7 @@ function forget(key: string): void {
   } catch {
     // As above.
   }
-  draftsVersion.value += 1;
+  draftsVersion.value = draftsVersion.peek() + 1;
 }
 
 /** Return the target of a draft as the server has it; undefined if it has none. */
@@ -152,7 +152,7 @@ export function discard(key: string): void {
     if (known.serverId === undefined) return;
     deleted.add(known.serverId);
     state().drafts.delete(known.serverId);
-    draftsVersion.value += 1;
+    draftsVersion.value = draftsVersion.peek() + 1;
     try {
       await del(`/drafts/${known.serverId}`, {}, { keepalive: true });
     } catch (error) {

@@ -142,6 +142,6 @@ function enter(event: KeyboardEvent): void {
 }
 
 /** Return what stands in the empty box. */
-export function placeholderFor(name: string): string {
-  return i18n.t("Message {name}", { name });
+export function placeholderFor(name: string | undefined): string {
+  return name === undefined ? i18n.t("Write a message") : i18n.t("Message {name}", { name });
 }

@@ -7,10 +7,10 @@ import { content, take } from "./composition";
 import { MomentDialog } from "./moment-dialog";
 import { shownMoment } from "./moments";
 import { cleanTopic } from "./rules";
-import { notice } from "./sending";
+import { notice, problem } from "./sending";
 import type { Target } from "./target";
 
-export default function ScheduleDialog({ to, onClose }: { to: Target; onClose: () => void }) {
+export default function ScheduleDialog({ to, onClose }: { to: Target; onClose: () => Promise<void> }) {
   const schedule = async (at: Date) => {
     const text = content.peek().trimEnd();
     await post("/scheduled_messages", {
@@ -21,11 +21,12 @@ export default function ScheduleDialog({ to, onClose }: { to: Target; onClose: (
         : { type: "direct", to: to.userIds }),
     });
     take();
+    problem.value = undefined;
     notice.value = {
       text: i18n.t("Your message is sent {when}.", { when: shownMoment(at) }),
       link: "#scheduled",
       label: i18n.t("View scheduled messages"),
     };
   };
-  return <MomentDialog title={i18n.t("Schedule message")} action={i18n.t("Schedule")} onClose={onClose} onChoose={schedule} />;
+  return <MomentDialog title={i18n.t("Schedule message")} action={i18n.t("Schedule")} onClose={() => void onClose()} onChoose={schedule} />;
 }

@@ -67,3 +67,10 @@ function showWhereItWent(to: Target): void {
   const isShownAlready = ground.value.kind === "view" && ground.value.view === "feed";
   if (narrow && !isShownAlready && state().settings.web_navigate_to_sent_message !== false) go(addressOf(narrow));
 }
+
+/** Forget what was said about what was written before: one has turned elsewhere. */
+export function clearNotices(): void {
+  problem.value = undefined;
+  notice.value = undefined;
+  confirming.value = undefined;
+}

@@ -17,7 +17,7 @@ const MAX_TITLE_LENGTH = 60;
 
 type Shown = { kind: "list" } | { kind: "edit"; snippet: Snippet | undefined };
 
-export default function SnippetsDialog({ onClose }: { onClose: () => void }) {
+export default function SnippetsDialog({ onClose }: { onClose: () => Promise<void> }) {
   const [shown, setShown] = useState<Shown>({ kind: "list" });
   if (shown.kind === "edit") {
     return <EditSnippet snippet={shown.snippet} onDone={() => setShown({ kind: "list" })} />;
@@ -25,20 +25,17 @@ export default function SnippetsDialog({ onClose }: { onClose: () => void }) {
   return <SnippetList onClose={onClose} onEdit={(snippet) => setShown({ kind: "edit", snippet })} />;
 }
 
-function SnippetList({ onClose, onEdit }: { onClose: () => void; onEdit: (snippet: Snippet | undefined) => void }) {
+function SnippetList({ onClose, onEdit }: { onClose: () => Promise<void>; onEdit: (snippet: Snippet | undefined) => void }) {
   watch("snippets");
   const [query, setQuery] = useState("");
   const [problem, setProblem] = useState("");
   const all = [...state().snippets.values()];
   const entries = all.map((item) => ({ item, folded: fold(item.title), also: fold(item.content) }));
   const found = best(entries, fold(query.trim()), all.length, () => 0);
-  const insert = ({ content: text }: Snippet) => {
-    onClose();
-    // The dialog gives the focus back first.
-    requestAnimationFrame(() => {
-      const { text: before, start, end } = selection();
-      apply(insertion(before, start, end, text));
-    });
+  const insert = async ({ content: text }: Snippet) => {
+    await onClose();
+    const { text: before, start, end } = selection();
+    apply(insertion(before, start, end, text));
   };
   const remove = async (snippet: Snippet) => {
     const isSure = await confirm({
@@ -57,7 +54,7 @@ function SnippetList({ onClose, onEdit }: { onClose: () => void; onEdit: (snippe
   return (
     <Dialog
       title={i18n.t("Saved snippets")}
-      onClose={onClose}
+      onClose={() => void onClose()}
       footer={
         <button type="button" class="primary" onClick={() => onEdit(undefined)}>
           {i18n.t("New snippet")}
@@ -71,7 +68,7 @@ function SnippetList({ onClose, onEdit }: { onClose: () => void; onEdit: (snippe
       <ul class="snippets">
         {found.map((snippet, index) => (
           <li key={snippet.id}>
-            <button type="button" class="snippet" data-autofocus={index ? undefined : true} onClick={() => insert(snippet)}>
+            <button type="button" class="snippet" data-autofocus={index ? undefined : true} onClick={() => void insert(snippet)}>
               <strong>{snippet.title}</strong>
               <span class="muted">{snippet.content}</span>
             </button>

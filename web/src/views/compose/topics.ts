@@ -33,7 +33,7 @@ async function fetchTopics(channelId: number): Promise<void> {
     known.set(channelId, { names: known.get(channelId)?.names ?? [], fetchedAt: Date.now() });
   }
   pending.delete(channelId);
-  topicsVersion.value += 1;
+  topicsVersion.value = topicsVersion.peek() + 1;
 }
 
 /** Return the best topics for what is typed; the newest if nothing is. */

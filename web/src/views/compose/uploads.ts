@@ -40,7 +40,7 @@ export function attach(files: readonly File[]): void {
 /** Return the name as the text shows it: brackets would end the link. */
 function shownName(file: File): string {
   const name = file.name || i18n.t("file");
-  return name.replace(/[[\]\\\n]/g, " ").trim() || i18n.t("file");
+  return name.replace(/[[\]\\\s]+/g, " ").trim() || i18n.t("file");
 }
 
 function uniquePlaceholder(name: string): string {
@@ -102,7 +102,7 @@ function finish(id: string, url: string, filename: string): void {
   const upload = uploads.peek().find((each) => each.id === id);
   works.delete(id);
   if (!upload) return;
-  replaceEverywhere(upload.placeholder, `[${filename.replace(/[[\]\\\n]/g, " ")}](${url})`);
+  replaceEverywhere(upload.placeholder, `[${filename.replace(/[[\]\\\s]+/g, " ").trim()}](${url})`);
   removeUpload(id);
 }
 
