@@ -1,6 +1,14 @@
 import type { Dialog } from "../router";
+import { lazy } from "../ui/lazy";
+
+const ChannelsDialog = lazy(() => import("./channels/channels-dialog"));
 
 /** The dialog of an address such as `#settings/profile`. */
-export function DialogOf(_: { dialog: Dialog; path: string[] }) {
-  return null;
+export function DialogOf({ dialog, path }: { dialog: Dialog; path: string[] }) {
+  switch (dialog) {
+    case "channels":
+      return <ChannelsDialog path={path} />;
+    default:
+      return null;
+  }
 }

@@ -1,0 +1,46 @@
+import type { ComponentChild } from "preact";
+import { useLayoutEffect, useRef } from "preact/hooks";
+import { closeDialog } from "../../../router";
+import { Dialog } from "../../../ui/dialog";
+import { i18n } from "../../../i18n";
+
+export interface Panel {
+  /** Last part of the address. */
+  id: string;
+  title: string;
+  render: () => ComponentChild;
+}
+
+interface SectionsDialogProps {
+  title: string;
+  /** Address of a panel without its id, such as `#settings/`. */
+  base: string;
+  panels: readonly Panel[];
+  current: string | undefined;
+}
+
+/** A dialog with sections on the left, each with an address of its own, and the panel of one beside them. */
+export function SectionsDialog({ title, base, panels, current }: SectionsDialogProps) {
+  const panel = panels.find((each) => each.id === current) ?? panels[0]!;
+  const body = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    if (body.current) body.current.scrollTop = 0;
+  }, [panel.id]);
+  return (
+    <Dialog title={title} size="wide" onClose={closeDialog}>
+      <div class="sections">
+        <nav class="sections-nav" aria-label={i18n.t("Sections")}>
+          {panels.map((each) => (
+            <a key={each.id} href={`${base}${each.id}`} aria-current={each === panel ? "page" : undefined}>
+              {each.title}
+            </a>
+          ))}
+        </nav>
+        <div class="sections-panel" ref={body} key={panel.id}>
+          <h3>{panel.title}</h3>
+          {panel.render()}
+        </div>
+      </div>
+    </Dialog>
+  );
+}

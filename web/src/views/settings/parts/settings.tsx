@@ -1,0 +1,217 @@
+/** Settings as data: each is one line, and takes effect at once. */
+
+import type { ComponentChild } from "preact";
+import { useId, useState } from "preact/hooks";
+import { i18n } from "../../../i18n";
+import { GroupPicker, type PermissionKind } from "./group-picker";
+import { SaveNote, useSaving } from "./saving";
+
+interface Common {
+  /** Name in the protocol. */
+  name: string;
+  label: string;
+  hint?: string;
+}
+
+export type Setting = Common &
+  (
+    | { kind: "toggle" }
+    | { kind: "choice"; options: readonly (readonly [value: unknown, label: string])[] }
+    | { kind: "text"; max?: number; placeholder?: string }
+    | { kind: "longtext"; max?: number }
+    | { kind: "number"; min: number; max: number; unit?: string }
+    | { kind: "color" }
+    | { kind: "group"; of: PermissionKind }
+  );
+
+export interface Section {
+  title: string;
+  settings: readonly Setting[];
+  note?: string;
+}
+
+/** Where settings are read from and saved to. */
+export interface Source {
+  read: (name: string) => unknown;
+  save: (name: string, value: unknown) => Promise<unknown>;
+  /** Why one may not change a setting; undefined where one may. */
+  reason?: (name: string) => string | undefined;
+}
+
+const same = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other);
+
+export function SettingsForm({ sections, source }: { sections: readonly Section[]; source: Source }) {
+  return (
+    <>
+      {sections.map(({ title, settings, note }) => (
+        <section key={title} class="setting-section">
+          <h4>{title}</h4>
+          {note ? <p class="faded">{note}</p> : null}
+          {settings.map((setting) => (
+            <SettingRow key={setting.name} setting={setting} source={source} />
+          ))}
+        </section>
+      ))}
+    </>
+  );
+}
+
+/** One setting with its control. The chosen value is shown until the server has answered. */
+export function SettingRow({ setting, source }: { setting: Setting; source: Source }) {
+  const [saving, run] = useSaving();
+  const [pending, setPending] = useState<{ value: unknown; before: unknown }>();
+  const id = useId();
+  const current = source.read(setting.name);
+  const value = pending && same(pending.before, current) ? pending.value : current;
+  const reason = source.reason?.(setting.name);
+  const save = async (next: unknown) => {
+    if (same(next, value)) return;
+    setPending({ value: next, before: current });
+    if (!(await run(() => source.save(setting.name, next)))) setPending(undefined);
+  };
+  const described = setting.hint || reason ? `${id}-hint` : undefined;
+  const hint =
+    setting.hint || reason ? (
+      <span class="setting-hint" id={described}>
+        {[setting.hint, reason].filter(Boolean).join(" ")}
+      </span>
+    ) : null;
+  const control = { id, described, isOff: Boolean(reason), save };
+  if (setting.kind === "toggle") {
+    return (
+      <div class="setting is-toggle">
+        <input
+          type="checkbox"
+          class="switch"
+          role="switch"
+          id={id}
+          checked={Boolean(value)}
+          disabled={control.isOff}
+          aria-describedby={described}
+          onChange={(event) => void save(event.currentTarget.checked)}
+        />
+        <label for={id}>{setting.label}</label>
+        <SaveNote saving={saving} />
+        {hint}
+      </div>
+    );
+  }
+  return (
+    <div class={`setting is-${setting.kind}`}>
+      <label for={id}>{setting.label}</label>
+      <SaveNote saving={saving} />
+      {controlOf(setting, value, control)}
+      {hint}
+    </div>
+  );
+}
+
+interface Control {
+  id: string;
+  described: string | undefined;
+  isOff: boolean;
+  save: (value: unknown) => Promise<void>;
+}
+
+function controlOf(setting: Exclude<Setting, { kind: "toggle" }>, value: unknown, control: Control): ComponentChild {
+  const { id, described, isOff, save } = control;
+  switch (setting.kind) {
+    case "choice": {
+      const isListed = setting.options.some(([each]) => same(each, value));
+      return (
+        <select
+          id={id}
+          disabled={isOff}
+          aria-describedby={described}
+          value={JSON.stringify(value ?? null)}
+          onChange={(event) => void save(JSON.parse(event.currentTarget.value))}
+        >
+          {isListed ? null : <option value={JSON.stringify(value ?? null)}>{String(value ?? i18n.t("Not set"))}</option>}
+          {setting.options.map(([each, label]) => (
+            <option key={label} value={JSON.stringify(each)}>
+              {label}
+            </option>
+          ))}
+        </select>
+      );
+    }
+    case "group":
+      return <GroupPicker id={id} name={setting.name} of={setting.of} label={setting.label} value={value as number} isOff={isOff} onChange={(next) => void save(next)} />;
+    case "color":
+      return (
+        <input
+          type="color"
+          id={id}
+          disabled={isOff}
+          aria-describedby={described}
+          value={String(value ?? "#999999")}
+          onChange={(event) => void save(event.currentTarget.value)}
+        />
+      );
+    case "number":
+      return (
+        <span class="setting-number">
+          <input
+            type="number"
+            id={id}
+            min={setting.min}
+            max={setting.max}
+            disabled={isOff}
+            aria-describedby={described}
+            value={Number(value)}
+            onChange={(event) => {
+              if (event.currentTarget.reportValidity() && event.currentTarget.value !== "") void save(event.currentTarget.valueAsNumber);
+            }}
+          />{" "}
+          {setting.unit}
+        </span>
+      );
+    case "text":
+      return <TextControl {...control} value={String(value ?? "")} max={setting.max} placeholder={setting.placeholder} isLong={false} />;
+    case "longtext":
+      return <TextControl {...control} value={String(value ?? "")} max={setting.max} placeholder={undefined} isLong />;
+  }
+}
+
+interface TextControlProps extends Control {
+  value: string;
+  max: number | undefined;
+  placeholder: string | undefined;
+  isLong: boolean;
+}
+
+/** A field that is saved by Enter or by its button: what is half written takes no effect. */
+function TextControl({ id, described, isOff, save, value, max, placeholder, isLong }: TextControlProps) {
+  const [text, setText] = useState<string>();
+  const shown = text ?? value;
+  const isChanged = shown !== value;
+  const finish = () => {
+    if (isChanged) void save(shown).then(() => setText(undefined));
+  };
+  const common = { id, disabled: isOff, maxLength: max, placeholder, "aria-describedby": described, value: shown };
+  return (
+    <form
+      class="setting-text"
+      onSubmit={(event) => {
+        event.preventDefault();
+        finish();
+      }}
+    >
+      {isLong ? (
+        <textarea {...common} rows={3} onInput={(event) => setText(event.currentTarget.value)} />
+      ) : (
+        <input type="text" autocomplete="off" {...common} onInput={(event) => setText(event.currentTarget.value)} />
+      )}
+      {isChanged ? (
+        <>
+          <button type="submit" class="primary">
+            {i18n.t("Save")}
+          </button>
+          <button type="button" onClick={() => setText(undefined)}>
+            {i18n.t("Cancel")}
+          </button>
+        </>
+      ) : null}
+    </form>
+  );
+}
