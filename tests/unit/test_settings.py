@@ -246,6 +246,25 @@ def test_mail_comes_from_the_name_of_the_server(host: str, address: str):
     assert settings.mail_address == address
 
 
+@pytest.mark.parametrize(
+    ("environ", "contact"),
+    [
+        ({"PARLEY_EXTERNAL_URL": "https://chat.example.com"}, "https://chat.example.com"),
+        ({"PARLEY_EXTERNAL_URL": "http://chat.example.com"}, "mailto:noreply@chat.example.com"),
+        ({"PARLEY_WEB_PUSH_CONTACT": "mailto:a@example.com"}, "mailto:a@example.com"),
+        ({"PARLEY_WEB_PUSH_CONTACT": "https://example.com/a"}, "https://example.com/a"),
+    ],
+)
+def test_push_services_get_a_contact(environ: dict[str, str], contact: str):
+    assert load_settings(environ=environ).push_contact == contact
+
+
+@pytest.mark.parametrize("value", ["a@example.com", "mailto:a", "http://example.com", "https://"])
+def test_a_contact_of_another_kind_is_wrong(value: str):
+    [problem] = problems(environ={"PARLEY_WEB_PUSH_CONTACT": value})
+    assert problem.startswith("PARLEY_WEB_PUSH_CONTACT must be ")
+
+
 LDAP = {"PARLEY_LDAP_URL": "ldaps://a.example, ldap://b.example:1389/", "PARLEY_LDAP_BASE": "dc=a"}
 
 
