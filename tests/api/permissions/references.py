@@ -309,6 +309,7 @@ LENIENT: Final = {
 NAMES_NOTHING: Final = {
     "POST /mobile_push/register push_account_id": "the client's own name for the account",
     "POST /mobile_push/e2ee/test_notification push_account_id": "the same, among one's own",
+    "POST /web_push/test_notification subscription_id": "a choice among one's own browsers",
     "GET /events last_event_id": "a place in one's own queue",
     "PATCH /realm string_id": "a new address",
     **{
