@@ -5,7 +5,7 @@ import { countOfChannel, countOfDirect, countOfTopic, foldText, isDirectMuted, i
 import { directNarrow, topicNarrow } from "../../model/narrow";
 import { idsOfKey, topicKey } from "../../model/state";
 import { addressOf, channelAddress } from "../../router";
-import { UnreadCount } from "../../ui/count";
+import { nameWithUnread, UnreadCount } from "../../ui/count";
 import { ChannelIcon, Icon } from "../../ui/icons";
 import { watch } from "../../ui/watch";
 import { topicName } from "../left/channel-item";
@@ -67,7 +67,7 @@ export function Inbox() {
           <ul class="links rows">
             {directs.map(({ key, people }) => (
               <li key={key}>
-                <a href={addressOf(directNarrow(people))}>
+                <a href={addressOf(directNarrow(people))} aria-label={nameWithUnread(nameOfDirect(people), countOfDirect(state(), key))}>
                   <Icon name={people.length > 1 ? "people" : "person"} />
                   <span class="name">{nameOfDirect(people)}</span>
                   <UnreadCount of={countOfDirect(state(), key)} />
@@ -80,7 +80,7 @@ export function Inbox() {
       {channels.map(({ channel, topics }) => (
         <section key={channel.stream_id}>
           <h2>
-            <a href={channelAddress(channel.stream_id)}>
+            <a href={channelAddress(channel.stream_id)} aria-label={nameWithUnread(channel.name, countOfChannel(state(), channel.stream_id))}>
               <ChannelIcon channel={channel} /> {channel.name}
               <UnreadCount of={countOfChannel(state(), channel.stream_id)} isFaded />
             </a>
@@ -88,7 +88,10 @@ export function Inbox() {
           <ul class="links rows">
             {topics.map(({ topic }) => (
               <li key={topicKey(channel.stream_id, topic)}>
-                <a href={addressOf(topicNarrow(channel.stream_id, topic))}>
+                <a
+                  href={addressOf(topicNarrow(channel.stream_id, topic))}
+                  aria-label={nameWithUnread(topicName(topic), countOfTopic(state(), channel.stream_id, topic))}
+                >
                   <span class={`name${topic ? "" : " empty-topic"}`}>{topicName(topic)}</span>
                   <UnreadCount of={countOfTopic(state(), channel.stream_id, topic)} />
                 </a>

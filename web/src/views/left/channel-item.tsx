@@ -6,7 +6,7 @@ import { countOfChannel, countOfTopic, isTopicMuted, policyOf } from "../../mode
 import { operandFor, topicNarrow } from "../../model/narrow";
 import { type Channel, Policy, topicKey } from "../../model/state";
 import { addressOf, channelAddress, ground } from "../../router";
-import { UnreadCount } from "../../ui/count";
+import { nameWithUnread, UnreadCount } from "../../ui/count";
 import { ChannelIcon, Icon } from "../../ui/icons";
 import { memo } from "../../ui/memo";
 import { watch } from "../../ui/watch";
@@ -41,6 +41,7 @@ export const ChannelItem = memo(({ channel }: { channel: Channel }) => {
       <div class="channel-row">
         <a
           href={channelAddress(id)}
+          aria-label={nameWithUnread(name, countOfChannel(state(), id))}
           class={channel.is_muted ? "muted" : undefined}
           aria-current={isChannelItself ? "page" : undefined}
         >
@@ -96,6 +97,7 @@ function TopicList({ channel }: { channel: Channel }) {
           <li key={topicKey(id, name)}>
             <a
               href={addressOf(topicNarrow(id, name))}
+              aria-label={nameWithUnread(topicName(name), countOfTopic(state(), id, name))}
               class={isMuted ? "muted" : undefined}
               aria-current={isCurrent(name) ? "page" : undefined}
             >

@@ -6,7 +6,7 @@ import { COLLATOR, countOfAll, countOfDirect, foldText, isDirectMuted, subscribe
 import { directNarrow, keyOf, type Narrow } from "../../model/narrow";
 import { type Channel, idsOfKey } from "../../model/state";
 import { addressOf, ground } from "../../router";
-import { UnreadCount } from "../../ui/count";
+import { nameWithUnread, UnreadCount } from "../../ui/count";
 import { Icon, type IconName } from "../../ui/icons";
 import { watch } from "../../ui/watch";
 import { startDirect, startTopic } from "../compose/target";
@@ -93,14 +93,17 @@ function Views() {
     <ul aria-label="Views" class="links">
       {views.map(({ icon, name, href, count }) => (
         <li key={href}>
-          <a href={href} aria-current={current === href ? "page" : undefined}>
+          <a
+            href={href}
+            aria-label={isUnread(href) ? nameWithUnread(name, count ?? 0) : count ? `${name}, ${count}` : name}
+            aria-current={current === href ? "page" : undefined}
+          >
             <Icon name={icon} />
             <span class="name">{name}</span>
-            {href === "#inbox" || href === "#narrow/is/mentioned" ? (
+            {isUnread(href) ? (
               <UnreadCount of={count ?? 0} />
             ) : count ? (
-              <span class="count faded">
-                <span class="visually-hidden">, </span>
+              <span class="count faded" aria-hidden="true">
                 {count}
               </span>
             ) : null}
@@ -109,6 +112,11 @@ function Views() {
       ))}
     </ul>
   );
+}
+
+/** Whether the count of a view is of unread messages. */
+function isUnread(href: string): boolean {
+  return href === "#inbox" || href === "#narrow/is/mentioned";
 }
 
 function Heading({ children, name, onAdd, addName }: { children?: any; name: string; onAdd: () => void; addName: string }) {
@@ -155,6 +163,7 @@ function DirectMessages() {
           <li key={key}>
             <a
               href={addressOf(narrow)}
+              aria-label={nameWithUnread(name, countOfDirect(state(), key))}
               class={isDirectMuted(state(), ids) ? "muted" : undefined}
               aria-current={keyOf(narrow) === currentKey ? "page" : undefined}
             >
@@ -165,7 +174,7 @@ function DirectMessages() {
           </li>
         ))}
       </ul>
-      {!filter.value && all.length > shown.length + 0 && !showsAllDirects.value ? (
+      {!filter.value && all.length > shown.length && !showsAllDirects.value ? (
         <button type="button" class="quiet small" onClick={() => (showsAllDirects.value = true)}>
           {i18n.t("Show all direct messages")}
         </button>

@@ -61,12 +61,11 @@ function Person({ user, availability }: { user: User; availability: Availability
   const isSelf = user.user_id === state().userId;
   return (
     <li class="person">
-      <a href={addressOf(directNarrow([user.user_id]))}>
+      <a href={addressOf(directNarrow([user.user_id]))} aria-label={`${user.full_name}, ${availability}`}>
         <span class={`presence presence-${availability}`}>
           <Avatar user={user} size={22} />
         </span>
         <span class="name">{user.full_name}</span>
-        <span class="visually-hidden">, {availability}</span>
         {isSelf ? <span class="faded">{i18n.t("(you)")}</span> : null}
         <UnreadCount of={state().unread.inDirect(String(user.user_id)).size} />
         {status?.status_text ? <span class="status-text">{status.status_text}</span> : null}

@@ -1,0 +1,123 @@
+"""People at the browser client: a real Chromium, and a real server."""
+
+import shutil
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest_asyncio
+from playwright.async_api import Browser, BrowserContext, Locator, Page, async_playwright, expect
+from playwright.async_api import TimeoutError as PlaywrightTimeoutError
+
+from storage.database import Database
+from storage.users import UserRow
+from testkit.clients.page_client import PASSWORD, give_password
+from testkit.clients.server import Server, serve
+from testkit.factories import Make
+from testkit.test_services import BROWSERS
+
+PATIENCE_MS = 30_000
+OPTIONS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+]
+expect.set_options(timeout=PATIENCE_MS)
+
+
+@dataclass
+class Person:
+    """A signed-in person and their page. `complaints` has errors of scripts and policies."""
+
+    user: UserRow
+    context: BrowserContext
+    page: Page
+    url: str
+    complaints: list[str] = field(default_factory=list)
+
+    async def go(self, fragment: str) -> None:
+        """Open a place of the client: `#inbox`, `#narrow/...`."""
+        await self.page.goto(f"{self.url}/{fragment}")
+
+    def message(self, text: str) -> Locator:
+        """The article of the message with this text."""
+        return self.page.get_by_role("feed", name="Messages").get_by_role("article").filter(
+            has_text=text
+        )
+
+    async def write(self, text: str) -> None:
+        """Send a message to the conversation that is shown."""
+        await self.page.get_by_role("textbox", name="Message").fill(text)
+        await self.page.get_by_role("button", name="Send", exact=True).click()
+
+    async def texts(self) -> list[str]:
+        """The texts of the messages that are shown, in their order."""
+        bodies = self.page.locator("[role=feed] [data-message-id] .message-body")
+        return [" ".join(each.split()) for each in await bodies.all_inner_texts()]
+
+
+SignIn = Callable[..., Awaitable[Person]]
+
+
+@pytest_asyncio.fixture
+async def browser() -> AsyncIterator[Browser]:
+    program = next(found for name in BROWSERS if (found := shutil.which(name)))
+    async with async_playwright() as playwright:
+        chromium = await playwright.chromium.launch(executable_path=program, args=OPTIONS)
+        yield chromium
+        await chromium.close()
+
+
+@pytest_asyncio.fixture
+async def chat(database: Database, database_url: str, make: Make) -> AsyncIterator[Server]:
+    """A server of one organization, which browsers reach under any host name."""
+    await make.connection.execute(
+        "UPDATE realms SET subdomain = '', name = 'Analytical Engines' WHERE realm_id = %(id)s",
+        id=make.realm_id,
+    )
+    async with serve(database_url, root_domain=None, web_client=None) as server:
+        yield server
+
+
+async def open_signed_in(browser: Browser, url: str, user: UserRow, **options: Any) -> Person:
+    """Sign in by the form, in a browser context of one's own."""
+    context = await browser.new_context(**options)
+    context.set_default_timeout(PATIENCE_MS)
+    page = await context.new_page()
+    person = Person(user, context, page, url)
+    page.on("pageerror", lambda error: person.complaints.append(str(error)))
+    page.on(
+        "console",
+        lambda line: person.complaints.append(line.text) if line.type == "error" else None,
+    )
+    await page.goto(f"{url}/login/")
+    await page.fill("[name=username]", user.email)
+    await page.fill("[name=password]", PASSWORD)
+    await page.press("[name=password]", "Enter")
+    try:
+        await page.get_by_role("navigation", name="Conversations").wait_for()
+    except PlaywrightTimeoutError:
+        shown = await page.inner_text("body")
+        raise AssertionError(f"{page.url}: {shown[:500]} {person.complaints}") from None
+    return person
+
+
+@pytest_asyncio.fixture
+async def sign_in(browser: Browser, chat: Server, make: Make) -> AsyncIterator[SignIn]:
+    """`await sign_in("Ada Lovelace")`: a new person, signed in. No script may have complained."""
+    people: list[Person] = []
+
+    async def signed_in(name: str | UserRow = "Ada Lovelace", **options: Any) -> Person:
+        user = await make.user(name, **options) if isinstance(name, str) else name
+        await give_password(make, user)
+        person = await open_signed_in(browser, f"http://localhost:{chat.port}", user)
+        people.append(person)
+        return person
+
+    yield signed_in
+    assert [each.complaints for each in people] == [[] for _ in people]
+
+
