@@ -9,8 +9,8 @@ export interface DialogProps {
   onClose: () => void;
   /** Buttons at the end. */
   footer?: ComponentChildren;
-  /** `wide` for what has columns; `menu` for narrow ones. */
-  size?: "narrow" | "medium" | "wide";
+  /** `wide` for what has columns, `full` for pictures. */
+  size?: "narrow" | "medium" | "wide" | "full";
   children: ComponentChildren;
 }
 

@@ -1,5 +1,7 @@
 /** Policies of Trusted Types: all that makes HTML or script addresses of text is here. */
 
+import { allowedHtml } from "./message-markup";
+
 interface Policy {
   createHTML(text: string): unknown;
   createScriptURL(text: string): unknown;
@@ -19,9 +21,7 @@ function policy(name: string, rules: PolicyRules): Policy {
   };
 }
 
-// The server's renderer allows a list of elements and attributes; what could run a script is
-// taken out here once more.
-const message = policy("parley-message", { createHTML: (html) => html });
+const message = policy("parley-message", { createHTML: allowedHtml });
 // What is parsed is read, and never shown: scripts of such documents do not run.
 const parsing = policy("parley-parse", { createHTML: (html) => html });
 const scripts = policy("parley-script", {

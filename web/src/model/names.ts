@@ -1,0 +1,36 @@
+/** What people, topics and conversations are called. */
+
+import { i18n } from "../i18n";
+import type { Message, State } from "./state";
+
+export const RESOLVED_PREFIX = "✔ ";
+
+export function userName(state: State, userId: number): string {
+  return state.users.get(userId)?.full_name ?? i18n.t("Unknown user");
+}
+
+/** Return the name of a topic as people read it: the empty one has a name of its own. */
+export function topicName(state: State, topic: string): string {
+  return topic || String(state.fields.realm_empty_topic_display_name ?? "general chat");
+}
+
+export function isResolved(topic: string): boolean {
+  return topic.startsWith(RESOLVED_PREFIX);
+}
+
+/** Return the name of a message's sender: the present one where it is known. */
+export function senderName(state: State, message: Message): string {
+  return state.users.get(message.sender_id)?.full_name ?? message.sender_full_name;
+}
+
+/** Return the ids of those who take part in a direct message, without oneself unless alone. */
+export function othersOf(state: State, message: Message): number[] {
+  const ids = (message.display_recipient as { id: number }[]).map((each) => each.id);
+  const others = ids.filter((id) => id !== state.userId);
+  return others.length ? others : ids;
+}
+
+/** Join names as a list of the language. */
+export function listed(names: readonly string[]): string {
+  return new Intl.ListFormat(i18n.locale, { type: "conjunction" }).format(names);
+}

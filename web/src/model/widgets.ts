@@ -1,0 +1,114 @@
+/** Polls and task lists, as their submessages make them. */
+
+import type { Message } from "./state";
+
+export interface PollOption {
+  key: string;
+  text: string;
+  voters: number[];
+}
+
+export interface Poll {
+  kind: "poll";
+  question: string;
+  options: PollOption[];
+}
+
+export interface Task {
+  key: string;
+  text: string;
+  description: string;
+  isDone: boolean;
+}
+
+export interface TaskList {
+  kind: "todo";
+  title: string;
+  tasks: Task[];
+}
+
+type Data = Record<string, any>;
+
+function parsed(text: string): Data | undefined {
+  try {
+    const data = JSON.parse(text);
+    return typeof data === "object" && data !== null ? data : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Return the widget of a message; undefined if it has none that is known. */
+export function widgetOf(message: Message): Poll | TaskList | undefined {
+  const [first, ...others] = [...message.submessages].sort((one, other) => one.id - other.id);
+  const begun = first && parsed(first.content);
+  const changes = others.map((each) => ({ sender: each.sender_id, data: parsed(each.content) }));
+  if (begun?.widget_type === "poll") return pollOf(begun.extra_data ?? {}, changes, message.sender_id);
+  if (begun?.widget_type === "todo") return listOf(begun.extra_data ?? {}, changes, message.sender_id);
+  return undefined;
+}
+
+interface Change {
+  sender: number;
+  data: Data | undefined;
+}
+
+function pollOf(given: Data, changes: readonly Change[], author: number): Poll {
+  const options: string[] = given.options ?? [];
+  const poll: Poll = {
+    kind: "poll",
+    question: String(given.question ?? ""),
+    options: options.map((text, index) => ({ key: `canned,${index}`, text, voters: [] })),
+  };
+  for (const { sender, data } of changes) {
+    if (data?.type === "question" && sender === author) poll.question = String(data.question);
+    else if (data?.type === "new_option") {
+      const key = `${sender},${data.idx}`;
+      const isKnown = poll.options.some((each) => each.key === key || each.text === data.option);
+      if (!isKnown) poll.options.push({ key, text: String(data.option), voters: [] });
+    } else if (data?.type === "vote") {
+      const option = poll.options.find((each) => each.key === data.key);
+      if (!option) continue;
+      option.voters = option.voters.filter((id) => id !== sender);
+      if (data.vote === 1) option.voters.push(sender);
+    }
+  }
+  return poll;
+}
+
+function listOf(given: Data, changes: readonly Change[], author: number): TaskList {
+  const tasks: Data[] = given.tasks ?? [];
+  const list: TaskList = {
+    kind: "todo",
+    title: String(given.task_list_title ?? ""),
+    tasks: tasks.map((each, index) => ({
+      key: `${index},canned`,
+      text: String(each.task),
+      description: String(each.desc ?? ""),
+      isDone: false,
+    })),
+  };
+  for (const { sender, data } of changes) {
+    if (data?.type === "new_task_list_title" && sender === author) list.title = String(data.title);
+    else if (data?.type === "new_task") {
+      const key = `${data.key},${sender}`;
+      const isKnown = list.tasks.some((each) => each.key === key || each.text === data.task);
+      if (!isKnown) list.tasks.push({ key, text: String(data.task), description: String(data.desc), isDone: data.completed === true });
+    } else if (data?.type === "strike") {
+      const task = list.tasks.find((each) => each.key === data.key);
+      if (task) task.isDone = !task.isDone;
+    }
+  }
+  return list;
+}
+
+/** Return a number for a new option or task of a person that no earlier one of theirs has. */
+export function nextIndex(message: Message, userId: number): number {
+  let next = 1;
+  for (const { sender_id, content } of message.submessages) {
+    const data = sender_id === userId ? parsed(content) : undefined;
+    const used = data?.type === "new_option" ? data.idx : data?.type === "new_task" ? data.key : 0;
+    if (Number.isInteger(used) && used >= next) next = used + 1;
+  }
+  return next;
+}

@@ -1,0 +1,48 @@
+/** Short notices at the edge of the page, which go by themselves. */
+
+import { signal } from "@preact/signals";
+import { overlay } from "./overlays";
+
+interface Notice {
+  id: number;
+  text: string;
+  isProblem: boolean;
+}
+
+const notices = signal<Notice[]>([]);
+let isShown = false;
+let serial = 0;
+const SHOWN_MS = 5_000;
+
+function Notices() {
+  return (
+    <div class="toasts" role="status" aria-live="polite">
+      {notices.value.map((each) => (
+        <p key={each.id} class={each.isProblem ? "toast is-problem" : "toast"}>{each.text}</p>
+      ))}
+    </div>
+  );
+}
+
+/** Show a notice for a while. */
+export function toast(text: string, { isProblem = false } = {}): void {
+  if (!isShown) {
+    isShown = true;
+    overlay(() => <Notices />);
+  }
+  const notice = { id: serial++, text, isProblem };
+  // The live region is in the page before its text, or it is not read.
+  setTimeout(() => (notices.value = [...notices.value.slice(-2), notice]), 50);
+  setTimeout(() => (notices.value = notices.value.filter((each) => each !== notice)), SHOWN_MS + 50);
+}
+
+/** Carry something out, and say so if it fails. Resolves to whether it succeeded. */
+export async function attempt(action: () => Promise<unknown>): Promise<boolean> {
+  try {
+    await action();
+    return true;
+  } catch (error) {
+    toast((error as Error).message, { isProblem: true });
+    return false;
+  }
+}

@@ -1,0 +1,191 @@
+/** What one can do with a message: the menu, and the actions behind buttons and keys. */
+
+import { signal } from "@preact/signals";
+import { state, theModel } from "../../app";
+import { i18n } from "../../i18n";
+import type { Emoji } from "../../model/emoji";
+import { canDelete, canEditContent, canMoveChannel, canMoveTopic, canReport, editHistory } from "../../model/message-permissions";
+import { narrowOfMessage } from "../../model/message-narrow";
+import type { Message } from "../../model/state";
+import { ApiError, del, post } from "../../protocol/client";
+import { addressOf } from "../../router";
+import { copyText } from "../../ui/copy";
+import { confirm, openDialog } from "../../ui/dialog";
+import { load } from "../../ui/lazy";
+import { type MenuGroups, type MenuItem, openMenu } from "../../ui/menu";
+import { attempt, toast } from "../../ui/toast";
+import { quote, reply } from "../compose/target";
+import { unreadFrom } from "./unread-from";
+
+/** The message that is being edited in its place. */
+export const editing = signal<number | undefined>(undefined);
+
+function isOwn(message: Message): boolean {
+  return message.sender_id === state().userId;
+}
+
+/** Return whether a message is one of the server, and not one that is being sent. */
+function isSent(message: Message): boolean {
+  return message.id > 0;
+}
+
+/** Add a reaction of one's own, or take it back. It is shown at once. */
+export async function toggleReaction(message: Message, { name, code, type }: Emoji): Promise<void> {
+  const { userId } = state();
+  const is = message.reactions.some((each) => each.user_id === userId && each.emoji_code === code && each.reaction_type === type);
+  const show = (op: "add" | "remove") => {
+    const model = theModel();
+    model.apply({ type: "reaction", op, message_id: message.id, user_id: userId, emoji_name: name, emoji_code: code, reaction_type: type });
+    model.changes.flush();
+  };
+  const send = is ? del : post;
+  show(is ? "remove" : "add");
+  try {
+    await send(`/messages/${message.id}/reactions`, { emoji_name: name, emoji_code: code, reaction_type: type });
+  } catch (error) {
+    if (error instanceof ApiError && (error.code === "REACTION_ALREADY_EXISTS" || error.code === "REACTION_DOES_NOT_EXIST")) return;
+    show(is ? "add" : "remove");
+    toast((error as Error).message, { isProblem: true });
+  }
+}
+
+export function openReactionPicker(message: Message, anchor: Element): void {
+  if (!isSent(message)) return;
+  void attempt(async () => {
+    const { openEmojiPicker } = await load(() => import("../../ui/emoji-picker"));
+    openEmojiPicker(anchor, (emoji) => void toggleReaction(message, emoji));
+  });
+}
+
+export function toggleStar(message: Message): Promise<boolean> {
+  const op = message.flags.includes("starred") ? "remove" : "add";
+  return attempt(() => post("/messages/flags", { messages: [message.id], op, flag: "starred" }));
+}
+
+export function edit(message: Message): void {
+  if (canEditContent(state(), message, Date.now())) editing.value = message.id;
+}
+
+export async function remove(message: Message): Promise<void> {
+  const isSure = await confirm({
+    title: i18n.t("Delete this message?"),
+    text: i18n.t("It is gone for all who can read it, with its reactions. This cannot be undone."),
+    action: i18n.t("Delete"),
+    isDangerous: true,
+  });
+  if (isSure) await attempt(() => del(`/messages/${message.id}`));
+}
+
+export function linkTo(message: Message): string {
+  return new URL(`/${addressOf(narrowOfMessage(state(), message, message.id))}`, location.href).href;
+}
+
+async function copyLink(message: Message): Promise<void> {
+  const isCopied = await copyText(linkTo(message));
+  toast(isCopied ? i18n.t("Link copied.") : i18n.t("The browser does not allow copying."), { isProblem: !isCopied });
+}
+
+function openLazily(importer: () => Promise<(props: { message: Message; onClose: () => void }) => any>): void {
+  void attempt(async () => {
+    const Content = await load(importer);
+    openDialog((close) => <Content message={currentMessage} onClose={close} />);
+  });
+}
+
+let currentMessage: Message;
+
+export function openHistory(message: Message): void {
+  if (editHistory(state()) === "none") return;
+  currentMessage = message;
+  openLazily(() => import("./dialogs/history").then((each) => each.HistoryDialog));
+}
+
+export function openMove(message: Message): void {
+  currentMessage = message;
+  openLazily(() => import("./dialogs/move").then((each) => each.MoveDialog));
+}
+
+function openReceipts(message: Message): void {
+  currentMessage = message;
+  openLazily(() => import("./dialogs/receipts").then((each) => each.ReceiptsDialog));
+}
+
+function openForward(message: Message): void {
+  currentMessage = message;
+  openLazily(() => import("./dialogs/forward").then((each) => each.ForwardDialog));
+}
+
+function openReminder(message: Message): void {
+  currentMessage = message;
+  openLazily(() => import("./dialogs/reminder").then((each) => each.ReminderDialog));
+}
+
+function openReport(message: Message): void {
+  currentMessage = message;
+  openLazily(() => import("./dialogs/report").then((each) => each.ReportDialog));
+}
+
+export function replyTo(message: Message): void {
+  reply(message);
+}
+
+export function quoteMessage(message: Message): void {
+  void attempt(() => quote(message));
+}
+
+/** Return the items of a message's menu that one may use. */
+function itemsFor(message: Message): MenuGroups {
+  const now = Date.now();
+  const given = state();
+  const isStarred = message.flags.includes("starred");
+  const item = (name: string, icon: string, onSelect: () => void, more: Partial<MenuItem> = {}): MenuItem => ({
+    name,
+    icon,
+    onSelect,
+    ...more,
+  });
+  const when = (condition: boolean, found: MenuItem): MenuItem[] => (condition ? [found] : []);
+  const canMove = canMoveTopic(given, message, now) || canMoveChannel(given, message, now);
+  const isChanged = Boolean(message.last_edit_timestamp ?? message.last_moved_timestamp);
+  return [
+    [
+      ...when(canEditContent(given, message, now), item("Edit", "edit", () => edit(message), { keys: "e" })),
+      item("Quote and reply", "quote", () => quoteMessage(message), { keys: ">" }),
+      item("Forward", "forward", () => openForward(message)),
+      ...when(canMove, item("Move", "move", () => openMove(message), { keys: "m" })),
+    ],
+    [
+      item(isStarred ? "Unstar" : "Star", isStarred ? "star-on" : "star", () => void toggleStar(message), { keys: "*" }),
+      item("Mark as unread from here", "unread", () => unreadFrom(message), { keys: "U" }),
+      item("Remind me", "alarm", () => openReminder(message)),
+      item("Copy link", "link", () => void copyLink(message)),
+    ],
+    [
+      ...when(given.fields.realm_enable_read_receipts !== false, item("View read receipts", "eye", () => openReceipts(message), { keys: "V" })),
+      ...when(isChanged && editHistory(given) !== "none", item("View edit history", "history", () => openHistory(message))),
+      ...when(!isOwn(message) && canReport(given), item("Report", "flag", () => openReport(message))),
+    ],
+    when(canDelete(given, message, now), item("Delete", "trash", () => void remove(message), { isDangerous: true })),
+  ];
+}
+
+export function openActions(message: Message, anchor: Element | { x: number; y: number }): void {
+  if (isSent(message)) openMenu(anchor, i18n.t("Message actions"), itemsFor(message));
+}
+
+/** The keys that act on a message; the value is what the key does. */
+export const KEYS: Record<string, (message: Message, article: HTMLElement) => void> = {
+  r: replyTo,
+  Enter: replyTo,
+  ">": quoteMessage,
+  e: edit,
+  "+": (message, article) => openReactionPicker(message, article.querySelector(".message-tools button") ?? article),
+  "*": (message) => void toggleStar(message),
+  m: (message) => {
+    const now = Date.now();
+    if (canMoveTopic(state(), message, now) || canMoveChannel(state(), message, now)) openMove(message);
+  },
+  U: unreadFrom,
+  V: openReceipts,
+  i: (message, article) => openActions(message, article.querySelector(".message-tools button:last-child") ?? article),
+};

@@ -1,0 +1,202 @@
+import { state } from "../../app";
+import { i18n } from "../../i18n";
+import { channelPermits, realmPermits } from "../../model/permissions";
+import { isResolved, listed, RESOLVED_PREFIX, topicName, userName } from "../../model/names";
+import { conversationOf, type Narrow, operandFor } from "../../model/narrow";
+import { type Channel, directKey, Policy, topicKey } from "../../model/state";
+import { get, patch, post } from "../../protocol/client";
+import { channelAddress } from "../../router";
+import { confirm } from "../../ui/dialog";
+import { type MenuItem, openMenu } from "../../ui/menu";
+import { attempt } from "../../ui/toast";
+import { showUserCard } from "../../ui/user-card";
+import { watch } from "../../ui/watch";
+import { PrivacyIcon } from "./privacy-icon";
+import { markAllRead } from "./reading";
+
+/** What is shown, and what one can do with it as a whole. */
+export function NarrowHead({ narrow }: { narrow: Narrow }) {
+  return (
+    <header class="narrow-head">
+      <Title narrow={narrow} />
+      <MarkAllRead narrow={narrow} />
+    </header>
+  );
+}
+
+function Title({ narrow }: { narrow: Narrow }) {
+  watch("channels");
+  const channelId = operandFor(narrow, "channel");
+  const channel = typeof channelId === "number" ? state().channels.get(channelId) : undefined;
+  if (channel) return <ChannelTitle channel={channel} topic={conversationOf(narrow)?.kind === "topic" ? String(operandFor(narrow, "topic")) : undefined} />;
+  const people = operandFor(narrow, "dm");
+  if (Array.isArray(people)) return <PeopleTitle userIds={people} />;
+  const { icon, text } = titleOf(narrow);
+  return <h1 class="narrow-title" data-icon={icon}>{text}</h1>;
+}
+
+function titleOf(narrow: Narrow): { icon: string; text: string } {
+  if (!narrow.terms.length) return { icon: "topic", text: i18n.t("Combined feed") };
+  if (narrow.terms.length === 1) {
+    switch (operandFor(narrow, "is")) {
+      case "starred":
+        return { icon: "star", text: i18n.t("Starred messages") };
+      case "mentioned":
+        return { icon: "at", text: i18n.t("Mentions") };
+      case "dm":
+        return { icon: "people", text: i18n.t("Direct messages") };
+      case "unread":
+        return { icon: "unread", text: i18n.t("Unread messages") };
+      case "followed":
+        return { icon: "follow", text: i18n.t("Followed topics") };
+    }
+  }
+  return { icon: "search", text: i18n.t("Search results") };
+}
+
+function ChannelTitle({ channel, topic }: { channel: Channel; topic: string | undefined }) {
+  watch("channels");
+  const { stream_id: id, subscriber_count: count } = channel;
+  return (
+    <div class="narrow-title-row" ref={(row) => row?.style.setProperty("--channel", channel.color ?? "var(--muted)")}>
+      <h1 class="narrow-title">
+        <a href={channelAddress(id)} class="narrow-channel"><PrivacyIcon channel={channel} /><bdi>{channel.name}</bdi></a>
+        {topic === undefined ? null : (
+          <>
+            <span class="narrow-separator" aria-hidden="true"> › </span>
+            <bdi class={isResolved(topic) ? "is-resolved" : ""}>{topicName(state(), topic)}</bdi>
+          </>
+        )}
+      </h1>
+      {topic === undefined ? (
+        <p class="narrow-description" title={channel.description}>{channel.description}</p>
+      ) : (
+        <TopicButtons channel={channel} topic={topic} />
+      )}
+      <a class="narrow-count" data-icon="people" href={`#channels/${id}/subscribers`} aria-label={i18n.t("{count, plural, one {# subscriber} other {# subscribers}}", { count })} title={i18n.t("Subscribers")}>
+        {count}
+      </a>
+    </div>
+  );
+}
+
+function TopicButtons({ channel, topic }: { channel: Channel; topic: string }) {
+  watch("channels", "topicPolicies", "realm", "groups");
+  const policy = state().topicPolicies.get(topicKey(channel.stream_id, topic))?.visibility_policy ?? Policy.INHERIT;
+  const mayResolve =
+    topic !== "" && !channel.is_archived && (realmPermits(state(), "can_resolve_topics_group") || channelPermits(state(), channel, "can_resolve_topics_group"));
+  const resolveLabel = isResolved(topic) ? i18n.t("Mark the topic as unresolved") : i18n.t("Mark the topic as resolved");
+  const icon = policy === Policy.FOLLOWED ? "follow" : policy === Policy.MUTED ? "mute" : "topic";
+  return (
+    <>
+      {mayResolve ? (
+        <button type="button" class={`icon-button ${isResolved(topic) ? "is-on" : ""}`} data-icon="check" aria-label={resolveLabel} title={resolveLabel} onClick={() => void toggleResolved(channel, topic)} />
+      ) : null}
+      <button
+        type="button"
+        class="icon-button"
+        data-icon={icon}
+        aria-haspopup="menu"
+        aria-label={i18n.t("Notifications of this topic")}
+        title={i18n.t("Notifications of this topic")}
+        onClick={(event) => openMenu(event.currentTarget, i18n.t("Notifications of this topic"), [policyItems(channel, topic, policy)])}
+      />
+    </>
+  );
+}
+
+function policyItems(channel: Channel, topic: string, policy: number): MenuItem[] {
+  const choose = (value: number, name: string, icon: string): MenuItem => ({
+    name,
+    icon,
+    isChecked: policy === value,
+    onSelect: () =>
+      void attempt(() => post("/user_topics", { stream_id: channel.stream_id, topic, visibility_policy: value })),
+  });
+  return [
+    choose(Policy.FOLLOWED, i18n.t("Follow"), "follow"),
+    ...(channel.is_muted ? [choose(Policy.UNMUTED, i18n.t("Unmute"), "topic")] : []),
+    choose(Policy.INHERIT, i18n.t("As the channel"), "channel"),
+    choose(Policy.MUTED, i18n.t("Mute"), "mute"),
+  ];
+}
+
+/** Resolve a topic, or open it again: it is renamed, from its newest message. */
+async function toggleResolved(channel: Channel, topic: string): Promise<void> {
+  await attempt(async () => {
+    const { messages } = await get<{ messages: { id: number }[] }>("/messages", {
+      anchor: "newest",
+      num_before: 1,
+      num_after: 0,
+      narrow: [
+        { operator: "channel", operand: channel.stream_id },
+        { operator: "topic", operand: topic },
+      ],
+      allow_empty_topic_name: true,
+    });
+    const newest = messages.at(-1);
+    if (!newest) throw new Error(i18n.t("There are no messages in this topic."));
+    await patch(`/messages/${newest.id}`, {
+      topic: isResolved(topic) ? topic.replace(/^(✔ )+/u, "") : RESOLVED_PREFIX + topic,
+      propagate_mode: "change_all",
+      send_notification_to_old_thread: false,
+      send_notification_to_new_thread: true,
+    });
+  });
+}
+
+function PeopleTitle({ userIds }: { userIds: number[] }) {
+  watch("users");
+  const others = userIds.filter((id) => id !== state().userId);
+  if (!others.length) return <h1 class="narrow-title" data-icon="people">{i18n.t("Notes to yourself")}</h1>;
+  const [first] = others;
+  if (others.length > 1) {
+    return <h1 class="narrow-title" data-icon="people">{listed(others.map((id) => userName(state(), id)))}</h1>;
+  }
+  const person = state().users.get(first!);
+  return (
+    <h1 class="narrow-title">
+      <button type="button" class="narrow-person" onClick={(event) => showUserCard(first!, event.currentTarget)}>
+        {person?.avatar_url ? <img src={person.avatar_url} alt="" width={24} height={24} /> : null}
+        <bdi>{userName(state(), first!)}</bdi>
+      </button>
+      {person && !person.is_active ? <span class="badge">{i18n.t("deactivated")}</span> : null}
+      {person?.is_bot ? <span class="badge">{i18n.t("bot")}</span> : null}
+    </h1>
+  );
+}
+
+function unreadIn(narrow: Narrow): number {
+  const { unread, userId } = state();
+  const here = conversationOf(narrow);
+  if (here?.kind === "topic") return unread.inTopic(here.channelId, here.topic).size;
+  if (here) return unread.inDirect(directKey(here.userIds, userId)).size;
+  if (!narrow.terms.length) return unread.total;
+  const channelId = operandFor(narrow, "channel");
+  if (typeof channelId === "number" && narrow.terms.length === 1) {
+    return [...(unread.topics.get(channelId)?.values() ?? [])].reduce((sum, topic) => sum + topic.ids.size, 0);
+  }
+  return operandFor(narrow, "is") === "mentioned" ? unread.mentions.size : 0;
+}
+
+function MarkAllRead({ narrow }: { narrow: Narrow }) {
+  watch("unread");
+  const count = unreadIn(narrow);
+  if (!count) return null;
+  const mark = async () => {
+    const isAll = !narrow.terms.length;
+    const isSure =
+      !isAll ||
+      (await confirm({
+        title: i18n.t("Mark everything as read?"),
+        text: i18n.t("{count, plural, one {# message is} other {# messages are}} unread, in all your conversations.", { count }),
+        action: i18n.t("Mark all as read"),
+      }));
+    if (isSure) await attempt(() => markAllRead(narrow));
+  };
+  return (
+    <button type="button" class="narrow-read" data-icon="check" onClick={() => void mark()}>
+      <span>{i18n.t("Mark all as read")}</span>
+    </button>
+  );
+}

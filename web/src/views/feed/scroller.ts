@@ -1,0 +1,138 @@
+/** Where a feed is scrolled to: held exactly while messages are put in, removed, or change their size. */
+
+/** A message, and the distance of its top from the top of the scroller. */
+export interface Anchor {
+  id: number;
+  top: number;
+}
+
+/** So near to the end counts as being there. */
+const END_TOLERANCE = 24;
+
+export class Scroller {
+  anchor: Anchor | undefined;
+  /** Whether one is at the end, and stays there when messages arrive. */
+  isAtEnd = true;
+  readonly #sizes: ResizeObserver;
+
+  constructor(
+    readonly element: HTMLElement,
+    private readonly onMoved: () => void,
+    private readonly reachesEnd: () => boolean,
+  ) {
+    this.#sizes = new ResizeObserver(() => this.restore());
+    this.#sizes.observe(element);
+    element.addEventListener("scroll", this.#onScroll, { passive: true });
+  }
+
+  disconnect(): void {
+    this.#sizes.disconnect();
+    this.element.removeEventListener("scroll", this.#onScroll);
+  }
+
+  /** Watch the size of the element that holds the messages. */
+  observe(content: Element): void {
+    this.#sizes.observe(content);
+  }
+
+  get articles(): HTMLElement[] {
+    return [...this.element.querySelectorAll<HTMLElement>("[data-message-id]")];
+  }
+
+  article(id: number): HTMLElement | undefined {
+    return this.element.querySelector<HTMLElement>(`[data-message-id="${id}"]`) ?? undefined;
+  }
+
+  /** Put everything back to where it was, after the content or a size has changed. */
+  restore(): void {
+    if (this.isAtEnd && this.reachesEnd()) {
+      this.element.scrollTop = this.element.scrollHeight;
+      return;
+    }
+    const { anchor } = this;
+    const article = anchor && this.article(anchor.id);
+    if (!article) return;
+    const difference = this.#topOf(article) - anchor.top;
+    if (Math.abs(difference) >= 0.5) this.element.scrollTop += difference;
+  }
+
+  scrollToEnd(): void {
+    this.isAtEnd = true;
+    this.element.scrollTop = this.element.scrollHeight;
+  }
+
+  /** Scroll so that a message is at a distance from the top. */
+  scrollTo(id: number, top: number): void {
+    if (!this.article(id)) return;
+    this.isAtEnd = false;
+    this.anchor = { id, top };
+    this.restore();
+  }
+
+  /** Scroll as little as needed for a message to be seen. */
+  reveal(article: HTMLElement): void {
+    const { height } = this.element.getBoundingClientRect();
+    const top = this.#topOf(article);
+    const bottom = top + article.offsetHeight;
+    const margin = Math.min(60, height / 5);
+    if (top < margin) this.element.scrollTop += top - margin;
+    else if (bottom > height - 8) this.element.scrollTop += Math.min(bottom - height + 8, top - margin);
+  }
+
+  scrollBy(pages: number): void {
+    this.element.scrollTop += pages * Math.max(80, this.element.clientHeight - 80);
+  }
+
+  /** Return the ids of messages that are seen: to their end, or as much of them as fits. */
+  seen(): number[] {
+    const { height } = this.element.getBoundingClientRect();
+    const found: number[] = [];
+    const { articles } = this;
+    for (let index = this.#firstVisible(articles); index < articles.length; index += 1) {
+      const article = articles[index]!;
+      const top = this.#topOf(article);
+      if (top >= height) break;
+      const bottom = top + article.offsetHeight;
+      const isSeen = bottom <= height + 4 || (top <= 0 && bottom > 0) || top < height / 3;
+      if (isSeen) found.push(Number(article.dataset.messageId));
+    }
+    return found;
+  }
+
+  #onScroll = (): void => {
+    const { element } = this;
+    this.isAtEnd = element.scrollHeight - element.scrollTop - element.clientHeight < END_TOLERANCE && this.reachesEnd();
+    this.#takeAnchor();
+    this.onMoved();
+  };
+
+  /** Take the first message that begins within what is seen: what grows above it is not noticed. */
+  #takeAnchor(): void {
+    const { articles } = this;
+    const index = this.#firstVisible(articles);
+    const height = this.element.clientHeight;
+    const next = articles[index + 1];
+    const first = articles[index];
+    if (!first) return;
+    const takesNext = this.#topOf(first) < 0 && next && this.#topOf(next) < height * 0.8;
+    const article = takesNext ? next : first;
+    this.anchor = { id: Number(article.dataset.messageId), top: this.#topOf(article) };
+  }
+
+  /** Return the index of the first article whose end is below the top. */
+  #firstVisible(articles: readonly HTMLElement[]): number {
+    let low = 0;
+    let high = articles.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      const article = articles[middle]!;
+      if (this.#topOf(article) + article.offsetHeight <= 0) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  #topOf(article: HTMLElement): number {
+    return article.getBoundingClientRect().top - this.element.getBoundingClientRect().top;
+  }
+}

@@ -1,0 +1,62 @@
+/** Which of a feed's messages are in the page: at most MAX_SHOWN, in one stretch. */
+
+import { lowerBound } from "../../model/feeds";
+
+export const MAX_SHOWN = 300;
+/** Messages that are put in at once when one gets near an edge. */
+export const STEP = 60;
+const FIRST = 80;
+
+/** The first and the last message shown. */
+export interface Window {
+  first: number;
+  last: number;
+}
+
+/** Return the window around a message, or at the end without one. */
+export function windowAt(ids: readonly number[], anchor: number | undefined): Window | undefined {
+  if (!ids.length) return undefined;
+  const index = anchor === undefined ? ids.length : lowerBound(ids, anchor);
+  const end = Math.min(ids.length, Math.max(index + FIRST / 2, FIRST));
+  const start = Math.max(0, Math.min(index - FIRST / 2, end - FIRST));
+  return { first: ids[start]!, last: ids[end - 1]! };
+}
+
+/** Return where the window lies in the ids: `start` inclusive, `end` exclusive. */
+export function rangeOf(ids: readonly number[], window: Window): { start: number; end: number } {
+  const start = lowerBound(ids, window.first);
+  const end = lowerBound(ids, window.last + 1);
+  return { start, end: Math.max(start, end) };
+}
+
+/** Extend the window towards older messages; newer ones beyond the maximum go. */
+export function extendBack(ids: readonly number[], window: Window): Window {
+  const { start, end } = rangeOf(ids, window);
+  const from = Math.max(0, start - STEP);
+  return between(ids, from, Math.min(end, from + MAX_SHOWN)) ?? window;
+}
+
+/** Extend the window towards newer messages; older ones beyond the maximum go. */
+export function extendOn(ids: readonly number[], window: Window): Window {
+  const { start, end } = rangeOf(ids, window);
+  const to = Math.min(ids.length, end + STEP);
+  return between(ids, Math.max(start, to - MAX_SHOWN), to) ?? window;
+}
+
+/**
+ * Fit the window to ids that have changed: messages arrived, were fetched or are gone.
+ *
+ * One that reached to the end follows it, if `follows`. One whose messages are gone becomes the nearest.
+ */
+export function fit(ids: readonly number[], window: Window | undefined, follows: boolean): Window | undefined {
+  if (!window || !ids.length) return windowAt(ids, undefined);
+  const { start, end } = rangeOf(ids, window);
+  if (start === end) return windowAt(ids, window.first);
+  const to = follows ? ids.length : end;
+  if (to - start > MAX_SHOWN && to - end > STEP) return windowAt(ids, undefined);
+  return between(ids, Math.max(start, to - MAX_SHOWN), to);
+}
+
+function between(ids: readonly number[], start: number, end: number): Window | undefined {
+  return end > start ? { first: ids[start]!, last: ids[end - 1]! } : undefined;
+}
