@@ -57,6 +57,8 @@ function followWith(narrow: Narrow, feed: Feed): void {
   }
 }
 
+/** Where the oldest message is put: what stands before it is seen. */
+const OLDEST_TOP = 110;
 /** Distance from an edge within which more is loaded. */
 const EDGE = "1200px 0px";
 
@@ -176,6 +178,7 @@ function useFeed(feed: Feed, narrow: Narrow) {
   const toNewest = async () => {
     await feeds.loadNewest(feed);
     held.window = windowAt(feed.ids, undefined);
+    held.isAtEnd = true;
     held.scroller!.isAtEnd = true;
     drawAgain();
     requestAnimationFrame(() => held.scroller?.scrollToEnd());
@@ -184,8 +187,8 @@ function useFeed(feed: Feed, narrow: Narrow) {
     await feeds.loadOldest(feed);
     held.window = windowAt(feed.ids, feed.ids[0]);
     held.scroller!.isAtEnd = false;
-    held.scroller!.anchor = feed.ids.length ? { id: feed.ids[0]!, top: 40 } : undefined;
     drawAgain();
+    requestAnimationFrame(() => feed.ids.length && held.scroller?.scrollTo(feed.ids[0]!, OLDEST_TOP));
   };
 
   useLayoutEffect(() => {

@@ -6,6 +6,13 @@ export interface Anchor {
   top: number;
 }
 
+/**
+ * How long a place that was gone to is held while messages around it get their real sizes: until
+ * then, scroll events are not of a person.
+ */
+const SETTLING_MS = 1000;
+const INPUTS = ["wheel", "touchmove", "pointerdown", "keydown"] as const;
+
 /** So near to the end counts as being there. */
 const END_TOLERANCE = 24;
 
@@ -14,6 +21,7 @@ export class Scroller {
   /** Whether one is at the end, and stays there when messages arrive. */
   isAtEnd = true;
   readonly #sizes: ResizeObserver;
+  #settlesAt = 0;
 
   constructor(
     readonly element: HTMLElement,
@@ -23,11 +31,13 @@ export class Scroller {
     this.#sizes = new ResizeObserver(() => this.restore());
     this.#sizes.observe(element);
     element.addEventListener("scroll", this.#onScroll, { passive: true });
+    for (const input of INPUTS) element.addEventListener(input, this.#onInput, { passive: true });
   }
 
   disconnect(): void {
     this.#sizes.disconnect();
     this.element.removeEventListener("scroll", this.#onScroll);
+    for (const input of INPUTS) this.element.removeEventListener(input, this.#onInput);
   }
 
   /** Watch the size of the element that holds the messages. */
@@ -58,6 +68,7 @@ export class Scroller {
 
   scrollToEnd(): void {
     this.isAtEnd = true;
+    this.#settlesAt = performance.now() + SETTLING_MS;
     this.element.scrollTop = this.element.scrollHeight;
   }
 
@@ -66,11 +77,13 @@ export class Scroller {
     if (!this.article(id)) return;
     this.isAtEnd = false;
     this.anchor = { id, top };
+    this.#settlesAt = performance.now() + SETTLING_MS;
     this.restore();
   }
 
   /** Scroll as little as needed for a message to be seen. */
   reveal(article: HTMLElement): void {
+    this.#settlesAt = 0;
     const { height } = this.element.getBoundingClientRect();
     const top = this.#topOf(article);
     const bottom = top + article.offsetHeight;
@@ -80,6 +93,7 @@ export class Scroller {
   }
 
   scrollBy(pages: number): void {
+    this.#settlesAt = 0;
     this.element.scrollTop += pages * Math.max(80, this.element.clientHeight - 80);
   }
 
@@ -99,8 +113,17 @@ export class Scroller {
     return found;
   }
 
+  #onInput = (): void => {
+    this.#settlesAt = 0;
+  };
+
   #onScroll = (): void => {
     const { element } = this;
+    if (performance.now() < this.#settlesAt) {
+      this.restore();
+      this.onMoved();
+      return;
+    }
     this.isAtEnd = element.scrollHeight - element.scrollTop - element.clientHeight < END_TOLERANCE && this.reachesEnd();
     this.#takeAnchor();
     this.onMoved();
