@@ -14,7 +14,7 @@ import { confirm, openDialog } from "../../ui/dialog";
 import { load } from "../../ui/lazy";
 import { type MenuGroups, type MenuItem, openMenu } from "../../ui/menu";
 import { attempt, toast } from "../../ui/toast";
-import { quote, reply } from "../compose/target";
+import { quote, reply, replyPrivately } from "../compose/target";
 import { unreadFrom } from "./unread-from";
 
 /** The message that is being edited in its place. */
@@ -125,10 +125,6 @@ function openReport(message: Message): void {
   openLazily(() => import("./dialogs/report").then((each) => each.ReportDialog));
 }
 
-export function replyTo(message: Message): void {
-  reply(message);
-}
-
 export function quoteMessage(message: Message): void {
   void attempt(() => quote(message));
 }
@@ -150,7 +146,7 @@ function itemsFor(message: Message): MenuGroups {
   return [
     [
       ...when(canEditContent(given, message, now), item("Edit", "edit", () => edit(message), { keys: "e" })),
-      item("Quote and reply", "quote", () => quoteMessage(message), { keys: ">" }),
+      item("Quote and reply", "quote", () => quoteMessage(message), { keys: "q" }),
       item("Forward", "forward", () => openForward(message)),
       ...when(canMove, item("Move", "move", () => openMove(message), { keys: "m" })),
     ],
@@ -175,8 +171,10 @@ export function openActions(message: Message, anchor: Element | { x: number; y: 
 
 /** The keys that act on a message; the value is what the key does. */
 export const KEYS: Record<string, (message: Message, article: HTMLElement) => void> = {
-  r: replyTo,
-  Enter: replyTo,
+  r: reply,
+  Enter: reply,
+  R: replyPrivately,
+  q: quoteMessage,
   ">": quoteMessage,
   e: edit,
   "+": (message, article) => openReactionPicker(message, article.querySelector(".message-tools button") ?? article),
@@ -187,5 +185,4 @@ export const KEYS: Record<string, (message: Message, article: HTMLElement) => vo
   },
   U: unreadFrom,
   V: openReceipts,
-  i: (message, article) => openActions(message, article.querySelector(".message-tools button:last-child") ?? article),
 };

@@ -27,11 +27,16 @@ function sections(): Section[] {
       name: i18n.t("In the feed"),
       keys: [
         ["j / k", i18n.t("Next, previous message")],
+        ["Home / End", i18n.t("Oldest, newest message")],
         ["r", i18n.t("Reply")],
+        ["R", i18n.t("Reply to the sender alone")],
         ["q", i18n.t("Quote and reply")],
         ["e", i18n.t("Edit")],
         ["+", i18n.t("React")],
         ["*", i18n.t("Star")],
+        ["m", i18n.t("Move")],
+        ["U", i18n.t("Mark as unread from here")],
+        ["V", i18n.t("Read receipts")],
       ],
     },
     {
