@@ -4,11 +4,17 @@ import { signal } from "@preact/signals";
 import { Feeds } from "./model/feeds";
 import { Model } from "./model/model";
 import type { ServerEvent } from "./model/reducers";
-import type { State } from "./model/state";
+import { settleConversation } from "./model/reducers/messages";
+import { snapshotOf, stateOfSnapshot } from "./model/snapshot";
+import { idsOfKey, type Message, type State, stateOf } from "./model/state";
 import { Topics } from "./model/topics";
+import { ApiError, csrfToken, get, NetworkError } from "./protocol/client";
 import { EventQueue, type Health, register } from "./sync/events";
+import { leadershipOf } from "./sync/leadership";
 import { Outbox } from "./sync/outbox";
+import { PresencePings } from "./sync/presence";
 import { claimTabId, storageOf } from "./sync/tab-id";
+import { type Batch, Tabs, type TabsHost } from "./sync/tabs";
 import { announce, announceAll } from "./ui/watch";
 
 export const health = signal<Health>({ kind: "connected" });
@@ -18,7 +24,10 @@ export let feeds: Feeds;
 export let topics: Topics;
 /** Messages on their way to the server. Read it in a component after `watch("outbox")`. */
 export let outbox: Outbox;
-let queue: EventQueue;
+const TAB = claimTabId();
+let tabs: Tabs;
+let queue: EventQueue | undefined;
+let presence: PresencePings | undefined;
 
 /** The state. Read it in a component after `watch`. */
 export function state(): State {
@@ -38,48 +47,136 @@ export function onBatch(listener: BatchListener): () => void {
   return () => batchListeners.delete(listener);
 }
 
-function applyBatch(events: ServerEvent[]): void {
+function applyEvents(events: readonly ServerEvent[]): void {
   for (const event of events) model.apply(event);
   feeds.follow(events);
   topics.update(events);
   outbox.settle(events);
   model.changes.flush();
   for (const listener of batchListeners) listener(events);
+  for (const key of model.state.doubtful) void settleDoubt(key);
 }
 
-function adopt(registered: Record<string, any>): void {
+function receive({ events, last }: Batch): void {
+  applyEvents(events);
+  model.state.lastEventId = Math.max(model.state.lastEventId, last);
+}
+
+const asked = new Set<string>();
+
+/** Find out which message is the newest of a conversation now that one was deleted. */
+async function settleDoubt(key: string): Promise<void> {
+  if (asked.has(key)) return;
+  asked.add(key);
+  try {
+    const { messages } = await get<{ messages: Message[] }>("/messages", {
+      narrow: [{ operator: "dm", operand: idsOfKey(key) }],
+      anchor: "newest",
+      num_before: 1,
+      num_after: 0,
+      client_gravatar: false,
+    });
+    settleConversation(model.state, key, messages.at(-1)?.id, model.changes);
+    model.changes.flush();
+  } catch (error) {
+    // It is asked for again after the next events.
+    if (!(error instanceof ApiError || error instanceof NetworkError)) throw error;
+  } finally {
+    asked.delete(key);
+  }
+}
+
+function adopt(state: State): void {
   if (!model) {
-    model = new Model(registered);
+    model = new Model(state);
     feeds = new Feeds(model);
     topics = new Topics(model);
     model.changes.listen(announce);
-    outbox = new Outbox(model, feeds, claimTabId(), storageOf("localStorage"));
+    outbox = new Outbox(model, feeds, TAB, storageOf("localStorage"));
     return;
   }
-  const fresh = new Model(registered);
   const previous = model.state;
-  model.state = fresh.state;
+  model.state = state;
   feeds.reset(previous);
   topics.reset();
   outbox.settle();
   announceAll();
 }
 
-/** Register, and follow the events from there on. */
-export async function start(): Promise<void> {
-  adopt(await register());
+function setHealth(now: Health): void {
+  health.value = now;
+}
+
+function poll(): void {
+  queue?.stop();
   queue = new EventQueue(model.state.queueId, model.state.lastEventId, {
-    onEvents: applyBatch,
+    onEvents: (events, last) => {
+      const { queueId, lastEventId: after } = model.state;
+      if (last > after) tabs.broadcast({ events, queueId, after, last });
+      receive({ events, queueId, after, last });
+    },
     onHealth: (now) => {
-      health.value = now;
+      setHealth(now);
+      tabs.broadcastHealth(now);
     },
     onExpired: async () => {
-      adopt(await register());
-      return { queueId: model.state.queueId, lastEventId: model.state.lastEventId };
+      adopt(stateOf(await register()));
+      tabs.broadcastState();
+      return model.state;
     },
   });
   void queue.run();
-  const retry = () => queue.retryNow();
-  addEventListener("online", retry);
-  document.addEventListener("visibilitychange", retry);
+  void presence?.ping();
+}
+
+const tabsHost: TabsHost = {
+  position: () => ({ queueId: model.state.queueId, last: model.state.lastEventId }),
+  snapshot: () => snapshotOf(model.state),
+  health: () => health.value,
+  onBatch: receive,
+  onLocal: applyEvents,
+  onSnapshot: (snapshot) => adopt(stateOfSnapshot(snapshot)),
+  onHealth: setHealth,
+  onLead: poll,
+  onFollow: () => queue?.stop(),
+  onActive: () => presence?.noteActive(),
+  onRoll: (present) => outbox.adopt(({ tab }) => !present.has(tab)),
+};
+
+function makeTabs(): Tabs {
+  const leadership = leadershipOf(TAB, storageOf("localStorage"));
+  const channel = leadership && new BroadcastChannel("parley.tabs");
+  return new Tabs(TAB, csrfToken(), channel, leadership, tabsHost);
+}
+
+/** Take the state of the leader of the tabs, or register, and follow the events from there on. */
+export async function start(): Promise<void> {
+  tabs ??= makeTabs();
+  const snapshot = await tabs.join();
+  adopt(snapshot ? stateOfSnapshot(snapshot) : stateOf(await register()));
+  if (!model.state.queueId) return;
+  presence = new PresencePings({
+    isLeader: () => tabs.isLeader,
+    state,
+    apply: (events) => {
+      tabs.broadcastLocal(events);
+      applyEvents(events);
+    },
+    reportActive: () => tabs.reportActive(),
+  });
+  tabs.start();
+  presence.start();
+  addEventListener("online", () => queue?.interrupt());
+  document.addEventListener("resume", () => queue?.interrupt());
+  document.addEventListener("visibilitychange", onVisible);
+  addEventListener("pageshow", onVisible);
+  addEventListener("pagehide", () => tabs.leave());
+}
+
+/** The page is shown again: timers may have been slow meanwhile. */
+function onVisible(): void {
+  if (document.visibilityState === "hidden") return;
+  queue?.retryNow();
+  tabs.check();
+  outbox.retryNow();
 }

@@ -2,6 +2,7 @@
 
 import { vi } from "vitest";
 import { Model } from "../src/model/model";
+import { stateOf } from "../src/model/state";
 
 /** A storage like the browser's, which may be shared by several tabs. */
 export class FakeStorage implements Storage {
@@ -65,7 +66,7 @@ export const SELF = 10;
 
 /** A model of an organization with two people and a channel. */
 export function aModel(registered: Record<string, unknown> = {}): Model {
-  return new Model({
+  const state = stateOf({
     user_id: SELF,
     queue_id: "queue-1",
     last_event_id: -1,
@@ -74,6 +75,7 @@ export function aModel(registered: Record<string, unknown> = {}): Model {
     subscriptions: [{ stream_id: 1, name: "general", subscriber_count: 2 }],
     ...registered,
   });
+  return new Model(state);
 }
 
 export function aUser(user_id: number, full_name: string): Record<string, unknown> {

@@ -2,15 +2,12 @@
 
 import { Changes } from "./changes";
 import { reducers, type ServerEvent } from "./reducers";
-import { type State, stateOf } from "./state";
+import type { State } from "./state";
 
 export class Model {
-  state: State;
   readonly changes = new Changes();
 
-  constructor(registered: Record<string, any>) {
-    this.state = stateOf(registered);
-  }
+  constructor(public state: State) {}
 
   /** Apply events in their order; an event that was applied before is ignored. */
   applyAll(events: readonly ServerEvent[]): void {

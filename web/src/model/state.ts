@@ -44,7 +44,7 @@ export interface Channel {
   stream_weekly_traffic: number | null;
   subscriber_count: number;
   is_subscribed: boolean;
-  /** What follows is there for channels that one is or was subscribed to. */
+  /** What follows is there for channels that one is subscribed to. */
   color?: string;
   pin_to_top?: boolean;
   is_muted?: boolean;
@@ -145,7 +145,8 @@ export interface Snippet {
 export interface NavigationView {
   fragment: string;
   is_pinned: boolean;
-  name: string | null;
+  /** There where one has named the view oneself. */
+  name?: string;
 }
 
 export interface Reaction {
@@ -212,6 +213,8 @@ export interface State {
   navigationViews: Map<string, NavigationView>;
   /** The newest message of each direct message conversation, by `directKey`. */
   conversations: Map<string, number>;
+  /** Conversations that may be empty: their newest message was deleted, and no other is known. */
+  doubtful: Set<string>;
   /** When those who type began to, by conversation and user id. */
   typing: Map<string, Map<number, number>>;
   /** Messages that were fetched or arrived. Not part of what register gives. */
@@ -266,11 +269,25 @@ export function idsOfKey(key: string): number[] {
   return key.split(",").map(Number);
 }
 
+const PERSONAL = [
+  ...["color", "is_muted", "in_home_view", "pin_to_top", "desktop_notifications", "audible_notifications"],
+  ...["push_notifications", "email_notifications", "wildcard_mentions_notify"],
+];
+
+/** Return a channel to which one is not subscribed: one's settings of it are not kept. */
+export function unsubscribed(channel: Omit<Channel, "is_subscribed">): Channel {
+  const kept = Object.entries(channel).filter(([name]) => !PERSONAL.includes(name));
+  return { ...Object.fromEntries(kept), is_subscribed: false } as Channel;
+}
+
 /** Make the state of the response of `POST /register`. */
 export function stateOf(answer: Record<string, any>): State {
   const self: number = answer.user_id ?? 0;
   const fields: Fields = {};
-  for (const [name, value] of Object.entries(answer)) if (!ENTITIES.has(name)) fields[name] = value;
+  for (const [name, value] of Object.entries(answer)) {
+    // What one may do follows from groups, which change: no event says that it is another now.
+    if (!ENTITIES.has(name) && !name.startsWith("can_")) fields[name] = value;
+  }
   const by = <K extends string, V extends Record<K, any>>(list: V[] | undefined, key: K): Map<V[K], V> =>
     new Map((list ?? []).map((each) => [each[key], each]));
   const users = new Map<number, User>();
@@ -289,7 +306,9 @@ export function stateOf(answer: Record<string, any>): State {
     [answer.unsubscribed, false],
     [answer.subscriptions, true],
   ] as const) {
-    for (const channel of list ?? []) channels.set(channel.stream_id, { ...channel, is_subscribed: isSubscribed });
+    for (const channel of list ?? []) {
+      channels.set(channel.stream_id, isSubscribed ? { ...channel, is_subscribed: true } : unsubscribed(channel));
+    }
   }
   return {
     queueId: answer.queue_id ?? "",
@@ -321,6 +340,7 @@ export function stateOf(answer: Record<string, any>): State {
         each.max_message_id,
       ]),
     ),
+    doubtful: new Set(),
     typing: new Map(),
     messages: new Map(),
     maxMessageId: answer.max_message_id ?? -1,

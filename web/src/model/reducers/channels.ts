@@ -1,24 +1,39 @@
 import type { Changes } from "../changes";
-import { type Channel, type State, topicKey } from "../state";
+import { type State, topicKey, unsubscribed } from "../state";
 import type { Reducer, ServerEvent } from ".";
+import { recountMentions } from "./messages";
 
 function stream(state: State, event: ServerEvent, changes: Changes): void {
   changes.mark("channels");
   if (event.op === "create") {
-    for (const each of event.streams) {
-      state.channels.set(each.stream_id, { ...state.channels.get(each.stream_id), ...each, is_subscribed: state.channels.get(each.stream_id)?.is_subscribed ?? false });
-    }
+    for (const each of event.streams) state.channels.set(each.stream_id, { ...each, is_subscribed: false });
   } else if (event.op === "delete") {
-    for (const id of event.stream_ids ?? event.streams.map((each: Channel) => each.stream_id)) state.channels.delete(id);
+    for (const id of event.stream_ids) forget(state, id, changes);
   } else if (event.op === "update") {
-    const channel = state.channels.get(event.stream_id) as Record<string, any> | undefined;
+    const channel = state.channels.get(event.stream_id);
     if (!channel) return;
-    channel[event.property] = event.value;
-    if (event.property === "description") channel.rendered_description = event.rendered_description;
-    if (event.history_public_to_subscribers !== undefined) {
-      channel.history_public_to_subscribers = event.history_public_to_subscribers;
-    }
-    if (event.is_web_public !== undefined) channel.is_web_public = event.is_web_public;
+    const { property, value, rendered_description, history_public_to_subscribers, is_web_public } = event;
+    Object.assign(channel, known({ [property]: value, rendered_description, history_public_to_subscribers, is_web_public }));
+    if (property === "name") rename(state, event.stream_id, value, changes);
+  }
+}
+
+/** Return the fields that have a value. */
+function known(fields: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}
+
+function forget(state: State, id: number, changes: Changes): void {
+  state.channels.delete(id);
+  for (const [key, policy] of state.topicPolicies) if (policy.stream_id === id) state.topicPolicies.delete(key);
+  changes.mark("topicPolicies", `topics:${id}`);
+}
+
+function rename(state: State, id: number, name: string, changes: Changes): void {
+  for (const message of state.messages.values()) {
+    if (message.stream_id !== id) continue;
+    message.display_recipient = name;
+    changes.mark(`message:${message.id}`);
   }
 }
 
@@ -26,18 +41,25 @@ function subscription(state: State, event: ServerEvent, changes: Changes): void 
   changes.mark("channels");
   switch (event.op) {
     case "add":
-      for (const each of event.subscriptions) state.channels.set(each.stream_id, { ...each, is_subscribed: true });
+      // Who is in a channel is fetched where it is shown: events have the list all the same.
+      for (const { subscribers: _, ...each } of event.subscriptions) {
+        state.channels.set(each.stream_id, { ...each, is_subscribed: true });
+      }
       break;
     case "remove":
       for (const each of event.subscriptions) {
         const channel = state.channels.get(each.stream_id);
-        if (channel) channel.is_subscribed = false;
+        if (channel) state.channels.set(each.stream_id, unsubscribed(channel));
       }
       break;
     case "update": {
-      const channel = state.channels.get(event.stream_id) as Record<string, any> | undefined;
+      const channel = state.channels.get(event.stream_id);
       if (!channel) return;
-      channel[event.property] = event.value;
+      Object.assign(channel, { [event.property]: event.value });
+      if (event.property === "is_muted") {
+        Object.assign(channel, { in_home_view: !event.value });
+        recountMentions(state, changes, event.stream_id);
+      }
       break;
     }
     case "peer_add":
@@ -62,6 +84,7 @@ function userTopic(state: State, event: ServerEvent, changes: Changes): void {
       last_updated: event.last_updated,
     });
   }
+  recountMentions(state, changes, event.stream_id, event.topic_name);
 }
 
 function channelFolder(state: State, event: ServerEvent, changes: Changes): void {

@@ -1,5 +1,5 @@
 import type { Changes } from "../changes";
-import { directKey, type Message, type Reaction, type State, topicKey } from "../state";
+import { directKey, type Message, Policy, type Reaction, type State, topicKey } from "../state";
 import type { Place } from "../unread";
 import type { Reducer, ServerEvent } from ".";
 
@@ -29,18 +29,53 @@ function message(state: State, event: ServerEvent, changes: Changes): void {
   state.maxMessageId = Math.max(state.maxMessageId, arrived.id);
   const place = placeOf(arrived, state.userId);
   if (place.kind === "direct") {
+    state.doubtful.delete(place.key);
     state.conversations.set(place.key, Math.max(arrived.id, state.conversations.get(place.key) ?? 0));
     changes.mark("conversations");
-  } else changes.mark(`topics:${place.channelId}`);
+  } else {
+    const channel = state.channels.get(place.channelId);
+    if (channel) {
+      channel.is_recently_active = true;
+      channel.first_message_id ??= arrived.id;
+    }
+    changes.mark(`topics:${place.channelId}`);
+  }
   stopTyping(state, place.kind === "direct" ? place.key : topicKey(place.channelId, place.topic), arrived.sender_id, changes);
   if (arrived.flags.includes("read")) return;
   state.unread.add(arrived.id, place);
-  if (isMention(arrived.flags)) state.unread.mentions.add(arrived.id);
+  setMention(state, arrived.id, arrived.flags);
   changes.mark("unread");
 }
 
-function isMention(flags: string[]): boolean {
-  return flags.some((flag) => flag === "mentioned" || flag.endsWith("wildcard_mentioned"));
+/** Count an unread message as a mention, or not: wildcards do not count in what is muted. */
+function setMention(state: State, id: number, flags: string[]): void {
+  const place = state.unread.places.get(id)!;
+  const isByWildcard = flags.some((flag) => flag.endsWith("wildcard_mentioned"));
+  if (flags.includes("mentioned") || (isByWildcard && !isMuted(state, place))) state.unread.mentions.add(id);
+  else state.unread.mentions.delete(id);
+}
+
+function isMuted(state: State, place: Place): boolean {
+  if (place.kind === "direct") return false;
+  const policy = state.topicPolicies.get(topicKey(place.channelId, place.topic))?.visibility_policy ?? Policy.INHERIT;
+  if (policy !== Policy.INHERIT) return policy === Policy.MUTED;
+  return state.channels.get(place.channelId)?.is_muted ?? false;
+}
+
+/**
+ * Count the mentions of a channel, or of one of its topics, anew: what is muted there has changed.
+ *
+ * Messages that were unread before register are counted as they were then, unless they were fetched.
+ */
+export function recountMentions(state: State, changes: Changes, channelId: number, topic?: string): void {
+  const topics = topic === undefined ? state.unread.topics.get(channelId)?.values() : [{ ids: state.unread.inTopic(channelId, topic) }];
+  for (const { ids } of topics ?? []) {
+    for (const id of ids) {
+      const flags = state.messages.get(id)?.flags;
+      if (flags) setMention(state, id, flags);
+    }
+  }
+  changes.mark("unread");
 }
 
 function updateMessage(state: State, event: ServerEvent, changes: Changes): void {
@@ -54,8 +89,7 @@ function updateMessage(state: State, event: ServerEvent, changes: Changes): void
     changes.mark(`message:${edited.id}`);
   }
   if (event.rendered_content !== undefined && event.flags && state.unread.has(event.message_id)) {
-    if (isMention(event.flags)) state.unread.mentions.add(event.message_id);
-    else state.unread.mentions.delete(event.message_id);
+    setMention(state, event.message_id, event.flags);
     changes.mark("unread");
   }
   if (event.subject === undefined && event.new_stream_id === undefined) return;
@@ -74,6 +108,7 @@ function updateMessage(state: State, event: ServerEvent, changes: Changes): void
     }
     if (state.unread.has(id)) {
       state.unread.add(id, { kind: "topic", channelId, topic });
+      if (moved) setMention(state, id, moved.flags);
       changes.mark("unread");
     }
     changes.mark(`topics:${channelId}`);
@@ -82,7 +117,8 @@ function updateMessage(state: State, event: ServerEvent, changes: Changes): void
 }
 
 function deleteMessage(state: State, event: ServerEvent, changes: Changes): void {
-  for (const id of event.message_ids ?? [event.message_id]) {
+  const ids: number[] = event.message_ids ?? [event.message_id];
+  for (const id of ids) {
     state.messages.delete(id);
     if (state.unread.remove(id)) changes.mark("unread");
     if (state.starred.delete(id)) changes.mark("starred");
@@ -90,7 +126,31 @@ function deleteMessage(state: State, event: ServerEvent, changes: Changes): void
   }
   changes.mark("feeds");
   if (event.message_type === "stream") changes.mark(`topics:${event.stream_id}`);
-  else changes.mark("conversations");
+  else {
+    forgetNewest(state, new Set(ids));
+    changes.mark("conversations");
+  }
+}
+
+/** Find the newest messages of conversations anew after those were deleted. */
+function forgetNewest(state: State, deleted: ReadonlySet<number>): void {
+  for (const [key, newest] of state.conversations) {
+    if (!deleted.has(newest)) continue;
+    let found = -1;
+    for (const each of state.messages.values()) {
+      if (each.type === "private" && each.id > found && participantsKey(each, state.userId) === key) found = each.id;
+    }
+    if (found >= 0) state.conversations.set(key, found);
+    else state.doubtful.add(key);
+  }
+}
+
+/** Keep what is found out about a doubtful conversation: its newest message, if there is one. */
+export function settleConversation(state: State, key: string, newest: number | undefined, changes: Changes): void {
+  if (!state.doubtful.delete(key)) return;
+  if (newest === undefined) state.conversations.delete(key);
+  else state.conversations.set(key, newest);
+  changes.mark("conversations");
 }
 
 function updateMessageFlags(state: State, event: ServerEvent, changes: Changes): void {

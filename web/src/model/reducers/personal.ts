@@ -1,10 +1,14 @@
 import type { Changes } from "../changes";
-import type { State } from "../state";
+import type { NavigationView, State } from "../state";
 import type { Reducer, ServerEvent } from ".";
 
 function userSettings(state: State, event: ServerEvent, changes: Changes): void {
   changes.mark("settings");
   state.settings[event.property] = event.value;
+  if (event.property === "enable_drafts_synchronization" && !event.value) {
+    state.drafts.clear();
+    changes.mark("drafts");
+  }
 }
 
 /** Keep a collection whose events carry whole items, or the id of one that is gone. */
@@ -29,9 +33,13 @@ function alertWords(state: State, event: ServerEvent, changes: Changes): void {
 
 function navigationView(state: State, event: ServerEvent, changes: Changes): void {
   changes.mark("navigationViews");
-  if (event.op === "add") state.navigationViews.set(event.navigation_view.fragment, event.navigation_view);
-  else if (event.op === "remove") state.navigationViews.delete(event.fragment);
-  else Object.assign(state.navigationViews.get(event.fragment) ?? {}, event.data);
+  const views = state.navigationViews;
+  if (event.op === "add") views.set(event.navigation_view.fragment, event.navigation_view);
+  else if (event.op === "remove") views.delete(event.fragment);
+  else {
+    const fields = Object.entries({ ...views.get(event.fragment), ...event.data }).filter(([, value]) => value !== null);
+    views.set(event.fragment, Object.fromEntries(fields) as unknown as NavigationView);
+  }
 }
 
 function onboardingSteps(state: State, event: ServerEvent, changes: Changes): void {
@@ -39,11 +47,18 @@ function onboardingSteps(state: State, event: ServerEvent, changes: Changes): vo
   state.fields.onboarding_steps = event.onboarding_steps;
 }
 
+function pushDevice(state: State, event: ServerEvent, changes: Changes): void {
+  changes.mark("settings");
+  const { push_account_id, status, error_code = null } = event;
+  state.fields.push_devices = { ...state.fields.push_devices, [push_account_id]: { status, error_code } };
+}
+
 export const personalReducers: Record<string, Reducer> = {
   user_settings: userSettings,
   alert_words: alertWords,
   navigation_view: navigationView,
   onboarding_steps: onboardingSteps,
+  push_device: pushDevice,
   drafts: collection("drafts", (e) => e.drafts ?? [e.draft], (item: any) => item.id, (e) => e.draft_id),
   scheduled_messages: collection(
     "scheduled",

@@ -13,36 +13,57 @@ function realmUser(state: State, event: ServerEvent, changes: Changes): void {
   }
   if (event.op === "remove") {
     state.users.delete(person.user_id);
+    forgetPresence(state, person.user_id, changes);
     return;
   }
-  const user = state.users.get(person.user_id) as (User & Record<string, any>) | undefined;
+  const user = state.users.get(person.user_id);
   if (!user) return;
-  const { user_id: _, custom_profile_field: answer, new_email, ...changed } = person;
-  if (answer) {
-    user.profile_data ??= {};
-    if (answer.value === null) delete user.profile_data[answer.id];
-    else {
-      user.profile_data[answer.id] = {
-        value: answer.value,
-        ...(answer.rendered_value === undefined ? {} : { rendered_value: answer.rendered_value }),
-      };
-    }
-    return;
-  }
-  if (new_email !== undefined) user.email = new_email;
-  Object.assign(user, changed);
+  const { custom_profile_field, ...changed } = person;
+  if (custom_profile_field) setProfileValue(user, custom_profile_field);
+  else changePerson(state, user, changed, changes);
+}
+
+function setProfileValue(user: User, { id, value, rendered_value }: Record<string, any>): void {
+  const profile = (user.profile_data ??= {});
+  if (value === null) delete profile[id];
+  else profile[id] = rendered_value === undefined ? { value } : { value, rendered_value };
+}
+
+function changePerson(state: State, user: User, change: Record<string, any>, changes: Changes): void {
+  const { new_email, avatar_url_medium, avatar_source, ...changed } = change;
+  if (new_email !== undefined) changed.email = new_email;
   if (changed.role !== undefined) {
-    user.is_owner = changed.role === ROLE.OWNER;
-    user.is_admin = changed.role <= ROLE.ADMIN;
-    user.is_guest = changed.role === ROLE.GUEST;
+    changed.is_owner = changed.role === ROLE.OWNER;
+    changed.is_admin = changed.role <= ROLE.ADMIN;
+    changed.is_guest = changed.role === ROLE.GUEST;
   }
-  if (person.user_id === state.userId) {
-    for (const name of ["email", "delivery_email", "full_name", "avatar_url", "avatar_source", "is_owner", "is_admin", "is_guest"]) {
-      if (user[name] !== undefined) state.fields[name] = user[name];
+  Object.assign(user, changed);
+  if (changed.is_active === false) forgetPresence(state, user.user_id, changes);
+  if (user.user_id === state.userId) changeSelf(state, { ...changed, avatar_url_medium, avatar_source }, changes);
+  if (changed.full_name !== undefined || changed.email !== undefined || changed.avatar_url !== undefined) {
+    for (const message of state.messages.values()) {
+      if (message.sender_id !== user.user_id) continue;
+      message.sender_full_name = user.full_name;
+      message.sender_email = user.email;
+      message.avatar_url = user.avatar_url;
+      changes.mark(`message:${message.id}`);
     }
-    state.fields.is_moderator = user.role === ROLE.MODERATOR;
-    changes.mark("realm");
   }
+}
+
+/** One's own name, address and role are fields of register's response as well. */
+function changeSelf(state: State, changed: Record<string, any>, changes: Changes): void {
+  for (const [name, value] of Object.entries(changed)) {
+    if (name in state.fields && value !== undefined) state.fields[name] = value;
+  }
+  if (changed.role !== undefined) state.fields.is_moderator = changed.role === ROLE.MODERATOR;
+  changes.mark("realm");
+}
+
+function forgetPresence(state: State, userId: number, changes: Changes): void {
+  state.presences.delete(userId);
+  state.statuses.delete(userId);
+  changes.mark("presence", "statuses");
 }
 
 function userGroup(state: State, event: ServerEvent, changes: Changes): void {
@@ -80,6 +101,7 @@ function userGroup(state: State, event: ServerEvent, changes: Changes): void {
 function presence(state: State, event: ServerEvent, changes: Changes): void {
   changes.mark("presence");
   for (const [id, each] of Object.entries(event.presences ?? {})) state.presences.set(Number(id), each as object);
+  if (event.presence_last_update_id !== undefined) state.fields.presence_last_update_id = event.presence_last_update_id;
 }
 
 function userStatus(state: State, event: ServerEvent, changes: Changes): void {

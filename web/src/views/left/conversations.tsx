@@ -85,7 +85,7 @@ function Views() {
   const known = new Set(views.map((each) => each.href));
   for (const own of navigationViews.values()) {
     const href = `#${own.fragment}`;
-    if (own.name !== null && own.is_pinned && !known.has(href)) views.push({ icon: "search", name: own.name, href });
+    if (own.name && own.is_pinned && !known.has(href)) views.push({ icon: "search", name: own.name, href });
   }
   const here = ground.value;
   const current = here.kind === "view" ? `#${here.view}` : addressOf({ terms: here.narrow.terms });
