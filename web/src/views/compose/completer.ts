@@ -7,13 +7,12 @@ import type { User } from "../../model/state";
 import { get } from "../../protocol/client";
 import { state } from "../../app";
 import { moved } from "../../ui/completions";
-import { emojiVersion } from "../../ui/emoji-data";
+import { load } from "../../ui/lazy";
 import { relevance } from "./directory";
-import { completionsOf, linkOf, type TextCompletion } from "./sources";
+import type { TextCompletion } from "./sources";
 import type { Target } from "./target";
-import { apply, selection } from "./textarea";
+import { apply, selection, textarea } from "./textarea";
 import { type Token, tokenAt } from "./tokens";
-import { topicsVersion } from "./topics";
 
 interface View {
   items: readonly TextCompletion[];
@@ -24,6 +23,8 @@ interface View {
 
 export interface Completer {
   readonly view: View;
+  /** Load what is needed: one is about to write. */
+  prepare(): void;
   /** Look at the text again: it has changed. */
   look(): void;
   /** The same, if the caret was moved by hand. */
@@ -43,6 +44,17 @@ let token: Token | undefined;
 let closedAt: number | undefined;
 let score: ((user: User) => number) | undefined;
 let scoredFor: string | undefined;
+
+/** What completions are made of: loaded when one begins to write. */
+const sources = signal<typeof import("./sources") | undefined>(undefined);
+
+async function loadSources(): Promise<void> {
+  try {
+    sources.value = await load(() => import("./sources"));
+  } catch {
+    // One can write without completions; the next focus tries again.
+  }
+}
 
 const subscribers = new Map<number, ReadonlySet<number>>();
 
@@ -104,8 +116,10 @@ function update(to: Target): void {
     return;
   }
   closedAt = undefined;
+  const made = sources.peek();
+  if (!made) return;
   if (token.kind === "person" && to.kind === "topic" && to.channelId !== undefined) void fetchSubscribers(to.channelId);
-  const items = completionsOf(token, to, relevanceFor(to));
+  const items = made.completionsOf(token, to, relevanceFor(to));
   if (!items.length) {
     view.value = NOTHING;
     return;
@@ -167,8 +181,8 @@ function onKey(event: KeyboardEvent, to: Target): boolean {
 }
 
 function toTopics(chosen: TextCompletion, to: Target): boolean {
-  const link = linkOf(chosen.channel!);
-  if (!token || !link.startsWith("#**")) return false;
+  const link = sources.peek()?.linkOf(chosen.channel!);
+  if (!token || !link?.startsWith("#**")) return false;
   const insert = `${link.slice(0, -2)}>`;
   const at = token.from + insert.length;
   apply({ from: token.from, to: token.to, insert, start: at, end: at });
@@ -178,13 +192,17 @@ function toTopics(chosen: TextCompletion, to: Target): boolean {
 
 export function useCompleter(to: Target): Completer {
   // What was fetched meanwhile is shown.
-  const versions = `${topicsVersion.value} ${emojiVersion.value}`;
+  const made = sources.value;
+  const version = made?.fetchedVersion.value;
   useEffect(() => {
-    if (token && (token.kind === "topic" || token.kind === "emoji")) update(to);
-  }, [versions]);
+    if (token && document.activeElement === textarea()) update(to);
+  }, [made, version]);
   useEffect(() => close, [to]);
-  const made = useMemo(
+  const methods = useMemo(
     () => ({
+      prepare: () => {
+        if (!sources.peek()) void loadSources();
+      },
       look: () => update(to),
       lookIfMoved: () => {
         const { start, end } = selection();
@@ -199,5 +217,5 @@ export function useCompleter(to: Target): Completer {
     }),
     [to],
   );
-  return { ...made, view: view.value };
+  return { ...methods, view: view.value };
 }

@@ -5,7 +5,7 @@ import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { state } from "../../app";
 import { i18n } from "../../i18n";
 import { ground } from "../../router";
-import { lazy } from "../../ui/lazy";
+import { lazy, load } from "../../ui/lazy";
 import { watch } from "../../ui/watch";
 import { Banners } from "./banners";
 import { content, follow, saveNow } from "./composition";
@@ -26,7 +26,6 @@ import { apply, selection } from "./textarea";
 import { Toolbar } from "./toolbar";
 import { stopTyping } from "./typing";
 import { uploads } from "./upload-list";
-import { attach } from "./uploads";
 
 const REASON_ID = "compose-reason";
 /** How near to the limit of characters it is shown. */
@@ -119,7 +118,7 @@ function Box({ to }: { to: Target }) {
   useEffect(() => setPreview(false), [key]);
   const onFiles = (files: File[]) => {
     setPreview(false);
-    attach(files);
+    void load(() => import("./uploads")).then((module) => module.attach(files));
   };
   const isInvalid = problem.value !== undefined && problem.value === reason;
   return (

@@ -68,6 +68,7 @@ export function MessageBox(props: MessageBoxProps) {
           noteTyping();
           completer.look();
         }}
+        onFocus={completer.prepare}
         onSelect={completer.lookIfMoved}
         onBlur={completer.close}
         onKeyDown={(event) => onKey(event, completer, props)}

@@ -1,5 +1,6 @@
 /** Completions of a token, and the text that stands for each. */
 
+import { computed } from "@preact/signals";
 import { state } from "../../app";
 import { i18n } from "../../i18n";
 import { encodeOperand } from "../../model/narrow";
@@ -7,7 +8,7 @@ import type { Channel, Group, User } from "../../model/state";
 import { channelAddress } from "../../router";
 import type { Completion } from "../../ui/completions";
 import { channelNamed, findChannels, findGroups, findPeople, peopleIndex } from "./directory";
-import { findEmoji } from "../../ui/emoji-data";
+import { emojiVersion, findEmoji } from "../../ui/emoji-data";
 import { Icon } from "./icons";
 import { findLanguages } from "./code-languages";
 import { ChannelMark, Face } from "./recipients";
@@ -16,7 +17,7 @@ import { best, fold, tierOf } from "../../model/names-index";
 import type { Target } from "./target";
 import { timeChoices } from "./times";
 import type { Token } from "./tokens";
-import { findTopics } from "./topics";
+import { findTopics, topicsVersion } from "./topics";
 
 export interface TextCompletion extends Completion {
   /** What replaces the token. */
@@ -24,6 +25,9 @@ export interface TextCompletion extends Completion {
   /** A channel can be completed further, to one of its topics. */
   channel?: Channel;
 }
+
+/** Changes when something was fetched that completions are made of. */
+export const fetchedVersion = computed(() => `${topicsVersion.value} ${emojiVersion.value}`);
 
 const LIMIT = 8;
 const WILDCARDS = ["all", "everyone", "channel", "stream", "topic"];
