@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { best, type Entry, fold, tierOf } from "../src/model/names-index";
+import { best, type Entry, fold, incremental, tierOf } from "../src/model/names-index";
 
 function entries(...names: string[]): Entry<string>[] {
   return names.map((item) => ({ item, folded: fold(item), also: "" }));
@@ -35,6 +35,15 @@ describe("search in names", () => {
   it("finds by the local part of an address last", () => {
     expect(tierOf("grace hopper", "amazing", "amazing.grace")).toBe(3);
     expect(tierOf("grace hopper", "zzz", "amazing.grace")).toBeUndefined();
+  });
+
+  it("finds the same letter by letter as at once", () => {
+    const names = ["Joanna Smith", "Mary Ann", "Anna", "Hannah Ant"];
+    const all = entries(...names);
+    const search = incremental<string>();
+    for (const query of ["a", "an", "ann", "ann m", "an", "han", "x", "", "jo"]) {
+      expect(best(search(all, query), query, 8, () => 0)).toEqual(best(all, query, 8, () => 0));
+    }
   });
 
   it("takes less than a frame among ten thousand people", () => {

@@ -1,7 +1,10 @@
 /** Search in names as one types: folded once, then matched by prefix, by word, and anywhere. */
 
+const PLAIN = /^[\x20-\x7e]*$/;
+
 /** Return a text as it is compared: without case and marks. */
 export function fold(text: string): string {
+  if (PLAIN.test(text)) return text.toLowerCase();
   return text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
 }
 
@@ -33,11 +36,29 @@ export function tierOf(folded: string, query: string, also = ""): Tier | undefin
 
 /** Return whether each word that is typed begins a word of the name: "a lov" for "Ada Lovelace". */
 function wordsMatch(folded: string, query: string): boolean {
+  const parts = query.split(" ").filter(Boolean);
+  if (!parts.every((part) => folded.includes(part))) return false;
   const words = folded.split(BOUNDARY);
-  return query
-    .split(" ")
-    .filter(Boolean)
-    .every((part) => words.some((word) => word.startsWith(part)));
+  return parts.every((part) => words.some((word) => word.startsWith(part)));
+}
+
+/**
+ * Return a search that remembers what matched: one types letter by letter, and what did not match
+ * a text does not match a longer one.
+ */
+export function incremental<Item>(): (entries: readonly Entry<Item>[], query: string) => readonly Entry<Item>[] {
+  let of: readonly Entry<Item>[] | undefined;
+  let last = "";
+  let matching: readonly Entry<Item>[] = [];
+  return (entries, query) => {
+    // One letter is only looked for at beginnings, more letters also within words.
+    const isLonger = entries === of && last.length > 1 && query.startsWith(last);
+    if (query.length < 2) return entries;
+    matching = (isLonger ? matching : entries).filter((each) => tierOf(each.folded, query, each.also) !== undefined);
+    of = entries;
+    last = query;
+    return matching;
+  };
 }
 
 /** Return the best entries: by how they match, then by `score` (more is better), then by name. */

@@ -125,10 +125,10 @@ function Unsubscribed({ channelId }: { channelId: number }) {
   return (
     <Banner kind="warning" onClose={() => setClosedFor(key)}>
       <span>
-        {i18n.t("{count, plural, one {{names} is not subscribed to #{channel} and is not notified.} other {{names} are not subscribed to #{channel} and are not notified.}}", {
+        {i18n.t("{count, plural, one {{names} is not subscribed to {channel} and is not notified.} other {{names} are not subscribed to {channel} and are not notified.}}", {
           count: missing.length,
           names,
-          channel: channel.name,
+          channel: `#${channel.name}`,
         })}
       </span>{" "}
       {addsSubscribers(state(), channel) ? (

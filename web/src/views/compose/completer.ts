@@ -8,7 +8,7 @@ import { get } from "../../protocol/client";
 import { state } from "../../app";
 import { moved } from "../../ui/completions";
 import { load } from "../../ui/lazy";
-import { relevance } from "./directory";
+import { peopleIndex, relevance } from "./directory";
 import type { TextCompletion } from "./sources";
 import type { Target } from "./target";
 import { apply, selection, textarea } from "./textarea";
@@ -51,6 +51,8 @@ const sources = signal<typeof import("./sources") | undefined>(undefined);
 async function loadSources(): Promise<void> {
   try {
     sources.value = await load(() => import("./sources"));
+    // Names are folded before the first mention, not while it is typed.
+    setTimeout(peopleIndex, 50);
   } catch {
     // One can write without completions; the next focus tries again.
   }

@@ -2,7 +2,7 @@
 
 import { useComputed, useSignalEffect } from "@preact/signals";
 import { useEffect, useLayoutEffect, useState } from "preact/hooks";
-import { state } from "../../app";
+import { onBatch, state } from "../../app";
 import { i18n } from "../../i18n";
 import { ground } from "../../router";
 import { lazy, load } from "../../ui/lazy";
@@ -54,8 +54,13 @@ export function Compose() {
 
 /** Follow the view that is shown, and the requests of other parts of the page. */
 function useFollowing(): void {
-  watch("users");
-  useEffect(forgetPeople);
+  useEffect(
+    () =>
+      onBatch((events) => {
+        if (events.some((each) => each.type === "realm_user")) forgetPeople();
+      }),
+    [],
+  );
   useSignalEffect(() => {
     const to = targetOfGround();
     // Where no conversation is shown, what one has begun to write stays in the box.

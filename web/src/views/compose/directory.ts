@@ -4,7 +4,7 @@ import { state } from "../../app";
 import { channelRefusal } from "./rules";
 import { mentionsGroup } from "../../model/permissions";
 import { type Channel, directKey, type Group, idsOfKey, type User } from "../../model/state";
-import { best, type Entry, fold } from "../../model/names-index";
+import { best, type Entry, fold, incremental } from "../../model/names-index";
 import type { Target } from "./target";
 
 /** Folded names by user: a change of one user folds one name. */
@@ -87,10 +87,13 @@ export function relevance(to: Target | undefined, subscribers?: ReadonlySet<numb
     (mutedUsers.has(user.user_id) ? 10_000 : 0);
 }
 
+const narrowed = incremental<User>();
+
 export function findPeople(query: string, limit: number, score: (user: User) => number, without?: ReadonlySet<number>): User[] {
-  const { entries } = peopleIndex();
-  const among = without?.size ? entries.filter((each) => !without.has(each.item.user_id)) : entries;
-  return best(among, fold(query), limit, score).filter((each) => score(each) > -5_000);
+  const typed = fold(query);
+  const matching = narrowed(peopleIndex().entries, typed);
+  const among = without?.size ? matching.filter((each) => !without.has(each.item.user_id)) : matching;
+  return best(among, typed, limit, score).filter((each) => score(each) > -5_000);
 }
 
 export function findGroups(query: string, limit: number): Group[] {
