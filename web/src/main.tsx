@@ -1,5 +1,6 @@
 import { render } from "preact";
 import { start, state } from "./app";
+import { followAppearance } from "./appearance";
 import { ApiError } from "./protocol/client";
 import { startKeyboard } from "./keyboard";
 import { startRouter } from "./router";
@@ -22,6 +23,7 @@ async function main(): Promise<void> {
   }
   startRouter(state);
   startKeyboard();
+  followAppearance();
   render(<Shell />, root);
 }
 

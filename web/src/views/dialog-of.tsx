@@ -2,12 +2,18 @@ import type { Dialog } from "../router";
 import { lazy } from "../ui/lazy";
 
 const ChannelsDialog = lazy(() => import("./channels/channels-dialog"));
+const SettingsDialog = lazy(() => import("./settings/settings-dialog"));
+const ProfileDialog = lazy(() => import("./people/profile-dialog"));
 
 /** The dialog of an address such as `#settings/profile`. */
 export function DialogOf({ dialog, path }: { dialog: Dialog; path: string[] }) {
   switch (dialog) {
     case "channels":
       return <ChannelsDialog path={path} />;
+    case "settings":
+      return <SettingsDialog path={path} />;
+    case "user":
+      return <ProfileDialog path={path} />;
     default:
       return null;
   }

@@ -40,7 +40,7 @@ function BrowseChannels({ tab }: { tab: Tab }) {
       <div class="browse">
         <nav class="tabs" aria-label={i18n.t("Channels")}>
           {TABS.map((each) => (
-            <a key={each} href={`#channels/${each}`} aria-current={each === tab ? "page" : undefined}>
+            <a key={each} href={`#channels/${each}`} data-autofocus={each === tab || undefined} aria-current={each === tab ? "page" : undefined}>
               {tabName(each)}
             </a>
           ))}

@@ -31,7 +31,7 @@ export function SectionsDialog({ title, base, panels, current }: SectionsDialogP
       <div class="sections">
         <nav class="sections-nav" aria-label={i18n.t("Sections")}>
           {panels.map((each) => (
-            <a key={each.id} href={`${base}${each.id}`} aria-current={each === panel ? "page" : undefined}>
+            <a key={each.id} href={`${base}${each.id}`} data-autofocus={each === panel || undefined} aria-current={each === panel ? "page" : undefined}>
               {each.title}
             </a>
           ))}

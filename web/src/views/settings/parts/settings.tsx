@@ -4,6 +4,7 @@ import type { ComponentChild } from "preact";
 import { useId, useState } from "preact/hooks";
 import { i18n } from "../../../i18n";
 import { GroupPicker, type PermissionKind } from "./group-picker";
+import { PeoplePicker } from "./people-picker";
 import { SaveNote, useSaving } from "./saving";
 
 interface Common {
@@ -21,6 +22,8 @@ export type Setting = Common &
     | { kind: "longtext"; max?: number }
     | { kind: "number"; min: number; max: number; unit?: string }
     | { kind: "color" }
+    | { kind: "date" }
+    | { kind: "people" }
     | { kind: "group"; of: PermissionKind }
   );
 
@@ -137,6 +140,19 @@ function controlOf(setting: Exclude<Setting, { kind: "toggle" }>, value: unknown
     }
     case "group":
       return <GroupPicker id={id} name={setting.name} of={setting.of} label={setting.label} value={value as number} isOff={isOff} onChange={(next) => void save(next)} />;
+    case "people":
+      return <PeoplePicker label={setting.label} chosen={(value as number[] | null) ?? []} onChange={(ids) => void save(ids)} />;
+    case "date":
+      return (
+        <input
+          type="date"
+          id={id}
+          disabled={isOff}
+          aria-describedby={described}
+          value={String(value ?? "")}
+          onChange={(event) => void save(event.currentTarget.value)}
+        />
+      );
     case "color":
       return (
         <input

@@ -1,0 +1,78 @@
+import { useState } from "preact/hooks";
+import { state } from "../../app";
+import { i18n } from "../../i18n";
+import { self } from "../../model/permissions";
+import type { User } from "../../model/state";
+import { del, patch, post } from "../../protocol/client";
+import { confirm } from "../../ui/dialog";
+import { ROLES, roleName } from "../settings/parts/names";
+import { ActionButton } from "../settings/parts/saving";
+import { SettingsForm } from "../settings/parts/settings";
+
+/** What administrators may change about a person. */
+export function ManageUser({ user }: { user: User }) {
+  const me = self(state())!;
+  const ownerReason = i18n.t("Only owners may do this.");
+  const isBeyond = user.is_owner && !me.is_owner;
+  const roles = ROLES.filter((role) => role !== 100 || me.is_owner || user.role === 100);
+  const path = user.is_bot ? `/bots/${user.user_id}` : `/users/${user.user_id}`;
+  return (
+    <>
+      <SettingsForm
+        sections={[
+          {
+            title: i18n.t("Administration"),
+            settings: [
+              { kind: "text", name: "full_name", label: i18n.t("Name"), max: 100 },
+              { kind: "choice", name: "role", label: i18n.t("Role"), options: roles.map((role) => [role, roleName(role)]) },
+            ],
+          },
+        ]}
+        source={{
+          read: (name) => user[name as "full_name" | "role"],
+          save: (name, value) => patch(path, { [name]: value as string | number }),
+          reason: (name) => {
+            if (isBeyond) return ownerReason;
+            return name === "role" && user.user_id === me.user_id && !me.is_owner ? i18n.t("You cannot change your own role.") : undefined;
+          },
+        }}
+      />
+      {user.user_id === me.user_id ? null : user.is_active ? (
+        <Deactivation user={user} reason={isBeyond ? ownerReason : undefined} />
+      ) : (
+        <ActionButton name={i18n.t("Reactivate")} done={i18n.t("Reactivated")} action={() => post(`/users/${user.user_id}/reactivate`)} />
+      )}
+    </>
+  );
+}
+
+function Deactivation({ user, reason }: { user: User; reason: string | undefined }) {
+  const [password, setPassword] = useState("");
+  const deactivate = async () => {
+    const isSure = await confirm({
+      title: i18n.t("Deactivate {name}?", { name: user.full_name }),
+      text: i18n.t("The account is signed out everywhere and cannot sign in. Its messages stay. It can be reactivated."),
+      action: i18n.t("Deactivate"),
+      isDangerous: true,
+    });
+    if (!isSure) return;
+    if (user.is_bot) await del(`/bots/${user.user_id}`);
+    else await del(`/users/${user.user_id}`, { old_password: password || undefined });
+    setPassword("");
+  };
+  return (
+    <div class="form-actions">
+      {user.is_bot ? null : (
+        <input
+          type="password"
+          autocomplete="current-password"
+          aria-label={i18n.t("Your password")}
+          placeholder={i18n.t("Your password")}
+          value={password}
+          onInput={(event) => setPassword(event.currentTarget.value)}
+        />
+      )}
+      <ActionButton kind="danger" name={i18n.t("Deactivate")} done=" " reason={reason} action={deactivate} />
+    </div>
+  );
+}

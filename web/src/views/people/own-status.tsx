@@ -1,0 +1,75 @@
+import { useState } from "preact/hooks";
+import { state } from "../../app";
+import { i18n } from "../../i18n";
+import { post } from "../../protocol/client";
+import { watch } from "../../ui/watch";
+import { SaveNote, useSaving } from "../settings/parts/saving";
+
+const MAX_LENGTH = 60;
+
+function suggestions(): readonly (readonly [emoji: string, text: string])[] {
+  return [
+    ["working_on_it", i18n.t("Busy")],
+    ["calendar", i18n.t("In a meeting")],
+    ["bus", i18n.t("Commuting")],
+    ["face_with_thermometer", i18n.t("Out sick")],
+    ["palm_tree", i18n.t("On vacation")],
+    ["house", i18n.t("Working remotely")],
+  ];
+}
+
+/** The form of one's own status. */
+export function OwnStatus() {
+  watch("statuses");
+  const status = state().statuses.get(state().userId) ?? {};
+  const [text, setText] = useState<string>();
+  const [emoji, setEmoji] = useState<string>();
+  const [saving, run] = useSaving();
+  const shownText = text ?? status.status_text ?? "";
+  const shownEmoji = emoji ?? status.emoji_name ?? "";
+  const isChanged = shownText !== (status.status_text ?? "") || shownEmoji !== (status.emoji_name ?? "");
+  const save = async (status_text: string, emoji_name: string) => {
+    if (!(await run(() => post("/users/me/status", { status_text, emoji_name })))) return;
+    setText(undefined);
+    setEmoji(undefined);
+  };
+  return (
+    <section class="setting-section">
+      <h4>{i18n.t("Status")}</h4>
+      <form
+        class="small-form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void save(shownText.trim(), shownEmoji.trim());
+        }}
+      >
+        <label>
+          <span>{i18n.t("Status text")}</span>
+          <input type="text" maxLength={MAX_LENGTH} autocomplete="off" value={shownText} onInput={(event) => setText(event.currentTarget.value)} />
+        </label>
+        <label>
+          <span>{i18n.t("Name of an emoji")}</span>
+          <input type="text" autocomplete="off" value={shownEmoji} onInput={(event) => setEmoji(event.currentTarget.value.replaceAll(":", ""))} />
+        </label>
+        <div class="form-actions">
+          {suggestions().map(([name, suggested]) => (
+            <button key={name} type="button" class="small" onClick={() => void save(suggested, name)}>
+              {suggested}
+            </button>
+          ))}
+        </div>
+        <div class="form-actions">
+          <button type="submit" class="primary" aria-disabled={!isChanged || undefined}>
+            {i18n.t("Set status")}
+          </button>
+          {status.status_text || status.emoji_name ? (
+            <button type="button" onClick={() => void save("", "")}>
+              {i18n.t("Clear status")}
+            </button>
+          ) : null}
+          <SaveNote saving={saving} />
+        </div>
+      </form>
+    </section>
+  );
+}

@@ -1,0 +1,166 @@
+import { useEffect, useState } from "preact/hooks";
+import { onBatch, state } from "../../app";
+import { i18n } from "../../i18n";
+import { COLLATOR } from "../../model/counts";
+import { realmPermits } from "../../model/permissions";
+import type { User } from "../../model/state";
+import { del, get, post } from "../../protocol/client";
+import { confirm } from "../../ui/dialog";
+import { watch } from "../../ui/watch";
+import { UserLine } from "../people/user-line";
+import { ActionButton, SaveNote, useSaving } from "./parts/saving";
+
+const GENERIC = 1;
+const INCOMING = 2;
+const OUTGOING = 3;
+
+/** One's bots: their keys, new ones, and what they call. */
+export function BotsPanel() {
+  watch("users", "bots");
+  const { users, userId } = state();
+  const bots = [...users.values()]
+    .filter((user) => user.is_bot && user.bot_owner_id === userId)
+    .sort((one, other) => Number(other.is_active) - Number(one.is_active) || COLLATOR.compare(one.full_name, other.full_name));
+  return (
+    <>
+      <CreateBot />
+      <section class="setting-section">
+        <h4>{i18n.t("Your bots")}</h4>
+        <ul class="item-list" aria-label={i18n.t("Your bots")}>
+          {bots.map((bot) => (
+            <li key={bot.user_id}>
+              <BotLine bot={bot} />
+            </li>
+          ))}
+        </ul>
+        {bots.length ? null : <p class="faded list-empty">{i18n.t("You have no bots.")}</p>}
+      </section>
+    </>
+  );
+}
+
+function BotLine({ bot }: { bot: User }) {
+  const [key, setKey] = useState<string>();
+  const path = `/bots/${bot.user_id}`;
+  const named = { name: bot.full_name };
+  const deactivate = async () => {
+    const isSure = await confirm({
+      title: i18n.t("Deactivate {name}?", named),
+      text: i18n.t("Its key stops working. Its messages stay."),
+      action: i18n.t("Deactivate"),
+      isDangerous: true,
+    });
+    if (isSure) await del(path);
+  };
+  if (!bot.is_active) {
+    return (
+      <UserLine user={bot}>
+        <ActionButton kind="small" name={i18n.t("Reactivate")} label={i18n.t("Reactivate {name}", named)} done=" " action={() => post(`/users/${bot.user_id}/reactivate`)} />
+      </UserLine>
+    );
+  }
+  return (
+    <>
+      <UserLine user={bot}>
+        <ActionButton
+          kind="small"
+          name={key ? i18n.t("Hide key") : i18n.t("Show key")}
+          label={i18n.t("API key of {name}", named)}
+          done=" "
+          action={async () => setKey(key ? undefined : (await get<{ api_key: string }>(`${path}/api_key`)).api_key)}
+        />
+        <ActionButton kind="small danger" name={i18n.t("Deactivate")} label={i18n.t("Deactivate {name}", named)} done=" " action={deactivate} />
+      </UserLine>
+      {key ? (
+        <div class="form-actions">
+          <input type="text" readOnly class="secret" aria-label={i18n.t("API key of {name}", named)} value={key} onFocus={(event) => event.currentTarget.select()} />
+          <ActionButton
+            kind="small"
+            name={i18n.t("New key")}
+            done={i18n.t("The old key no longer works.")}
+            action={async () => setKey((await post<{ api_key: string }>(`${path}/api_key/regenerate`)).api_key)}
+          />
+        </div>
+      ) : null}
+      {bot.bot_type === OUTGOING ? <OutgoingAddress bot={bot} /> : null}
+    </>
+  );
+}
+
+function OutgoingAddress({ bot }: { bot: User }) {
+  const known = (state().fields.realm_bots ?? []).find((each: { user_id: number }) => each.user_id === bot.user_id);
+  const address = known?.services?.[0]?.base_url;
+  return address ? <p class="item-about">{i18n.t("Calls {address}", { address })}</p> : null;
+}
+
+function CreateBot() {
+  const mayAll = realmPermits(state(), "can_create_bots_group");
+  const mayIncoming = mayAll || realmPermits(state(), "can_create_write_only_bots_group");
+  const [isOpen, setOpen] = useState(false);
+  const [kind, setKind] = useState(mayAll ? GENERIC : INCOMING);
+  const [fullName, setFullName] = useState("");
+  const [shortName, setShortName] = useState("");
+  const [url, setUrl] = useState("");
+  const [saving, run] = useSaving();
+  // A bot that was made appears in the list with the next events.
+  const [, setBatches] = useState(0);
+  useEffect(() => onBatch((events) => events.some(({ type }) => type === "realm_bot") && setBatches((count) => count + 1)), []);
+  if (!mayIncoming) return <p class="faded">{i18n.t("You may not create bots here.")}</p>;
+  if (!isOpen) {
+    return (
+      <p>
+        <button type="button" class="primary" onClick={() => setOpen(true)}>
+          {i18n.t("Create a bot")}
+        </button>
+      </p>
+    );
+  }
+  const create = () =>
+    run(() => post("/bots", { full_name: fullName.trim(), short_name: shortName.trim(), bot_type: kind, ...(kind === OUTGOING ? { payload_url: url, interface_type: 1 } : {}) }));
+  return (
+    <form
+      class="small-form"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void create().then((isDone) => {
+          if (!isDone) return;
+          setOpen(false);
+          setFullName("");
+          setShortName("");
+        });
+      }}
+    >
+      <label>
+        <span>{i18n.t("Kind")}</span>
+        <select value={String(kind)} onChange={(event) => setKind(Number(event.currentTarget.value))}>
+          {mayAll ? <option value={GENERIC}>{i18n.t("Generic: reads and writes by the API")}</option> : null}
+          <option value={INCOMING}>{i18n.t("Incoming webhook: another service sends messages")}</option>
+          {mayAll ? <option value={OUTGOING}>{i18n.t("Outgoing webhook: calls an address when mentioned")}</option> : null}
+        </select>
+      </label>
+      <label>
+        <span>{i18n.t("Name")}</span>
+        <input type="text" required maxLength={100} value={fullName} onInput={(event) => setFullName(event.currentTarget.value)} />
+      </label>
+      <label>
+        <span>{i18n.t("First part of its email address")}</span>
+        <input type="text" required autocomplete="off" value={shortName} onInput={(event) => setShortName(event.currentTarget.value)} />
+      </label>
+      {kind === OUTGOING ? (
+        <label>
+          <span>{i18n.t("Address that it calls")}</span>
+          <input type="url" required value={url} onInput={(event) => setUrl(event.currentTarget.value)} />
+        </label>
+      ) : null}
+      <div class="form-actions">
+        <button type="submit" class="primary">
+          {i18n.t("Create")}
+        </button>
+        <button type="button" onClick={() => setOpen(false)}>
+          {i18n.t("Cancel")}
+        </button>
+        <SaveNote saving={saving} />
+      </div>
+    </form>
+  );
+}
