@@ -283,11 +283,14 @@ class HistoryGenerator:
         )
 
     def set_policy(self, number: int) -> Operation:
+        channel = self.channel()
+        readers = [user.number for user in self.model.active() if self.model.reads(user, channel)]
+        may_read = bool(readers) and self.rng.random() < 0.7
         return SetPolicy(
             number=number,
             realm=self.realm,
-            actor=self.user().number,
-            channel=self.channel().number,
+            actor=self.rng.choice(readers) if may_read else self.user().number,
+            channel=channel.number,
             topic=self.rng.choice(TOPICS),
             policy=self.rng.choice([0, 1, 2, 3, 3]),
         )
@@ -376,6 +379,61 @@ class HistoryGenerator:
             number=number, realm=self.realm, actor=actor, channel=channel, people=(leaving,)
         )
 
+    def leave_or_return(self, number: int) -> Operation | None:
+        """Somebody with a star or a policy in a private channel loses access, or has it again.
+
+        Now and then they star a message first.
+        """
+        stored = [
+            (user, channel) for (user, channel, _), policy in self.model.policies.items() if policy
+        ]
+        stored += [
+            (user, message.channel)
+            for message in self.model.messages.values()
+            if message.channel is not None
+            for user in sorted(message.starred)
+        ]
+        here = [
+            (user, channel)
+            for user, channel in stored
+            if self.model.channels[channel].is_private
+            and self.place in (None, channel)
+            and self.model.users[user].is_active
+        ]
+        lost = [
+            (user, channel)
+            for user, channel in here
+            if not self.model.reads(self.model.users[user], self.model.channels[channel])
+        ]
+        if not here or self.rng.random() < 0.3:
+            return self._star_in_private(number)
+        user, channel = self.rng.choice(lost if lost and self.rng.random() < 0.6 else here)
+        there = sorted(self.model.subscribers(channel))
+        kind = Unsubscribe if user in there else Subscribe
+        if kind is Subscribe and not there:
+            return None
+        actor = user if kind is Unsubscribe else self.rng.choice(there)
+        return kind(number=number, realm=self.realm, actor=actor, channel=channel, people=(user,))
+
+    def _star_in_private(self, number: int) -> Operation | None:
+        messages = [
+            message
+            for message in self.model.messages.values()
+            if message.channel is not None and self.model.channels[message.channel].is_private
+        ]
+        if not messages:
+            return None
+        message = self.rng.choice(messages).number
+        actor = self.reader_of(message)
+        return Flag(
+            number=number,
+            realm=self.realm,
+            actor=actor,
+            messages=(message,),
+            flag="starred",
+            op="add",
+        )
+
     def change_privacy(self, number: int) -> Operation:
         actor = self.rng.choice([FOUNDER, FOUNDER, self.user().number])
         return ChangePrivacy(
@@ -443,6 +501,7 @@ _WEIGHTS: dict[Callable[[HistoryGenerator, int], Drawn | None], float] = {
     HistoryGenerator.type: 4,
     HistoryGenerator.subscribe: 12,
     HistoryGenerator.unsubscribe: 10,
+    HistoryGenerator.leave_or_return: 10,
     HistoryGenerator.change_privacy: 3,
     HistoryGenerator.archive: 1.5,
     HistoryGenerator.edit: 4,
@@ -451,7 +510,7 @@ _WEIGHTS: dict[Callable[[HistoryGenerator, int], Drawn | None], float] = {
     HistoryGenerator.mark_read: 3,
     HistoryGenerator.vote: 3,
     HistoryGenerator.resolve: 2.5,
-    HistoryGenerator.set_policy: 4,
+    HistoryGenerator.set_policy: 6,
     HistoryGenerator.change_role: 2.5,
     HistoryGenerator.let_spectators: 0.7,
     HistoryGenerator.change_group: 4,
@@ -464,6 +523,7 @@ _BESIDE: dict[Callable[[HistoryGenerator, int], Operation | None], float] = {
     HistoryGenerator.react: 3,
     HistoryGenerator.subscribe: 8,
     HistoryGenerator.unsubscribe: 8,
+    HistoryGenerator.leave_or_return: 3,
     HistoryGenerator.change_privacy: 4,
     HistoryGenerator.archive: 1,
     HistoryGenerator.edit: 3,

@@ -12,15 +12,11 @@ from server.domain.channel_changes import ChannelChange
 from server.transactions import Tx
 from storage.ids import ChannelId
 from testkit.faults.http import Answer
+from testkit.leaks.access import ReadAccess
 from testkit.leaks.expected_events import NO_USERS, ExpectedEvent
 from testkit.leaks.model import OWNER, Channel, Grant, Model
 from testkit.leaks.operations import Step, noticed
-from testkit.leaks.policies import (
-    policies_found_again,
-    policies_gone,
-    policies_known,
-    policies_lost,
-)
+from testkit.leaks.policies import policies_gone
 from testkit.leaks.server_clients import ServerClients
 
 CHANNEL_EVENTS = "channel events"
@@ -194,7 +190,7 @@ class Unsubscribe(OfChannel):
         channel = model.channels[self.channel]
         leaving = model.subscribers(self.channel) & frozenset(self.people)
         left_read = _left_read(model, self.channel, leaving)
-        known = policies_known(model, self.channel, leaving)
+        before = ReadAccess.of(model, self.channel, leaving)
         for user in leaving:
             model.leave(user, self.channel)
         seeing = model.seeing(channel)
@@ -207,8 +203,7 @@ class Unsubscribe(OfChannel):
                 must=leaving - seeing,
             ),
             *_peers(channel, "peer_remove", leaving, seeing),
-            *policies_lost(model, self.channel, known),
-            *stars_lost(model, self.channel, leaving),
+            *before.changed(model),
         ]
 
 
@@ -262,7 +257,7 @@ class ChangePrivacy(Changing):
         if self._is_as_it_was(channel):
             return []
         saw = model.seeing(channel)
-        known = policies_known(model, self.channel, saw)
+        before = ReadAccess.of(model, self.channel, frozenset(model.users))
         channel.is_private = self.privacy.is_private
         channel.is_protected = self.privacy.is_protected
         channel.is_web_public = self.privacy.is_web_public
@@ -282,9 +277,7 @@ class ChangePrivacy(Changing):
                 for user in there
             ),
             *self._hidden(model, saw),
-            *policies_lost(model, self.channel, known),
-            *stars_lost(model, self.channel, saw),
-            *found_again(model, self.channel, sees),
+            *before.changed(model),
             *self.said(model, clients, answer),
         ]
 
@@ -331,7 +324,7 @@ class Archive(Changing):
         if self.archived and self.is_told:
             told += _closed_read(model, self.channel)
             told += policies_gone(model, self.channel)
-            told += stars_lost(model, self.channel, frozenset(u.number for u in model.active()))
+            told += _stars_lost(model, self.channel, frozenset(u.number for u in model.active()))
         return told + self.said(model, clients, answer)
 
 
@@ -358,6 +351,7 @@ def _closed_read(model: Model, channel: int) -> list[ExpectedEvent]:
 def _join(model: Model, channel: Channel, people: frozenset[int]) -> list[ExpectedEvent]:
     joining = people - model.subscribers(channel.number)
     saw = model.seeing(channel)
+    before = ReadAccess.of(model, channel.number, joining)
     found_read = _found_read(model, channel.number, joining)
     for user in joining:
         model.join(user, channel.number)
@@ -367,7 +361,7 @@ def _join(model: Model, channel: Channel, people: frozenset[int]) -> list[Expect
         _shown(channel, joining - saw),
         _of_own("add", channel, joining),
         *_peers(channel, "peer_add", joining, seeing - joining, may=joining),
-        *found_again(model, channel.number, joining),
+        *before.changed(model),
     ]
 
 
@@ -385,21 +379,7 @@ def _found_read(model: Model, channel: int, joining: frozenset[int]) -> list[Exp
     return told
 
 
-def found_again(model: Model, channel: int, people: frozenset[int]) -> list[ExpectedEvent]:
-    """Who may read a channel again may be told of what is unread, starred or set for topics."""
-    told = policies_found_again(model, channel, people)
-    for number, message in model.messages.items():
-        if message.channel == channel:
-            readers = people & model.readers(message)
-            for op, flag in (("remove", "read"), ("add", "starred")):
-                key = ("update_message_flags", op, flag, number)
-                told.append(
-                    ExpectedEvent(kind="update_message_flags", key=key, must=NO_USERS, may=readers)
-                )
-    return told
-
-
-def stars_lost(model: Model, channel: int, people: frozenset[int]) -> list[ExpectedEvent]:
+def _stars_lost(model: Model, channel: int, people: frozenset[int]) -> list[ExpectedEvent]:
     """Who may not read now what they have starred there may be told that it is not starred."""
     told = []
     for number, message in model.messages.items():

@@ -159,14 +159,17 @@ def _moved(
             # Whoever may read it there without being there hears no more of it.
             lost_perhaps_to=readers & after if lost_by_public else NO_USERS,
         ),
-        # Whoever may read it again is told that it is unread, or starred.
-        *(
-            ExpectedEvent(
-                kind="update_message_flags",
-                key=("update_message_flags", op, flag, number),
-                must=NO_USERS,
-                may=after,
-            )
-            for op, flag in (("remove", "read"), ("add", "starred"))
+        # Those who may read it again are told that it is unread, or starred.
+        ExpectedEvent(
+            kind="update_message_flags",
+            key=("update_message_flags", "remove", "read", number),
+            must=NO_USERS,
+            may=after,
+        ),
+        ExpectedEvent(
+            kind="update_message_flags",
+            key=("update_message_flags", "add", "starred", number),
+            must=(after - readers) & message.starred,
+            may=after,
         ),
     ]

@@ -10,11 +10,10 @@ from server.domain.actor import Actor
 from server.transactions import Tx
 from storage.ids import UserId
 from testkit.faults.http import Answer
+from testkit.leaks.access import ReadAccess
 from testkit.leaks.expected_events import NO_USERS, ExpectedEvent, Key
-from testkit.leaks.membership import found_again, stars_lost
 from testkit.leaks.model import ADMINISTRATOR, OWNER, Channel, Model
 from testkit.leaks.operations import Step
-from testkit.leaks.policies import policies_known, policies_lost
 from testkit.leaks.server_clients import ServerClients
 
 
@@ -53,7 +52,7 @@ class ChangeGroup(Step):
         saw = {c.number for c in model.channels.values() if model.sees(user, c)}
         readable = {n for n, m in model.messages.items() if model.may_read(user, m)}
         themselves = frozenset({self.user})
-        known = {c: policies_known(model, c, themselves) for c in model.channels}
+        before = [ReadAccess.of(model, channel, themselves) for channel in model.channels]
         if self.joins:
             people.add(self.user)
         else:
@@ -84,10 +83,8 @@ class ChangeGroup(Step):
                         kind="update_message_flags", key=key, must=NO_USERS, may=themselves
                     )
                 )
-        for channel in model.channels:
-            told += found_again(model, channel, themselves)
-            told += policies_lost(model, channel, known[channel])
-            told += stars_lost(model, channel, themselves)
+        for access in before:
+            told += access.changed(model)
         return told
 
 

@@ -38,13 +38,19 @@ def policies_move(model: Model, old: Place, new: Place) -> list[ExpectedEvent]:
     return told
 
 
-def policies_found_again(model: Model, channel: int, users: frozenset[int]) -> list[ExpectedEvent]:
-    """What these users, who may read the channel now, want of topics that they may know of."""
+def policies_restored(
+    model: Model, channel: int, readers: frozenset[int], newcomers: frozenset[int]
+) -> list[ExpectedEvent]:
+    """What readers of the channel want of topics that they may know of.
+
+    Newcomers, who could not read it before, must get it if it is certain.
+    """
     told = []
-    for user, there, topic in model.policies:
-        knows = there == channel and model.knows_topic(model.users[user], channel, topic)
-        if knows and user in users:
-            told.append(_told((channel, topic), frozenset({user})))
+    for (user, there, topic), policy in model.policies.items():
+        own = frozenset({user})
+        if there == channel and model.knows_topic(model.users[user], channel, topic):
+            must = own & newcomers if policy else NO_USERS
+            told.append(_told((channel, topic), own & readers, must))
     return told
 
 
@@ -63,12 +69,13 @@ def policies_lost(
     model: Model, channel: int, known: frozenset[tuple[int, str]]
 ) -> list[ExpectedEvent]:
     """Of what was known: who may not read the channel now, but knows of it, has nothing set."""
-    place = model.channels[channel]
-    return [
-        _told((channel, topic), frozenset({user}))
-        for user, topic in sorted(known)
-        if model.sees(model.users[user], place) and not model.reads(model.users[user], place)
-    ]
+    place, told = model.channels[channel], []
+    for user, topic in sorted(known):
+        own = frozenset({user})
+        if model.sees(model.users[user], place) and not model.reads(model.users[user], place):
+            is_certain = bool(model.policies[user, channel, topic])
+            told.append(_told((channel, topic), own, own if is_certain else NO_USERS))
+    return told
 
 
 def policies_gone(model: Model, channel: int) -> list[ExpectedEvent]:

@@ -186,6 +186,18 @@ def granting():
     )
 
 
+def joining_again():
+    """An administrator leaves a private channel with read state, sees it still, and joins it."""
+    return (
+        channel(PRIVATE, FOUNDER, ADMIN),
+        sent(),
+        step(Flag, NEXT, ADMIN, messages=(SENT,), flag="starred", op="add"),
+        step(SetPolicy, 16, ADMIN, channel=CHANNEL, topic="plans", policy=FOLLOWED),
+        step(Unsubscribe, 20, channel=CHANNEL, people=(ADMIN,)),
+        step(Subscribe, 24, channel=CHANNEL, people=(ADMIN,)),
+    )
+
+
 def racing():
     """Somebody sends while they are sent away, again and again."""
     operations = [channel(PRIVATE, FOUNDER, MEMBER_3)]
@@ -257,6 +269,7 @@ SOUND = {
     "hiding history": (hiding_history(), (MEMBER_5, "register")),
     "archiving": (archiving(), (MEMBER_3, "register")),
     "granting": (granting(), (MEMBER_5, "register")),
+    "joining again": (joining_again(), (ADMIN, "register")),
 }
 
 
@@ -339,6 +352,28 @@ def test_channels_that_are_published_without_metadata_access_are_caught(
     sound = diff.compare
     monkeypatch.setattr(apply, "compare", compare)
     assert "must not have got ('stream', 'create', 4)" in problems_in(*SOUND[name])
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize(
+    ("name", "event"),
+    [
+        ("hiding and showing", "'user_topic'"),
+        ("granting", "'user_topic'"),
+        ("joining again", "'user_topic'"),
+        ("joining again", "'update_message_flags', 'add', 'starred'"),
+    ],
+)
+def test_read_state_that_is_not_restored_is_caught(problems_in, monkeypatch, name, event):
+    monkeypatch.setattr(apply, "append_restored", lambda *_: None)
+    assert f"never got ({event}" in problems_in(*SOUND[name])
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize("event", ["'user_topic'", "'update_message_flags', 'remove', 'starred'"])
+def test_read_state_that_is_not_withdrawn_is_caught(problems_in, monkeypatch, event):
+    monkeypatch.setattr(apply, "append_withdrawn", lambda *_: None)
+    assert f"never got ({event}" in problems_in(*SOUND["joining again"])
 
 
 def test_a_send_that_rests_on_what_was_is_caught(problems_in):

@@ -1,0 +1,74 @@
+"""What users are told of a channel's messages and topics when they may read it, or no longer."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from testkit.leaks.expected_events import NO_USERS, ExpectedEvent
+from testkit.leaks.model import Model
+from testkit.leaks.policies import policies_known, policies_lost, policies_restored
+
+
+@dataclass(frozen=True, slots=True)
+class ReadAccess:
+    """What some users may read in a channel at one time."""
+
+    channel: int
+    people: frozenset[int]
+    readers: frozenset[int]
+    """Those with content access."""
+    messages: Mapping[int, frozenset[int]]
+    """Of each message in the channel, those who may read it."""
+    policies: frozenset[tuple[int, str]]
+    """Users, and topics known to them for which they may have set a policy."""
+
+    @classmethod
+    def of(cls, model: Model, channel: int, people: frozenset[int]) -> "ReadAccess":
+        users = [model.users[number] for number in people if model.users[number].is_active]
+        place = model.channels[channel]
+        return cls(
+            channel,
+            people,
+            frozenset(user.number for user in users if model.reads(user, place)),
+            {
+                number: frozenset(user.number for user in users if model.may_read(user, message))
+                for number, message in model.messages.items()
+                if message.channel == channel
+            },
+            policies_known(model, channel, people),
+        )
+
+    def changed(self, model: Model) -> list[ExpectedEvent]:
+        """Events for those who may read more or less by now.
+
+        Stars and policies that are certain must be restored or withdrawn. Whether a message is
+        unread again is left to the server.
+        """
+        now = ReadAccess.of(model, self.channel, self.people)
+        told = policies_lost(model, self.channel, self.policies)
+        told += policies_restored(model, self.channel, now.readers, now.readers - self.readers)
+        for number, readers in now.messages.items():
+            starred = model.messages[number].starred
+            before = self.messages[number]
+            told += [
+                _flagged("remove", "read", number, may=readers),
+                _flagged("add", "starred", number, (readers - before) & starred, readers),
+                _flagged(
+                    "remove",
+                    "starred",
+                    number,
+                    (before - readers) & starred,
+                    (self.people & starred) - readers,
+                ),
+            ]
+        return told
+
+
+def _flagged(
+    op: str,
+    flag: str,
+    message: int,
+    must: frozenset[int] = NO_USERS,
+    may: frozenset[int] = NO_USERS,
+) -> ExpectedEvent:
+    key = ("update_message_flags", op, flag, message)
+    return ExpectedEvent(kind="update_message_flags", key=key, must=must, may=may)
