@@ -12,7 +12,7 @@ from server.domain.external_content import ProxyLinks
 from server.domain.mail_addresses import PURPOSE, MailAddresses
 from server.domain.passwords import Passwords
 from server.egress import Egress, open_egress
-from server.events.base import NOBODY
+from server.events.base import NO_AUDIENCE
 from server.events.log import Tick
 from server.identity import Identities, open_identities
 from server.mail.mailer import Mailer
@@ -331,4 +331,4 @@ class _ticker:  # noqa: N801 - a function with a memory
 
 
 async def _tick(tx: WriteTx) -> None:
-    tx.append(Tick(), NOBODY)
+    tx.append(Tick(), NO_AUDIENCE)

@@ -11,7 +11,7 @@ import msgspec
 
 from server.domain.account_news import AccountNews
 from server.domain.clock import SystemClock
-from server.events.base import NOBODY
+from server.events.base import NO_AUDIENCE
 from server.events.log import JobEnqueued
 from server.messaging.job_broker import OutgoingJob
 from server.transactions import Tx
@@ -244,7 +244,7 @@ def enqueue(tx: Tx, job: Job, *, after_seconds: float = 0.0) -> None:
 
     The log carries it, as an entry without an audience. `after_seconds` is the minimum delay.
     """
-    tx.append(asking_for(job, after_seconds=after_seconds), NOBODY)
+    tx.append(asking_for(job, after_seconds=after_seconds), NO_AUDIENCE)
 
 
 def asking_for(job: Job, *, after_seconds: float = 0.0) -> JobEnqueued:

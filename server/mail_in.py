@@ -56,7 +56,7 @@ LONGEST_LINE: Final = 64 * 1024
 """Maximum line length of mails; the protocol's is 998."""
 MAX_ANSWER: Final = 400
 
-NOBODY: Final = UserId(0)
+NO_USER: Final = UserId(0)
 """Owner of attachments until the mail's sender is determined."""
 
 LATER: Final = "451 4.3.0 Not now, try again later"
@@ -272,7 +272,7 @@ async def _keep(
     content = await blobs.receive()
     try:
         await content.write(file.content)
-        row = new_attachment(realm_id, NOBODY, file.name, content, now)
+        row = new_attachment(realm_id, NO_USER, file.name, content, now)
         await content.keep(row.blob_key)
     finally:
         await content.discard()

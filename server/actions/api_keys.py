@@ -28,7 +28,7 @@ from server.domain.api_keys import (
 )
 from server.domain.credential_changes import Ended
 from server.domain.errors import BadRequestError, UserDeactivatedError
-from server.events.base import NOBODY
+from server.events.base import NO_AUDIENCE
 from server.events.bots import BotChange, BotChanged
 from server.events.log import Tick
 from server.transactions import Tx
@@ -85,7 +85,7 @@ async def make_key(
     )
     facts = {"key_id": key_id, "name": name, "scopes": scopes}
     changed = {user_id: audit.differences({}, facts)}
-    audit.record_each(tx, tx.append(Tick(), NOBODY), by, "api_key_created", changed)
+    audit.record_each(tx, tx.append(Tick(), NO_AUDIENCE), by, "api_key_created", changed)
     return key_id, key
 
 

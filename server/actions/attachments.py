@@ -11,7 +11,7 @@ from server.domain.attachments import MIB, clean_name, name_in_address, type_by_
 from server.domain.errors import BadRequestError, NotFoundError, UploadQuotaError
 from server.domain.thumbnails import has_thumbnails, keys_of
 from server.events.attachments import AttachmentRemoved, AttachmentShown, GoneAttachment
-from server.events.base import NOBODY, to_users
+from server.events.base import NO_AUDIENCE, to_users
 from server.events.log import Tick
 from server.jobs import BlobRemoval, Thumbnails, enqueue
 from server.transactions import Clocked, Tx
@@ -161,13 +161,13 @@ async def before_letting_go(tx: Tx, message_ids: Sequence[MessageId], now: datet
 
 def let_go(tx: Tx, message_ids: Sequence[MessageId]) -> None:
     """Remove the files of deleted messages; publish events to the owners."""
-    entry = tx.append(Tick(), NOBODY)
+    entry = tx.append(Tick(), NO_AUDIENCE)
     tx.at_position(entry, attachments.let_go(tx.realm_id, message_ids))
 
 
 def hold(tx: Tx, message_id: MessageId, rows: Sequence[AttachmentRow]) -> None:
     """Set the files of a message; publish events of new ones to their owners."""
     # An entry of its own: what comes after the statement must not rely on the position.
-    entry = tx.append(Tick(), NOBODY)
+    entry = tx.append(Tick(), NO_AUDIENCE)
     ids = [row.attachment_id for row in rows]
     tx.at_position(entry, attachments.hold(tx.realm_id, message_id, ids))

@@ -20,7 +20,7 @@ from server.domain.accounts import NAME_TAKEN, checked_full_name
 from server.domain.actor import Actor
 from server.domain.bots import check_may_create, email_of_bot, looks_after
 from server.domain.errors import BadRequestError
-from server.events.base import NOBODY, Audience, Entry, to_users
+from server.events.base import NO_AUDIENCE, Audience, Entry, to_users
 from server.events.bots import (
     BotAdded,
     BotChange,
@@ -330,5 +330,5 @@ async def _append_bot_events(
 
 
 def _record(tx: Tx, actor: Actor, action: str, bot_id: UserId, changed: audit.Differences) -> None:
-    entry = tx.append(Tick(), NOBODY)
+    entry = tx.append(Tick(), NO_AUDIENCE)
     audit.record_each(tx, entry, actor.user_id, action, {bot_id: changed})

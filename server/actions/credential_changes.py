@@ -17,7 +17,7 @@ from server.domain.api_keys import new_api_key
 from server.domain.confirmations import CHANGE_EMAIL, RESET_PASSWORD
 from server.domain.credential_changes import Ended
 from server.domain.errors import BadRequestError
-from server.events.base import NOBODY, Entry
+from server.events.base import NO_AUDIENCE, Entry
 from server.events.log import QueuesEnded
 from server.transactions import Tx
 from storage import api_keys, confirmations, credentials, event_queues, sessions
@@ -114,7 +114,7 @@ async def end_queues(tx: Tx, user_ids: Sequence[UserId]) -> Entry:
     """Delete the event queues of these users, and invalidate the cached users."""
     connection = await tx.changing()
     await event_queues.delete_of_users(connection, tx.realm_id, user_ids)
-    return tx.append(QueuesEnded(user_ids=tuple(user_ids)), NOBODY)
+    return tx.append(QueuesEnded(user_ids=tuple(user_ids)), NO_AUDIENCE)
 
 
 async def _end_keys(

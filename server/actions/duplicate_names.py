@@ -32,7 +32,7 @@ from server.domain.groups import MAX_NAME_LENGTH as MAX_GROUP_LENGTH
 from server.domain.markdown.writing import literal
 from server.domain.messages import MAX_TOPIC_LENGTH
 from server.domain.names import fold_name
-from server.events.base import EVERYONE, MEMBERS, NOBODY, Entry
+from server.events.base import EVERYONE, MEMBERS, NO_AUDIENCE, Entry
 from server.events.channel_folders import FolderChange, FolderChanged
 from server.events.channels import ChannelUpdated
 from server.events.default_channel_groups import DefaultChannelGroupsChanged, shown_groups
@@ -254,7 +254,7 @@ async def _topic_renamed(
 
 
 async def _record_topic(tx: Tx, renamed: Renamed) -> None:
-    _record(tx, tx.append(Tick(), NOBODY), "topic_renamed", renamed)
+    _record(tx, tx.append(Tick(), NO_AUDIENCE), "topic_renamed", renamed)
 
 
 async def _rename_group(tx: Tx, renamed: Renamed, now: datetime) -> None:

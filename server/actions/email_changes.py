@@ -17,7 +17,7 @@ from server.domain.confirmations import CHANGE_EMAIL
 from server.domain.credential_changes import Ended
 from server.domain.errors import BadRequestError
 from server.domain.profiles import least_role_to_see_email, public_email
-from server.events.base import NOBODY, Audience, to_users
+from server.events.base import NO_AUDIENCE, Audience, to_users
 from server.events.log import Tick
 from server.events.users import EmailChanged, PersonChange, UserChanged
 from server.transactions import Tx
@@ -131,7 +131,7 @@ async def _append_email_events(
         tx.append(event, knowing)
     changed = {new.user_id: {"email": (old.email, new.email)}}
     audit.record_each(tx, entry, new.user_id, "user_email_changed", changed)
-    tx.at_position(tx.append(Tick(), NOBODY), users.changed(tx.realm_id, [new.user_id]))
+    tx.at_position(tx.append(Tick(), NO_AUDIENCE), users.changed(tx.realm_id, [new.user_id]))
 
 
 def _who_know_email(user_audiences: UserAudiences, knowing: Audience, row: UserRow) -> Audience:

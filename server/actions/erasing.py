@@ -23,7 +23,7 @@ from server.domain.avatars import avatar_of, medium_key
 from server.domain.clock import SystemClock
 from server.domain.errors import BadRequestError
 from server.domain.shown_people import EVERYTHING
-from server.events.base import NOBODY
+from server.events.base import NO_AUDIENCE
 from server.events.log import LogBlanked, Tick
 from server.events.reactions import ReactionRemoved, Reactor
 from server.events.user_status import UserStatusChanged
@@ -106,7 +106,7 @@ async def _take(tx: Tx, plan: ErasurePlan, done: int, size: int) -> int | None:
     elif tables := await erasure.tables_left(connection, realm_id, user_id):
         if tables[0] == UPLOADS_UNDER_WAY:
             await _drop_parts(tx, user_id)
-        entry = tx.append(Tick(), NOBODY)
+        entry = tx.append(Tick(), NO_AUDIENCE)
         tx.at_position(entry, erasure.delete_own(realm_id, user_id, tables[0], limit=ROWS_PER_STEP))
     elif (reached := await _blank_log(tx, plan, done)) is not None:
         return reached
@@ -114,7 +114,7 @@ async def _take(tx: Tx, plan: ErasurePlan, done: int, size: int) -> int | None:
         # Caches hold what must not remain anywhere.
         await drop_exports(tx, now=SystemClock().now())
         await erasure.forget_record(await tx.changing(), realm_id, user_id)
-        entry = tx.append(Tick(), NOBODY)
+        entry = tx.append(Tick(), NO_AUDIENCE)
         audit.record(tx, entry, None, "user_erased", subject_id=user_id, before={}, after={})
         return None
     return done
@@ -158,7 +158,7 @@ async def _blank_log(tx: Tx, plan: ErasurePlan, done: int) -> int | None:
     about = [position for position in found.about if done > 0 and position < end]
     if entries := sorted({*found.own, *about}):
         await event_log.blank(await tx.changing(), tx.realm_id, entries)
-        tx.append(LogBlanked(entries=tuple(entries)), NOBODY)
+        tx.append(LogBlanked(entries=tuple(entries)), NO_AUDIENCE)
     is_after = done < 0 or found.farewell is not None
     return -(found.last + 1) if is_after else found.last + 1
 
@@ -262,7 +262,7 @@ async def _take_off_reactions(tx: Tx, row: UserRow, reacted: ConversationMessage
             emoji_code=reaction.emoji_code,
             reaction_type=reaction.reaction_type,
         )
-        entry = tx.append(event, audiences.get(reaction.message_id, NOBODY))
+        entry = tx.append(event, audiences.get(reaction.message_id, NO_AUDIENCE))
         tx.at_position(entry, reactions.delete(tx.realm_id, reaction))
 
 

@@ -10,7 +10,7 @@ from server.domain.actor import Actor
 from server.domain.admission import check_address
 from server.domain.errors import BadRequestError
 from server.domain.realm_settings import RealmSettings
-from server.events.base import NOBODY
+from server.events.base import NO_AUDIENCE
 from server.events.log import Tick
 from server.transactions import Tx
 from storage import realm_domains, users
@@ -35,7 +35,7 @@ async def create_person(tx: Tx, actor: Actor, new: NewUser, *, now: datetime) ->
     domains = await realm_domains.of_realm(connection, tx.realm_id)
     check_address(new.email, RealmSettings.of(realm.settings), domains)
     [person] = await create_users(tx, [new], now=now)
-    entry = tx.append(Tick(), NOBODY)
+    entry = tx.append(Tick(), NO_AUDIENCE)
     facts = {"email": person.email, "full_name": person.full_name, "role": person.role}
     changed = {person.user_id: audit.differences({}, facts)}
     audit.record_each(tx, entry, actor.user_id, "user_created", changed)
@@ -55,4 +55,4 @@ async def grant_creation(tx: Tx, user_id: UserId, *, create_users: bool) -> None
     before = await users.can_create_users(connection, tx.realm_id, user_id)
     await users.grant(connection, tx.realm_id, user_id, create_users=create_users)
     changed = {user_id: {"can_create_users": (before, create_users)}}
-    audit.record_each(tx, tx.append(Tick(), NOBODY), None, "user_granted", changed)
+    audit.record_each(tx, tx.append(Tick(), NO_AUDIENCE), None, "user_granted", changed)

@@ -8,7 +8,7 @@ from server.domain.confirmations import PATHS, RESET_PASSWORD, VALID_SECONDS
 from server.domain.credential_changes import Ended
 from server.domain.errors import BadRequestError
 from server.domain.sessions import digest_of, new_token
-from server.events.base import NOBODY
+from server.events.base import NO_AUDIENCE
 from server.events.log import Tick
 from server.transactions import Tx
 from storage import confirmations, credentials, users
@@ -43,7 +43,7 @@ async def set_password(
     connection = await tx.changing()
     await credentials.update_password(connection, tx.realm_id, row.user_id, new_hash)
     outcome = await end_pending(tx, [row], extent, news=lambda ended: PasswordChanged(ended=ended))
-    entry = tx.append(Tick(), NOBODY)
+    entry = tx.append(Tick(), NO_AUDIENCE)
     audit.record_each(tx, entry, by, "user_password_changed", {row.user_id: {}})
     await end_queues_of_keys(tx, row, outcome)
     return outcome.ended
@@ -93,7 +93,7 @@ async def make_password_link(tx: Tx, email: str) -> str:
     )
     token = new_token()
     await confirmations.add_token(connection, tx.realm_id, confirmation_id, digest_of(token))
-    entry = tx.append(Tick(), NOBODY)
+    entry = tx.append(Tick(), NO_AUDIENCE)
     audit.record_each(tx, entry, None, "user_password_link_made", {row.user_id: {}})
     return PATHS[RESET_PASSWORD].format(token=token)
 

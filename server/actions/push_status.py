@@ -8,7 +8,7 @@ import msgspec
 from server.actions import audit
 from server.actions.locked_realm import lock_realm
 from server.domain.realm_settings import RealmSettings
-from server.events.base import EVERYONE, NOBODY
+from server.events.base import EVERYONE, NO_AUDIENCE
 from server.events.log import Tick
 from server.events.realm import RealmSettingChanged
 from server.transactions import Tx
@@ -47,7 +47,7 @@ async def keep_push_status(tx: Tx, status: PushStatus) -> None:
     await realms.update_settings(connection, tx.realm_id, new.stored())
     for name, value in changed.items():
         tx.append(RealmSettingChanged(property=name, value=value), EVERYONE)
-    entry = tx.append(Tick(), NOBODY)
+    entry = tx.append(Tick(), NO_AUDIENCE)
     audit.record(
         tx,
         entry,

@@ -3,7 +3,7 @@
 from server.actions import audit
 from server.actions.locked_realm import lock_as_owner, lock_realm
 from server.domain.actor import Actor
-from server.events.base import EVERYONE, NOBODY
+from server.events.base import EVERYONE, NO_AUDIENCE
 from server.events.log import QueuesEnded
 from server.events.realm import RealmDeactivated, RealmReactivated
 from server.transactions import Tx
@@ -41,7 +41,7 @@ async def end_queues(tx: Tx) -> None:
     realm = await lock_realm(tx, alone=False)
     if realm.deactivated:
         listening = await event_queues.delete_all(await tx.changing(), tx.realm_id)
-        tx.append(QueuesEnded(user_ids=tuple(sorted(set(listening)))), NOBODY)
+        tx.append(QueuesEnded(user_ids=tuple(sorted(set(listening)))), NO_AUDIENCE)
 
 
 async def reactivate_realm(tx: Tx) -> bool:
@@ -53,7 +53,7 @@ async def reactivate_realm(tx: Tx) -> bool:
     if not realm.deactivated:
         return False
     await realms.update_deactivated(await tx.changing(), tx.realm_id, deactivated=False)
-    entry = tx.append(RealmReactivated(), NOBODY)
+    entry = tx.append(RealmReactivated(), NO_AUDIENCE)
     tx.at_position(entry, realms.changed(tx.realm_id))
     before, after = {"deactivated": True}, {"deactivated": False}
     audit.record(tx, entry, None, "realm_reactivated", before=before, after=after)

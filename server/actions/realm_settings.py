@@ -29,7 +29,7 @@ from server.domain.realm_changes import CHANNEL_SETTINGS, FOR_OWNERS, checked_ch
 from server.domain.realm_settings import NO_CHANNEL, RealmSettings
 from server.domain.realms import checked_realm_description, checked_realm_name
 from server.domain.sign_in import PASSWORDS, shown_methods, takes_passwords
-from server.events.base import EVERYONE, NOBODY
+from server.events.base import EVERYONE, NO_AUDIENCE
 from server.events.groups import MembersAdded, MembersRemoved
 from server.events.log import QueuesEnded, Tick
 from server.events.realm import RealmSettingChanged, RealmSettingsChanged
@@ -197,7 +197,7 @@ class _Changed:
             settings=self.realm.settings,
         )
         self._append_events()
-        entry = self.tx.append(Tick(), NOBODY)
+        entry = self.tx.append(Tick(), NO_AUDIENCE)
         self.tx.at_position(entry, realms.changed(self.tx.realm_id))
         audit.record(
             self.tx,
@@ -297,4 +297,4 @@ async def _end_queues(tx: Tx, connection: Connection, user_ids: Iterable[UserId]
     ids = list(user_ids)
     if ids:
         await event_queues.delete_of_users(connection, tx.realm_id, ids)
-        tx.append(QueuesEnded(user_ids=tuple(ids)), NOBODY)
+        tx.append(QueuesEnded(user_ids=tuple(ids)), NO_AUDIENCE)

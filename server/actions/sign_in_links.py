@@ -6,7 +6,7 @@ from server.actions import audit
 from server.domain.confirmations import SIGN_IN_HERE, SIGN_IN_PURPOSES, SIGN_IN_SECONDS
 from server.domain.errors import AuthenticationFailedError, BadRequestError
 from server.domain.sessions import digest_of, new_token
-from server.events.base import NOBODY
+from server.events.base import NO_AUDIENCE
 from server.events.log import Tick
 from server.transactions import Tx
 from storage import confirmations, credentials, users
@@ -52,7 +52,7 @@ async def make_sign_in_token(
     token = new_token()
     await confirmations.add_token(connection, tx.realm_id, confirmation_id, digest_of(token))
     facts = audit.differences({}, {"purpose": purpose})
-    entry = tx.append(Tick(), NOBODY)
+    entry = tx.append(Tick(), NO_AUDIENCE)
     audit.record_each(tx, entry, None, "user_sign_in_link_made", {user_id: facts})
     return token
 
@@ -78,7 +78,7 @@ async def spend_sign_in_token(
     if not is_first or not row.is_active:
         raise AuthenticationFailedError(SPENT)
     known = await credentials.of_user(connection, tx.realm_id, row.user_id)
-    entry = tx.append(Tick(), NOBODY)
+    entry = tx.append(Tick(), NO_AUDIENCE)
     facts = audit.differences({}, {"purpose": asked.purpose})
     audit.record_each(tx, entry, row.user_id, "user_sign_in_link_used", {row.user_id: facts})
     return row.user_id, known.changed_at

@@ -14,7 +14,7 @@ from server.domain.confirmations import SIGN_UP, VOUCHED_SIGN_UP
 from server.domain.errors import BadRequestError
 from server.domain.realm_settings import RealmSettings
 from server.domain.sign_in import PASSWORDS
-from server.events.base import NOBODY
+from server.events.base import NO_AUDIENCE
 from server.events.log import Tick
 from server.transactions import Tx
 from storage import invitations, realm_domains
@@ -57,7 +57,7 @@ async def admit(tx: Tx, new: NewUser, *, now: datetime) -> UserId:
     [person] = await create_users(tx, [new], now=now)
     facts = {"email": person.email, "full_name": person.full_name, "role": person.role}
     changed = {person.user_id: audit.differences({}, facts)}
-    audit.record_each(tx, tx.append(Tick(), NOBODY), person.user_id, "user_created", changed)
+    audit.record_each(tx, tx.append(Tick(), NO_AUDIENCE), person.user_id, "user_created", changed)
     await welcome(tx, realm, person.user_id)
     return person.user_id
 

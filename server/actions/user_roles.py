@@ -13,7 +13,7 @@ from server.domain.access import ADMINISTRATOR, OWNER, ROLES
 from server.domain.actor import Actor
 from server.domain.bots import check_role_of_bot
 from server.domain.errors import BadRequestError, UserDeactivatedError
-from server.events.base import EVERYONE, NOBODY
+from server.events.base import EVERYONE, NO_AUDIENCE
 from server.events.groups import MembersAdded, MembersRemoved
 from server.events.log import QueuesEnded
 from server.events.users import PersonChange, UserChanged
@@ -53,7 +53,7 @@ async def change_role(tx: Tx, actor: Actor, user_id: UserId, role: int, *, now: 
         await renew_links(tx)  # which they know as administrators do
     for each in locked:
         await _append_role_events(tx, context, actor, each, role, now=now)
-    tx.append(QueuesEnded(user_ids=tuple(changed)), NOBODY)
+    tx.append(QueuesEnded(user_ids=tuple(changed)), NO_AUDIENCE)
     with_new_roles = {each.user_id: replace(each, role=role) for each in locked}
     await withdraw_of(tx, replace(context, people=with_new_roles))
 

@@ -23,7 +23,7 @@ from server.domain.languages import LANGUAGES
 from server.domain.profiles import least_role_to_see_email, public_email
 from server.domain.realm_settings import RealmSettings
 from server.domain.user_settings import UserSettings
-from server.events.base import EVERYONE, MAX_WIRE_EVENTS, NOBODY, Audience, Entry, to_users
+from server.events.base import EVERYONE, MAX_WIRE_EVENTS, NO_AUDIENCE, Audience, Entry, to_users
 from server.events.bots import BotChange, BotChanged
 from server.events.log import Tick
 from server.events.subscriptions import notification_defaults
@@ -272,7 +272,9 @@ class _SettingsEvents:
             self._record(entry, name, before, after)
         await self._append_defaults(connection)
         assert entry is not None, "something has changed"
-        tx.at_position(tx.append(Tick(), NOBODY), users.changed(tx.realm_id, [self.new.user_id]))
+        tx.at_position(
+            tx.append(Tick(), NO_AUDIENCE), users.changed(tx.realm_id, [self.new.user_id])
+        )
 
     def _record(self, entry: Entry, name: str, before: SettingValue, after: SettingValue) -> None:
         audit.record(

@@ -32,7 +32,7 @@ class LogParams(Params):
     """How many entries to return at most."""
 
 
-class LogEntry(msgspec.Struct, frozen=True, kw_only=True):
+class AuditEntry(msgspec.Struct, frozen=True, kw_only=True):
     """One change. `actor_id` is null if it was made by an operator or the server."""
 
     id: int
@@ -45,7 +45,7 @@ class LogEntry(msgspec.Struct, frozen=True, kw_only=True):
     after: dict[str, Any]
 
     @classmethod
-    def of(cls, row: AuditRow) -> "LogEntry":
+    def of(cls, row: AuditRow) -> "AuditEntry":
         return cls(
             id=row.audit_id,
             position=row.position,
@@ -59,7 +59,7 @@ class LogEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LogResult(Result):
-    entries: list[LogEntry]
+    entries: list[AuditEntry]
 
 
 async def read(request: Request, params: LogParams) -> LogResult:
@@ -73,7 +73,7 @@ async def read(request: Request, params: LogParams) -> LogResult:
             action=params.action,
         )
         hidden = await _hidden_addresses(request, connection, rows)
-    return LogResult(entries=[LogEntry.of(_without(row, hidden)) for row in rows])
+    return LogResult(entries=[AuditEntry.of(_without(row, hidden)) for row in rows])
 
 
 async def _hidden_addresses(

@@ -135,10 +135,10 @@ class Audience(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The sending client's own id of the message, delivered only to that queue of its user."""
 
     def encode(self) -> bytes:
-        return b"" if self == NOBODY else msgspec.json.encode(self)
+        return b"" if self == NO_AUDIENCE else msgspec.json.encode(self)
 
 
-NOBODY = Audience()
+NO_AUDIENCE = Audience()
 EVERYONE = Audience(everyone=True, guests=True)
 MEMBERS = Audience(everyone=True)
 """All users but guests."""
@@ -147,7 +147,7 @@ _audience_decoder = msgspec.json.Decoder(Audience)
 
 
 def decode_audience(data: bytes) -> Audience:
-    return _audience_decoder.decode(data) if data else NOBODY
+    return _audience_decoder.decode(data) if data else NO_AUDIENCE
 
 
 def to_users(*user_ids: UserId) -> Audience:

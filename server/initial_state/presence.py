@@ -14,7 +14,7 @@ from server.domain.presence import (
 from server.initial_state import people
 from server.initial_state.base import Snapshot, StateSection
 from server.initial_state.presence_index import (
-    NOBODY,
+    NO_PRESENCES,
     PresenceEntry,
     PresenceIndex,
     as_known,
@@ -39,7 +39,7 @@ class LegacyPresenceFields(TypedDict):
 async def fetch(snapshot: Snapshot) -> dict[str, Any]:
     now = snapshot.graph.clock.now().timestamp()
     if snapshot.actor.is_spectator or snapshot.settings.presence_disabled:
-        shown, last_update_id = NOBODY, NOTHING_YET
+        shown, last_update_id = NO_PRESENCES, NOTHING_YET
     else:
         days = snapshot.presence_history_limit_days
         seen_since = now - _seconds(days)

@@ -93,7 +93,7 @@ class PresenceIndex:
         return [e for e in entries.values() if e.idle_timestamp >= second]
 
 
-NOBODY: Final = msgspec.Raw(b"{}")
+NO_PRESENCES: Final = msgspec.Raw(b"{}")
 
 
 def as_known(

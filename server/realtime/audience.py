@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from server.domain.access import GUEST
 from server.events.base import Audience, Event
-from server.realtime.contacts import NOBODY, Contacts, ContactTables
+from server.realtime.contacts import NO_CONTACTS, Contacts, ContactTables
 from server.realtime.queue import EventQueue
 from server.realtime.spans import STILL, Spans, joined, left, span
 from storage.ids import ChannelId, Position, UserId
@@ -83,7 +83,7 @@ class LiveUser:
     def strangers(self, user_ids: Collection[UserId], position: Position) -> frozenset[UserId]:
         """Return the people of these that the user may not have known at that position."""
         if self.contacts is None or not user_ids:
-            return NOBODY
+            return NO_CONTACTS
         return frozenset(each for each in user_ids if not self._knows(each, position))
 
     def _knows(self, other: UserId, position: Position) -> bool:

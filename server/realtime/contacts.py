@@ -22,7 +22,7 @@ from storage.event_queues import EventQueueRow
 from storage.ids import ChannelId, Position, UserId
 from storage.subscriptions import SpanRow
 
-NOBODY: Final[frozenset[UserId]] = frozenset()
+NO_CONTACTS: Final[frozenset[UserId]] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

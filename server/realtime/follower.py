@@ -7,7 +7,7 @@ from functools import partial
 
 import structlog
 
-from server.events.base import NOBODY, Event, LogEntry
+from server.events.base import NO_AUDIENCE, Event, LogEntry
 from server.events.users import UserAdded
 from server.realm_cache import RealmCache
 from server.realtime.audience import LiveUser, LiveUsers, reaches_queue
@@ -316,7 +316,7 @@ class RealmFollower:
 
     def _dispatch(self, entry: TailEntry) -> None:
         """Deliver the entry to waiting polls; others read it from the tail."""
-        if entry.event.wire_type and entry.audience is not NOBODY:
+        if entry.event.wire_type and entry.audience is not NO_AUDIENCE:
             self.fanout.begin(entry.audience, partial(self._wake, entry), entry.position)
 
     def _wake(self, entry: TailEntry, user: LiveUser) -> None:

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from server.actions.invitations import resend, revoke
-from server.events.base import NOBODY
+from server.events.base import NO_AUDIENCE
 from server.events.log import Tick
 from storage import invitations
 from storage.invitations import InvitationTerms
@@ -30,7 +30,7 @@ async def after(hall, table, column, row_id, *write, **facts):
 
 
 async def _tick(tx, _actor):
-    return tx.append(Tick(), NOBODY)
+    return tx.append(Tick(), NO_AUDIENCE)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 import pytest_asyncio
 
 from server.actions.message_flags import change_flag
-from server.events.base import NOBODY
+from server.events.base import NO_AUDIENCE
 from server.events.log import Tick
 from storage.database import open_database
 from testkit.clock import StoppedClock
@@ -25,7 +25,7 @@ STEP = 12
 
 
 async def tick(tx, actor):
-    return tx.append(Tick(), NOBODY)
+    return tx.append(Tick(), NO_AUDIENCE)
 
 
 @pytest_asyncio.fixture

@@ -13,7 +13,7 @@ from server.actions.messages.decide import OutgoingMessage
 from server.actions.messages.send import prepare, send_message
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError, DomainError
-from server.events.base import NOBODY
+from server.events.base import NO_AUDIENCE
 from server.events.log import Tick
 from server.realm_cache import REALM
 from server.transactions import StaleDecisionError
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.asyncio
 
 
 async def tick(tx, actor):
-    return tx.append(Tick(), NOBODY)
+    return tx.append(Tick(), NO_AUDIENCE)
 
 
 async def refuse(tx, actor):
@@ -134,7 +134,7 @@ async def test_positions_are_dense_and_seen_in_order_under_many_writers(
         await connection.value("SELECT pg_sleep(%(s)s)", s=random.random() * 0.004)
         if random.random() < 0.2:
             raise BadRequestError("rolled back")
-        return tx.append(Tick(), NOBODY)
+        return tx.append(Tick(), NO_AUDIENCE)
 
     async def write(each: Stage):
         for _ in range(15):
@@ -179,7 +179,7 @@ async def test_the_clock_is_taken_last(stage: Stage, make: Make):
         await (await tx.connection()).value("SELECT 1")
         entered.set()
         await leave.wait()
-        return tx.append(Tick(), NOBODY)
+        return tx.append(Tick(), NO_AUDIENCE)
 
     waiting = asyncio.create_task(stage.write(long, actor))
     await entered.wait()
@@ -354,7 +354,7 @@ async def test_locks_in_a_batch_are_never_waited_for(stage: Stage, make: Make):
     async def lock_channel(tx, actor):
         rows = await tx.lock(channels.locking(tx.realm_id, [channel.channel_id]))
         assert len(rows) == 1
-        return tx.append(Tick(), NOBODY)
+        return tx.append(Tick(), NO_AUDIENCE)
 
     async with stage.database.transaction() as holder:
         await holder.execute(

@@ -14,7 +14,7 @@ from psycopg import sql
 from tornado.httpclient import AsyncHTTPClient, HTTPResponse
 from typing_extensions import override
 
-from server.events.base import NOBODY
+from server.events.base import NO_AUDIENCE
 from server.events.log import Tick
 from server.messaging.job_broker import OutgoingJob
 from server.messaging.postgres_desk import PostgresJobDesk
@@ -140,7 +140,7 @@ def taking_no_writes(url: str) -> Iterator[None]:
 
 
 async def tick(tx: WriteTx) -> None:
-    tx.append(Tick(), NOBODY)
+    tx.append(Tick(), NO_AUDIENCE)
 
 
 @pytest.mark.asyncio

@@ -12,7 +12,7 @@ from queue_processors.registry import PROCESSORS, UnknownProcessorError, named
 from server.actions.messages.decide import OutgoingMessage
 from server.actions.messages.notices import deliver
 from server.actions.stepped_work import Finish, SteppedWorkKind, put_off
-from server.events.base import NOBODY
+from server.events.base import NO_AUDIENCE
 from server.events.log import Tick
 from server.jobs import DeferredWork
 from server.transactions import Tx
@@ -35,7 +35,7 @@ class Work:
 
     async def _take(self, tx: Tx, plan: Plan, done: int, size: int) -> int | None:
         self.done.append((tx.realm_id, plan.channel_id, done))
-        tx.append(Tick(), NOBODY)
+        tx.append(Tick(), NO_AUDIENCE)
         return done + size if done < 2 else None
 
     def _drafts(self, _plan: Plan, _work_id: str) -> Sequence[OutgoingMessage]:

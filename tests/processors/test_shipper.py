@@ -20,7 +20,7 @@ from queue_processors.shipper import (
     rest_after,
     through,
 )
-from server.events.base import NOBODY
+from server.events.base import NO_AUDIENCE
 from server.events.log import Tick
 from server.jobs import Job, enqueue
 from server.messaging import postgres
@@ -60,7 +60,7 @@ async def tick(stage: Stage, realm_id: RealmId) -> None:
     """A transaction that asks for nothing."""
 
     async def action(tx: WriteTx) -> None:
-        tx.append(Tick(), NOBODY)
+        tx.append(Tick(), NO_AUDIENCE)
 
     await stage.writers.of(realm_id).write(action)
 

@@ -16,7 +16,7 @@ from server.actions.locked_realm import lock_realm_context
 from server.actions.messages.decide import OutgoingMessage
 from server.actions.messages.notices import Notice, deliver
 from server.actions.stepped_work import SteppedWorkKind, put_off
-from server.events.base import NOBODY
+from server.events.base import NO_AUDIENCE
 from server.events.log import Tick
 from server.transactions import Tx
 from storage import channels, read_state, subscriptions
@@ -65,7 +65,7 @@ async def _take(tx: Tx, plan: Plan, done: int, pairs_per_step: int) -> int | Non
         await tx.connection(), tx.realm_id, [pair for pair in pairs if pair not in left]
     )
     if left or restored:
-        entry = tx.append(Tick(), NOBODY)
+        entry = tx.append(Tick(), NO_AUDIENCE)
         name = state.context.settings.empty_topic_display_name
         mark_read(tx, entry, left)
         append_withdrawn(tx, entry, lost, [pair for pair in lost if access[pair].metadata], name)

@@ -16,7 +16,7 @@ from server.domain.access import GroupSetting
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError
 from server.domain.groups import may_add, may_remove
-from server.events.base import EVERYONE, NOBODY, Entry, Event
+from server.events.base import EVERYONE, NO_AUDIENCE, Entry, Event
 from server.events.groups import (
     MembersAdded,
     MembersRemoved,
@@ -63,7 +63,7 @@ async def change_members(
 
     def publish() -> Entry:
         entries = [tx.append(event, EVERYONE) for event in _events(context, group_id, change)]
-        entry = entries[0] if entries else tx.append(Tick(), NOBODY)
+        entry = entries[0] if entries else tx.append(Tick(), NO_AUDIENCE)
         after = {name: list(ids) for name, ids in asdict(change).items() if ids}
         conclude(tx, actor, entry, "group_members_changed", group_id, before={}, after=after)
         return entry

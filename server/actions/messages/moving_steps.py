@@ -21,7 +21,7 @@ from server.actions.messages.decide import OutgoingMessage
 from server.actions.messages.edit import PreparedEdit, write_edit
 from server.actions.messages.notices import Notice, deliver
 from server.actions.stepped_work import SteppedWorkKind, put_off
-from server.events.base import NOBODY, Entry
+from server.events.base import NO_AUDIENCE, Entry
 from server.events.log import Tick
 from server.events.message_changes import (
     MAX_GONE,
@@ -169,7 +169,7 @@ async def _move_these(
     after = await activity_statements(tx, context, affected, plan.moved_at)
     await _write_move(tx, plan, ids, edit)
     last = await _append_move_events(tx, plan, old, crossing, display_name, edit) or tx.append(
-        Tick(), NOBODY
+        Tick(), NO_AUDIENCE
     )
     for statement in after:
         tx.at_position(last, statement)

@@ -75,6 +75,18 @@ export interface AttachmentUpdateEvent {
   upload_space_used: number;
 }
 
+/** One change. `actor_id` is null if it was made by an operator or the server. */
+export interface AuditEntry {
+  id: number;
+  position: number;
+  timestamp: number;
+  actor_id: number | null;
+  action: string;
+  subject_id: number | null;
+  before: Record<string, unknown>;
+  after: Record<string, unknown>;
+}
+
 export interface Billing {
   has_pending_sponsorship_request: boolean;
 }
@@ -580,18 +592,6 @@ export interface ListedChannel {
   can_send_message_group: number | DirectMembers;
   can_subscribe_group: number | DirectMembers;
   is_default?: boolean;
-}
-
-/** One change. `actor_id` is null if it was made by an operator or the server. */
-export interface LogEntry {
-  id: number;
-  position: number;
-  timestamp: number;
-  actor_id: number | null;
-  action: string;
-  subject_id: number | null;
-  before: Record<string, unknown>;
-  after: Record<string, unknown>;
 }
 
 export interface Match {
@@ -3476,7 +3476,7 @@ export interface Endpoints {
       limit?: number;
     };
     answer: {
-      entries: LogEntry[];
+      entries: AuditEntry[];
     };
   };
   /** Deactivate the organization */
