@@ -135,17 +135,7 @@ async def open_app(
     assert settings.database_url is not None, "the caller starts the embedded Postgres"
     clock = clock or SystemClock()
     async with AsyncExitStack() as stack:
-        database = await stack.enter_async_context(
-            open_database(
-                settings.database_url,
-                max_size=settings.database_pool_size,
-                serves=True,
-                strict=settings.database_strict_replication,
-                connection_class=connection_class,
-            )
-        )
-        async with database.connection() as connection:
-            await event_log.make_partitions(connection)
+        database = await _open_database(stack, settings.database_url, settings, connection_class)
         addresses = Addresses(settings.public_url, settings.root_domain, settings.gravatars)
         parser = await stack.enter_async_context(open_parser())
         egress = await stack.enter_async_context(open_egress(settings))
@@ -188,6 +178,24 @@ async def open_app(
         stack.push_async_callback(presences.close)
         stack.push_async_callback(activity.close)
         yield app
+
+
+async def _open_database(
+    stack: AsyncExitStack, url: str, settings: Settings, connection_class: type[PgConnection]
+) -> Database:
+    """Open the database, and make the partitions of its event log."""
+    database = await stack.enter_async_context(
+        open_database(
+            url,
+            max_size=settings.database_pool_size,
+            serves=True,
+            strict=settings.database_strict_replication,
+            connection_class=connection_class,
+        )
+    )
+    async with database.connection() as connection:
+        await event_log.make_partitions(connection)
+    return database
 
 
 async def _open_rendering(

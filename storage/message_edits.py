@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from storage.database import Connection, Locking, Statement
 from storage.ids import ChannelId, MessageId, Position, RealmId, UserId
@@ -158,6 +158,53 @@ class ReaderRow:
     """Whether they may also read messages that they did not receive."""
 
 
+_READERS: Final = """
+    WITH origins AS MATERIALIZED (
+        SELECT m.origin_channel_id AS id, array_agg(m.id) AS ids,
+               min(m.id) AS first, max(m.id) AS last
+          FROM messages m
+         WHERE m.realm_id = %(realm_id)s AND m.id = ANY(%(message_ids)s::bigint[])
+         GROUP BY m.origin_channel_id
+    ), concerned AS (
+        SELECT s.user_id FROM subscriptions s
+         WHERE NOT %(outsiders_only)s AND s.realm_id = %(realm_id)s
+           AND s.channel_id = %(channel_id)s AND s.active
+        UNION
+        SELECT unnest(%(also)s::bigint[])
+        UNION
+        SELECT f.user_id FROM message_flags f
+         WHERE f.realm_id = %(realm_id)s AND f.message_id = ANY(%(message_ids)s::bigint[])
+        UNION
+        SELECT s.user_id
+          FROM origins o
+          JOIN subscriptions s ON s.realm_id = %(realm_id)s AND s.channel_id = o.id
+               AND s.active AND o.id <> %(channel_id)s
+         WHERE s.spans && int8range(o.first, o.last, '[]')
+           AND (s.spans @> int8range(o.first, o.last, '[]')
+                OR EXISTS (SELECT FROM unnest(o.ids) AS i WHERE s.spans @> i))
+        UNION
+        SELECT s.user_id
+          FROM origins o
+          JOIN subscriptions s ON s.realm_id = %(realm_id)s AND s.channel_id = o.id
+               AND NOT s.active
+         WHERE s.spans && int8range(o.first, o.last, '[]')
+           AND (s.spans @> int8range(o.first, o.last, '[]')
+                OR EXISTS (SELECT FROM unnest(o.ids) AS i WHERE s.spans @> i))
+    )
+    SELECT r.user_id, r.is_subscribed, r.access = 2 AS reads_all
+      FROM (
+        SELECT p.user_id, coalesce(s.active, false) AS is_subscribed,
+               channel_access(p.user_id, u.role, s.active, c) AS access
+          FROM concerned p
+          JOIN users u ON u.realm_id = %(realm_id)s AND u.user_id = p.user_id
+          JOIN channels c ON c.realm_id = %(realm_id)s AND c.channel_id = %(channel_id)s
+          LEFT JOIN subscriptions s ON s.realm_id = %(realm_id)s AND s.user_id = p.user_id
+               AND s.channel_id = %(channel_id)s) r
+     WHERE r.access > 0 AND NOT (%(outsiders_only)s AND r.is_subscribed)
+     ORDER BY r.user_id
+"""
+
+
 async def readers(
     connection: Connection,
     realm_id: RealmId,
@@ -174,51 +221,7 @@ async def readers(
     """
     return await connection.many(
         ReaderRow,
-        """
-        WITH origins AS MATERIALIZED (
-            SELECT m.origin_channel_id AS id, array_agg(m.id) AS ids,
-                   min(m.id) AS first, max(m.id) AS last
-              FROM messages m
-             WHERE m.realm_id = %(realm_id)s AND m.id = ANY(%(message_ids)s::bigint[])
-             GROUP BY m.origin_channel_id
-        ), concerned AS (
-            SELECT s.user_id FROM subscriptions s
-             WHERE NOT %(outsiders_only)s AND s.realm_id = %(realm_id)s
-               AND s.channel_id = %(channel_id)s AND s.active
-            UNION
-            SELECT unnest(%(also)s::bigint[])
-            UNION
-            SELECT f.user_id FROM message_flags f
-             WHERE f.realm_id = %(realm_id)s AND f.message_id = ANY(%(message_ids)s::bigint[])
-            UNION
-            SELECT s.user_id
-              FROM origins o
-              JOIN subscriptions s ON s.realm_id = %(realm_id)s AND s.channel_id = o.id
-                   AND s.active AND o.id <> %(channel_id)s
-             WHERE s.spans && int8range(o.first, o.last, '[]')
-               AND (s.spans @> int8range(o.first, o.last, '[]')
-                    OR EXISTS (SELECT FROM unnest(o.ids) AS i WHERE s.spans @> i))
-            UNION
-            SELECT s.user_id
-              FROM origins o
-              JOIN subscriptions s ON s.realm_id = %(realm_id)s AND s.channel_id = o.id
-                   AND NOT s.active
-             WHERE s.spans && int8range(o.first, o.last, '[]')
-               AND (s.spans @> int8range(o.first, o.last, '[]')
-                    OR EXISTS (SELECT FROM unnest(o.ids) AS i WHERE s.spans @> i))
-        )
-        SELECT r.user_id, r.is_subscribed, r.access = 2 AS reads_all
-          FROM (
-            SELECT p.user_id, coalesce(s.active, false) AS is_subscribed,
-                   channel_access(p.user_id, u.role, s.active, c) AS access
-              FROM concerned p
-              JOIN users u ON u.realm_id = %(realm_id)s AND u.user_id = p.user_id
-              JOIN channels c ON c.realm_id = %(realm_id)s AND c.channel_id = %(channel_id)s
-              LEFT JOIN subscriptions s ON s.realm_id = %(realm_id)s AND s.user_id = p.user_id
-                   AND s.channel_id = %(channel_id)s) r
-         WHERE r.access > 0 AND NOT (%(outsiders_only)s AND r.is_subscribed)
-         ORDER BY r.user_id
-        """,
+        _READERS,
         realm_id=realm_id,
         channel_id=channel_id,
         message_ids=list(message_ids),
