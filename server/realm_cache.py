@@ -310,7 +310,7 @@ class RealmCache:
         """
         if viewer.user_id == SPECTATOR_ID:
             return FROM_THE_WEB
-        if viewer.role != GUEST or await self.guests_know_everybody():
+        if viewer.role != GUEST or await self.guests_know_all_users():
             return EVERYTHING
         wanted = sorted(set(user_ids))
         known = await self._read(
@@ -329,12 +329,12 @@ class RealmCache:
         sight = await self.sight(viewer, [row.user_id for row in rows])
         return [row for row in rows if row.user_id in sight.strangers]
 
-    async def guests_know_everybody(self) -> bool:
+    async def guests_know_all_users(self) -> bool:
         """Whether guests may see users that are not their contacts."""
         settings = await self.settings()
         # The default, which is evaluated without the groups.
         is_default = settings.can_access_all_users_group == EVERYONE_GROUP
-        return is_default or settings.guests_know_everybody(await self.groups())
+        return is_default or settings.guests_know_all_users(await self.groups())
 
     async def _resolve_hidden(self, emails: Sequence[str], ids: dict[Any, Any]) -> None:
         """Cache the owners of generated addresses among these."""

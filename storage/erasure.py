@@ -229,9 +229,9 @@ class LogRange:
     own: list[Position]
     """Entries that only the user could receive."""
     about: list[Position]
-    """Entries that tell others about the user, or hold one of the words."""
+    """Entries that inform others about the user, or hold one of the words."""
     farewell: Position | None
-    """Position of the entry that tells that the account has lost its name."""
+    """Position of the entry that publishes that the account has lost its name."""
 
 
 async def search_log(

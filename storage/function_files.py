@@ -2,7 +2,7 @@
 
 `functions/AREA.sql` holds the only current text of its functions. `functions/versions` lists every
 version of every area: its number, and the digest of the text that was rendered for it. The
-migration runner installs an area whose number is higher than the database's.
+migration runner installs an area if its number is higher than the database's.
 
 A file is SQL but for two things:
 

@@ -25,7 +25,7 @@ WITHOUT_TRANSACTION = "-- no transaction"
 """A file that starts so is run statement by statement: for CREATE INDEX CONCURRENTLY."""
 
 ADVISORY_LOCK = 0x5041524C4559
-"""Whoever migrates this database holds it."""
+"""Held by the process that migrates this database."""
 
 LAST_RELEASED = 68
 """Files up to this number belong to releases that run already, `.post` ones too."""
@@ -68,7 +68,7 @@ class Patience:
     """How long migrations wait for others, and how long others wait for them."""
 
     lock_milliseconds: int = 4_000
-    """Everybody who wants the table queues behind a waiting ALTER TABLE: so not for long."""
+    """Statements on the table queue behind a waiting ALTER TABLE: so not for long."""
     statement_milliseconds: int = 60_000
     attempts: int = 5
     pause_seconds: float = 1.0
@@ -144,7 +144,7 @@ def applied(connection: Connection) -> list[str]:
 
 
 def build(connection: Connection, migrations: Sequence[Migration]) -> None:
-    """Apply these in the caller's transaction: to tables that nobody else sees yet."""
+    """Apply these in the caller's transaction: to tables that no other session sees yet."""
     _limit(connection, lock=0, statement=0)
     connection.execute("SELECT set_config('parley.one_transaction', 'on', true)")
     _make_table(connection)
@@ -384,7 +384,7 @@ def _install_once(connection: Connection, files: Sequence[FunctionFile]) -> None
 def _apply_once(connection: Connection, migration: Migration, patience: Patience) -> None:
     text = migration.path.read_text()
     if text.startswith(WITHOUT_TRANSACTION):
-        # Building an index takes what it takes, and blocks nobody meanwhile.
+        # Building an index takes long, and blocks no other session.
         _limit(connection, lock=0, statement=0)
         for statement in re.split(r";[ \t]*\n", text):
             connection.execute(statement.encode())

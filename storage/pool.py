@@ -36,7 +36,7 @@ async def opened_pool(
     Raises psycopg.OperationalError if no database responds, or if it is refused: the pool itself
     would retry until its timeout.
     """
-    logging.getLogger("psycopg.pool").setLevel(logging.CRITICAL)  # it would tell each attempt
+    logging.getLogger("psycopg.pool").setLevel(logging.CRITICAL)  # it would log each attempt
     reconnecting = _Reconnecting(connector)
     refused: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 

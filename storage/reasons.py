@@ -1,4 +1,4 @@
-"""Causes of database errors, in words that tell operators what to do."""
+"""Causes of database errors, in words that say what operators can do."""
 
 import re
 from dataclasses import dataclass

@@ -30,7 +30,7 @@ async def in_channels(
     """Return messages older than their channel's retention, or else `realm_days` (-1: for ever).
 
     At most `limit` per channel, the oldest that are in none of the conversations `without`; a
-    channel whose oldest message is not old enough costs no more than that one.
+    channel with no message old enough costs no more than that one.
     """
     return await connection.many(
         Expired,

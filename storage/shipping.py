@@ -131,7 +131,7 @@ async def entries_between(
     """Return the first `limit` entries of these kinds between two cursors, in order.
 
     Exact, whatever the epochs, as long as the clock has been seen at `until`: positions become
-    visible in order. An entry whose body was removed is left out; the bodies of kinds
+    visible in order. Entries with a removed body are left out; the bodies of kinds
     `without_body` are, too.
     """
     return await connection.many(

@@ -53,7 +53,7 @@ async def set_avatar(
         connection,
         tx.realm_id,
         address=(await tx.realm_cache()).address_of(context.realm),
-        guests_know_everybody=context.settings.guests_know_everybody(context.graph),
+        guests_know_all_users=context.settings.guests_know_all_users(context.graph),
         rows=[old],
     )
     avatar = avatar_of(new, user_audiences.address)

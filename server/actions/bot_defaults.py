@@ -121,7 +121,7 @@ async def append_channel_name_events(
         connection,
         tx.realm_id,
         address=(await tx.realm_cache()).address_of(context.realm),
-        guests_know_everybody=context.settings.guests_know_everybody(context.graph),
+        guests_know_all_users=context.settings.guests_know_all_users(context.graph),
         rows=found,
     )
     defaults = {row.bot_id: row for row in rows}
@@ -137,8 +137,10 @@ async def append_channel_name_events(
                 default_sending_stream=change.default_sending_stream,
                 default_events_register_stream=name,
             )
-        told = await _who_see(connection, tx.realm_id, context, user_audiences.of_bot(bot), channel)
-        tx.append(BotChanged(bot=change), told)
+        audience = await _who_see(
+            connection, tx.realm_id, context, user_audiences.of_bot(bot), channel
+        )
+        tx.append(BotChanged(bot=change), audience)
 
 
 async def _who_see(

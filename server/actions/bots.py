@@ -286,7 +286,7 @@ async def _user_audiences(
         connection,
         tx.realm_id,
         address=(await tx.realm_cache()).address_of(context.realm),
-        guests_know_everybody=context.settings.guests_know_everybody(context.graph),
+        guests_know_all_users=context.settings.guests_know_all_users(context.graph),
         rows=[bot],
     )
 

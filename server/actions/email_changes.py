@@ -114,7 +114,7 @@ async def _append_email_events(
         connection,
         tx.realm_id,
         address=address,
-        guests_know_everybody=context.settings.guests_know_everybody(context.graph),
+        guests_know_all_users=context.settings.guests_know_all_users(context.graph),
         rows=[old, new],
     )
     knowing = await user_audiences.audience_knowing(connection, tx.realm_id, new)

@@ -141,7 +141,7 @@ async def _drop_parts(tx: Tx, user_id: UserId) -> None:
 async def _blank_log(tx: Tx, plan: ErasurePlan, done: int) -> int | None:
     """Blank the next log entries; return the progress, negative after the farewell, or None.
 
-    Entries after the farewell tell others that the account has no person any more.
+    Entries after the farewell publish that the account has no person any more.
     """
     found = await erasure.search_log(
         await tx.connection(),

@@ -197,7 +197,7 @@ async def append_invitations_changed(tx: Tx, *changed: InvitationTerms) -> Entry
 def _keep(
     tx: Tx, entry: Entry, actor: Actor, action: str, *ids: InvitationId, **facts: int
 ) -> None:
-    """Without addresses: their owners are no users whom the realm could ask."""
+    """Record the action without addresses: their owners may have no account in the realm."""
     what = {"invitation_ids": list(ids), **facts}
     audit.record_outcomes(tx, entry, actor.user_id, action, {actor.user_id: what})
 

@@ -52,7 +52,7 @@ async def _check_known(tx: Tx, actor: Actor, user_id: UserId) -> None:
     if (
         Actor(actor.realm_id, own, actor.client).is_guest
         and row.bot_type is None
-        and not context.settings.guests_know_everybody(context.graph)
+        and not context.settings.guests_know_all_users(context.graph)
         and user_id
         not in await shared_contacts.known_to(await tx.connection(), tx.realm_id, actor.user_id)
     ):

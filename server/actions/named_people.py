@@ -91,11 +91,11 @@ async def _append_channel_events(
     updates: Iterator[tuple[ChannelRow, ChannelUpdated]],
 ) -> None:
     """Append changed channels, grouped by audience: a user may have created hundreds."""
-    told = list(updates)
-    concerned = {channel.channel_id: channel for channel, _ in told}
+    changed = list(updates)
+    concerned = {channel.channel_id: channel for channel, _ in changed}
     audiences = await audiences_allowed_to_see(connection, tx.realm_id, context, concerned.values())
     together: dict[bytes, list[ChannelUpdated]] = defaultdict(list)
-    for channel, update in told:
+    for channel, update in changed:
         together[audiences[channel.channel_id].encode()].append(update)
     for encoded, alike in together.items():
         audience: Audience = decode_audience(encoded)

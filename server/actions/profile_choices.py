@@ -116,7 +116,7 @@ async def _who_know_of(
     connection: Connection, context: LockedRealm, user_ids: Sequence[UserId]
 ) -> list[tuple[Audience, Sequence[UserId]]]:
     """Return audiences with those of the users that they know; no user is in two of them."""
-    if context.settings.guests_know_everybody(context.graph):
+    if context.settings.guests_know_all_users(context.graph):
         return [(EVERYONE, user_ids)]
     realm_id = context.realm.realm_id
     guests = (await users.ids_by_role(connection, realm_id)).get(GUEST, ())

@@ -98,7 +98,7 @@ async def _check_people(
     ids = [UserId(user_id) for user_id in sorted(user_ids)]
     realm_id = context.realm.realm_id
     found = {row.user_id: row for row in await users.by_ids(connection, realm_id, ids)}
-    if actor.is_guest and not context.settings.guests_know_everybody(context.graph):
+    if actor.is_guest and not context.settings.guests_know_all_users(context.graph):
         known = await shared_contacts.known_to(connection, realm_id, actor.user_id)
         found = {user_id: row for user_id, row in found.items() if user_id in known}
     for user_id in ids:

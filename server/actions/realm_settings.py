@@ -287,8 +287,8 @@ async def _append_full_member_events(
 
 async def _end_queues_of_guests(tx: Tx, connection: Connection, changed: _Changed) -> None:
     graph = changed.context.graph
-    before = changed.context.settings.guests_know_everybody(graph)
-    if changed.settings.guests_know_everybody(graph) != before:
+    before = changed.context.settings.guests_know_all_users(graph)
+    if changed.settings.guests_know_all_users(graph) != before:
         by_role = await users.ids_by_role(connection, tx.realm_id)
         await _end_queues(tx, connection, by_role.get(GUEST, ()))
 

@@ -27,7 +27,7 @@ class UserAudiences:
 
     address: RealmAddress
     """The organization's."""
-    guests_know_everybody: bool
+    guests_know_all_users: bool
     by_role: dict[int, tuple[UserId, ...]]
     """Read only where some users get less than others."""
     people: dict[int, tuple[UserId, ...]]
@@ -40,16 +40,16 @@ class UserAudiences:
         realm_id: RealmId,
         *,
         address: RealmAddress,
-        guests_know_everybody: bool,
+        guests_know_all_users: bool,
         rows: Sequence[UserRow],
     ) -> "UserAudiences":
         """Return the audiences of events about these users."""
-        plain = guests_know_everybody and not any(hides_email(row) for row in rows)
+        plain = guests_know_all_users and not any(hides_email(row) for row in rows)
         by_role = {} if plain else await users.ids_by_role(connection, realm_id)
         people: dict[int, tuple[UserId, ...]] = {}
         if any(row.bot_type is not None for row in rows):
             people = await users.ids_by_role(connection, realm_id, without_bots=True)
-        return cls(address, guests_know_everybody, by_role, people)
+        return cls(address, guests_know_all_users, by_role, people)
 
     def up_to(self, role: int) -> tuple[UserId, ...]:
         """Return users with this role or a higher one."""
@@ -66,7 +66,7 @@ class UserAudiences:
 
     def of_person(self, row: UserRow) -> Audience:
         """Return users who may know the user, some of them without the real address."""
-        if self.guests_know_everybody or row.bot_type is not None:
+        if self.guests_know_all_users or row.bot_type is not None:
             return EVERYONE
         return MEMBERS
 
@@ -129,7 +129,7 @@ async def audience_knowing(tx: Tx, context: LockedRealm, row: UserRow) -> Audien
         connection,
         tx.realm_id,
         address=(await tx.realm_cache()).address_of(context.realm),
-        guests_know_everybody=context.settings.guests_know_everybody(context.graph),
+        guests_know_all_users=context.settings.guests_know_all_users(context.graph),
         rows=[row],
     )
     return await user_audiences.audience_knowing(connection, tx.realm_id, row)

@@ -98,22 +98,22 @@ async def change_own_settings(tx: Tx, actor: Actor, change: OwnChange) -> Ended:
     new = await _checked(connection, context, row, change)
     if change.password is not None:
         await check_proof(tx, row.user_id, change.password.proof)
-    told = _SettingsEvents(tx, actor, row, new, context)
+    events = _SettingsEvents(tx, actor, row, new, context)
     ended = Ended()
-    if not told.changed and change.password is None:
+    if not events.changed and change.password is None:
         return ended
 
     connection = await tx.changing()
     if change.password is not None:
         new_hash, extent = change.password.new_hash, change.password.extent
         ended = await set_password(tx, row, new_hash, extent, by=actor.user_id)
-    if told.changed:
-        if NOTICES in told.changed:
+    if events.changed:
+        if NOTICES in events.changed:
             await unread_notices.keep_past(connection, tx.realm_id, row.user_id)
         await _keep(tx, connection, new)
-        if told.switches_off("enable_drafts_synchronization"):
+        if events.switches_off("enable_drafts_synchronization"):
             await drafts.delete_of_user(connection, tx.realm_id, row.user_id)
-        await told.append_all(connection)
+        await events.append_all(connection)
     return ended
 
 
@@ -127,10 +127,10 @@ async def rename(tx: Tx, actor: Actor, context: LockedRealm, row: UserRow, name:
     if name == row.full_name:
         return
     await check_unique(await tx.connection(), context, row, name)
-    told = _SettingsEvents(tx, actor, row, replace(row, full_name=name), context)
+    events = _SettingsEvents(tx, actor, row, replace(row, full_name=name), context)
     connection = await tx.changing()
-    await _keep(tx, connection, told.new)
-    await told.append_all(connection)
+    await _keep(tx, connection, events.new)
+    await events.append_all(connection)
 
 
 async def _keep(tx: Tx, connection: Connection, new: UserRow) -> None:
@@ -246,7 +246,7 @@ class _SettingsEvents:
             connection,
             tx.realm_id,
             address=address,
-            guests_know_everybody=self.context.settings.guests_know_everybody(self.context.graph),
+            guests_know_all_users=self.context.settings.guests_know_all_users(self.context.graph),
             rows=[self.old, self.new],
         )
         knowing = await user_audiences.audience_knowing(connection, tx.realm_id, self.new)

@@ -299,7 +299,7 @@ async def user_audiences_of(tx: Tx, connection: Connection, context: LockedRealm
         connection,
         tx.realm_id,
         address=realm_cache.address_of(context.realm),
-        guests_know_everybody=context.settings.guests_know_everybody(context.graph),
+        guests_know_all_users=context.settings.guests_know_all_users(context.graph),
         rows=list(context.people.values()),
     )
 

@@ -13,7 +13,7 @@ from storage.users import UserRow
 async def known_ids(request: Request, connection: Connection) -> set[UserId] | None:
     """Return the users that the caller may know, besides bots; None: all."""
     actor = request.actor
-    if not actor.is_guest or await request.realm_cache.guests_know_everybody():
+    if not actor.is_guest or await request.realm_cache.guests_know_all_users():
         return None
     return await shared_contacts.known_to(connection, actor.realm_id, actor.user_id)
 

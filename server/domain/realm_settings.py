@@ -151,7 +151,7 @@ class RealmSettings(msgspec.Struct, frozen=True, kw_only=True):
             return GroupSetting(group_id=graph.ids_by_name[value])
         return graph.as_it_stands(GroupSetting.parse(msgspec.to_builtins(value)))
 
-    def guests_know_everybody(self, graph: GroupGraph) -> bool:
+    def guests_know_all_users(self, graph: GroupGraph) -> bool:
         """Return whether guests know users without a common channel or conversation."""
         setting = self.permission("can_access_all_users_group", graph)
         return setting.group_id == graph.ids_by_name[EVERYONE_GROUP]

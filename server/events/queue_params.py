@@ -18,7 +18,7 @@ class QueueParams(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     view: ClientView = ClientView()
     knows_secrets: bool = msgspec.field(default=True, name="knows_keys")
     """False if registered with a key without access to secrets, so that its events come without."""
-    knows_everybody: bool | None = None
+    knows_all_users: bool | None = msgspec.field(default=None, name="knows_everybody")
     """Whether the guest may know all users; False: only their contacts.
 
     None: the user is no guest, or the queue was registered by an older release. It is fixed for the

@@ -257,11 +257,11 @@ class SubscriptionsUpdated(Event, frozen=True, kw_only=True):
         for update in self.updates:
             if update.archived and not view.archived_channels:
                 continue
-            told = [(update.property, update.value)]
+            values = [(update.property, update.value)]
             if update.property == "is_muted":
-                told.append(("in_home_view", not update.value))
+                values.append(("in_home_view", not update.value))
             event = {"type": "subscription", "op": "update", "stream_id": update.stream_id}
-            events += [event | {"property": name, "value": value} for name, value in told]
+            events += [event | {"property": name, "value": value} for name, value in values]
         return events
 
     @override

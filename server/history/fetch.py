@@ -259,7 +259,7 @@ async def read_receipts(
         realm_id,
         message_id,
         actor.user_id,
-        tells_by_default=UserSettings().send_read_receipts,
+        sends_by_default=UserSettings().send_read_receipts,
     )
 
 

@@ -176,7 +176,7 @@ async def people_of(snapshot: Snapshot) -> People:
 async def known(snapshot: Snapshot) -> set[UserId] | None:
     """Return the users that the actor may know, besides bots; None: all."""
     settings = snapshot.settings
-    if not snapshot.actor.is_guest or settings.guests_know_everybody(snapshot.graph):
+    if not snapshot.actor.is_guest or settings.guests_know_all_users(snapshot.graph):
         return None
     return await snapshot.once(
         "known",

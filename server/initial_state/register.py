@@ -121,7 +121,7 @@ def _rights(snapshot: Snapshot) -> dict[str, bool]:
     """Return what the queue's user may know, if that differs among users of the role."""
     if not snapshot.actor.is_guest:
         return {}
-    return {"knows_everybody": snapshot.settings.guests_know_everybody(snapshot.graph)}
+    return {"knows_all_users": snapshot.settings.guests_know_all_users(snapshot.graph)}
 
 
 async def _announced(

@@ -26,7 +26,7 @@ SENTENCES: dict[type[BaseException], str] = {
     AMQPConnectorStackTimeout: SILENT,
     IncompatibleProtocolError: (
         "what listens at its address ends connections before a word of AMQP is said, as a proxy"
-        " does whose broker is away"
+        " does while its broker is away"
     ),
     ProbableAuthenticationError: "it does not accept the name and password in AMQP_URL",
     ProbableAccessDeniedError: (
@@ -160,7 +160,7 @@ def _parameters(url: str) -> pika.URLParameters:
     return parameters
 
 
-def told(error: BaseException) -> str:
+def reason_of(error: BaseException) -> str:
     """Return the reason of a connection error as text, where pika has only a class name."""
     cause = _cause(error)
     if isinstance(cause, LinkLostError):
@@ -189,7 +189,7 @@ def _finish(future: asyncio.Future[Any], result: Any = None) -> None:
 
 def _lose(lost: asyncio.Future[None], error: BaseException) -> None:
     if not lost.done():
-        lost.set_exception(LinkLostError(told(error)))
+        lost.set_exception(LinkLostError(reason_of(error)))
 
 
 def _retrieve(lost: asyncio.Future[None]) -> None:

@@ -15,7 +15,7 @@ from server.messaging.rabbitmq_jobs import Publisher
 MAX_MESSAGES = 10_000
 """More than this of one queue is not looked at: it is all held in memory."""
 MAX_BATCH = 30
-"""Of each link. A broker that was told of more than 32 messages on one that they are done with
+"""Of each link. A broker that gets acknowledgements of more than 32 messages on one
 may keep the others to itself, and forget them when the link closes: they would be there twice."""
 MAX_OPEN_CONNECTIONS = 100
 """Links that are kept open for what stays; a broker has room for so many. The rest is not met."""

@@ -89,7 +89,7 @@ class Confirms:
         last = method.delivery_tag
         tags = [tag for tag in self._waiting if tag <= last] if method.multiple else [last]
         for tag in tags:
-            _tell(self._waiting.pop(tag, None), outcome)
+            _resolve(self._waiting.pop(tag, None), outcome)
 
     def _returned(
         self, _channel: Any, _method: Any, properties: BasicProperties, _body: bytes
@@ -100,7 +100,7 @@ class Confirms:
     def _lost(self, lost: asyncio.Future[None]) -> None:
         reason = "the link is closed" if lost.cancelled() else str(lost.exception())
         for future in self._waiting.values():
-            _tell(future, reason)
+            _resolve(future, reason)
         self._waiting.clear()
 
 
@@ -126,6 +126,6 @@ class Barrier:
             await self._link.answered(answer)
 
 
-def _tell(future: asyncio.Future[str] | None, outcome: str) -> None:
+def _resolve(future: asyncio.Future[str] | None, outcome: str) -> None:
     if future is not None and not future.done():
         future.set_result(outcome)

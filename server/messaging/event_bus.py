@@ -46,9 +46,9 @@ class EventBus(Protocol):
     reorders costs its readers milliseconds. What it promises:
 
     - Deliveries arrive for followed realms only, and only from *other* processes: what a process
-      publishes does not come back to it, it tells its own queues itself.
+      publishes does not come back to it, it notifies its own queues itself.
     - A connection that is lost is made again, with growing delays, for ever. Each time that it
-      stands again, with all follows in force, the listener is told by `on_gap`.
+      stands again, with all follows in force, `on_gap` of the listener is called.
     - Nothing here waits for, or fails because of, a broker that is away.
     """
 
@@ -61,7 +61,7 @@ class EventBus(Protocol):
         ...
 
     async def publish(self, hint: Hint) -> None:
-        """Tell the others, at most once. Returns without waiting for the network.
+        """Publish to the other processes, at most once. Returns without waiting for the network.
 
         Call it after the commit. Hints that wait to be sent may be merged into one that covers
         them all. The entries are optional cargo: a bus may leave them out.
@@ -69,7 +69,7 @@ class EventBus(Protocol):
         ...
 
     async def publish_ephemeral(self, realm_id: RealmId, body: bytes) -> None:
-        """Tell the others something that is lost when they are not listening.
+        """Publish something that is lost on processes that are not listening.
 
         `body` is UTF-8 text without NUL (JSON), at most MAX_EPHEMERAL_BYTES, else ValueError.
         Returns without waiting for the network. At most once; in order among themselves, and after

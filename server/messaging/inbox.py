@@ -11,7 +11,7 @@ logger = structlog.get_logger(__name__)
 
 
 class Inbox:
-    """The followed realms, and a listener whose mistakes do not end the bus.
+    """The followed realms, and a listener that cannot end the bus by its mistakes.
 
     A listener that raises has a bug: it is logged, and the listener is as if the delivery had been
     lost, which its reader survives by design.
@@ -23,16 +23,16 @@ class Inbox:
 
     def hint(self, hint: Hint) -> None:
         if hint.realm_id in self.followed:
-            self._tell(lambda: self._listener.on_hint(hint))
+            self._notify(lambda: self._listener.on_hint(hint))
 
     def ephemeral(self, realm_id: RealmId, body: bytes) -> None:
         if realm_id in self.followed:
-            self._tell(lambda: self._listener.on_ephemeral(realm_id, body))
+            self._notify(lambda: self._listener.on_ephemeral(realm_id, body))
 
     def gap(self) -> None:
-        self._tell(self._listener.on_gap)
+        self._notify(self._listener.on_gap)
 
-    def _tell(self, call: Callable[[], None]) -> None:
+    def _notify(self, call: Callable[[], None]) -> None:
         try:
             call()
         except Exception:

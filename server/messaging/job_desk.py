@@ -11,7 +11,7 @@ class ScheduledJobs(NamedTuple):
 
     jobs: int
     is_of_all_queues: bool
-    """The broker does not tell them apart."""
+    """The broker does not count them by queue."""
 
 
 class JobDesk(Protocol):

@@ -16,7 +16,7 @@ from server.messaging.job_broker import OutgoingJob
 PREFIX = "jobs."
 BUSY_LANES = 4
 DELIVERY_LIMIT = 30
-"""Processors give up long before; this is for jobs that kill whoever takes them."""
+"""Processors give up long before; this is for jobs that kill their processor."""
 
 DELAYS_SECONDS = (
     *(0.05, 0.1, 0.25, 0.5, 1, 2, 3, 5, 8, 12, 20, 30, 45, 60, 90, 120, 180, 300, 450, 600, 900),

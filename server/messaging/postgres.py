@@ -227,7 +227,7 @@ class PostgresJobBroker:
     async def listen(self) -> None:
         """Wake consumers, once there are any, when their queue gets something, until cancelled.
 
-        Whatever a lost connection does not tell, the consumers find by looking now and then.
+        Consumers find by polling what a lost connection does not report.
         """
         await self._consumed.wait()
         backoff = Backoff()
@@ -310,7 +310,7 @@ class _PostgresConsumer:
                         await jobs.extend(connection, held, lease_seconds=self._lease_seconds)
 
     async def give_back(self) -> None:
-        """Let others have at once what nobody here has finished."""
+        """Release unfinished jobs, so that other consumers get them at once."""
         if self._claiming:  # what it claims is held too, even without a waiter
             await asyncio.wait([self._claiming])
         held = list(self._held.values())

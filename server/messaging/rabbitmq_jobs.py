@@ -108,7 +108,7 @@ class _ConsumerSession:
         self.queue = queue
         self.now = now
         self.unanswered: dict[int, RabbitDelivery] = {}
-        """What the broker has not been told of, by tag, in order."""
+        """Deliveries that are not acknowledged or rejected yet, by tag, in order."""
         self._consumers: list[str] = []
         self._is_over = False
 
@@ -293,7 +293,7 @@ class _RabbitConsumer:
             yield delivery
 
     async def give_back(self) -> None:
-        """Let others have at once what nobody here has finished."""
+        """Release unfinished jobs, so that other consumers get them at once."""
         if self._session is not None:
             with suppress(LinkLostError, BrokerUnavailableError):  # the broker does it by itself
                 await self._session.give_back()
@@ -332,7 +332,7 @@ class _RabbitConsumer:
 
 
 def _nothing() -> None:
-    """Nobody waits for the answer."""
+    """Ignore the answer."""
 
 
 @asynccontextmanager

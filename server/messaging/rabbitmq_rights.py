@@ -16,7 +16,7 @@ from pika.exceptions import (
     ProbableAuthenticationError,
 )
 
-from server.messaging.amqp import told
+from server.messaging.amqp import reason_of
 from server.messaging.job_broker import BrokerUnavailableError
 from server.messaging.job_topology import PREFIX
 from server.messaging.rabbitmq import EXCHANGE
@@ -49,7 +49,7 @@ def missing_right(url: str) -> str | None:
             f" names: {remedy}, once both are there."
         )
     except (AMQPError, AMQPConnectorException, OSError) as error:
-        raise BrokerUnavailableError(f"at {place(url)} ({told(error)})") from error
+        raise BrokerUnavailableError(f"at {place(url)} ({reason_of(error)})") from error
     if not missing:
         return None
     return (

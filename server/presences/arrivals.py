@@ -37,7 +37,7 @@ async def news_of(
     if not come:
         return []
     settings = await realm_cache.settings()
-    if settings.guests_know_everybody(await realm_cache.groups()):
+    if settings.guests_know_all_users(await realm_cache.groups()):
         return list(_events(come, EVERYONE, now))
     news = list(_events(come, MEMBERS, now))
     for guests, people in (await _known_to_guests(database, realm_cache, come)).items():

@@ -149,11 +149,11 @@ async def _are_unrestricted(
     connection: Connection, realm_cache: RealmCache, guests: Sequence[EventQueueRow]
 ) -> bool:
     """Return whether guests are unrestricted, a setting of the realm."""
-    said = {queue_params(row.params).knows_everybody for row in guests}
+    said = {queue_params(row.params).knows_all_users for row in guests}
     if None not in said:
         return said == {True}
     # Queues registered by an older release lack the parameter.
     realm = await realms.by_id(connection, realm_cache.realm_id)
     assert realm is not None, "a realm is never removed"
     graph = await realm_cache.groups_of(connection, realm)
-    return RealmSettings.of(realm.settings).guests_know_everybody(graph)
+    return RealmSettings.of(realm.settings).guests_know_all_users(graph)

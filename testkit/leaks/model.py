@@ -100,9 +100,9 @@ class Message:
 class Model:
     """One organization at one time."""
 
-    def __init__(self, *, guests_know_everybody: bool = True) -> None:
+    def __init__(self, *, guests_know_all_users: bool = True) -> None:
         self.now = 0
-        self.guests_know_everybody = guests_know_everybody
+        self.guests_know_all_users = guests_know_all_users
         self.lets_spectators = True
         self.users: dict[int, User] = {}
         self.groups: dict[int, Group] = {}
@@ -141,7 +141,7 @@ class Model:
 
     def knows(self, user: User, other: User) -> bool:
         """Whether the user may know of the other: not every guest knows everybody."""
-        if not user.is_guest or self.guests_know_everybody or other.is_bot:
+        if not user.is_guest or self.guests_know_all_users or other.is_bot:
             return True
         if other.number == user.number:
             return True
@@ -154,7 +154,7 @@ class Model:
 
     def known_to(self, user: User) -> frozenset[int]:
         """Those of whom the user may know, or might have learned."""
-        if not user.is_guest or self.guests_know_everybody:
+        if not user.is_guest or self.guests_know_all_users:
             return frozenset(self.users)
         return frozenset(n for n, other in self.users.items() if self.has_known(user, other))
 

@@ -392,7 +392,7 @@ class Type(Step):
         docs/adr/0033-masked-people.md.
         """
         perhaps = frozenset(
-            n for n in people if model.users[n].is_guest and not model.guests_know_everybody
+            n for n in people if model.users[n].is_guest and not model.guests_know_all_users
         )
         told = ExpectedEvent(
             kind="typing", key=key, must=people - perhaps, may=perhaps, needs=needs

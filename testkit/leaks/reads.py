@@ -206,7 +206,7 @@ async def of_conversation(look: Look) -> None:
     if not groups:
         return
     people = look.rng.choice(sorted(groups, key=sorted))
-    if look.user.is_guest and not look.model.guests_know_everybody:
+    if look.user.is_guest and not look.model.guests_know_all_users:
         return
     everybody = people | {look.user.number}
     must = {n for n in look.readable if look.model.messages[n].people == everybody}

@@ -43,7 +43,7 @@ class Founding:
     bots: frozenset[int] = frozenset()
     groups: tuple[tuple[frozenset[int], frozenset[int]], ...] = ()
     """Of each group its people, and the groups nested in it."""
-    guests_know_everybody: bool = True
+    guests_know_all_users: bool = True
 
 
 FOUNDINGS: Final = (
@@ -62,14 +62,14 @@ FOUNDINGS: Final = (
     Founding(
         roles=(OWNER, MEMBER, MEMBER, GUEST, GUEST),
         groups=((frozenset({1}), frozenset()),),
-        guests_know_everybody=False,
+        guests_know_all_users=False,
     ),
 )
 
 
 def imagine(founding: Founding) -> Model:
     """The model of such an organization."""
-    model = Model(guests_know_everybody=founding.guests_know_everybody)
+    model = Model(guests_know_all_users=founding.guests_know_all_users)
     for number, role in enumerate(founding.roles):
         model.users[number] = User(number, role, is_bot=number in founding.bots)
     for number, (people, nested) in enumerate(founding.groups):
@@ -109,7 +109,7 @@ async def found(place: Place, subdomain: str, founding: Founding) -> ServerClien
     """A new organization with its people and groups."""
     app = place.app
     now = app.clock.now()
-    knowing = EVERYONE_GROUP if founding.guests_know_everybody else MEMBERS_GROUP
+    knowing = EVERYONE_GROUP if founding.guests_know_all_users else MEMBERS_GROUP
     settings = RealmSettings(
         enable_spectator_access=True,
         enable_read_receipts=True,

@@ -44,7 +44,7 @@ async def defer(tx: Tx, pairs: Sequence[Pair], notices: Sequence[Notice] = ()) -
 async def pairs_with_unread(
     connection: Connection, realm_id: RealmId, channel_id: ChannelId
 ) -> list[Pair]:
-    """Return all users for whom a message there may be unread, whether subscribed or not."""
+    """Return all users with perhaps unread messages there, subscribed or not."""
     found = await read_state.perhaps_unread(connection, realm_id, channel_id, None)
     return [(user_id, channel_id) for user_id in found]
 

@@ -143,7 +143,7 @@ async def _masked(
     Messages of system bots name people, and quote others, with everything that those bots know.
     """
     guests = [row for row in place.people if row.role == GUEST]
-    if not guests or not sender.is_system_bot or await realm_cache.guests_know_everybody():
+    if not guests or not sender.is_system_bot or await realm_cache.guests_know_all_users():
         return frozenset()
     names = names_in(content, await realm_cache.linkifiers())
     ids = mentioned_ids(content) | {UserId(user_id) for user_id in names.user_ids}

@@ -399,8 +399,8 @@ async def _rename(tx: Tx, move: _Move, now: datetime) -> Rename:
         ),
         empty_topic_display_name=display_name,
     )
-    told = _notices(move, move.new_name)
-    plan = msgspec.structs.replace(_plan(move, topic, now), notices=told)
+    notices = _notices(move, move.new_name)
+    plan = msgspec.structs.replace(_plan(move, topic, now), notices=notices)
     return Rename(
         realm_id=tx.realm_id,
         topic_id=topic.topic_id,
@@ -418,9 +418,9 @@ async def _rename(tx: Tx, move: _Move, now: datetime) -> Rename:
         message_id=move.subject.row.id,
         old_policy_body=policy_body(move.channel.channel_id, topic.name, now, display_name),
         new_policy_body=policy_body(move.channel.channel_id, move.new_name, now, display_name),
-        work_id=tx.write_id if told else None,
-        work=msgspec.to_builtins(plan) if told else None,
-        job=msgspec.json.encode(_notices_job(tx)) if told else None,
+        work_id=tx.write_id if notices else None,
+        work=msgspec.to_builtins(plan) if notices else None,
+        job=msgspec.json.encode(_notices_job(tx)) if notices else None,
         write_id=tx.write_id,
     )
 

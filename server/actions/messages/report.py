@@ -59,10 +59,10 @@ async def report(
     where = await _where(realm_cache, connection, row, settings.empty_topic_display_name)
     sender = await realm_cache.user(row.sender_id)
     assert sender is not None, "senders are never removed"
-    told = (
+    summary = (
         f"{mention(actor.row)} reported {where} of {mention(sender)} for {_REASONS[report_type]}."
     )
-    parts = [told, *([quoted(description)] if description.strip() else []), "The message:"]
+    parts = [summary, *([quoted(description)] if description.strip() else []), "The message:"]
     return OutgoingMessage(
         type="channel",
         to=channel.channel_id,

@@ -38,7 +38,7 @@ class Acquaintance:
         channel_ids: Sequence[ChannelId],
     ) -> "Acquaintance":
         """Return the contacts before the change; none if guests may know all users."""
-        if context.settings.guests_know_everybody(context.graph):
+        if context.settings.guests_know_all_users(context.graph):
             return cls({})
         guests = {row.user_id for row in people if row.role == GUEST}
         guests.update(
