@@ -20,9 +20,10 @@ let serial = 0;
 export function Dialog({ title, onClose, footer, size = "medium", children }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
   const id = useRef(`dialog-${serial++}`).current;
+  // Taken before the effects of what is inside, which may move the focus.
+  const before = useRef(document.activeElement as HTMLElement | null).current;
   useLayoutEffect(() => {
     const dialog = element.current!;
-    const before = document.activeElement as HTMLElement | null;
     dialog.showModal();
     dialog.querySelector<HTMLElement>("[data-autofocus]")?.focus();
     return () => {

@@ -38,11 +38,12 @@ export function placeBox(box: HTMLElement, anchor: Anchor): void {
 /** A box beside what opened it. A click elsewhere and Escape close it; the focus goes back. */
 export function Popover({ anchor, onClose, children, class: name = "" }: PopoverProps) {
   const box = useRef<HTMLDivElement>(null);
+  // Taken before the effects of what is inside, which may move the focus.
+  const before = useRef(document.activeElement as HTMLElement | null).current;
   useLayoutEffect(() => {
     const element = box.current!;
-    const before = document.activeElement as HTMLElement | null;
     placeBox(element, anchor);
-    (element.querySelector<HTMLElement>("[data-autofocus]") ?? element).focus({ preventScroll: true });
+    if (!element.contains(document.activeElement)) (element.querySelector<HTMLElement>("[data-autofocus]") ?? element).focus({ preventScroll: true });
     const onPointer = (event: Event) => {
       const target = event.target as Node;
       const isOnAnchor = anchor instanceof Element && anchor.contains(target);
