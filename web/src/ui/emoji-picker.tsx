@@ -151,7 +151,7 @@ function EmojiPicker({ onPick }: { onPick: (emoji: Emoji) => void }) {
     event.stopPropagation();
   };
   return (
-    <div class="emoji-picker" onKeyDown={onKeyDown}>
+    <div class="emoji-picker" role="dialog" aria-label={i18n.t("Choose an emoji")} onKeyDown={onKeyDown}>
       <input
         type="search"
         data-autofocus

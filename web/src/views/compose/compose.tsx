@@ -36,6 +36,22 @@ const SnippetsDialog = lazy(() => import("./snippets-dialog"));
 const Uploads = lazy(() => import("./upload-rows"));
 
 export function Compose() {
+  return state().userId ? <UserCompose /> : <SpectatorCompose />;
+}
+
+/** What spectators see in its place. */
+function SpectatorCompose() {
+  const next = ground.value && encodeURIComponent(`/${location.hash}`);
+  return (
+    <section class="compose" aria-label="Compose">
+      <a class="compose-closed" href={`/login/?next=${next}`}>
+        {i18n.t("Sign in to write a message")}
+      </a>
+    </section>
+  );
+}
+
+function UserCompose() {
   useFollowing();
   const to = target.value;
   return (
@@ -129,6 +145,12 @@ function Box({ to }: { to: Target }) {
   return (
     <div
       class={isOver ? "compose-box dropping" : "compose-box"}
+      onKeyDown={(event) => {
+        if (event.key !== "Escape" || event.isComposing) return;
+        event.preventDefault();
+        event.stopPropagation();
+        escape();
+      }}
       onDragOver={(event) => {
         if (!event.dataTransfer?.types.includes("Files")) return;
         event.preventDefault();
