@@ -1,0 +1,69 @@
+import { useState } from "preact/hooks";
+import { SaveNote, useSaving } from "../settings/parts/saving";
+
+export interface EntryField {
+  name: string;
+  label: string;
+  hint?: string;
+  placeholder?: string;
+  /** Choices, where it is no text. */
+  options?: readonly (readonly [value: string, label: string])[];
+  isOptional?: boolean;
+}
+
+interface EntryFormProps {
+  fields: readonly EntryField[];
+  action: string;
+  save: (values: Record<string, string>) => Promise<unknown>;
+}
+
+/** A form that adds an entry to a list. It is emptied once the entry was accepted. */
+export function EntryForm({ fields, action, save }: EntryFormProps) {
+  const [values, setValues] = useState<Record<string, string>>({});
+  const [saving, run] = useSaving();
+  const valueOf = ({ name, options }: EntryField) => values[name] ?? options?.[0]?.[0] ?? "";
+  const set = (name: string, value: string) => setValues({ ...values, [name]: value });
+  return (
+    <form
+      class="small-form"
+      onSubmit={(event) => {
+        event.preventDefault();
+        const given = Object.fromEntries(fields.map((field) => [field.name, valueOf(field)]));
+        void run(() => save(given)).then((isDone) => {
+          if (isDone) setValues({});
+        });
+      }}
+    >
+      {fields.map((field) => (
+        <label key={field.name}>
+          <span>{field.label}</span>
+          {field.options ? (
+            <select value={valueOf(field)} onChange={(event) => set(field.name, event.currentTarget.value)}>
+              {field.options.map(([value, label]) => (
+                <option key={value} value={value}>
+                  {label}
+                </option>
+              ))}
+            </select>
+          ) : (
+            <input
+              type="text"
+              autocomplete="off"
+              required={!field.isOptional}
+              placeholder={field.placeholder}
+              value={valueOf(field)}
+              onInput={(event) => set(field.name, event.currentTarget.value)}
+            />
+          )}
+          {field.hint ? <span class="setting-hint">{field.hint}</span> : null}
+        </label>
+      ))}
+      <div class="form-actions">
+        <button type="submit" class="primary">
+          {action}
+        </button>
+        <SaveNote saving={saving} />
+      </div>
+    </form>
+  );
+}

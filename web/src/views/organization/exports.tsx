@@ -1,0 +1,64 @@
+import { useEffect, useState } from "preact/hooks";
+import { onBatch } from "../../app";
+import { i18n } from "../../i18n";
+import { del, get, post } from "../../protocol/client";
+import type { RealmExport } from "../../protocol/types";
+import { userName } from "../settings/parts/names";
+import { ActionButton } from "../settings/parts/saving";
+
+const PUBLIC = 1;
+const WITH_CONSENT = 2;
+
+/** Exports of the organization's data. */
+export function ExportsPanel() {
+  const [exports, setExports] = useState<RealmExport[]>([]);
+  const [problem, setProblem] = useState<string>();
+  useEffect(() => {
+    get<{ exports: RealmExport[] }>("/export/realm").then(
+      (answer) => setExports(answer.exports),
+      (error: Error) => setProblem(error.message),
+    );
+    return onBatch((events) => {
+      const last = events.filter(({ type }) => type === "realm_export").at(-1);
+      if (last) setExports(last.exports);
+    });
+  }, []);
+  const shown = exports.filter((each) => !each.deleted_timestamp).sort((one, other) => other.export_time - one.export_time);
+  return (
+    <>
+      <div class="panel-actions">
+        <ActionButton kind="primary" name={i18n.t("Export public data")} done={i18n.t("Started")} action={() => post("/export/realm", { export_type: PUBLIC })} />
+        <ActionButton
+          name={i18n.t("Export with private data of users who consent")}
+          done={i18n.t("Started")}
+          action={() => post("/export/realm", { export_type: WITH_CONSENT })}
+        />
+      </div>
+      {problem ? <p class="problem">{problem}</p> : null}
+      <ul class="item-list" aria-label={i18n.t("Exports")}>
+        {shown.map((each) => (
+          <li key={each.id}>
+            <div class="item">
+              <div class="item-text">
+                <strong>{new Date(each.export_time * 1000).toLocaleString(i18n.locale, { dateStyle: "medium", timeStyle: "short" })}</strong>
+                <span class="tag">{each.export_type === PUBLIC ? i18n.t("Public data") : i18n.t("With private data")}</span>
+                <span class="item-about">
+                  {userName(each.acting_user_id)} · {each.failed_timestamp ? i18n.t("Failed") : each.pending ? i18n.t("Running…") : i18n.t("Ready")}
+                </span>
+              </div>
+              {each.export_url ? (
+                <>
+                  <a class="button small" href={each.export_url}>
+                    {i18n.t("Download")}
+                  </a>
+                  <ActionButton kind="small danger" name={i18n.t("Delete")} done=" " action={() => del(`/export/realm/${each.id}`)} />
+                </>
+              ) : null}
+            </div>
+          </li>
+        ))}
+      </ul>
+      {shown.length ? null : <p class="faded list-empty">{i18n.t("There are no exports.")}</p>}
+    </>
+  );
+}

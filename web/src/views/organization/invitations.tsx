@@ -1,0 +1,153 @@
+import { useEffect, useState } from "preact/hooks";
+import { onBatch, state } from "../../app";
+import { i18n } from "../../i18n";
+import { realmPermits } from "../../model/permissions";
+import { del, get, post } from "../../protocol/client";
+import type { Invitation } from "../../protocol/types";
+import { ROLES, roleName, userName } from "../settings/parts/names";
+import { ActionButton, SaveNote, useSaving } from "../settings/parts/saving";
+import { FilteredList } from "../settings/parts/table";
+
+const MINUTES_A_DAY = 1440;
+
+/** Invitations by email and by link, and those that are pending. */
+export function InvitationsPanel() {
+  const [invites, setInvites] = useState<Invitation[]>();
+  const [problem, setProblem] = useState<string>();
+  const load = () =>
+    get<{ invites: Invitation[] }>("/invites").then(
+      (answer) => setInvites(answer.invites),
+      (error: Error) => setProblem(error.message),
+    );
+  useEffect(() => {
+    void load();
+    return onBatch((events) => {
+      if (events.some(({ type }) => type === "invites_changed")) void load();
+    });
+  }, []);
+  return (
+    <>
+      <InviteForm onDone={() => void load()} />
+      <section class="setting-section">
+        <h4>{i18n.t("Pending")}</h4>
+        {problem ? <p class="problem">{problem}</p> : null}
+        {invites ? (
+          <FilteredList
+            name={i18n.t("Pending invitations")}
+            items={invites}
+            keyOf={(each) => `${each.is_multiuse} ${each.id}`}
+            textOf={(each) => `${each.email ?? ""} ${userName(each.invited_by_user_id)}`}
+            empty={i18n.t("No invitations are pending.")}
+            row={(each) => <PendingInvitation invitation={each} onDone={() => void load()} />}
+          />
+        ) : null}
+      </section>
+    </>
+  );
+}
+
+function PendingInvitation({ invitation, onDone }: { invitation: Invitation; onDone: () => void }) {
+  const { id, is_multiuse: isLink, email, expiry_date: ends, link_url: link } = invitation;
+  const name = isLink ? i18n.t("Link") : (email ?? "");
+  return (
+    <div class="item">
+      <div class="item-text">
+        <strong>{name}</strong>
+        <span class="tag">{roleName(invitation.invited_as)}</span>
+        <span class="item-about">
+          {i18n.t("By {name}", { name: userName(invitation.invited_by_user_id) })} ·{" "}
+          {ends ? i18n.t("until {date}", { date: new Date(ends * 1000).toLocaleString(i18n.locale, { dateStyle: "medium", timeStyle: "short" }) }) : i18n.t("without an end")}
+        </span>
+        {link ? <input type="text" readOnly class="secret" aria-label={i18n.t("Invitation link")} value={link} onFocus={(event) => event.currentTarget.select()} /> : null}
+      </div>
+      {isLink ? null : <ActionButton kind="small" name={i18n.t("Send again")} done={i18n.t("Sent")} action={() => post(`/invites/${id}/resend`)} />}
+      <ActionButton
+        kind="small danger"
+        name={i18n.t("Revoke")}
+        label={i18n.t("Revoke {name}", { name })}
+        done=" "
+        action={async () => {
+          await del(isLink ? `/invites/multiuse/${id}` : `/invites/${id}`);
+          onDone();
+        }}
+      />
+    </div>
+  );
+}
+
+function InviteForm({ onDone }: { onDone: () => void }) {
+  const { fields } = state();
+  const [emails, setEmails] = useState("");
+  const [role, setRole] = useState(400);
+  const [days, setDays] = useState(10);
+  const [link, setLink] = useState<string>();
+  const [saving, run] = useSaving();
+  const byEmail = realmPermits(state(), "can_invite_users_group");
+  const byLink = realmPermits(state(), "create_multiuse_invite_group");
+  const roles = ROLES.filter((each) => each >= 400 || (fields.is_admin && (each !== 100 || fields.is_owner)));
+  const common = {
+    invite_as: role,
+    invite_expires_in_minutes: days ? days * MINUTES_A_DAY : null,
+    stream_ids: [],
+    include_realm_default_subscriptions: true,
+  };
+  const send = () =>
+    run(() => post("/invites", { ...common, invitee_emails: emails.split(/[\s,;]+/).filter(Boolean).join(",") })).then((isDone) => {
+      if (!isDone) return;
+      setEmails("");
+      onDone();
+    });
+  const makeLink = () =>
+    run(async () => {
+      const answer = await post<{ invite_link: string }>("/invites/multiuse", common);
+      setLink(answer.invite_link);
+      onDone();
+    });
+  return (
+    <form
+      class="small-form"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (emails.trim() && byEmail) void send();
+      }}
+    >
+      <label>
+        <span>{i18n.t("Email addresses")}</span>
+        <textarea rows={3} disabled={!byEmail} placeholder={i18n.t("One a line, or separated by commas")} value={emails} onInput={(event) => setEmails(event.currentTarget.value)} />
+      </label>
+      <label>
+        <span>{i18n.t("Join as")}</span>
+        <select value={String(role)} onChange={(event) => setRole(Number(event.currentTarget.value))}>
+          {roles.map((each) => (
+            <option key={each} value={String(each)}>
+              {roleName(each)}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label>
+        <span>{i18n.t("Valid for")}</span>
+        <select value={String(days)} onChange={(event) => setDays(Number(event.currentTarget.value))}>
+          {[1, 3, 10, 30].map((count) => (
+            <option key={count} value={String(count)}>
+              {i18n.t("{count, plural, one {# day} other {# days}}", { count })}
+            </option>
+          ))}
+          <option value="0">{i18n.t("Without an end")}</option>
+        </select>
+      </label>
+      <div class="form-actions">
+        <button type="submit" class="primary" aria-disabled={!emails.trim() || !byEmail || undefined} title={byEmail ? undefined : i18n.t("You may not invite by email.")}>
+          {i18n.t("Send invitations")}
+        </button>
+        {byLink ? (
+          <button type="button" onClick={() => void makeLink()}>
+            {i18n.t("Create link")}
+          </button>
+        ) : null}
+        <SaveNote saving={saving} done={i18n.t("Done")} />
+      </div>
+      {link ? <input type="text" readOnly class="secret" aria-label={i18n.t("New invitation link")} value={link} onFocus={(event) => event.currentTarget.select()} /> : null}
+    </form>
+  );
+}

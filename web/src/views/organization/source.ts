@@ -1,0 +1,53 @@
+/** Where the organization's settings are read from and saved to. */
+
+import { state } from "../../app";
+import { i18n } from "../../i18n";
+import type { GroupValue } from "../../model/state";
+import { patch } from "../../protocol/client";
+import type { Json } from "../../protocol/json";
+import type { Source } from "../settings/parts/settings";
+
+/** Settings that only owners may change. */
+const FOR_OWNERS = new Set([
+  "authentication_methods",
+  "disallow_disposable_email_addresses",
+  "emails_restricted_to_domains",
+  "invite_required",
+  "message_retention_days",
+  "waiting_period_threshold",
+  "can_create_groups",
+  "can_manage_billing_group",
+  "can_manage_all_groups",
+  "create_multiuse_invite_group",
+  "can_invite_users_group",
+]);
+
+const isPermission = (name: string) => name.endsWith("_group") || name === "can_create_groups" || name === "can_manage_all_groups";
+
+/** Return why one may not administer the organization; undefined where one may. */
+export function whyNotAdmin(): string | undefined {
+  return state().fields.is_admin ? undefined : i18n.t("Only administrators may change this.");
+}
+
+export const realmSource: Source = {
+  read: (name) => {
+    const value = state().fields[`realm_${name}`];
+    if (name.endsWith("_limit_seconds") && value === null) return "unlimited";
+    return name === "message_retention_days" && value < 0 ? "unlimited" : (value ?? null);
+  },
+  save: (name, value) => {
+    const old = state().fields[`realm_${name}`] as GroupValue;
+    return patch("/realm", { [name]: (isPermission(name) ? { new: value, old } : value) as Json });
+  },
+  reason: (name) => {
+    const isOwners = FOR_OWNERS.has(name) && !state().fields.is_owner;
+    return state().fields.is_admin && isOwners ? i18n.t("Only owners may change this.") : whyNotAdmin();
+  },
+};
+
+/** The settings that new users begin with. */
+export const defaultsSource: Source = {
+  read: (name) => state().fields.realm_user_settings_defaults?.[name] ?? null,
+  save: (name, value) => patch("/realm/user_settings_defaults", { [name]: value as Json }),
+  reason: whyNotAdmin,
+};

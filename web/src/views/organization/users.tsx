@@ -1,0 +1,55 @@
+import { useState } from "preact/hooks";
+import { state } from "../../app";
+import { i18n } from "../../i18n";
+import { COLLATOR } from "../../model/counts";
+import type { User } from "../../model/state";
+import { watch } from "../../ui/watch";
+import { FilteredList } from "../settings/parts/table";
+import { UserLine } from "../people/user-line";
+import { roleName, userName } from "../settings/parts/names";
+
+const textOf = (user: User) => `${user.full_name} ${user.delivery_email ?? user.email} ${user.is_bot ? userName(user.bot_owner_id) : roleName(user.role)}`;
+
+function listed(isBot: boolean, isActive: boolean): User[] {
+  return [...state().users.values()]
+    .filter((user) => user.is_bot === isBot && user.is_active === isActive && !user.is_system_bot)
+    .sort((one, other) => COLLATOR.compare(one.full_name, other.full_name));
+}
+
+function Users({ isBot, name, empty }: { isBot: boolean; name: string; empty: string }) {
+  watch("users");
+  const [isActive, setActive] = useState(true);
+  const users = listed(isBot, isActive);
+  return (
+    <FilteredList
+      key={String(isActive)}
+      name={name}
+      items={users}
+      keyOf={(user) => user.user_id}
+      textOf={textOf}
+      empty={empty}
+      row={(user) => (
+        <UserLine user={user}>
+          {user.is_bot ? <span class="faded">{i18n.t("Owner: {name}", { name: userName(user.bot_owner_id) })}</span> : null}
+          <a class="button small" href={`#user/${user.user_id}`} aria-label={i18n.t("Manage {name}", { name: user.full_name })}>
+            {state().fields.is_admin ? i18n.t("Manage") : i18n.t("Profile")}
+          </a>
+        </UserLine>
+      )}
+    >
+      <select aria-label={i18n.t("Accounts")} value={isActive ? "active" : "deactivated"} onChange={(event) => setActive(event.currentTarget.value === "active")}>
+        <option value="active">{i18n.t("Active")}</option>
+        <option value="deactivated">{i18n.t("Deactivated")}</option>
+      </select>
+      <span class="faded">{users.length}</span>
+    </FilteredList>
+  );
+}
+
+export function UserList() {
+  return <Users isBot={false} name={i18n.t("Users")} empty={i18n.t("There are none.")} />;
+}
+
+export function BotList() {
+  return <Users isBot name={i18n.t("Bots")} empty={i18n.t("There are no bots.")} />;
+}
