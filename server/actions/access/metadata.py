@@ -30,28 +30,45 @@ async def publish_channels(
     if not gained:
         return
     infos = await channel_infos(connection, tx.realm_id, after, sorted({i for _, i in gained}))
+    peers = await _subscribers(connection, tx.realm_id, sorted({i for _, i in others}))
     for channel_ids, user_ids in by_channels(diff.metadata_gained):
-        streams = [infos[channel_id] for channel_id in channel_ids]
+        streams = [_before_peers(infos[i], peers.get(i, [])) for i in channel_ids]
         tx.append(ChannelsCreated(streams=streams), to_users(*user_ids))
-    if others:
-        await _publish_subscribers(tx, connection, after, others)
+    _publish_subscribers(tx, after, others, peers)
 
 
-async def _publish_subscribers(
-    tx: Tx, connection: Connection, after: AccessState, pairs: Iterable[Pair]
+async def _subscribers(
+    connection: Connection, realm_id: RealmId, channel_ids: Sequence[ChannelId]
+) -> dict[ChannelId, list[UserId]]:
+    if not channel_ids:
+        return {}
+    rows = await subscriptions.subscribers(connection, realm_id, channel_ids)
+    return {row.channel_id: msgspec.json.decode(row.user_ids) for row in rows}
+
+
+def _before_peers(info: ChannelInfo, subscriber_ids: Sequence[UserId]) -> ChannelInfo:
+    """Return the channel without subscribers that follow: clients count them as they come."""
+    count = info.subscriber_count - len(subscriber_ids)
+    return msgspec.structs.replace(info, subscriber_count=count)
+
+
+def _publish_subscribers(
+    tx: Tx,
+    after: AccessState,
+    pairs: Iterable[Pair],
+    subscribers: Mapping[ChannelId, Sequence[UserId]],
 ) -> None:
     by_channel: dict[ChannelId, list[UserId]] = defaultdict(list)
     for user_id, channel_id in pairs:
         by_channel[channel_id].append(user_id)
-    for row in await subscriptions.subscribers(connection, tx.realm_id, sorted(by_channel)):
-        subscriber_ids: list[UserId] = msgspec.json.decode(row.user_ids)
-        if subscriber_ids:
+    for channel_id, user_ids in sorted(by_channel.items()):
+        if subscribers[channel_id]:
             event = PeersAdded(
-                stream_ids=[row.channel_id],
-                user_ids=subscriber_ids,
-                archived=archived(after.channels, [row.channel_id]),
+                stream_ids=[channel_id],
+                user_ids=list(subscribers[channel_id]),
+                archived=archived(after.channels, [channel_id]),
             )
-            tx.append(event, to_users(*by_channel[row.channel_id]))
+            tx.append(event, to_users(*user_ids))
 
 
 def remove_channels(
