@@ -20,6 +20,7 @@ import pytest
 
 from scripts.cli.main import cli
 from testkit.clients.parley_run import Run
+from testkit.clients.web_build import BUILD, write_build
 from testkit.faults.postgres import PrivatePostgres
 from testkit.faults.processes import free_port, kill_session, spawn
 from testkit.sources import ROOT
@@ -121,6 +122,8 @@ def _wheel(directory: Path) -> Path:
         if name and (ROOT / name).is_file():
             (source / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, source / name)
+    # Not what this checkout has built, or has not.
+    write_build(source / "server" / "web" / "static" / "app")
     built = directory / "wheels"
     _run(sys.executable, "-m", "pip", "wheel", "--no-deps", "--wheel-dir", built, source)
     shutil.rmtree(source)
@@ -170,6 +173,8 @@ def test_the_wheel_holds_these_packages_and_each_module_can_be_imported(installe
     with zipfile.ZipFile(installed.wheel) as archive:
         files = [name for name in archive.namelist() if ".dist-info/" not in name]
     assert {name.partition("/")[0] for name in files} == PACKAGES
+    app = "server/web/static/app/"
+    assert {name.removeprefix(app) for name in files if name.startswith(app)} == set(BUILD)
     modules = {
         name.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
         for name in files
