@@ -244,7 +244,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         Annotated[str, Meta(min_length=1)] | None, described("the secret of that key")
     ] = None
 
-    gravatars: Annotated[bool, described("on or off")] = True
+    gravatars: Annotated[bool, described("on or off")] = False
     """Whether people without a picture are shown with theirs at gravatar.com, which learns who
     looks. Off: with patterns that the server makes itself."""
 

@@ -89,6 +89,8 @@ async def serve(
         "data": data,
         "root_domain": ROOT_DOMAIN,
         "rate_limits": False,
+        # The harder case: clients derive addresses of pictures themselves.
+        "gravatars": True,
         # What this checkout has built is none of a test's business.
         "web_client": data / "web-client",
         "typesetting_seconds": 60,

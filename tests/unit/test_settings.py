@@ -29,6 +29,7 @@ def test_nothing_set_is_a_private_server_for_this_machine():
     assert settings.amqp_url is None
     assert settings.rate_limits
     assert not settings.development
+    assert not settings.gravatars
     assert settings.public_url == "http://localhost:9991"
 
 
