@@ -6,15 +6,17 @@ from urllib.parse import urlencode
 
 from server.domain.errors import InvalidParameterError
 
+FIELD: Final = "mobile_flow_otp"
+"""Query parameter and field with the app's one-time pad."""
 OTP_BYTES: Final = 32
 """As long as an API key."""
 _OTP: Final = re.compile(r"[0-9a-fA-F]{64}")
 
 
-def checked_otp(otp: str) -> str:
-    """Return the app's one-time pad; raise InvalidParameterError."""
+def checked_otp(otp: str, *, name: str = FIELD) -> str:
+    """Return the app's one-time pad; raise InvalidParameterError for the field of this name."""
     if _OTP.fullmatch(otp) is None:
-        raise InvalidParameterError("mobile_flow_otp", "Invalid OTP")
+        raise InvalidParameterError(name, "Invalid OTP")
     return otp
 
 

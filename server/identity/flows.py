@@ -29,11 +29,22 @@ class Flow(msgspec.Struct, frozen=True, kw_only=True):
     """The page to redirect to at the end."""
     otp: str
     """The one-time pad of a waiting mobile app."""
+    desktop_otp: str = ""
+    """The key of a waiting desktop app."""
     began_at: float = 0.0
     """In seconds since 1970: a later change of the account's credentials invalidates the flow."""
 
     @classmethod
-    def begin(cls, provider: str, realm_id: int, *, wanted: str, otp: str, now: datetime) -> "Flow":
+    def begin(
+        cls,
+        provider: str,
+        realm_id: int,
+        *,
+        wanted: str,
+        otp: str,
+        desktop_otp: str = "",
+        now: datetime,
+    ) -> "Flow":
         state, nonce, verifier = (secrets.token_urlsafe(32) for _ in range(3))
         return cls(
             provider=provider,
@@ -43,6 +54,7 @@ class Flow(msgspec.Struct, frozen=True, kw_only=True):
             verifier=verifier,
             wanted=wanted,
             otp=otp,
+            desktop_otp=desktop_otp,
             began_at=now.timestamp(),
         )
 

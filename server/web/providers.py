@@ -17,20 +17,21 @@ from server.api.pages import PageRoute
 from server.api.sign_in import person_with
 from server.domain.accounts import as_full_name, checked_email
 from server.domain.confirmations import PATHS, VALID_SECONDS, VOUCHED_SIGN_UP
+from server.domain.desktop_flow import is_desktop_app
 from server.domain.errors import (
     AuthenticationFailedError,
     NotFoundError,
     RealmDeactivatedError,
 )
-from server.domain.mobile_flow import checked_otp
 from server.domain.sessions import digest_of, new_token
 from server.identity import Identity, IdentityError
 from server.identity.flows import FLOW_LIFETIME_SECONDS as FLOW_SECONDS
 from server.identity.flows import Flow
 from server.runtime.pages import HEADERS, Page
+from server.web.desktop import ask_browser
 from server.web.places import place_here
 from server.web.rendering import go
-from server.web.sign_in import complete_sign_in
+from server.web.sign_in import complete_sign_in, otps_in
 from storage import confirmations, ended_flows
 from storage.credentials import CredentialsRow
 
@@ -47,14 +48,22 @@ ENDED: Final = "Your account was changed since you began to sign in. Sign in aga
 
 
 async def begin(request: Request) -> Page:
-    """Redirect the browser to the provider, and store the flow in a cookie."""
+    """Redirect the browser to the provider, and store the flow in a cookie.
+
+    The window of the desktop app gets a page that opens a browser instead.
+    """
     name = await _wanted(request)
-    otp = request.query.get("mobile_flow_otp", "")
-    if otp:
-        checked_otp(otp)
-    wanted = place_here(request.query.get("next", ""))
-    now = request.app.clock.now()
-    flow = Flow.begin(name, request.realm_cache.realm_id, wanted=wanted, otp=otp, now=now)
+    otp, desktop_otp = otps_in(request.query)
+    if is_desktop_app(request.headers) and not (otp or desktop_otp):
+        return await ask_browser(request)
+    flow = Flow.begin(
+        name,
+        request.realm_cache.realm_id,
+        wanted=place_here(request.query.get("next", "")),
+        otp=otp,
+        desktop_otp=desktop_otp,
+        now=request.app.clock.now(),
+    )
     identities = request.app.identities
     provider = identities.providers[name]
     try:
@@ -94,7 +103,9 @@ async def come_back(request: Request) -> Page:
             _check_begun_since(flow, found)
     if found is None:
         return await _join(request, identity)
-    return await complete_sign_in(request, found, wanted=flow.wanted, otp=flow.otp)
+    return await complete_sign_in(
+        request, found, wanted=flow.wanted, otp=flow.otp, desktop_otp=flow.desktop_otp
+    )
 
 
 async def _identify(request: Request, name: str, said: Mapping[str, str]) -> tuple[Flow, Identity]:

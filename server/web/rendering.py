@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 STATIC: Final = {
+    "desktop-app.js": "text/javascript; charset=utf-8",
+    "desktop-token.js": "text/javascript; charset=utf-8",
     "favicon.ico": "image/x-icon",
     "icon-192.png": "image/png",
     "icon-512.png": "image/png",

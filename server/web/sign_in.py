@@ -10,9 +10,8 @@ from server.api.browsers import cookie, read_cookie
 from server.api.endpoint import Access, Request
 from server.api.pages import PageRoute
 from server.api.sign_in import who_signs_in
-from server.domain import known_browsers
+from server.domain import desktop_flow, known_browsers, mobile_flow
 from server.domain.errors import AuthenticationFailedError, DomainError
-from server.domain.mobile_flow import checked_otp, way_back
 from server.domain.realm_settings import RealmSettings
 from server.domain.sessions import (
     FORM_TOKEN,
@@ -25,6 +24,7 @@ from server.domain.sessions import (
 from server.domain.sign_in import LDAP, PASSWORDS, takes_passwords
 from server.runtime.pages import Page
 from server.web.conversations import has_spectators
+from server.web.desktop import give_token
 from server.web.endings import ended_in
 from server.web.places import SIGN_IN, SIGN_OUT, place_here
 from server.web.rendering import go, show
@@ -43,17 +43,19 @@ NOTICES: Final = {
 
 
 async def ask(request: Request) -> Page:
-    """The sign-in form; a signed-in visitor is redirected at once, unless they sign in `again`."""
-    otp = request.query.get("mobile_flow_otp", "")
-    if otp:
-        checked_otp(otp)
-    elif request.caller is not None and "again" not in request.query:
+    """The sign-in form; a signed-in visitor is redirected at once, unless they sign in `again`.
+
+    Nor are they if an app waits: they sign in for it.
+    """
+    is_for_app = any(otps_in(request.query))
+    if not is_for_app and request.caller is not None and "again" not in request.query:
         return go(request, place_here(request.query.get("next", "")))
     return await _form(request, request.query)
 
 
 async def sign_in(request: Request) -> Page:
     """Verify the password, and begin a session."""
+    otp, desktop_otp = otps_in(request.form)
     try:
         found = await who_signs_in(
             request.app,
@@ -67,14 +69,27 @@ async def sign_in(request: Request) -> Page:
     except DomainError as error:
         return await _form(request, request.form, error)
     return await complete_sign_in(
-        request, found, wanted=request.form_value("next"), otp=request.form_value("mobile_flow_otp")
+        request, found, wanted=request.form_value("next"), otp=otp, desktop_otp=desktop_otp
     )
 
 
+def otps_in(sent: Mapping[str, str]) -> tuple[str, str]:
+    """Return the keys of the mobile and of the desktop app that wait; empty without one.
+
+    Raises InvalidParameterError.
+    """
+    otp, desktop_otp = sent.get(mobile_flow.FIELD, ""), sent.get(desktop_flow.FIELD, "")
+    if otp:
+        mobile_flow.checked_otp(otp)
+    if desktop_otp:
+        desktop_flow.checked_key(desktop_otp)
+    return otp, desktop_otp
+
+
 async def complete_sign_in(
-    request: Request, found: CredentialsRow, *, wanted: str, otp: str
+    request: Request, found: CredentialsRow, *, wanted: str, otp: str, desktop_otp: str
 ) -> Page:
-    """Begin a session for an authenticated user, or give their app its key.
+    """Begin a session for an authenticated user, or give the app that waits what it needs.
 
     Redirects to `wanted` if it is a path of this site. An earlier session and CSRF cookie of the
     browser are replaced (session fixation). Raises AuthenticationFailedError if the credentials
@@ -83,6 +98,8 @@ async def complete_sign_in(
     if otp:
         await _tell_of_sign_in(request, found.user_id)
         return await _give_to_app(request, found, otp)
+    if desktop_otp:
+        return await give_token(request, found, desktop_otp)
     await begin_session(request, found.user_id, changed_at=found.changed_at)
     return go(request, place_here(wanted))
 
@@ -156,7 +173,7 @@ async def sign_out(request: Request) -> Page:
 
 async def _give_to_app(request: Request, found: CredentialsRow, otp: str) -> Page:
     """Give the app the key that was valid when its user signed in, not a newer one."""
-    place = way_back(
+    place = mobile_flow.way_back(
         request.app.settings.mobile_scheme,
         otp,
         realm_url=(await request.realm_cache.address()).url,
@@ -170,7 +187,7 @@ async def _give_to_app(request: Request, found: CredentialsRow, otp: str) -> Pag
 async def _form(
     request: Request, sent: Mapping[str, str], error: DomainError | None = None
 ) -> Page:
-    otp = sent.get("mobile_flow_otp", "")
+    otp, desktop_otp = sent.get(mobile_flow.FIELD, ""), sent.get(desktop_flow.FIELD, "")
     settings, available = await request.realm_cache.settings(), request.app.settings.sign_in_methods
     has_own_passwords = settings.wants_method(PASSWORDS)
     return await show(
@@ -182,13 +199,14 @@ async def _form(
         username=sent.get("username", ""),
         next=place_here(sent.get("next", "")),
         otp=otp,
+        desktop_otp=desktop_otp,
         notice=NOTICES.get(sent.get("done", ""), ""),
         ended=ended_in(sent) if "done" in sent else None,
         by_password=takes_passwords(settings, available),
         by_name=LDAP in available and settings.wants_method(LDAP),
         has_own_passwords=has_own_passwords,
         is_open=has_own_passwords and not settings.invite_required,
-        has_spectators=await has_spectators(request) and not otp,
+        has_spectators=await has_spectators(request) and not (otp or desktop_otp),
         providers=_providers(request, settings, sent),
     )
 
@@ -197,7 +215,8 @@ def _providers(
     request: Request, settings: RealmSettings, sent: Mapping[str, str]
 ) -> list[tuple[str, str, str]]:
     """Identity providers to sign in with: name, label and URL."""
-    kept = {name: sent[name] for name in ("next", "mobile_flow_otp") if sent.get(name)}
+    fields = ("next", mobile_flow.FIELD, desktop_flow.FIELD)
+    kept = {name: sent[name] for name in fields if sent.get(name)}
     tail = f"?{urlencode(kept)}" if kept else ""
     wanted = request.app.settings.sign_in_providers
     return [

@@ -1,10 +1,12 @@
 """Signing in at other sites, against one that follows the rules and can be told to break them."""
 
+import re
 from typing import Any
 from urllib.parse import urlencode
 
 import pytest
 import pytest_asyncio
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from joserfc.jwk import ECKey, RSAKey
 
 from server.domain.access import GUEST
@@ -79,6 +81,29 @@ async def test_an_app_gets_its_key_that_way_too(visitor, ada, provider):
     assert f"user_id={ada.user_id}" in answer.headers["Location"]
     assert "parley_session" not in browser.cookies
     assert (await browser.look(f"{BEGIN}own?mobile_flow_otp=xyz")).status == 400
+
+
+async def test_the_desktop_app_signs_in_that_way_too(visitor, ada, provider):
+    window, browser = await visitor(), await visitor()
+    app = {"User-Agent": "ZulipElectron/5.12.4 (Linux) Electron/37.0"}
+    answer = await window.look(f"{BEGIN}own?next=%2Faccount", headers=app)
+    assert answer.status == 200
+    [script] = re.findall(r'<script type="module" src="(.*?)"', window.page)
+    assert b"decrypt_clipboard" in (await window.look(script)).content
+    [form] = [form for form in window.forms() if form.action == "/sign-in-link/"]
+    assert form.fields["next"] == "/account"
+
+    key = "ab" * 32
+    await browser.look(await go_there(browser, provider, desktop_flow_otp=key))
+    assert "parley_session" not in browser.cookies
+    [text] = re.findall(r'id="desktop-token" tabindex="0">([0-9a-f]+)<', browser.page)
+    data = bytes.fromhex(text)
+    token = AESGCM(bytes.fromhex(key)).decrypt(data[:12], data[12:], None).decode()
+    answer = await window.submit("/sign-in-link/", token=token)
+    assert answer.headers["Location"] == "/account"
+    me = (await window.send("GET", "/json/users/me")).succeeded()
+    assert me["user_id"] == ada.user_id
+    assert (await browser.look(f"{BEGIN}own?desktop_flow_otp=xyz")).status == 400
 
 
 @pytest.mark.parametrize("verified", [False, None, "false", "yes", 0])
