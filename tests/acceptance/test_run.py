@@ -77,7 +77,8 @@ def test_the_first_start_prints_a_link_that_signs_the_owner_in(data: Path):
             html = page.read().decode()
         [form_token] = re.findall(r'name="csrfmiddlewaretoken" value="(.*?)"', html)
         form = urlencode({"csrfmiddlewaretoken": form_token, "token": token}).encode()
-        with browser.open(place, form) as page:
+        browser.open(place, form).close()
+        with browser.open(f"http://localhost:{run.port}/account") as page:
             assert run.owner in page.read().decode()
     assert len(links) == 2
     assert run.end() == 0
