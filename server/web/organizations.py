@@ -19,7 +19,7 @@ from server.runtime.pages import Page
 from server.web.confirming import to_confirm
 from server.web.mailing import count_mail
 from server.web.new_passwords import checked_new_password
-from server.web.places import FIND, SIGN_IN
+from server.web.places import FIND, FIND_FROM_APPS, SIGN_IN
 from server.web.rendering import go, show
 from storage import confirmations, realms
 from storage.confirmations import THE_SERVER, ConfirmationRow
@@ -190,6 +190,7 @@ def _everywhere(request: Request) -> str:
 
 PAGES = (
     PageRoute("GET", FIND, Access.ANONYMOUS, find, is_of_server=True),
+    PageRoute("GET", FIND_FROM_APPS, Access.ANONYMOUS, find, is_of_server=True),
     PageRoute("GET", ASK, Access.ANONYMOUS, ask, is_of_server=True),
     PageRoute("POST", ASK, Access.ANONYMOUS, send, is_of_server=True),
     PageRoute("GET", FOUND, Access.ANONYMOUS, choose, is_of_server=True),

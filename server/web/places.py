@@ -14,6 +14,8 @@ SIGN_IN: Final = "/login/"
 SIGN_OUT: Final = "/logout"
 ACCOUNT: Final = "/account"
 FIND: Final = "/accounts/go"
+FIND_FROM_APPS: Final = "/accounts/find"
+"""Where the desktop app leads people who look for their organizations."""
 
 MAX_LENGTH: Final = 2_000
 _PATH: Final = re.compile(r"/(?![/\\])[\x21-\x5b\x5d-\x7e]*")

@@ -53,6 +53,21 @@ async def test_people_find_their_organization(newcomer, make):
         assert newcomer.problem
 
 
+async def test_the_desktop_app_finds_organizations_too(newcomer, serving_with, make):
+    assert (await newcomer.look("/accounts/find/")).status == 200
+    assert any("/accounts/go" in line for line in newcomer.page.splitlines())
+    await make.connection.execute(
+        "UPDATE realms SET deactivated = realm_id <> %(r)s", r=make.realm_id
+    )
+    await make.connection.execute(
+        "UPDATE realms SET subdomain = '' WHERE realm_id = %(r)s", r=make.realm_id
+    )
+    async with serving_with(root_domain=None) as server:
+        answer = await Visitor(Client(server, "localhost")).look("/accounts/find")
+        assert answer.status == 303
+        assert answer.headers["Location"].endswith("/login/")
+
+
 async def test_a_server_with_one_organization_leads_there(serving_with, make):
     """From any address, whatever it is called; where there is a choice, the page asks."""
 
