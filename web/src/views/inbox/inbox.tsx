@@ -7,11 +7,23 @@ import { idsOfKey, topicKey } from "../../model/state";
 import { addressOf, channelAddress } from "../../router";
 import { nameWithUnread, UnreadCount } from "../../ui/count";
 import { ChannelIcon, Icon } from "../../ui/icons";
+import { lazy } from "../../ui/lazy";
 import { watch } from "../../ui/watch";
 import { topicName } from "../left/channel-item";
 import { nameOfDirect } from "../left/conversations";
 
 const filter = signal("");
+const FirstSteps = lazy(() => import("../organization/first-steps"));
+
+/** Return whether no one but oneself is here yet. */
+function isAlone(): boolean {
+  let people = 0;
+  for (const user of state().users.values()) {
+    if (user.is_active && !user.is_bot) people += 1;
+    if (people > 1) return false;
+  }
+  return people === 1;
+}
 
 /** All conversations with something unread. */
 export function Inbox() {
@@ -48,6 +60,7 @@ export function Inbox() {
           }}
         />
       </header>
+      {isAlone() ? <FirstSteps /> : null}
       {isEmpty ? (
         <div class="empty">
           <h2>{filter.value ? i18n.t("Nothing fits the filter") : i18n.t("All read")}</h2>

@@ -1,7 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { i18n } from "../../i18n";
 import { get } from "../../protocol/client";
-import type { LogEntry } from "../../protocol/types";
+import type { AuditEntry } from "../../protocol/types";
 import { userName } from "../settings/parts/names";
 import { SaveNote, useSaving } from "../settings/parts/saving";
 
@@ -9,13 +9,13 @@ const PAGE = 50;
 
 /** What administrators and others have changed, newest first. */
 export function AuditLog() {
-  const [entries, setEntries] = useState<LogEntry[]>([]);
+  const [entries, setEntries] = useState<AuditEntry[]>([]);
   const [isEnd, setEnd] = useState(false);
   const [saving, run] = useSaving();
   const load = () =>
     run(async () => {
       const before = entries.at(-1)?.id;
-      const answer = await get<{ entries: LogEntry[] }>("/realm/audit_log", { limit: PAGE, ...(before === undefined ? {} : { before }) });
+      const answer = await get<{ entries: AuditEntry[] }>("/realm/audit_log", { limit: PAGE, ...(before === undefined ? {} : { before }) });
       setEntries([...entries, ...answer.entries]);
       setEnd(answer.entries.length < PAGE);
     });
