@@ -12,6 +12,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -46,6 +47,8 @@ PROGRAMS = f"{ENVIRONMENT.get('PATH', '')}:/usr/sbin:/usr/local/sbin"
 """Directories of programs that are not in the PATH of ordinary users."""
 
 START_SECONDS = 60
+
+QUIETLY = ("-y", "-qq", "--no-install-recommends", "-o", "DPkg::Lock::Timeout=120")
 
 
 def main() -> None:
@@ -240,8 +243,14 @@ def _install(package: str, *options: str) -> None:
     if not shutil.which("apt-get"):
         sys.exit(f"parley: the tests need {package}, and only on Debian it can be installed here.")
     sys.stderr.write(f"Installing {package} for the tests ...\n")
+    _update_packages()
+    _as_root(["apt-get", "install", *QUIETLY, *options, package])
+
+
+@lru_cache
+def _update_packages() -> None:
+    """Read the list of packages, once: each reading takes seconds."""
     _as_root(["apt-get", "update", "-qq"])
-    _as_root(["apt-get", "install", "-y", "-qq", "--no-install-recommends", *options, package])
 
 
 def _as_root(command: list[str]) -> None:
