@@ -38,6 +38,11 @@ export function theModel(): Model {
   return model;
 }
 
+/** Return whether this tab polls for all tabs of the browser: what is to be done once is done by it. */
+export function isLeader(): boolean {
+  return tabs.isLeader;
+}
+
 type BatchListener = (events: readonly ServerEvent[]) => void;
 const batchListeners = new Set<BatchListener>();
 

@@ -1,0 +1,129 @@
+/** Notifications of the system and sounds, by the page: what arrives while the person looks elsewhere. */
+
+import { effect } from "@preact/signals";
+import { health, isLeader, onBatch, state } from "../app";
+import { narrowOfMessage } from "../model/message-narrow";
+import type { ServerEvent } from "../model/reducers";
+import type { Message } from "../model/state";
+import { addressOf } from "../router";
+import { randomId, storageOf } from "../sync/tab-id";
+import { watch } from "../ui/watch";
+import { forgetAccount } from "./account";
+import { decide, iconCount } from "./decision";
+import { isLookedAt, shareFocus } from "./focus";
+import { addressIsOpened, registration } from "./push";
+import { type ShownData, tagOf } from "./shown";
+import { playSound } from "./sound";
+import { bodyOf, titleOf } from "./text";
+
+const READING = new Set(["update_message_flags", "delete_message"]);
+const COUNTED_AFTER_MS = 200;
+/** Notifications without a worker, by tag. */
+const shown = new Map<string, { notification: Notification; data: ShownData }>();
+const storage = storageOf("localStorage");
+
+export function startNotifications(): void {
+  shareFocus(randomId(8), storage);
+  onBatch((events) => {
+    if (!isLeader()) return;
+    void notifyOf(events);
+    if (events.some((each) => READING.has(each.type))) void closeRead();
+  });
+  void closeRead();
+  showCount();
+  effect(() => {
+    if (health.value.kind === "signed-out") void forgetAccount().catch(() => {});
+  });
+}
+
+async function notifyOf(events: readonly ServerEvent[]): Promise<void> {
+  if (!events.some((each) => each.type === "message") || isLookedAt(storage)) return;
+  // Of each conversation the newest message only: after a sleep there may be many.
+  const newest = new Map<string, Message>();
+  let isHeard = false;
+  for (const event of events) {
+    const message = event.type === "message" ? state().messages.get(event.message.id) : undefined;
+    if (!message) continue;
+    const decision = decide(state(), message);
+    isHeard ||= decision.isHeard;
+    if (decision.isShown) newest.set(tagOfMessage(message), message);
+  }
+  if (isHeard) void playSound(String(state().settings.notification_sound));
+  for (const [tag, message] of newest) await show(tag, message);
+}
+
+function tagOfMessage(message: Message): string {
+  if (message.type === "stream") return tagOf({ kind: "topic", channelId: message.stream_id!, topic: message.subject });
+  return tagOf({ kind: "direct", userIds: (message.display_recipient as { id: number }[]).map((each) => each.id) });
+}
+
+async function show(tag: string, message: Message): Promise<void> {
+  if (typeof Notification === "undefined" || Notification.permission !== "granted") return;
+  const now = state();
+  const data: ShownData = {
+    messageId: message.id,
+    address: `/${addressOf(narrowOfMessage(now, message, message.id))}`,
+  };
+  const options = {
+    body: bodyOf(now, message),
+    icon: now.users.get(message.sender_id)?.avatar_url ?? `/avatar/${message.sender_id}`,
+    tag,
+    data,
+    // The page plays the sound that the person has chosen.
+    silent: true,
+    renotify: true,
+    timestamp: message.timestamp * 1_000,
+  };
+  const worker = await registration();
+  if (worker) {
+    const [present] = await worker.getNotifications({ tag });
+    if (((present?.data as ShownData | null)?.messageId ?? -1) < message.id) await worker.showNotification(titleOf(now, message), options);
+    return;
+  }
+  try {
+    keep(tag, new Notification(titleOf(now, message), options), data);
+  } catch (error) {
+    // Phones show notifications by a worker only.
+    if (!(error instanceof TypeError)) throw error;
+  }
+}
+
+function keep(tag: string, notification: Notification, data: ShownData): void {
+  shown.set(tag, { notification, data });
+  notification.addEventListener("click", () => {
+    window.focus();
+    addressIsOpened(data.address);
+    notification.close();
+  });
+  notification.addEventListener("close", () => {
+    if (shown.get(tag)?.notification === notification) shown.delete(tag);
+  });
+}
+
+/** Close the notifications of which the newest message was read or deleted, here or elsewhere. */
+async function closeRead(): Promise<void> {
+  const { unread, maxMessageId } = state();
+  // What the worker was told of may not have reached the page yet.
+  const isOver = ({ messageId }: ShownData) => messageId !== undefined && messageId <= maxMessageId && !unread.has(messageId);
+  for (const { notification, data } of [...shown.values()]) if (isOver(data)) notification.close();
+  for (const notification of (await (await registration())?.getNotifications()) ?? []) {
+    if (notification.data && isOver(notification.data as ShownData)) notification.close();
+  }
+}
+
+/** Show from now on how much is unread, in the title and on the icon of the installed client. */
+function showCount(): void {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const update = () => {
+    timer = undefined;
+    const count = iconCount(state());
+    const name = String(state().fields.realm_name ?? document.title);
+    document.title = count ? `(${count}) ${name}` : name;
+    const badge = count ? navigator.setAppBadge?.(count) : navigator.clearAppBadge?.();
+    badge?.catch(() => {});
+  };
+  effect(() => {
+    watch("unread", "channels", "topicPolicies", "mutedUsers", "settings", "realm");
+    timer ??= setTimeout(update, COUNTED_AFTER_MS);
+  });
+}
