@@ -44,8 +44,10 @@ class Person:
 
     def message(self, text: str) -> Locator:
         """The article of the message with this text."""
-        return self.page.get_by_role("feed", name="Messages").get_by_role("article").filter(
-            has_text=text
+        return (
+            self.page.get_by_role("feed", name="Messages")
+            .get_by_role("article")
+            .filter(has_text=text)
         )
 
     async def write(self, text: str) -> None:
@@ -119,5 +121,3 @@ async def sign_in(browser: Browser, chat: Server, make: Make) -> AsyncIterator[S
 
     yield signed_in
     assert [each.complaints for each in people] == [[] for _ in people]
-
-
