@@ -1,4 +1,8 @@
-"""The queues that jobs have on RabbitMQ, and what a job looks like in them."""
+"""The queues of jobs and of dead letters on RabbitMQ, and what a job looks like in them.
+
+A job becomes a dead letter when its processor gives up (`queue_processors/processor.py`); on
+Postgres dead letters are rows (`storage/jobs.py`).
+"""
 
 import asyncio
 import uuid

@@ -80,7 +80,7 @@ async def chat(database: Database, database_url: str, make: Make) -> AsyncIterat
         "UPDATE realms SET subdomain = '', name = 'Analytical Engines' WHERE realm_id = %(id)s",
         id=make.realm_id,
     )
-    async with serve(database_url, root_domain=None, web_client=None) as server:
+    async with serve(database_url, root_domain=None, web_client=None, gravatars=False) as server:
         yield server
 
 
