@@ -40,3 +40,21 @@ async def test_links_name_what_is_unread(chat: Server, make: Make, sign_in: Sign
     conversations = reader.page.get_by_role("navigation", name="Conversations")
     await expect(conversations.get_by_role("link", name="engines, 2 unread")).to_be_visible()
     await expect(reader.page.get_by_role("link", name="notes, 2 unread")).to_have_count(1)
+
+
+async def test_a_message_that_arrives_below_unread_ones_is_shown(
+    chat: Server, make: Make, sign_in: SignIn
+):
+    channel = await make.channel("engines")
+    ada = await make.user("Ada Lovelace")
+    grace = await make.user("Grace Hopper")
+    await make.subscribe(channel, [ada, grace])
+    reader, writer = await sign_in(ada), await sign_in(grace)
+    await writer.go(f"#narrow/channel/{channel.channel_id}-engines/topic/notes")
+    for text in ("first", "second"):
+        await writer.write(text)
+        await expect(writer.message(text)).to_have_count(1)
+    await reader.go(f"#narrow/channel/{channel.channel_id}-engines/topic/notes")
+    await expect(reader.message("second")).to_be_in_viewport()
+    await writer.write("third")
+    await expect(reader.message("third")).to_be_in_viewport()

@@ -18,7 +18,7 @@ import { PendingMessages } from "./pending";
 import { isHeld, isLookedAt, markRead, marksAsRead, releaseHold } from "./reading";
 import { Scroller } from "./scroller";
 import { markedUnread } from "./unread-from";
-import { extendBack, extendOn, fit, rangeOf, type Window, windowAt } from "./window";
+import { extendBack, extendOn, fit, hasRoom, rangeOf, type Window, windowAt } from "./window";
 
 /** The messages of a narrow, under its head. */
 export function FeedView({ narrow }: { narrow: Narrow }) {
@@ -142,7 +142,7 @@ function useFeed(feed: Feed, narrow: Narrow) {
   const contentRef = useRef<HTMLDivElement>(null);
   const startRef = useRef<HTMLDivElement>(null);
   const endRef = useRef<HTMLDivElement>(null);
-  const held = useRef<Held>({ window: undefined, scroller: undefined, firstUnread: undefined, lastSeen: 0, isPlaced: false, near: undefined, isAtEnd: true }).current;
+  const held = useRef<Held>({ window: undefined, scroller: undefined, firstUnread: undefined, lastSeen: 0, isPlaced: false, near: undefined, isAtEnd: true, reachedEnd: true }).current;
   const key = keyOf(narrow);
   const { ids } = feed;
 
@@ -150,7 +150,9 @@ function useFeed(feed: Feed, narrow: Narrow) {
   showNear(held, feed, narrow);
   const marked = markedUnread.value;
   if (marked?.key === key) held.firstUnread = marked.id;
-  held.window = fit(ids, held.window, feed.foundNewest && (held.scroller?.isAtEnd ?? held.isAtEnd));
+  // Messages that are read further up stay: what arrives is added where there is room.
+  const follows = (held.scroller?.isAtEnd ?? held.isAtEnd) || (held.reachedEnd && held.window !== undefined && hasRoom(ids, held.window));
+  held.window = fit(ids, held.window, feed.foundNewest && follows);
   const range = held.window ? rangeOf(ids, held.window) : { start: 0, end: 0 };
   const { messages } = state();
   const of = (from: number, to: number) => ids.slice(from, to).map((id) => messages.get(id)).filter((each): each is Message => each !== undefined);
@@ -160,6 +162,7 @@ function useFeed(feed: Feed, narrow: Narrow) {
     mutedUsers: state().mutedUsers,
     dayOf: dayKey,
   });
+  held.reachedEnd = feed.foundNewest && range.end === ids.length;
   const reachesEnd = () => feed.foundNewest && (!held.window || held.window.last === (feed.ids.at(-1) ?? held.window.last));
 
   const read = () => readSeen(held, feed, narrow);
@@ -247,7 +250,7 @@ function useFeed(feed: Feed, narrow: Narrow) {
     );
     for (const { current } of [startRef, endRef]) if (current) edges.observe(current);
     return () => edges.disconnect();
-  }, [range.start === 0 && feed.foundOldest, held.window?.first, held.window?.last, feed.isLoading, feed.isLoaded, feed.error]);
+  }, [range.start === 0 && feed.foundOldest, held.window?.first, held.window?.last, ids.length, feed.isLoading, feed.isLoaded, feed.error]);
 
   const newest = ids.at(-1) ?? 0;
   const newCount = feed.foundNewest && held.lastSeen && newest > held.lastSeen ? ids.filter((id) => id > held.lastSeen).length : 0;
@@ -267,6 +270,8 @@ interface Held {
   /** The message of the address that was gone to last. */
   near: number | undefined;
   isAtEnd: boolean;
+  /** Whether the window reached to the newest message when it was last rendered. */
+  reachedEnd: boolean;
   focused?: number | undefined;
   reading?: number | undefined;
   read?: () => void;

@@ -79,6 +79,8 @@ export class Scroller {
     this.anchor = { id, top };
     this.#settlesAt = performance.now() + SETTLING_MS;
     this.restore();
+    // Where all messages fit, or the place is the last one, no event says that this is the end.
+    setTimeout(this.#settle, SETTLING_MS + 50);
   }
 
   /** Scroll as little as needed for a message to be seen. */
@@ -118,16 +120,22 @@ export class Scroller {
   };
 
   #onScroll = (): void => {
-    const { element } = this;
     if (performance.now() < this.#settlesAt) {
       this.restore();
       this.onMoved();
-      return;
-    }
+    } else this.#notePlace();
+  };
+
+  #settle = (): void => {
+    if (this.element.isConnected && performance.now() >= this.#settlesAt) this.#notePlace();
+  };
+
+  #notePlace(): void {
+    const { element } = this;
     this.isAtEnd = element.scrollHeight - element.scrollTop - element.clientHeight < END_TOLERANCE && this.reachesEnd();
     this.#takeAnchor();
     this.onMoved();
-  };
+  }
 
   /** Take the first message that begins within what is seen: what grows above it is not noticed. */
   #takeAnchor(): void {

@@ -43,6 +43,11 @@ export function extendOn(ids: readonly number[], window: Window): Window {
   return between(ids, Math.max(start, to - MAX_SHOWN), to) ?? window;
 }
 
+/** Return whether messages that were added at the end fit into the window without any going. */
+export function hasRoom(ids: readonly number[], window: Window): boolean {
+  return ids.length - rangeOf(ids, window).start <= MAX_SHOWN;
+}
+
 /**
  * Fit the window to ids that have changed: messages arrived, were fetched or are gone.
  *
