@@ -26,7 +26,9 @@ function sources(): string[] {
 export function textsOfSource(): Set<string> {
   const texts = new Set<string>();
   for (const path of sources()) {
-    const file = ts.createSourceFile(path, readFileSync(path, "utf8"), ts.ScriptTarget.Latest, true, ts.ScriptKind.TSX);
+    const source = readFileSync(path, "utf8");
+    if (!source.includes("i18n.t(")) continue;
+    const file = ts.createSourceFile(path, source, ts.ScriptTarget.Latest, true, ts.ScriptKind.TSX);
     const visit = (node: ts.Node): void => {
       if (ts.isCallExpression(node) && node.expression.getText(file) === "i18n.t") {
         const [text] = node.arguments;
@@ -41,6 +43,11 @@ export function textsOfSource(): Set<string> {
     visit(file);
   }
   return texts;
+}
+
+/** Return the languages that there are translations into. */
+export function locales(): string[] {
+  return readdirSync(LOCALES).map((name) => name.replace(/\.json$/, "")).sort();
 }
 
 export function translations(locale: string): Record<string, string> {

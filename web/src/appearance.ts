@@ -8,6 +8,13 @@ import { watch } from "./ui/watch";
 const THEMES: Record<number, string> = { 2: "dark", 3: "light" };
 const RIGHT_TO_LEFT = new Set(["ar", "dv", "fa", "he", "ps", "sd", "ug", "ur", "yi"]);
 
+/** Tell the browser language and direction of the page. */
+export function applyLanguage(): void {
+  const root = document.documentElement;
+  root.lang = i18n.locale;
+  root.dir = RIGHT_TO_LEFT.has(i18n.locale.split("-")[0]!) ? "rtl" : "ltr";
+}
+
 function apply(): void {
   const root = document.documentElement;
   const { settings } = state();
@@ -20,8 +27,7 @@ function apply(): void {
   const line = Number(settings.web_line_height_percent);
   if (size) root.style.setProperty("--font-size", `${size}px`);
   if (line) root.style.setProperty("--line", String(line / 100));
-  root.lang = i18n.locale;
-  root.dir = RIGHT_TO_LEFT.has(i18n.locale.split("-")[0]!) ? "rtl" : "ltr";
+  applyLanguage();
 }
 
 /** Apply the settings now, and whenever they change. */

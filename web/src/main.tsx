@@ -1,8 +1,9 @@
 import { render } from "preact";
 import { start, state } from "./app";
-import { followAppearance } from "./appearance";
+import { applyLanguage, followAppearance } from "./appearance";
 import { ApiError } from "./protocol/client";
 import { startKeyboard } from "./keyboard";
+import { chosenLanguage, followLanguage, speak } from "./languages";
 import { startRouter } from "./router";
 import "./styles/index.css";
 import { load } from "./ui/lazy";
@@ -12,6 +13,8 @@ import { StartFailed } from "./views/start-failed";
 const root = document.getElementById("app")!;
 
 async function main(): Promise<void> {
+  // The server names the language in the page, so its texts are loaded while the account registers.
+  const spoken = speak(document.documentElement.lang);
   try {
     await start();
   } catch (error) {
@@ -20,12 +23,17 @@ async function main(): Promise<void> {
       location.assign(`/login/?next=${encodeURIComponent(`/${location.hash}`)}`);
       return;
     }
+    await spoken;
+    applyLanguage();
     render(<StartFailed error={error as Error} onRetry={() => void main()} />, root);
     return;
   }
+  await spoken;
+  await speak(chosenLanguage());
   startRouter(state);
   startKeyboard();
   followAppearance();
+  followLanguage();
   render(<Shell />, root);
   if (state().queueId) void load(() => import("./notifications/start")).then((notifications) => notifications.start());
 }

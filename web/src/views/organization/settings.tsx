@@ -1,5 +1,6 @@
 import { state } from "../../app";
 import { i18n } from "../../i18n";
+import { languageChoices } from "../../languages";
 import { COLLATOR } from "../../model/counts";
 import { del, post } from "../../protocol/client";
 import { watch } from "../../ui/watch";
@@ -163,7 +164,7 @@ function settingSections(): Section[] {
         toggle("require_e2ee_push_notifications", i18n.t("Leave the text out of push notifications that are not encrypted end to end")),
         toggle("digest_emails_enabled", i18n.t("Send digests to people who have been away")),
         choice("digest_weekday", i18n.t("Day of digests"), days),
-        choice("default_language", i18n.t("Language"), [["en", "English"], ["de", "Deutsch"], ["ar", "العربية"]]),
+        choice("default_language", i18n.t("Language"), languageChoices(state().fields.realm_default_language)),
         choice("video_chat_provider", i18n.t("Calls"), providers.map(({ id, name }) => [id, name] as const)),
         toggle("enable_spectator_access", i18n.t("Web-public channels are readable without an account")),
       ],

@@ -2,16 +2,12 @@
 
 import { state } from "../../app";
 import { i18n } from "../../i18n";
+import { languageChoices } from "../../languages";
 import type { Section, Setting } from "./parts/settings";
 
 const toggle = (name: string, label: string, hint?: string): Setting => ({ kind: "toggle", name, label, ...(hint ? { hint } : {}) });
 
 const choice = (name: string, label: string, options: readonly (readonly [unknown, string])[]): Setting => ({ kind: "choice", name, label, options });
-
-function languages(): readonly (readonly [string, string])[] {
-  const names = new Intl.DisplayNames([i18n.locale], { type: "language" });
-  return [...new Set(["en", "de", "ar", String(state().settings.default_language ?? "en")])].map((code) => [code, names.of(code) ?? code]);
-}
 
 export function appearanceSections(): Section[] {
   return [
@@ -51,7 +47,7 @@ export function appearanceSections(): Section[] {
     {
       title: i18n.t("Language and time"),
       settings: [
-        choice("default_language", i18n.t("Language"), languages()),
+        choice("default_language", i18n.t("Language"), languageChoices(state().settings.default_language)),
         choice("twenty_four_hour_time", i18n.t("Time format"), [
           [null, i18n.t("As the language has it")],
           [true, i18n.t("24 hours (17:00)")],

@@ -1,0 +1,64 @@
+/** Languages of the interface: those that have texts, and loading them. */
+
+import { effect } from "@preact/signals";
+import { state } from "./app";
+import { type Catalogue, i18n } from "./i18n";
+import { load } from "./ui/lazy";
+import { watch } from "./ui/watch";
+
+/** What loads the texts of each language but English, which are those of the source. */
+export const CATALOGUES: Readonly<Record<string, () => Promise<{ default: Catalogue }>>> = {
+  ar: () => import("virtual:catalogue/ar"),
+  de: () => import("virtual:catalogue/de"),
+};
+
+/** Codes that the server accepts and that have texts here. */
+const OFFERED = ["en", "en-gb", "de", "ar"];
+
+function languageOf(code: string): string {
+  return code.toLowerCase().split("-")[0]!;
+}
+
+/** Return the locale of the page for a language that a person has set: English where it has no texts. */
+export function localeOf(code: string): string {
+  const language = languageOf(code);
+  if (language !== "en" && !Object.hasOwn(CATALOGUES, language)) return "en";
+  return Intl.getCanonicalLocales(code)[0] ?? language;
+}
+
+/** Show the page in a language. It is to be done before anything of it is rendered. */
+export async function speak(code: string): Promise<void> {
+  const locale = localeOf(code);
+  if (locale === i18n.locale) return;
+  const fetchCatalogue = CATALOGUES[languageOf(locale)];
+  try {
+    i18n.activate(locale, fetchCatalogue ? (await load(fetchCatalogue)).default : {});
+  } catch {
+    // The file is not reached, or gone after an upgrade: a page in English is better than none.
+  }
+}
+
+/** Return the language that is set: the person's, or for visitors without an account the organization's. */
+export function chosenLanguage(): string {
+  const { settings, fields } = state();
+  return String(settings.default_language ?? fields.realm_default_language ?? "en");
+}
+
+/**
+ * Load the page anew when another language is set, so that nothing of the old one stays anywhere.
+ *
+ * What is being written is kept as a draft.
+ */
+export function followLanguage(): void {
+  const shown = localeOf(chosenLanguage());
+  effect(() => {
+    watch("settings");
+    if (localeOf(chosenLanguage()) !== shown) location.reload();
+  });
+}
+
+/** Return the languages to choose from, each by its own name; with the one that is set, if it is another. */
+export function languageChoices(current: unknown): readonly (readonly [string, string])[] {
+  const codes = new Set([...OFFERED, ...(typeof current === "string" && current ? [current] : [])]);
+  return [...codes].map((code) => [code, new Intl.DisplayNames([code], { type: "language" }).of(code) ?? code]);
+}
