@@ -1,5 +1,6 @@
 /** Which conversations are muted, and how much is unread in the others. */
 
+import { i18n } from "../i18n";
 import { type Channel, Policy, type State, topicKey } from "./state";
 
 export function policyOf(state: State, channelId: number, topic: string): number {
@@ -75,7 +76,16 @@ export function subscribedChannels(state: State): Channel[] {
     .sort((one, other) => COLLATOR.compare(one.name, other.name));
 }
 
-export const COLLATOR = new Intl.Collator(undefined, { sensitivity: "base", numeric: true });
+const collators = new Map<string, Intl.Collator>();
+
+/** Compares names as the language of the page orders them. */
+export const COLLATOR = {
+  compare(one: string, other: string): number {
+    let collator = collators.get(i18n.locale);
+    if (!collator) collators.set(i18n.locale, (collator = new Intl.Collator(i18n.locale, { sensitivity: "base", numeric: true })));
+    return collator.compare(one, other);
+  },
+};
 
 export function foldText(text: string): string {
   return text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
