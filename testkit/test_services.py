@@ -42,6 +42,8 @@ NODE_CLIENTS = Path(sys.prefix) / "node-clients"
 NODE_CLIENTS_NEED = Path(__file__).parents[1] / "tests" / "acceptance" / "node_clients.txt"
 
 BROWSERS = ("chromium-headless-shell", "chromium", "google-chrome")
+NOTIFYING_BROWSERS = ("chromium", "google-chrome")
+"""The headless shell denies notifications, whatever is granted."""
 
 PROGRAMS = f"{ENVIRONMENT.get('PATH', '')}:/usr/sbin:/usr/local/sbin"
 """Directories of programs that are not in the PATH of ordinary users."""
@@ -132,9 +134,9 @@ def _start_rabbitmq() -> None:
 
 
 def _browser() -> None:
-    """Return a Chromium, with or without a display."""
-    if not any(shutil.which(name) for name in BROWSERS):
-        _install("chromium-headless-shell")
+    """Install a Chromium that can show notifications, if there is none."""
+    if not any(shutil.which(name) for name in NOTIFYING_BROWSERS):
+        _install("chromium")
 
 
 def _terminal() -> None:

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, BrowserContext, Locator, Page, async_playwright, expect
 from playwright.async_api import TimeoutError as PlaywrightTimeoutError
@@ -65,8 +66,9 @@ SignIn = Callable[..., Awaitable[Person]]
 
 
 @pytest_asyncio.fixture
-async def browser() -> AsyncIterator[Browser]:
-    program = next(found for name in BROWSERS if (found := shutil.which(name)))
+async def browser(request: pytest.FixtureRequest) -> AsyncIterator[Browser]:
+    names = getattr(request, "param", BROWSERS)
+    program = next(found for name in names if (found := shutil.which(name)))
     async with async_playwright() as playwright:
         chromium = await playwright.chromium.launch(executable_path=program, args=OPTIONS)
         yield chromium
@@ -113,9 +115,9 @@ async def sign_in(browser: Browser, chat: Server, make: Make) -> AsyncIterator[S
     people: list[Person] = []
 
     async def signed_in(name: str | UserRow = "Ada Lovelace", **options: Any) -> Person:
-        user = await make.user(name, **options) if isinstance(name, str) else name
+        user = await make.user(name) if isinstance(name, str) else name
         await give_password(make, user)
-        person = await open_signed_in(browser, f"http://localhost:{chat.port}", user)
+        person = await open_signed_in(browser, f"http://localhost:{chat.port}", user, **options)
         people.append(person)
         return person
 

@@ -1,0 +1,129 @@
+"""Notifications of the browser client: by its service worker, and by the page."""
+
+import json
+from typing import Any
+
+import pytest
+from playwright.async_api import CDPSession, Page, expect
+
+from testkit.clients.server import Server
+from testkit.factories import Make
+from testkit.test_services import NOTIFYING_BROWSERS
+from tests.browser.conftest import Person, SignIn
+
+pytestmark = [
+    pytest.mark.asyncio,
+    pytest.mark.parametrize("browser", [NOTIFYING_BROWSERS], indirect=True, ids=["notifying"]),
+]
+
+# Granted to a page that is open already, the page is not told.
+ALLOWED = {"permissions": ["notifications"]}
+
+SHOWN = """async () => {
+    const worker = await navigator.serviceWorker.ready;
+    const shown = await worker.getNotifications();
+    return shown.map(({ title, body }) => [title, body]);
+}"""
+
+
+class Pushes:
+    """Delivers to the worker of a page what a push service would."""
+
+    def __init__(self, session: CDPSession, origin: str) -> None:
+        self.session = session
+        self.origin = origin
+        self.registration = ""
+        session.on("ServiceWorker.workerRegistrationUpdated", self._note)
+
+    def _note(self, event: dict[str, Any]) -> None:
+        for each in event["registrations"]:
+            self.registration = each["registrationId"]
+
+    async def push(self, **payload: Any) -> None:
+        await self.session.send(
+            "ServiceWorker.deliverPushMessage",
+            {
+                "origin": self.origin,
+                "registrationId": self.registration,
+                "data": json.dumps(payload),
+            },
+        )
+
+
+async def worker_of(person: Person) -> Pushes:
+    """Wait for the worker of a person who has allowed notifications."""
+    await person.page.wait_for_function(
+        "navigator.serviceWorker.getRegistration('/').then((each) => Boolean(each?.active))"
+    )
+    session = await person.context.new_cdp_session(person.page)
+    pushes = Pushes(session, person.url)
+    await session.send("ServiceWorker.enable")
+    for _ in range(200):
+        if pushes.registration:
+            break
+        await person.page.wait_for_timeout(50)
+    assert pushes.registration
+    return pushes
+
+
+async def shows(page: Page, wanted: list[list[str]]) -> None:
+    """Wait until the notifications are those wanted, by title and body."""
+    shown: list[list[str]] = []
+    for _ in range(200):
+        shown = await page.evaluate(SHOWN)
+        if shown == wanted:
+            return
+        await page.wait_for_timeout(50)
+    assert shown == wanted
+
+
+async def look_away(page: Page) -> None:
+    """Let the page believe that the person looks elsewhere: headless pages have the focus."""
+    await page.evaluate("document.hasFocus = () => false; dispatchEvent(new Event('blur'))")
+
+
+async def test_pushes_are_shown_and_removed(chat: Server, sign_in: SignIn):
+    ada = await sign_in("Ada Lovelace", **ALLOWED)
+    pushes = await worker_of(ada)
+    # The worker shows nothing to a person who looks at the client.
+    await ada.page.goto(f"{ada.url}/channels")
+    message = {
+        "type": "message",
+        "user_id": ada.user.user_id,
+        "title": "#engines > notes",
+        "url": f"{ada.url}/#narrow/channel/1-engines/topic/notes/near/7",
+        "recipient_type": "channel",
+        "channel_id": 1,
+        "topic": "notes",
+    }
+    await pushes.push(**message, message_ids=[7], body="Grace: Hello")
+    await shows(ada.page, [["#engines > notes", "Grace: Hello"]])
+    await pushes.push(**message, message_ids=[8], body="Grace: Hello again")
+    await shows(ada.page, [["#engines > notes", "Grace: Hello again"]])
+    # What is late does not replace what is newer, and another account's is not shown.
+    await pushes.push(**message, message_ids=[7], body="Grace: Hello")
+    await pushes.push(**{**message, "user_id": 0, "topic": "secret"}, message_ids=[9], body="x")
+    await pushes.push(**{**message, "topic": "plans"}, message_ids=[10], body="Grace: Plans")
+    both = [["#engines > notes", "Grace: Hello again"], ["#engines > notes", "Grace: Plans"]]
+    await shows(ada.page, both)
+    await pushes.push(type="remove", user_id=ada.user.user_id, message_ids=[8], unread_count=1)
+    await shows(ada.page, both[1:])
+
+
+async def test_the_page_notifies_until_the_message_is_read(
+    chat: Server, make: Make, sign_in: SignIn
+):
+    ada, grace = await make.user("Ada Lovelace"), await make.user("Grace Hopper")
+    reader, writer = await sign_in(ada, **ALLOWED), await sign_in(grace)
+    await worker_of(reader)
+    await reader.go("#inbox")
+    await reader.page.get_by_role("navigation", name="Conversations").wait_for()
+    await look_away(reader.page)
+    await writer.go(f"#narrow/dm/{ada.user_id}-Ada")
+    await writer.write("Good **morning**")
+    await shows(reader.page, [["Grace Hopper", "Good morning"]])
+    await expect(reader.page).to_have_title("(1) Analytical Engines")
+    await reader.page.evaluate("delete document.hasFocus")
+    await reader.go(f"#narrow/dm/{grace.user_id}-Grace")
+    await shows(reader.page, [])
+    await expect(reader.page).to_have_title("Analytical Engines")
