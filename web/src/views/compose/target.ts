@@ -106,8 +106,13 @@ export function close(): void {
 }
 
 /** Begin a topic: in the channel that is shown, or in one to be chosen. */
-export function startTopic(channelId?: number, topic = ""): void {
+export function startTopic(channelId = channelOfGround(), topic = ""): void {
   open({ kind: "topic", channelId, topic }, channelId === undefined ? "Channel" : topic ? "Message" : "Topic");
+}
+
+function channelOfGround(): number | undefined {
+  const to = targetOfGround();
+  return to?.kind === "topic" ? to.channelId : undefined;
 }
 
 /** Begin a direct message with these people, or people to be chosen. */
