@@ -139,7 +139,8 @@ function EmojiPicker({ onPick }: { onPick: (emoji: Emoji) => void }) {
   const onKeyDown = (event: KeyboardEvent) => {
     const buttons = [...grid.current!.querySelectorAll<HTMLButtonElement>("button")];
     const index = buttons.indexOf(document.activeElement as HTMLButtonElement);
-    const steps: Record<string, number> = { ArrowDown: COLUMNS, ArrowUp: -COLUMNS, ArrowRight: 1, ArrowLeft: -1 };
+    const right = document.dir === "rtl" ? -1 : 1;
+    const steps: Record<string, number> = { ArrowDown: COLUMNS, ArrowUp: -COLUMNS, ArrowRight: right, ArrowLeft: -right };
     const step = steps[event.key];
     if (event.key === "Enter" && index < 0) buttons[0]?.click();
     else if (step !== undefined && (index >= 0 || event.key === "ArrowDown")) {

@@ -34,8 +34,9 @@ function Lightbox({ pictures, first, onClose }: { pictures: Picture[]; first: nu
   };
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
-      if (event.key === "ArrowLeft") turn(-1);
-      else if (event.key === "ArrowRight") turn(1);
+      const right = document.dir === "rtl" ? -1 : 1;
+      if (event.key === "ArrowLeft") turn(-right);
+      else if (event.key === "ArrowRight") turn(right);
       else return;
       event.preventDefault();
     };
