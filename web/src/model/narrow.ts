@@ -66,8 +66,10 @@ export function hashOf(narrow: Narrow, channelName: (id: number) => string | und
 
 /** Return the narrow of the part of an address after `#narrow/`; undefined if it is none. */
 export function parseNarrow(path: string, channelId: (name: string) => number | undefined): Narrow | undefined {
-  const pieces = path.split("/").filter((each, index, all) => each !== "" || index < all.length - 1);
-  if (pieces.length % 2) pieces.push("");
+  const pieces = path.replace(/^\/+/, "").split("/");
+  // An empty piece after an operator is the topic without a name.
+  if (pieces.length % 2 && pieces.at(-1) === "") pieces.pop();
+  else if (pieces.length % 2) pieces.push("");
   const narrow: Narrow = { terms: [] };
   for (let index = 0; index < pieces.length; index += 2) {
     const negated = pieces[index]!.startsWith("-");
