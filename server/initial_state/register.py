@@ -121,7 +121,8 @@ def _rights(snapshot: Snapshot) -> dict[str, bool]:
     """Return what the queue's user may know, if that differs among users of the role."""
     if not snapshot.actor.is_guest:
         return {}
-    return {"knows_all_users": snapshot.settings.guests_know_all_users(snapshot.graph)}
+    # The name under which it is stored: see `QueueParams` (server/events/queue_params.py).
+    return {"knows_everybody": snapshot.settings.guests_know_all_users(snapshot.graph)}
 
 
 async def _announced(
