@@ -155,7 +155,12 @@ may(
     own=PEOPLE,
     others=NOBODY,
 )
-may("POST /web_push/test_notification", "nobody has such a browser", allowed=NOBODY)
+may(
+    "POST /web_push/test_notification",
+    "nobody has such a browser",
+    fields={"subscription_id": 2**40},
+    allowed=NOBODY,
+)
 may("GET /reminders", "one's own", allowed=EVERYBODY)
 may(
     "DELETE /reminders/{reminder_id}",
