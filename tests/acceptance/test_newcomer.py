@@ -22,7 +22,7 @@ from testkit.services.push_bouncer import SERVER_ID, SERVER_KEY, FakeBouncer
 
 pytestmark = pytest.mark.asyncio
 
-PATIENCE_SECONDS: Final = 60
+PATIENCE_SECONDS: Final = 240
 TURNS: Final = 5
 PHONE: Final = "token-of-ninas-phone"
 COMPOSE: Final = "To: Olivia Owner"

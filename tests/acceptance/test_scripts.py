@@ -42,10 +42,17 @@ class Machine:
         for name in ("run", "prepare.sh"):
             shutil.copy(ROOT / "scripts" / name, self.checkout / "scripts" / name)
         shutil.copy(ROOT / "setup.cfg", self.checkout)
+        self.let_build("")
         for tool in TOOLS:
             found = shutil.which(tool)
             assert found
             (self.path / tool).symlink_to(found)
+
+    def let_build(self, script: str) -> None:
+        """Let the build of the browser client be this script."""
+        build = self.checkout / "scripts" / "build-web"
+        build.write_text(f"#!/bin/sh\n{script}\n")
+        build.chmod(0o755)
 
     def install_python(self, broken: str = "nothing is broken", configured: str = "") -> None:
         text = PYTHON.format(
@@ -90,6 +97,16 @@ def test_it_installs_once_and_passes_its_arguments_on(machine: Machine):
     assert second.stdout == "<run><--data></x>"
     assert second.stderr == ""
     assert machine.installations() == ["uv"]
+
+
+def test_it_starts_without_a_browser_client_that_cannot_be_built(machine: Machine):
+    machine.install_python()
+    machine.let_build("exit 1")
+
+    started = machine.run()
+
+    assert started.stdout == "<run>"
+    assert "parley: starting without the browser client." in started.stderr
 
 
 def test_it_installs_again_when_something_else_is_needed(machine: Machine):

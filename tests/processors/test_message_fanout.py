@@ -759,4 +759,4 @@ class _Parts:
         self.database = database
         self.realm_caches = realm_caches
         self.jobs = jobs
-        self.pushes = "somebody"
+        self.push_kinds = frozenset({"fcm"})
