@@ -9,7 +9,7 @@ from storage.database import Connection
 from storage.ids import PushDeviceId, RealmId, UserId
 
 Kind = Literal["apns", "fcm"]
-"""Whose service reaches a phone."""
+"""The push service that reaches a phone."""
 WEB: Final = "web"
 """The kind of all browsers."""
 Status = Literal["active", "failed", "pending"]

@@ -27,7 +27,7 @@ _CLOSED.finish()
 
 
 class ReusedConnection(PgConnection):
-    """A connection whose session the next one to the same database gets, as if it were new.
+    """A connection that leaves its session, reset, to the next one to the same database.
 
     Only a session at rest is reused, and only if its database is named in `idle`.
     """

@@ -19,7 +19,7 @@ LINK_TEXT = """Sign in as {email} within ten minutes, by a link that works once{
 
 
 @click.command("sign-in-link")
-@click.option("--email", help="Whose account; without it, that of the oldest owner.")
+@click.option("--email", help="The address of the account; the oldest owner's by default.")
 @click.option("--realm", help=WHICH_REALM)
 @place_options
 def sign_in_link(

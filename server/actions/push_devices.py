@@ -33,7 +33,7 @@ async def add_token(
 
     Other users may have the same token: an app has one for all its accounts.
     """
-    await _lock(tx, actor.user_id)
+    await lock_owner(tx, actor.user_id)
     connection = await tx.changing()
     new = await push_devices.insert_plain(
         connection, tx.realm_id, actor.user_id, kind=kind, token=token, app_id=app_id, now=now
@@ -46,7 +46,7 @@ async def add_token(
 
 async def remove_token(tx: Tx, actor: Actor, kind: Kind, token: str) -> None:
     """Delete the device here and at the bouncer. Raises BadRequestError."""
-    await _lock(tx, actor.user_id)
+    await lock_owner(tx, actor.user_id)
     row = await push_devices.with_token(
         await tx.connection(), tx.realm_id, actor.user_id, kind, token
     )
@@ -71,7 +71,7 @@ async def register_device(
     `registration` is encrypted for the bouncer, with its key `bouncer_key`. It replaces one that
     has been pending for a while.
     """
-    await _lock(tx, actor.user_id)
+    await lock_owner(tx, actor.user_id)
     rows = await push_devices.of_user(await tx.connection(), tx.realm_id, actor.user_id)
     before = next((row for row in rows if row.account_id == account_id), None)
     status = None if before is None else before.status
@@ -117,7 +117,7 @@ async def settle_device(
     error_code: str | None = None,
 ) -> bool:
     """Record the bouncer's response. Return False if the device is gone."""
-    row = await _lock_device(tx, user_id, device_id)
+    row = await lock_device(tx, user_id, device_id)
     if row is None:
         return False
     if (row.bouncer_id, row.error_code) != (bouncer_id, error_code):
@@ -127,7 +127,7 @@ async def settle_device(
 
 async def expire_device(tx: Tx, user_id: UserId, device_id: PushDeviceId) -> None:
     """Fail the registration, if the bouncer has not responded until now."""
-    row = await _lock_device(tx, user_id, device_id)
+    row = await lock_device(tx, user_id, device_id)
     if row is not None and row.status == "pending":
         await _settle(tx, user_id, row, None, EXPIRED)
 
@@ -151,13 +151,15 @@ async def drop_all_devices(tx: Tx, user_ids: Sequence[UserId]) -> int:
     return len(owners)
 
 
-async def _lock(tx: Tx, user_id: UserId) -> None:
+async def lock_owner(tx: Tx, user_id: UserId) -> None:
+    """Lock the row of the user. Raises UserDeactivatedError."""
     [row] = await tx.lock(users.locking(tx.realm_id, [user_id]))
     if not row.is_active:
         raise UserDeactivatedError("Account is deactivated")
 
 
-async def _lock_device(tx: Tx, user_id: UserId, device_id: PushDeviceId) -> DeviceRow | None:
+async def lock_device(tx: Tx, user_id: UserId, device_id: PushDeviceId) -> DeviceRow | None:
+    """Lock the row of the user, and return the device; None if they have none of this id."""
     await tx.lock(users.locking(tx.realm_id, [user_id]))
     return await push_devices.by_id(await tx.connection(), tx.realm_id, user_id, device_id)
 

@@ -3,10 +3,11 @@
 from datetime import datetime
 from typing import Final
 
+from server.actions.push_devices import lock_device, lock_owner
 from server.domain.actor import Actor
-from server.domain.errors import BadRequestError, UnauthorizedError, UserDeactivatedError
+from server.domain.errors import BadRequestError, UnauthorizedError
 from server.transactions import Tx
-from storage import push_devices, sessions, users
+from storage import push_devices, sessions
 from storage.ids import PushDeviceId
 from storage.push_devices import WEB
 
@@ -31,9 +32,7 @@ async def subscribe_browser(
     Another user's with this endpoint becomes the actor's: a browser has one for all accounts of
     the organization. It ends with the session of this digest; without one, with the API key.
     """
-    [row] = await tx.lock(users.locking(tx.realm_id, [actor.user_id]))
-    if not row.is_active:
-        raise UserDeactivatedError("Account is deactivated")
+    await lock_owner(tx, actor.user_id)
     connection = await tx.changing()
     if session is not None and not await sessions.hold(
         connection, tx.realm_id, actor.user_id, session
@@ -60,8 +59,7 @@ async def subscribe_browser(
 
 async def unsubscribe_browser(tx: Tx, actor: Actor, device_id: PushDeviceId) -> None:
     """Delete the actor's subscription. Raises BadRequestError."""
-    await tx.lock(users.locking(tx.realm_id, [actor.user_id]))
-    row = await push_devices.by_id(await tx.connection(), tx.realm_id, actor.user_id, device_id)
+    row = await lock_device(tx, actor.user_id, device_id)
     if row is None or row.kind != WEB:
         raise BadRequestError("Subscription does not exist")
     await push_devices.delete(await tx.changing(), tx.realm_id, actor.user_id, [device_id])

@@ -75,7 +75,7 @@ def _complete(schema: Schema, kind: _Object) -> None:
     if "description" in schema:
         schema["description"] = _in_json(schema["description"])
     if isinstance(kind, types.StructType) and not kind.cls.__struct_config__.omit_defaults:
-        # The only default that `inspect` does not tell is UNSET.
+        # The only default that `inspect` does not report is UNSET.
         unset = {
             field.encode_name
             for field in kind.fields

@@ -52,7 +52,7 @@ class IntroducedStatus(ShownStatus, frozen=True, kw_only=True, omit_defaults=Tru
 
 
 class IntroducedStatusWire(IntroducedStatus, frozen=True, kw_only=True, omit_defaults=True):
-    """The status of a user whom the client has not known before: missing fields are empty."""
+    """The status of a user new to the client: missing fields are empty."""
 
     type: Literal["user_status"]
 

@@ -73,7 +73,7 @@ class StateSection:
     fetch_type: str
     fetch: Callable[[Snapshot], Coroutine[Any, Any, Mapping[str, Any]]]
     fields: tuple[type, ...]
-    """Types whose fields are those that `fetch` returns if the client asks for everything.
+    """Types with the fields that `fetch` returns if the client asks for everything.
 
     Fields that may be unset, or are not required, may be left out. A field of two types is as one
     of them says. In a union with msgspec.Raw, the rest is what the JSON holds.

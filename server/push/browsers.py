@@ -42,7 +42,7 @@ from storage.push_devices import BrowserDevice
 LIFETIME_SECONDS: Final = 86_400
 """How long a push service keeps a notification for a browser that is offline."""
 PADDED_BYTES: Final = (MAX_SHORT_BYTES, 2_560, MAX_BYTES)
-"""The sizes of payloads before encryption: their exact length would tell much about a message."""
+"""The sizes of payloads before encryption: their exact length would reveal much about a message."""
 USER_AGENT: Final = f"ParleyServer/{VERSION}"
 LIMITS: Final = Limits(seconds=15.0, max_bytes=4_096, may_cut=True)
 
@@ -158,7 +158,7 @@ class Browsers:
 
 
 def _topic(auth_secret: bytes, tag: str) -> str:
-    """Return a name for the conversation that tells the push service nothing about it."""
+    """Return an opaque name for the conversation, for the push service to collapse by."""
     digest = hmac.digest(auth_secret, tag.encode(), hashlib.sha256)
     return as_base64(digest[:_TOPIC_BYTES])
 

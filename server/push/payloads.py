@@ -265,7 +265,7 @@ def _text(message: PushedMessage, content: str) -> dict[str, Any]:
 
 
 def title_of(message: PushedMessage) -> str:
-    """Return where the message is, or between whom."""
+    """Return the channel and topic of the message, or that it is direct."""
     if message.channel is not None:
         return f"#{message.channel[1]} > {message.topic}"
     if len(message.people) > _PAIR:

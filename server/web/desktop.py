@@ -16,7 +16,7 @@ TEMPLATE_IN_BROWSER: Final = "desktop_token.html"
 
 
 async def ask_browser(request: Request) -> Page:
-    """Return the page in the app's window, whose script opens this address in a browser.
+    """Return the page in the app's window; its script opens this address in a browser.
 
     Identity providers refuse to sign people in within the windows of apps.
     """

@@ -21,7 +21,7 @@ MAX_PASTED_LENGTH: Final = 2_000
 
 
 async def ask(request: Request) -> Page:
-    """Return the page, whose script puts the token of the address into the form."""
+    """Return the page with the form, which its script fills with the token of the address."""
     return await _form(request)
 
 

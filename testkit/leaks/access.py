@@ -1,4 +1,4 @@
-"""What users are told of a channel's messages and topics when they may read it, or no longer."""
+"""The events about a channel's messages and topics for users who gain or lose access to it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -44,12 +44,12 @@ class ReadAccess:
         unread again is left to the server.
         """
         now = ReadAccess.of(model, self.channel, self.people)
-        told = policies_lost(model, self.channel, self.policies)
-        told += policies_restored(model, self.channel, now.readers, now.readers - self.readers)
+        expected = policies_lost(model, self.channel, self.policies)
+        expected += policies_restored(model, self.channel, now.readers, now.readers - self.readers)
         for number, readers in now.messages.items():
             starred = model.messages[number].starred
             before = self.messages[number]
-            told += [
+            expected += [
                 _flagged("remove", "read", number, may=readers),
                 _flagged("add", "starred", number, (readers - before) & starred, readers),
                 _flagged(
@@ -60,7 +60,7 @@ class ReadAccess:
                     (self.people & starred) - readers,
                 ),
             ]
-        return told
+        return expected
 
 
 def _flagged(

@@ -380,7 +380,7 @@ class HistoryGenerator:
         )
 
     def leave_or_return(self, number: int) -> Operation | None:
-        """Somebody with a star or a policy in a private channel loses access, or has it again.
+        """A user with a star or a policy in a private channel loses access, or regains it.
 
         Now and then they star a message first.
         """

@@ -159,7 +159,7 @@ def _moved(
             # Whoever may read it there without being there hears no more of it.
             lost_perhaps_to=readers & after if lost_by_public else NO_USERS,
         ),
-        # Those who may read it again are told that it is unread, or starred.
+        # Users who may read it again get events that it is unread, or starred.
         ExpectedEvent(
             kind="update_message_flags",
             key=("update_message_flags", "remove", "read", number),

@@ -429,14 +429,14 @@ async def test_a_subscription_ends_with_its_session(hall: Hall, changes: Changes
     assert await web.of(hall.other) == []
 
 
-@pytest.mark.parametrize("whose", ["nobody's", "another's", "expired"])
+@pytest.mark.parametrize("session", ["unknown", "another's", "expired"])
 async def test_nothing_is_subscribed_in_a_session_that_has_ended(
-    hall: Hall, web: BrowserDesk, whose: str
+    hall: Hall, web: BrowserDesk, session: str
 ):
     digest = bytes(32)
-    if whose == "another's":
+    if session == "another's":
         await web.sign_in(hall.admin, digest)
-    if whose == "expired":
+    if session == "expired":
         await web.sign_in(hall.other, digest, seconds=-1)
     with pytest.raises(UnauthorizedError):
         await web.subscribe(hall.other, session=digest)

@@ -14,7 +14,7 @@ export function isTopicMuted(state: State, channelId: number, topic: string): bo
   return policy === Policy.MUTED;
 }
 
-/** Return whether all whom one talks to in a conversation are muted. */
+/** Return whether all other people of a conversation are muted. */
 export function isDirectMuted(state: State, userIds: readonly number[]): boolean {
   return userIds.length > 0 && userIds.every((id) => state.mutedUsers.has(id));
 }

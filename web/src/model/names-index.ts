@@ -74,7 +74,7 @@ export function best<Item>(
   for (const entry of entries) {
     const matched = query ? tierOf(entry.folded, query, entry.also) : 1;
     if (matched === undefined) continue;
-    // Equal and beginning alike: whom one writes to counts more than a whole word.
+    // Equal and beginning alike: recent recipients count more than a whole word.
     const tier = Math.max(matched, 1);
     const last = found.length === limit ? found[limit - 1]! : undefined;
     if (last && tier > last.tier) continue;

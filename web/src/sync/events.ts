@@ -78,7 +78,7 @@ export class EventQueue {
     this.#wake?.();
   }
 
-  /** Give up the present poll, whose connection may be dead, and poll anew at once. */
+  /** Abort the present poll, as its connection may be dead, and poll anew at once. */
   interrupt(): void {
     this.#isInterrupted = true;
     this.#poll?.abort();

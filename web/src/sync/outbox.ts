@@ -275,7 +275,7 @@ export class Outbox {
     setTimeout(() => void this.#fetch(entry), isAnnounced ? EVENT_DELAY_MS : 0);
   }
 
-  /** Fetch a message whose event did not come: senders who are not subscribed get none. */
+  /** Fetch a message of which no event came: senders who are not subscribed get none. */
   async #fetch(entry: Entry): Promise<void> {
     if (!this.#entries.has(entry.localId)) return;
     try {

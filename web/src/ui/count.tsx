@@ -8,7 +8,7 @@ export function nameWithUnread(name: string, of: Count | number): string {
   return isMentioned ? i18n.t("{counted}, mentions you", { counted }) : counted;
 }
 
-/** The number of unread messages at the end of a link, whose name says it by `nameWithUnread`. */
+/** The number of unread messages at the end of a link; `nameWithUnread` makes the link's name. */
 export function UnreadCount({ of, isFaded = false }: { of: Count | number; isFaded?: boolean }) {
   const { unread, isMentioned } = typeof of === "number" ? { unread: of, isMentioned: false } : of;
   if (!unread && !isMentioned) return null;

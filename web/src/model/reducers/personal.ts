@@ -11,7 +11,7 @@ function userSettings(state: State, event: ServerEvent, changes: Changes): void 
   }
 }
 
-/** Keep a collection whose events carry whole items, or the id of one that is gone. */
+/** Keep a collection by events that carry whole items, or the id of a removed one. */
 function collection<Item>(
   part: "drafts" | "scheduled" | "reminders" | "snippets",
   itemsOf: (event: ServerEvent) => Item[],

@@ -173,7 +173,7 @@ export function wildcardRefusal(state: State, to: Target, content: string): Refu
   return { reason: i18n.t("You do not have permission to mention everyone in this channel."), field: "Message" };
 }
 
-/** Return the ids of the people whom a text mentions, and not silently. */
+/** Return the ids of the people that a text mentions, not silently. */
 export function mentionedIds(content: string, idOfName: (name: string) => number | undefined): number[] {
   if (!content.includes("@**")) return [];
   const found = new Set<number>();

@@ -30,7 +30,7 @@ export interface MessageRowProps {
   looks: string;
 }
 
-// Each part watches what it shows: a component whose properties are the same is not rendered again
+// Each part watches what it shows: a component with the same properties is not rendered again
 // with the one around it, and messages are changed in place.
 
 /** One message, with the day, the recipients and the mark of what is unread that stand before it. */

@@ -150,7 +150,7 @@ export class Scroller {
     this.anchor = { id: Number(article.dataset.messageId), top: this.#topOf(article) };
   }
 
-  /** Return the index of the first article whose end is below the top. */
+  /** Return the index of the first article that ends below the top. */
   #firstVisible(articles: readonly HTMLElement[]): number {
     let low = 0;
     let high = articles.length;

@@ -51,7 +51,7 @@ export function hasRoom(ids: readonly number[], window: Window): boolean {
 /**
  * Fit the window to ids that have changed: messages arrived, were fetched or are gone.
  *
- * One that reached to the end follows it, if `follows`. One whose messages are gone becomes the nearest.
+ * One that reached to the end follows it, if `follows`. One without its messages becomes the nearest.
  */
 export function fit(ids: readonly number[], window: Window | undefined, follows: boolean): Window | undefined {
   if (!window || !ids.length) return windowAt(ids, undefined);

@@ -12,7 +12,7 @@ import { memo } from "../../ui/memo";
 import { watch } from "../../ui/watch";
 
 const RECENT_TOPICS = 6;
-/** Channels whose topics are shown although another conversation is. */
+/** Channels that show their topics beside the open conversation. */
 const expanded = signal<ReadonlySet<number>>(new Set());
 /** Channels of which all topics are shown. */
 const showsAll = signal<ReadonlySet<number>>(new Set());
