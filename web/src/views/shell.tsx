@@ -2,14 +2,17 @@ import { health } from "../app";
 import { i18n } from "../i18n";
 import { ground, place } from "../router";
 import { Icon } from "../ui/icons";
+import { lazy } from "../ui/lazy";
 import { Conversations } from "./left/conversations";
 import { openSide } from "./left/drawer";
 import { SearchBox } from "./search/search-box";
-import { Compose } from "./compose/compose";
 import { FeedView } from "./feed/feed-view";
 import { People } from "./right/people";
 import { ViewOf } from "./view-of";
 import { DialogOf } from "./dialog-of";
+
+// Loaded while the first messages are fetched, and shown after them.
+const Compose = lazy(() => import("./compose/compose"));
 
 /** The page: conversations on the left, a feed or a view, compose, people on the right. */
 export function Shell() {

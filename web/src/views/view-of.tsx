@@ -2,8 +2,8 @@ import type { View } from "../router";
 import { lazy } from "../ui/lazy";
 import { FeedView } from "./feed/feed-view";
 import { Inbox } from "./inbox/inbox";
-import { Recent } from "./recent/recent";
 
+const Recent = lazy(() => import("./recent/recent"));
 const DraftsView = lazy(() => import("./drafts/drafts-view"));
 const ScheduledView = lazy(() => import("./drafts/scheduled-view"));
 const RemindersView = lazy(() => import("./drafts/reminders-view"));

@@ -35,7 +35,7 @@ const ScheduleDialog = lazy(() => import("./schedule-dialog"));
 const SnippetsDialog = lazy(() => import("./snippets-dialog"));
 const Uploads = lazy(() => import("./upload-rows"));
 
-export function Compose() {
+export default function Compose() {
   return state().userId ? <UserCompose /> : <SpectatorCompose />;
 }
 
@@ -116,7 +116,7 @@ function useFollowing(): void {
 }
 
 /** Leave the box by Esc: the focus moves out first, and a box that was opened by hand is closed. */
-export function escape(): void {
+function escape(): void {
   const isOwn = target.peek() !== undefined && !targetOfGround();
   (document.activeElement as HTMLElement | null)?.blur();
   if (isOwn || ground.peek().kind === "view") close();

@@ -45,7 +45,7 @@ function rows(): Row[] {
 }
 
 /** The conversations that were last written to. */
-export function Recent() {
+export default function Recent() {
   watch("feeds", "unread", "channels", "users", "topicPolicies");
   const [problem, setProblem] = useState<string>();
   const load = () => {
