@@ -1,27 +1,43 @@
 /** The state that `POST /register` gives, in the form in which views read it. */
 
+import type {
+  ChannelFolder,
+  Draft,
+  Message as WireMessage,
+  MessageReaction,
+  ModernPresence,
+  NavigationView,
+  Recipient,
+  Reminder,
+  SavedSnippet,
+  ScheduledMessage,
+  User as WireUser,
+  UserStatus,
+  UserTopic,
+} from "../protocol/types";
 import { Unread } from "./unread";
 
-export interface User {
-  user_id: number;
-  email: string;
-  delivery_email: string | null;
-  full_name: string;
-  avatar_url: string | null;
-  avatar_version: number;
-  role: number;
-  is_active: boolean;
-  is_bot: boolean;
-  is_guest: boolean;
-  is_admin: boolean;
-  is_owner: boolean;
-  is_system_bot?: boolean;
-  bot_type: number | null;
-  bot_owner_id: number | null;
-  timezone: string;
-  date_joined: string;
-  profile_data?: Record<string, { value: string; rendered_value?: string }>;
-}
+export type { Draft, NavigationView, Reminder };
+export type Folder = ChannelFolder;
+export type TopicPolicy = UserTopic;
+export type Scheduled = ScheduledMessage;
+export type Snippet = SavedSnippet;
+/** Who has reacted is known by id. */
+export type Reaction = Omit<MessageReaction, "user">;
+export type Presence = ModernPresence;
+export type Status = UserStatus;
+
+export type User = WireUser & { is_active: boolean };
+
+/** A message as far as views read it, so that one on its way has it all. */
+export type Message = Omit<
+  WireMessage,
+  "content_type" | "display_recipient" | "edit_history" | "flags" | "reactions" | "recipient_id" | "sender_realm_str"
+> & {
+  display_recipient: string | Pick<Recipient, "id" | "full_name" | "email">[];
+  flags: string[];
+  reactions: Reaction[];
+};
 
 export type GroupValue = number | { direct_members: number[]; direct_subgroups: number[] };
 
@@ -70,115 +86,8 @@ export interface Group {
   [setting: `can_${string}`]: GroupValue | undefined;
 }
 
-export interface Folder {
-  id: number;
-  name: string;
-  description: string;
-  rendered_description: string;
-  is_archived: boolean;
-  order: number;
-  creator_id: number | null;
-  date_created: number | null;
-}
-
 /** Visibility policies of a topic. */
 export const Policy = { INHERIT: 0, MUTED: 1, UNMUTED: 2, FOLLOWED: 3 } as const;
-
-export interface TopicPolicy {
-  stream_id: number;
-  topic_name: string;
-  visibility_policy: number;
-  last_updated: number;
-}
-
-export interface Presence {
-  active_timestamp?: number;
-  idle_timestamp?: number;
-}
-
-export interface Status {
-  status_text?: string;
-  emoji_name?: string;
-  emoji_code?: string;
-  reaction_type?: string;
-  away?: boolean;
-}
-
-export interface Draft {
-  id: number;
-  type: "stream" | "private" | "";
-  to: number[];
-  topic: string;
-  content: string;
-  timestamp: number;
-}
-
-export interface Scheduled {
-  scheduled_message_id: number;
-  type: "stream" | "private";
-  to: number | number[];
-  topic?: string;
-  content: string;
-  rendered_content: string;
-  scheduled_delivery_timestamp: number;
-  failed: boolean;
-}
-
-export interface Reminder {
-  reminder_id: number;
-  content: string;
-  rendered_content: string;
-  scheduled_delivery_timestamp: number;
-  reminder_target_message_id: number;
-  to: number[];
-  type: string;
-  failed: boolean;
-}
-
-export interface Snippet {
-  id: number;
-  title: string;
-  content: string;
-  date_created: number;
-}
-
-export interface NavigationView {
-  fragment: string;
-  is_pinned: boolean;
-  /** There where one has named the view oneself. */
-  name?: string;
-}
-
-export interface Reaction {
-  emoji_name: string;
-  emoji_code: string;
-  reaction_type: string;
-  user_id: number;
-}
-
-export interface Message {
-  id: number;
-  type: "stream" | "private";
-  sender_id: number;
-  sender_full_name: string;
-  sender_email: string;
-  avatar_url: string | null;
-  content: string;
-  timestamp: number;
-  stream_id?: number;
-  subject: string;
-  display_recipient: string | { id: number; full_name: string; email: string }[];
-  flags: string[];
-  reactions: Reaction[];
-  submessages: { id: number; sender_id: number; message_id: number; content: string; msg_type: string }[];
-  last_edit_timestamp?: number;
-  last_moved_timestamp?: number;
-  match_content?: string;
-  match_subject?: string;
-  is_me_message: boolean;
-  client: string;
-  topic_links: { text: string; url: string }[];
-}
 
 export interface UserSettings {
   [name: string]: unknown;

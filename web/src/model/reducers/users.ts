@@ -1,5 +1,5 @@
 import type { Changes } from "../changes";
-import type { State, User } from "../state";
+import type { Presence, State, User } from "../state";
 import type { Reducer, ServerEvent } from ".";
 
 const ROLE = { OWNER: 100, ADMIN: 200, MODERATOR: 300, GUEST: 600 } as const;
@@ -100,7 +100,7 @@ function userGroup(state: State, event: ServerEvent, changes: Changes): void {
 
 function presence(state: State, event: ServerEvent, changes: Changes): void {
   changes.mark("presence");
-  for (const [id, each] of Object.entries(event.presences ?? {})) state.presences.set(Number(id), each as object);
+  for (const [id, each] of Object.entries(event.presences ?? {})) state.presences.set(Number(id), each as Presence);
   if (event.presence_last_update_id !== undefined) state.fields.presence_last_update_id = event.presence_last_update_id;
 }
 

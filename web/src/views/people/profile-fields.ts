@@ -1,21 +1,12 @@
 /** Answers to custom profile fields. */
 
 import type { User } from "../../model/state";
+import type { ProfileField } from "../../protocol/types";
 
 /** Kinds of fields, by their number in the protocol. */
 export const FIELD = { SHORT_TEXT: 1, LONG_TEXT: 2, CHOICE: 3, DATE: 4, LINK: 5, PEOPLE: 6, EXTERNAL: 7, PRONOUNS: 8 } as const;
 
-export interface ProfileField {
-  id: number;
-  type: number;
-  name: string;
-  hint: string;
-  field_data: string;
-  order: number;
-  required: boolean;
-  editable_by_user: boolean;
-  display_in_profile_summary: boolean;
-}
+export type { ProfileField };
 
 /** Return a person's answer: a text, or the ids of people; undefined where there is none. */
 export function valueOfField(field: ProfileField, user: User): string | number[] | undefined {
