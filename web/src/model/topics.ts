@@ -1,9 +1,11 @@
 /** The topics of channels, fetched when a channel is first looked at and kept current by events. */
 
-import { get } from "../protocol/client";
+import { ApiError, get, NetworkError } from "../protocol/client";
 import type { Model } from "./model";
 import type { ServerEvent } from "./reducers";
 import { topicKey } from "./state";
+
+const RETRY_MS = 5000;
 
 export interface Topic {
   name: string;
@@ -62,12 +64,15 @@ export class Topics {
     try {
       const { topics } = await get<{ topics: Topic[] }>(`/users/me/${channelId}/topics`, { allow_empty_topic_name: true });
       this.#topics.set(channelId, new Map(topics.map((each) => [topicKey(channelId, each.name), each])));
-    } catch {
-      // Not to be seen, or not reachable: shown as empty, and asked for again with the next event.
-      this.#topics.set(channelId, new Map());
+    } catch (error) {
+      const isPassing = error instanceof NetworkError || (error instanceof ApiError && error.isTransient);
+      if (isPassing) await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+      // One that may not be read has no topics to show.
+      else this.#topics.set(channelId, new Map());
     } finally {
       this.#isFetching.delete(channelId);
     }
+    // Where it is looked at still, this fetches again what is missing.
     this.model.changes.mark(`topics:${channelId}`);
     this.model.changes.flush();
   }
