@@ -5,7 +5,7 @@ import { i18n } from "../../i18n";
 import { countOfDirect, countOfTopic, foldText, isTopicMuted } from "../../model/counts";
 import { directNarrow, topicNarrow } from "../../model/narrow";
 import { keepMessage, placeOf } from "../../model/reducers/messages";
-import { idsOfKey, type Message, topicKey } from "../../model/state";
+import { idsOfKey, type Message, type State, topicKey } from "../../model/state";
 import { get } from "../../protocol/client";
 import { addressOf, channelAddress } from "../../router";
 import { Avatar } from "../../ui/avatar";
@@ -21,7 +21,8 @@ import { nameOfDirect } from "../left/conversations";
 const FETCHED = 1000;
 const SHOWN_SENDERS = 4;
 const filter = signal("");
-const isFetched = signal(false);
+/** The state for which messages were fetched: a later one begins without them. */
+const fetchedFor = signal<State | undefined>(undefined);
 
 interface Row {
   key: string;
@@ -48,20 +49,23 @@ function rows(): Row[] {
 export default function Recent() {
   watch("feeds", "unread", "channels", "users", "topicPolicies");
   const [problem, setProblem] = useState<string>();
+  const current = state();
+  const isFetched = fetchedFor.value === current;
   const load = () => {
     setProblem(undefined);
     get<{ messages: Message[] }>("/messages", { anchor: "newest", num_before: FETCHED, num_after: 0, allow_empty_topic_name: true, client_gravatar: false })
       .then(({ messages }) => {
-        for (const each of messages) keepMessage(state(), each);
-        isFetched.value = true;
+        if (state() !== current) return;
+        for (const each of messages) keepMessage(current, each);
+        fetchedFor.value = current;
         theModel().changes.mark("feeds");
         theModel().changes.flush();
       })
       .catch((error: Error) => setProblem(error.message));
   };
   useEffect(() => {
-    if (!isFetched.value) load();
-  }, []);
+    if (!isFetched) load();
+  }, [current]);
   const now = minute.value;
   const wanted = foldText(filter.value);
   const shown = rows().filter(({ newest }) => {
@@ -71,7 +75,7 @@ export default function Recent() {
     return !wanted || foldText(nameOf(newest)).includes(wanted);
   });
   return (
-    <section class="list-view" aria-label={i18n.t("Recent conversations")} aria-busy={!isFetched.value}>
+    <section class="list-view" aria-label={i18n.t("Recent conversations")} aria-busy={!isFetched}>
       <header class="view-head">
         <h1>{i18n.t("Recent conversations")}</h1>
         <input
@@ -98,7 +102,7 @@ export default function Recent() {
           <RecentRow key={row.key} row={row} now={now} />
         ))}
       </ul>
-      {isFetched.value && !shown.length ? <p class="empty">{i18n.t("No conversations yet. Write the first message.")}</p> : null}
+      {isFetched && !shown.length ? <p class="empty">{i18n.t("No conversations yet. Write the first message.")}</p> : null}
     </section>
   );
 }
