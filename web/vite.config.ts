@@ -2,6 +2,7 @@ import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { catalogues } from "./build/catalogues";
+import { icons } from "./build/icons";
 import { serviceWorker } from "./build/worker";
 import preact from "@preact/preset-vite";
 import type { Plugin } from "vite";
@@ -57,7 +58,7 @@ const SERVER = process.env.PARLEY_DEV_SERVER ?? "http://localhost:9991";
 
 export default defineConfig({
   base: "/static/app/",
-  plugins: [preact({ prefreshEnabled: false }), catalogues(), finishAssets(), serviceWorker(OUTPUT)],
+  plugins: [preact({ prefreshEnabled: false }), catalogues(), icons(), finishAssets(), serviceWorker(OUTPUT)],
   build: {
     outDir: OUTPUT,
     // Pages that are open go on using the files of the build before.

@@ -6,6 +6,7 @@ import { startKeyboard } from "./keyboard";
 import { chosenLanguage, followLanguage, speak } from "./languages";
 import { startRouter } from "./router";
 import "./styles/index.css";
+import "virtual:icons.css";
 import { load } from "./ui/lazy";
 import { Shell } from "./views/shell";
 import { StartFailed } from "./views/start-failed";

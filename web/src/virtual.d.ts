@@ -3,6 +3,8 @@ declare module "virtual:catalogue/*" {
   export default catalogue;
 }
 
+declare module "virtual:icons.css";
+
 declare module "@messageformat/core/compile-module" {
   import type MessageFormat from "@messageformat/core";
   export default function compileModule(format: MessageFormat, messages: Record<string, string>): string;

@@ -1,11 +1,12 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
+import type { IconName } from "./icons";
 import { type Anchor, openPopover } from "./popover";
 
 export interface MenuItem {
   /** The accessible name. */
   name: string;
   onSelect: () => void;
-  icon?: string;
+  icon?: IconName;
   /** The key that does the same, for people to see. */
   keys?: string;
   isDangerous?: boolean;

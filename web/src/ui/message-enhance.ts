@@ -6,6 +6,7 @@ import { charactersOf } from "../model/emoji";
 import { isInGroup } from "../model/permissions";
 import { go } from "../router";
 import { copyText } from "./copy";
+import type { IconName } from "./icons";
 import { load } from "./lazy";
 import { declarations } from "./message-markup";
 import { fullTime, shortTime } from "./time";
@@ -117,7 +118,7 @@ function enhanceCode(block: HTMLElement): void {
   const copy = document.createElement("button");
   copy.type = "button";
   copy.className = "icon-button code-copy";
-  copy.dataset.icon = "copy";
+  copy.dataset.icon = "copy" satisfies IconName;
   copy.setAttribute("aria-label", i18n.t("Copy code"));
   copy.title = i18n.t("Copy code");
   head.append(language, copy);
@@ -136,7 +137,7 @@ function enhanceSpoiler(block: HTMLElement): void {
   const button = document.createElement("button");
   button.type = "button";
   button.className = "spoiler-button";
-  button.dataset.icon = "right";
+  button.dataset.icon = "chevron" satisfies IconName;
   button.setAttribute("aria-expanded", "false");
   button.setAttribute("aria-controls", content.id);
   button.setAttribute("aria-label", header.textContent!.trim() || i18n.t("Spoiler"));

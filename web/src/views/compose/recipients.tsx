@@ -6,10 +6,10 @@ import { i18n } from "../../i18n";
 import type { Channel, User } from "../../model/state";
 
 import type { Completion } from "../../ui/completions";
+import { ChannelIcon, Icon } from "../../ui/icons";
 import { watch } from "../../ui/watch";
 import { channelNamed, findChannels, findPeople, peopleIndex, relevance, userNamed } from "./directory";
 import { fields } from "./fields";
-import { Icon } from "./icons";
 import { RecipientField } from "./recipient-field";
 import { allowsEmptyTopic, allowsNamedTopics, cleanTopic, emptyTopicName } from "./rules";
 import { retarget, type Target } from "./target";
@@ -43,7 +43,7 @@ export function ChannelMark({ channel }: { channel: Channel | undefined }) {
   }, [color]);
   return (
     <span class="channel-mark" ref={mark}>
-      <Icon name={channel?.invite_only ? "lock" : "hash"} />
+      <ChannelIcon channel={channel} />
     </span>
   );
 }

@@ -7,10 +7,10 @@ import { best, fold } from "../../model/names-index";
 import type { Snippet } from "../../model/state";
 import { del, patch, post } from "../../protocol/client";
 import { confirm, Dialog } from "../../ui/dialog";
+import { Icon } from "../../ui/icons";
 import { watch } from "../../ui/watch";
 import { content } from "./composition";
 import { insertion } from "./formatting";
-import { Icon } from "./icons";
 import { apply, selection } from "./textarea";
 
 const MAX_TITLE_LENGTH = 60;

@@ -4,12 +4,12 @@ import { signal } from "@preact/signals";
 import { useRef } from "preact/hooks";
 import { state } from "../../app";
 import { i18n } from "../../i18n";
+import { Icon, type IconName } from "../../ui/icons";
 import { load } from "../../ui/lazy";
 import { watch } from "../../ui/watch";
 import { callProvider, startCall } from "./calls";
 import { showDialog } from "./dialogs";
 import { format, type Format, insertion } from "./formatting";
-import { Icon, type IconName } from "./icons";
 import { apply, selection } from "./textarea";
 
 /** Whether the formatting buttons are unfolded on a narrow screen. */
@@ -23,7 +23,7 @@ function formats(): [Format, IconName, string, string?][] {
     ["link", "link", i18n.t("Link"), "Control+Shift+L"],
     ["bullets", "bullets", i18n.t("Bulleted list")],
     ["numbers", "numbers", i18n.t("Numbered list")],
-    ["quote", "quote", i18n.t("Quotation"), "Control+Shift+Q"],
+    ["quote", "quotation", i18n.t("Quotation"), "Control+Shift+Q"],
     ["code", "code", i18n.t("Code"), "Control+Shift+C"],
     ["spoiler", "spoiler", i18n.t("Spoiler")],
     ["math", "math", i18n.t("Formula")],
@@ -99,8 +99,8 @@ export function Toolbar({ isPreview, onPreview, onFiles }: ToolbarProps) {
       {Number(state().fields.max_file_upload_size_mib ?? 0) > 0 ? (
         <ToolButton icon="attach" label="Attach files" onClick={() => picker.current?.click()} />
       ) : null}
-      <ToolButton icon="emoji" label="Emoji" onClick={pickEmoji} />
-      <ToolButton icon={isPreview ? "edit" : "preview"} label="Preview" isPressed={isPreview} onClick={onPreview} />
+      <ToolButton icon="smile" label="Emoji" onClick={pickEmoji} />
+      <ToolButton icon={isPreview ? "edit" : "eye"} label="Preview" isPressed={isPreview} onClick={onPreview} />
       <ToolButton
         icon="format"
         class="fold"

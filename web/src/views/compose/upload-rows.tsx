@@ -1,7 +1,7 @@
 /** Files on their way to the server, with what has arrived of them. */
 
 import { i18n } from "../../i18n";
-import { Icon } from "./icons";
+import { Icon } from "../../ui/icons";
 import { type Upload, uploads } from "./upload-list";
 import { cancelUpload, retryUpload } from "./uploads";
 

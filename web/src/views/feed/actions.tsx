@@ -11,6 +11,7 @@ import { ApiError, del, post } from "../../protocol/client";
 import { addressOf } from "../../router";
 import { copyText } from "../../ui/copy";
 import { confirm, openDialog } from "../../ui/dialog";
+import type { IconName } from "../../ui/icons";
 import { load } from "../../ui/lazy";
 import { type MenuGroups, type MenuItem, openMenu } from "../../ui/menu";
 import { attempt, toast } from "../../ui/toast";
@@ -134,7 +135,7 @@ function itemsFor(message: Message): MenuGroups {
   const now = Date.now();
   const given = state();
   const isStarred = message.flags.includes("starred");
-  const item = (name: string, icon: string, onSelect: () => void, more: Partial<MenuItem> = {}): MenuItem => ({
+  const item = (name: string, icon: IconName, onSelect: () => void, more: Partial<MenuItem> = {}): MenuItem => ({
     name,
     icon,
     onSelect,

@@ -6,6 +6,7 @@ import { isResolved, listed, othersOf, senderName, topicName, userName } from ".
 import { narrowOfMessage } from "../../model/message-narrow";
 import type { Message, User } from "../../model/state";
 import { addressOf, channelAddress } from "../../router";
+import { ChannelIcon } from "../../ui/icons";
 import { lazy } from "../../ui/lazy";
 import { memo } from "../../ui/memo";
 import { MessageHtml } from "../../ui/message-html";
@@ -13,7 +14,6 @@ import { dayName, fullTime, timeOfDay } from "../../ui/time";
 import { showUserCard } from "../../ui/user-card";
 import { watch } from "../../ui/watch";
 import { editing, openActions, openHistory, openReactionPicker } from "./actions";
-import { PrivacyIcon } from "./privacy-icon";
 import { Reactions } from "./reactions";
 
 const MessageEditor = lazy(async () => ({ default: (await import("./message-editor")).MessageEditor }));
@@ -197,7 +197,7 @@ function RecipientBar({ message }: { message: Message }) {
   return (
     <div class="feed-bar" ref={(bar) => bar?.style.setProperty("--channel", channel?.color ?? "var(--muted)")}>
       <a class="feed-bar-channel" href={channelAddress(message.stream_id!)}>
-        <PrivacyIcon channel={channel} />
+        <ChannelIcon channel={channel} />
         <bdi>{channel?.name ?? String(message.display_recipient)}</bdi>
       </a>
       <span class="feed-bar-separator" aria-hidden="true">›</span>

@@ -7,11 +7,11 @@ import { type Channel, directKey, Policy, topicKey } from "../../model/state";
 import { get, patch, post } from "../../protocol/client";
 import { channelAddress } from "../../router";
 import { confirm } from "../../ui/dialog";
+import { ChannelIcon, type IconName } from "../../ui/icons";
 import { type MenuItem, openMenu } from "../../ui/menu";
 import { attempt } from "../../ui/toast";
 import { showUserCard } from "../../ui/user-card";
 import { watch } from "../../ui/watch";
-import { PrivacyIcon } from "./privacy-icon";
 import { markAllRead } from "./reading";
 
 /** What is shown, and what one can do with it as a whole. */
@@ -26,7 +26,7 @@ export function NarrowHead({ narrow }: { narrow: Narrow }) {
 
 function Title({ narrow }: { narrow: Narrow }) {
   watch("channels");
-  const channelId = operandFor(narrow, "channel");
+  const channelId = operandFor(narrow, "hash");
   const channel = typeof channelId === "number" ? state().channels.get(channelId) : undefined;
   if (channel) return <ChannelTitle channel={channel} topic={conversationOf(narrow)?.kind === "topic" ? String(operandFor(narrow, "topic")) : undefined} />;
   const people = operandFor(narrow, "dm");
@@ -35,7 +35,7 @@ function Title({ narrow }: { narrow: Narrow }) {
   return <h1 class="narrow-title" data-icon={icon}>{text}</h1>;
 }
 
-function titleOf(narrow: Narrow): { icon: string; text: string } {
+function titleOf(narrow: Narrow): { icon: IconName; text: string } {
   if (!narrow.terms.length) return { icon: "topic", text: i18n.t("Combined feed") };
   if (narrow.terms.length === 1) {
     switch (operandFor(narrow, "is")) {
@@ -48,7 +48,7 @@ function titleOf(narrow: Narrow): { icon: string; text: string } {
       case "unread":
         return { icon: "unread", text: i18n.t("Unread messages") };
       case "followed":
-        return { icon: "follow", text: i18n.t("Followed topics") };
+        return { icon: "bell", text: i18n.t("Followed topics") };
     }
   }
   return { icon: "search", text: i18n.t("Search results") };
@@ -60,7 +60,7 @@ function ChannelTitle({ channel, topic }: { channel: Channel; topic: string | un
   return (
     <div class="narrow-title-row" ref={(row) => row?.style.setProperty("--channel", channel.color ?? "var(--muted)")}>
       <h1 class="narrow-title">
-        <a href={channelAddress(id)} class="narrow-channel"><PrivacyIcon channel={channel} /><bdi>{channel.name}</bdi></a>
+        <a href={channelAddress(id)} class="narrow-channel"><ChannelIcon channel={channel} /><bdi>{channel.name}</bdi></a>
         {topic === undefined ? null : (
           <>
             <span class="narrow-separator" aria-hidden="true"> › </span>
@@ -86,7 +86,7 @@ function TopicButtons({ channel, topic }: { channel: Channel; topic: string }) {
   const mayResolve =
     topic !== "" && !channel.is_archived && (realmPermits(state(), "can_resolve_topics_group") || channelPermits(state(), channel, "can_resolve_topics_group"));
   const resolveLabel = isResolved(topic) ? i18n.t("Mark the topic as unresolved") : i18n.t("Mark the topic as resolved");
-  const icon = policy === Policy.FOLLOWED ? "follow" : policy === Policy.MUTED ? "mute" : "topic";
+  const icon = policy === Policy.FOLLOWED ? "bell" : policy === Policy.MUTED ? "mute" : "topic";
   return (
     <>
       {mayResolve ? (
@@ -106,7 +106,7 @@ function TopicButtons({ channel, topic }: { channel: Channel; topic: string }) {
 }
 
 function policyItems(channel: Channel, topic: string, policy: number): MenuItem[] {
-  const choose = (value: number, name: string, icon: string): MenuItem => ({
+  const choose = (value: number, name: string, icon: IconName): MenuItem => ({
     name,
     icon,
     isChecked: policy === value,
@@ -114,9 +114,9 @@ function policyItems(channel: Channel, topic: string, policy: number): MenuItem[
       void attempt(() => post("/user_topics", { stream_id: channel.stream_id, topic, visibility_policy: value })),
   });
   return [
-    choose(Policy.FOLLOWED, i18n.t("Follow"), "follow"),
+    choose(Policy.FOLLOWED, i18n.t("Follow"), "bell"),
     ...(channel.is_muted ? [choose(Policy.UNMUTED, i18n.t("Unmute"), "topic")] : []),
-    choose(Policy.INHERIT, i18n.t("As the channel"), "channel"),
+    choose(Policy.INHERIT, i18n.t("As the channel"), "hash"),
     choose(Policy.MUTED, i18n.t("Mute"), "mute"),
   ];
 }
@@ -172,7 +172,7 @@ function unreadIn(narrow: Narrow): number {
   if (here?.kind === "topic") return unread.inTopic(here.channelId, here.topic).size;
   if (here) return unread.inDirect(directKey(here.userIds, userId)).size;
   if (!narrow.terms.length) return unread.total;
-  const channelId = operandFor(narrow, "channel");
+  const channelId = operandFor(narrow, "hash");
   if (typeof channelId === "number" && narrow.terms.length === 1) {
     return [...(unread.topics.get(channelId)?.values() ?? [])].reduce((sum, topic) => sum + topic.ids.size, 0);
   }

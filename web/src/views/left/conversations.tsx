@@ -74,11 +74,11 @@ function Views() {
   const { unread, starred, drafts, scheduled, reminders, settings, navigationViews } = state();
   const views: ViewLink[] = [
     { icon: "inbox", name: i18n.t("Inbox"), href: "#inbox", count: countOfAll(state()) },
-    { icon: "recent", name: i18n.t("Recent conversations"), href: "#recent" },
+    { icon: "history", name: i18n.t("Recent conversations"), href: "#recent" },
     { icon: "feed", name: i18n.t("Combined feed"), href: "#feed" },
-    { icon: "mention", name: i18n.t("Mentions"), href: "#narrow/is/mentioned", count: unread.mentions.size },
+    { icon: "at", name: i18n.t("Mentions"), href: "#narrow/is/mentioned", count: unread.mentions.size },
     { icon: "star", name: i18n.t("Starred"), href: "#narrow/is/starred", count: settings.starred_message_counts ? starred.size : 0 },
-    { icon: "draft", name: i18n.t("Drafts"), href: "#drafts", count: drafts.size },
+    { icon: "edit", name: i18n.t("Drafts"), href: "#drafts", count: drafts.size },
   ];
   if (scheduled.size) views.push({ icon: "clock", name: i18n.t("Scheduled"), href: "#scheduled", count: scheduled.size });
   if (reminders.size) views.push({ icon: "bell", name: i18n.t("Reminders"), href: "#reminders", count: reminders.size });

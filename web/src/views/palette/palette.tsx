@@ -25,12 +25,12 @@ function destinations(): Destination[] {
   const places: Destination[] = (
     [
       ["inbox", i18n.t("Inbox"), "#inbox"],
-      ["recent", i18n.t("Recent conversations"), "#recent"],
+      ["history", i18n.t("Recent conversations"), "#recent"],
       ["feed", i18n.t("Combined feed"), "#feed"],
-      ["mention", i18n.t("Mentions"), "#narrow/is/mentioned"],
+      ["at", i18n.t("Mentions"), "#narrow/is/mentioned"],
       ["star", i18n.t("Starred"), "#narrow/is/starred"],
-      ["draft", i18n.t("Drafts"), "#drafts"],
-      ["gear", i18n.t("Settings"), "#settings/profile"],
+      ["edit", i18n.t("Drafts"), "#drafts"],
+      ["settings", i18n.t("Settings"), "#settings/profile"],
       ["people", i18n.t("Organization"), "#organization"],
       ["hash", i18n.t("Browse channels"), "#channels/available"],
     ] as const
