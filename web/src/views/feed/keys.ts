@@ -4,12 +4,12 @@ import { state } from "../../app";
 import { KEYS } from "./actions";
 import type { Scroller } from "./scroller";
 
-export interface FeedKeys {
-  scroller: Scroller;
-  toNewest: () => Promise<void>;
-  toOldest: () => Promise<void>;
-  loadBack: () => void;
-  loadOn: () => void;
+/** What keys do beyond the messages that are in the page. */
+export interface FeedMoves {
+  toNewest(): Promise<void>;
+  toOldest(): Promise<void>;
+  loadBack(): void;
+  loadOn(): void;
 }
 
 /** Whether keys are meant for something else: a text field, a menu, a dialog. */
@@ -22,23 +22,23 @@ function isElsewhere(event: KeyboardEvent): boolean {
 }
 
 /** Handle keys until the function returned is called. */
-export function followKeys(keys: FeedKeys): () => void {
+export function followKeys(scroller: Scroller, moves: FeedMoves): () => void {
   const onKeyDown = (event: KeyboardEvent) => {
-    if (!isElsewhere(event) && handle(keys, event)) event.preventDefault();
+    if (!isElsewhere(event) && handle(scroller, moves, event)) event.preventDefault();
   };
   document.addEventListener("keydown", onKeyDown);
   return () => document.removeEventListener("keydown", onKeyDown);
 }
 
-function handle({ scroller, toNewest, toOldest, loadBack, loadOn }: FeedKeys, event: KeyboardEvent): boolean {
+function handle(scroller: Scroller, moves: FeedMoves, event: KeyboardEvent): boolean {
   switch (event.key) {
     case "j":
     case "ArrowDown":
-      if (!move(scroller, 1)) loadOn();
+      if (!move(scroller, 1)) moves.loadOn();
       return true;
     case "k":
     case "ArrowUp":
-      if (!move(scroller, -1)) loadBack();
+      if (!move(scroller, -1)) moves.loadBack();
       return true;
     case "PageDown":
       return page(scroller, 1);
@@ -48,10 +48,10 @@ function handle({ scroller, toNewest, toOldest, loadBack, loadOn }: FeedKeys, ev
       return !isOnControl(event) && page(scroller, event.shiftKey ? -1 : 1);
     case "End":
     case "G":
-      void toNewest();
+      void moves.toNewest();
       return true;
     case "Home":
-      void toOldest();
+      void moves.toOldest();
       return true;
     default:
       return act(scroller, event);
