@@ -59,7 +59,7 @@ class Person:
     async def texts(self) -> list[str]:
         """The texts of the messages that are shown, in their order."""
         bodies = self.page.locator("[role=feed] [data-message-id] .message-body")
-        return [" ".join(each.split()) for each in await bodies.all_inner_texts()]
+        return [" ".join(each.split()) for each in await bodies.all_text_contents()]
 
 
 SignIn = Callable[..., Awaitable[Person]]
