@@ -26,7 +26,7 @@ export function NarrowHead({ narrow }: { narrow: Narrow }) {
 
 function Title({ narrow }: { narrow: Narrow }) {
   watch("channels");
-  const channelId = operandFor(narrow, "hash");
+  const channelId = operandFor(narrow, "channel");
   const channel = typeof channelId === "number" ? state().channels.get(channelId) : undefined;
   if (channel) return <ChannelTitle channel={channel} topic={conversationOf(narrow)?.kind === "topic" ? String(operandFor(narrow, "topic")) : undefined} />;
   const people = operandFor(narrow, "dm");
@@ -172,7 +172,7 @@ function unreadIn(narrow: Narrow): number {
   if (here?.kind === "topic") return unread.inTopic(here.channelId, here.topic).size;
   if (here) return unread.inDirect(directKey(here.userIds, userId)).size;
   if (!narrow.terms.length) return unread.total;
-  const channelId = operandFor(narrow, "hash");
+  const channelId = operandFor(narrow, "channel");
   if (typeof channelId === "number" && narrow.terms.length === 1) {
     return [...(unread.topics.get(channelId)?.values() ?? [])].reduce((sum, topic) => sum + topic.ids.size, 0);
   }
