@@ -36,7 +36,7 @@ export function ChannelPage({ id, panel }: { id: number; panel: string | undefin
         { id: "general", title: i18n.t("General"), render: () => <General channel={channel} /> },
         { id: "personal", title: i18n.t("For you"), render: () => <Personal channel={channel} /> },
         { id: "members", title: i18n.t("Members"), render: () => <ChannelMembers channel={channel} /> },
-        { id: "permissions", title: i18n.t("Permissions"), render: () => <Permissions channel={channel} /> },
+        { id: "permissions", title: i18n.t("Permissions"), render: () => <SettingsForm sections={permissionSections()} source={permissionSource(channel)} /> },
       ]}
     />
   );
@@ -67,13 +67,13 @@ function retentionOf(days: number | null | undefined): number | string {
   return days < 0 ? "unlimited" : days;
 }
 
-function General({ channel }: { channel: Channel }) {
+export function generalSections(channel: Channel): Section[] {
   const { fields, folders } = state();
   const folderOptions = [...folders.values()]
     .filter((each) => !each.is_archived || each.id === channel.folder_id)
     .sort((one, other) => COLLATOR.compare(one.name, other.name))
     .map((each) => [each.id, each.name] as const);
-  const sections: Section[] = [
+  return [
     {
       title: i18n.t("About"),
       settings: [
@@ -102,6 +102,9 @@ function General({ channel }: { channel: Channel }) {
       ],
     },
   ];
+}
+
+function General({ channel }: { channel: Channel }) {
   return (
     <>
       <div class="panel-actions">
@@ -117,7 +120,7 @@ function General({ channel }: { channel: Channel }) {
           {i18n.t("All channels")}
         </a>
       </div>
-      <SettingsForm sections={sections} source={sourceOf(channel)} />
+      <SettingsForm sections={generalSections(channel)} source={sourceOf(channel)} />
       <EmailAddress channel={channel} />
       <Archive channel={channel} />
     </>
@@ -230,35 +233,30 @@ function Personal({ channel }: { channel: Channel }) {
   );
 }
 
-function Permissions({ channel }: { channel: Channel }) {
+export function permissionSections(): Section[] {
   const group = (name: string, label: string): Setting => ({ kind: "group", of: "stream", name, label });
-  return (
-    <SettingsForm
-      sections={[
-        {
-          title: i18n.t("The channel"),
-          settings: [
-            group("can_administer_channel_group", i18n.t("May change its settings")),
-            group("can_subscribe_group", i18n.t("May join, even if it is private")),
-            group("can_add_subscribers_group", i18n.t("May add people")),
-            group("can_remove_subscribers_group", i18n.t("May remove people")),
-          ],
-        },
-        {
-          title: i18n.t("Messages"),
-          settings: [
-            group("can_send_message_group", i18n.t("May send messages")),
-            group("can_resolve_topics_group", i18n.t("May resolve topics")),
-            group("can_move_messages_within_channel_group", i18n.t("May move messages between its topics")),
-            group("can_move_messages_out_of_channel_group", i18n.t("May move messages to other channels")),
-            group("can_delete_own_message_group", i18n.t("May delete their own messages")),
-            group("can_delete_any_message_group", i18n.t("May delete messages of others")),
-          ],
-        },
-      ]}
-      source={permissionSource(channel)}
-    />
-  );
+  return [
+    {
+      title: i18n.t("The channel"),
+      settings: [
+        group("can_administer_channel_group", i18n.t("May change its settings")),
+        group("can_subscribe_group", i18n.t("May join, even if it is private")),
+        group("can_add_subscribers_group", i18n.t("May add people")),
+        group("can_remove_subscribers_group", i18n.t("May remove people")),
+      ],
+    },
+    {
+      title: i18n.t("Messages"),
+      settings: [
+        group("can_send_message_group", i18n.t("May send messages")),
+        group("can_resolve_topics_group", i18n.t("May resolve topics")),
+        group("can_move_messages_within_channel_group", i18n.t("May move messages between its topics")),
+        group("can_move_messages_out_of_channel_group", i18n.t("May move messages to other channels")),
+        group("can_delete_own_message_group", i18n.t("May delete their own messages")),
+        group("can_delete_any_message_group", i18n.t("May delete messages of others")),
+      ],
+    },
+  ];
 }
 
 function permissionSource(channel: Channel): Source {

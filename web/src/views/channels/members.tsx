@@ -5,6 +5,7 @@ import { COLLATOR } from "../../model/counts";
 import { addsSubscribers } from "../../model/permissions";
 import type { Channel } from "../../model/state";
 import { get } from "../../protocol/client";
+import { watch } from "../../ui/watch";
 import { PeoplePicker } from "../settings/parts/people-picker";
 import { ActionButton } from "../settings/parts/saving";
 import { FilteredList } from "../settings/parts/table";
@@ -14,6 +15,7 @@ import { addMembers, leave, removeMember } from "./requests";
 
 /** The subscribers of a channel, who join and leave as one looks on. */
 export function ChannelMembers({ channel }: { channel: Channel }) {
+  watch("channels", "users");
   const id = channel.stream_id;
   const [ids, setIds] = useState<ReadonlySet<number>>();
   const [problem, setProblem] = useState<string>();

@@ -15,7 +15,7 @@ import { groupName } from "../settings/parts/names";
 import { PeoplePicker } from "../settings/parts/people-picker";
 import { ActionButton } from "../settings/parts/saving";
 import { SectionsDialog } from "../settings/parts/sections-dialog";
-import { type Setting, SettingsForm, type Source } from "../settings/parts/settings";
+import { type Section, type Setting, SettingsForm, type Source } from "../settings/parts/settings";
 import { FilteredList } from "../settings/parts/table";
 import { EntryForm } from "../organization/entry-form";
 
@@ -129,8 +129,36 @@ function sourceOf(group: Group): Source {
   };
 }
 
-function GroupPage({ group, panel }: { group: Group; panel: string | undefined }) {
+export function aboutSections(): Section[] {
+  return [
+    {
+      title: i18n.t("About"),
+      settings: [
+        { kind: "text", name: "name", label: i18n.t("Name"), max: 100 },
+        { kind: "longtext", name: "description", label: i18n.t("Description"), max: 1024 },
+      ],
+    },
+  ];
+}
+
+export function permissionSections(): Section[] {
   const setting = (name: string, label: string): Setting => ({ kind: "group", of: "group", name, label });
+  return [
+    {
+      title: i18n.t("The group"),
+      settings: [
+        setting("can_manage_group", i18n.t("May manage it")),
+        setting("can_mention_group", i18n.t("May mention it")),
+        setting("can_add_members_group", i18n.t("May add members")),
+        setting("can_remove_members_group", i18n.t("May remove members")),
+        setting("can_join_group", i18n.t("May join")),
+        setting("can_leave_group", i18n.t("May leave")),
+      ],
+    },
+  ];
+}
+
+function GroupPage({ group, panel }: { group: Group; panel: string | undefined }) {
   const source = sourceOf(group);
   return (
     <SectionsDialog
@@ -143,24 +171,7 @@ function GroupPage({ group, panel }: { group: Group; panel: string | undefined }
         {
           id: "permissions",
           title: i18n.t("Permissions"),
-          render: () => (
-            <SettingsForm
-              source={source}
-              sections={[
-                {
-                  title: i18n.t("The group"),
-                  settings: [
-                    setting("can_manage_group", i18n.t("May manage it")),
-                    setting("can_mention_group", i18n.t("May mention it")),
-                    setting("can_add_members_group", i18n.t("May add members")),
-                    setting("can_remove_members_group", i18n.t("May remove members")),
-                    setting("can_join_group", i18n.t("May join")),
-                    setting("can_leave_group", i18n.t("May leave")),
-                  ],
-                },
-              ]}
-            />
-          ),
+          render: () => <SettingsForm source={source} sections={permissionSections()} />,
         },
       ]}
     />
@@ -186,18 +197,7 @@ function General({ group, source }: { group: Group; source: Source }) {
           {i18n.t("All groups")}
         </a>
       </div>
-      <SettingsForm
-        source={source}
-        sections={[
-          {
-            title: i18n.t("About"),
-            settings: [
-              { kind: "text", name: "name", label: i18n.t("Name"), max: 100 },
-              { kind: "longtext", name: "description", label: i18n.t("Description"), max: 1024 },
-            ],
-          },
-        ]}
-      />
+      <SettingsForm source={source} sections={aboutSections()} />
       {group.is_system_group ? null : group.deactivated ? (
         <ActionButton name={i18n.t("Reactivate group")} reason={reason} action={() => patch(`/user_groups/${group.id}`, { deactivated: false })} />
       ) : (
@@ -208,6 +208,7 @@ function General({ group, source }: { group: Group; source: Source }) {
 }
 
 function Members({ group }: { group: Group }) {
+  watch("groups", "users");
   const { users, groups } = state();
   const [chosen, setChosen] = useState<number[]>([]);
   const [subgroup, setSubgroup] = useState("");

@@ -13,6 +13,20 @@ const toggle = (name: string, label: string): Setting => ({ kind: "toggle", name
 const group = (name: string, label: string): Setting => ({ kind: "group", of: "realm", name, label });
 const choice = (name: string, label: string, options: readonly (readonly [unknown, string])[]): Setting => ({ kind: "choice", name, label, options });
 
+export function aboutSections(): Section[] {
+  return [
+    {
+      title: i18n.t("About"),
+      settings: [
+        { kind: "text", name: "name", label: i18n.t("Name"), max: 40 },
+        { kind: "longtext", name: "description", label: i18n.t("Description"), max: 1000 },
+        choice("org_type", i18n.t("Kind of organization"), organizationTypes()),
+        toggle("want_advertise_in_communities_directory", i18n.t("May be listed in directories of communities")),
+      ],
+    },
+  ];
+}
+
 /** Name, description and pictures of the organization. */
 export function OrganizationProfile() {
   watch("realm");
@@ -37,20 +51,7 @@ export function OrganizationProfile() {
   );
   return (
     <>
-      <SettingsForm
-        source={realmSource}
-        sections={[
-          {
-            title: i18n.t("About"),
-            settings: [
-              { kind: "text", name: "name", label: i18n.t("Name"), max: 40 },
-              { kind: "longtext", name: "description", label: i18n.t("Description"), max: 1000 },
-              choice("org_type", i18n.t("Kind of organization"), organizationTypes()),
-              toggle("want_advertise_in_communities_directory", i18n.t("May be listed in directories of communities")),
-            ],
-          },
-        ]}
-      />
+      <SettingsForm source={realmSource} sections={aboutSections()} />
       {picture(i18n.t("Icon"), fields.realm_icon_url, fields.max_icon_file_size_mib)}
       {picture(i18n.t("Logo for light themes"), fields.realm_logo_url, fields.max_logo_file_size_mib, false)}
       {picture(i18n.t("Logo for dark themes"), fields.realm_night_logo_url, fields.max_logo_file_size_mib, true)}
@@ -92,7 +93,7 @@ function channelOptions(): readonly (readonly [number, string])[] {
   return [[-1, i18n.t("None")], ...channels.map((each) => [each.stream_id, each.name] as const)];
 }
 
-function settingSections(): Section[] {
+export function settingSections(): Section[] {
   const { fields } = state();
   const providers = Object.values((fields.realm_available_video_chat_providers ?? {}) as Record<string, { id: number; name: string }>);
   const weekday = new Intl.DateTimeFormat(i18n.locale, { weekday: "long", timeZone: "UTC" });
@@ -166,6 +167,7 @@ function settingSections(): Section[] {
         choice("digest_weekday", i18n.t("Day of digests"), days),
         choice("default_language", i18n.t("Language"), languageChoices(state().fields.realm_default_language)),
         choice("video_chat_provider", i18n.t("Calls"), providers.map(({ id, name }) => [id, name] as const)),
+        { kind: "text", name: "jitsi_server_url", label: i18n.t("Address of the Jitsi server"), hint: i18n.t("Empty for the one of this server.") },
         toggle("enable_spectator_access", i18n.t("Web-public channels are readable without an account")),
       ],
     },
@@ -201,9 +203,8 @@ function SignInMethods() {
   );
 }
 
-export function PermissionsPanel() {
-  watch("realm", "groups", "users");
-  const sections: Section[] = [
+export function permissionSections(): Section[] {
+  return [
     {
       title: i18n.t("Joining, people and groups"),
       settings: [
@@ -249,15 +250,23 @@ export function PermissionsPanel() {
       ],
     },
   ];
-  return <SettingsForm sections={sections} source={realmSource} />;
+}
+
+export function PermissionsPanel() {
+  watch("realm", "groups", "users");
+  return <SettingsForm sections={permissionSections()} source={realmSource} />;
+}
+
+/** Return the personal settings that have a default for new users. */
+export function defaultSections(): Section[] {
+  const known = state().fields.realm_user_settings_defaults ?? {};
+  return [...appearanceSections(), ...notificationSections(), ...privacySections()]
+    .map((section) => ({ ...section, settings: section.settings.filter(({ name }) => name in known) }))
+    .filter(({ settings }) => settings.length);
 }
 
 /** The personal settings that new users begin with. */
 export function DefaultsPanel() {
   watch("realm", "settings");
-  const known = state().fields.realm_user_settings_defaults ?? {};
-  const sections = [...appearanceSections(), ...notificationSections(), ...privacySections()]
-    .map((section) => ({ ...section, settings: section.settings.filter(({ name }) => name in known) }))
-    .filter(({ settings }) => settings.length);
-  return <SettingsForm sections={sections} source={defaultsSource} />;
+  return <SettingsForm sections={defaultSections()} source={defaultsSource} />;
 }

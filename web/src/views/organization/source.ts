@@ -36,6 +36,7 @@ export const realmSource: Source = {
     return name === "message_retention_days" && value < 0 ? "unlimited" : (value ?? null);
   },
   save: (name, value) => {
+    if (name === "jitsi_server_url") return patch("/realm", { jitsi_server_url: (value as string) || "default" });
     const old = state().fields[`realm_${name}`] as GroupValue;
     return patch("/realm", { [name]: (isPermission(name) ? { new: value, old } : value) as Json });
   },

@@ -7,27 +7,29 @@ import { del, patch, post } from "../../protocol/client";
 import { confirm } from "../../ui/dialog";
 import { ROLES, roleName } from "../settings/parts/names";
 import { ActionButton } from "../settings/parts/saving";
-import { SettingsForm } from "../settings/parts/settings";
+import { BotSettings } from "../settings/bot-settings";
+import { type Section, type Setting, SettingsForm } from "../settings/parts/settings";
+import { ProfileAnswers } from "./profile-answers";
 
-/** What administrators may change about a person. */
+/** Return what administrators change about a person or a bot. A bot's name is among its own settings. */
+export function administrationSections(user: User): Section[] {
+  const mayMakeOwners = self(state())?.is_owner || user.role === 100;
+  const roles = ROLES.filter((role) => role !== 100 || mayMakeOwners);
+  const name: Setting = { kind: "text", name: "full_name", label: i18n.t("Name"), max: 100 };
+  const role: Setting = { kind: "choice", name: "role", label: i18n.t("Role"), options: roles.map((each) => [each, roleName(each)]) };
+  return [{ title: i18n.t("Administration"), settings: user.is_bot ? [role] : [name, role] }];
+}
+
+/** What administrators may change about a person or a bot. */
 export function ManageUser({ user }: { user: User }) {
   const me = self(state())!;
   const ownerReason = i18n.t("Only owners may do this.");
   const isBeyond = user.is_owner && !me.is_owner;
-  const roles = ROLES.filter((role) => role !== 100 || me.is_owner || user.role === 100);
   const path = user.is_bot ? `/bots/${user.user_id}` : `/users/${user.user_id}`;
   return (
     <>
       <SettingsForm
-        sections={[
-          {
-            title: i18n.t("Administration"),
-            settings: [
-              { kind: "text", name: "full_name", label: i18n.t("Name"), max: 100 },
-              { kind: "choice", name: "role", label: i18n.t("Role"), options: roles.map((role) => [role, roleName(role)]) },
-            ],
-          },
-        ]}
+        sections={administrationSections(user)}
         source={{
           read: (name) => user[name as "full_name" | "role"],
           save: (name, value) => patch(path, { [name]: value as string | number }),
@@ -37,6 +39,7 @@ export function ManageUser({ user }: { user: User }) {
           },
         }}
       />
+      {isBeyond || !user.is_active ? null : user.is_bot ? <BotSettings bot={user} /> : <ProfileAnswers user={user} />}
       {user.user_id === me.user_id ? null : user.is_active ? (
         <Deactivation user={user} reason={isBeyond ? ownerReason : undefined} />
       ) : (

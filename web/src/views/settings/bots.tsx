@@ -8,11 +8,11 @@ import { del, get, post } from "../../protocol/client";
 import { confirm } from "../../ui/dialog";
 import { watch } from "../../ui/watch";
 import { UserLine } from "../people/user-line";
+import { BotSettings, interfaces, OUTGOING, privatePartOf } from "./bot-settings";
 import { ActionButton, SaveNote, useSaving } from "./parts/saving";
 
 const GENERIC = 1;
 const INCOMING = 2;
-const OUTGOING = 3;
 
 /** One's bots: their keys, new ones, and what they call. */
 export function BotsPanel() {
@@ -40,7 +40,10 @@ export function BotsPanel() {
 }
 
 function BotLine({ bot }: { bot: User }) {
+  // Users are changed in place, and a component that has state is not rendered again for that.
+  watch("users", "bots");
   const [key, setKey] = useState<string>();
+  const [isOpen, setOpen] = useState(false);
   const path = `/bots/${bot.user_id}`;
   const named = { name: bot.full_name };
   const deactivate = async () => {
@@ -62,6 +65,9 @@ function BotLine({ bot }: { bot: User }) {
   return (
     <>
       <UserLine user={bot}>
+        <button type="button" class="small" aria-expanded={isOpen} aria-label={i18n.t("Settings of {name}", named)} onClick={() => setOpen(!isOpen)}>
+          {i18n.t("Settings")}
+        </button>
         <ActionButton
           kind="small"
           name={key ? i18n.t("Hide key") : i18n.t("Show key")}
@@ -82,14 +88,13 @@ function BotLine({ bot }: { bot: User }) {
           />
         </div>
       ) : null}
-      {bot.bot_type === OUTGOING ? <OutgoingAddress bot={bot} /> : null}
+      {isOpen ? <BotSettings bot={bot} /> : <OutgoingAddress bot={bot} />}
     </>
   );
 }
 
 function OutgoingAddress({ bot }: { bot: User }) {
-  const known = (state().fields.realm_bots ?? []).find((each: { user_id: number }) => each.user_id === bot.user_id);
-  const address = known?.services?.[0]?.base_url;
+  const address = privatePartOf(bot.user_id)?.services[0]?.base_url;
   return address ? <p class="item-about">{i18n.t("Calls {address}", { address })}</p> : null;
 }
 
@@ -101,6 +106,7 @@ function CreateBot() {
   const [fullName, setFullName] = useState("");
   const [shortName, setShortName] = useState("");
   const [url, setUrl] = useState("");
+  const [format, setFormat] = useState(1);
   const [saving, run] = useSaving();
   // A bot that was made appears in the list with the next events.
   const [, setBatches] = useState(0);
@@ -116,7 +122,7 @@ function CreateBot() {
     );
   }
   const create = () =>
-    run(() => post("/bots", { full_name: fullName.trim(), short_name: shortName.trim(), bot_type: kind, ...(kind === OUTGOING ? { payload_url: url, interface_type: 1 } : {}) }));
+    run(() => post("/bots", { full_name: fullName.trim(), short_name: shortName.trim(), bot_type: kind, ...(kind === OUTGOING ? { payload_url: url, interface_type: format } : {}) }));
   return (
     <form
       class="small-form"
@@ -147,10 +153,22 @@ function CreateBot() {
         <input type="text" required autocomplete="off" value={shortName} onInput={(event) => setShortName(event.currentTarget.value)} />
       </label>
       {kind === OUTGOING ? (
-        <label>
-          <span>{i18n.t("Address that it calls")}</span>
-          <input type="url" required value={url} onInput={(event) => setUrl(event.currentTarget.value)} />
-        </label>
+        <>
+          <label>
+            <span>{i18n.t("Address that it calls")}</span>
+            <input type="url" required value={url} onInput={(event) => setUrl(event.currentTarget.value)} />
+          </label>
+          <label>
+            <span>{i18n.t("Format of the calls")}</span>
+            <select value={String(format)} onChange={(event) => setFormat(Number(event.currentTarget.value))}>
+              {interfaces().map(([value, label]) => (
+                <option key={value} value={value}>
+                  {label}
+                </option>
+              ))}
+            </select>
+          </label>
+        </>
       ) : null}
       <div class="form-actions">
         <button type="submit" class="primary">

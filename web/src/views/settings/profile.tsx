@@ -2,13 +2,24 @@ import { state } from "../../app";
 import { i18n } from "../../i18n";
 import { self } from "../../model/permissions";
 import { del, patch, post } from "../../protocol/client";
-import type { Json } from "../../protocol/json";
 import { Avatar } from "../../ui/avatar";
 import { watch } from "../../ui/watch";
 import { OwnStatus } from "../people/own-status";
-import { FIELD, type ProfileField, valueOfField } from "../people/profile-fields";
+import { ProfileAnswers } from "../people/profile-answers";
 import { PictureField } from "./parts/picture-field";
-import { type Setting, SettingsForm, type Source } from "./parts/settings";
+import { type Section, SettingsForm } from "./parts/settings";
+
+export function youSections(): Section[] {
+  return [
+    {
+      title: i18n.t("You"),
+      settings: [
+        { kind: "text", name: "full_name", label: i18n.t("Name"), max: 100 },
+        { kind: "choice", name: "timezone", label: i18n.t("Time zone"), options: timezones() },
+      ],
+    },
+  ];
+}
 
 /** Name, picture, status and profile fields of oneself. */
 export function ProfilePanel() {
@@ -35,15 +46,7 @@ export function ProfilePanel() {
         {...(fields.avatar_source === "U" ? { remove: () => del("/users/me/avatar") } : {})}
       />
       <SettingsForm
-        sections={[
-          {
-            title: i18n.t("You"),
-            settings: [
-              { kind: "text", name: "full_name", label: i18n.t("Name"), max: 100 },
-              { kind: "choice", name: "timezone", label: i18n.t("Time zone"), options: timezones() },
-            ],
-          },
-        ]}
+        sections={youSections()}
         source={{
           read: (name) => (name === "timezone" ? (me.timezone ?? "") : me.full_name),
           save: (name, value) => patch("/settings", { [name]: value as string }),
@@ -54,50 +57,11 @@ export function ProfilePanel() {
         }}
       />
       <OwnStatus />
-      <ProfileAnswers />
+      <ProfileAnswers user={me} />
     </>
   );
 }
 
 function timezones(): readonly (readonly [string, string])[] {
   return [["", i18n.t("Not set")], ...Intl.supportedValuesOf("timeZone").map((zone) => [zone, zone.replaceAll("_", " ")] as const)];
-}
-
-function settingOf(field: ProfileField): Setting {
-  const common = { name: String(field.id), label: field.name, ...(field.hint ? { hint: field.hint } : {}) };
-  switch (field.type) {
-    case FIELD.LONG_TEXT:
-      return { kind: "longtext", ...common };
-    case FIELD.DATE:
-      return { kind: "date", ...common };
-    case FIELD.PEOPLE:
-      return { kind: "people", ...common };
-    case FIELD.CHOICE: {
-      const choices = Object.entries(JSON.parse(field.field_data || "{}") as Record<string, { text: string; order: string }>);
-      choices.sort(([, one], [, other]) => Number(one.order) - Number(other.order));
-      return { kind: "choice", ...common, options: [[null, i18n.t("Not set")], ...choices.map(([key, { text }]) => [key, text] as const)] };
-    }
-    default:
-      return { kind: "text", ...common };
-  }
-}
-
-function ProfileAnswers() {
-  const fields = (state().fields.custom_profile_fields ?? []) as ProfileField[];
-  const me = self(state())!;
-  if (!fields.length) return null;
-  const source: Source = {
-    read: (name) => {
-      const field = fields.find((each) => String(each.id) === name)!;
-      return valueOfField(field, me) ?? null;
-    },
-    save: (name, value) => {
-      const isEmpty = value === null || value === "" || (Array.isArray(value) && !value.length);
-      if (isEmpty) return del("/users/me/profile_data", { data: [Number(name)] });
-      return patch("/users/me/profile_data", { data: [{ id: Number(name), value }] as unknown as Json });
-    },
-    reason: (name) =>
-      fields.find((each) => String(each.id) === name)!.editable_by_user || me.is_admin ? undefined : i18n.t("Only administrators fill this in."),
-  };
-  return <SettingsForm sections={[{ title: i18n.t("Profile fields"), settings: fields.map(settingOf) }]} source={source} />;
 }

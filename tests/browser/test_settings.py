@@ -1,0 +1,87 @@
+"""Pages that change settings: bots, people and the organization."""
+
+import pytest
+from playwright.async_api import expect
+
+from server.domain.access import OWNER
+from testkit.clients.server import Server
+from testkit.factories import Make
+from tests.browser.conftest import SignIn
+
+pytestmark = pytest.mark.asyncio
+
+
+async def test_an_outgoing_webhook_gets_another_address_and_channel(
+    chat: Server, make: Make, sign_in: SignIn
+):
+    await make.channel("engines")
+    ada = await sign_in("Ada Lovelace")
+    await ada.go("#settings/bots")
+    page = ada.page
+    await page.get_by_role("button", name="Create a bot").click()
+    await page.get_by_role("combobox", name="Kind").select_option(
+        label="Outgoing webhook: calls an address when mentioned"
+    )
+    await page.get_by_role("textbox", name="Name", exact=True).fill("Robo")
+    await page.get_by_role("textbox", name="First part of its email address").fill("robo")
+    await page.get_by_role("textbox", name="Address that it calls").fill("https://bots.example/one")
+    await page.get_by_role("combobox", name="Format of the calls").select_option(
+        label="As Slack calls"
+    )
+    await page.get_by_role("button", name="Create", exact=True).click()
+    await expect(page.get_by_text("Calls https://bots.example/one")).to_be_visible()
+    await page.get_by_role("button", name="Settings of Robo").click()
+    await expect(page.get_by_role("combobox", name="Format of the calls")).to_have_value("2")
+    address = page.get_by_role("textbox", name="Address that it calls")
+    await address.fill("https://bots.example/two")
+    await address.press("Enter")
+    await page.get_by_role("combobox", name="It sends to").select_option(label="engines")
+    await page.get_by_role("textbox", name="Name", exact=True).fill("Robot")
+    await page.get_by_role("textbox", name="Name", exact=True).press("Enter")
+    await expect(page.get_by_role("link", name="Robot")).to_be_visible()
+    await page.reload()
+    await expect(page.get_by_text("Calls https://bots.example/two")).to_be_visible()
+    await page.get_by_role("button", name="Settings of Robot").click()
+    sends_to = page.get_by_role("combobox", name="It sends to")
+    await expect(sends_to).to_have_value('"engines"')
+    await sends_to.select_option(label="None")
+    await expect(page.get_by_text("Saved", exact=True)).to_be_visible()
+    await page.reload()
+    await page.get_by_role("button", name="Settings of Robot").click()
+    await expect(sends_to).to_have_value('""')
+
+
+async def test_an_administrator_fills_in_the_profile_of_somebody(
+    chat: Server, make: Make, sign_in: SignIn
+):
+    ada = await make.user("Ada Lovelace", role=OWNER)
+    grace = await make.user("Grace Hopper")
+    owner = await sign_in(ada)
+    page = owner.page
+    await owner.go("#organization/fields")
+    await page.get_by_role("textbox", name="Name", exact=True).fill("Room")
+    await page.get_by_role("button", name="Add field").click()
+    await expect(page.get_by_text("Room", exact=True)).to_be_visible()
+    await owner.go(f"#user/{grace.user_id}")
+    room = page.get_by_role("textbox", name="Room")
+    for answer in ("12 B", ""):
+        await room.fill(answer)
+        await room.press("Enter")
+        await expect(page.get_by_role("button", name="Save")).to_have_count(0)
+        await page.reload()
+        await expect(room).to_have_value(answer)
+
+
+async def test_the_address_of_calls_goes_back_to_the_servers(
+    chat: Server, make: Make, sign_in: SignIn
+):
+    owner = await sign_in(await make.user("Ada Lovelace", role=OWNER))
+    await owner.go("#organization/settings")
+    address = owner.page.get_by_role("textbox", name="Address of the Jitsi server")
+    before = await address.input_value()
+    for given, kept in (("https://calls.example", "https://calls.example"), ("", before)):
+        await address.fill(given)
+        await address.press("Enter")
+        await expect(owner.page.get_by_role("button", name="Save")).to_have_count(0)
+        await owner.page.reload()
+        await expect(address).to_have_value(kept)
