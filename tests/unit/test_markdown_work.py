@@ -4,6 +4,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from cProfile import Profile
 from types import FrameType
 
 import pytest
@@ -24,20 +25,10 @@ the code, and what this looks for takes seconds."""
 
 def calls_of(source: str) -> int:
     """How many functions a rendering calls, Python's and the interpreter's own."""
-    count = 0
-
-    def profile(_frame: FrameType, event: str, _arg: object) -> None:
-        nonlocal count
-        count += event in {"call", "c_call"}
-
     realm = Realm()
-    before = sys.getprofile()
-    sys.setprofile(profile)
-    try:
-        render(source, realm, STYLE)
-    finally:
-        sys.setprofile(before)
-    return count
+    profile = Profile()
+    profile.runcall(render, source, realm, STYLE)
+    return sum(each.callcount for each in profile.getstats())
 
 
 @pytest.fixture(autouse=True, scope="module")

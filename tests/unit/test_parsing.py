@@ -11,7 +11,7 @@ from server.parsing import Parser, open_parser
 from server.parsing.wire import MailOrder, WebhookOrder
 from server.previews.page import PageMetadata, read_page
 
-pytestmark = pytest.mark.asyncio
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 MAIL = (
     b"From: Ada <ada@example.com>\nSubject: Re: x\nContent-Type: multipart/mixed; boundary=b\n\n"
@@ -20,7 +20,7 @@ MAIL = (
 )
 
 
-@pytest_asyncio.fixture
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def parser() -> AsyncIterator[Parser]:
     async with open_parser() as parser:
         yield parser
