@@ -1,6 +1,7 @@
 /** What one can do with a message: the menu, and the actions behind buttons and keys. */
 
 import { signal } from "@preact/signals";
+import type { ComponentType } from "preact";
 import { state, theModel } from "../../app";
 import { i18n } from "../../i18n";
 import type { Emoji } from "../../model/emoji";
@@ -86,44 +87,37 @@ async function copyLink(message: Message): Promise<void> {
   toast(isCopied ? i18n.t("Link copied.") : i18n.t("The browser does not allow copying."), { isProblem: !isCopied });
 }
 
-function openLazily(importer: () => Promise<(props: { message: Message; onClose: () => void }) => any>): void {
+type MessageDialog = ComponentType<{ message: Message; onClose: () => void }>;
+
+function openLazily(message: Message, importer: () => Promise<MessageDialog>): void {
   void attempt(async () => {
-    const Content = await load(importer);
-    openDialog((close) => <Content message={currentMessage} onClose={close} />);
+    const Dialog = await load(importer);
+    openDialog((close) => <Dialog message={message} onClose={close} />);
   });
 }
 
-let currentMessage: Message;
-
 export function openHistory(message: Message): void {
-  if (editHistory(state()) === "none") return;
-  currentMessage = message;
-  openLazily(() => import("./dialogs/history").then((each) => each.HistoryDialog));
+  if (editHistory(state()) !== "none") openLazily(message, async () => (await import("./dialogs/history")).HistoryDialog);
 }
 
 export function openMove(message: Message): void {
-  currentMessage = message;
-  openLazily(() => import("./dialogs/move").then((each) => each.MoveDialog));
+  openLazily(message, async () => (await import("./dialogs/move")).MoveDialog);
 }
 
 function openReceipts(message: Message): void {
-  currentMessage = message;
-  openLazily(() => import("./dialogs/receipts").then((each) => each.ReceiptsDialog));
+  openLazily(message, async () => (await import("./dialogs/receipts")).ReceiptsDialog);
 }
 
 function openForward(message: Message): void {
-  currentMessage = message;
-  openLazily(() => import("./dialogs/forward").then((each) => each.ForwardDialog));
+  openLazily(message, async () => (await import("./dialogs/forward")).ForwardDialog);
 }
 
 function openReminder(message: Message): void {
-  currentMessage = message;
-  openLazily(() => import("./dialogs/reminder").then((each) => each.ReminderDialog));
+  openLazily(message, async () => (await import("./dialogs/reminder")).ReminderDialog);
 }
 
 function openReport(message: Message): void {
-  currentMessage = message;
-  openLazily(() => import("./dialogs/report").then((each) => each.ReportDialog));
+  openLazily(message, async () => (await import("./dialogs/report")).ReportDialog);
 }
 
 export function quoteMessage(message: Message): void {
