@@ -62,6 +62,13 @@ class Server:
             self._process.wait(30)
             self._process = None
 
+    def kill(self) -> None:
+        """End the serving process at once, as `kill -9` does; its Postgres goes on."""
+        assert self._process is not None
+        self._process.kill()
+        self._process.wait(30)
+        self._process = None
+
     @property
     def database_url(self) -> str:
         url = running_url(self.data)

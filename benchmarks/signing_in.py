@@ -12,7 +12,6 @@ from benchmarks import world as worlds
 from benchmarks.client import Client
 from benchmarks.server import Server
 from benchmarks.world import World
-from server.domain.passwords import Passwords
 
 PEOPLE = 200
 CONNECTIONS = 8
@@ -38,9 +37,7 @@ def measure(server: Server, database: psycopg.Connection) -> Measured:
     """Sends at a steady rate, without and with people who sign in."""
     world = worlds.fill(database, people=PEOPLE)
     channel_id = worlds.channel(database, world, "busy", PEOPLE)
-    with Passwords(1) as passwords:
-        hashed = asyncio.run(passwords.hash(PASSWORD))
-    database.execute("UPDATE users SET password_hash = %s WHERE email LIKE 'bench%%'", [hashed])
+    worlds.give_password(database, PASSWORD)
     return uvloop.run(_measure(server, world, channel_id))
 
 

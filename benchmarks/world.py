@@ -1,9 +1,12 @@
 """Fills an organization by SQL: people, channels, and a million messages in seconds."""
 
+import asyncio
 from dataclasses import dataclass
 from typing import Any, Final, LiteralString
 
 import psycopg
+
+from server.domain.passwords import Passwords
 
 API_KEY = "k" * 32
 PEOPLE_PREFIX = "bench"
@@ -38,6 +41,15 @@ def fill(database: psycopg.Connection[Any], *, people: int) -> World:
     ).fetchone() or [0]
     database.execute("ANALYZE users")
     return World(realm_id, first, people)
+
+
+def give_password(database: psycopg.Connection[Any], password: str) -> None:
+    """Let everybody whom `fill` has made sign in with this password."""
+    with Passwords(1) as passwords:
+        hashed = asyncio.run(passwords.hash(password))
+    database.execute(
+        "UPDATE users SET password_hash = %s WHERE email LIKE %s", [hashed, f"{PEOPLE_PREFIX}%"]
+    )
 
 
 def channel(

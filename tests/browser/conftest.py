@@ -1,31 +1,22 @@
 """People at the browser client: a real Chromium, and a real server."""
 
-import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, BrowserContext, Locator, Page, async_playwright, expect
+from playwright.async_api import Browser, BrowserContext, Locator, Page, expect
 from playwright.async_api import TimeoutError as PlaywrightTimeoutError
 
 from storage.database import Database
 from storage.users import UserRow
+from testkit.clients.chromium import PATIENCE_MS, chromium, submit_login
 from testkit.clients.page_client import PASSWORD, give_password
 from testkit.clients.server import Server, serve
 from testkit.factories import Make
 from testkit.test_services import BROWSERS
 
-PATIENCE_MS = 30_000
-OPTIONS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-]
 expect.set_options(timeout=PATIENCE_MS)
 
 
@@ -68,11 +59,8 @@ SignIn = Callable[..., Awaitable[Person]]
 @pytest_asyncio.fixture
 async def browser(request: pytest.FixtureRequest) -> AsyncIterator[Browser]:
     names = getattr(request, "param", BROWSERS)
-    program = next(found for name in names if (found := shutil.which(name)))
-    async with async_playwright() as playwright:
-        chromium = await playwright.chromium.launch(executable_path=program, args=OPTIONS)
-        yield chromium
-        await chromium.close()
+    async with chromium(names) as browser:
+        yield browser
 
 
 @pytest_asyncio.fixture
@@ -97,10 +85,7 @@ async def open_signed_in(browser: Browser, url: str, user: UserRow, **options: A
         "console",
         lambda line: person.complaints.append(line.text) if line.type == "error" else None,
     )
-    await page.goto(f"{url}/login/")
-    await page.fill("[name=username]", user.email)
-    await page.fill("[name=password]", PASSWORD)
-    await page.press("[name=password]", "Enter")
+    await submit_login(page, url, user.email, PASSWORD)
     try:
         await page.get_by_role("navigation", name="Conversations").wait_for()
     except PlaywrightTimeoutError:

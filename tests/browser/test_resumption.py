@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Browser, expect
 
+from testkit.clients.chromium import PATIENCE_MS, submit_login
 from testkit.clients.parley_run import Run
-from tests.browser.conftest import PATIENCE_MS, Person
+from tests.browser.conftest import Person
 
 pytestmark = pytest.mark.asyncio
 
@@ -16,10 +17,7 @@ async def open_person(browser: Browser, run: Run, email: str, password: str) -> 
     context.set_default_timeout(PATIENCE_MS)
     page = await context.new_page()
     url = f"http://localhost:{run.port}"
-    await page.goto(f"{url}/login/")
-    await page.fill("[name=username]", email)
-    await page.fill("[name=password]", password)
-    await page.press("[name=password]", "Enter")
+    await submit_login(page, url, email, password)
     await page.get_by_role("navigation", name="Conversations").wait_for()
     await page.goto(f"{url}/#narrow/channel/1-general/topic/lifts")
     return Person(None, context, page, url)  # type: ignore[arg-type]
