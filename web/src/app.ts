@@ -109,7 +109,10 @@ function adopt(state: State): void {
 }
 
 function setHealth(now: Health): void {
+  const isBack = now.kind === "connected" && health.value.kind !== "connected";
   health.value = now;
+  // Messages that wait for their next attempt need not wait any longer.
+  if (isBack) outbox?.retryNow();
 }
 
 function poll(): void {
@@ -124,8 +127,8 @@ function poll(): void {
       setHealth(now);
       tabs.broadcastHealth(now);
     },
-    onExpired: async () => {
-      adopt(stateOf(await register()));
+    onExpired: async (signal) => {
+      adopt(stateOf(await register(signal)));
       tabs.broadcastState();
       return model.state;
     },

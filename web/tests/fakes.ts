@@ -37,7 +37,15 @@ export interface FakeRequest {
   headers: Headers;
 }
 
-type Answer = { status?: number; body?: object; headers?: Record<string, string> } | "network error";
+export type Answer = { status?: number; body?: object; headers?: Record<string, string> } | "network error";
+
+/** Wait for an answer as the browser does: an abort ends it. */
+function unlessAborted(answer: Answer | Promise<Answer>, signal?: AbortSignal | null): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    Promise.resolve(answer).then(resolve, reject);
+    signal?.addEventListener("abort", () => reject(new DOMException("aborted", "AbortError")));
+  });
+}
 
 /** A server that answers by a function, and remembers what it was asked. */
 export class FakeServer {
@@ -54,7 +62,7 @@ export class FakeServer {
         headers: new Headers(options.headers),
       };
       this.requests.push(request);
-      const answer = await this.answer(request);
+      const answer = await unlessAborted(this.answer(request), options.signal);
       if (answer === "network error") throw new TypeError("Failed to fetch");
       const { status = 200, body = {}, headers } = answer;
       return new Response(JSON.stringify(body), { status, ...(headers ? { headers } : {}) });

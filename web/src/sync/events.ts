@@ -26,6 +26,8 @@ const MAX_RETRY_MS = 30_000;
 const POLL_TIMEOUT_MS = 100_000;
 /** The same for one that does not wait for events. */
 const RETRY_TIMEOUT_MS = 15_000;
+/** The same for a registration, which may be large. */
+const REGISTER_TIMEOUT_MS = 60_000;
 
 /** The parameters of register. */
 export const REGISTRATION = {
@@ -44,10 +46,18 @@ export function register(signal?: AbortSignal): Promise<Record<string, any>> {
 export interface QueueListener {
   /** Apply a batch of events, the last of which has this id. The next poll acknowledges it. */
   onEvents(events: ServerEvent[], last: number): void;
-  /** The queue is gone: register again, and return the new queue. */
-  onExpired(): Promise<{ queueId: string; lastEventId: number }>;
+  /** The queue is gone: register again, and return the new queue. The signal aborts it. */
+  onExpired(signal: AbortSignal): Promise<{ queueId: string; lastEventId: number }>;
   onHealth(health: Health): void;
 }
+
+/** What to do about a failure: nothing more, or to wait, at least as long as the server has asked. */
+interface Failure {
+  isFinal: boolean;
+  asked: number;
+}
+
+const AGAIN: Failure = { isFinal: false, asked: 0 };
 
 /** How often it is looked whether the machine has slept, and by how much a look must be late then. */
 const CLOCK_EVERY_MS = 10_000;
@@ -57,8 +67,13 @@ const SLEPT_MS = 65_000;
 export class EventQueue {
   #stopped = false;
   #wake: (() => void) | undefined;
-  #poll: AbortController | undefined;
+  #request: AbortController | undefined;
   #isInterrupted = false;
+  /** Whether the state has to be registered anew: the queue is gone, or events could not be applied. */
+  #isLost = false;
+  /** Whether nothing was polled from this queue yet that was registered in place of another. */
+  #isUntried = false;
+  #delay = FIRST_RETRY_MS;
   #failedSince: number | undefined;
 
   constructor(
@@ -69,7 +84,7 @@ export class EventQueue {
 
   stop(): void {
     this.#stopped = true;
-    this.#poll?.abort();
+    this.#request?.abort();
     this.#wake?.();
   }
 
@@ -78,25 +93,22 @@ export class EventQueue {
     this.#wake?.();
   }
 
-  /** Abort the present poll, as its connection may be dead, and poll anew at once. */
+  /** Abort the present request, as its connection may be dead, and poll anew at once. */
   interrupt(): void {
     this.#isInterrupted = true;
-    this.#poll?.abort();
+    this.#request?.abort();
     this.#wake?.();
   }
 
   async run(): Promise<void> {
     const stopClock = onWaking(() => this.interrupt());
     try {
-      let delay = FIRST_RETRY_MS;
       while (!this.#stopped) {
-        const failure = await this.#turn();
-        if (!failure) delay = FIRST_RETRY_MS;
-        else if (failure.isFinal) return;
-        else {
-          await this.#sleep(Math.max(failure.asked, delay * (0.5 + Math.random() / 2)));
-          delay = Math.min(delay * 2, MAX_RETRY_MS);
-        }
+        const failure = this.#isLost ? await this.#registerAgain() : await this.#turn();
+        if (failure?.isFinal) return;
+        if (!failure) continue;
+        await this.#sleep(Math.max(failure.asked, this.#delay * (0.5 + Math.random() / 2)));
+        this.#delay = Math.min(this.#delay * 2, MAX_RETRY_MS);
       }
     } finally {
       stopClock();
@@ -104,64 +116,90 @@ export class EventQueue {
   }
 
   /** Poll once, and apply what comes. Returns what to do about a failure. */
-  async #turn(): Promise<{ isFinal: boolean; asked: number } | undefined> {
+  async #turn(): Promise<Failure | undefined> {
+    let events: ServerEvent[];
     try {
-      const events = await this.#pollOnce();
-      if (this.#stopped) return undefined;
-      if (this.#failedSince !== undefined) this.listener.onHealth({ kind: "connected" });
-      this.#failedSince = undefined;
-      this.lastEventId = Math.max(this.lastEventId, ...events.map((each) => each.id ?? -1));
+      events = await this.#pollOnce();
+    } catch (error) {
+      return this.#stopped ? undefined : this.#failed(error);
+    }
+    if (this.#stopped) return undefined;
+    this.#isUntried = false;
+    this.#isHealthy();
+    this.lastEventId = Math.max(this.lastEventId, ...events.map((each) => each.id ?? -1));
+    try {
       this.listener.onEvents(events.filter((each) => each.type !== "heartbeat"), this.lastEventId);
+      this.#delay = FIRST_RETRY_MS;
       return undefined;
     } catch (error) {
-      if (this.#stopped) return undefined;
-      return this.#failed(error);
+      // What could not be applied would be missing from the state for good.
+      reportError(error);
+      this.#isLost = true;
+      return AGAIN;
     }
   }
 
-  async #failed(error: unknown): Promise<{ isFinal: boolean; asked: number } | undefined> {
+  async #failed(error: unknown): Promise<Failure | undefined> {
     if (isAbort(error) && this.#isInterrupted) return undefined;
     const refusal = error instanceof ApiError ? error : undefined;
     if (refusal?.code === "BAD_EVENT_QUEUE_ID") {
-      if (await this.#registerAgain()) return undefined;
-    } else if (refusal && (refusal.status === 401 || refusal.status === 403)) {
+      // A queue that is gone as soon as it was made is not made again at once.
+      this.#isLost = true;
+      return this.#isUntried ? AGAIN : undefined;
+    }
+    if (refusal && (refusal.status === 401 || refusal.status === 403)) {
       this.listener.onHealth({ kind: "signed-out" });
       return { isFinal: true, asked: 0 };
-    } else if (!refusal && !(error instanceof NetworkError) && !isAbort(error)) throw error;
+    }
+    if (!refusal && !(error instanceof NetworkError) && !isAbort(error)) reportError(error);
     this.#failedSince ??= Date.now();
     this.listener.onHealth({ kind: "reconnecting", since: this.#failedSince });
     return { isFinal: false, asked: (refusal?.retryAfter ?? 0) * 1000 };
   }
 
   async #pollOnce(): Promise<ServerEvent[]> {
-    const poll = new AbortController();
-    this.#poll = poll;
     // After a failure the first poll returns at once, which shows that the server is back.
     const isRetry = this.#failedSince !== undefined || this.#isInterrupted;
-    this.#isInterrupted = false;
-    const timer = setTimeout(() => poll.abort(), isRetry ? RETRY_TIMEOUT_MS : POLL_TIMEOUT_MS);
-    try {
-      const { events } = await get<{ events: ServerEvent[] }>(
+    const { events } = await this.#within(isRetry ? RETRY_TIMEOUT_MS : POLL_TIMEOUT_MS, (signal) =>
+      get<{ events: ServerEvent[] }>(
         "/events",
         { queue_id: this.queueId, last_event_id: this.lastEventId, ...(isRetry ? { dont_block: true } : {}) },
-        { signal: poll.signal },
-      );
-      return events;
+        { signal },
+      ),
+    );
+    return events;
+  }
+
+  /** Register in place of a queue that is gone. Returns what to do about a failure. */
+  async #registerAgain(): Promise<Failure | undefined> {
+    try {
+      const { queueId, lastEventId } = await this.#within(REGISTER_TIMEOUT_MS, (signal) => this.listener.onExpired(signal));
+      [this.queueId, this.lastEventId] = [queueId, lastEventId];
+    } catch (error) {
+      return this.#stopped ? undefined : this.#failed(error);
+    }
+    this.#isHealthy();
+    this.#isLost = false;
+    this.#isUntried = true;
+    return undefined;
+  }
+
+  /** Run a request that is aborted when it takes too long, is interrupted, or the queue is stopped. */
+  async #within<Result>(milliseconds: number, run: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
+    const request = new AbortController();
+    this.#request = request;
+    this.#isInterrupted = false;
+    const timer = setTimeout(() => request.abort(), milliseconds);
+    try {
+      return await run(request.signal);
     } finally {
       clearTimeout(timer);
     }
   }
 
-  async #registerAgain(): Promise<boolean> {
-    try {
-      ({ queueId: this.queueId, lastEventId: this.lastEventId } = await this.listener.onExpired());
-      if (this.#failedSince !== undefined) this.listener.onHealth({ kind: "connected" });
-      this.#failedSince = undefined;
-      return true;
-    } catch (error) {
-      if (error instanceof ApiError || error instanceof NetworkError) return false;
-      throw error;
-    }
+  #isHealthy(): void {
+    if (this.#failedSince !== undefined) this.listener.onHealth({ kind: "connected" });
+    this.#failedSince = undefined;
   }
 
   #sleep(milliseconds: number): Promise<void> {
