@@ -46,11 +46,11 @@ class Server:
         """Seconds from the command to the first answered request."""
         started = time.perf_counter()
         command = [str(PARLEY), "run", "--port", str(self.port), "--data", str(self.data)]
-        with Path(os.devnull if self._log is None else self._log).open("ab") as told:
+        with Path(os.devnull if self._log is None else self._log).open("ab") as log:
             self._process = subprocess.Popen(
                 [*command, "--rate-limits", "off", *self._arguments],
-                stdout=told,
-                stderr=told,
+                stdout=log,
+                stderr=log,
                 env=self._environment,
             )
         wait_for_answer(self._process, self.port)

@@ -115,7 +115,7 @@ class Caller:
         except _NotNowError as trouble:
             await self._try_again(case, trouble)
         except (_FailedError, AnswerError) as failure:
-            await self._tell(case, "could not be called for", str(failure))
+            await self._notify_owner(case, "could not be called for", str(failure))
             await self._end(call, "failed")
         else:
             await self._end(call, "answered")
@@ -226,7 +226,7 @@ class Caller:
     async def _try_again(self, case: _PendingCall, trouble: _NotNowError) -> None:
         failures = case.call.failures
         if failures >= len(self.pauses):
-            await self._tell(case, "could not be called for a day for", str(trouble))
+            await self._notify_owner(case, "could not be called for a day for", str(trouble))
             await self._end(case.call, "given up")
             return
         pause = max(self.pauses[failures], trouble.seconds)
@@ -235,7 +235,7 @@ class Caller:
             await webhook_calls.failed(connection, self._realm_id, case.call)
         if failures == MAX_SILENT_FAILURES:
             what = "does not answer, and is called again for a day at most, for"
-            await self._tell(case, what, str(trouble))
+            await self._notify_owner(case, what, str(trouble))
 
     async def _end(self, call: CallRow, outcome: str) -> None:
         logger.info(
@@ -247,7 +247,7 @@ class Caller:
         async with self.bench.read() as connection:
             await webhook_calls.end(connection, self._realm_id, call, outcome)
 
-    async def _tell(self, case: _PendingCall, what: str, reason: str) -> None:
+    async def _notify_owner(self, case: _PendingCall, what: str, reason: str) -> None:
         """Notify the owner by the notification bot, unless it has just done so."""
         now, owner = self.bench.clock.now(), case.owner
         told_at = case.service.told_at

@@ -11,13 +11,13 @@ from typing_extensions import override
 from server.api.response_writer import HttpExchange, ResponseWriter
 from server.runtime.timer_wheel import TimerWheel
 from server.transport.server import HttpServer
-from testkit.wire_fuzz import PIECE, Paper, Told, answers, check_answers
+from testkit.wire_fuzz import PIECE, EchoExchange, Paper, answers, check_answers
 
 STEPS = 5_000
 """More than any of these talks has."""
 
 
-class Slow(Told):
+class Slow(EchoExchange):
     """Takes its time for pieces of the body, and to answer, whole or in pieces."""
 
     def __init__(self, writer: ResponseWriter, random: Random) -> None:

@@ -127,8 +127,8 @@ class Paper:
         return None
 
 
-class Told:
-    """An exchange that answers at once with what it was told."""
+class EchoExchange:
+    """An exchange that answers at once with the request."""
 
     def __init__(self, writer: ResponseWriter) -> None:
         self._writer = writer
@@ -154,7 +154,7 @@ class Told:
 
 def new_server() -> HttpServer:
     """One that listens nowhere, and in which nobody waits for their turn."""
-    server = HttpServer(cast(Any, lambda writer: cast(HttpExchange, Told(writer))))
+    server = HttpServer(cast(Any, lambda writer: cast(HttpExchange, EchoExchange(writer))))
     server.read_throttle = ReadThrottle()
     return server
 

@@ -35,7 +35,7 @@ def fuzz(requests: int, seed: int, *, slowest_seconds: float, log: Path | None) 
         failures = _failures(log)
     for failure in failures:
         print(f"LOGGED: {failure}")
-    run.tell()
+    run.report()
     print(f"seed {seed}: {requests:,} requests, {run.findings + len(failures)} findings")
     return int(run.findings + len(failures) > 0)
 
@@ -68,8 +68,10 @@ class Run:
         form = {**owner, "Content-Type": "application/x-www-form-urlencoded"}
         ids = json.dumps(list(self._people.ids.values()))
         channel = f'subscriptions=[{{"name":"fuzzed"}}]&principals={ids}'.encode()
-        told = self._line.ask(SentRequest("POST", "/api/v1/users/me/subscriptions", form, channel))
-        assert told.status == 200, told.content
+        response = self._line.ask(
+            SentRequest("POST", "/api/v1/users/me/subscriptions", form, channel)
+        )
+        assert response.status == 200, response.content
         for path in ("/streams", "/users", "/user_groups"):
             answered = self._line.ask(SentRequest("GET", f"/api/v1{path}", owner))
             self._memory.learn(path, answered.body)
@@ -142,10 +144,12 @@ class Run:
         self.findings += 1
         print(f"FOUND: {what}\n    {asked.curl(self._line.root)}", flush=True)
 
-    def tell(self) -> None:
+    def report(self) -> None:
         """What was reached, and how quickly."""
-        told = ", ".join(f"{status}: {count}" for status, count in sorted(self._statuses.items()))
-        print(f"answers by status: {told}")
+        statuses = ", ".join(
+            f"{status}: {count}" for status, count in sorted(self._statuses.items())
+        )
+        print(f"answers by status: {statuses}")
         missed = [each for each in self._operations if each not in self._reached]
         print(f"{len(self._reached)} of {len(self._operations)} operations have succeeded, not:")
         print("    " + ", ".join(f"{each.method} {each.path}" for each in missed))
@@ -162,12 +166,12 @@ def _failures(log: Path) -> list[str]:
     found: Counter[str] = Counter()
     for line in log.read_text(errors="replace").splitlines():
         try:
-            told = json.loads(line)
+            entry = json.loads(line)
         except ValueError:
             continue
-        if isinstance(told, dict) and told.get("level") in {"error", "critical"}:
-            trace = str(told.get("exception", "")).splitlines()[-TRACE_LINES:]
-            what = f"{told.get('event')} {told.get('queue', told.get('endpoint', ''))}"
+        if isinstance(entry, dict) and entry.get("level") in {"error", "critical"}:
+            trace = str(entry.get("exception", "")).splitlines()[-TRACE_LINES:]
+            what = f"{entry.get('event')} {entry.get('queue', entry.get('endpoint', ''))}"
             found["\n        ".join([what, *trace])] += 1
     return [
         f"{count} times: {what}"

@@ -82,7 +82,7 @@ OWN = frozenset(
         *("fragment", "attachment_id", "queue_id", "last_event_id", "url"),
     }
 )
-"""What is of use to those alone who were told of it."""
+"""What is of use only to the users who received it."""
 NEWEST = 4
 """Half the time one of so few is taken: what is new is there still."""
 

@@ -148,7 +148,7 @@ ENUMS: dict[str, tuple[Any, ...]] = {
     "fragment": ("inbox", "recent", "narrow/is/starred"),
 }
 REMEMBERED = 0.8
-"""How often something is taken that an answer has told, where there is such a thing."""
+"""How often something is taken from an earlier response, where there is one."""
 
 
 class Values:

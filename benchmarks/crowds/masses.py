@@ -66,7 +66,7 @@ def wait_in_thousands(
         world, _, queue_ids = fill(database, people + 1)
     with processes(server, processes_of_server) as serving, masses(serving.port) as crowd:
         crowd.come(polls(serving.port, world, queue_ids[1:], first=2))
-        taken = uvloop.run(_tell(serving, world, queue_ids[0]))
+        taken = uvloop.run(_time_messages(serving, world, queue_ids[0]))
         mib = serving.pss_mib()
         return taken, mib, crowd.leave()
 
@@ -143,7 +143,7 @@ async def _wait_there(
     return Answers(statuses=crowd.statuses, lost=crowd.cut)
 
 
-async def _tell(serving: Processes, world: World, queue_id: str) -> list[float]:
+async def _time_messages(serving: Processes, world: World, queue_id: str) -> list[float]:
     """Somebody writes to themselves, and waits for it on another connection."""
     await settled(serving)
     sender = Client(serving.port, world.email(1), worlds.API_KEY)

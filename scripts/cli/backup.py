@@ -13,7 +13,7 @@ from server.runtime.formatting import counted, size
 PROGRESS_SECONDS = 2.0
 
 
-class Told:
+class Progress:
     """A progress display for the terminal."""
 
     def __init__(self, verb: str) -> None:
@@ -48,9 +48,9 @@ def backup(file: Path | None, *, force: bool, config: Path | None, data: Path | 
         if path.exists() and not force:
             raise Failure(f"{path} is there already: name another file, or use --force.")
         with database_url_of(settings) as url:
-            told, folder = Told("Writing"), settings.files
-            backups.dump(url, path, folder=folder, version=VERSION, now=now, progress=told)
-        manifest = backups.verify(path, Told("Comparing"))
+            progress, folder = Progress("Writing"), settings.files
+            backups.dump(url, path, folder=folder, version=VERSION, now=now, progress=progress)
+        manifest = backups.verify(path, Progress("Comparing"))
     rows = counted(manifest.rows, "row", "rows")
     tables = counted(len(manifest.tables), "table", "tables")
     written = size(path.stat().st_size)

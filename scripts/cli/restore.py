@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from scripts.cli.backup import Told
+from scripts.cli.backup import Progress
 from scripts.cli.database import private_database_of
 from scripts.cli.failures import Failure, sentences
 from scripts.cli.options import place_options, read_settings
@@ -38,7 +38,7 @@ def restore(
         from storage import backups
 
         settings = read_settings(config, data=data)
-        manifest = backups.verify(file, Told("Comparing"))
+        manifest = backups.verify(file, Progress("Comparing"))
         if problem := backups.refusal_of_version(manifest):
             raise Failure(problem)
         _require_room(settings, manifest)
@@ -61,7 +61,7 @@ def _restore(settings: "Settings", url: str, file: Path, *, force: bool, dry_run
     if not dry_run:
         from scripts.cli.migrating import bring_up_to_date
 
-        backups.restore(url, file, folder=settings.files, progress=Told("Restoring"))
+        backups.restore(url, file, folder=settings.files, progress=Progress("Restoring"))
         bring_up_to_date(settings, url)
 
 

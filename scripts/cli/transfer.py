@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from scripts.cli.backup import Told
+from scripts.cli.backup import Progress
 from scripts.cli.failures import Failure, sentences
 from scripts.cli.options import WHICH_REALM, place_options, settings_beside
 from server.runtime.formatting import counted, size
@@ -70,11 +70,11 @@ def export_realm(
             )
             url = app.settings.database_url
             assert url is not None
-            written = await exports.export(url, path, wanted, app.blobs, Told("Writing"))
+            written = await exports.export(url, path, wanted, app.blobs, Progress("Writing"))
             return path, written
 
         path, manifest = with_app(settings_beside(config, data), write)
-        exports.verify(path, Told("Comparing"))
+        exports.verify(path, Progress("Comparing"))
     click.echo(f"{path}: {_amount(manifest)} of {manifest.name!r}, {size(path.stat().st_size)}.")
 
 
@@ -97,7 +97,7 @@ def import_realm(
         from storage import exports
 
         settings = settings_beside(config, data)
-        manifest = exports.verify(file, Told("Comparing"))
+        manifest = exports.verify(file, Progress("Comparing"))
         if problem := exports.refusal_of_version(manifest):
             raise Failure(problem)
         if dry_run:
@@ -122,12 +122,12 @@ async def _import(app: "App", file: Path, subdomain: str) -> None:
     with connected(url) as connection, exports.reading(file) as (archive, manifest):
         numbers = exports.renumbering(connection, manifest, subdomain)
         # Before their rows: content without rows would be removed, but not within a day.
-        kept = await exports.take_files(archive, app.blobs, numbers.key, Told("Importing"))
+        kept = await exports.take_files(archive, app.blobs, numbers.key, Progress("Importing"))
         try:
             proxy = app.realm_caches.rendering.proxy
             with_own_links = str if proxy is None else proxy.made_own
             place = exports.ImportTarget(subdomain, new_api_key, with_own_links)
-            exports.load(connection, archive, manifest, numbers, place, Told("Importing"))
+            exports.load(connection, archive, manifest, numbers, place, Progress("Importing"))
         except BaseException:
             await exports.drop_files(app.blobs, kept)
             raise

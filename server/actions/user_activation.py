@@ -20,7 +20,7 @@ from server.actions.locked_realm import (
 )
 from server.actions.named_people import append_permission_events
 from server.actions.presence import introduce
-from server.actions.subscriptions.membership import Move, readmit, withdraw
+from server.actions.subscriptions.membership import MembershipChange, readmit, withdraw
 from server.actions.unique_names import check_unique
 from server.actions.user_roles import owners_of
 from server.actions.users import append_role_group_events, user_audiences_of
@@ -125,7 +125,7 @@ async def deactivate_user(
     await _refuse_to_deactivate(connection, tx.realm_id, people.get(user_id), leaving)
     if not leaving:
         return
-    move = await _subscribed(tx, connection, leaving)
+    change = await _subscribed(tx, connection, leaving)
 
     connection = await tx.changing()
     left = list(leaving)
@@ -139,7 +139,7 @@ async def deactivate_user(
     _keep(tx, entry, by, left, active=False)
     gone_inviters = {row.user_id: replace(row, is_active=False) for row in gone}
     await withdraw_of(tx, replace(context, people=gone_inviters))
-    await withdraw(tx, context, move, entry)
+    await withdraw(tx, context, change, entry)
 
 
 async def reactivate_user(
@@ -159,14 +159,14 @@ async def reactivate_user(
         raise BadRequestError("User is already active")
     context = await locked_realm_of(tx, realm, [replace(row, is_active=True)])
     await check_unique(connection, context, row, row.full_name)
-    move = await _subscribed(tx, connection, {user_id: row})
+    change = await _subscribed(tx, connection, {user_id: row})
 
     connection = await tx.changing()
     await users.update_active(connection, tx.realm_id, [user_id], active=True)
     entry = await _append_activation_events(tx, connection, context, active=True, now=now)
     await append_permission_events(tx, connection, context, [user_id], active=True)
     _keep(tx, entry, by, [user_id], active=True)
-    await readmit(tx, context, move, entry)
+    await readmit(tx, context, change, entry)
 
 
 # -- checks
@@ -246,13 +246,15 @@ async def _lock(tx: Tx, user_ids: Sequence[UserId]) -> dict[UserId, UserRow]:
     return {row.user_id: row for row in rows}
 
 
-async def _subscribed(tx: Tx, connection: Connection, people: Mapping[UserId, UserRow]) -> Move:
+async def _subscribed(
+    tx: Tx, connection: Connection, people: Mapping[UserId, UserRow]
+) -> MembershipChange:
     """Lock the channels of their subscriptions; return the subscriptions."""
     rows = await subscriptions.of_users(connection, tx.realm_id, list(people))
     pairs = [(row.user_id, row.channel_id) for row in rows if row.active]
     ids = sorted({channel_id for _, channel_id in pairs})
     locked = await tx.lock(channels.locking(tx.realm_id, ids)) if ids else []
-    return Move(
+    return MembershipChange(
         channels={channel.channel_id: channel for channel in locked}, people=people, pairs=pairs
     )
 

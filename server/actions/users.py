@@ -8,7 +8,7 @@ from typing import Any
 
 from server.actions.default_channel_groups import chosen_channels
 from server.actions.locked_realm import LockedRealm, lock_realm, locked_realm_of
-from server.actions.subscriptions.membership import Move, join
+from server.actions.subscriptions.membership import MembershipChange, join
 from server.actions.user_audiences import UserAudiences
 from server.domain.access import GUEST, MEMBER, ROLES, Person
 from server.domain.accounts import checked_full_name, checked_new_email
@@ -217,7 +217,7 @@ def _start_of(row: UserRow, new: NewUser, chosen: Collection[ChannelId]) -> Star
 
 def _arrivals(
     rows: Sequence[UserRow], starts: Mapping[UserId, Start], places: Sequence[ChannelRow]
-) -> Move:
+) -> MembershipChange:
     """Return the initial subscriptions of the new users in these channels."""
     pairs = [
         (user_id, channel.channel_id)
@@ -230,7 +230,7 @@ def _arrivals(
         )
     ]
     joining = {user_id for user_id, _ in pairs}
-    return Move(
+    return MembershipChange(
         channels={channel.channel_id: channel for channel in places},
         people={row.user_id: row for row in rows if row.user_id in joining},
         pairs=pairs,

@@ -238,9 +238,9 @@ def _add_example(operation: dict[str, Any], name: str) -> None:
     if "answer" in example:
         content, kind = response["content"], HTML if isinstance(example["answer"], str) else JSON
         response["content"] = {**content, kind: {**content[kind], "example": example["answer"]}}
-    told = {n: {**_TEXT, "example": v} for n, v in example.get("answer_headers", {}).items()}
-    if told:
-        response["headers"] = {**response.get("headers", {}), **told}
+    headers = {n: {**_TEXT, "example": v} for n, v in example.get("answer_headers", {}).items()}
+    if headers:
+        response["headers"] = {**response.get("headers", {}), **headers}
     operation["responses"] = {**responses, status: response}
 
 

@@ -79,12 +79,12 @@ async def subscribe(request: Request, params: SubscribeParams) -> SubscribeResul
         web_public_enabled=request.app.settings.web_public_channels,
     )
     await stepped_work.finish(request.realm_services, SUBSCRIBING, done.work_id)
-    told = len(done.subscribed | done.already_subscribed) <= MAX_NOTIFIED_USERS
+    notified = len(done.subscribed | done.already_subscribed) <= MAX_NOTIFIED_USERS
     return SubscribeResult(
         subscribed=done.subscribed,
         already_subscribed=done.already_subscribed,
         unauthorized=UNSET if params.authorization_errors_fatal else done.unauthorized,
-        new_subscription_messages_sent=told if params.send_new_subscription_messages else UNSET,
+        new_subscription_messages_sent=notified if params.send_new_subscription_messages else UNSET,
     )
 
 

@@ -29,7 +29,7 @@ async def set_typing(request: Request, params: TypingParams) -> Empty:
             raise MissingParameterError("stream_id")
         if params.topic is None:
             raise MissingParameterError("topic")
-        told = await typing.in_channel(
+        published = await typing.in_channel(
             request.realm_cache,
             request.read,
             request.actor,
@@ -41,11 +41,11 @@ async def set_typing(request: Request, params: TypingParams) -> Empty:
         if params.to is None:
             raise MissingParameterError("to")
         user_ids = [UserId(user_id) for user_id in params.to]
-        told = await typing.in_direct_messages(
+        published = await typing.in_direct_messages(
             request.realm_cache, request.actor, params.op, user_ids
         )
-    if told is not None:
-        await request.app.realtime.publish_ephemeral(request.actor.realm_id, *told)
+    if published is not None:
+        await request.app.realtime.publish_ephemeral(request.actor.realm_id, *published)
     return Empty()
 
 
@@ -57,11 +57,11 @@ class EditTypingParams(Params):
 
 
 async def set_edit_typing(request: Request, params: EditTypingParams) -> Empty:
-    told = await typing.in_edit(
+    published = await typing.in_edit(
         request.realm_cache, request.read, request.actor, params.op, MessageId(params.message_id)
     )
-    if told is not None:
-        await request.app.realtime.publish_ephemeral(request.actor.realm_id, *told)
+    if published is not None:
+        await request.app.realtime.publish_ephemeral(request.actor.realm_id, *published)
     return Empty()
 
 

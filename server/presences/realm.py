@@ -232,9 +232,9 @@ class RealmPresences:
         for each in written:
             if self._pending.get(each.user.user_id) is each:
                 del self._pending[each.user.user_id]
-        await self._tell(roll, before)
+        await self._publish(roll, before)
 
-    async def _tell(
+    async def _publish(
         self, roll: PresenceIndex, before: Sequence[tuple[UserId, datetime | None, datetime | None]]
     ) -> None:
         """Publish users who have become more active."""

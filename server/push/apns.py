@@ -138,12 +138,12 @@ class Apns:
 
 def _refusal(status: int, reason: str, wait: float) -> Exception:
     """Return the error for the reason in a response."""
-    told = f"APNs answers {status} {reason}"
+    message = f"APNs answers {status} {reason}"
     if reason in _GONE or status == HTTPStatus.GONE:
-        return UnknownDeviceError(told)
+        return UnknownDeviceError(message)
     if status == HTTPStatus.TOO_MANY_REQUESTS or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        return ServiceFaultError(told, after_seconds=wait)
+        return ServiceFaultError(message, after_seconds=wait)
     if reason in _OPERATORS or reason == _EXPIRED:
-        return NeedsOperatorError(told)
+        return NeedsOperatorError(message)
     # Also topics that are not the team's: each device says itself of which app it is.
-    return PushRefusedError(told, code=reason)
+    return PushRefusedError(message, code=reason)

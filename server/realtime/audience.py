@@ -14,7 +14,7 @@ from server.realtime.spans import STILL, Spans, joined, left, span
 from storage.ids import ChannelId, Position, UserId
 from storage.subscriptions import SpanRow
 
-_NOBODY: Mapping[UserId, Position] = MappingProxyType({})
+_NO_SENDERS: Mapping[UserId, Position] = MappingProxyType({})
 
 
 class LiveUser:
@@ -48,7 +48,7 @@ class LiveUser:
             )
         self._channels = tuple(sorted(found))
         self._spans = tuple([found[channel_id] for channel_id in self._channels])
-        self.senders_read = dict(senders_read) if senders_read else _NOBODY
+        self.senders_read = dict(senders_read) if senders_read else _NO_SENDERS
         """By muted sender: the position below which their messages count as read."""
 
     @property

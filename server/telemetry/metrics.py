@@ -59,8 +59,8 @@ class Metrics:
 
         late = "What was sent at its time, or could not be, and how late."
         self._timers = seconds("parley_timer_late_seconds", late, ["kind"], buckets=JOB_BUCKETS)
-        told = "Devices that were to be told something: sent, gone, later, refused."
-        self._pushes = counter("parley_pushes", told, ["kind", "outcome"])
+        outcomes = "Pushes to devices by outcome: sent, gone, later, refused."
+        self._pushes = counter("parley_pushes", outcomes, ["kind", "outcome"])
         came = "Mail that came in: taken, refused, later (it may come again)."
         self._mails_in = counter("parley_mails_in", came, ["answer"])
 

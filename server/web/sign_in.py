@@ -96,7 +96,7 @@ async def complete_sign_in(
     have changed since they were verified.
     """
     if otp:
-        await _tell_of_sign_in(request, found.user_id)
+        await _enqueue_email(request, found.user_id)
         return await _give_to_app(request, found, otp)
     if desktop_otp:
         return await give_token(request, found, desktop_otp)
@@ -124,7 +124,7 @@ async def begin_session(
     )
     known = known_browsers.load(key, realm_id, kept)
     if user_id not in known:
-        await _tell_of_sign_in(request, user_id)
+        await _enqueue_email(request, user_id)
     others = [each for each in known if each != user_id]
     async with app.database.transaction() as connection:
         if not await credentials.hold_unchanged(
@@ -156,7 +156,7 @@ async def begin_session(
     ]
 
 
-async def _tell_of_sign_in(request: Request, user_id: UserId) -> None:
+async def _enqueue_email(request: Request, user_id: UserId) -> None:
     if request.app.mailer is not None:
         user_agent, now = request.headers.get("User-Agent", ""), request.app.clock.now()
         await request.transact(lambda tx: enqueue_sign_in_email(tx, user_id, user_agent, now=now))

@@ -354,12 +354,12 @@ def _compare_spans(
     the two positions it counts in matters to no message, for neither is one.
     """
     for key in model.keys() | stored.keys():
-        told, kept = model.get(key, []), stored.get(key, [])
-        if len(told) != len(kept) or not all(map(_same_span, told, kept)):
-            yield f"user {key[0]} in channel {key[1]}: {told} in the log, {kept} in the row"
+        logged, kept = model.get(key, []), stored.get(key, [])
+        if len(logged) != len(kept) or not all(map(_same_span, logged, kept)):
+            yield f"user {key[0]} in channel {key[1]}: {logged} in the log, {kept} in the row"
 
 
-def _same_span(told: tuple[int, int | None], kept: tuple[int, int | None]) -> bool:
-    (first, last), (kept_first, kept_last) = told, kept
+def _same_span(logged: tuple[int, int | None], kept: tuple[int, int | None]) -> bool:
+    (first, last), (kept_first, kept_last) = logged, kept
     ends_alike = last == kept_last or (last is not None and kept_last == last - 1)
     return kept_first in (first, first + 1) and ends_alike

@@ -121,15 +121,15 @@ class DeleteTopic(Step):
 
 
 def _deleted(model: Model, messages: Iterable[Message]) -> list[ExpectedEvent]:
-    told: list[ExpectedEvent] = []
+    expected: list[ExpectedEvent] = []
     for message in messages:
-        told += first_in(model, message.channel)
+        expected += first_in(model, message.channel)
         key = ("delete_message", message.number)
         holders, readers = model.holders(message), model.readers(message)
-        told.append(ExpectedEvent(kind="delete_message", key=key, must=holders, may=readers))
+        expected.append(ExpectedEvent(kind="delete_message", key=key, must=holders, may=readers))
         del model.messages[message.number]
         model.gone.add(message.number)
-    return told
+    return expected
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,7 +157,7 @@ class MarkRead(Step):
 
     def happen(self, model: Model, clients: ServerClients, answer: Answer) -> list[ExpectedEvent]:
         del clients, answer
-        told, own = [], frozenset({self.actor})
+        expected, own = [], frozenset({self.actor})
         for message in model.messages.values():
             if model.received(self.actor, message):
                 message.marked.add(self.actor)
@@ -166,10 +166,10 @@ class MarkRead(Step):
             if self.channel in (None, message.channel) and self.topic in (None, message.topic):
                 message.read.add(self.actor)
                 key = ("update_message_flags", "add", "read", number)
-                told.append(
+                expected.append(
                     ExpectedEvent(kind="update_message_flags", key=key, must=NO_USERS, may=own)
                 )
-        return told
+        return expected
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,7 +208,7 @@ class SetPolicy(Step):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TypeEdit(OfMessage):
-    """Somebody edits a message: those who follow it may be told, and nobody else."""
+    """Edit a message. Only followers of its topic may get a notification."""
 
     op: str
 

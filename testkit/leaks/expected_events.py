@@ -37,20 +37,20 @@ class ExpectedEvent:
     """A capability of clients without which it is not sent."""
 
 
-def of_person(model: Model, told: ExpectedEvent, person: int) -> list[ExpectedEvent]:
-    """What is told, and how it shows a person: by name to those who know them, else masked."""
-    other, some = model.users[person], told.must | told.may
+def of_person(model: Model, expected: ExpectedEvent, person: int) -> list[ExpectedEvent]:
+    """What is expected, and how it shows a person: by name to those who know them, else masked."""
+    other, some = model.users[person], expected.must | expected.may
     knowing = _those(model, some, other, model.knows)
     perhaps = _those(model, some, other, model.has_known)
-    name, *rest = told.key
+    name, *rest = expected.key
     key = (f"{name} shown", *rest)
     return [
-        told,
-        replace(told, key=(*key, KNOWN), must=told.must & knowing, may=perhaps),
+        expected,
+        replace(expected, key=(*key, KNOWN), must=expected.must & knowing, may=perhaps),
         replace(
-            told,
+            expected,
             key=(*key, UNKNOWN),
-            must=told.must - perhaps,
+            must=expected.must - perhaps,
             may=some - knowing,
             is_public=False,
             lost_to=NO_USERS,

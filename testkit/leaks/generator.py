@@ -91,7 +91,7 @@ class HistoryGenerator:
         if first is None or second is None or first.actor == second.actor:
             return None
         if isinstance(first, LAST_ONE_COUNTS) and type(first) is type(second):
-            return None  # nothing that is told says which was the last
+            return None  # no event says which was the last
         return Together(
             number=number, realm=self.realm, actor=first.actor, first=first, second=second
         )
@@ -100,11 +100,11 @@ class HistoryGenerator:
         [invent] = self.rng.choices(list(_BESIDE), list(_BESIDE.values()))
         operation = invent(self, number)
         if isinstance(operation, TypeEdit | Create):
-            return None  # told at most once; made under a name that nobody knows yet
+            return None  # delivered at most once, and with an unknown name
         if isinstance(operation, ChangePrivacy | Archive):
-            return replace(operation, is_told=False)  # what the bot says comes when it comes
+            return replace(operation, is_announced=False)  # what the bot says comes when it comes
         if isinstance(operation, Move):
-            operation = replace(operation, tells_old=False, tells_new=False)
+            operation = replace(operation, notifies_old=False, notifies_new=False)
             here = self.model.messages[operation.message].topic
             if toggles_mark(here, operation.topic):
                 return None  # what the bot says comes when it comes
@@ -194,7 +194,7 @@ class HistoryGenerator:
         return Send(number=number, realm=self.realm, actor=actor, people=people, names=names)
 
     def names(self, author: int) -> Named:
-        """Whom the author names: mostly nobody."""
+        """The users that the author mentions: mostly none."""
         if self.rng.random() < 0.6:
             return NO_NAMES
         user, model = self.model.users[author], self.model
@@ -235,7 +235,7 @@ class HistoryGenerator:
         return Edit(number=number, realm=self.realm, actor=actor, message=message, names=names)
 
     def _author_of(self, message: int) -> int:
-        """Who sent it; now and then somebody else."""
+        """The sender; now and then another user."""
         sender = self.model.messages[message].sender
         has_account = sender in self.model.users
         return sender if has_account and self.rng.random() < 0.8 else self.reader_of(message)
@@ -253,8 +253,8 @@ class HistoryGenerator:
             topic=self.rng.choice(TOPICS),
             channel=self._target(actor) if self.rng.random() < 0.7 else None,
             mode=self.rng.choice(["change_one", "change_later", "change_all"]),
-            tells_old=self.rng.random() < 0.3,
-            tells_new=self.rng.random() < 0.3,
+            notifies_old=self.rng.random() < 0.3,
+            notifies_new=self.rng.random() < 0.3,
         )
 
     def _target(self, actor: int) -> int:

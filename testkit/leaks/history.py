@@ -9,7 +9,7 @@ from testkit.faults.http import Answer
 from testkit.leaks.generator import HistoryGenerator
 from testkit.leaks.model import GUEST, SPECTATOR, Model, User
 from testkit.leaks.operations import NUMBERS_EACH, Operation
-from testkit.leaks.queues import Habit, Queue, learn, open_queue, tell
+from testkit.leaks.queues import Habit, Queue, learn, note_expected, open_queue
 from testkit.leaks.read_paths import READS, SPECTATORS_READS
 from testkit.leaks.reads import Look
 from testkit.leaks.server_clients import ServerClients
@@ -72,7 +72,7 @@ class Realm:
         self.queues.append(queue)
 
     async def open_first(self) -> None:
-        """A queue for everybody, and some that ask for more or for less."""
+        """A queue for each user, and some with more or fewer events."""
         for user in self.model.users:
             await self.open(user, Habit("whole"))
         for user in list(self.model.users)[1:]:
@@ -169,9 +169,9 @@ class History:
             self._tally.refused[name] += 1
             return
         self._tally.operations[name] += 1
-        told = operation.happen(model, clients, answer)
-        for each in told:
-            noted = tell(realm.queues, each, model)
+        expected = operation.happen(model, clients, answer)
+        for each in expected:
+            noted = note_expected(realm.queues, each, model)
             self._count(f"event {each.kind}", name, noted)
         self.problems += await realm.renew()
         realm.learn()
@@ -188,7 +188,7 @@ class History:
         outcome.leave_to(realm.queues, operation.number)
         vars(realm.model).update(vars(outcome.model))
         self._tally.operations["Together"] += 1
-        for kind, noted in outcome.told.items():
+        for kind, noted in outcome.expected.items():
             self._count(kind, "Together", noted)
         self.problems += await realm.renew()
         realm.learn()

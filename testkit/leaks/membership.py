@@ -20,7 +20,7 @@ from testkit.leaks.policies import policies_gone
 from testkit.leaks.server_clients import ServerClients
 
 CHANNEL_EVENTS = "channel events"
-"""The topic in which the notification bot tells of changes."""
+"""The topic in which the notification bot announces changes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +79,8 @@ class Create(Step):
             grants={"can_administer_channel_group": creator, **self.grants},
         )
         model.channels[self.number] = channel
-        told = [_shown(channel, model.seeing(channel))]
-        return told + _join(model, channel, frozenset(self.subscribers))
+        expected = [_shown(channel, model.seeing(channel))]
+        return expected + _join(model, channel, frozenset(self.subscribers))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,15 +96,15 @@ class OfChannel(Step):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Changing(OfChannel):
-    """A change of the channel itself, of which the notification bot tells in the channel."""
+    """A change of the channel itself, which the notification bot announces in the channel."""
 
-    is_told: bool = True
+    is_announced: bool = True
     """False: it is made as an endpoint makes it, and nothing follows from it."""
 
     async def change(self, clients: ServerClients, **wanted: Any) -> Answer:
         """Make it; `wanted` is what the endpoint takes."""
         channel_id = ChannelId(clients.channels.ids[self.channel])
-        if self.is_told:
+        if self.is_announced:
             answer = await clients.ask(self.actor, "PATCH", f"/streams/{channel_id}", **wanted)
             return await clients.with_notices(answer)
         if "is_private" in wanted:
@@ -117,8 +117,8 @@ class Changing(OfChannel):
         return await clients.act(self.actor, action)
 
     def said(self, model: Model, clients: ServerClients, answer: Answer) -> list[ExpectedEvent]:
-        """That the bot tells of it, in a channel that is open."""
-        if not self.is_told or model.channels[self.channel].is_archived:
+        """The announcement of the bot, in a channel that is not archived."""
+        if not self.is_announced or model.channels[self.channel].is_archived:
             return []
         return noticed(model, clients, answer, (self.channel, CHANNEL_EVENTS))
 
@@ -160,7 +160,7 @@ class Subscribe(OfChannel):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unsubscribe(OfChannel):
-    """People leave: by themselves, or because somebody removes them."""
+    """Users leave, or are removed."""
 
     people: tuple[int, ...]
 
@@ -208,24 +208,24 @@ class Unsubscribe(OfChannel):
 
 
 def _left_read(model: Model, channel: int, leaving: frozenset[int]) -> list[ExpectedEvent]:
-    """Who leaves a channel has read it, and is told what was unread there."""
-    told = []
+    """Users who leave a channel have read it, and get an event for what was unread there."""
+    expected = []
     for number, message in model.messages.items():
         if message.channel == channel:
             unread = {u for u in leaving if model.is_surely_unread(model.users[u], number)}
             key = ("update_message_flags", "add", "read", number)
-            told.append(
+            expected.append(
                 ExpectedEvent(
                     kind="update_message_flags", key=key, must=frozenset(unread), may=leaving
                 )
             )
             message.read.update(leaving)
-    return told
+    return expected
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangePrivacy(Changing):
-    """A channel becomes private, public or open to everybody, and shares its history or not."""
+    """A channel becomes private, public or web-public, and shares its history or not."""
 
     privacy: Privacy
 
@@ -287,22 +287,22 @@ class ChangePrivacy(Changing):
         return was == (wanted.is_private, wanted.is_protected, wanted.is_web_public)
 
     def _hidden(self, model: Model, saw: frozenset[int]) -> list[ExpectedEvent]:
-        """For whoever may read a message no longer, it may be read, of which they may be told."""
-        told = []
+        """Users who may not read a message any more may get an event that it is read."""
+        expected = []
         for number, message in model.messages.items():
             if message.channel == self.channel:
                 lost = saw - model.readers(message)
                 message.marked |= lost
                 key = ("update_message_flags", "add", "read", number)
-                told.append(
+                expected.append(
                     ExpectedEvent(kind="update_message_flags", key=key, must=NO_USERS, may=lost)
                 )
-        return told
+        return expected
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Archive(Changing):
-    """A channel is closed, which makes it read for everybody, or opened again."""
+    """A channel is archived, which marks it as read for all users, or unarchived."""
 
     archived: bool
 
@@ -320,18 +320,20 @@ class Archive(Changing):
         channel = model.channels[self.channel]
         channel.is_archived = self.archived
         key = ("stream", "update", self.channel, "is_archived")
-        told = [ExpectedEvent(kind="stream", key=key, must=model.seeing(channel))]
-        if self.archived and self.is_told:
-            told += _closed_read(model, self.channel)
-            told += policies_gone(model, self.channel)
-            told += _stars_lost(model, self.channel, frozenset(u.number for u in model.active()))
-        return told + self.said(model, clients, answer)
+        expected = [ExpectedEvent(kind="stream", key=key, must=model.seeing(channel))]
+        if self.archived and self.is_announced:
+            expected += _closed_read(model, self.channel)
+            expected += policies_gone(model, self.channel)
+            expected += _stars_lost(
+                model, self.channel, frozenset(u.number for u in model.active())
+            )
+        return expected + self.said(model, clients, answer)
 
 
 def _closed_read(model: Model, channel: int) -> list[ExpectedEvent]:
     """Nobody finds it any more, so it is read for all for whom it was not."""
     there = model.subscribers(channel)
-    told = []
+    expected = []
     for number, message in model.messages.items():
         if message.channel == channel:
             unread = frozenset(u for u in there if model.is_surely_unread(model.users[u], number))
@@ -341,11 +343,11 @@ def _closed_read(model: Model, channel: int) -> list[ExpectedEvent]:
                 if u.number in message.noticed or model.received(u.number, message)
             )
             key = ("update_message_flags", "add", "read", number)
-            told.append(
+            expected.append(
                 ExpectedEvent(kind="update_message_flags", key=key, must=unread, may=there | others)
             )
             message.read.update(there | others)
-    return told
+    return expected
 
 
 def _join(model: Model, channel: Channel, people: frozenset[int]) -> list[ExpectedEvent]:
@@ -367,29 +369,29 @@ def _join(model: Model, channel: Channel, people: frozenset[int]) -> list[Expect
 
 def _found_read(model: Model, channel: int, joining: frozenset[int]) -> list[ExpectedEvent]:
     """Who comes to read what others moved there, and they had received elsewhere, has read it."""
-    told = []
+    expected = []
     for number, message in model.messages.items():
         if message.channel == channel:
             outside = joining - model.readers(message)
             message.perhaps_read |= outside
             key = ("update_message_flags", "add", "read", number)
-            told.append(
+            expected.append(
                 ExpectedEvent(kind="update_message_flags", key=key, must=NO_USERS, may=outside)
             )
-    return told
+    return expected
 
 
 def _stars_lost(model: Model, channel: int, people: frozenset[int]) -> list[ExpectedEvent]:
-    """Who may not read now what they have starred there may be told that it is not starred."""
-    told = []
+    """Users who may not read what they have starred there may get an event that it is not."""
+    expected = []
     for number, message in model.messages.items():
         if message.channel == channel:
             lost = people.intersection(message.starred) - model.readers(message)
             key = ("update_message_flags", "remove", "starred", number)
-            told.append(
+            expected.append(
                 ExpectedEvent(kind="update_message_flags", key=key, must=NO_USERS, may=lost)
             )
-    return told
+    return expected
 
 
 def _shown(channel: Channel, people: frozenset[int]) -> ExpectedEvent:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 OWNER, ADMINISTRATOR, MODERATOR, MEMBER, GUEST = 100, 200, 300, 400, 600
 SPECTATOR = -2
-"""The number of whoever has no account: they are like a guest who is in no channel."""
+"""The number of a spectator without an account, like a guest in no channel."""
 
 
 @dataclass(slots=True)

@@ -27,8 +27,8 @@ class Move(Changing):
     channel: int | None = None
     """None: they stay in theirs."""
     mode: Mode = "change_one"
-    tells_old: bool = False
-    tells_new: bool = False
+    notifies_old: bool = False
+    notifies_new: bool = False
 
     @override
     def fits(self, model: Model) -> bool:
@@ -59,8 +59,8 @@ class Move(Changing):
             topic=self.topic,
             stream_id=channel_id,
             propagate_mode=self.mode,
-            send_notification_to_old_thread=self.tells_old,
-            send_notification_to_new_thread=self.tells_new,
+            send_notification_to_old_thread=self.notifies_old,
+            send_notification_to_new_thread=self.notifies_new,
         )
         return await clients.with_notices(answer)
 
@@ -70,33 +70,33 @@ class Move(Changing):
         old = (first.channel, first.topic)
         new = (first.channel if self.channel is None else self.channel, self.topic)
         changes_mark = self._changes_mark_of_topic(model)
-        told = policies_move(model, old, new)
-        told += self._move(model)
-        told += policies_move(model, old, new)
+        expected = policies_move(model, old, new)
+        expected += self._move(model)
+        expected += policies_move(model, old, new)
         is_all = changes_mark and old[0] == new[0] and is_resolving(old[1], new[1])
-        says_mark = changes_mark and (is_all or not self.tells_new)
-        due = [new] if says_mark or self.tells_new else []
-        due += [old] if self.tells_old and not is_all else []
+        says_mark = changes_mark and (is_all or not self.notifies_new)
+        due = [new] if says_mark or self.notifies_new else []
+        due += [old] if self.notifies_old and not is_all else []
         for offset, place in enumerate(due, start=1):
             is_mark = says_mark and offset == 1
-            told += noticed(model, clients, answer, place, offset, tells_of_resolving=is_mark)
-        return told
+            expected += noticed(model, clients, answer, place, offset, tells_of_resolving=is_mark)
+        return expected
 
     def _move(self, model: Model) -> list[ExpectedEvent]:
-        told: list[ExpectedEvent] = []
+        expected: list[ExpectedEvent] = []
         for message in self._moving(model):
             followers, readers = model.followers(message), model.readers(message)
             was_public = model.is_public(message)
-            told += first_in(model, message.channel)
+            expected += first_in(model, message.channel)
             if self.channel is not None:
                 if message.channel != self.channel:
                     message.came = model.now
                 message.channel = self.channel
-                told += first_in(model, message.channel)
+                expected += first_in(model, message.channel)
             message.topic = self.topic
             is_lost = was_public and not model.is_public(message)
-            told += _moved(model, message, followers, readers, lost_by_public=is_lost)
-        return told
+            expected += _moved(model, message, followers, readers, lost_by_public=is_lost)
+        return expected
 
     def _moving(self, model: Model) -> list[Message]:
         """The message, and those of its topic that go with it: as far as the actor reads them."""

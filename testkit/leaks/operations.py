@@ -43,7 +43,7 @@ class Operation(Protocol):
     async def perform(self, clients: ServerClients) -> Answer: ...
 
     def happen(self, model: Model, clients: ServerClients, answer: Answer) -> list[ExpectedEvent]:
-        """Change the model as the operation has changed the server; who is told what."""
+        """Change the model as the operation has changed the server; return the expected events."""
         ...
 
 
@@ -82,13 +82,13 @@ class Named:
         return all(model.users[each].is_active for each in self.people)
 
     def mark(self, model: Model, message: Message) -> None:
-        """Let the message name them, and nobody else."""
+        """Let the message mention only these users."""
         named = model.named(self.people, self.groups)
         message.mentioned = {user for user in named if model.received(user, message)}
         message.names_everybody = self.everybody
 
     def bots(self, model: Model, message: Message) -> frozenset[int]:
-        """Bots that are named where everybody may read: they hear of it wherever they are."""
+        """Bots mentioned in a public channel: they get the event without a subscription."""
         users = [model.users[each] for each in model.named(self.people, self.groups)]
         found = frozenset(u.number for u in users if u.is_bot and u.is_active and not u.is_guest)
         return found if model.is_public(message) else frozenset()
@@ -149,15 +149,15 @@ class Send(Step):
         )
         model.messages[self.number] = message
         self.names.mark(model, message)
-        told = new_message(model, message, self.names.bots(model, message))
+        expected = new_message(model, message, self.names.bots(model, message))
         if self.channel is None:
             model.talked.add(message.people)
         else:
             taking_part = message.mentioned | {self.actor}
             if message.names_everybody:
                 taking_part |= model.subscribers(self.channel)
-            told += policies_may_follow(model, taking_part, (self.channel, self.topic))
-        return told
+            expected += policies_may_follow(model, taking_part, (self.channel, self.topic))
+        return expected
 
 
 def new_message(
@@ -216,7 +216,7 @@ def noticed(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OfMessage(Step):
-    """Something that is done to one message, by whoever may read it."""
+    """An operation on one message, by a user who may read it."""
 
     message: int
 
@@ -267,8 +267,8 @@ class React(Changing):
             message.reactions.discard((self.actor, self.emoji))
         key = ("reaction", self.op, self.message, self.actor, self.emoji)
         may = model.readers(message) & {self.actor}
-        told = ExpectedEvent(kind="reaction", key=key, must=model.holders(message), may=may)
-        return of_person(model, told, self.actor)
+        expected = ExpectedEvent(kind="reaction", key=key, must=model.holders(message), may=may)
+        return of_person(model, expected, self.actor)
 
 
 def _notice(model: Model, message: Message, user: int) -> None:
@@ -301,7 +301,7 @@ class Flag(Step):
     def happen(self, model: Model, clients: ServerClients, answer: Answer) -> list[ExpectedEvent]:
         del clients, answer
         user = model.users[self.actor]
-        told = []
+        expected = []
         for number in self.messages:
             message = model.messages[number]
             if not model.may_read(user, message):
@@ -309,12 +309,12 @@ class Flag(Step):
             changes = self._change(model, message)
             key = ("update_message_flags", self.op, self.flag, number)
             own = frozenset({self.actor})
-            told.append(
+            expected.append(
                 ExpectedEvent(kind="update_message_flags", key=key, must=own)
                 if changes
                 else ExpectedEvent(kind="update_message_flags", key=key, must=frozenset(), may=own)
             )
-        return told
+        return expected
 
     def _change(self, model: Model, message: Message) -> bool:
         """Change the message's flag; whether that certainly makes a difference."""
@@ -344,7 +344,7 @@ class Flag(Step):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Type(Step):
-    """Somebody types: those who are there, and who want to know, are told."""
+    """Typing in a conversation: participants who want the notification get it."""
 
     op: str
     channel: int | None = None
@@ -394,10 +394,10 @@ class Type(Step):
         perhaps = frozenset(
             n for n in people if model.users[n].is_guest and not model.guests_know_all_users
         )
-        told = ExpectedEvent(
+        expected = ExpectedEvent(
             kind="typing", key=key, must=people - perhaps, may=perhaps, needs=needs
         )
-        return of_person(model, told, self.actor)
+        return of_person(model, expected, self.actor)
 
 
 def first_in(model: Model, channel: int | None) -> list[ExpectedEvent]:

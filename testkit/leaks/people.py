@@ -58,12 +58,12 @@ class ChangeGroup(Step):
         else:
             people.discard(self.user)
         sees = {c.number for c in model.channels.values() if model.sees(user, c)}
-        told = [
+        expected = [
             ExpectedEvent(kind="stream", key=("stream", op, channel), must=themselves)
             for op, channels in (("create", sees - saw), ("delete", saw - sees))
             for channel in sorted(channels)
         ]
-        told += [
+        expected += [
             ExpectedEvent(
                 kind="subscription",
                 key=("subscription", "peer_add", channel, peer),
@@ -72,20 +72,20 @@ class ChangeGroup(Step):
             for channel in sorted(sees - saw)
             for peer in sorted(model.subscribers(channel))
         ]
-        # For whoever may read a message no longer, it may be read, of which they may be told.
+        # Users who may not read a message any more may get an event that it is read.
         for number in sorted(readable):
             message = model.messages[number]
             if not model.may_read(user, message):
                 message.marked.add(self.user)
                 key = ("update_message_flags", "add", "read", number)
-                told.append(
+                expected.append(
                     ExpectedEvent(
                         kind="update_message_flags", key=key, must=NO_USERS, may=themselves
                     )
                 )
         for access in before:
-            told += access.changed(model)
-        return told
+            expected += access.changed(model)
+        return expected
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,21 +115,21 @@ class Deactivate(Step):
     def happen(self, model: Model, clients: ServerClients, answer: Answer) -> list[ExpectedEvent]:
         del clients, answer
         model.users[self.user].is_active = False
-        told = []
+        expected = []
         for channel in model.channels.values():
             seeing = model.seeing(channel)
             if model.is_in(self.user, channel.number):
                 key: Key = ("subscription", "peer_remove", channel.number, self.user)
-                told.append(ExpectedEvent(kind="subscription", key=key, must=seeing))
+                expected.append(ExpectedEvent(kind="subscription", key=key, must=seeing))
             for name, grant in channel.grants.items():
                 if self.user in grant.people:
                     key = ("stream", "update", channel.number, name)
-                    told.append(_of_permission(channel, key, seeing))
-        return told
+                    expected.append(_of_permission(channel, key, seeing))
+        return expected
 
 
 def _of_permission(channel: Channel, key: Key, seeing: frozenset[int]) -> ExpectedEvent:
-    """Somebody whom a permission names is gone; not all clients hear of archived channels."""
+    """A permission names a deactivated user; not all clients get archived channels."""
     if channel.is_archived:
         return ExpectedEvent(kind="stream", key=key, must=NO_USERS, may=seeing)
     return ExpectedEvent(kind="stream", key=key, must=seeing)
@@ -166,7 +166,7 @@ class ChangeRole(Step):
         return await clients.act(self.actor, action, UserId(clients.users.ids[self.user]))
 
     def happen(self, model: Model, clients: ServerClients, answer: Answer) -> list[ExpectedEvent]:
-        """Nothing that has to be told of channels: only the user sees others, and begins anew."""
+        """No events of channels: only the user sees others, and registers again."""
         del answer
         user = model.users[self.user]
         if user.role != self.role:

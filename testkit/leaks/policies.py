@@ -16,7 +16,7 @@ def policies_may_follow(model: Model, users: Iterable[int], place: Place) -> lis
     for user in concerned:
         model.policies[user, *place] = None
         model.learned.add((user, *place))
-    return [_told(place, concerned)]
+    return [_policy_event(place, concerned)]
 
 
 def policies_move(model: Model, old: Place, new: Place) -> list[ExpectedEvent]:
@@ -24,10 +24,10 @@ def policies_move(model: Model, old: Place, new: Place) -> list[ExpectedEvent]:
 
     To be asked before they move, and after it.
     """
-    told = []
+    expected = []
     for place in (old, new):
         knowing = frozenset(u.number for u in model.active() if model.knows_topic(u, *place))
-        told.append(_told(place, knowing))
+        expected.append(_policy_event(place, knowing))
         for user in knowing:
             model.policies[user, *place] = None
             model.learned.add((user, *place))
@@ -35,7 +35,7 @@ def policies_move(model: Model, old: Place, new: Place) -> list[ExpectedEvent]:
         # Also of those who may not know of it now, and perhaps will again.
         if any((user, *place) in model.policies for place in (old, new)):
             model.policies |= {(user, *place): None for place in (old, new)}
-    return told
+    return expected
 
 
 def policies_restored(
@@ -45,13 +45,13 @@ def policies_restored(
 
     Newcomers, who could not read it before, must get it if it is certain.
     """
-    told = []
+    expected = []
     for (user, there, topic), policy in model.policies.items():
         own = frozenset({user})
         if there == channel and model.knows_topic(model.users[user], channel, topic):
             must = own & newcomers if policy else NO_USERS
-            told.append(_told((channel, topic), own & readers, must))
-    return told
+            expected.append(_policy_event((channel, topic), own & readers, must))
+    return expected
 
 
 def policies_known(model: Model, channel: int, users: frozenset[int]) -> frozenset[tuple[int, str]]:
@@ -69,20 +69,20 @@ def policies_lost(
     model: Model, channel: int, known: frozenset[tuple[int, str]]
 ) -> list[ExpectedEvent]:
     """Of what was known: who may not read the channel now, but knows of it, has nothing set."""
-    place, told = model.channels[channel], []
+    place, expected = model.channels[channel], []
     for user, topic in sorted(known):
         own = frozenset({user})
         if model.sees(model.users[user], place) and not model.reads(model.users[user], place):
             is_certain = bool(model.policies[user, channel, topic])
-            told.append(_told((channel, topic), own, own if is_certain else NO_USERS))
-    return told
+            expected.append(_policy_event((channel, topic), own, own if is_certain else NO_USERS))
+    return expected
 
 
 def policies_gone(model: Model, channel: int) -> list[ExpectedEvent]:
     """Users who see the channel and may not read it may get their lost policies once more."""
     place = model.channels[channel]
     return [
-        _told((channel, topic), frozenset({user}))
+        _policy_event((channel, topic), frozenset({user}))
         for user, there, topic in sorted(model.policies)
         if there == channel
         and model.sees(model.users[user], place)
@@ -97,9 +97,11 @@ def policy_set(model: Model, user: int, place: Place, policy: int) -> list[Expec
     model.learned.add((user, *place))
     own = frozenset({user})
     if before is not None and before != policy:
-        return [_told(place, own, must=own)]
-    return [_told(place, own)]
+        return [_policy_event(place, own, must=own)]
+    return [_policy_event(place, own)]
 
 
-def _told(place: Place, may: frozenset[int], must: frozenset[int] = NO_USERS) -> ExpectedEvent:
+def _policy_event(
+    place: Place, may: frozenset[int], must: frozenset[int] = NO_USERS
+) -> ExpectedEvent:
     return ExpectedEvent(kind="user_topic", key=("user_topic", *place), must=must, may=may)

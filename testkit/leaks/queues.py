@@ -22,13 +22,13 @@ CAPABILITIES: Final = {
 }
 
 
-TOLD_ONCE = frozenset({"typing", "typing_edit_message"})
+EPHEMERAL_KINDS = frozenset({"typing", "typing_edit_message"})
 """Kinds of events that no log keeps."""
 AWAKE_OPERATIONS = 30 * NUMBERS_EACH
 EVENTS_AN_ANSWER = 100
 """With fewer, there were no more."""
 OVERDUE_SECONDS = 10.0
-"""An event that has not come so long after what it tells of never comes."""
+"""An event that has not arrived so long after its operation never does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,35 +80,35 @@ class Queue:
     people: set[int] = field(default_factory=set)
     """The same for people."""
 
-    def listens(self, told: ExpectedEvent) -> bool:
-        if self.habit.kinds is not None and told.kind not in self.habit.kinds:
+    def listens(self, expected: ExpectedEvent) -> bool:
+        if self.habit.kinds is not None and expected.kind not in self.habit.kinds:
             return False
-        return told.needs is None or self.habit.capabilities
+        return expected.needs is None or self.habit.capabilities
 
-    def expect(self, told: ExpectedEvent, model: Model) -> bool:
+    def expect(self, expected: ExpectedEvent, model: Model) -> bool:
         """Note what is due; whether the queue must get it."""
-        if told.message is not None and self.habit.channel is not None:
-            message = model.messages[told.message]
+        if expected.message is not None and self.habit.channel is not None:
+            message = model.messages[expected.message]
             if message.channel != self.habit.channel:
                 return False
         listens = self.habit.all_public and not model.users[self.user].is_guest
-        of_public = listens and (told.is_public or self.user in told.lost_to)
-        if self.user in told.must or of_public:
-            if told.kind in TOLD_ONCE and not self._is_awake(model):
-                self.may[told.key] += 1
+        of_public = listens and (expected.is_public or self.user in expected.lost_to)
+        if self.user in expected.must or of_public:
+            if expected.kind in EPHEMERAL_KINDS and not self._is_awake(model):
+                self.may[expected.key] += 1
                 return False
-            self.must[told.key] += 1
+            self.must[expected.key] += 1
             return True
-        if self.user in told.may or (listens and self.user in told.lost_perhaps_to):
-            self.may[told.key] += 1
+        if self.user in expected.may or (listens and self.user in expected.lost_perhaps_to):
+            self.may[expected.key] += 1
         return False
 
     def _is_awake(self, model: Model) -> bool:
-        """Whether the client polls: what is kept nowhere is told to those who listen."""
+        """Whether the client polls: ephemeral events reach only waiting clients."""
         return self.polled is not None and model.now - self.polled <= AWAKE_OPERATIONS
 
     def blank(self, message: int) -> None:
-        """The message is deleted: what told of its content need not come any more."""
+        """The message is deleted: events with its content are no longer required."""
         for key in [key for key in self.must if key[0] in _BLANKED and key[1] == message]:
             self.may[key] += self.must.pop(key)
 
@@ -223,14 +223,14 @@ async def open_queue(clients: ServerClients, user: int, habit: Habit, now: int) 
     return Queue(user, habit, answer.body["queue_id"], answer.body["last_event_id"], now)
 
 
-def tell(queues: Sequence[Queue], told: ExpectedEvent, model: Model) -> int:
+def note_expected(queues: Sequence[Queue], expected: ExpectedEvent, model: Model) -> int:
     """Note what the queues must get; how many expectations that are."""
-    if told.kind == "delete_message" and told.key[1] in model.gone:
+    if expected.kind == "delete_message" and expected.key[1] in model.gone:
         for queue in queues:
-            queue.blank(int(str(told.key[1])))
-    listening = [queue for queue in queues if queue.listens(told)]
+            queue.blank(int(str(expected.key[1])))
+    listening = [queue for queue in queues if queue.listens(expected)]
     for queue in listening:
-        queue.expect(told, model)
+        queue.expect(expected, model)
     return len(listening)
 
 

@@ -8,7 +8,7 @@ from testkit.leaks.reads import EVERYTHING, PLAIN, Look
 
 
 async def registered(look: Look) -> None:
-    """What register tells of messages and channels."""
+    """Messages and channels in the response of register."""
     wanted = [
         "message",
         "update_message_flags",
@@ -122,7 +122,7 @@ async def one_in_public(look: Look) -> None:
 
 
 async def public_register(look: Look) -> None:
-    """The channels that register tells of, and that it tells of nobody."""
+    """The channels in the response of register for a spectator, and that it shows no users."""
     answer = await look.ask("POST", "/register", fetch_event_types=["stream", "realm_user"])
     model = look.model
     there = [c for c in model.channels.values() if c.is_web_public and model.lets_spectators]

@@ -412,7 +412,7 @@ async def people(look: Look) -> None:
 
 
 async def addresses(look: Look) -> None:
-    """Whether an address is somebody's, as far as looking for it tells.
+    """Whether an address is somebody's, as far as a look-up shows.
 
     What is refused repeats the address.
     """

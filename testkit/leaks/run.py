@@ -146,7 +146,7 @@ async def shrunk(plan: Plan, place: Place, seed: str, failure: Failure) -> Failu
 
 
 def _is_alike(found: Failure, failure: Failure) -> bool:
-    """Whether the same is wrong, as far as one can tell."""
+    """Whether both have the same fault, as far as their texts show."""
     if failure.suspects:
         return bool(found.suspects & failure.suspects)
     return not found.suspects

@@ -7,7 +7,7 @@ from typing import Final
 
 DOMAIN: Final = "leaks.test"
 KNOWN, UNKNOWN, ODD = "known", "unknown", "odd"
-"""How somebody is shown: by name, as whom one may not know, and otherwise."""
+"""Forms in which a user is shown: by name, as an inaccessible user, and otherwise."""
 _WRITTEN: Final = frozenset(
     {
         "content",

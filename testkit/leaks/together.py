@@ -12,12 +12,12 @@ from testkit.faults.http import Answer
 from testkit.leaks.model import Model
 from testkit.leaks.operations import Operation, Step
 from testkit.leaks.people import ChangeRole
-from testkit.leaks.queues import Queue, learn, tell
+from testkit.leaks.queues import Queue, learn, note_expected
 from testkit.leaks.server_clients import ServerClients
 
 LOOKS = 40
 LOOK_AGAIN_SECONDS = 0.05
-"""What has been answered has been told to queues of the same process: it comes at once."""
+"""After the response, the events are in the queues of the same process."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +52,7 @@ class Outcome:
     """Copies, which have to get what follows from the two as well."""
     in_doubt: frozenset[int]
     """Users whose queues may have ended in it."""
-    told: Counter[str] = field(default_factory=Counter)
+    expected: Counter[str] = field(default_factory=Counter)
     """How many expectations follow, by kind."""
     contradiction: str | None = None
     """Why it cannot have been like that."""
@@ -65,8 +65,10 @@ class Outcome:
             self.contradiction = f"{name} was {'not ' if not succeeded else ''}done"
         if not succeeded or self.contradiction is not None:
             return
-        for told in operation.happen(self.model, clients, answer):
-            self.told[f"event {told.kind}"] += tell(self.queues, told, self.model)
+        for expected in operation.happen(self.model, clients, answer):
+            self.expected[f"event {expected.kind}"] += note_expected(
+                self.queues, expected, self.model
+            )
         learn(self.queues, self.model)
 
     def problems(self, queues: Sequence[Queue], clients: ServerClients) -> list[str]:

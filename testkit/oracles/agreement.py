@@ -64,12 +64,12 @@ class Witnesses:
         await change()
         happened = list(self._stage.happened)
         for witness in witnesses:
-            await self._tell(witness, happened)
+            await self._publish(witness, happened)
             now = held(await self._registered(witness.user, witness.view))
             assert _alike(witness.model.state) == now
         return witnesses
 
-    async def _tell(self, witness: Witness, happened: Sequence[Happened]) -> None:
+    async def _publish(self, witness: Witness, happened: Sequence[Happened]) -> None:
         user_id = witness.user.user_id
         spans = await subscriptions.spans_of(self._make.connection, self._make.realm_id, [user_id])
         muted = await muted_users.senders_read(

@@ -51,15 +51,15 @@ class Pooler:
         """Change a setting of the running pooler."""
         statement: LiteralString = "SET {} = {}"
         command = sql.SQL(statement).format(sql.Identifier(name), sql.Literal(value))
-        self._tell(command.as_string())
+        self._execute(command.as_string())
 
     def end_connections(self, server_url: str) -> None:
         """End those of all clients of that database."""
         database = str(conninfo_to_dict(server_url)["dbname"])
-        self._tell(f"KILL {database}")
-        self._tell(f"RESUME {database}")
+        self._execute(f"KILL {database}")
+        self._execute(f"RESUME {database}")
 
-    def _tell(self, command: str) -> None:
+    def _execute(self, command: str) -> None:
         address = make_conninfo("", host="127.0.0.1", port=self.port, dbname="pgbouncer")
         with psycopg.connect(address, user="admin", autocommit=True) as console:
             console.pgconn.exec_(command.encode())

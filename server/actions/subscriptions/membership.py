@@ -44,7 +44,7 @@ MAX_CHOOSING: Final = 50
 
 
 @dataclass(frozen=True)
-class Move:
+class MembershipChange:
     """Users who join, or leave, channels. All rows are locked; none is subscribed already."""
 
     channels: Mapping[ChannelId, ChannelRow]
@@ -81,111 +81,111 @@ class Move:
         return {channel_id: tuple(ids) for channel_id, ids in _grouped(turned).items()}
 
 
-async def join(tx: Tx, context: LockedRealm, move: Move) -> None:
+async def join(tx: Tx, context: LockedRealm, change: MembershipChange) -> None:
     """Subscribe them; publish it to them, and to users with metadata access.
 
     Users who could not know a channel before get the channel first. For users who could not read
     it, its messages count as read, also those that they received elsewhere: their clients had
     removed them. Their stars and topic policies there are published again.
     """
-    if not move.pairs:
+    if not change.pairs:
         return
     connection = await tx.changing()
-    acquaintance = await _acquaintance(connection, tx.realm_id, context, move)
-    memberships = await _with_colors(connection, tx.realm_id, move)
+    acquaintance = await _acquaintance(connection, tx.realm_id, context, change)
+    memberships = await _with_colors(connection, tx.realm_id, change)
     # Writing the rows twice is half of the cost for many: once is enough if nothing reads them
     # before they get their spans, neither this write nor others that share its transaction.
-    if move.is_looked_up or acquaintance.known or not tx.exact:
+    if change.is_looked_up or acquaintance.known or not tx.exact:
         await subscriptions.activate(connection, tx.realm_id, memberships)
     await acquaintance.append_events(tx, connection, context)
-    await channels.change_subscriber_counts(connection, tx.realm_id, move.counts())
+    await channels.change_subscriber_counts(connection, tx.realm_id, change.counts())
 
-    after = replace(move.present(context), channels=_grown(move))
-    shown = await _Shown.read(connection, tx.realm_id, after, move, memberships)
+    after = replace(change.present(context), channels=_grown(change))
+    shown = await _Shown.read(connection, tx.realm_id, after, change, memberships)
 
     async def publish(_: AccessDiff) -> Entry:
-        entry = _append_joining(tx, move, shown)
-        _keep(tx, entry, move, "subscribers_added")
+        entry = _append_joining(tx, change, shown)
+        _keep(tx, entry, change, "subscribers_added")
         return entry
 
-    await apply(tx, connection, move.absent(context), after, publish)
+    await apply(tx, connection, change.absent(context), after, publish)
     # They have just received everything about the channel.
-    await _append_peers(tx, connection, context, move, PeersAdded, to_themselves=False)
+    await _append_peers(tx, connection, context, change, PeersAdded, to_themselves=False)
 
 
-async def leave(tx: Tx, context: LockedRealm, move: Move) -> None:
+async def leave(tx: Tx, context: LockedRealm, change: MembershipChange) -> None:
     """Unsubscribe them; publish it to them, and to users with metadata access.
 
     The channel's messages count as read. Stars and topic policies stay stored until they may read
     it again. A channel that a user may no longer know is removed for them.
     """
-    if not move.pairs:
+    if not change.pairs:
         return
     connection = await tx.changing()
-    acquaintance = await _acquaintance(connection, tx.realm_id, context, move)
-    memberships = [Membership(user_id, channel_id) for user_id, channel_id in move.pairs]
+    acquaintance = await _acquaintance(connection, tx.realm_id, context, change)
+    memberships = [Membership(user_id, channel_id) for user_id, channel_id in change.pairs]
     await subscriptions.deactivate(connection, tx.realm_id, memberships)
-    await channels.change_subscriber_counts(connection, tx.realm_id, move.counts(-1))
+    await channels.change_subscriber_counts(connection, tx.realm_id, change.counts(-1))
 
     async def publish(_: AccessDiff) -> Entry:
-        entry = _append_leaving(tx, move)
-        _keep(tx, entry, move, "subscribers_removed")
+        entry = _append_leaving(tx, change)
+        _keep(tx, entry, change, "subscribers_removed")
         return entry
 
-    await apply(tx, connection, move.present(context), move.absent(context), publish)
-    await _append_peers(tx, connection, context, move, PeersRemoved)
+    await apply(tx, connection, change.present(context), change.absent(context), publish)
+    await _append_peers(tx, connection, context, change, PeersRemoved)
     await acquaintance.append_events(tx, connection, context)
 
 
-async def withdraw(tx: Tx, context: LockedRealm, move: Move, entry: Entry) -> None:
+async def withdraw(tx: Tx, context: LockedRealm, change: MembershipChange, entry: Entry) -> None:
     """Stop counting deactivated users as subscribers; their subscriptions are kept.
 
     From the entry on they receive nothing.
     """
-    if not move.pairs:
+    if not change.pairs:
         return
     connection = await tx.changing()
-    await channels.change_subscriber_counts(connection, tx.realm_id, move.counts(-1))
-    for user_id, channel_ids in move.by_user.items():
+    await channels.change_subscriber_counts(connection, tx.realm_id, change.counts(-1))
+    for user_id, channel_ids in change.by_user.items():
         tx.at_position(entry, subscriptions.end_spans(tx.realm_id, [user_id], channel_ids))
-    await _append_peers(tx, connection, context, move, PeersRemoved)
+    await _append_peers(tx, connection, context, change, PeersRemoved)
 
 
-async def readmit(tx: Tx, context: LockedRealm, move: Move, entry: Entry) -> None:
+async def readmit(tx: Tx, context: LockedRealm, change: MembershipChange, entry: Entry) -> None:
     """Count reactivated users as subscribers again: they receive what comes after the entry."""
-    if not move.pairs:
+    if not change.pairs:
         return
     connection = await tx.changing()
-    await channels.change_subscriber_counts(connection, tx.realm_id, move.counts())
-    for user_id, ids in move.by_user.items():
+    await channels.change_subscriber_counts(connection, tx.realm_id, change.counts())
+    for user_id, ids in change.by_user.items():
         tx.at_position(entry, subscriptions.begin_spans(tx.realm_id, [user_id], ids))
-    await _append_peers(tx, connection, context, move, PeersAdded)
+    await _append_peers(tx, connection, context, change, PeersAdded)
 
 
 async def _append_peers(
     tx: Tx,
     connection: Connection,
     context: LockedRealm,
-    move: Move,
+    change: MembershipChange,
     kind: type[PeersAdded | PeersRemoved],
     *,
     to_themselves: bool = True,
 ) -> None:
     """Append who has joined or left, for users who may see the channels."""
-    for channel_ids, audience, user_ids in await _peers(tx, connection, context, move):
+    for channel_ids, audience, user_ids in await _peers(tx, connection, context, change):
         event = kind(
             stream_ids=channel_ids,
             user_ids=user_ids,
-            archived=archived(move.channels, channel_ids),
+            archived=archived(change.channels, channel_ids),
         )
         tx.append(event, audience if to_themselves else excluding(audience, user_ids))
 
 
 async def _acquaintance(
-    connection: Connection, realm_id: RealmId, context: LockedRealm, move: Move
+    connection: Connection, realm_id: RealmId, context: LockedRealm, change: MembershipChange
 ) -> Acquaintance:
     return await Acquaintance.before(
-        connection, realm_id, context, move.people.values(), list(move.channels)
+        connection, realm_id, context, change.people.values(), list(change.channels)
     )
 
 
@@ -207,15 +207,15 @@ class _Shown:
         connection: Connection,
         realm_id: RealmId,
         after: AccessState,
-        move: Move,
+        change: MembershipChange,
         memberships: Sequence[Membership],
     ) -> "_Shown":
         people = await subscriptions.subscribers_with(connection, realm_id, memberships)
         return cls(
-            infos=await channel_infos(connection, realm_id, after, list(move.by_channel)),
+            infos=await channel_infos(connection, realm_id, after, list(change.by_channel)),
             subscribers={row.channel_id: Raw(row.user_ids.encode()) for row in people},
             memberships={(m.user_id, m.channel_id): m for m in memberships},
-            past=move.past,
+            past=change.past,
         )
 
     def subscription(self, user_id: UserId, channel_id: ChannelId) -> SubscriptionInfo:
@@ -238,34 +238,34 @@ class _Shown:
         return {**_AS_NEW, "color": color}.values()
 
 
-def _grown(move: Move) -> dict[ChannelId, ChannelRow]:
+def _grown(change: MembershipChange) -> dict[ChannelId, ChannelRow]:
     """Return the channels with the users counted."""
-    grown = dict(move.channels)
-    for channel_id, count in move.counts().items():
+    grown = dict(change.channels)
+    for channel_id, count in change.counts().items():
         row = grown[channel_id]
         grown[channel_id] = replace(row, subscriber_count=row.subscriber_count + count)
     return grown
 
 
-def _keep(tx: Tx, entry: Entry, move: Move, action: str) -> None:
+def _keep(tx: Tx, entry: Entry, change: MembershipChange, action: str) -> None:
     """Write the audit log: for each channel, the users who joined or left."""
-    people = {channel_id: {"user_ids": ids} for channel_id, ids in move.by_channel.items()}
-    audit.record_outcomes(tx, entry, move.by, action, people)
+    people = {channel_id: {"user_ids": ids} for channel_id, ids in change.by_channel.items()}
+    audit.record_outcomes(tx, entry, change.by, action, people)
 
 
-def _append_joining(tx: Tx, move: Move, shown: _Shown) -> Entry:
+def _append_joining(tx: Tx, change: MembershipChange, shown: _Shown) -> Entry:
     """Append an entry for users with the same view, which begins their spans; return the last."""
     entry: Entry | None = None
     shown_alike: dict[Hashable, list[UserId]] = defaultdict(list)
-    for user_id, channel_ids in move.by_user.items():
-        defaults = tuple(notification_defaults(move.people[user_id]).items())
+    for user_id, channel_ids in change.by_user.items():
+        defaults = tuple(notification_defaults(change.people[user_id]).items())
         shown_alike[shown.look(user_id, channel_ids), defaults].append(user_id)
     for user_ids in shown_alike.values():
-        channel_ids = move.by_user[user_ids[0]]
+        channel_ids = change.by_user[user_ids[0]]
         event = SubscriptionsAdded(
             user_ids=user_ids,
             subscriptions=[shown.subscription(user_ids[0], i) for i in channel_ids],
-            defaults=notification_defaults(move.people[user_ids[0]]),
+            defaults=notification_defaults(change.people[user_ids[0]]),
         )
         entry = tx.append(event, to_users(*user_ids))
         colors = {each.stream_id: each.color for each in event.subscriptions}
@@ -274,15 +274,15 @@ def _append_joining(tx: Tx, move: Move, shown: _Shown) -> Entry:
     return entry
 
 
-def _append_leaving(tx: Tx, move: Move) -> Entry:
+def _append_leaving(tx: Tx, change: MembershipChange) -> Entry:
     """Append an entry for users with the same channels, which ends their spans; return the last."""
     entry: Entry | None = None
-    for channel_ids, user_ids in by_channels(move.by_user):
-        names = [ChannelName(stream_id=i, name=move.channels[i].name) for i in channel_ids]
+    for channel_ids, user_ids in by_channels(change.by_user):
+        names = [ChannelName(stream_id=i, name=change.channels[i].name) for i in channel_ids]
         event = SubscriptionsRemoved(
             user_ids=user_ids,
             subscriptions=names,
-            archived=archived(move.channels, channel_ids),
+            archived=archived(change.channels, channel_ids),
         )
         entry = tx.append(event, to_users(*user_ids))
         tx.at_position(entry, subscriptions.end_spans(tx.realm_id, user_ids, channel_ids))
@@ -290,14 +290,16 @@ def _append_leaving(tx: Tx, move: Move) -> Entry:
     return entry
 
 
-async def _with_colors(connection: Connection, realm_id: RealmId, move: Move) -> list[Membership]:
+async def _with_colors(
+    connection: Connection, realm_id: RealmId, change: MembershipChange
+) -> list[Membership]:
     used: dict[UserId, set[str]] = defaultdict(set)
-    if move.chooses_colors:
-        used |= await subscriptions.colors(connection, realm_id, list(move.people))
+    if change.chooses_colors:
+        used |= await subscriptions.colors(connection, realm_id, list(change.people))
     memberships = []
-    for user_id, channel_id in move.pairs:
+    for user_id, channel_id in change.pairs:
         color = COLORS[channel_id % len(COLORS)]
-        if move.chooses_colors:
+        if change.chooses_colors:
             color = first_free_color(channel_id % len(COLORS), used[user_id])
             used[user_id].add(color)
         memberships.append(Membership(user_id, channel_id, color))
@@ -305,14 +307,14 @@ async def _with_colors(connection: Connection, realm_id: RealmId, move: Move) ->
 
 
 async def _peers(
-    tx: Tx, connection: Connection, context: LockedRealm, move: Move
+    tx: Tx, connection: Connection, context: LockedRealm, change: MembershipChange
 ) -> list[tuple[list[ChannelId], Audience, list[UserId]]]:
     """Return the audiences of changed subscribers: channels with equal ones are grouped."""
-    changed = [move.channels[channel_id] for channel_id in move.by_channel]
+    changed = [change.channels[channel_id] for channel_id in change.by_channel]
     audiences = await audiences_allowed_to_see(connection, tx.realm_id, context, changed)
     together = _grouped(
         ((audiences[channel_id].encode(), user_ids), channel_id)
-        for channel_id, user_ids in move.by_channel.items()
+        for channel_id, user_ids in change.by_channel.items()
     )
     return [(ids, audiences[ids[0]], list(user_ids)) for (_, user_ids), ids in together.items()]
 

@@ -9,7 +9,7 @@ from server.actions.locked_realm import LockedRealm, lock_realm_context
 from server.actions.messages.decide import OutgoingMessage
 from server.actions.messages.notices import Notice, deliver
 from server.actions.stepped_work import SteppedWorkKind, put_off
-from server.actions.subscriptions.membership import Move, join
+from server.actions.subscriptions.membership import MembershipChange, join
 from server.transactions import Tx
 from storage import channels, subscriptions
 from storage.channels import ChannelRow
@@ -28,7 +28,7 @@ class SubscribePlan(msgspec.Struct, frozen=True, kw_only=True):
     """Users that later transactions subscribe, in this order."""
     notices: list[Notice] = []
     chooses_colors: bool = False
-    """As in Move."""
+    """As in MembershipChange."""
 
 
 def people_per_step(channel_count: int, pairs_per_step: int) -> int:
@@ -45,8 +45,8 @@ async def put_off_rest(tx: Tx, plan: SubscribePlan) -> str | None:
 async def _take(tx: Tx, plan: SubscribePlan, done: int, pairs_per_step: int) -> int | None:
     """Subscribe the next few of them, after the first `done`."""
     until = done + people_per_step(len(plan.channel_ids), pairs_per_step)
-    context, move = await _next(tx, plan, plan.user_ids[done:until])
-    await join(tx, context, move)
+    context, change = await _next(tx, plan, plan.user_ids[done:until])
+    await join(tx, context, change)
     return until if until < len(plan.user_ids) else None
 
 
@@ -61,7 +61,7 @@ SUBSCRIBING: Final = SteppedWorkKind(
 
 async def _next(
     tx: Tx, plan: SubscribePlan, user_ids: Sequence[UserId]
-) -> tuple[LockedRealm, Move]:
+) -> tuple[LockedRealm, MembershipChange]:
     """Return who joins what: decided again, because much may have changed since the last step."""
     context = await lock_realm_context(tx, [plan.actor_id, *user_ids])
     targets = await tx.lock(channels.locking(tx.realm_id, plan.channel_ids))
@@ -88,7 +88,7 @@ async def _next(
     ]
     past = {(row.user_id, row.channel_id): row for row in rows}
     by_id = {channel.channel_id: channel for channel in open_to_them}
-    move = Move(
+    change = MembershipChange(
         by_id,
         joining,
         pairs,
@@ -96,7 +96,7 @@ async def _next(
         chooses_colors=plan.chooses_colors,
         by=plan.actor_id,
     )
-    return context, move
+    return context, change
 
 
 def _still_permitted(

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from server.actions.channels.create import ChannelSpec, checked_terms, create_channels
 from server.actions.locked_realm import PEOPLE_IN_BATCH, LockedRealm, lock_context
 from server.actions.messages.notices import Notice
-from server.actions.subscriptions.membership import MAX_CHOOSING, Move, join
+from server.actions.subscriptions.membership import MAX_CHOOSING, MembershipChange, join
 from server.actions.subscriptions.news import (
     MAX_NOTIFIED_USERS,
     of_new_channels,
@@ -45,7 +45,7 @@ class SubscriptionRequest:
     """Whether to notify the users by a direct message."""
     pairs_per_step: int = PAIRS_PER_STEP
     is_looked_up: bool = False
-    """As in Move."""
+    """As in MembershipChange."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -266,7 +266,7 @@ async def _join_first(
     joining = [user_id for user_id in plan.principal_ids if plan.joins(user_id, targets)]
     size = people_per_step(len(targets), pairs_per_step)
     now, later = joining[:size], joining[size:]
-    move = Move(
+    change = MembershipChange(
         channels={channel.channel_id: channel for channel in targets},
         people={user_id: plan.context.people[user_id] for user_id in now},
         pairs=[(user_id, i.channel_id) for user_id in now for i in plan.joins(user_id, targets)],
@@ -275,13 +275,13 @@ async def _join_first(
         is_looked_up=is_looked_up,
         by=plan.actor_id,
     )
-    await join(tx, plan.context, move)
+    await join(tx, plan.context, change)
     rest = SubscribePlan(
         actor_id=plan.actor_id,
         channel_ids=[channel.channel_id for channel in targets],
         user_ids=later,
         notices=list(notices),
-        chooses_colors=move.chooses_colors,
+        chooses_colors=change.chooses_colors,
     )
     return await put_off_rest(tx, rest)
 

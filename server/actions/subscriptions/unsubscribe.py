@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from server.actions.locked_realm import lock_context
-from server.actions.subscriptions.membership import Move, leave
+from server.actions.subscriptions.membership import MembershipChange, leave
 from server.actions.subscriptions.principals import principal_ids, refuse_unfit
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError, ChannelDoesNotExistError
@@ -63,7 +63,7 @@ async def unsubscribe(
 
     pairs = [(user_id, i) for user_id in people for i in targets if (user_id, i) in there]
     leaving = {user_id: context.people[user_id] for user_id in people}
-    await leave(tx, context, Move(targets, leaving, pairs, by=actor.user_id))
+    await leave(tx, context, MembershipChange(targets, leaving, pairs, by=actor.user_id))
     left = {channel_id for _, channel_id in pairs}
     absent = {i for i in targets for user_id in people if (user_id, i) not in there}
     return Unsubscribed(

@@ -133,7 +133,7 @@ def resolving():
         channel(PRIVATE, FOUNDER, MEMBER_3),
         sent(),
         step(Move, NEXT, MEMBER_3, message=SENT, topic="✔ plans", mode="change_all"),
-        step(Move, 16, message=SENT, topic="lunch", tells_old=True, tells_new=True),
+        step(Move, 16, message=SENT, topic="lunch", notifies_old=True, notifies_new=True),
     )
 
 
