@@ -37,7 +37,13 @@ from server.mail.missed_messages import (
 )
 from server.messaging.job_broker import JobPublisher
 from server.realm_cache import REALM, RealmCache
-from storage import email_notifications, notifications, realms, server_keys, users
+from storage import (
+    email_notifications,
+    notification_candidates,
+    realms,
+    server_keys,
+    users,
+)
 from storage.database import Connection, Database
 from storage.email_notifications import MissedRow
 from storage.ids import MessageId, UserId
@@ -154,7 +160,7 @@ class Post:
         self, connection: Connection, job: EmailNotifications, ids: Sequence[MessageId]
     ) -> dict[MessageId, Reason]:
         """Return the reason of each notification that the current settings still want."""
-        rows = await notifications.facts_of(
+        rows = await notification_candidates.facts_of(
             connection, job.realm_id, [(job.user_id, message_id) for message_id in ids]
         )
         decided = {row.message_id: decide(NotificationFacts.of(row)).email for row in rows}

@@ -32,10 +32,11 @@ from server.jobs import (
 )
 from server.messaging.job_broker import BrokerUnavailableError, JobPublisher, OutgoingJob
 from server.realm_cache import RealmCache
-from storage import messages, notifications, realms
+from storage import messages, notification_candidates, notifications, realms
 from storage.database import Connection, Database, DatabaseUnavailableError, StatementTimeoutError
 from storage.ids import GroupId, MessageId, RealmId, UserId
-from storage.notifications import BatchRow, FactsRow, NewNotification, Pair, PushRow
+from storage.notification_candidates import FactsRow, Pair
+from storage.notifications import BatchRow, NewNotification, PushRow
 
 logger = structlog.get_logger(__name__)
 
@@ -109,7 +110,7 @@ class Fanout:
         self, message_ids: Sequence[MessageId], *, only_mentions: bool = False
     ) -> None:
         """Decide for every user that may be notified of these messages."""
-        await self._pages(message_ids, notifications.START, only_mentions=only_mentions)
+        await self._pages(message_ids, notification_candidates.START, only_mentions=only_mentions)
         await self._hand_over(message_ids)
 
     async def _pages(
@@ -134,7 +135,7 @@ class Fanout:
     ) -> Pair | None:
         """Decide for the next page of candidates; return its last pair if there may be more."""
         async with self.database.connection() as connection:
-            rows = await notifications.who_may_want(
+            rows = await notification_candidates.who_may_want(
                 connection, self.realm_id, message_ids, after=after, limit=self.pairs_at_once
             )
             again = await self._settle(connection, rows, only_mentions=only_mentions)
@@ -145,7 +146,7 @@ class Fanout:
         self, pairs: Sequence[Pair], *, only_mentions: bool = False, look: int = -1
     ) -> None:
         async with self.database.connection() as connection:
-            rows = await notifications.facts_of(connection, self.realm_id, pairs)
+            rows = await notification_candidates.facts_of(connection, self.realm_id, pairs)
             again = await self._settle(connection, rows, only_mentions=only_mentions)
         await self._look_again(again, look=look + 1)
         await self._hand_over(sorted({message_id for _, message_id in pairs}))
@@ -169,7 +170,9 @@ class Fanout:
         if not unread:
             return frozenset()
         return frozenset(
-            await notifications.present(connection, self.realm_id, unread, within=PRESENCE_TIMEOUT)
+            await notification_candidates.present(
+                connection, self.realm_id, unread, within=PRESENCE_TIMEOUT
+            )
         )
 
     async def _groups(

@@ -35,7 +35,14 @@ from server.push.plain_text import as_notification
 from server.push.recipients import addressee_of
 from server.push.service import DeliveryOutcome, PushRefusedError, TryLaterError
 from server.realm_cache import REALM
-from storage import notifications, push_devices, push_notifications, realms, users
+from storage import (
+    notification_candidates,
+    notifications,
+    push_devices,
+    push_notifications,
+    realms,
+    users,
+)
 from storage.database import Connection
 from storage.ids import RealmId
 from storage.push_devices import WEB, DeviceRow
@@ -116,7 +123,9 @@ class Pusher:
     ) -> Parcel | None:
         """Return the message if its notification is still due."""
         [message_id] = job.message_ids
-        facts = await notifications.facts_of(connection, self.realm_id, [(job.user_id, message_id)])
+        facts = await notification_candidates.facts_of(
+            connection, self.realm_id, [(job.user_id, message_id)]
+        )
         if not facts or decide(NotificationFacts.of(facts[0])).push is None:
             return None
         row = await push_notifications.message(connection, self.realm_id, message_id, job.group_id)

@@ -2,19 +2,15 @@
 
 import asyncio
 import socket
-import sys
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from http import HTTPStatus
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import structlog
-from aiosmtpd.lmtp import LMTP
-from aiosmtpd.smtp import SMTP
-from typing_extensions import override
 
 from server.actions import incoming_mail
 from server.actions.attachments import has_room, new_attachment
@@ -27,14 +23,14 @@ from server.domain.attachments import MIB, url_of
 from server.domain.errors import DomainError, RateLimitedError
 from server.domain.mail_addresses import Destination, MailAddresses, ToMessage
 from server.mail import incoming
-from server.mail.data_reader import DataReader, IncomingMailRefusedError
 from server.mail.enclosures import Enclosure
-from server.mail.incoming import Content, IncomingEmail, UnreadableError, max_lines
+from server.mail.incoming import Content, IncomingEmail, UnreadableError
+from server.mail.sessions import LmtpSession, SmtpSession
 from server.parsing import ParserUnavailableError, TooCostlyError
 from server.parsing.wire import MailOrder
 from server.runtime.sockets import Choices, open_sockets, port_of
 from server.settings import Settings, certificates
-from storage import attachments
+from storage import upload_space
 from storage.attachments import AttachmentRow
 from storage.blobs import BlobStore
 from storage.database import DatabaseUnavailableError, StatementTimeoutError
@@ -50,10 +46,6 @@ MAX_OF_ONE_PEER: Final = 5
 MAX_HELD_BYTES: Final = 128 << 20
 """Total size of unanswered mails in all sessions."""
 MAX_RECIPIENTS: Final = 50
-SECONDS: Final = 300.0
-"""Timeouts of one command, and of a mail's content."""
-LONGEST_LINE: Final = 64 * 1024
-"""Maximum line length of mails; the protocol's is 998."""
 MAX_ANSWER: Final = 400
 
 NO_USER: Final = UserId(0)
@@ -69,7 +61,7 @@ class MailRoom:
         self._app = app
         self._addresses = addresses
         self._limiter = Limiter("mail", app.settings.rate_limit_mail, app.database, app.clock)
-        self._sessions: dict[_SmtpSession, str] = {}
+        self._sessions: dict[SmtpSession, str] = {}
         self._in_hand = 0
         self._changed = asyncio.Event()
         self.is_lmtp = app.settings.mail_in_protocol == "lmtp"
@@ -77,7 +69,7 @@ class MailRoom:
 
     # -- sessions
 
-    def admit(self, session: "_SmtpSession", peer: str) -> bool:
+    def admit(self, session: SmtpSession, peer: str) -> bool:
         """Return whether there is room for one more session."""
         if session not in self._sessions:
             peer = network_of(peer)
@@ -89,14 +81,14 @@ class MailRoom:
             self._sessions[session] = peer
         return True
 
-    def has_room_for(self, session: "_SmtpSession") -> bool:
+    def has_room_for(self, session: SmtpSession) -> bool:
         """Return whether the session's buffered data may stay in memory."""
         held = sum(each.received for each in self._sessions)
         return session.received <= 2 * self.max_bytes and held <= max(
             MAX_HELD_BYTES, 2 * self.max_bytes
         )
 
-    def leave(self, session: "_SmtpSession") -> None:
+    def leave(self, session: SmtpSession) -> None:
         self._sessions.pop(session, None)
         self._changed.set()
 
@@ -121,7 +113,7 @@ class MailRoom:
 
     async def handle_RCPT(  # noqa: N802 - the library's name
         self,
-        _session: "_SmtpSession",
+        _session: SmtpSession,
         _state: Any,
         envelope: Any,
         address: str,
@@ -141,7 +133,7 @@ class MailRoom:
         envelope.rcpt_tos.append(address)
         return "250 2.1.5 OK"
 
-    async def handle_DATA(self, _session: "_SmtpSession", _state: Any, envelope: Any) -> str:  # noqa: N802
+    async def handle_DATA(self, _session: SmtpSession, _state: Any, envelope: Any) -> str:  # noqa: N802
         """Return one response for each recipient: whether the message is written."""
         sender = (envelope.mail_from or "").strip("<>")
         self._in_hand += 1
@@ -253,8 +245,8 @@ async def keep_enclosures(
         return []
     quota = (await app.realm_caches.of(realm_id).settings()).upload_quota_mib
     async with app.database.connection() as connection:
-        await attachments.begin_space(connection, realm_id)
-        used = await attachments.space_used(connection, realm_id)
+        await upload_space.begin(connection, realm_id)
+        used = await upload_space.used(connection, realm_id)
     rows: list[AttachmentRow | None] = []
     for file in files:
         size = len(file.content)
@@ -303,154 +295,6 @@ def _place_of(destination: Destination) -> str:
     return f"{target.realm_id}:channel:{target.channel_id}"
 
 
-class _SmtpSession(SMTP):
-    """A session with a limit on buffered data."""
-
-    line_length_limit = LONGEST_LINE
-    received = 0
-    """Bytes since the last mail was answered."""
-    _data: DataReader | None = None
-    """While a mail's content is received, it bypasses the library, which processes it line by line
-    and would block the event loop for seconds.
-    """
-    _data_ended: "asyncio.Future[None]"
-
-    def __init__(self, room: MailRoom, **options: Any) -> None:
-        super().__init__(
-            room,
-            data_size_limit=room.max_bytes,
-            enable_SMTPUTF8=True,
-            ident="Parley",
-            timeout=SECONDS,
-            auth_exclude_mechanism=("LOGIN", "PLAIN"),
-            **options,
-        )
-        self._room = room
-        self._is_in = False
-
-    @override
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._way = cast("asyncio.Transport", transport)
-        peer = transport.get_extra_info("peername")
-        if self._room.admit(self, str(peer[0]) if peer else ""):
-            self._is_in = True
-            super().connection_made(transport)
-        else:
-            self._way.write(b"421 4.3.2 Too many connections, try again later\r\n")
-            self._way.close()
-
-    @override
-    def connection_lost(self, error: Exception | None) -> None:
-        self._room.leave(self)
-        if self._is_in:
-            super().connection_lost(error)
-
-    @override
-    def data_received(self, data: bytes) -> None:
-        # The library buffers a line without an end for ever.
-        self.received += len(data)
-        if not (self._is_in and self._room.has_room_for(self)):
-            self.abort()
-        elif self._data is None:
-            super().data_received(data)
-        else:
-            self._feed(self._data, data)
-
-    @override
-    async def smtp_DATA(self, arg: str) -> None:
-        if await self.check_helo_needed() or await self.check_auth_needed("DATA"):
-            return
-        assert self.envelope is not None
-        if not self.envelope.rcpt_tos:
-            await self.push("503 Error: need RCPT command")
-        elif arg:
-            await self.push("501 Syntax: DATA")
-        else:
-            await self.push("354 End data with <CR><LF>.<CR><LF>")
-            await self._take_data(self.envelope)
-
-    async def _take_data(self, envelope: Any) -> None:
-        max_bytes = self._room.max_bytes
-        data = DataReader(
-            max_bytes=max_bytes,
-            max_lines=max_lines(max_bytes),
-            max_line_bytes=self.line_length_limit,
-        )
-        rest = data.feed(await _take_all(self._reader))
-        if rest is None:
-            # From here on the data is content, which bypasses the library.
-            self._data, self._data_ended = data, asyncio.get_running_loop().create_future()
-            try:
-                await self._data_ended
-            finally:
-                self._data = None
-        elif rest:
-            self._reader.feed_data(rest)
-        try:
-            envelope.content = data.content()
-            status = await self._room.handle_DATA(self, self.session, envelope)
-        except IncomingMailRefusedError as refusal:
-            status = str(refusal)
-        self._set_post_data_state()
-        await self.push(status)
-
-    def _feed(self, data: DataReader, piece: bytes) -> None:
-        rest = data.feed(piece)
-        if rest is not None:
-            self._data = None
-            super().data_received(rest)
-            if not self._data_ended.done():
-                self._data_ended.set_result(None)
-
-    @override
-    def _set_post_data_state(self) -> None:
-        # Received, refused for its size, or abandoned: the mail is no longer buffered.
-        super()._set_post_data_state()  # type: ignore[no-untyped-call]
-        self.received = 0
-
-    @override
-    def eof_received(self) -> bool | None:
-        return super().eof_received() if self._is_in else False
-
-    def finish(self) -> None:
-        """Close the connection once all responses are sent."""
-        self._way.close()
-
-    def abort(self) -> None:
-        """Close the connection at once."""
-        self._way.abort()
-
-
-class _LmtpSession(_SmtpSession, LMTP):
-    """The same for LMTP, where each recipient has a response."""
-
-    def __init__(self, room: MailRoom, **options: Any) -> None:
-        super().__init__(room, **options)
-        self._recipients = 0
-        self._answers_due = 0
-
-    @override
-    async def smtp_DATA(self, arg: str) -> None:
-        assert self.envelope is not None
-        self._recipients = len(self.envelope.rcpt_tos)
-        await super().smtp_DATA(arg)
-
-    @override
-    async def push(self, status: str | bytes) -> None:
-        text = status if isinstance(status, str) else status.decode("ascii", "replace")
-        # The library refuses a mail that is too large only once.
-        if self._answers_due > text.count("\r\n") + 1:
-            text = "\r\n".join([text] * self._answers_due)
-        self._answers_due = self._recipients if text.startswith("354") else 0
-        await super().push(text)
-
-
-async def _take_all(reader: asyncio.StreamReader) -> bytes:
-    """Take the reader's buffered data without waiting."""
-    reader.feed_data(b"\n")  # it would wait if it held nothing
-    return (await reader.read(sys.maxsize))[:-1]
-
-
 def mail_sockets(settings: Settings) -> list[socket.socket]:
     """Return the sockets for incoming mail. Raises ListenError."""
     assert settings.mail_in_port is not None, "whoever calls has looked"
@@ -469,12 +313,12 @@ async def taking_mail(
     settings, addresses = app.settings, app.mail_addresses
     assert addresses is not None, "whoever calls has looked: there is a port"
     room = MailRoom(app, addresses)
-    kind = _LmtpSession if room.is_lmtp else _SmtpSession
+    kind = LmtpSession if room.is_lmtp else SmtpSession
     loop = asyncio.get_running_loop()
     tls = certificates.mail_in(settings)
     sockets = list(opened or mail_sockets(settings))
 
-    def session() -> _SmtpSession:
+    def session() -> SmtpSession:
         return kind(room, hostname=addresses.domain, tls_context=tls, loop=loop)
 
     logger.info("mail_in.listening", protocol=settings.mail_in_protocol, port=port_of(sockets))

@@ -15,7 +15,7 @@ from server.events.base import NO_AUDIENCE, to_users
 from server.events.log import Tick
 from server.jobs import BlobRemoval, Thumbnails, enqueue
 from server.transactions import Clocked, Tx
-from storage import attachments
+from storage import attachments, upload_space
 from storage.attachments import AttachmentRow
 from storage.blobs import IncomingBlob, new_key
 from storage.database import Connection
@@ -70,11 +70,11 @@ async def add_attachment(tx: Tx, actor: Actor, row: AttachmentRow) -> None:
     """Insert a file with its content already in the store. Raises UploadQuotaError."""
     tx.must_be_exact()
     context = await lock_context(tx, actor)
-    [space] = await tx.lock(attachments.locking_space(tx.realm_id))
+    [space] = await tx.lock(upload_space.locking(tx.realm_id))
     check_quota(context.settings.upload_quota_mib, space.bytes, row.size)
     connection = await tx.changing()
     attachment_id = await attachments.insert(connection, tx.realm_id, row)
-    used = await attachments.add_to_space(connection, tx.realm_id, row.size)
+    used = await upload_space.add(connection, tx.realm_id, row.size)
     [shown] = await attachments.shown(connection, tx.realm_id, [attachment_id])
     event = AttachmentShown(op="add", attachment=shown, upload_space_used=used)
     tx.append(event, to_users(actor.user_id))
@@ -106,7 +106,7 @@ async def delete_file_of(tx: Tx, owner_id: UserId, attachment_id: AttachmentId) 
         return False
     connection = await tx.changing()
     await attachments.delete(connection, tx.realm_id, attachment_id)
-    used = await attachments.add_to_space(connection, tx.realm_id, -row.size)
+    used = await upload_space.add(connection, tx.realm_id, -row.size)
     event = AttachmentRemoved(attachment=GoneAttachment(attachment_id), upload_space_used=used)
     entry = tx.append(event, to_users(owner_id))
     tx.at_position(entry, attachments.forget_messages(tx.realm_id, attachment_id))
@@ -139,7 +139,7 @@ async def _lock(tx: Tx, owner_id: UserId, attachment_id: AttachmentId) -> Attach
     locked = await tx.lock(attachments.locking_of_owner(tx.realm_id, owner_id, attachment_id))
     if not locked:
         return None
-    await tx.lock(attachments.locking_space(tx.realm_id))
+    await tx.lock(upload_space.locking(tx.realm_id))
     return locked[0]
 
 

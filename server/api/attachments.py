@@ -17,7 +17,7 @@ from server.domain.attachments import (
     url_of,
 )
 from server.domain.errors import BadRequestError, NotFoundError
-from storage import attachments, server_keys
+from storage import attachments, server_keys, upload_space
 from storage.attachments import ShownAttachment
 from storage.ids import AttachmentId
 
@@ -29,8 +29,8 @@ async def upload(request: Request, params: NoParams) -> Uploaded:
     del params
     actor, (file,) = request.actor, request.files
     async with request.read() as connection:
-        await attachments.begin_space(connection, actor.realm_id)
-        used = await attachments.space_used(connection, actor.realm_id)
+        await upload_space.begin(connection, actor.realm_id)
+        used = await upload_space.used(connection, actor.realm_id)
     quota = (await request.realm_cache.settings()).upload_quota_mib
     actions.check_quota(quota, used, file.content.size)
     now = request.app.clock.now()
@@ -53,7 +53,7 @@ async def list_own(request: Request, params: NoParams) -> Attachments:
     async with request.read() as connection:
         return Attachments(
             attachments=await attachments.shown_of_owner(connection, actor.realm_id, actor.user_id),
-            upload_space_used=await attachments.space_used(connection, actor.realm_id),
+            upload_space_used=await upload_space.used(connection, actor.realm_id),
         )
 
 

@@ -14,7 +14,7 @@ from server.api.uploads import Uploaded, max_upload_bytes
 from server.domain.attachments import MIB, clean_name, url_of
 from server.domain.errors import BadRequestError, DomainError, NotFoundError
 from server.messaging.background import running, to_the_end
-from storage import attachments, resumable_uploads
+from storage import attachments, resumable_uploads, upload_space
 from storage.blobs import BlobStoreError, IncomingBlob, new_key
 from storage.database import DatabaseUnavailableError, StatementTimeoutError
 from storage.resumable_uploads import ResumableRow
@@ -77,8 +77,8 @@ class Resumable:
         )
         quota = (await request.realm_cache.settings()).upload_quota_mib
         async with request.read() as connection:
-            await attachments.begin_space(connection, actor.realm_id)
-            used = await attachments.space_used(connection, actor.realm_id)
+            await upload_space.begin(connection, actor.realm_id)
+            used = await upload_space.used(connection, actor.realm_id)
             unfinished = await resumable_uploads.unfinished(
                 connection, actor.realm_id, actor.user_id, request.app.clock.now()
             )

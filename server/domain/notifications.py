@@ -8,7 +8,7 @@ from typing import Final, NamedTuple, Self
 from server.domain.topic_policies import FOLLOWED, MUTED, UNMUTED
 from server.domain.user_settings import UserSettings
 from storage.ids import GroupId, UserId
-from storage.notifications import FactsRow
+from storage.notification_candidates import FactsRow
 
 
 class Reason(StrEnum):

@@ -66,7 +66,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=False):
         return self
 
     def touches(self) -> Sequence[tuple[Any, ...]]:
-        """Return the keys of cached rows that this event invalidates (server/realm_cache.py)."""
+        """Return the keys of cached rows that this event invalidates (server/realm_cache/)."""
         return ()
 
     def membership(self) -> Sequence[tuple[UserId, ChannelId, bool]]:

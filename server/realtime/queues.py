@@ -10,31 +10,34 @@ from itertools import islice
 import msgspec
 import structlog
 
-from server.domain.access import GUEST
 from server.domain.clock import Clock
 from server.domain.errors import BadEventQueueError, ServerNotReadyError
 from server.events import catalogue
 from server.events.base import Audience, Event, LogEntry
 from server.events.queue_params import queue_params
-from server.messaging.event_bus import MAX_EPHEMERAL_BYTES, EventBus, Hint
+from server.messaging.event_bus import EventBus, Hint
 from server.realm_cache import RealmCaches
-from server.realtime import lineage_relay
+from server.realtime import bus_messages, lineage_relay
 from server.realtime.audience import LiveUser, reaches_queue
-from server.realtime.contacts import LoadedContacts, load_contacts
+from server.realtime.bus_messages import (
+    BusMessage,
+    EphemeralEvent,
+    QueueAdopted,
+    QueueHandedOver,
+)
 from server.realtime.follower import RealmFollower
 from server.realtime.lineage_relay import LineageRelay
 from server.realtime.queue import EventQueue
+from server.realtime.queue_loader import LoadedQueue, load_queues
 from server.realtime.shipper_notifier import NO_REALM, ShipperNotifier
 from server.realtime.variants import masked, masking_for
 from server.runtime.batch_loader import BatchLoader
 from server.runtime.scheduler import CooperativeScheduler
 from server.runtime.timer_wheel import TimerWheel
 from storage import clock as clocks
-from storage import event_queues, muted_users, subscriptions, users
+from storage import event_queues
 from storage.database import RETRYABLE_ERRORS, Database
-from storage.event_queues import EventQueueRow
 from storage.ids import Position, QueueId, RealmId, UserId
-from storage.subscriptions import SpanRow
 
 logger = structlog.get_logger(__name__)
 
@@ -50,54 +53,6 @@ UNFOLLOW_SECONDS = 600.0
 CATCH_UP_SECONDS = 10.0
 QUEUES_PER_MESSAGE = 100
 """Queues in one message on the bus, whose size is limited by MAX_EPHEMERAL_BYTES."""
-
-
-class EphemeralEvent(msgspec.Struct, frozen=True, tag="told"):
-    """An event that is published once and not logged."""
-
-    kind: str
-    audience: Audience
-    event: msgspec.Raw
-
-
-class QueueAdopted(msgspec.Struct, frozen=True, tag="adopted"):
-    """A process serves these queues from now on: others drop them."""
-
-    queue_id: QueueId
-    more: tuple[QueueId, ...] = ()
-
-
-class QueueHandedOver(msgspec.Struct, frozen=True, tag="handed_over"):
-    """Ephemeral events that were pending for a queue which another process serves now."""
-
-    queue_id: QueueId
-    bodies: tuple[bytes, ...]
-
-
-BusMessage = EphemeralEvent | QueueAdopted | QueueHandedOver
-
-
-def _halves(message: BusMessage) -> Sequence[BusMessage]:
-    """Split a message in two; empty if it cannot be split."""
-    if isinstance(message, QueueHandedOver) and len(message.bodies) > 1:
-        middle = len(message.bodies) // 2
-        parts = (message.bodies[:middle], message.bodies[middle:])
-        return [QueueHandedOver(message.queue_id, part) for part in parts]
-    if isinstance(message, EphemeralEvent) and len(message.audience.users) > 1:
-        users, middle = message.audience.users, len(message.audience.users) // 2
-        if message.audience == Audience(users=users):  # otherwise a user may be in both halves
-            parts_of_users = (users[:middle], users[middle:])
-            return [
-                EphemeralEvent(message.kind, Audience(users=u), message.event)
-                for u in parts_of_users
-            ]
-    return []
-
-
-_LoadedQueue = tuple[EventQueueRow, LiveUser, Position, LoadedContacts | None]
-"""A queue's row, its user, the position of both, and the contacts of a restricted guest."""
-
-_bus_messages = msgspec.json.Decoder(BusMessage)
 
 
 class Realtime:
@@ -120,7 +75,7 @@ class Realtime:
         """Exchanges with other processes which database is the primary."""
         self._bus: EventBus | None = None
         self._followers: dict[RealmId, RealmFollower] = {}
-        self._rows: dict[RealmId, BatchLoader[QueueId, _LoadedQueue]] = {}
+        self._rows: dict[RealmId, BatchLoader[QueueId, LoadedQueue]] = {}
         self._starting: dict[RealmId, asyncio.Task[RealmFollower]] = {}
         self._used: dict[RealmId, float] = {}
         self._adopted: dict[RealmId, list[QueueId]] = {}
@@ -168,7 +123,7 @@ class Realtime:
         follower = self._followers.get(realm_id)
         if follower is None:
             return
-        message = _bus_messages.decode(body)
+        message = bus_messages.decode(body)
         if isinstance(message, EphemeralEvent):
             event = catalogue.decode(message.kind, bytes(message.event))
             self._deliver_to_queues(follower, event, message.audience)
@@ -345,7 +300,7 @@ class Realtime:
         self._announce_adopted(follower.realm_id, queue_id)
         return queue
 
-    def _rows_of(self, realm_id: RealmId) -> BatchLoader[QueueId, _LoadedQueue]:
+    def _rows_of(self, realm_id: RealmId) -> BatchLoader[QueueId, LoadedQueue]:
         loader = self._rows.get(realm_id)
         if loader is None:
             loader = self._rows[realm_id] = BatchLoader(partial(self._read_queues, realm_id))
@@ -353,38 +308,9 @@ class Realtime:
 
     async def _read_queues(
         self, realm_id: RealmId, queue_ids: Sequence[QueueId]
-    ) -> dict[QueueId, _LoadedQueue]:
-        async with self.database.snapshot() as connection:
-            now, rows = await connection.together(
-                clocks.read(connection, realm_id),
-                event_queues.live(connection, realm_id, queue_ids),
-            )
-            user_ids = list({row.user_id for row in rows})
-            spans, senders_read, roles = await connection.together(
-                subscriptions.spans_of(connection, realm_id, user_ids),
-                muted_users.senders_read(connection, realm_id, user_ids),
-                users.roles(connection, realm_id, user_ids),
-            )
-            guests = [row for row in rows if roles[row.user_id] == GUEST]
-            contacts = await load_contacts(
-                connection,
-                self.realm_caches.of(realm_id),
-                self._followers[realm_id].users.contacts,
-                guests,
-                spans,
-            )
-        assert now is not None, "every realm has a clock"
-        by_user: dict[UserId, list[SpanRow]] = {}
-        for span in spans:
-            by_user.setdefault(span.user_id, []).append(span)
-        live = {
-            user_id: LiveUser(user_id, role, by_user.get(user_id, ()), senders_read.get(user_id))
-            for user_id, role in roles.items()
-        }
-        return {
-            row.queue_id: (row, live[row.user_id], now.position, contacts.get(row.user_id))
-            for row in rows
-        }
+    ) -> dict[QueueId, LoadedQueue]:
+        tables = self._followers[realm_id].users.contacts
+        return await load_queues(self.database, self.realm_caches.of(realm_id), tables, queue_ids)
 
     def _deliver_to_queues(self, follower: RealmFollower, event: Event, audience: Audience) -> None:
         encodings: dict[tuple[object, ...], list[bytes]] = {}
@@ -449,18 +375,8 @@ class Realtime:
 
     def _publish_message(self, realm_id: RealmId, message: BusMessage) -> None:
         """Publish to other processes, split as far as the size limit requires."""
-        body = msgspec.json.encode(message)
-        if len(body) > MAX_EPHEMERAL_BYTES:
-            halves = _halves(message)
-            if not halves:
-                kind = (
-                    message.kind if isinstance(message, EphemeralEvent) else type(message).__name__
-                )
-                logger.warning("realtime.event_too_large", kind=kind, size=len(body))
-            for half in halves:
-                self._publish_message(realm_id, half)
-            return
-        self._publish(lambda bus: bus.publish_ephemeral(realm_id, body))
+        for body in bus_messages.encoded(message):
+            self._publish(lambda bus, body=body: bus.publish_ephemeral(realm_id, body))  # type: ignore[misc]
 
     def _publish(self, send: Callable[[EventBus], Awaitable[None]]) -> None:
         if self._bus is None:

@@ -1,6 +1,7 @@
 """Settings: one frozen object, read from the environment or one TOML file."""
 
-from server.settings.declared import Rate, Rates, Settings
+from server.settings.declared import Settings
+from server.settings.rates import Rate, Rates
 from server.settings.reading import (
     SettingsError,
     default_data_directory,

@@ -1,9 +1,7 @@
 """Declarations of all settings: type, limits and default."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Literal
-from urllib.parse import parse_qs, unquote, urlsplit
 
 import msgspec
 from msgspec import Meta
@@ -13,57 +11,10 @@ from server.domain.addresses import mail_domain
 from server.domain.providers import JwtKeys, Providers
 from server.domain.sign_in import FOR_DEVELOPERS, LDAP, PASSWORDS
 from server.settings.network_types import Destinations, Hosts, Networks, Ports
-
-PLAIN_VARIABLES = {"database_url": "DATABASE_URL", "amqp_url": "AMQP_URL"}
-"""Settings whose variable has a name of its own, because other tools know it by that name."""
-
-OWN_SECRETS = (
-    "bigbluebutton_secret",
-    "ldap_bind_password",
-    "smtp_password",
-    "operator_password",
-    "push_server_key",
-    "saml_key",
-    "fcm_credentials",
-    "apns_key",
-    "s3_secret_key",
-)
-
-SECRETIVE = ("sign_in_providers", "jwt_keys")
-"""Settings that hold secrets among other things."""
-
-SECRET_SETTINGS = frozenset({*PLAIN_VARIABLES, "egress_proxy", *OWN_SECRETS, *SECRETIVE})
-"""Settings with values that are never shown."""
+from server.settings.rates import Rate, Rates
+from server.settings.secret_names import OWN_SECRETS, SECRET_SETTINGS, SECRETIVE, passwords_in
 
 _ATTRIBUTE = r"^[A-Za-z][A-Za-z0-9;-]*$"
-
-
-class Rate:
-    """A rate limit, written like 200/60."""
-
-    def __init__(self, text: str) -> None:
-        limit, _, seconds = text.partition("/")
-        self.limit, self.seconds = int(limit), int(seconds)
-        if min(self.limit, self.seconds) < 1:
-            raise ValueError(text)
-
-    @override
-    def __repr__(self) -> str:
-        return f"{self.limit}/{self.seconds}"
-
-
-class Rates:
-    """Rate limits that apply together, written like 2/3600, 5/86400."""
-
-    def __init__(self, text: str) -> None:
-        self._rates = tuple(map(Rate, text.split(",")))
-
-    def __iter__(self) -> Iterator[Rate]:
-        return iter(self._rates)
-
-    @override
-    def __repr__(self) -> str:
-        return ", ".join(map(repr, self._rates))
 
 
 def described(description: str, *, ge: int | None = None, le: int | None = None) -> Meta:
@@ -455,7 +406,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     def secrets(self) -> tuple[str, ...]:
         """Passwords within the settings: what no log line may contain."""
         urls = (self.database_url, self.amqp_url, self.egress_proxy)
-        found = {secret for url in urls if url for secret in _passwords(url)}
+        found = {secret for url in urls if url for secret in passwords_in(url)}
         found |= {secret for name in OWN_SECRETS if (secret := getattr(self, name))}
         found |= {secret for name in SECRETIVE for secret in getattr(self, name).secrets}
         return tuple(sorted(found))
@@ -497,11 +448,3 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             if (value := getattr(self, name)) is not None
         }
         return f"Settings({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
-
-
-def _passwords(url: str) -> list[str]:
-    """Return the passwords in the URL, as written and decoded."""
-    parts = urlsplit(url)
-    written = [parts.password or ""]
-    decoded = [unquote(password) for password in written]
-    return [p for p in (*written, *decoded, *parse_qs(parts.query).get("password", ())) if p]

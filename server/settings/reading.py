@@ -13,7 +13,8 @@ import msgspec
 
 from server.domain.addresses import mailable
 from server.domain.descriptions import DescriptionError
-from server.settings.declared import PLAIN_VARIABLES, SECRET_SETTINGS, Settings
+from server.settings.declared import Settings
+from server.settings.secret_names import PLAIN_VARIABLES, SECRET_SETTINGS
 
 ENVIRONMENT_PREFIX = "PARLEY_"
 CONFIG_VARIABLE = "PARLEY_CONFIG"

@@ -19,7 +19,7 @@ from server.app import App
 from server.domain.notifications import NOTHING, NotificationFacts, decide
 from server.events.messages import MessageSent
 from server.jobs import EmailNotifications, MessageFanout, PushNotification
-from storage import notifications, presences, users
+from storage import notification_candidates, notifications, presences, users
 from storage.ids import GroupId, MessageId, Position
 from storage.notifications import NewNotification
 from storage.shipping import ShippableRow
@@ -591,11 +591,13 @@ async def test_sql_finds_all_who_want_something(hall: Hall, changes: Changes, de
                 topic=topic.topic_id,
                 policy=policy,
             )
-    some: list[notifications.FactsRow] = []
+    some: list[notification_candidates.FactsRow] = []
     for content in ("hello", f"@**|{people[0].user_id}**", "@**all**"):
         sent = await changes.send(hall.owner, "news", content=content)
-        some = await notifications.who_may_want(connection, make.realm_id, [sent], limit=MAX_PAIRS)
-        every = await notifications.facts_of(
+        some = await notification_candidates.who_may_want(
+            connection, make.realm_id, [sent], limit=MAX_PAIRS
+        )
+        every = await notification_candidates.facts_of(
             connection, make.realm_id, [(row.user_id, sent) for row in people]
         )
         assert len(every) == len(people)
@@ -605,7 +607,7 @@ async def test_sql_finds_all_who_want_something(hall: Hall, changes: Changes, de
     assert len(some) == len(people)
 
 
-def _wants(row: notifications.FactsRow) -> bool:
+def _wants(row: notification_candidates.FactsRow) -> bool:
     return decide(NotificationFacts.of(row)) != NOTHING
 
 
@@ -616,7 +618,7 @@ async def test_those_who_want_nothing_are_not_even_looked_at(
     await hall.make.channel("news", subscribers=[hall.member, *people])
     await desk.want(people[7], enable_stream_push_notifications=True)
     sent = await changes.send(hall.member, "news")
-    rows = await notifications.who_may_want(
+    rows = await notification_candidates.who_may_want(
         hall.make.connection, hall.make.realm_id, [sent], limit=10
     )
     assert [row.user_id for row in rows] == [people[7].user_id]
@@ -653,7 +655,7 @@ async def test_a_page_of_many_reads_no_more_than_it_holds(
     """
     async with hall.stage.database.transaction() as reading:
         before = await reading.value(read)
-        rows = await notifications.who_may_want(
+        rows = await notification_candidates.who_may_want(
             reading, hall.make.realm_id, [sent], after=(people[20].user_id, sent), limit=5
         )
         after = await reading.value(read)

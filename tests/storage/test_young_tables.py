@@ -11,7 +11,7 @@ import msgspec
 import pytest
 import pytest_asyncio
 
-from storage import notifications, sends
+from storage import notification_candidates, sends
 from storage.conversations import TopicRow
 from storage.database import Connection
 from storage.driver import PgConnection
@@ -142,7 +142,7 @@ async def young(database_url: str) -> Any:
         found = Young(make, starter, other, reader, channel.channel_id, topics)
         for sender in (starter, *[other] * 8):  # then each statement has one plan for all
             sent = await found.send(sender, topics[0])
-            await notifications.facts_of(make.connection, make.realm_id, [(reader, sent)])
+            await notification_candidates.facts_of(make.connection, make.realm_id, [(reader, sent)])
         yield found
 
 
@@ -158,7 +158,7 @@ async def test_who_is_notified_is_known_without_reading_other_messages(young: Yo
     await young.let_many_be_said()
     sent = await young.send(young.starter, young.topics[1])
     before = await young.messages_read()
-    [row] = await notifications.facts_of(
+    [row] = await notification_candidates.facts_of(
         young.make.connection, young.make.realm_id, [(young.reader, sent)]
     )
     assert row.is_unread

@@ -18,7 +18,7 @@ from server.domain.notifications import (
 from server.domain.topic_policies import FOLLOWED, MUTED, NONE, UNMUTED
 from server.domain.user_settings import DEFAULTS, UserSettings
 from storage.ids import MessageId, UserId
-from storage.notifications import FactsRow
+from storage.notification_candidates import FactsRow
 
 QUIET = UserSettings(
     enable_offline_email_notifications=False,

@@ -1,13 +1,7 @@
-"""Cache of a realm's rows, by key, on which decisions are based.
-
-A row has the position of its last change (`changed_at`), and a decision based on a cached row is
-verified against it when it is written: a stale row costs a retry, never a wrong write. Log entries
-name the rows that they change, which are then invalidated here.
-"""
+"""The cached rows of a realm, and look-ups in them."""
 
 import asyncio
-from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
@@ -24,6 +18,19 @@ from server.domain.names import fold_name
 from server.domain.profiles import user_id_of_hidden_email
 from server.domain.realm_settings import RealmSettings
 from server.domain.shown_people import EVERYTHING, FROM_THE_WEB, PeopleVisibility
+from server.realm_cache.keys import (
+    ALERT_WORDS,
+    EMOJI,
+    GRAPH,
+    LINKIFIERS,
+    NAMES,
+    REALM,
+    channel_key,
+    subscription_key,
+    topic_key,
+    user_key,
+)
+from server.realm_cache.rows import CachedRows
 from server.runtime.batch_loader import BatchLoader
 from storage import (
     alert_words,
@@ -40,7 +47,7 @@ from storage import (
 from storage.address_folding import FoldedAddress, fold_address
 from storage.channels import ChannelRow
 from storage.conversations import TopicRow
-from storage.database import Connection, ConnectionLostError, Database
+from storage.database import Connection, Database
 from storage.ids import ChannelId, DmGroupId, Position, RealmId, UserId
 from storage.realms import RealmRow
 from storage.subscriptions import SubscriptionRow
@@ -61,43 +68,9 @@ class Rendering:
 
 
 PLAIN_RENDERING: Final = Rendering(PlainTypesetter())
-CAPACITY: Final = 20_000
-"""Maximum cached rows per realm; the least recently used are evicted."""
-
-Touch = tuple[Any, ...]
-
-REALM: Final[Touch] = ("realm",)
-GROUPS: Final[Touch] = ("groups",)
-ALERT_WORDS: Final[Touch] = ("alert words",)
-LINKIFIERS: Final[Touch] = ("linkifiers",)
-EMOJI: Final[Touch] = ("emoji",)
-GRAPH: Final[Touch] = ("graph",)
-"""The groups, and the version of the realm's row read before them."""
-ROLL: Final[Touch] = ("roll",)
-"""Presence and addresses of all users (server/initial_state/presence_index.py)."""
 
 
-def user_key(user_id: UserId) -> Touch:
-    return ("user", user_id)
-
-
-def channel_key(channel_id: ChannelId) -> Touch:
-    return ("channel", channel_id)
-
-
-def subscription_key(user_id: UserId, channel_id: ChannelId) -> Touch:
-    return ("subscription", user_id, channel_id)
-
-
-def topic_key(channel_id: ChannelId, name: str) -> Touch:
-    return ("topic", channel_id, fold_name(name))
-
-
-NAMES: Final = {"user": "user names", "channel": "channel names"}
-"""A changed row may have a new name: all look-ups by name of its kind are invalidated."""
-
-
-class RealmCache:
+class RealmCache(CachedRows):
     """Rows of one realm, from the cache or from the database.
 
     With `exact` (inside a write that decides again) nothing comes from a cache, and rows that are
@@ -116,13 +89,9 @@ class RealmCache:
     ) -> None:
         self.realm_id = realm_id
         self.rendering = rendering
-        self._database = database
+        super().__init__(database, exact=exact)
         self._clock = clock
         self._addresses = addresses
-        self._exact = exact
-        self._rows: OrderedDict[Touch, Any] = OrderedDict()
-        self._by_name: dict[str, dict[Any, Any]] = {}
-        self._forgotten = 0
         self._callers = BatchLoader(self._by_emails)
 
     def locking(self, connection: Connection) -> "RealmCache":
@@ -135,38 +104,6 @@ class RealmCache:
             self.rendering,
             exact=connection,
         )
-
-    def forget(self, touched: Iterable[Touch]) -> None:
-        """Invalidate changed rows, and reads in progress, which may be older than the change."""
-        for key in touched:
-            self._forgotten += 1
-            self._rows.pop(key, None)
-            if key[0] in NAMES:
-                self._by_name.pop(NAMES[key[0]], None)
-            if key in (REALM, GROUPS):
-                self._rows.pop(GRAPH, None)
-
-    def recall(self, key: Touch) -> Any:
-        """The value that `remember` stored for the key, if it is still cached.
-
-        It may be of any position: the caller checks that it is recent enough.
-        """
-        if key in self._rows:
-            self._rows.move_to_end(key)
-        return self._rows.get(key)
-
-    def remember(self, key: Touch, value: Any) -> None:
-        """Cache a value derived from rows, until it is evicted or invalidated."""
-        self._keep(key, value)
-
-    async def derived(self, key: Touch, load: Callable[[Connection], Awaitable[Any]]) -> Any:
-        """The cached value of `load`; load it again after an invalidation."""
-        return await self._get(key, load)
-
-    def forget_everything(self) -> None:
-        self._forgotten += 1
-        self._rows.clear()
-        self._by_name.clear()
 
     async def realm(self) -> RealmRow:
         row = self.recall(REALM) or await self._get(
@@ -463,43 +400,6 @@ class RealmCache:
             clock=self._clock,
             gone=frozenset(await users.inactive_ids(connection, self.realm_id)),
         )
-
-    async def _get(self, key: Touch, load: Callable[[Connection], Awaitable[Any]]) -> Any:
-        """The cached or loaded row; absent rows are not cached."""
-        if key in self._rows:
-            self._rows.move_to_end(key)
-            return self._rows[key]
-        forgotten = self._forgotten
-        row = await self._read(load)
-        # A read that overlaps an invalidation may be stale: not cached.
-        if row is not None and forgotten == self._forgotten:
-            self._keep(key, row)
-        return row
-
-    async def _read(self, load: Callable[[Connection], Awaitable[Any]]) -> Any:
-        if self._exact is not None:
-            return await load(self._exact)
-        try:
-            return await self._read_once(load)
-        except ConnectionLostError:
-            if self._database.is_held:
-                raise  # with all else that its transaction has done
-            return await self._read_once(load)
-
-    async def _read_once(self, load: Callable[[Connection], Awaitable[Any]]) -> Any:
-        async with self._database.reading() as connection:
-            found = await load(connection)
-            if not connection.sees_only_what_is_committed:
-                # It may be older than what has been applied here, or never be committed: good
-                # for its own transaction, and kept for nobody else.
-                self._forgotten += 1
-                self._by_name = {}
-            return found
-
-    def _keep(self, key: Touch, row: Any) -> None:
-        self._rows[key] = row
-        while len(self._rows) > CAPACITY:
-            self._rows.popitem(last=False)
 
 
 class RealmCaches:
