@@ -25,6 +25,7 @@ from server.realtime.bus_messages import (
     QueueAdopted,
     QueueHandedOver,
 )
+from server.realtime.clock_guard import ClockGuard
 from server.realtime.follower import RealmFollower
 from server.realtime.lineage_relay import LineageRelay
 from server.realtime.queue import EventQueue
@@ -41,9 +42,6 @@ from storage.ids import Position, QueueId, RealmId, UserId
 
 logger = structlog.get_logger(__name__)
 
-BUSY_GUARD_SECONDS = 0.1
-IDLE_GUARD_SECONDS = 1.0
-"""Interval of comparing the clocks with Postgres: the loss of the last hint reveals no gap."""
 TOUCH_SECONDS = 60.0
 QUEUES_PER_STEP = 500
 """Queues that are checked before other tasks run."""
@@ -81,7 +79,7 @@ class Realtime:
         self._adopted: dict[RealmId, list[QueueId]] = {}
         """Loaded queues that are announced in the next iteration of the loop."""
         self._touched_at = clock.monotonic()
-        self._check_now = asyncio.Event()
+        self._guard = ClockGuard(database, self._followers)
         self._sending: set[asyncio.Task[None]] = set()
 
     def connect(self, bus: EventBus) -> None:
@@ -134,7 +132,7 @@ class Realtime:
                 self._hand_over(follower, queue_id)
 
     def on_gap(self) -> None:
-        self._check_now.set()
+        self._guard.check_now()
         if self.lineages is not None:
             self.lineages.publish()
 
@@ -231,7 +229,7 @@ class Realtime:
     async def run(self) -> None:
         """Check for missed entries and drop idle queues, until cancelled."""
         async with asyncio.TaskGroup() as group:
-            group.create_task(self._guard())
+            group.create_task(self._guard.run())
             group.create_task(self._clean_up())
 
     def release_all(self) -> None:
@@ -384,37 +382,6 @@ class Realtime:
         task = asyncio.ensure_future(send(self._bus))
         self._sending.add(task)
         task.add_done_callback(self._sending.discard)
-
-    async def _guard(self) -> None:
-        """Compare the clocks of the followed realms with Postgres, in one query each time."""
-        pause = BUSY_GUARD_SECONDS
-        while True:
-            try:
-                async with asyncio.timeout(pause * random.uniform(0.9, 1.1)):  # noqa: S311
-                    await self._check_now.wait()
-            except TimeoutError:
-                pass
-            self._check_now.clear()
-            try:
-                moved = await self._compare_clocks()
-            except RETRYABLE_ERRORS:
-                moved = False
-            pause = BUSY_GUARD_SECONDS if moved else min(IDLE_GUARD_SECONDS, pause * 1.5)
-
-    async def _compare_clocks(self) -> bool:
-        """Return whether any of the clocks has advanced since the last check."""
-        if not self._followers:
-            return False
-        before = {realm_id: f.position for realm_id, f in self._followers.items()}
-        async with self.database.connection() as connection:
-            rows = await clocks.read_many(connection, list(self._followers))
-        moved = False
-        for row in rows:
-            follower = self._followers.get(row.realm_id)
-            if follower is not None:
-                moved = moved or row.position > before.get(row.realm_id, row.position)
-                follower.notice(row.epoch, row.position)
-        return moved
 
     async def _clean_up(self) -> None:
         """Once a minute, update the rows of live queues, drop idle ones and delete expired rows."""

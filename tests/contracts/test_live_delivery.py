@@ -194,7 +194,7 @@ async def test_one_comparison_of_clocks_finds_the_last_event_that_no_hint_told(
 
         await speaking.of(make.realm_id).write(action)
         assert deaf.waiting() == 1
-        assert await deaf._compare_clocks()
+        assert await deaf._guard.compare()
         [(_, body)] = await reading
         await speaking.drain()
     assert msgspec.json.decode(body)["stream_id"] == 7
