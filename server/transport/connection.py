@@ -2,8 +2,6 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Iterable, Mapping
-from http import HTTPStatus
 from typing import Protocol, cast
 
 from typing_extensions import override
@@ -19,8 +17,6 @@ from server.transport.limits import (
     MAX_AHEAD_BYTES,
     PIECE_SECONDS,
     PIECES_AT_ONCE,
-    STALLED_BYTES,
-    STALLED_SECONDS,
 )
 from server.transport.read_throttle import ReadThrottle
 from server.transport.reading import Incoming, RequestReader
@@ -30,8 +26,9 @@ from server.transport.refusals import (
     BodyTimeoutError,
     closing_answer,
 )
+from server.transport.response_side import ResponseSide
 from server.transport.states import State
-from server.transport.writing import CHUNKED, CHUNKS_END, CLOSE, CONTINUE, KEEP, as_chunk, head
+from server.transport.writing import CONTINUE
 
 
 class ConnectionOwner(Protocol):
@@ -60,7 +57,7 @@ class ConnectionOwner(Protocol):
         ...
 
 
-class HttpConnection(asyncio.Protocol):
+class HttpConnection(ResponseSide):
     """Parse requests, start an exchange for each once the previous is answered, write responses.
 
     While a request waits for its response the connection holds only what is needed to write it:
@@ -72,56 +69,24 @@ class HttpConnection(asyncio.Protocol):
         "_body_due",
         "_delivered",
         "_dropped",
-        "_exchange",
-        "_has_begun",
         "_heard_all",
         "_heard_last",
-        "_incoming",
-        "_is_chunked",
-        "_is_endless",
-        "_is_of_many",
-        "_is_old",
-        "_keeps_alive",
-        "_lingers",
-        "_on_drained",
         "_reader",
         "_refusal",
-        "_responder",
-        "_server",
-        "_state",
         "_taking",
-        "_transport",
         "_unread",
-        "_untaken",
-        "due",
     )
 
     def __init__(self, server: ConnectionOwner) -> None:
-        self._server = server
-        self._state = State.OPEN
-        self._transport: asyncio.Transport
+        super().__init__()
+        self._server: ConnectionOwner = server
         self._reader: RequestReader | None = None
-        self._responder: Responder | None = None
-        """Responsible for the response to the current request."""
-        self._exchange: HttpExchange | None = None
-        """Receives its body, until it is complete."""
-        self._incoming: Incoming | None = None
-        """The current request, for as long."""
         self._backlog: deque[Incoming] | None = None
         """Pipelined requests that wait for the current one."""
         self._unread = b""
         """Bytes received after them."""
         self._taking: asyncio.Future[None] | None = None
         """Pending while the exchange applies back-pressure to the body."""
-        self._on_drained: asyncio.Future[None] | None = None
-        """Pending while the client does not read what was written."""
-        self._keeps_alive = self._is_old = self._is_chunked = self._lingers = False
-        self._has_begun = False
-        """The response has begun and is not complete."""
-        self._is_endless = False
-        """Its length is not known."""
-        self._is_of_many = True
-        """New, or the last response was deferred: many others may send a request just then."""
         self._heard_last = False
         """The last request has been received: what follows it is ignored."""
         self._heard_all = False
@@ -132,10 +97,7 @@ class HttpConnection(asyncio.Protocol):
         """When the current body must be complete, in the loop's time."""
         self._delivered = 0
         """Pieces of bodies delivered so far."""
-        self._untaken = 0
-        """Bytes in the write buffer when it was last checked."""
         self._dropped = 0
-        self.due = 0
 
     # -- called by the event loop
 
@@ -184,11 +146,6 @@ class HttpConnection(asyncio.Protocol):
         self._give_up_exchange()
 
     @override
-    def pause_writing(self) -> None:
-        self._on_drained = asyncio.get_running_loop().create_future()
-        self._wait_until_taken()
-
-    @override
     def resume_writing(self) -> None:
         waiting, self._on_drained = self._on_drained, None
         if waiting is not None and not waiting.done():
@@ -200,6 +157,7 @@ class HttpConnection(asyncio.Protocol):
         else:
             self._set_deadline()
 
+    @override
     def expired(self) -> None:
         """Handle a client that has sent or read nothing for too long."""
         if self._is_taking:
@@ -208,18 +166,6 @@ class HttpConnection(asyncio.Protocol):
             self.abort()
         else:
             self._refuse(BodyTimeoutError())
-
-    @property
-    def _is_taking(self) -> bool:
-        """Whether the client has read enough of the write buffer since the last check."""
-        if self._on_drained is None and self._state is not State.CLOSING:
-            return False
-        untaken = self._transport.get_write_buffer_size()
-        return 0 < untaken <= self._untaken - STALLED_BYTES
-
-    def _wait_until_taken(self) -> None:
-        self._untaken = self._transport.get_write_buffer_size()
-        self._server.deadlines.set(self, STALLED_SECONDS)
 
     # -- called by the read throttle
 
@@ -266,45 +212,6 @@ class HttpConnection(asyncio.Protocol):
 
     # -- called by the exchange
 
-    @property
-    def remote_ip(self) -> str:
-        peer = self._transport.get_extra_info("peername")
-        return str(peer[0]) if peer else ""
-
-    def respond(
-        self, status: int, headers: Iterable[tuple[str, str]], body: bytes, *, is_last: bool
-    ) -> None:
-        if self._state is not State.OPEN:
-            return
-        self._keeps_alive = self._keeps_alive and not is_last
-        self._transport.write(head(status, headers, *self._connection_lines()) + body)
-        self._finish_exchange()
-
-    async def start(self, status: int, headers: Mapping[str, str]) -> None:
-        self._check_open()
-        # A 304 has no body, hence no empty chunked one either.
-        has_length = "Content-Length" in headers or status == HTTPStatus.NOT_MODIFIED
-        self._is_chunked = not has_length and not self._is_old
-        self._keeps_alive = self._keeps_alive and (has_length or self._is_chunked)
-        chunked = [CHUNKED] if self._is_chunked else []
-        self._has_begun = True
-        self._is_endless = not has_length
-        self._look_for_end()
-        self._transport.write(head(status, headers.items(), *self._connection_lines(), *chunked))
-        await self._drained()
-
-    async def send(self, chunk: bytes) -> None:
-        self._check_open()
-        if chunk:
-            self._transport.write(as_chunk(chunk) if self._is_chunked else chunk)
-            await self._drained()
-
-    def finish(self) -> None:
-        if self._state is State.OPEN:
-            if self._is_chunked:
-                self._transport.write(CHUNKS_END)
-            self._finish_exchange()
-
     def close(self) -> None:
         if self._state is not State.OPEN:
             return
@@ -319,21 +226,9 @@ class HttpConnection(asyncio.Protocol):
             self._transport.close()
             self._wait_until_taken()
 
-    def linger(self) -> None:
-        self._lingers = True
-
     def set_body_timeout(self, seconds: float) -> None:
         self._body_due = asyncio.get_running_loop().time() + seconds
         self._set_deadline()
-
-    def hand_over(self, responder: Responder) -> None:
-        self._is_of_many = responder is not self._responder
-        self._responder = responder
-        self._look_for_end()
-
-    def abort(self) -> None:
-        """Close at once and drop what is in the write buffer."""
-        self._transport.abort()
 
     # -- reading and writing
 
@@ -442,13 +337,7 @@ class HttpConnection(asyncio.Protocol):
             exchange.finish()
         self.read_more()
 
-    def _connection_lines(self) -> tuple[str, ...]:
-        """The `HttpConnection` header, where one is needed."""
-        # After a body that is not read to its end there is no next request.
-        if not self._keeps_alive or self._incoming is not None:
-            return (CLOSE,)
-        return (KEEP,) if self._is_old else ()
-
+    @override
     def _finish_exchange(self) -> None:
         self._responder = self._exchange = None
         self._has_begun = False
@@ -487,14 +376,6 @@ class HttpConnection(asyncio.Protocol):
             in_head = self._reader is not None and self._reader.is_in_head
             self._server.deadlines.set(self, HEAD_SECONDS if in_head else IDLE_SECONDS)
 
-    def _check_open(self) -> None:
-        if self._state is not State.OPEN:
-            raise ClientGoneError
-
-    async def _drained(self) -> None:
-        if self._on_drained is not None:
-            await asyncio.shield(self._on_drained)
-
     def _refuse(self, error: DomainError) -> None:
         """Stop reading at malformed input, and answer it with an error when its turn comes."""
         self._unread = b""
@@ -520,6 +401,7 @@ class HttpConnection(asyncio.Protocol):
         else:
             self._look_for_end()
 
+    @override
     def _look_for_end(self) -> None:
         """End without waiting for a response that may never end, a poll or a stream of events.
 
