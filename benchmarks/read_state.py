@@ -20,7 +20,7 @@ from typing import Any
 import psycopg
 from psycopg import sql
 
-from storage import clock, history, message_flags, read_state
+from storage import clock, history, message_flags, read_marks, read_state
 from storage.database import Connection, Statement
 from storage.driver import PgConnection
 from storage.history import NEWEST, OLDEST, HistoryScope, HistoryWindow
@@ -280,8 +280,8 @@ async def measure_marking(connection: Connection, times: int) -> list[Figure]:
     log: dict[str, Any] = {"audience": b"{}", "write_id": str(uuid.UUID(int=0))}
 
     def mark(some: list[MessageId]) -> Statement:
-        reader = read_state.ReadMarker(BEHIND, some, b"{}")
-        return read_state.mark_reads(REALM, [reader], write_id=log["write_id"])
+        reader = read_marks.ReadMarker(BEHIND, some, b"{}")
+        return read_marks.mark_reads(REALM, [reader], write_id=log["write_id"])
 
     some_read = [
         row.id
@@ -294,14 +294,14 @@ async def measure_marking(connection: Connection, times: int) -> list[Figure]:
     statements = {
         "mark 1 message read": mark(ids[-1:]),
         "mark 100 messages of a topic read": mark(ids[-100:]),
-        f"mark a topic read ({len(ids)} messages)": read_state.mark_conversation_read(
+        f"mark a topic read ({len(ids)} messages)": read_marks.mark_conversation_read(
             REALM, BEHIND, longest.conversation_id, **log
         ),
-        "mark a channel read": read_state.mark_channel_read(REALM, BEHIND, ChannelId(3), **log),
-        f"mark everything read ({unread.count} messages)": read_state.mark_all_read(
+        "mark a channel read": read_marks.mark_channel_read(REALM, BEHIND, ChannelId(3), **log),
+        f"mark everything read ({unread.count} messages)": read_marks.mark_all_read(
             REALM, BEHIND, **log
         ),
-        "mark 100 messages unread": read_state.mark_unread(
+        "mark 100 messages unread": read_marks.mark_unread(
             REALM, UP_TO_DATE, some_read, empty_topic_name="general chat", **log
         ),
         "star 1 message": message_flags.change(
@@ -320,9 +320,9 @@ async def measure_much(connection: Connection, times: int) -> list[Figure]:
     """Marking 100,000 as read, and flags over a narrow of 5,000: found, then changed."""
     log: dict[str, Any] = {"audience": b"{}", "write_id": str(uuid.UUID(int=0))}
     statements = {
-        "mark a topic": read_state.mark_conversation_read(REALM, AWAY, BUSY_TOPIC, **log),
-        "mark a channel": read_state.mark_channel_read(REALM, AWAY, BUSY_CHANNEL, **log),
-        "mark everything": read_state.mark_all_read(REALM, AWAY, **log),
+        "mark a topic": read_marks.mark_conversation_read(REALM, AWAY, BUSY_TOPIC, **log),
+        "mark a channel": read_marks.mark_channel_read(REALM, AWAY, BUSY_CHANNEL, **log),
+        "mark everything": read_marks.mark_all_read(REALM, AWAY, **log),
     }
     figures = [
         await timed(f"{name} read ({MANY_UNREAD:,})", times, partial(undone, connection, statement))
@@ -336,8 +336,8 @@ async def measure_much(connection: Connection, times: int) -> list[Figure]:
         return page.ids
 
     async def read_narrow() -> None:
-        reader = read_state.ReadMarker(AWAY, await found(), b"{}")
-        statement = read_state.mark_reads(REALM, [reader], write_id=log["write_id"])
+        reader = read_marks.ReadMarker(AWAY, await found(), b"{}")
+        statement = read_marks.mark_reads(REALM, [reader], write_id=log["write_id"])
         await undone(connection, statement)
 
     async def star_narrow() -> None:

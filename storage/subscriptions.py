@@ -1,6 +1,6 @@
 """Subscriptions to channels, present and past."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, LiteralString
 
@@ -22,16 +22,6 @@ class SubscriptionRow:
     email_notifications: bool | None
     wildcard_mentions_notify: bool | None
     changed_at: Position
-
-
-@dataclass(frozen=True, slots=True)
-class SpanRow:
-    """The user received what was sent to the channel from `first` to `last` (None: still)."""
-
-    user_id: UserId
-    channel_id: ChannelId
-    first: Position
-    last: Position | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,42 +151,6 @@ async def active_in(
         """,
         realm_id=realm_id,
         channel_id=channel_id,
-    )
-
-
-async def spans_of(
-    connection: Connection, realm_id: RealmId, user_ids: Sequence[UserId]
-) -> list[SpanRow]:
-    """Return these users' spans in all channels, past subscriptions included."""
-    return await connection.many(
-        SpanRow,
-        """
-        SELECT user_id, channel_id, lower(span) AS first, upper(span) - 1 AS last
-          FROM subscriptions, unnest(spans) AS span
-         WHERE realm_id = %(realm_id)s AND user_id = ANY(%(user_ids)s)
-        """,
-        realm_id=realm_id,
-        user_ids=list(user_ids),
-    )
-
-
-async def spans_in(
-    connection: Connection, realm_id: RealmId, channel_ids: Sequence[ChannelId]
-) -> list[SpanRow]:
-    """Return the spans of all subscribers of these channels, past ones included."""
-    return await connection.many(
-        SpanRow,
-        """
-        SELECT user_id, channel_id, lower(span) AS first, upper(span) - 1 AS last
-          FROM (SELECT user_id, channel_id, spans FROM subscriptions
-                 WHERE realm_id = %(realm_id)s AND channel_id = ANY(%(channel_ids)s) AND active
-                UNION ALL
-                SELECT user_id, channel_id, spans FROM subscriptions
-                 WHERE realm_id = %(realm_id)s AND channel_id = ANY(%(channel_ids)s)
-                   AND NOT active) AS s, unnest(spans) AS span
-        """,
-        realm_id=realm_id,
-        channel_ids=list(channel_ids),
     )
 
 
@@ -398,70 +352,6 @@ def changed(realm_id: RealmId, user_id: UserId, channel_ids: Sequence[ChannelId]
            AND channel_id = ANY(%(channel_ids)s)
         """,
         {"realm_id": realm_id, "user_id": user_id, "channel_ids": list(channel_ids)},
-    )
-
-
-def begin(
-    realm_id: RealmId, user_ids: Sequence[UserId], colors: Mapping[ChannelId, str]
-) -> Statement:
-    """Subscribe the users to each of the channels: they receive what is sent above this position.
-
-    Former subscribers keep color and settings. The channels are locked.
-    """
-    return Statement(
-        """
-        INSERT INTO subscriptions AS s
-               (realm_id, user_id, channel_id, active, color, spans, changed_at)
-        SELECT %(realm_id)s, u.user_id, c.channel_id, true, c.color,
-               int8multirange(int8range(n.position, NULL, '()')), n.position
-          FROM (SELECT current_position() AS position OFFSET 0) AS n
-         CROSS JOIN unnest(%(user_ids)s::bigint[]) AS u(user_id)
-         CROSS JOIN unnest(%(channel_ids)s::bigint[], %(colors)s::text[]) AS c(channel_id, color)
-            ON CONFLICT (realm_id, user_id, channel_id) DO UPDATE
-           SET active = true, spans = s.spans + excluded.spans, changed_at = excluded.changed_at
-        """,
-        {
-            "realm_id": realm_id,
-            "user_ids": list(user_ids),
-            "channel_ids": list(colors),
-            "colors": list(colors.values()),
-        },
-    )
-
-
-def begin_spans(
-    realm_id: RealmId, user_ids: Sequence[UserId], channel_ids: Sequence[ChannelId]
-) -> Statement:
-    """Begin spans: the users receive what is sent to the channels above this position."""
-    return Statement(
-        """
-        UPDATE subscriptions s
-           SET spans = s.spans + int8multirange(int8range(current_position(), NULL, '()')),
-               changed_at = current_position()
-          FROM unnest(%(user_ids)s::bigint[]) AS u(user_id)
-         CROSS JOIN unnest(%(channel_ids)s::bigint[]) AS c(channel_id)
-         WHERE s.realm_id = %(realm_id)s AND s.user_id = u.user_id
-           AND s.channel_id = c.channel_id
-        """,
-        {"realm_id": realm_id, "user_ids": list(user_ids), "channel_ids": list(channel_ids)},
-    )
-
-
-def end_spans(
-    realm_id: RealmId, user_ids: Sequence[UserId], channel_ids: Sequence[ChannelId]
-) -> Statement:
-    """End spans: the users receive nothing that is sent to the channels above this position."""
-    return Statement(
-        """
-        UPDATE subscriptions s
-           SET spans = s.spans - int8multirange(int8range(current_position(), NULL, '()')),
-               changed_at = current_position()
-          FROM unnest(%(user_ids)s::bigint[]) AS u(user_id)
-         CROSS JOIN unnest(%(channel_ids)s::bigint[]) AS c(channel_id)
-         WHERE s.realm_id = %(realm_id)s AND s.user_id = u.user_id
-           AND s.channel_id = c.channel_id
-        """,
-        {"realm_id": realm_id, "user_ids": list(user_ids), "channel_ids": list(channel_ids)},
     )
 
 

@@ -387,35 +387,6 @@ async def update_active(
     )
 
 
-async def can_create_users(connection: Connection, realm_id: RealmId, user_id: UserId) -> bool:
-    """Return whether the operator allows the user, if an administrator, to create accounts."""
-    return bool(
-        await connection.value(
-            """
-            SELECT can_create_users FROM users
-             WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s
-            """,
-            realm_id=realm_id,
-            user_id=user_id,
-        )
-    )
-
-
-async def grant(
-    connection: Connection, realm_id: RealmId, user_id: UserId, *, create_users: bool
-) -> None:
-    """Update the operator's grant to the user."""
-    await connection.execute(
-        """
-        UPDATE users SET can_create_users = %(create_users)s
-         WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s
-        """,
-        realm_id=realm_id,
-        user_id=user_id,
-        create_users=create_users,
-    )
-
-
 async def update_role(
     connection: Connection, realm_id: RealmId, user_ids: Sequence[UserId], *, role: int
 ) -> None:

@@ -16,7 +16,16 @@ from server.domain.channel_creation import default_permissions
 from server.domain.channels import COLORS
 from server.domain.system_bots import NOTIFICATION_BOT, SystemBot
 from server.events.log import Tick
-from storage import channels, clock, conversations, groups, realms, subscriptions, users
+from storage import (
+    channels,
+    clock,
+    conversations,
+    groups,
+    realms,
+    subscription_spans,
+    subscriptions,
+    users,
+)
 from storage.channels import ChannelRow, NewChannel
 from storage.conversations import TopicRow
 from storage.database import Connection, Statement
@@ -233,7 +242,9 @@ class Make:
                 self.connection, self.realm_id, {channel.channel_id: len(joining)}
             )
             user_ids = [each.user_id for each in joining]
-            begun = subscriptions.begin_spans(self.realm_id, user_ids, [channel.channel_id])
+            begun = subscription_spans.set_receiving(
+                self.realm_id, user_ids, [channel.channel_id], receives=True
+            )
             return await self.at_position(begun)
 
     async def unsubscribe(self, channel: ChannelRow, people: Iterable[UserRow]) -> Position:
@@ -245,7 +256,9 @@ class Make:
                 self.connection, self.realm_id, {channel.channel_id: -len(leaving)}
             )
             user_ids = [each.user_id for each in leaving]
-            ended = subscriptions.end_spans(self.realm_id, user_ids, [channel.channel_id])
+            ended = subscription_spans.set_receiving(
+                self.realm_id, user_ids, [channel.channel_id], receives=False
+            )
             return await self.at_position(ended)
 
     async def topic(self, channel: ChannelRow, name: str) -> TopicRow:

@@ -13,7 +13,7 @@ from server.domain.errors import BadRequestError
 from server.events.base import LogEntry, to_users
 from server.events.message_flags import MessageFlagsChanged
 from server.transactions import Clocked, ClockedWrite, SharedWrite, Tx
-from storage import message_flags, read_state
+from storage import message_flags, read_marks, read_state
 from storage.database import Statement
 from storage.ids import ChannelId, MessageId, RealmId, UserId
 
@@ -56,7 +56,7 @@ async def change_flag(
         audience = to_users(actor.user_id).encode()
         return tx.clocked(ReadWrite(actor.user_id, frozenset(message_ids), audience))
     settings = await (await tx.realm_cache()).settings()
-    statement = read_state.mark_unread(
+    statement = read_marks.mark_unread(
         tx.realm_id,
         actor.user_id,
         message_ids,
@@ -68,13 +68,13 @@ async def change_flag(
 
 async def mark_all_read(tx: Tx, actor: Actor) -> None:
     """Mark everything as read that the actor has received."""
-    statement = read_state.mark_all_read(tx.realm_id, actor.user_id, **_log(tx, actor))
+    statement = read_marks.mark_all_read(tx.realm_id, actor.user_id, **_log(tx, actor))
     tx.clocked(Effect(statement))
 
 
 async def mark_channel_read(tx: Tx, actor: Actor, channel_id: ChannelId) -> None:
     """Mark all messages of a channel as read."""
-    statement = read_state.mark_channel_read(
+    statement = read_marks.mark_channel_read(
         tx.realm_id, actor.user_id, channel_id, **_log(tx, actor)
     )
     tx.clocked(Effect(statement))
@@ -82,7 +82,7 @@ async def mark_channel_read(tx: Tx, actor: Actor, channel_id: ChannelId) -> None
 
 async def mark_conversation_read(tx: Tx, actor: Actor, conversation_id: int) -> None:
     """Mark all messages of a topic or a direct-message group as read."""
-    statement = read_state.mark_conversation_read(
+    statement = read_marks.mark_conversation_read(
         tx.realm_id, actor.user_id, conversation_id, **_log(tx, actor)
     )
     tx.clocked(Effect(statement))
@@ -139,12 +139,12 @@ class ReadWrite(SharedWrite[Changed]):
     @classmethod
     @override
     def together(cls, writes: Sequence[Self], realm_id: RealmId, write_id: str) -> Statement:
-        readers: dict[UserId, read_state.ReadMarker] = {}
+        readers: dict[UserId, read_marks.ReadMarker] = {}
         for write in writes:
             known = readers.get(write.user_id)
             ids = write.message_ids if known is None else write.message_ids.union(known.message_ids)
-            readers[write.user_id] = read_state.ReadMarker(write.user_id, ids, write.audience)
-        return read_state.mark_reads(realm_id, readers.values(), write_id=write_id)
+            readers[write.user_id] = read_marks.ReadMarker(write.user_id, ids, write.audience)
+        return read_marks.mark_reads(realm_id, readers.values(), write_id=write_id)
 
     @classmethod
     @override

@@ -13,7 +13,7 @@ from server.domain.realm_settings import RealmSettings
 from server.events.base import NO_AUDIENCE
 from server.events.log import Tick
 from server.transactions import Tx
-from storage import realm_domains, users
+from storage import realm_domains, user_grants
 from storage.database import Connection
 from storage.ids import UserId
 
@@ -45,14 +45,14 @@ async def create_person(tx: Tx, actor: Actor, new: NewUser, *, now: datetime) ->
 
 async def check_may_create(connection: Connection, actor: Actor) -> None:
     """Raise BadRequestError unless the operator lets this administrator create accounts."""
-    if not await users.can_create_users(connection, actor.realm_id, actor.user_id):
+    if not await user_grants.can_create_users(connection, actor.realm_id, actor.user_id):
         raise BadRequestError(MAY_NOT_CREATE.format(email=actor.row.email))
 
 
 async def grant_creation(tx: Tx, user_id: UserId, *, create_users: bool) -> None:
     """Allow or forbid a user to create accounts, as the operator."""
     connection = await tx.changing()
-    before = await users.can_create_users(connection, tx.realm_id, user_id)
-    await users.grant(connection, tx.realm_id, user_id, create_users=create_users)
+    before = await user_grants.can_create_users(connection, tx.realm_id, user_id)
+    await user_grants.grant(connection, tx.realm_id, user_id, create_users=create_users)
     changed = {user_id: {"can_create_users": (before, create_users)}}
     audit.record_each(tx, tx.append(Tick(), NO_AUDIENCE), None, "user_granted", changed)

@@ -20,7 +20,7 @@ from server.actions.locked_realm import (
 )
 from server.actions.named_people import append_permission_events
 from server.actions.presence import introduce
-from server.actions.subscriptions.membership import MembershipChange, readmit, withdraw
+from server.actions.subscriptions.membership import MembershipChange, set_receiving
 from server.actions.unique_names import check_unique
 from server.actions.user_roles import owners_of
 from server.actions.users import append_role_group_events, user_audiences_of
@@ -139,7 +139,7 @@ async def deactivate_user(
     _keep(tx, entry, by, left, active=False)
     gone_inviters = {row.user_id: replace(row, is_active=False) for row in gone}
     await withdraw_of(tx, replace(context, people=gone_inviters))
-    await withdraw(tx, context, change, entry)
+    await set_receiving(tx, context, change, entry, receives=False)
 
 
 async def reactivate_user(
@@ -166,7 +166,7 @@ async def reactivate_user(
     entry = await _append_activation_events(tx, connection, context, active=True, now=now)
     await append_permission_events(tx, connection, context, [user_id], active=True)
     _keep(tx, entry, by, [user_id], active=True)
-    await readmit(tx, context, change, entry)
+    await set_receiving(tx, context, change, entry, receives=True)
 
 
 # -- checks

@@ -7,7 +7,6 @@ from http import HTTPStatus
 from typing import Any, Final
 
 import structlog
-from typing_extensions import override
 
 from server.api import forms
 from server.api import params as parameters
@@ -41,7 +40,6 @@ from server.api.endpoint import (
     RawResult,
     Request,
     ResponseKind,
-    ResponseSink,
     SizeLimit,
     Stream,
     StreamedContent,
@@ -57,6 +55,7 @@ from server.api.request_ids import REQUEST_ID
 from server.api.response_writer import ClientGoneError, ResponseWriter
 from server.api.routes import Router
 from server.api.streams import ChunkedStream
+from server.api.unknown_params import NamingUnknown
 from server.app import App
 from server.domain.actor import Actor
 from server.domain.addresses import API_PREFIX
@@ -197,7 +196,7 @@ class RequestHandler:
         self._may_have_acted = self._method not in SAFE_METHODS
         result = await handler
         if isinstance(result, DeferredResponse):
-            return HTTPStatus.OK, _NamingUnknown(result, unknown) if unknown else result
+            return HTTPStatus.OK, NamingUnknown(result, unknown) if unknown else result
         status = result.status if isinstance(result, RawResult) else HTTPStatus.OK
         return status, b"" if result is None else success_body(result, unknown)
 
@@ -438,26 +437,3 @@ def _refuse_webhook_bots(caller: Actor) -> None:
     """Raise UnauthorizedError for an incoming-webhook bot: its key is in URLs, hence exposed."""
     if caller.row.bot_type == INCOMING_WEBHOOK:
         raise UnauthorizedError("This API is not available to incoming webhook bots.")
-
-
-class _NamingUnknown(DeferredResponse):
-    """Adds the names of unknown parameters to a deferred response."""
-
-    def __init__(self, later: DeferredResponse, unknown: list[str]) -> None:
-        self._later = later
-        self._unknown = unknown
-
-    @override
-    def deliver_to(self, sink: ResponseSink) -> None:
-        self._sink = sink
-        self._later.deliver_to(self)
-
-    @override
-    def give_up(self) -> None:
-        self._later.give_up()
-
-    def deliver(self, body: bytes) -> None:
-        self._sink.deliver(success_body(RawResult(body), self._unknown))
-
-    def fail(self, refusal: DomainError) -> None:
-        self._sink.fail(refusal)

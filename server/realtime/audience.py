@@ -12,7 +12,7 @@ from server.realtime.contacts import NO_CONTACTS, Contacts, ContactTables
 from server.realtime.queue import EventQueue
 from server.realtime.spans import STILL, Spans, joined, left, span
 from storage.ids import ChannelId, Position, UserId
-from storage.subscriptions import SpanRow
+from storage.subscription_spans import SpanRow
 
 _NO_SENDERS: Mapping[UserId, Position] = MappingProxyType({})
 

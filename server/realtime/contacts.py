@@ -16,11 +16,11 @@ from server.domain.realm_settings import RealmSettings
 from server.events.queue_params import queue_params
 from server.realm_cache import RealmCache
 from server.realtime.spans import Spans, joined, left, receives, span
-from storage import realms, shared_contacts, subscriptions, users
+from storage import realms, shared_contacts, subscription_spans, users
 from storage.database import Connection
 from storage.event_queues import EventQueueRow
 from storage.ids import ChannelId, Position, UserId
-from storage.subscriptions import SpanRow
+from storage.subscription_spans import SpanRow
 
 NO_CONTACTS: Final[frozenset[UserId]] = frozenset()
 
@@ -126,7 +126,7 @@ async def load_contacts(
     wanted = sorted({channel_id for ids in channels.values() for channel_id in ids})
     realm_id = realm_cache.realm_id
     there, partners, bots = await connection.together(
-        subscriptions.spans_in(connection, realm_id, known.missing(wanted)),
+        subscription_spans.of_channels(connection, realm_id, known.missing(wanted)),
         shared_contacts.partners_of_each(connection, realm_id, list(channels)),
         users.bot_ids(connection, realm_id),
     )

@@ -8,11 +8,11 @@ from server.realm_cache import RealmCache
 from server.realtime.audience import LiveUser
 from server.realtime.contacts import ContactTables, LoadedContacts, load_contacts
 from storage import clock as clocks
-from storage import event_queues, muted_users, subscriptions, users
+from storage import event_queues, muted_users, subscription_spans, users
 from storage.database import Database
 from storage.event_queues import EventQueueRow
 from storage.ids import Position, QueueId, UserId
-from storage.subscriptions import SpanRow
+from storage.subscription_spans import SpanRow
 
 
 class LoadedQueue(NamedTuple):
@@ -41,7 +41,7 @@ async def load_queues(
         )
         user_ids = list({row.user_id for row in rows})
         spans, senders_read, roles = await connection.together(
-            subscriptions.spans_of(connection, realm_id, user_ids),
+            subscription_spans.of_users(connection, realm_id, user_ids),
             muted_users.senders_read(connection, realm_id, user_ids),
             users.roles(connection, realm_id, user_ids),
         )

@@ -15,7 +15,7 @@ from server.events.queue_params import QueueParams
 from server.initial_state.register import Registration, ServerFacts, register
 from server.realtime.audience import LiveUser, flags_of, reaches
 from server.settings import Settings
-from storage import muted_users, subscriptions
+from storage import muted_users, subscription_spans
 from storage.users import UserRow
 from testkit.factories import Make
 from testkit.oracles import contract
@@ -71,7 +71,9 @@ class Witnesses:
 
     async def _publish(self, witness: Witness, happened: Sequence[Happened]) -> None:
         user_id = witness.user.user_id
-        spans = await subscriptions.spans_of(self._make.connection, self._make.realm_id, [user_id])
+        spans = await subscription_spans.of_users(
+            self._make.connection, self._make.realm_id, [user_id]
+        )
         muted = await muted_users.senders_read(
             self._make.connection, self._make.realm_id, [user_id]
         )

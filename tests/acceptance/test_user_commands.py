@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from storage import users
+from storage import user_grants, users
 from testkit.factories import new_realm
 from tests.acceptance.test_operations import PARLEY, environment, parley
 
@@ -97,7 +97,7 @@ async def test_an_operator_closes_opens_and_lets(make, database_url):
 
     for option, expected in (("--create-users", True), ("--no-create-users", False)):
         assert (await run("grant", option)).status == 0
-        may = await users.can_create_users(make.connection, make.realm_id, cook.user_id)
+        may = await user_grants.can_create_users(make.connection, make.realm_id, cook.user_id)
         assert may == expected
     key = (await run("make-key", "--name", "CI", "--scope", "read", "--days", "7")).out.strip()
     [kept] = json.loads((await run("keys", "--json")).out)

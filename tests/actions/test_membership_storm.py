@@ -14,7 +14,7 @@ from server.domain.errors import DomainError
 from server.events import catalogue
 from server.events.base import decode_audience
 from server.realtime.audience import LiveUser, reaches
-from storage import event_log, subscriptions
+from storage import event_log, subscription_spans
 from storage.ids import Position
 from testkit.clock import StoppedClock
 from testkit.factories import user_ids
@@ -93,7 +93,9 @@ async def test_a_message_goes_to_those_who_were_there_one_position_before(hall, 
     for stage in stages:
         await stage.writers.drain()
 
-    spans = await subscriptions.spans_of(hall.make.connection, hall.make.realm_id, user_ids(people))
+    spans = await subscription_spans.of_users(
+        hall.make.connection, hall.make.realm_id, user_ids(people)
+    )
     live = {
         row.user_id: LiveUser(row.user_id, row.role, [s for s in spans if s.user_id == row.user_id])
         for row in people

@@ -13,7 +13,7 @@ from server.domain.channel_creation import ChannelTerms
 from server.domain.errors import (
     ChannelAlreadyExistsError,
 )
-from storage import channels, read_state, subscriptions
+from storage import channels, read_state, subscription_spans, subscriptions
 from testkit.factories import user_ids
 
 pytestmark = pytest.mark.asyncio
@@ -65,7 +65,7 @@ async def test_a_subscription_begins_above_its_position(hall):
     await hall.subscribe(hall.member, "plans")
 
     [added] = hall.told("subscription/add")
-    [span] = await subscriptions.spans_of(
+    [span] = await subscription_spans.of_users(
         hall.make.connection, hall.make.realm_id, [hall.member.user_id]
     )
     assert (span.channel_id, span.first, span.last) == (
@@ -91,7 +91,7 @@ async def test_who_comes_back_finds_their_settings_and_has_two_spans(hall, witne
     [added] = hall.told("subscription/add")
     [shown] = added.event.subscriptions
     assert (shown.color, shown.is_muted, shown.push_notifications) == ("#123456", True, False)
-    spans = await subscriptions.spans_of(
+    spans = await subscription_spans.of_users(
         hall.make.connection, hall.make.realm_id, [hall.member.user_id]
     )
     assert [span.last is None for span in spans] == [False, True]

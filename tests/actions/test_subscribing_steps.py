@@ -13,7 +13,7 @@ from server.actions.stepped_work import Finish, finish, take_step
 from server.actions.subscriptions.steps import SUBSCRIBING, people_per_step
 from server.domain.channels import COLORS
 from server.jobs import DeferredWork
-from storage import audit_log, stepped_work, subscriptions, users
+from storage import audit_log, stepped_work, subscription_spans, subscriptions, users
 from testkit.factories import user_ids
 
 pytestmark = pytest.mark.asyncio
@@ -138,7 +138,7 @@ async def test_whoever_comes_back_among_many_finds_what_they_had_set(hall, witne
     [shown] = joined["subscriptions"]
     assert (shown["is_muted"], shown["color"]) == (True, "#123456")
     assert shown["subscribers"] == user_ids(people)
-    spans = await subscriptions.spans_of(
+    spans = await subscription_spans.of_users(
         hall.make.connection, hall.make.realm_id, [people[0].user_id]
     )
     assert len(spans) == 2

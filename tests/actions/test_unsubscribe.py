@@ -10,7 +10,7 @@ from server.actions.subscriptions.subscribe import SubscriptionRequest, subscrib
 from server.actions.subscriptions.unsubscribe import unsubscribe
 from server.actions.user_topics import change_policy
 from server.domain.errors import BadRequestError, ChannelDoesNotExistError
-from storage import read_state, subscriptions
+from storage import read_state, subscription_spans
 from testkit.factories import user_ids
 
 pytestmark = pytest.mark.asyncio
@@ -42,7 +42,7 @@ async def test_a_span_ends_with_its_position(hall):
     await hall.unsubscribe(hall.member, "plans")
 
     [removed] = hall.told("subscription/remove")
-    [span] = await subscriptions.spans_of(
+    [span] = await subscription_spans.of_users(
         hall.make.connection, hall.make.realm_id, [hall.member.user_id]
     )
     assert span.last == removed.position

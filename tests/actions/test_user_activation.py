@@ -17,7 +17,14 @@ from server.domain.access import GUEST, OWNER
 from server.domain.account_news import Deactivated
 from server.domain.errors import BadRequestError, CannotDeactivateLastUserError
 from server.jobs import AccountEmail
-from storage import audit_log, event_queues, presences, subscriptions, user_status, users
+from storage import (
+    audit_log,
+    event_queues,
+    presences,
+    subscription_spans,
+    user_status,
+    users,
+)
 from storage.ids import Position, QueueId, UserId
 from storage.user_status import UserStatusRow
 
@@ -178,7 +185,7 @@ async def test_nothing_is_received_by_who_is_not_there(hall, make):
     await reopen(hall, cook.user_id)
     after = await make.message(hall.member, topic)
 
-    spans = await subscriptions.spans_of(make.connection, make.realm_id, [cook.user_id])
+    spans = await subscription_spans.of_users(make.connection, make.realm_id, [cook.user_id])
     received = {
         message_id
         for message_id in (before, meanwhile, after)

@@ -10,7 +10,7 @@ from server.actions.users import NewUser, create_users
 from server.domain.access import ADMINISTRATOR, GUEST, MEMBER, MODERATOR, OWNER
 from server.domain.errors import BadRequestError
 from server.domain.user_settings import ADMINISTRATORS, MEMBERS, MODERATORS, NOBODY
-from storage import subscriptions, users
+from storage import subscription_spans, subscriptions, users
 from testkit.stage import Stage
 
 pytestmark = pytest.mark.asyncio
@@ -214,7 +214,7 @@ async def test_newcomers_are_in_the_default_channels(kitchen, make):
     assert ids == [kitchen.people[MEMBER].user_id, cook.user_id]
     assert {guest.user_id, bot.user_id}.isdisjoint(ids)
     assert (await make.again(general)).subscriber_count == 2
-    [span] = await subscriptions.spans_of(make.connection, make.realm_id, [cook.user_id])
+    [span] = await subscription_spans.of_users(make.connection, make.realm_id, [cook.user_id])
     assert span.last is None
     [joined] = kitchen.told("subscription/add")
     assert span.first == joined.position + 1

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from server.domain.access import ADMINISTRATOR, GUEST, MEMBER, OWNER
-from storage import subscriptions, users
+from storage import subscriptions, user_grants, users
 from testkit.clients.api import PATIENCE_SECONDS
 from testkit.factories import new_realm
 from tests.api.test_event_streams import source
@@ -17,7 +17,7 @@ COOK = {"email": "Cook@example.com", "full_name": "Cook", "password": "correct h
 
 async def granted(make, row):
     """The administrator, whom the operator lets make accounts."""
-    await users.grant(make.connection, make.realm_id, row.user_id, create_users=True)
+    await user_grants.grant(make.connection, make.realm_id, row.user_id, create_users=True)
     return row
 
 

@@ -14,7 +14,7 @@ from server.realtime.audience import LiveUser
 from server.realtime.follower import RealmFollower
 from server.realtime.queue import K_BITS
 from storage.ids import ChannelId, Position, RealmId, UserId
-from storage.subscriptions import SpanRow
+from storage.subscription_spans import SpanRow
 from testkit.clients.api import PATIENCE_SECONDS
 from testkit.clock import StoppedClock
 

@@ -15,7 +15,7 @@ from server.domain.user_settings import (
     MODERATORS,
     NOBODY,
 )
-from storage import users
+from storage import user_grants, users
 
 pytestmark = pytest.mark.asyncio
 
@@ -118,7 +118,7 @@ async def test_nobody_is_found_by_an_address_that_one_may_not_know(log_in, make,
 
 async def test_administrators_do_not_read_it_in_the_log_of_changes(log_in, make):
     boss = await make.user(role=ADMINISTRATOR)
-    await users.grant(make.connection, make.realm_id, boss.user_id, create_users=True)
+    await user_grants.grant(make.connection, make.realm_id, boss.user_id, create_users=True)
     client = await log_in(boss)
     fields = {"email": CANARY, "full_name": "Shy", "password": "correct horse battery"}
     made = await client.post("/users", **fields)

@@ -8,7 +8,7 @@ import pytest
 from server.domain.access import ADMINISTRATOR, GUEST, MEMBER, MODERATOR, OWNER
 from server.domain.bots import GENERIC
 from server.domain.system_bots import WELCOME_BOT
-from storage import groups, users
+from storage import groups, user_grants
 from testkit.clients.api_keys import new_key
 from testkit.clients.invitations import Reception, link_of
 from testkit.factories import new_realm
@@ -224,7 +224,7 @@ async def test_disposable_addresses_are_not_invited_where_nobody_wants_them(rece
 
 async def test_whoever_is_given_an_account_is_greeted_as_who_is_invited(reception: Reception):
     boss = await reception.person(str(reception.boss.email))
-    await users.grant(
+    await user_grants.grant(
         reception.make.connection, reception.make.realm_id, boss.user_id, create_users=True
     )
     await reception.boss.post(

@@ -13,7 +13,7 @@ from storage import (
     conversations,
     message_flags,
     message_moves,
-    read_state,
+    read_marks,
     sends,
     unread_notices,
 )
@@ -214,11 +214,11 @@ class Driver:
     async def mark_reads(self, reads: dict[int, list[int]]) -> dict[int, list[int]]:
         """Mark for each user; the ids that changed, which is what each is told."""
         readers = [
-            read_state.ReadMarker(UserId(user), [MessageId(i) for i in ids], b"%d" % user)
+            read_marks.ReadMarker(UserId(user), [MessageId(i) for i in ids], b"%d" % user)
             for user, ids in reads.items()
         ]
         rows, told = await self.told(
-            read_state.mark_reads(self.realm_id, readers, write_id=WRITE_ID)
+            read_marks.mark_reads(self.realm_id, readers, write_id=WRITE_ID)
         )
         changed: dict[int, list[int]] = {user: [] for user in reads}
         for user, message_id in rows:

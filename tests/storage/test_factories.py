@@ -3,7 +3,7 @@
 import pytest
 
 from server.domain.access import GUEST
-from storage import subscriptions
+from storage import subscription_spans
 from testkit.factories import Make, user_ids
 
 pytestmark = pytest.mark.asyncio
@@ -13,7 +13,9 @@ async def test_people_are_subscribed_from_a_position_on(make_here: Make):
     people = await make_here.users(2)
     channel = await make_here.channel(subscribers=people, invite_only=True)
 
-    spans = await subscriptions.spans_of(make_here.connection, make_here.realm_id, user_ids(people))
+    spans = await subscription_spans.of_users(
+        make_here.connection, make_here.realm_id, user_ids(people)
+    )
 
     assert channel.subscriber_count == 2
     assert {s.user_id for s in spans} == set(user_ids(people))

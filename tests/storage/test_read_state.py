@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from storage import read_state
+from storage import read_marks, read_state
 from storage.database import Connection, Statement
 from storage.ids import ChannelId, MessageId, UserId
 from storage.message_bits import CHANNEL_WILDCARD
@@ -142,8 +142,8 @@ async def test_several_readers_are_marked_and_told_at_once(reader: Reader):
 
 async def test_more_than_a_thousand_messages_are_told_in_entries_of_a_thousand(reader: Reader):
     sent = [MessageId(i) for i in await reader.get_many(2_001)]
-    statement = read_state.mark_reads(
-        reader.realm_id, [read_state.ReadMarker(reader.user, sent, b"{}")], write_id=WRITE_ID
+    statement = read_marks.mark_reads(
+        reader.realm_id, [read_marks.ReadMarker(reader.user, sent, b"{}")], write_id=WRITE_ID
     )
 
     _, events = await reader.driver.clocked(statement)
@@ -154,9 +154,9 @@ async def test_more_than_a_thousand_messages_are_told_in_entries_of_a_thousand(r
 async def test_the_log_tells_what_was_read(reader: Reader):
     sent = [MessageId(await reader.send()) for _ in range(2)]
 
-    statement = read_state.mark_reads(
+    statement = read_marks.mark_reads(
         reader.realm_id,
-        [read_state.ReadMarker(reader.user, [*sent, sent[0]], b"{}")],
+        [read_marks.ReadMarker(reader.user, [*sent, sent[0]], b"{}")],
         write_id=WRITE_ID,
     )
     _, events = await reader.driver.clocked(statement)
@@ -181,7 +181,7 @@ async def test_the_log_tells_where_unread_messages_are(reader: Reader):
     await reader.mark(in_channel, direct)
 
     changed, events = await reader.run(
-        read_state.mark_unread(
+        read_marks.mark_unread(
             reader.realm_id, reader.user, [MessageId(direct), MessageId(in_channel)], **UNREAD_LOG
         )
     )
@@ -206,7 +206,7 @@ async def test_nothing_becomes_unread_in_a_channel_that_one_has_left(reader: Rea
     await reader.driver.unsubscribe(reader.user, reader.there)
 
     changed, _ = await reader.run(
-        read_state.mark_unread(
+        read_marks.mark_unread(
             reader.realm_id, reader.user, [MessageId(here), MessageId(there)], **UNREAD_LOG
         )
     )
@@ -218,7 +218,7 @@ async def test_many_messages_are_told_of_a_thousand_at_a_time(reader: Reader):
     sent = await reader.get_many(2001)
 
     _, events = await reader.run(
-        read_state.mark_channel_read(reader.realm_id, reader.user, ChannelId(reader.here), **LOG)
+        read_marks.mark_channel_read(reader.realm_id, reader.user, ChannelId(reader.here), **LOG)
     )
 
     assert [len(event["messages"]) for event in events] == [1000, 1000, 1]
@@ -230,7 +230,7 @@ async def test_reading_everything_is_one_range_a_channel(reader: Reader):
     left = [await reader.send("b"), await reader.send("c", channel=reader.there)]
     position = await reader.driver.make.position()
 
-    _, events = await reader.run(read_state.mark_all_read(reader.realm_id, reader.user, **LOG))
+    _, events = await reader.run(read_marks.mark_all_read(reader.realm_id, reader.user, **LOG))
 
     assert told(events) == left
     assert [event["all"] for event in events] == [True]
@@ -245,7 +245,7 @@ async def test_reading_everything_tells_of_the_newest_and_that_this_is_all(reade
     sent = await reader.get_many(30)
 
     _, events = await reader.run(
-        read_state.mark_all_read(reader.realm_id, reader.user, limit=4, **LOG)
+        read_marks.mark_all_read(reader.realm_id, reader.user, limit=4, **LOG)
     )
 
     assert told(events) == sent[-4:]
@@ -345,7 +345,7 @@ async def test_a_fold_stays_true_however_late_it_is_written(reader: Reader):
     )
     later = await reader.send()
     await reader.run(
-        read_state.mark_unread(reader.realm_id, reader.user, [MessageId(sent[5])], **UNREAD_LOG)
+        read_marks.mark_unread(reader.realm_id, reader.user, [MessageId(sent[5])], **UNREAD_LOG)
     )
 
     await reader.driver.clocked(read_state.fold(reader.realm_id, reader.user, folds))
@@ -399,7 +399,7 @@ async def test_what_moved_away_is_not_read_with_its_old_topic(reader: Reader):
     assert topic is not None
 
     _, events = await reader.run(
-        read_state.mark_conversation_read(reader.realm_id, reader.user, topic.topic_id, **LOG)
+        read_marks.mark_conversation_read(reader.realm_id, reader.user, topic.topic_id, **LOG)
     )
 
     assert told(events) == [*sent[:2], *sent[4:]]

@@ -20,7 +20,7 @@ from hypothesis.stateful import (
 from typing_extensions import override
 
 from server.domain.topic_policies import MUTED, UNMUTED
-from storage import history, message_flags, muted_users, read_state, user_topics
+from storage import history, message_flags, muted_users, read_marks, read_state, user_topics
 from storage.database import Connection, Statement
 from storage.driver import PgConnection
 from storage.history import NEWEST, OLDEST, HistoryWindow
@@ -179,7 +179,7 @@ class ReadState(RuleBasedStateMachine):
             return
         self.run(self.driver.unsubscribe(who, place))
         self.model.subscribed.remove((who, place))
-        statement = read_state.mark_left_read(
+        statement = read_marks.mark_left_read(
             self.driver.realm_id, [(UserId(who), ChannelId(place))], write_id=WRITE_ID
         )
         expected = self.model.mark_shown_read(who, lambda m: m.channel == place)
@@ -243,7 +243,7 @@ class ReadState(RuleBasedStateMachine):
         self._mark_unread(self.users[user], self.messages(chosen))
 
     def _mark_unread(self, who: int, ids: list[MessageId]) -> None:
-        statement = read_state.mark_unread(
+        statement = read_marks.mark_unread(
             self.driver.realm_id, UserId(who), ids, empty_topic_name="general chat", **LOG
         )
         expected, left_out = self.model.mark_unread(who, ids)
@@ -263,12 +263,12 @@ class ReadState(RuleBasedStateMachine):
         if what == "channel":
             self._mark_channel_read(who, self.channels[which % 3])
         elif what == "all":
-            statement = read_state.mark_all_read(self.driver.realm_id, UserId(who), **LOG)
+            statement = read_marks.mark_all_read(self.driver.realm_id, UserId(who), **LOG)
             self.compare_marked(statement, self.model.mark_all_read(who), is_all=True)
         else:
             groups = [group for group, people in self.model.groups.items() if who in people]
             place = nth([*self.model.topics, *groups], which)
-            statement = read_state.mark_conversation_read(
+            statement = read_marks.mark_conversation_read(
                 self.driver.realm_id, UserId(who), place, **LOG
             )
             expected = self.model.mark_shown_read(who, lambda m: m.conversation == place)
@@ -381,7 +381,7 @@ class ReadState(RuleBasedStateMachine):
             self._mark_unread(who, page.ids)
 
     def _mark_channel_read(self, who: int, place: int) -> None:
-        statement = read_state.mark_channel_read(
+        statement = read_marks.mark_channel_read(
             self.driver.realm_id, UserId(who), ChannelId(place), **LOG
         )
         expected = self.model.mark_shown_read(who, lambda m: m.channel == place)

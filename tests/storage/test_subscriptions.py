@@ -3,7 +3,7 @@
 import pytest
 
 from server.domain.access import GUEST
-from storage import channels, subscriptions
+from storage import channels, subscription_spans, subscriptions
 from storage.ids import ChannelId
 from storage.subscriptions import Membership
 from testkit.factories import Make, user_ids
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.asyncio
 
 
 async def spans(make, user):
-    rows = await subscriptions.spans_of(make.connection, make.realm_id, [user.user_id])
+    rows = await subscription_spans.of_users(make.connection, make.realm_id, [user.user_id])
     return [(row.first, row.last) for row in rows]
 
 
@@ -153,4 +153,4 @@ async def test_another_realm_sees_nothing(make_here: Make):
     [row] = await subscriptions.subscribers(connection, realm_id, ids)
     assert row.user_ids == "[]"
     assert await subscriptions.active_user_ids(connection, realm_id, ChannelId(ids[0])) == []
-    assert await subscriptions.spans_of(connection, realm_id, [user.user_id]) == []
+    assert await subscription_spans.of_users(connection, realm_id, [user.user_id]) == []

@@ -10,6 +10,7 @@ import pytest
 from typing_extensions import override
 
 from server.transport import connection as connections
+from server.transport import response_side
 from server.transport.limits import MAX_AHEAD_BYTES
 from server.transport.writing import CHUNKS_END, as_chunk
 from testkit.clients.raw_sockets import connected, until
@@ -109,7 +110,7 @@ async def test_whoever_waits_for_an_answer_may_be_silent(monkeypatch):
 
 
 async def test_whoever_takes_nothing_is_let_go(monkeypatch):
-    monkeypatch.setattr(connections, "STALLED_SECONDS", 0.2)
+    monkeypatch.setattr(response_side, "STALLED_SECONDS", 0.2)
     async with serving(Silent) as (_, port, exchanges), connected(port) as client:
         await client.send(ASK)
         await until(lambda: exchanges)
@@ -120,7 +121,7 @@ async def test_whoever_takes_nothing_is_let_go(monkeypatch):
 
 
 async def test_whoever_takes_something_is_not_let_go(monkeypatch):
-    monkeypatch.setattr(connections, "STALLED_SECONDS", 0.2)
+    monkeypatch.setattr(response_side, "STALLED_SECONDS", 0.2)
     piece, pieces = 512 * 1024, 32
     async with serving(Silent) as (_, port, exchanges), connected(port) as client:
         await client.send(ASK)

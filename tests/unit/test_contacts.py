@@ -7,7 +7,7 @@ from server.domain.addresses import RealmAddress
 from server.realtime.audience import LiveUser, LiveUsers
 from server.realtime.contacts import Contacts, ContactTables, LoadedContacts
 from storage.ids import ChannelId, Position, UserId
-from storage.subscriptions import SpanRow
+from storage.subscription_spans import SpanRow
 
 GUEST_ROLE = 600
 GUEST, BOT = UserId(1), UserId(5)

@@ -19,7 +19,7 @@ from server.realtime.audience import LiveUser
 from server.realtime.follower import RealmFollower
 from server.realtime.queue import LAST_K, EventQueue, Waiter, WireEvent
 from storage.ids import ChannelId, Position, QueueId, RealmId, UserId
-from storage.subscriptions import SpanRow
+from storage.subscription_spans import SpanRow
 
 if TYPE_CHECKING:
     from storage.database import Database

@@ -13,7 +13,7 @@ from server.actions.access.restored_content import (
 )
 from server.events.base import Entry
 from server.transactions import Tx
-from storage import read_state, restored_access
+from storage import read_marks, restored_access
 from storage.database import Connection
 from storage.ids import ChannelId
 
@@ -72,7 +72,7 @@ async def _hide_history(
     Users without content access get no event here: they lost the whole channel, now or before.
     """
     realm_id, write_id = tx.realm_id, tx.write_id
-    tx.at_position(entry, read_state.mark_hidden_read(realm_id, channel_id, write_id=write_id))
+    tx.at_position(entry, read_marks.mark_hidden_read(realm_id, channel_id, write_id=write_id))
     starred = await restored_access.starred_by(connection, realm_id, channel_id)
     pairs = [
         (user_id, channel_id)

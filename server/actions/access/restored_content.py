@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable
 from server.actions.access.diff import Pair
 from server.events.base import Entry
 from server.transactions import Tx
-from storage import read_state, restored_access
+from storage import read_marks, read_state, restored_access
 from storage.database import Connection
 from storage.ids import ChannelId, RealmId, UserId
 
@@ -75,7 +75,7 @@ def append_withdrawn(
 def mark_read(tx: Tx, entry: Entry, pairs: Collection[Pair]) -> None:
     """Mark, at the entry's position, everything in these channels as read."""
     if pairs:
-        marking = read_state.mark_left_read(tx.realm_id, list(pairs), write_id=tx.write_id)
+        marking = read_marks.mark_left_read(tx.realm_id, list(pairs), write_id=tx.write_id)
         tx.at_position(entry, marking)
 
 

@@ -29,7 +29,7 @@ from server.events.subscriptions import (
     personal,
 )
 from server.transactions import Tx
-from storage import channels, subscriptions
+from storage import channels, subscription_spans, subscriptions
 from storage.channels import ChannelRow
 from storage.database import Connection
 from storage.ids import ChannelId, RealmId, UserId
@@ -137,29 +137,23 @@ async def leave(tx: Tx, context: LockedRealm, change: MembershipChange) -> None:
     await acquaintance.append_events(tx, connection, context)
 
 
-async def withdraw(tx: Tx, context: LockedRealm, change: MembershipChange, entry: Entry) -> None:
-    """Stop counting deactivated users as subscribers; their subscriptions are kept.
+async def set_receiving(
+    tx: Tx, context: LockedRealm, change: MembershipChange, entry: Entry, *, receives: bool
+) -> None:
+    """Count reactivated users as subscribers again, or deactivated ones no more.
 
-    From the entry on they receive nothing.
+    Their subscriptions are kept. After the entry they receive what is sent, or nothing.
     """
     if not change.pairs:
         return
     connection = await tx.changing()
-    await channels.change_subscriber_counts(connection, tx.realm_id, change.counts(-1))
-    for user_id, channel_ids in change.by_user.items():
-        tx.at_position(entry, subscriptions.end_spans(tx.realm_id, [user_id], channel_ids))
-    await _append_peers(tx, connection, context, change, PeersRemoved)
-
-
-async def readmit(tx: Tx, context: LockedRealm, change: MembershipChange, entry: Entry) -> None:
-    """Count reactivated users as subscribers again: they receive what comes after the entry."""
-    if not change.pairs:
-        return
-    connection = await tx.changing()
-    await channels.change_subscriber_counts(connection, tx.realm_id, change.counts())
+    counts = change.counts(1 if receives else -1)
+    await channels.change_subscriber_counts(connection, tx.realm_id, counts)
     for user_id, ids in change.by_user.items():
-        tx.at_position(entry, subscriptions.begin_spans(tx.realm_id, [user_id], ids))
-    await _append_peers(tx, connection, context, change, PeersAdded)
+        spans = subscription_spans.set_receiving(tx.realm_id, [user_id], ids, receives=receives)
+        tx.at_position(entry, spans)
+    kind = PeersAdded if receives else PeersRemoved
+    await _append_peers(tx, connection, context, change, kind)
 
 
 async def _append_peers(
@@ -269,7 +263,7 @@ def _append_joining(tx: Tx, change: MembershipChange, shown: _Shown) -> Entry:
         )
         entry = tx.append(event, to_users(*user_ids))
         colors = {each.stream_id: each.color for each in event.subscriptions}
-        tx.at_position(entry, subscriptions.begin(tx.realm_id, user_ids, colors))
+        tx.at_position(entry, subscription_spans.begin(tx.realm_id, user_ids, colors))
     assert entry is not None, "a user joins"
     return entry
 
@@ -285,7 +279,8 @@ def _append_leaving(tx: Tx, change: MembershipChange) -> Entry:
             archived=archived(change.channels, channel_ids),
         )
         entry = tx.append(event, to_users(*user_ids))
-        tx.at_position(entry, subscriptions.end_spans(tx.realm_id, user_ids, channel_ids))
+        spans = subscription_spans.set_receiving(tx.realm_id, user_ids, channel_ids, receives=False)
+        tx.at_position(entry, spans)
     assert entry is not None, "a user leaves"
     return entry
 

@@ -21,6 +21,7 @@ from storage import (
     realm_emoji,
     realm_exports,
     server_keys,
+    user_grants,
     users,
 )
 from storage.blobs import new_key
@@ -351,7 +352,7 @@ async def person_gone(world: World, who: str, kind: str) -> Values:
 async def new_person(world: World, who: str, kind: str) -> Values:
     """As whoever asks may make accounts, as far as the operator is concerned."""
     del kind
-    await users.grant(
+    await user_grants.grant(
         world.make.connection, world.make.realm_id, world.people[who].user_id, create_users=True
     )
     address = f"{world.text().replace(' ', '.')}@example.com"
