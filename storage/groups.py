@@ -1,7 +1,7 @@
 """User groups: the system (role) groups of a realm, and custom ones."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, LiteralString
 
@@ -109,17 +109,8 @@ async def insert_system_groups(
     return dict(rows)
 
 
-async def insert(
-    connection: Connection,
-    realm_id: RealmId,
-    *,
-    name: str,
-    description: str,
-    creator_id: UserId,
-    created_at: datetime,
-    permissions: Mapping[str, Any],
-) -> GroupId:
-    """Insert a group without members.
+async def insert(connection: Connection, realm_id: RealmId, row: GroupRow) -> GroupRow:
+    """Insert a custom group with its members and subgroups; return the row with its id.
 
     The caller has locked the realm's row, which guards names.
     """
@@ -132,26 +123,16 @@ async def insert(
         RETURNING group_id
         """,
         realm_id=realm_id,
-        name=name,
-        folded_name=fold_name(name),
-        description=description,
-        creator_id=creator_id,
-        created_at=created_at,
-        permissions=connection.json(dict(permissions)),
+        creator_id=row.creator_id,
+        created_at=row.created_at,
+        **_settings(connection, row),
     )
-    return group_id
+    await add_members(connection, realm_id, group_id, row.member_ids)
+    await add_subgroups(connection, realm_id, group_id, row.subgroup_ids)
+    return replace(row, group_id=group_id)
 
 
-async def update(
-    connection: Connection,
-    realm_id: RealmId,
-    group_id: GroupId,
-    *,
-    name: str,
-    description: str,
-    deactivated: bool,
-    permissions: Mapping[str, Any],
-) -> None:
+async def update(connection: Connection, realm_id: RealmId, row: GroupRow) -> None:
     """Update the group's settings. The caller has locked the realm's row exclusively."""
     await connection.execute(
         """
@@ -161,13 +142,19 @@ async def update(
          WHERE realm_id = %(realm_id)s AND group_id = %(group_id)s
         """,
         realm_id=realm_id,
-        group_id=group_id,
-        name=name,
-        folded_name=fold_name(name),
-        description=description,
-        deactivated=deactivated,
-        permissions=connection.json(dict(permissions)),
+        group_id=row.group_id,
+        deactivated=row.deactivated,
+        **_settings(connection, row),
     )
+
+
+def _settings(connection: Connection, row: GroupRow) -> dict[str, Any]:
+    return {
+        "name": row.name,
+        "folded_name": fold_name(row.name),
+        "description": row.description,
+        "permissions": connection.json(row.permissions),
+    }
 
 
 async def add_members(

@@ -32,6 +32,10 @@ class Membership:
     channel_id: ChannelId
     color: str = ""
 
+    @property
+    def pair(self) -> tuple[UserId, ChannelId]:
+        return self.user_id, self.channel_id
+
 
 def new_row(membership: Membership) -> SubscriptionRow:
     """Return the row that `activate` inserts for a first-time subscriber."""

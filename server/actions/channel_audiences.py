@@ -1,7 +1,6 @@
 """Audiences of events about channels: users with metadata access at the event's position."""
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 import msgspec
 
@@ -9,6 +8,7 @@ from server.actions.locked_realm import LockedRealm
 from server.domain.access import ADMINISTRATOR, EVERYONE_GROUP, GUEST, MEMBERS_GROUP, Reach
 from server.domain.channels import GRANTS_METADATA, setting_of
 from server.events.base import EVERYONE, MEMBERS, Audience
+from server.runtime.grouping import grouped
 from storage import subscriptions, users
 from storage.channels import ChannelRow
 from storage.database import Connection
@@ -42,13 +42,11 @@ def excluding(audience: Audience, user_ids: Iterable[UserId]) -> Audience:
 
 
 def by_channels(
-    by_user: Mapping[UserId, tuple[ChannelId, ...]],
+    pairs: Iterable[tuple[UserId, ChannelId]],
 ) -> list[tuple[list[ChannelId], list[UserId]]]:
     """Return each set of channels with all users who have it: they share their events."""
-    grouped: dict[tuple[ChannelId, ...], list[UserId]] = defaultdict(list)
-    for user_id, channel_ids in by_user.items():
-        grouped[channel_ids].append(user_id)
-    return [(list(channel_ids), user_ids) for channel_ids, user_ids in grouped.items()]
+    alike = grouped((tuple(ids), user_id) for user_id, ids in grouped(pairs).items())
+    return [(list(channel_ids), user_ids) for channel_ids, user_ids in alike.items()]
 
 
 def _reach(context: LockedRealm, channel: ChannelRow) -> Reach:

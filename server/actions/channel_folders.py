@@ -12,7 +12,7 @@ from server.domain.channel_folders import MAX_FOLDERS, checked_description, chec
 from server.domain.errors import BadRequestError, InvalidParameterError
 from server.domain.markdown import render_description
 from server.domain.names import fold_name
-from server.events.base import EVERYONE, Event
+from server.events.base import EVERYONE
 from server.events.channel_folders import (
     FolderAdded,
     FolderChange,
@@ -57,8 +57,15 @@ async def add_folder(
         created_at=now,
     )
     event = FolderAdded(channel_folder=ShownFolder.of(row))
-    _append_folder_event(
-        tx, actor, event, "channel_folder_added", row.folder_id, before={}, after=_facts(row)
+    audit.append_recorded(
+        tx,
+        actor.user_id,
+        "channel_folder_added",
+        event,
+        EVERYONE,
+        before={},
+        after=_facts(row),
+        subject_id=row.folder_id,
     )
     return row.folder_id
 
@@ -79,14 +86,12 @@ async def change_folder(tx: Tx, actor: Actor, folder_id: FolderId, wish: FolderW
         _check_free(new.name, [row for row in there if row != old])
     await channel_folders.update(await tx.changing(), tx.realm_id, new)
     changes = audit.differences(_facts(old), _facts(new))
-    before, after = audit.before(changes), audit.after(changes)
-    data = dict(after)
+    data = audit.after(changes)
     if "description" in data:
         data["rendered_description"] = new.rendered_description
     event = FolderChanged(channel_folder_id=folder_id, data=FolderChange(**data))
-    _append_folder_event(
-        tx, actor, event, "channel_folder_changed", folder_id, before=before, after=after
-    )
+    entry = tx.append(event, EVERYONE)
+    audit.record_each(tx, entry, actor.user_id, "channel_folder_changed", {folder_id: changes})
 
 
 async def check_folder(connection: Connection, realm_id: RealmId, folder_id: int | None) -> None:
@@ -127,14 +132,15 @@ async def order_folders(tx: Tx, actor: Actor, folder_ids: Sequence[FolderId]) ->
         return
     await channel_folders.update_order(await tx.changing(), tx.realm_id, folder_ids)
     event = FoldersReordered(order=list(folder_ids))
-    _append_folder_event(
+    before, after = {"order": there}, {"order": list(folder_ids)}
+    audit.append_recorded(
         tx,
-        actor,
-        event,
+        actor.user_id,
         "channel_folders_ordered",
-        None,
-        before={"order": there},
-        after={"order": list(folder_ids)},
+        event,
+        EVERYONE,
+        before=before,
+        after=after,
     )
 
 
@@ -153,17 +159,3 @@ def _check_free(name: str, others: Sequence[FolderRow]) -> None:
 def _facts(row: FolderRow) -> dict[str, Any]:
     facts = asdict(row)
     return {name: facts[name] for name in _CHANGEABLE}
-
-
-def _append_folder_event(
-    tx: Tx,
-    actor: Actor,
-    event: Event,
-    action: str,
-    folder_id: FolderId | None,
-    *,
-    before: dict[str, Any],
-    after: dict[str, Any],
-) -> None:
-    entry = tx.append(event, EVERYONE)
-    audit.record(tx, entry, actor.user_id, action, subject_id=folder_id, before=before, after=after)

@@ -143,15 +143,8 @@ async def _report(bench: RealmServices, done: Sequence[Renamed]) -> None:
 
 
 def _record(tx: Tx, entry: Entry, action: str, renamed: Renamed) -> None:
-    audit.record(
-        tx,
-        entry,
-        None,
-        action,
-        subject_id=renamed.row.id,
-        before={"name": renamed.row.name},
-        after={"name": renamed.new_name},
-    )
+    changed = {renamed.row.id: {"name": (renamed.row.name, renamed.new_name)}}
+    audit.record_each(tx, entry, None, action, changed)
 
 
 async def _rename_channel(tx: Tx, renamed: Renamed, now: datetime) -> None:
@@ -263,15 +256,8 @@ async def _rename_group(tx: Tx, renamed: Renamed, now: datetime) -> None:
     row = await groups.by_id(await tx.connection(), tx.realm_id, GroupId(renamed.row.id))
     if row is None:
         return
-    await groups.update(
-        await tx.changing(),
-        tx.realm_id,
-        row.group_id,
-        name=renamed.new_name,
-        description=row.description,
-        deactivated=row.deactivated,
-        permissions=row.permissions,
-    )
+    new = replace(row, name=renamed.new_name)
+    await groups.update(await tx.changing(), tx.realm_id, new)
     event = GroupChanged(
         group_id=row.group_id, data={"name": renamed.new_name}, deactivated=row.deactivated
     )

@@ -73,7 +73,7 @@ class ErasurePlan(msgspec.Struct, frozen=True, kw_only=True):
     """Words that identify the person in the log."""
 
 
-async def erase_person(tx: Tx, user_id: UserId, *, now: datetime) -> str:
+async def erase_person(tx: Tx, user_id: UserId, *, now: datetime) -> str | None:
     """Deactivate the account at once, and erase the rest in steps; return the work's id.
 
     Raises BadRequestError for an unknown user, a system bot, and the only owner.

@@ -2,14 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, replace
-from typing import Any
 
 from server.actions import audit
 from server.actions.locked_realm import lock_as_administrator
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError, InvalidParameterError
 from server.domain.url_templates import MAX_LINKIFIERS, checked_linkifier, checked_playground
-from server.events.base import EVERYONE
+from server.events.base import EVERYONE, Entry
 from server.events.linkifiers import (
     LinkifiersChanged,
     PlaygroundsChanged,
@@ -30,14 +29,12 @@ async def add_linkifier(tx: Tx, actor: Actor, pattern: str, url_template: str) -
     if len(there) >= MAX_LINKIFIERS:
         raise BadRequestError(f"Too many linkifiers (limit: {MAX_LINKIFIERS})")
     _check_new(pattern, there)
-    connection = await tx.changing()
     linkifier_id = await linkifiers.insert(
-        connection, tx.realm_id, pattern=pattern, url_template=url_template
+        await tx.changing(), tx.realm_id, pattern=pattern, url_template=url_template
     )
-    row = LinkifierRow(linkifier_id, pattern, url_template)
-    await _append_linkifier_events(
-        tx, actor, connection, "linkifier_added", linkifier_id, before={}, after=asdict(row)
-    )
+    added = {linkifier_id: asdict(LinkifierRow(linkifier_id, pattern, url_template))}
+    entry = await _append_linkifiers(tx)
+    audit.record_outcomes(tx, entry, actor.user_id, "linkifier_added", added)
     return linkifier_id
 
 
@@ -52,27 +49,24 @@ async def change_linkifier(
     if new == old:
         return
     _check_new(pattern, [row for row in there if row != old])
-    connection = await tx.changing()
-    await linkifiers.update(connection, tx.realm_id, new)
-    await _append_linkifier_events(
+    await linkifiers.update(await tx.changing(), tx.realm_id, new)
+    audit.record(
         tx,
-        actor,
-        connection,
+        await _append_linkifiers(tx),
+        actor.user_id,
         "linkifier_changed",
-        linkifier_id,
         before=asdict(old),
         after=asdict(new),
+        subject_id=linkifier_id,
     )
 
 
 async def remove_linkifier(tx: Tx, actor: Actor, linkifier_id: LinkifierId) -> None:
     """Delete a linkifier; existing messages keep their links. Raises BadRequestError."""
     old = _found(linkifier_id, await _held(tx, actor))
-    connection = await tx.changing()
-    await linkifiers.delete(connection, tx.realm_id, linkifier_id)
-    await _append_linkifier_events(
-        tx, actor, connection, "linkifier_removed", linkifier_id, before=asdict(old), after={}
-    )
+    await linkifiers.delete(await tx.changing(), tx.realm_id, linkifier_id)
+    entry = await _append_linkifiers(tx)
+    audit.record_removal(tx, entry, actor.user_id, "linkifier_removed", linkifier_id, asdict(old))
 
 
 async def order_linkifiers(tx: Tx, actor: Actor, ids: Sequence[LinkifierId]) -> None:
@@ -84,17 +78,9 @@ async def order_linkifiers(tx: Tx, actor: Actor, ids: Sequence[LinkifierId]) -> 
         )
     if list(ids) == there:
         return
-    connection = await tx.changing()
-    await linkifiers.update_order(connection, tx.realm_id, ids)
-    await _append_linkifier_events(
-        tx,
-        actor,
-        connection,
-        "linkifiers_ordered",
-        None,
-        before={"order": there},
-        after={"order": list(ids)},
-    )
+    await linkifiers.update_order(await tx.changing(), tx.realm_id, ids)
+    entry, before, after = await _append_linkifiers(tx), {"order": there}, {"order": list(ids)}
+    audit.record(tx, entry, actor.user_id, "linkifiers_ordered", before=before, after=after)
 
 
 async def add_playground(
@@ -111,9 +97,8 @@ async def add_playground(
         connection, tx.realm_id, name=name, language=language, url_template=url_template
     )
     after = {"name": name, "pygments_language": language, "url_template": url_template}
-    await _append_playground_events(
-        tx, actor, connection, "playground_added", playground_id, before={}, after=after
-    )
+    entry = await _append_playgrounds(tx)
+    audit.record_outcomes(tx, entry, actor.user_id, "playground_added", {playground_id: after})
     return playground_id
 
 
@@ -124,11 +109,9 @@ async def remove_playground(tx: Tx, actor: Actor, playground_id: PlaygroundId) -
     old = next((row for row in rows if row.playground_id == playground_id), None)
     if old is None:
         raise BadRequestError("Invalid playground")
-    connection = await tx.changing()
-    await playgrounds.delete(connection, tx.realm_id, playground_id)
-    await _append_playground_events(
-        tx, actor, connection, "playground_removed", playground_id, before=asdict(old), after={}
-    )
+    await playgrounds.delete(await tx.changing(), tx.realm_id, playground_id)
+    entry = await _append_playgrounds(tx)
+    audit.record_removal(tx, entry, actor.user_id, "playground_removed", playground_id, asdict(old))
 
 
 async def _as_administrator(tx: Tx, actor: Actor) -> Connection:
@@ -154,49 +137,13 @@ def _check_new(pattern: str, others: Sequence[LinkifierRow]) -> None:
         raise InvalidParameterError("pattern", "There is a linkifier with this pattern already.")
 
 
-async def _append_linkifier_events(
-    tx: Tx,
-    actor: Actor,
-    connection: Connection,
-    action: str,
-    linkifier_id: LinkifierId | None,
-    *,
-    before: dict[str, Any],
-    after: dict[str, Any],
-) -> None:
-    now = await linkifiers.of_realm(connection, tx.realm_id)
-    shown = [ShownLinkifier.of(row) for row in now]
-    entry = tx.append(LinkifiersChanged(realm_linkifiers=shown), EVERYONE)
-    audit.record(
-        tx,
-        entry,
-        actor.user_id,
-        action,
-        subject_id=linkifier_id,
-        before=before,
-        after=after,
-    )
+async def _append_linkifiers(tx: Tx) -> Entry:
+    rows = await linkifiers.of_realm(await tx.connection(), tx.realm_id)
+    shown = [ShownLinkifier.of(row) for row in rows]
+    return tx.append(LinkifiersChanged(realm_linkifiers=shown), EVERYONE)
 
 
-async def _append_playground_events(
-    tx: Tx,
-    actor: Actor,
-    connection: Connection,
-    action: str,
-    playground_id: PlaygroundId,
-    *,
-    before: dict[str, Any],
-    after: dict[str, Any],
-) -> None:
-    now = await playgrounds.of_realm(connection, tx.realm_id)
-    shown = [ShownPlayground.of(row) for row in now]
-    entry = tx.append(PlaygroundsChanged(realm_playgrounds=shown), EVERYONE)
-    audit.record(
-        tx,
-        entry,
-        actor.user_id,
-        action,
-        subject_id=playground_id,
-        before=before,
-        after=after,
-    )
+async def _append_playgrounds(tx: Tx) -> Entry:
+    rows = await playgrounds.of_realm(await tx.connection(), tx.realm_id)
+    shown = [ShownPlayground.of(row) for row in rows]
+    return tx.append(PlaygroundsChanged(realm_playgrounds=shown), EVERYONE)

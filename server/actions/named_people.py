@@ -1,6 +1,5 @@
 """Events of permissions that name deactivated or reactivated users."""
 
-from collections import defaultdict
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 from typing import Any
@@ -14,6 +13,7 @@ from server.events.base import EVERYONE, MAX_WIRE_EVENTS, Audience, decode_audie
 from server.events.channels import ChannelsUpdated, ChannelUpdated
 from server.events.groups import GroupChanged, permissions_of
 from server.events.realm import RealmSettingsChanged
+from server.runtime.grouping import grouped
 from server.transactions import Tx
 from storage import channels, groups
 from storage.channels import ChannelRow
@@ -94,9 +94,9 @@ async def _append_channel_events(
     changed = list(updates)
     concerned = {channel.channel_id: channel for channel, _ in changed}
     audiences = await audiences_allowed_to_see(connection, tx.realm_id, context, concerned.values())
-    together: dict[bytes, list[ChannelUpdated]] = defaultdict(list)
-    for channel, update in changed:
-        together[audiences[channel.channel_id].encode()].append(update)
+    together = grouped(
+        (audiences[channel.channel_id].encode(), update) for channel, update in changed
+    )
     for encoded, alike in together.items():
         audience: Audience = decode_audience(encoded)
         for start in range(0, len(alike), MAX_WIRE_EVENTS):

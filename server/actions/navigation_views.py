@@ -39,7 +39,7 @@ async def add_view(tx: Tx, actor: Actor, view: NavigationViewRow) -> None:
         raise BadRequestError(f"Too many navigation views (limit: {MAX_VIEWS})")
     await navigation_views.put(await tx.changing(), tx.realm_id, actor.user_id, view)
     event = NavigationViewAdded(navigation_view=ShownView.of(view))
-    _append_view_event(tx, actor, event, "navigation_view_added", before={}, after=asdict(view))
+    _append(tx, actor, "navigation_view_added", event, before={}, after=asdict(view))
 
 
 async def change_view(
@@ -58,7 +58,7 @@ async def change_view(
     before, after = asdict(old), asdict(new)
     data = {key: value for key, value in after.items() if value != before[key]}
     event = NavigationViewChanged(fragment=fragment, data=data)
-    _append_view_event(tx, actor, event, "navigation_view_changed", before=before, after=after)
+    _append(tx, actor, "navigation_view_changed", event, before=before, after=after)
 
 
 async def remove_view(tx: Tx, actor: Actor, fragment: str) -> None:
@@ -66,7 +66,7 @@ async def remove_view(tx: Tx, actor: Actor, fragment: str) -> None:
     old = _found(await _held(tx, actor), fragment)
     await navigation_views.delete(await tx.changing(), tx.realm_id, actor.user_id, fragment)
     event = NavigationViewRemoved(fragment=fragment)
-    _append_view_event(tx, actor, event, "navigation_view_removed", before=asdict(old), after={})
+    _append(tx, actor, "navigation_view_removed", event, before=asdict(old), after={})
 
 
 async def _held(tx: Tx, actor: Actor) -> dict[str, NavigationViewRow]:
@@ -97,22 +97,6 @@ def _checked_name(name: str | None) -> str | None:
     return name or None
 
 
-def _append_view_event(
-    tx: Tx,
-    actor: Actor,
-    event: Event,
-    action: str,
-    *,
-    before: dict[str, Any],
-    after: dict[str, Any],
-) -> None:
-    entry = tx.append(event, to_users(actor.user_id))
-    audit.record(
-        tx,
-        entry,
-        actor.user_id,
-        action,
-        subject_id=actor.user_id,
-        before=before,
-        after=after,
-    )
+def _append(tx: Tx, actor: Actor, action: str, event: Event, **values: dict[str, Any]) -> None:
+    own, user_id = to_users(actor.user_id), actor.user_id
+    audit.append_recorded(tx, user_id, action, event, own, subject_id=user_id, **values)

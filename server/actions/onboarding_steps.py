@@ -24,12 +24,5 @@ async def mark_seen(tx: Tx, actor: Actor, step: str) -> None:
     await onboarding_steps.insert(await tx.changing(), tx.realm_id, actor.user_id, step)
     event = OnboardingStepsChanged(onboarding_steps=shown(due({*seen, step})))
     entry = tx.append(event, to_users(actor.user_id))
-    audit.record(
-        tx,
-        entry,
-        actor.user_id,
-        "onboarding_step_seen",
-        subject_id=actor.user_id,
-        before={},
-        after={"step": step},
-    )
+    seen_now = {actor.user_id: {"step": step}}
+    audit.record_outcomes(tx, entry, actor.user_id, "onboarding_step_seen", seen_now)

@@ -139,15 +139,8 @@ async def _append_profile_events(
         entry = tx.append(UserChanged(person=person), audience)
     assert entry is not None, "something has changed"
     tx.at_position(entry, users.changed(tx.realm_id, [row.user_id]))
-    audit.record(
-        tx,
-        entry,
-        actor.user_id,
-        "profile_data_changed",
-        subject_id=row.user_id,
-        before={str(field_id): _text(old.get(field_id)) for field_id in changed},
-        after={str(field_id): _text(value) for field_id, value in changed.items()},
-    )
+    texts = {str(i): (_text(old.get(i)), _text(value)) for i, value in changed.items()}
+    audit.record_each(tx, entry, actor.user_id, "profile_data_changed", {row.user_id: texts})
 
 
 def _text(value: ValueRow | None) -> str | None:

@@ -16,11 +16,10 @@ from server.domain.profile_fields import (
     checked_terms,
     field_data_of,
 )
-from server.events.base import EVERYONE
+from server.events.base import EVERYONE, Entry
 from server.events.profile_fields import ProfileFieldsChanged, shown_fields
 from server.transactions import Tx
 from storage import profile_fields
-from storage.database import Connection
 from storage.ids import ProfileFieldId
 from storage.profile_fields import FieldRow
 from storage.realms import RealmRow
@@ -48,12 +47,9 @@ async def add_field(tx: Tx, actor: Actor, terms: FieldDefinition) -> ProfileFiel
     row = _row(await profile_fields.new_id(connection), terms)
     _check_fits(row, there)
 
-    connection = await tx.changing()
-    await profile_fields.insert(connection, tx.realm_id, row)
-    after = asdict(row)
-    await _append_fields_event(
-        tx, actor, connection, "profile_field_added", row.field_id, before={}, after=after
-    )
+    await profile_fields.insert(await tx.changing(), tx.realm_id, row)
+    entry, added = await _append_fields(tx), {row.field_id: asdict(row)}
+    audit.record_outcomes(tx, entry, actor.user_id, "profile_field_added", added)
     return row.field_id
 
 
@@ -74,13 +70,10 @@ async def change_field(
     plan = ChoiceRemovalPlan(actor_id=actor.user_id, field_id=field_id, gone=gone)
     concerned = await lock_first(tx, plan) if gone else []
 
-    connection = await tx.changing()
-    await profile_fields.update(connection, tx.realm_id, new)
-    changes = audit.differences(asdict(old), asdict(new))
-    before, after = audit.before(changes), audit.after(changes)
-    await _append_fields_event(
-        tx, actor, connection, "profile_field_changed", field_id, before=before, after=after
-    )
+    await profile_fields.update(await tx.changing(), tx.realm_id, new)
+    changed = {field_id: audit.differences(asdict(old), asdict(new))}
+    entry = await _append_fields(tx)
+    audit.record_each(tx, entry, actor.user_id, "profile_field_changed", changed)
     if not concerned:
         return None
     return await withdraw_first(tx, await locked_realm_of(tx, realm, ()), plan, concerned)
@@ -90,12 +83,9 @@ async def remove_field(tx: Tx, actor: Actor, field_id: ProfileFieldId) -> None:
     """Delete a field and all its values. Raises BadRequestError."""
     there, _ = await _held(tx, actor)
     old = _found(field_id, there)
-    connection = await tx.changing()
-    await profile_fields.delete(connection, tx.realm_id, field_id)
-    before = asdict(old)
-    await _append_fields_event(
-        tx, actor, connection, "profile_field_removed", field_id, before=before, after={}
-    )
+    await profile_fields.delete(await tx.changing(), tx.realm_id, field_id)
+    entry = await _append_fields(tx)
+    audit.record_removal(tx, entry, actor.user_id, "profile_field_removed", field_id, asdict(old))
 
 
 async def order_fields(tx: Tx, actor: Actor, field_ids: Sequence[ProfileFieldId]) -> None:
@@ -105,12 +95,9 @@ async def order_fields(tx: Tx, actor: Actor, field_ids: Sequence[ProfileFieldId]
         raise InvalidParameterError("order", "Invalid order mapping: it names each field once.")
     if list(field_ids) == there:
         return
-    connection = await tx.changing()
-    await profile_fields.update_order(connection, tx.realm_id, field_ids)
-    before, after = {"order": there}, {"order": list(field_ids)}
-    await _append_fields_event(
-        tx, actor, connection, "profile_fields_ordered", None, before=before, after=after
-    )
+    await profile_fields.update_order(await tx.changing(), tx.realm_id, field_ids)
+    entry, before, after = await _append_fields(tx), {"order": there}, {"order": list(field_ids)}
+    audit.record(tx, entry, actor.user_id, "profile_fields_ordered", before=before, after=after)
 
 
 async def _held(tx: Tx, actor: Actor) -> tuple[list[FieldRow], RealmRow]:
@@ -173,16 +160,6 @@ def _check_fits(row: FieldRow, others: Sequence[FieldRow]) -> None:
         )
 
 
-async def _append_fields_event(
-    tx: Tx,
-    actor: Actor,
-    connection: Connection,
-    action: str,
-    field_id: ProfileFieldId | None,
-    *,
-    before: dict[str, Any],
-    after: dict[str, Any],
-) -> None:
-    now = await profile_fields.of_realm(connection, tx.realm_id)
-    entry = tx.append(ProfileFieldsChanged(fields=shown_fields(now)), EVERYONE)
-    audit.record(tx, entry, actor.user_id, action, subject_id=field_id, before=before, after=after)
+async def _append_fields(tx: Tx) -> Entry:
+    rows = await profile_fields.of_realm(await tx.connection(), tx.realm_id)
+    return tx.append(ProfileFieldsChanged(fields=shown_fields(rows)), EVERYONE)

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, replace
-from typing import Any
 
 from server.actions import audit
 from server.actions.locked_realm import lock_as_owner, locked_realm_of
@@ -32,7 +31,9 @@ async def add_domain(
         raise BadRequestError(f"Too many domains (limit: {MAX_DOMAINS})")
     domain_id = await realm_domains.insert(await tx.changing(), tx.realm_id, row)
     event = DomainAdded(realm_domain=ShownDomain.of(row))
-    _append_domain_event(tx, actor, event, "domain_added", before={}, after=asdict(row))
+    audit.append_recorded(
+        tx, actor.user_id, "domain_added", event, EVERYONE, before={}, after=asdict(row)
+    )
     return domain_id, row.domain
 
 
@@ -45,7 +46,9 @@ async def change_domain(tx: Tx, actor: Actor, domain: str, *, allow_subdomains: 
         return
     await realm_domains.update(await tx.changing(), tx.realm_id, new)
     event = DomainChanged(realm_domain=ShownDomain.of(new))
-    _append_domain_event(tx, actor, event, "domain_changed", before=asdict(old), after=asdict(new))
+    audit.append_recorded(
+        tx, actor.user_id, "domain_changed", event, EVERYONE, before=asdict(old), after=asdict(new)
+    )
 
 
 async def remove_domain(tx: Tx, actor: Actor, domain: str) -> None:
@@ -57,7 +60,9 @@ async def remove_domain(tx: Tx, actor: Actor, domain: str) -> None:
     old = _found(domain, there)
     await realm_domains.delete(await tx.changing(), tx.realm_id, old.domain)
     event = DomainRemoved(domain=old.domain)
-    _append_domain_event(tx, actor, event, "domain_removed", before=asdict(old), after={})
+    audit.append_recorded(
+        tx, actor.user_id, "domain_removed", event, EVERYONE, before=asdict(old), after={}
+    )
     if there == [old]:
         await lift_restriction_to_domains(tx, actor, await locked_realm_of(tx, realm, ()))
 
@@ -75,14 +80,7 @@ def _found(domain: str, there: Sequence[DomainRow]) -> DomainRow:
     raise BadRequestError(f"No entry found for domain {domain}.")
 
 
-def _append_domain_event(
-    tx: Tx,
-    actor: Actor,
-    event: Event,
-    action: str,
-    *,
-    before: dict[str, Any],
-    after: dict[str, Any],
+def _append(
+    tx: Tx, actor: Actor, action: str, event: Event, *, before: audit.Values, after: audit.Values
 ) -> None:
-    entry = tx.append(event, EVERYONE)
-    audit.record(tx, entry, actor.user_id, action, before=before, after=after)
+    audit.append_recorded(tx, actor.user_id, action, event, EVERYONE, before=before, after=after)

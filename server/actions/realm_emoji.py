@@ -13,7 +13,7 @@ from server.domain.errors import (
     InvalidParameterError,
     NotFoundError,
 )
-from server.events.base import EVERYONE
+from server.events.base import EVERYONE, Entry
 from server.events.realm_emoji import RealmEmojiChanged, shown
 from server.transactions import Tx
 from storage import realm_emoji
@@ -59,8 +59,9 @@ async def add_emoji(tx: Tx, actor: Actor, new: NewEmoji) -> None:
         blob_key=new.blob_key,
         still_key=new.still_key,
     )
-    after = {"name": new.name, "deactivated": False}
-    await _append_emoji_event(tx, actor, "emoji_added", emoji_id, before={}, after=after)
+    entry = await _append_emoji(tx, emoji_id, is_new=True)
+    added = {emoji_id: {"name": new.name, "deactivated": False}}
+    audit.record_outcomes(tx, entry, actor.user_id, "emoji_added", added)
 
 
 async def deactivate_emoji(tx: Tx, actor: Actor, name: str) -> None:
@@ -73,11 +74,9 @@ async def deactivate_emoji(tx: Tx, actor: Actor, name: str) -> None:
     if not (standing.person.is_administrator or is_authors):
         raise BadRequestError("Must be an organization administrator or emoji author")
     await realm_emoji.deactivate(await tx.changing(), tx.realm_id, row.emoji_id)
-    before = {"name": name, "deactivated": False}
-    after = {"name": name, "deactivated": True}
-    await _append_emoji_event(
-        tx, actor, "emoji_deactivated", row.emoji_id, before=before, after=after
-    )
+    entry = await _append_emoji(tx, row.emoji_id, is_new=False)
+    changed = {row.emoji_id: {"name": (name, name), "deactivated": (False, True)}}
+    audit.record_each(tx, entry, actor.user_id, "emoji_deactivated", changed)
 
 
 async def _stand(tx: Tx, actor: Actor) -> tuple[Standing, list[EmojiRow]]:
@@ -88,16 +87,7 @@ async def _stand(tx: Tx, actor: Actor) -> tuple[Standing, list[EmojiRow]]:
     return context.standing(actor.user_id), there
 
 
-async def _append_emoji_event(
-    tx: Tx,
-    actor: Actor,
-    action: str,
-    emoji_id: EmojiId,
-    *,
-    before: dict[str, object],
-    after: dict[str, object],
-) -> None:
+async def _append_emoji(tx: Tx, emoji_id: EmojiId, *, is_new: bool) -> Entry:
     rows = await realm_emoji.of_realm(await tx.connection(), tx.realm_id)
-    event = RealmEmojiChanged(changed_id=str(emoji_id), is_new=not before, realm_emoji=shown(rows))
-    entry = tx.append(event, EVERYONE)
-    audit.record(tx, entry, actor.user_id, action, subject_id=emoji_id, before=before, after=after)
+    event = RealmEmojiChanged(changed_id=str(emoji_id), is_new=is_new, realm_emoji=shown(rows))
+    return tx.append(event, EVERYONE)

@@ -52,9 +52,7 @@ async def ask_for_export(tx: Tx, actor: Actor, export_type: int, *, now: datetim
     )
     entry = await _append_exports(tx)
     after = {"export_type": export_type}
-    audit.record(
-        tx, entry, actor.user_id, "realm_exported", subject_id=export_id, before={}, after=after
-    )
+    audit.record_outcomes(tx, entry, actor.user_id, "realm_exported", {export_id: after})
     enqueue(tx, DeferredWork.of(tx.realm_id, STEP, ExportArguments(export_id)))
     return export_id
 

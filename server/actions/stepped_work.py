@@ -53,8 +53,13 @@ class SteppedWorkKind(Generic[Plan, Message]):
 
 async def put_off(
     tx: Tx, kind: SteppedWorkKind[Plan, Message], plan: Plan, *, done: int | None
-) -> str:
-    """Store the remaining work for later transactions; return its id."""
+) -> str | None:
+    """Store the remaining work for later transactions; return its id, or None if there is none.
+
+    With `done` None only messages remain.
+    """
+    if done is None and not kind.messages(plan, tx.write_id):
+        return None
     row = WorkRow(tx.write_id, msgspec.to_builtins(plan), done)
     await stepped_work.insert(await tx.changing(), tx.realm_id, row)
     enqueue(tx, kind.job(tx.realm_id, tx.write_id), after_seconds=JOB_DELAY_SECONDS)

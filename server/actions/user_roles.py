@@ -66,15 +66,8 @@ async def _append_role_events(
     change = UserChanged(person=PersonChange(user_id=before.user_id, role=role))
     entry = tx.append(change, await audience_knowing(tx, context, after))
     tx.at_position(entry, users.changed(tx.realm_id, [before.user_id]))
-    audit.record(
-        tx,
-        entry,
-        actor.user_id,
-        "user_role_changed",
-        subject_id=before.user_id,
-        before={"role": before.role},
-        after={"role": role},
-    )
+    changed = {before.user_id: {"role": (before.role, role)}}
+    audit.record_each(tx, entry, actor.user_id, "user_role_changed", changed)
     if before.is_active:
         await _append_role_group_events(tx, await tx.connection(), context, before, after, now=now)
 

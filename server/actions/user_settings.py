@@ -269,22 +269,12 @@ class _SettingsEvents:
                 tx.at_position(entry, change(tx.realm_id, self.new.user_id))
             if name == "presence_enabled":
                 await presence.choose(tx, self.context, self.new, knowing, domain=address.domain)
-            self._record(entry, name, before, after)
+            changed = {self.new.user_id: {name: (before, after)}}
+            audit.record_each(self.tx, entry, self.actor.user_id, "user_setting_changed", changed)
         await self._append_defaults(connection)
         assert entry is not None, "something has changed"
         tx.at_position(
             tx.append(Tick(), NO_AUDIENCE), users.changed(tx.realm_id, [self.new.user_id])
-        )
-
-    def _record(self, entry: Entry, name: str, before: SettingValue, after: SettingValue) -> None:
-        audit.record(
-            self.tx,
-            entry,
-            self.actor.user_id,
-            "user_setting_changed",
-            subject_id=self.new.user_id,
-            before={name: before},
-            after={name: after},
         )
 
     def _append_name(self, user_audiences: UserAudiences, knowing: Audience) -> Entry:

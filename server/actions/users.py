@@ -1,6 +1,5 @@
 """Create users and bots, in their channels and groups."""
 
-from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -22,6 +21,7 @@ from server.events.base import EVERYONE
 from server.events.bots import BotAdded, shown_bot
 from server.events.groups import MembersAdded, MembersRemoved
 from server.events.user_status import UserStatusChanged
+from server.runtime.grouping import grouped
 from server.transactions import Tx
 from storage import bots, channels, credentials, groups, realms, users
 from storage.address_folding import FoldedAddress, fold_address
@@ -241,11 +241,13 @@ async def _enter_groups(
     tx: Tx, connection: Connection, context: LockedRealm, starts: Mapping[UserId, Start]
 ) -> None:
     """Add the new users to their initial groups, if those are active."""
-    entering: dict[GroupId, list[UserId]] = defaultdict(list)
-    for user_id, start in starts.items():
-        for group_id in start.group_ids:
-            if group_id in context.graph.members and group_id not in context.graph.deactivated:
-                entering[group_id].append(user_id)
+    open_groups = context.graph.members.keys() - context.graph.deactivated
+    entering = grouped(
+        (group_id, user_id)
+        for user_id, start in starts.items()
+        for group_id in start.group_ids
+        if group_id in open_groups
+    )
     for group_id, user_ids in entering.items():
         await groups.add_members(connection, tx.realm_id, group_id, user_ids)
         entry = tx.append(MembersAdded(group_id=group_id, user_ids=tuple(user_ids)), EVERYONE)
@@ -313,11 +315,13 @@ async def append_role_group_events(
     now: datetime,
 ) -> None:
     """Publish to all which role groups have gained or lost them; it invalidates their rows."""
-    by_name: dict[str, list[UserId]] = defaultdict(list)
-    for row in context.people.values():
-        person = Person(row.user_id, row.role, row.date_joined)
-        for name in person.role_groups(context.graph.waiting_period, now):
-            by_name[name].append(row.user_id)
+    by_name = grouped(
+        (name, row.user_id)
+        for row in context.people.values()
+        for name in Person(row.user_id, row.role, row.date_joined).role_groups(
+            context.graph.waiting_period, now
+        )
+    )
     ids = await groups.system_ids(connection, tx.realm_id)
     entry = None
     for name, user_ids in by_name.items():

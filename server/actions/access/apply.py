@@ -7,6 +7,7 @@ from server.actions.access.diff import AccessDiff, AccessState, Pair, compare
 from server.actions.access.metadata import publish_channels, remove_channels
 from server.actions.access.restored_content import (
     append_restored,
+    append_unstarred,
     append_withdrawn,
     mark_read,
     with_read_state,
@@ -71,15 +72,13 @@ async def _hide_history(
 
     Users without content access get no event here: they lost the whole channel, now or before.
     """
-    realm_id, write_id = tx.realm_id, tx.write_id
-    tx.at_position(entry, read_marks.mark_hidden_read(realm_id, channel_id, write_id=write_id))
-    starred = await restored_access.starred_by(connection, realm_id, channel_id)
+    marking = read_marks.mark_hidden_read(tx.realm_id, channel_id, write_id=tx.write_id)
+    tx.at_position(entry, marking)
+    starred = await restored_access.starred_by(connection, tx.realm_id, channel_id)
     pairs = [
         (user_id, channel_id)
         for user_id in starred
         if user_id in after.context.people
         and after.access(after.context.standing(user_id), (user_id, channel_id)).content
     ]
-    if pairs:
-        unstarred = restored_access.append_unstarred_events(realm_id, pairs, write_id=write_id)
-        tx.at_position(entry, unstarred)
+    append_unstarred(tx, entry, pairs)

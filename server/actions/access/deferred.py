@@ -13,13 +13,12 @@ from server.actions.access.restored_content import (
     with_read_state,
 )
 from server.actions.locked_realm import lock_realm_context
-from server.actions.messages.decide import OutgoingMessage
-from server.actions.messages.notices import Notice, deliver
+from server.actions.messages.notices import Notice, deliver, drafts
 from server.actions.stepped_work import SteppedWorkKind, put_off
 from server.events.base import NO_AUDIENCE
 from server.events.log import Tick
 from server.transactions import Tx
-from storage import channels, read_state, subscriptions
+from storage import channels, read_state
 from storage.database import Connection
 from storage.ids import ChannelId, RealmId
 
@@ -35,8 +34,6 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
 async def defer(tx: Tx, pairs: Sequence[Pair], notices: Sequence[Notice] = ()) -> str | None:
     """Leave this to later transactions; return the id of the work, or None for nothing."""
-    if not pairs and not notices:
-        return None
     plan = Plan(readers=list(pairs), notices=list(notices))
     return await put_off(tx, ACCESS_CHANGE, plan, done=0 if pairs else None)
 
@@ -78,16 +75,9 @@ async def _lock(tx: Tx, pairs: Sequence[Pair]) -> AccessState:
     context = await lock_realm_context(tx, [user_id for user_id, _ in pairs])
     ids = sorted({channel_id for _, channel_id in pairs})
     rows = {row.channel_id: row for row in await tx.lock(channels.locking(tx.realm_id, ids))}
-    own = await subscriptions.in_channels(
-        await tx.connection(), tx.realm_id, user_ids=sorted(context.people), channel_ids=ids
-    )
-    return AccessState(context, rows, {(row.user_id, row.channel_id) for row in own if row.active})
-
-
-def _drafts(plan: Plan, work_id: str) -> list[OutgoingMessage]:
-    return [notice.draft(work_id) for notice in plan.notices]
+    return await AccessState.read(await tx.connection(), context, rows)
 
 
 ACCESS_CHANGE = SteppedWorkKind(
-    "finish_channel_change", Plan, MAX_PAIRS_PER_STEP, _take, _drafts, deliver
+    "finish_channel_change", Plan, MAX_PAIRS_PER_STEP, _take, drafts, deliver
 )

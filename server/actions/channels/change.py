@@ -194,7 +194,7 @@ class _Step:
         )
         audience = audiences[self.channel_id]
         if diff.metadata_gained:
-            audience = excluding(audience, diff.metadata_gained)
+            audience = excluding(audience, dict(diff.metadata_gained))
         is_opened = self.old.is_archived and not self.new.is_archived
         info = await self._info(after) if is_opened else None
         events = updates(self.old, self.new, self.context.graph, info)
@@ -232,16 +232,8 @@ class _Step:
     def _record(self, entry: Entry) -> None:
         """Invalidate decisions on the old row at the first entry, and write the audit log."""
         self.tx.at_position(entry, channels.changed(self.tx.realm_id, [self.channel_id]))
-        changes = audit.differences(_settings(self.old), _settings(self.new))
-        audit.record(
-            self.tx,
-            entry,
-            self.actor.user_id,
-            "channel_changed",
-            subject_id=self.channel_id,
-            before=audit.before(changes),
-            after=audit.after(changes),
-        )
+        changed = {self.channel_id: audit.differences(_settings(self.old), _settings(self.new))}
+        audit.record_each(self.tx, entry, self.actor.user_id, "channel_changed", changed)
 
 
 def _settings(channel: ChannelRow) -> Mapping[str, Any]:

@@ -82,15 +82,8 @@ async def create_channels(
         info = ChannelInfo.of(row, None, context.graph, now=now)
         entry = tx.append(ChannelsCreated(streams=[info]), audiences[row.channel_id])
         tx.at_position(entry, channels.changed(tx.realm_id, [row.channel_id]))
-        audit.record(
-            tx,
-            entry,
-            creator_id,
-            "channel_created",
-            subject_id=row.channel_id,
-            before={},
-            after={"name": row.name, "invite_only": row.invite_only},
-        )
+        made = {row.channel_id: {"name": row.name, "invite_only": row.invite_only}}
+        audit.record_outcomes(tx, entry, creator_id, "channel_created", made)
     if terms.is_default and rows:
         ids = await channels.default_ids(connection, tx.realm_id)
         tx.append(DefaultChannelsChanged(default_streams=ids), MEMBERS)

@@ -1,31 +1,26 @@
 """Events of a changed channel, property by property."""
 
-from collections import defaultdict
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 from msgspec import Raw
 
+from server.actions.access.shown_subscriptions import append_subscriptions
 from server.actions.channel_audiences import excluding
 from server.domain.access import GroupGraph
 from server.domain.channel_changes import PRIVACY, differing_permissions, privacy_differs
 from server.domain.channels import ADMINISTRATORS_POST, post_policy, setting_of
-from server.events.base import Audience, to_users
+from server.events.base import Audience
 from server.events.channels import ChannelInfo, ChannelUpdated
 from server.events.subscriptions import (
     PeersAdded,
-    SubscriptionInfo,
-    SubscriptionsAdded,
-    notification_defaults,
-    personal,
 )
 from server.transactions import Tx
 from storage import subscriptions, users
 from storage.channels import ChannelRow
 from storage.database import Connection
 from storage.ids import UserId
-from storage.subscriptions import SubscriptionRow
 
 _PLAIN = ("name", "topics_policy", "folder_id", "message_retention_days")
 
@@ -82,20 +77,10 @@ async def give_back(tx: Tx, connection: Connection, info: ChannelInfo, audience:
         return
     rows = await subscriptions.active_in(connection, tx.realm_id, info.stream_id)
     people = {row.user_id: row for row in await users.by_ids(connection, tx.realm_id, user_ids)}
-    alike: dict[Hashable, list[SubscriptionRow]] = defaultdict(list)
-    for row in rows:
-        if row.user_id in people:
-            defaults = notification_defaults(people[row.user_id])
-            alike[*personal(row).values(), *defaults.values()].append(row)
-    for same in alike.values():
-        subscription = SubscriptionInfo.of_subscriber(info, same[0], subscribers=subscribers)
-        event = SubscriptionsAdded(
-            user_ids=[row.user_id for row in same],
-            subscriptions=[subscription],
-            defaults=notification_defaults(people[same[0].user_id]),
-            is_return=True,
-        )
-        tx.append(event, to_users(*event.user_ids))
+    there = [row for row in rows if row.user_id in people]
+    infos, shown_to = {info.stream_id: info}, {info.stream_id: subscribers}
+    for _ in append_subscriptions(tx, there, people, infos, shown_to, is_return=True):
+        pass
     peers = PeersAdded(stream_ids=[info.stream_id], user_ids=user_ids, is_return=True)
     # Subscribers have just received everything about the channel.
     tx.append(peers, excluding(audience, [*audience.without, *user_ids]))

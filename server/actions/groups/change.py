@@ -89,7 +89,8 @@ async def _become(
     if not changes:
         return None
     is_turned = row.deactivated != new.deactivated
-    connection = await _keep(tx, new)
+    connection = await tx.changing()
+    await groups.update(connection, tx.realm_id, new)
     event = GroupChanged(
         group_id=row.group_id,
         data=audit.after(changes),
@@ -147,20 +148,6 @@ def _facts(context: LockedRealm, row: GroupRow) -> dict[str, Any]:
         name: getattr(row, name) for name in ("name", "description", "deactivated")
     }
     return facts | permissions_of(row, context.graph)
-
-
-async def _keep(tx: Tx, row: GroupRow) -> Connection:
-    connection = await tx.changing()
-    await groups.update(
-        connection,
-        tx.realm_id,
-        row.group_id,
-        name=row.name,
-        description=row.description,
-        deactivated=row.deactivated,
-        permissions=row.permissions,
-    )
-    return connection
 
 
 async def _shown(tx: Tx, connection: Connection, context: LockedRealm, row: GroupRow) -> UserGroup:

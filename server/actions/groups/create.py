@@ -62,21 +62,9 @@ async def create_group(tx: Tx, actor: Actor, new: NewGroup, *, now: datetime) ->
         raise BadRequestError(f"User group '{name}' already exists.")
     permissions = _permissions(context, actor, new.permissions)
 
-    connection = await tx.changing()
     kept = {setting: value.as_json() for setting, value in permissions.items()}
-    group_id = await groups.insert(
-        connection,
-        tx.realm_id,
-        name=name,
-        description=description,
-        creator_id=actor.user_id,
-        created_at=now,
-        permissions=kept,
-    )
-    await groups.add_members(connection, tx.realm_id, group_id, members)
-    await groups.add_subgroups(connection, tx.realm_id, group_id, subgroups)
     row = GroupRow(
-        group_id=group_id,
+        group_id=GroupId(0),
         name=name,
         description=description,
         is_system_group=False,
@@ -88,18 +76,12 @@ async def create_group(tx: Tx, actor: Actor, new: NewGroup, *, now: datetime) ->
         subgroup_ids=subgroups,
         changed_at=Position(0),
     )
+    row = await groups.insert(await tx.changing(), tx.realm_id, row)
     added = GroupAdded(group=shown_group(row, context.graph, members))
     after = {"name": name, "description": description, "members": members, "subgroups": subgroups}
-    conclude(
-        tx,
-        actor,
-        tx.append(added, EVERYONE),
-        "group_created",
-        group_id,
-        before={},
-        after=after | kept,
-    )
-    return group_id
+    entry = tx.append(added, EVERYONE)
+    conclude(tx, actor, entry, "group_created", row.group_id, before={}, after=after | kept)
+    return row.group_id
 
 
 def _check_may(context: LockedRealm, actor: Actor) -> None:

@@ -15,7 +15,7 @@ from server.domain.channels import GRANTS_METADATA, setting_of
 from server.domain.errors import BadRequestError
 from server.events.base import Entry
 from server.transactions import Tx
-from storage import channels, groups, realms, subscriptions, users
+from storage import channels, groups, realms, users
 from storage.channels import ChannelRow
 from storage.groups import GroupRow
 from storage.ids import GroupId, UserId
@@ -101,11 +101,7 @@ async def publish_with_access(
             connection, tx.realm_id, least_role=reach.least_role, or_among=reach.user_ids
         )
         people = {row.user_id: row for row in found}
-        own = await subscriptions.in_channels(
-            connection, tx.realm_id, user_ids=list(people), channel_ids=list(rows)
-        )
-        subscribed = {(row.user_id, row.channel_id) for row in own if row.active}
-        before = AccessState(replace(context, people=people), rows, subscribed)
+        before = await AccessState.read(connection, replace(context, people=people), rows)
     after = replace(before, context=replace(before.context, graph=graph))
 
     async def published(_: AccessDiff) -> Entry:

@@ -17,9 +17,8 @@ from server.actions.messages.audience import (
     of_crossing,
     of_messages,
 )
-from server.actions.messages.decide import OutgoingMessage
 from server.actions.messages.edit import PreparedEdit, write_edit
-from server.actions.messages.notices import Notice, deliver
+from server.actions.messages.notices import Notice, deliver, drafts
 from server.actions.stepped_work import SteppedWorkKind, put_off
 from server.events.base import NO_AUDIENCE, Entry
 from server.events.log import Tick
@@ -98,8 +97,6 @@ async def begin_plan(
     done = await _move_some(tx, plan, plan.since, messages_per_step, edit)
     if edit is not None:
         edit.enqueue_jobs(tx)
-    if done is None and not plan.notices:
-        return None
     return await put_off(tx, MOVING, plan, done=done)
 
 
@@ -109,12 +106,8 @@ async def _take(tx: Tx, plan: MovePlan, done: int, messages_per_step: int) -> in
     return await _move_some(tx, plan, MessageId(done + 1), messages_per_step)
 
 
-def _drafts(plan: MovePlan, work_id: str) -> list[OutgoingMessage]:
-    return [notice.draft(work_id) for notice in plan.notices]
-
-
 MOVING: Final = SteppedWorkKind(
-    "finish_moving", MovePlan, MESSAGES_PER_STEP, _take, _drafts, deliver
+    "finish_moving", MovePlan, MESSAGES_PER_STEP, _take, drafts, deliver
 )
 
 

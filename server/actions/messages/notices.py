@@ -2,7 +2,7 @@
 
 import hashlib
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 import structlog
@@ -82,6 +82,11 @@ class Notice(msgspec.Struct, frozen=True, kw_only=True):
             idempotency_digest=digest,
             tells_of_resolving=self.tells_of_resolving,
         )
+
+
+def drafts(plan: Any, work_id: str) -> list[OutgoingMessage]:
+    """Return the messages of a plan with `notices`, to send when its work is done."""
+    return [notice.draft(work_id) for notice in plan.notices]
 
 
 class Location(msgspec.Struct, frozen=True):

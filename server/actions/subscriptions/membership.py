@@ -1,10 +1,10 @@
 """Membership in channels: rows, and events in their order."""
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Final, TypeVar
+from typing import Final
 
 from msgspec import Raw
 
@@ -12,22 +12,19 @@ from server.actions import audit
 from server.actions.access.apply import apply
 from server.actions.access.diff import AccessDiff, AccessState
 from server.actions.access.metadata import archived, channel_infos
+from server.actions.access.shown_subscriptions import append_subscriptions
 from server.actions.channel_audiences import audiences_allowed_to_see, by_channels, excluding
 from server.actions.locked_realm import LockedRealm
 from server.actions.subscriptions.shared_contacts import Acquaintance
 from server.domain.channels import COLORS, first_free_color
-from server.events.base import Audience, Entry, to_users
-from server.events.channels import ChannelInfo
+from server.events.base import Entry, to_users
 from server.events.subscriptions import (
     ChannelName,
     PeersAdded,
     PeersRemoved,
-    SubscriptionInfo,
-    SubscriptionsAdded,
     SubscriptionsRemoved,
-    notification_defaults,
-    personal,
 )
+from server.runtime.grouping import grouped
 from server.transactions import Tx
 from storage import channels, subscription_spans, subscriptions
 from storage.channels import ChannelRow
@@ -35,9 +32,6 @@ from storage.database import Connection
 from storage.ids import ChannelId, RealmId, UserId
 from storage.subscriptions import Membership, SubscriptionRow
 from storage.users import UserRow
-
-Key = TypeVar("Key", bound=Hashable)
-Value = TypeVar("Value")
 
 MAX_CHOOSING: Final = 50
 """Above this number of users the channel's own color is used, not one that each has free."""
@@ -72,13 +66,9 @@ class MembershipChange:
         return {channel_id: sign * len(ids) for channel_id, ids in self.by_channel.items()}
 
     @cached_property
-    def by_user(self) -> Mapping[UserId, tuple[ChannelId, ...]]:
-        return {user_id: tuple(ids) for user_id, ids in _grouped(self.pairs).items()}
-
-    @cached_property
     def by_channel(self) -> Mapping[ChannelId, tuple[UserId, ...]]:
-        turned = [(channel_id, user_id) for user_id, channel_id in self.pairs]
-        return {channel_id: tuple(ids) for channel_id, ids in _grouped(turned).items()}
+        users = grouped((channel_id, user_id) for user_id, channel_id in self.pairs)
+        return {channel_id: tuple(ids) for channel_id, ids in users.items()}
 
 
 async def join(tx: Tx, context: LockedRealm, change: MembershipChange) -> None:
@@ -91,7 +81,7 @@ async def join(tx: Tx, context: LockedRealm, change: MembershipChange) -> None:
     if not change.pairs:
         return
     connection = await tx.changing()
-    acquaintance = await _acquaintance(connection, tx.realm_id, context, change)
+    acquaintance = await Acquaintance.before(connection, change.absent(context))
     memberships = await _with_colors(connection, tx.realm_id, change)
     # Writing the rows twice is half of the cost for many: once is enough if nothing reads them
     # before they get their spans, neither this write nor others that share its transaction.
@@ -101,10 +91,16 @@ async def join(tx: Tx, context: LockedRealm, change: MembershipChange) -> None:
     await channels.change_subscriber_counts(connection, tx.realm_id, change.counts())
 
     after = replace(change.present(context), channels=_grown(change))
-    shown = await _Shown.read(connection, tx.realm_id, after, change, memberships)
+    infos = await channel_infos(connection, tx.realm_id, after, list(change.by_channel))
+    people = await subscriptions.subscribers_with(connection, tx.realm_id, memberships)
+    subscribers = {row.channel_id: Raw(row.user_ids.encode()) for row in people}
+    rows = [change.past.get(m.pair) or subscriptions.new_row(m) for m in memberships]
 
     async def publish(_: AccessDiff) -> Entry:
-        entry = _append_joining(tx, change, shown)
+        for entry, event in append_subscriptions(tx, rows, change.people, infos, subscribers):
+            colors = {each.stream_id: each.color for each in event.subscriptions}
+            begin = subscription_spans.begin(tx.realm_id, event.user_ids, colors)
+            tx.at_position(entry, begin)
         _keep(tx, entry, change, "subscribers_added")
         return entry
 
@@ -122,7 +118,7 @@ async def leave(tx: Tx, context: LockedRealm, change: MembershipChange) -> None:
     if not change.pairs:
         return
     connection = await tx.changing()
-    acquaintance = await _acquaintance(connection, tx.realm_id, context, change)
+    acquaintance = await Acquaintance.before(connection, change.present(context))
     memberships = [Membership(user_id, channel_id) for user_id, channel_id in change.pairs]
     await subscriptions.deactivate(connection, tx.realm_id, memberships)
     await channels.change_subscriber_counts(connection, tx.realm_id, change.counts(-1))
@@ -149,96 +145,18 @@ async def set_receiving(
     connection = await tx.changing()
     counts = change.counts(1 if receives else -1)
     await channels.change_subscriber_counts(connection, tx.realm_id, counts)
-    for user_id, ids in change.by_user.items():
-        spans = subscription_spans.set_receiving(tx.realm_id, [user_id], ids, receives=receives)
+    for ids, user_ids in by_channels(change.pairs):
+        spans = subscription_spans.set_receiving(tx.realm_id, user_ids, ids, receives=receives)
         tx.at_position(entry, spans)
     kind = PeersAdded if receives else PeersRemoved
     await _append_peers(tx, connection, context, change, kind)
 
 
-async def _append_peers(
-    tx: Tx,
-    connection: Connection,
-    context: LockedRealm,
-    change: MembershipChange,
-    kind: type[PeersAdded | PeersRemoved],
-    *,
-    to_themselves: bool = True,
-) -> None:
-    """Append who has joined or left, for users who may see the channels."""
-    for channel_ids, audience, user_ids in await _peers(tx, connection, context, change):
-        event = kind(
-            stream_ids=channel_ids,
-            user_ids=user_ids,
-            archived=archived(change.channels, channel_ids),
-        )
-        tx.append(event, audience if to_themselves else excluding(audience, user_ids))
-
-
-async def _acquaintance(
-    connection: Connection, realm_id: RealmId, context: LockedRealm, change: MembershipChange
-) -> Acquaintance:
-    return await Acquaintance.before(
-        connection, realm_id, context, change.people.values(), list(change.channels)
-    )
-
-
-_AS_NEW: Final = personal(subscriptions.new_row(Membership(UserId(0), ChannelId(0))))
-
-
-@dataclass(frozen=True, slots=True)
-class _Shown:
-    """The channels of joining users in their wire form, as they are afterwards."""
-
-    infos: Mapping[ChannelId, ChannelInfo]
-    subscribers: Mapping[ChannelId, Raw]
-    memberships: Mapping[tuple[UserId, ChannelId], Membership]
-    past: Mapping[tuple[UserId, ChannelId], SubscriptionRow]
-
-    @classmethod
-    async def read(
-        cls,
-        connection: Connection,
-        realm_id: RealmId,
-        after: AccessState,
-        change: MembershipChange,
-        memberships: Sequence[Membership],
-    ) -> "_Shown":
-        people = await subscriptions.subscribers_with(connection, realm_id, memberships)
-        return cls(
-            infos=await channel_infos(connection, realm_id, after, list(change.by_channel)),
-            subscribers={row.channel_id: Raw(row.user_ids.encode()) for row in people},
-            memberships={(m.user_id, m.channel_id): m for m in memberships},
-            past=change.past,
-        )
-
-    def subscription(self, user_id: UserId, channel_id: ChannelId) -> SubscriptionInfo:
-        pair = user_id, channel_id
-        return SubscriptionInfo.of_subscriber(
-            self.infos[channel_id],
-            self.past.get(pair) or subscriptions.new_row(self.memberships[pair]),
-            subscribers=self.subscribers[channel_id],
-        )
-
-    def look(self, user_id: UserId, channel_ids: Iterable[ChannelId]) -> Hashable:
-        """Return a key that is equal for users with the same view of these channels."""
-        return tuple((i, *self._settings(user_id, i)) for i in channel_ids)
-
-    def _settings(self, user_id: UserId, channel_id: ChannelId) -> Iterable[Any]:
-        past = self.past.get((user_id, channel_id))
-        if past is not None:
-            return personal(past).values()
-        color = self.memberships[user_id, channel_id].color
-        return {**_AS_NEW, "color": color}.values()
-
-
 def _grown(change: MembershipChange) -> dict[ChannelId, ChannelRow]:
     """Return the channels with the users counted."""
-    grown = dict(change.channels)
-    for channel_id, count in change.counts().items():
-        row = grown[channel_id]
-        grown[channel_id] = replace(row, subscriber_count=row.subscriber_count + count)
-    return grown
+    counts = {i: row.subscriber_count for i, row in change.channels.items()}
+    counts |= {i: counts[i] + joining for i, joining in change.counts().items()}
+    return {i: replace(row, subscriber_count=counts[i]) for i, row in change.channels.items()}
 
 
 def _keep(tx: Tx, entry: Entry, change: MembershipChange, action: str) -> None:
@@ -247,31 +165,10 @@ def _keep(tx: Tx, entry: Entry, change: MembershipChange, action: str) -> None:
     audit.record_outcomes(tx, entry, change.by, action, people)
 
 
-def _append_joining(tx: Tx, change: MembershipChange, shown: _Shown) -> Entry:
-    """Append an entry for users with the same view, which begins their spans; return the last."""
-    entry: Entry | None = None
-    shown_alike: dict[Hashable, list[UserId]] = defaultdict(list)
-    for user_id, channel_ids in change.by_user.items():
-        defaults = tuple(notification_defaults(change.people[user_id]).items())
-        shown_alike[shown.look(user_id, channel_ids), defaults].append(user_id)
-    for user_ids in shown_alike.values():
-        channel_ids = change.by_user[user_ids[0]]
-        event = SubscriptionsAdded(
-            user_ids=user_ids,
-            subscriptions=[shown.subscription(user_ids[0], i) for i in channel_ids],
-            defaults=notification_defaults(change.people[user_ids[0]]),
-        )
-        entry = tx.append(event, to_users(*user_ids))
-        colors = {each.stream_id: each.color for each in event.subscriptions}
-        tx.at_position(entry, subscription_spans.begin(tx.realm_id, user_ids, colors))
-    assert entry is not None, "a user joins"
-    return entry
-
-
 def _append_leaving(tx: Tx, change: MembershipChange) -> Entry:
     """Append an entry for users with the same channels, which ends their spans; return the last."""
     entry: Entry | None = None
-    for channel_ids, user_ids in by_channels(change.by_user):
+    for channel_ids, user_ids in by_channels(change.pairs):
         names = [ChannelName(stream_id=i, name=change.channels[i].name) for i in channel_ids]
         event = SubscriptionsRemoved(
             user_ids=user_ids,
@@ -301,21 +198,30 @@ async def _with_colors(
     return memberships
 
 
-async def _peers(
-    tx: Tx, connection: Connection, context: LockedRealm, change: MembershipChange
-) -> list[tuple[list[ChannelId], Audience, list[UserId]]]:
-    """Return the audiences of changed subscribers: channels with equal ones are grouped."""
+async def _append_peers(
+    tx: Tx,
+    connection: Connection,
+    context: LockedRealm,
+    change: MembershipChange,
+    kind: type[PeersAdded | PeersRemoved],
+    *,
+    to_themselves: bool = True,
+) -> None:
+    """Append who has joined or left, for users who may see the channels.
+
+    Channels with the same users and audience share an entry.
+    """
     changed = [change.channels[channel_id] for channel_id in change.by_channel]
     audiences = await audiences_allowed_to_see(connection, tx.realm_id, context, changed)
-    together = _grouped(
+    alike = grouped(
         ((audiences[channel_id].encode(), user_ids), channel_id)
         for channel_id, user_ids in change.by_channel.items()
     )
-    return [(ids, audiences[ids[0]], list(user_ids)) for (_, user_ids), ids in together.items()]
-
-
-def _grouped(pairs: Iterable[tuple[Key, Value]]) -> dict[Key, list[Value]]:
-    grouped: dict[Key, list[Value]] = defaultdict(list)
-    for key, value in pairs:
-        grouped[key].append(value)
-    return grouped
+    for (_, user_ids), channel_ids in alike.items():
+        audience = audiences[channel_ids[0]]
+        event = kind(
+            stream_ids=channel_ids,
+            user_ids=list(user_ids),
+            archived=archived(change.channels, channel_ids),
+        )
+        tx.append(event, audience if to_themselves else excluding(audience, user_ids))

@@ -1,20 +1,21 @@
 """Contacts of restricted guests: users that they come to know, or know no longer."""
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from server.actions.access.diff import AccessState
 from server.actions.locked_realm import LockedRealm
 from server.actions.presence import introduce
 from server.domain.access import GUEST
 from server.domain.profiles import least_role_to_see_email
 from server.events.base import MAX_WIRE_EVENTS, to_users
 from server.events.users import UsersForgotten, UsersIntroduced, inaccessible_user, shown_user
+from server.runtime.grouping import grouped
 from server.transactions import Tx
 from storage import profile_data, shared_contacts, subscriptions, users
 from storage.database import Connection
-from storage.ids import ChannelId, RealmId, UserId
+from storage.ids import UserId
 from storage.profile_data import NO_DATA
 from storage.users import UserRow
 
@@ -29,21 +30,17 @@ class Acquaintance:
     known: Mapping[UserId, frozenset[UserId]]
 
     @classmethod
-    async def before(
-        cls,
-        connection: Connection,
-        realm_id: RealmId,
-        context: LockedRealm,
-        people: Iterable[UserRow],
-        channel_ids: Sequence[ChannelId],
-    ) -> "Acquaintance":
+    async def before(cls, connection: Connection, state: AccessState) -> "Acquaintance":
         """Return the contacts before the change; none if guests may know all users."""
+        context = state.context
         if context.settings.guests_know_all_users(context.graph):
             return cls({})
-        guests = {row.user_id for row in people if row.role == GUEST}
-        guests.update(
-            await subscriptions.ids_with_role(connection, realm_id, channel_ids, role=GUEST)
+        realm_id = context.realm.realm_id
+        there = await subscriptions.ids_with_role(
+            connection, realm_id, list(state.channels), role=GUEST
         )
+        guests = {row.user_id for row in context.people.values() if row.role == GUEST}
+        guests.update(there)
         return cls(await shared_contacts.known_to_each(connection, realm_id, sorted(guests)))
 
     async def append_events(self, tx: Tx, connection: Connection, context: LockedRealm) -> None:
@@ -82,11 +79,10 @@ def _entries(
     changes: Mapping[UserId, frozenset[UserId]], rows: Mapping[UserId, UserRow]
 ) -> Iterator[tuple[list[UserId], list[UserRow]]]:
     """Yield guests with the same changes, and as many changes as an entry may hold."""
-    alike: dict[tuple[UserId, ...], list[UserId]] = defaultdict(list)
-    for guest, user_ids in changes.items():
-        concerned = tuple(sorted(user_id for user_id in user_ids if user_id in rows))
-        if concerned:
-            alike[concerned].append(guest)
+    concerned = {
+        guest: tuple(sorted(user_ids.intersection(rows))) for guest, user_ids in changes.items()
+    }
+    alike = grouped((same, guest) for guest, same in concerned.items() if same)
     for same, guests in alike.items():
         for start in range(0, len(same), PEOPLE_PER_ENTRY):
             yield guests, [rows[u] for u in same[start : start + PEOPLE_PER_ENTRY]]

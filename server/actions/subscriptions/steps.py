@@ -6,8 +6,7 @@ from typing import Final
 import msgspec
 
 from server.actions.locked_realm import LockedRealm, lock_realm_context
-from server.actions.messages.decide import OutgoingMessage
-from server.actions.messages.notices import Notice, deliver
+from server.actions.messages.notices import Notice, deliver, drafts
 from server.actions.stepped_work import SteppedWorkKind, put_off
 from server.actions.subscriptions.membership import MembershipChange, join
 from server.transactions import Tx
@@ -37,8 +36,6 @@ def people_per_step(channel_count: int, pairs_per_step: int) -> int:
 
 async def put_off_rest(tx: Tx, plan: SubscribePlan) -> str | None:
     """Leave this to later transactions, if there is any; return the id of the work."""
-    if not plan.user_ids and not plan.notices:
-        return None
     return await put_off(tx, SUBSCRIBING, plan, done=0 if plan.user_ids else None)
 
 
@@ -50,12 +47,8 @@ async def _take(tx: Tx, plan: SubscribePlan, done: int, pairs_per_step: int) -> 
     return until if until < len(plan.user_ids) else None
 
 
-def _drafts(plan: SubscribePlan, work_id: str) -> list[OutgoingMessage]:
-    return [notice.draft(work_id) for notice in plan.notices]
-
-
 SUBSCRIBING: Final = SteppedWorkKind(
-    "finish_subscribing", SubscribePlan, PAIRS_PER_STEP, _take, _drafts, deliver
+    "finish_subscribing", SubscribePlan, PAIRS_PER_STEP, _take, drafts, deliver
 )
 
 

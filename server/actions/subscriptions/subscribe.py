@@ -22,10 +22,12 @@ from server.actions.subscriptions.steps import (
 from server.domain.actor import Actor
 from server.domain.channel_creation import ChannelTerms, CreationNotPermittedError, check_creator
 from server.domain.errors import BadRequestError, ChannelAlreadyExistsError
+from server.runtime.grouping import grouped
 from server.transactions import StaleDecisionError, Tx
 from storage import channels, subscriptions
-from storage.channels import ChannelRow, NamedChannel
+from storage.channels import ChannelRow
 from storage.ids import ChannelId, UserId
+from storage.name_folding import FoldedName
 from storage.subscriptions import SubscriptionRow
 
 
@@ -93,11 +95,14 @@ async def subscribe(
     """
     plan = await _plan(tx, actor, request)
     allowed, refused = _sorted_by_permission(plan, actor)
-    terms = request.terms
-    makes = list(plan.missing)
+    terms, makes = request.terms, list(plan.missing)
     if makes or not _knows_all(plan, actor):
         terms = await checked_terms(tx, plan.context, terms, web_public_enabled=web_public_enabled)
-        if not _may_make(plan, actor, terms, request):
+        try:
+            check_creator(plan.context.standing(actor.user_id), terms)
+        except CreationNotPermittedError:
+            if request.authorization_errors_fatal:
+                raise
             refused += [each.name for each in makes]
             makes = []
     given = dict.fromkeys(each.name for each in request.wanted)
@@ -118,7 +123,15 @@ async def subscribe(
         pairs_per_step=request.pairs_per_step,
         is_looked_up=request.is_looked_up,
     )
-    return _outcome(plan, targets, refused, created, work_id)
+    asked = [(user_id, channel) for user_id in plan.principal_ids for channel in targets]
+    already = [(u, i.name) for u, i in asked if plan.is_in(u, i.channel_id)]
+    return Subscribed(
+        subscribed=grouped((u, i.name) for u, i in asked if not plan.is_in(u, i.channel_id)),
+        already_subscribed=grouped(already),
+        unauthorized=refused,
+        created=created,
+        work_id=work_id,
+    )
 
 
 async def create_channel(
@@ -169,7 +182,10 @@ async def _plan(tx: Tx, actor: Actor, request: SubscriptionRequest) -> _Subscrib
 
     connection = await tx.connection()
     names = await channels.named(connection, tx.realm_id, [each.name for each in request.wanted])
-    missing = _missing(request.wanted, names)
+    missing: dict[FoldedName, ChannelSpec] = {}
+    for spec, name in zip(request.wanted, names, strict=True):
+        if name.channel_id is None:
+            missing.setdefault(name.key, spec)  # one for each name, regardless of case
     if missing and not makes:
         raise StaleDecisionError
     given: dict[ChannelId, str] = {}
@@ -189,19 +205,9 @@ async def _plan(tx: Tx, actor: Actor, request: SubscriptionRequest) -> _Subscrib
         context,
         principals,
         [(name, locked[channel_id]) for channel_id, name in given.items()],
-        missing,
+        list(missing.values()),
         {(row.user_id, row.channel_id): row for row in rows},
     )
-
-
-def _missing(wanted: Sequence[ChannelSpec], names: Sequence[NamedChannel]) -> list[ChannelSpec]:
-    """Return the channels to be created: one for each name, regardless of case."""
-    missing = {
-        name.key: each
-        for each, name in reversed(list(zip(wanted, names, strict=True)))
-        if name.channel_id is None
-    }
-    return list(reversed(missing.values()))
 
 
 def _sorted_by_permission(
@@ -235,22 +241,6 @@ def _knows_all(plan: _SubscribeDecision, actor: Actor) -> bool:
         standing.sees(channel, subscribed=plan.is_in(actor.user_id, channel.channel_id))
         for _, channel in plan.existing
     )
-
-
-def _may_make(
-    plan: _SubscribeDecision, actor: Actor, terms: ChannelTerms, request: SubscriptionRequest
-) -> bool:
-    """Return whether the actor may create them.
-
-    Raise CreationNotPermittedError if errors are fatal.
-    """
-    try:
-        check_creator(plan.context.standing(actor.user_id), terms)
-    except CreationNotPermittedError:
-        if request.authorization_errors_fatal:
-            raise
-        return False
-    return True
 
 
 async def _join_first(
@@ -303,25 +293,3 @@ def _notices(
         joined = {user_id: plan.joins(user_id, targets) for user_id in plan.principal_ids}
         notices += of_subscriptions(actor, joined, plan.context.people)
     return notices
-
-
-def _outcome(
-    plan: _SubscribeDecision,
-    targets: Sequence[ChannelRow],
-    refused: list[str],
-    created: list[ChannelRow],
-    work_id: str | None,
-) -> Subscribed:
-    subscribed: dict[UserId, list[str]] = {}
-    already: dict[UserId, list[str]] = {}
-    for user_id in plan.principal_ids:
-        for channel in targets:
-            kind = already if plan.is_in(user_id, channel.channel_id) else subscribed
-            kind.setdefault(user_id, []).append(channel.name)
-    return Subscribed(
-        subscribed=subscribed,
-        already_subscribed=already,
-        unauthorized=refused,
-        created=created,
-        work_id=work_id,
-    )

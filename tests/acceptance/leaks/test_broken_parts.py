@@ -347,7 +347,7 @@ def test_channels_that_are_published_without_metadata_access_are_caught(
 
     def compare(*states):
         found = sound(*states)
-        return replace(found, metadata_gained={**found.metadata_lost, **found.metadata_gained})
+        return replace(found, metadata_gained=[*found.metadata_lost, *found.metadata_gained])
 
     sound = diff.compare
     monkeypatch.setattr(apply, "compare", compare)
