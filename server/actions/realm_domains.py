@@ -81,6 +81,13 @@ def _found(domain: str, there: Sequence[DomainRow]) -> DomainRow:
 
 
 def _append(
-    tx: Tx, actor: Actor, action: str, event: Event, *, before: audit.Values, after: audit.Values
+    tx: Tx,
+    actor: Actor,
+    action: str,
+    event: Event,
+    *,
+    before: audit.Values,
+    after: audit.Values,
 ) -> None:
-    audit.append_recorded(tx, actor.user_id, action, event, EVERYONE, before=before, after=after)
+    user_id = actor.user_id
+    audit.append_recorded(tx, user_id, action, event, EVERYONE, before=before, after=after)
