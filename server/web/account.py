@@ -1,6 +1,8 @@
 """Account page: email address, password, API keys, notifications, sessions."""
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
+from functools import wraps
 from typing import Final
 from urllib.parse import urlencode
 
@@ -10,7 +12,7 @@ from server.actions.email_changes import ask_for_new_address, change_address
 from server.actions.user_activation import deactivate_own
 from server.actions.user_settings import NewPassword, OwnChange, change_own_settings
 from server.api.endpoint import Access, Request
-from server.api.pages import PageRoute
+from server.api.pages import PageRoute, View
 from server.domain.accounts import checked_new_email
 from server.domain.api_keys import Scope, checked_name
 from server.domain.browsers import browser_name
@@ -23,7 +25,7 @@ from server.runtime.pages import Page
 from server.web.confirming import digest_in, to_confirm
 from server.web.endings import done_at, ended_in
 from server.web.mailing import count_mail
-from server.web.new_passwords import checked_new_password
+from server.web.new_passwords import new_password_hash
 from server.web.notification_settings import chosen_in, groups_of, periods_of
 from server.web.places import ACCOUNT, SIGN_IN
 from server.web.rendering import go, said, show
@@ -59,21 +61,35 @@ NOTICES: Final = {
 }
 
 
+def _in_section(section: str) -> Callable[[View], View]:
+    """Render errors of a form in its section of the account page."""
+
+    def with_errors(view: View) -> View:
+        @wraps(view)
+        async def checked(request: Request) -> Page:
+            try:
+                return await view(request)
+            except DomainError as error:
+                return await _account(request, error, section)
+
+        return checked
+
+    return with_errors
+
+
 async def account(request: Request) -> Page:
     return await _account(request)
 
 
+@_in_section("email")
 async def ask_for_email(request: Request) -> Page:
     """Mail a confirmation link to the new address."""
-    try:
-        email = checked_new_email(request.form_value("email"))
-        if email == request.actor.row.email:
-            raise BadRequestError("This is the address that your account has already.")
-        proof = await _proof(request)
-        await count_mail(request, email)
-        await request.transact(lambda tx: ask_for_new_address(tx, request.actor, email, proof))
-    except DomainError as error:
-        return await _account(request, error, "email")
+    email = checked_new_email(request.form_value("email"))
+    if email == request.actor.row.email:
+        raise BadRequestError("This is the address that your account has already.")
+    proof = await _proof(request)
+    await count_mail(request, email)
+    await request.transact(lambda tx: ask_for_new_address(tx, request.actor, email, proof))
     return go(request, f"{ACCOUNT}?done=email-sent")
 
 
@@ -90,63 +106,54 @@ async def confirm_email(request: Request) -> Page:
     return go(request, done_at(SIGN_IN if request.caller is None else ACCOUNT, "email", ended))
 
 
+@_in_section("password")
 async def change_password(request: Request) -> Page:
     """Set or change the password; all other sessions end."""
     actor = request.actor
-    try:
-        proof = await _proof(request)
-        if not (await request.realm_cache.settings()).wants_method(PASSWORDS):
-            raise BadRequestError("Nobody signs in with a password of their own here.")
-        password = await checked_new_password(request, actor.row.email, actor.row.full_name)
-        new_hash = await request.app.passwords.hash(password)
-        new = NewPassword(new_hash, proof, end_keys=bool(request.form_value("end_keys")))
-        ended = await request.transact(
-            lambda tx: change_own_settings(tx, actor, OwnChange(password=new))
-        )
-    except DomainError as error:
-        return await _account(request, error, "password")
+    proof = await _proof(request)
+    if not (await request.realm_cache.settings()).wants_method(PASSWORDS):
+        raise BadRequestError("Nobody signs in with a password of their own here.")
+    new_hash = await new_password_hash(request, actor.row.email, actor.row.full_name)
+    new = NewPassword(new_hash, proof, end_keys=bool(request.form_value("end_keys")))
+    ended = await request.transact(
+        lambda tx: change_own_settings(tx, actor, OwnChange(password=new))
+    )
     return go(request, done_at(ACCOUNT, "password", ended))
 
 
+@_in_section("api-key")
 async def show_api_key(request: Request) -> Page:
     """Show the API key after re-authentication, since it gives full access."""
-    try:
-        await _proof(request)
-    except DomainError as error:
-        return await _account(request, error, "api-key")
+    await _proof(request)
     return await _account(request, api_key=request.actor.row.api_key)
 
 
+@_in_section("api-key")
 async def regenerate_api_key(request: Request) -> Page:
     """Replace the API key; the previous one becomes invalid."""
     actor, end_named = request.actor, bool(request.form_value("end_named"))
-    try:
-        proof = await _proof(request)
-        key, ended = await request.transact(
-            lambda tx: regenerate_own(tx, actor, proof, end_named=end_named)
-        )
-    except DomainError as error:
-        return await _account(request, error, "api-key")
+    proof = await _proof(request)
+    key, ended = await request.transact(
+        lambda tx: regenerate_own(tx, actor, proof, end_named=end_named)
+    )
     return await _account(request, api_key=key, ended=ended)
 
 
+@_in_section("keys")
 async def make_named_key(request: Request) -> Page:
     """Create a named key. Only this response shows it."""
     actor, now = request.actor, request.app.clock.now()
-    try:
-        new = NewKey(
-            name=checked_name(request.form_value("name")),
-            scopes=SCOPES.get(request.form_value("scopes"), frozenset()),
-            expires_at=expiry_of(request.form_value("days"), now),
-        )
-        if not new.scopes:
-            raise BadRequestError("Choose what the key is for.")
-        proof = await _proof(request)
-        _, key = await request.transact(
-            lambda tx: make_key(tx, actor.user_id, new, by=actor.user_id, proof=proof, now=now)
-        )
-    except DomainError as error:
-        return await _account(request, error, "keys")
+    new = NewKey(
+        name=checked_name(request.form_value("name")),
+        scopes=SCOPES.get(request.form_value("scopes"), frozenset()),
+        expires_at=expiry_of(request.form_value("days"), now),
+    )
+    if not new.scopes:
+        raise BadRequestError("Choose what the key is for.")
+    proof = await _proof(request)
+    _, key = await request.transact(
+        lambda tx: make_key(tx, actor.user_id, new, by=actor.user_id, proof=proof, now=now)
+    )
     return await _account(request, named_key=key)
 
 
@@ -158,14 +165,12 @@ def expiry_of(days: str, now: datetime) -> datetime | None:
     return None if lifetime is None else now + lifetime
 
 
+@_in_section("notifications")
 async def change_notifications(request: Request) -> Page:
     """Save the notification settings; clients get the events."""
     actor = request.actor
-    try:
-        change = OwnChange(settings=chosen_in(request.form))
-        await request.transact(lambda tx: change_own_settings(tx, actor, change))
-    except DomainError as error:
-        return await _account(request, error, "notifications")
+    change = OwnChange(settings=chosen_in(request.form))
+    await request.transact(lambda tx: change_own_settings(tx, actor, change))
     return go(request, f"{ACCOUNT}?done=notifications")
 
 
@@ -182,29 +187,25 @@ async def end_sessions(request: Request) -> Page:
     return go(request, f"{ACCOUNT}?done=sessions")
 
 
+@_in_section("keys")
 async def revoke(request: Request) -> Page:
     """Revoke a named key."""
     actor, number = request.actor, request.form_value("key_id")
-    try:
-        if not (number.isascii() and number.isdigit() and len(number) < MAX_DIGITS):
-            raise BadRequestError("No such API key")
-        key_id = ApiKeyId(int(number))
-        await request.transact(lambda tx: revoke_key(tx, actor.user_id, key_id, by=actor.user_id))
-    except DomainError as error:
-        return await _account(request, error, "keys")
+    if not (number.isascii() and number.isdigit() and len(number) < MAX_DIGITS):
+        raise BadRequestError("No such API key")
+    key_id = ApiKeyId(int(number))
+    await request.transact(lambda tx: revoke_key(tx, actor.user_id, key_id, by=actor.user_id))
     return go(request, f"{ACCOUNT}?done=revoked")
 
 
+@_in_section("close")
 async def close(request: Request) -> Page:
     """Deactivate the account; its sessions end."""
     actor, now = request.actor, request.app.clock.now()
-    try:
-        if not request.form_value("sure"):
-            raise BadRequestError("Tick the box if you want to close your account.")
-        proof = await _proof(request)
-        await request.transact(lambda tx: deactivate_own(tx, actor, proof, now=now))
-    except DomainError as error:
-        return await _account(request, error, "close")
+    if not request.form_value("sure"):
+        raise BadRequestError("Tick the box if you want to close your account.")
+    proof = await _proof(request)
+    await request.transact(lambda tx: deactivate_own(tx, actor, proof, now=now))
     return go(request, f"{SIGN_IN}?done=closed")
 
 

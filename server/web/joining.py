@@ -25,7 +25,7 @@ from server.domain.realm_settings import RealmSettings
 from server.domain.sign_in import PASSWORDS
 from server.runtime.pages import Page
 from server.web.mailing import count_mail, sends_mail
-from server.web.new_passwords import checked_new_password
+from server.web.new_passwords import new_password_hash
 from server.web.places import HOME, SIGN_IN
 from server.web.rendering import go, show
 from server.web.sign_in import begin_session
@@ -153,10 +153,8 @@ async def _ask(request: Request, opened: _Opened) -> Page:
 async def _newcomer(request: Request, opened: _Opened, email: str) -> Newcomer:
     """Return the form's name and password. Raises BadRequestError."""
     name = checked_full_name(request.form_value("full_name"))
-    password_hash = None
-    if _takes_passwords(opened):
-        password = await checked_new_password(request, name, email)
-        password_hash = await request.app.passwords.hash(password)
+    takes = _takes_passwords(opened)
+    password_hash = await new_password_hash(request, name, email) if takes else None
     return Newcomer(full_name=name, password_hash=password_hash)
 
 

@@ -4,6 +4,8 @@ from server.api.endpoint import Request
 from server.app import App
 from server.domain.errors import BadRequestError
 from server.mail.folder import MailFolder
+from server.runtime.pages import Page
+from server.web.rendering import show
 from storage.confirmations import THE_SERVER
 
 
@@ -20,3 +22,8 @@ async def count_mail(request: Request, email: str) -> None:
     await request.limits.count_account_mail(
         realm_id, email, request.remote_address, request.response_headers
     )
+
+
+async def mail_sent(request: Request, then: str) -> Page:
+    """Return the page after a mail has been sent; it leads on to `then`."""
+    return await show(request, "mail_sent.html", title="Read your email", next=then)

@@ -1,4 +1,4 @@
-"""Validation of new passwords in forms."""
+"""New passwords in forms."""
 
 from typing import Final
 
@@ -13,8 +13,8 @@ WEAK: Final = (
 )
 
 
-async def checked_new_password(request: Request, *known: str) -> str:
-    """Return the password from the form, if it cannot be guessed from the user's data.
+async def new_password_hash(request: Request, *known: str) -> str:
+    """Return the hash of the form's password, if it cannot be guessed from the user's data.
 
     Raises BadRequestError.
     """
@@ -24,4 +24,4 @@ async def checked_new_password(request: Request, *known: str) -> str:
     names = (realm.name,) if realm is not None else ()
     if await request.app.passwords.is_weak(password, *known, *names):
         raise BadRequestError(WEAK)
-    return password
+    return await request.app.passwords.hash(password)

@@ -17,8 +17,8 @@ from server.domain.realms import checked_realm_name, checked_subdomain
 from server.jobs import ConfirmationEmail, outgoing
 from server.runtime.pages import Page
 from server.web.confirming import to_confirm
-from server.web.mailing import count_mail
-from server.web.new_passwords import checked_new_password
+from server.web.mailing import count_mail, mail_sent
+from server.web.new_passwords import new_password_hash
 from server.web.places import FIND, FIND_FROM_APPS, SIGN_IN
 from server.web.rendering import go, show
 from storage import confirmations, realms
@@ -72,7 +72,7 @@ async def _only_place(request: Request) -> str | None:
 
 async def ask(request: Request) -> Page:
     if "sent" in request.query:
-        return await show(request, "mail_sent.html", title="Read your email", next=ASK)
+        return await mail_sent(request, ASK)
     return await _asking(request)
 
 
@@ -116,8 +116,7 @@ async def _found(request: Request, row: ConfirmationRow) -> str:
     """Create the organization; return its subdomain. Raises BadRequestError without any change."""
     name, subdomain = checked_realm_name(request.form_value("name")), _subdomain(request)
     full_name = checked_full_name(request.form_value("full_name"))
-    password = await checked_new_password(request, row.email, full_name, name)
-    password_hash = await request.app.passwords.hash(password)
+    password_hash = await new_password_hash(request, row.email, full_name, name)
     owner = NewUser(email=row.email, full_name=full_name, password_hash=password_hash)
     now = request.app.clock.now()
     async with request.app.database.transaction() as connection:

@@ -13,8 +13,8 @@ from server.domain.sign_in import PASSWORDS
 from server.runtime.pages import Page
 from server.web.confirming import digest_in, to_confirm
 from server.web.endings import done_at
-from server.web.mailing import count_mail
-from server.web.new_passwords import checked_new_password
+from server.web.mailing import count_mail, mail_sent
+from server.web.new_passwords import new_password_hash
 from server.web.places import SIGN_IN
 from server.web.rendering import go, show
 
@@ -25,7 +25,7 @@ CHOOSE: Final = PATHS[RESET_PASSWORD]
 async def ask(request: Request) -> Page:
     await _refuse_without_passwords(request)
     if "sent" in request.query:
-        return await show(request, "mail_sent.html", title="Read your email", next=SIGN_IN)
+        return await mail_sent(request, SIGN_IN)
     return await show(request, "reset_ask.html", email=request.query.get("email", ""))
 
 
@@ -51,11 +51,10 @@ async def choose(request: Request) -> Page:
 async def keep(request: Request) -> Page:
     email = (await to_confirm(request, RESET_PASSWORD)).email
     try:
-        password = await checked_new_password(request, email)
+        new_hash = await new_password_hash(request, email)
     except BadRequestError as error:
         return await _form(request, error)
     digest = digest_in(request)
-    new_hash = await request.app.passwords.hash(password)
     end_keys = bool(request.form_value("end_keys"))
     _, ended = await request.transact(
         lambda tx: reset_password(tx, digest, new_hash, end_keys=end_keys)

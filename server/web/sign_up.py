@@ -19,8 +19,8 @@ from server.domain.errors import BadRequestError, DomainError, RealmDeactivatedE
 from server.domain.sign_in import PASSWORDS
 from server.runtime.pages import Page
 from server.web.confirming import digest_in, to_confirm
-from server.web.mailing import count_mail
-from server.web.new_passwords import checked_new_password
+from server.web.mailing import count_mail, mail_sent
+from server.web.new_passwords import new_password_hash
 from server.web.places import HOME, SIGN_IN
 from server.web.rendering import go, show
 from server.web.sign_in import begin_session
@@ -36,7 +36,7 @@ DIGITS: Final = 18
 
 async def ask(request: Request) -> Page:
     if "sent" in request.query:
-        return await show(request, "mail_sent.html", title="Read your email", next=SIGN_IN)
+        return await mail_sent(request, SIGN_IN)
     return await _asking(request)
 
 
@@ -69,10 +69,8 @@ async def join(request: Request) -> Page:
     app, digest = request.app, digest_in(request)
     try:
         name = checked_full_name(request.form_value("full_name"))
-        password_hash = None
-        if await _by_password(request):
-            password = await checked_new_password(request, email, name)
-            password_hash = await app.passwords.hash(password)
+        takes = await _by_password(request)
+        password_hash = await new_password_hash(request, email, name) if takes else None
         new = NewUser(
             email=email,
             full_name=name,
