@@ -14,7 +14,7 @@ from server.actions.credential_changes import (
     end_queues,
 )
 from server.actions.locked_realm import lock_realm, locked_realm_of
-from server.actions.users import user_audiences_of
+from server.actions.user_audiences import UserAudiences
 from server.domain.account_news import KeysReplaced
 from server.domain.actor import Actor
 from server.domain.api_keys import (
@@ -134,7 +134,7 @@ async def regenerate(
         action = "bot_key_regenerated"
         change = BotChanged(bot=BotChange(user_id=user_id, api_key=key))
         context = await locked_realm_of(tx, await lock_realm(tx, alone=False), [row])
-        user_audiences = await user_audiences_of(tx, await tx.connection(), context)
+        user_audiences = await UserAudiences.of(tx, context)
         tx.append(change, user_audiences.of_bot(row))
     audit.record_each(tx, entry, by, action, {user_id: {}})
     return outcome

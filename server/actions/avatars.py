@@ -49,15 +49,9 @@ async def set_avatar(
         avatar_key=new.avatar_key,
         avatar_version=new.avatar_version,
     )
-    user_audiences = await UserAudiences.of(
-        connection,
-        tx.realm_id,
-        address=(await tx.realm_cache()).address_of(context.realm),
-        guests_know_all_users=context.settings.guests_know_all_users(context.graph),
-        rows=[old],
-    )
+    user_audiences = await UserAudiences.of(tx, context, [old])
     avatar = avatar_of(new, user_audiences.address)
-    knowing = await user_audiences.audience_knowing(connection, tx.realm_id, new)
+    knowing = await user_audiences.audience_knowing(new)
     entry = tx.append(AvatarChanged.to(new.user_id, avatar), knowing)
     tx.at_position(entry, users.changed(tx.realm_id, [new.user_id]))
     version = {"avatar_version": (old.avatar_version, new.avatar_version)}

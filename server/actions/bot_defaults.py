@@ -117,13 +117,7 @@ async def append_channel_name_events(
     if not rows:
         return
     found = await users.by_ids(connection, tx.realm_id, [row.bot_id for row in rows])
-    user_audiences = await UserAudiences.of(
-        connection,
-        tx.realm_id,
-        address=(await tx.realm_cache()).address_of(context.realm),
-        guests_know_all_users=context.settings.guests_know_all_users(context.graph),
-        rows=found,
-    )
+    user_audiences = await UserAudiences.of(tx, context, found)
     defaults = {row.bot_id: row for row in rows}
     for bot in found:
         change = BotChange(user_id=bot.user_id)

@@ -99,7 +99,7 @@ async def create_bot(tx: Tx, actor: Actor, new: NewBot, *, now: datetime) -> Bot
     _record(tx, actor, "bot_created", bot.user_id, audit.differences({}, made))
     connection = await tx.changing()
     [row] = await users.by_ids(connection, tx.realm_id, [bot.user_id])
-    user_audiences = await _user_audiences(tx, connection, context, row)
+    user_audiences = await UserAudiences.of(tx, context, [row])
     await decided.write(tx, connection, user_audiences, row)
     return BotWithKey(
         user_id=bot.user_id,
@@ -172,14 +172,12 @@ async def change_bot(
         elif new_service is not None and new_service != service:
             await bots.update_service(connection, tx.realm_id, new_service)
         before, after = _Bot(old, service), _Bot(new, new_service)
-        entry = await _append_bot_events(tx, connection, context, before, after, decided.shown)
+        entry = await _append_bot_events(tx, context, before, after, decided.shown)
         changed = audit.differences(before.facts(), after.facts())
         audit.record_each(tx, entry, actor.user_id, "bot_changed", {bot_id: changed})
     if decided.new != decided.old:
         connection = await tx.changing()
-        await decided.write(
-            tx, connection, await _user_audiences(tx, connection, context, new), new
-        )
+        await decided.write(tx, connection, await UserAudiences.of(tx, context, [new]), new)
     if changes.avatar_key is not None:
         new = await set_avatar(tx, actor, context, new, changes.avatar_key)
     owner_id = new.bot_owner_id
@@ -279,21 +277,8 @@ class _Bot:
         return facts
 
 
-async def _user_audiences(
-    tx: Tx, connection: Connection, context: LockedRealm, bot: UserRow
-) -> UserAudiences:
-    return await UserAudiences.of(
-        connection,
-        tx.realm_id,
-        address=(await tx.realm_cache()).address_of(context.realm),
-        guests_know_all_users=context.settings.guests_know_all_users(context.graph),
-        rows=[bot],
-    )
-
-
 async def _append_bot_events(
     tx: Tx,
-    connection: Connection,
     context: LockedRealm,
     before: _Bot,
     after: _Bot,
@@ -301,7 +286,7 @@ async def _append_bot_events(
 ) -> Entry:
     """Publish name and owner to all, the rest to users who may manage the bot, or could before."""
     old, new = before.row, after.row
-    user_audiences = await _user_audiences(tx, connection, context, new)
+    user_audiences = await UserAudiences.of(tx, context, [new])
     administrators = user_audiences.administrators
     is_given_away = old.bot_owner_id != new.bot_owner_id
     change = BotChange(user_id=new.user_id)

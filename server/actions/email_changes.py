@@ -72,7 +72,7 @@ async def _give(tx: Tx, context: LockedRealm, old: UserRow, email: str) -> Ended
         tx, [old], news=lambda ended: AddressChanged(new_address=new.email, ended=ended)
     )
     await users.update_email(connection, tx.realm_id, new.user_id, new.email)
-    await _append_email_events(tx, connection, context, old, new)
+    await _append_email_events(tx, context, old, new)
     return outcome.ended
 
 
@@ -106,18 +106,10 @@ async def _check_free(
         raise BadRequestError("Already has an account.")
 
 
-async def _append_email_events(
-    tx: Tx, connection: Connection, context: LockedRealm, old: UserRow, new: UserRow
-) -> None:
+async def _append_email_events(tx: Tx, context: LockedRealm, old: UserRow, new: UserRow) -> None:
     address = (await tx.realm_cache()).address_of(context.realm)
-    user_audiences = await UserAudiences.of(
-        connection,
-        tx.realm_id,
-        address=address,
-        guests_know_all_users=context.settings.guests_know_all_users(context.graph),
-        rows=[old, new],
-    )
-    knowing = await user_audiences.audience_knowing(connection, tx.realm_id, new)
+    user_audiences = await UserAudiences.of(tx, context, [old, new])
+    knowing = await user_audiences.audience_knowing(new)
     person = PersonChange(user_id=new.user_id, delivery_email=new.email)
     entry = tx.append(UserChanged(person=person), _who_know_email(user_audiences, knowing, new))
     public = public_email(new, address.domain)

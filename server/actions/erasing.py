@@ -18,7 +18,7 @@ from server.actions.messages.notices import deliver
 from server.actions.realm_exports import drop_exports
 from server.actions.stepped_work import SteppedWorkKind, put_off
 from server.actions.user_activation import CLOSING, deactivate_user
-from server.actions.users import user_audiences_of
+from server.actions.user_audiences import UserAudiences
 from server.domain.avatars import avatar_of, medium_key
 from server.domain.clock import SystemClock
 from server.domain.errors import BadRequestError
@@ -190,20 +190,18 @@ async def _forget_person(tx: Tx, context: LockedRealm, user_id: UserId) -> None:
     if row.avatar_key is not None:
         keys = (row.avatar_key, medium_key(row.avatar_key))
         enqueue(tx, BlobRemoval(realm_id=tx.realm_id, keys=keys))
-    await _append_user_event(
-        tx, connection, replace(context, people={user_id: new}), new, list(values)
-    )
+    context = replace(context, people={user_id: new})
+    await _append_user_event(tx, context, new, list(values))
 
 
 async def _append_user_event(
     tx: Tx,
-    connection: Connection,
     context: LockedRealm,
     row: UserRow,
     fields: Sequence[ProfileFieldId],
 ) -> None:
-    user_audiences = await user_audiences_of(tx, connection, context)
-    knowing = await user_audiences.audience_knowing(connection, tx.realm_id, row)
+    user_audiences = await UserAudiences.of(tx, context)
+    knowing = await user_audiences.audience_knowing(row)
     user_id = row.user_id
     changes = [
         PersonChange(user_id=user_id, full_name=row.full_name),

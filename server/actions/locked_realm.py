@@ -73,7 +73,7 @@ async def lock_realm(tx: Tx, *, alone: bool) -> RealmRow:
 
 async def lock_as_administrator(tx: Tx, actor: Actor) -> RealmRow:
     """Lock the realm's row exclusively, for an administrator. Raises a DomainError."""
-    realm, row = await _lock_with(tx, actor)
+    realm, row = await lock_with_actor(tx, actor)
     if row.role > ADMINISTRATOR:
         raise BadRequestError("Must be an organization administrator")
     return realm
@@ -81,13 +81,13 @@ async def lock_as_administrator(tx: Tx, actor: Actor) -> RealmRow:
 
 async def lock_as_owner(tx: Tx, actor: Actor) -> RealmRow:
     """Lock the realm's row exclusively, for an owner. Raises a DomainError."""
-    realm, row = await _lock_with(tx, actor)
+    realm, row = await lock_with_actor(tx, actor)
     if row.role != OWNER:
         raise BadRequestError("Must be an organization owner")
     return realm
 
 
-async def _lock_with(tx: Tx, actor: Actor) -> tuple[RealmRow, UserRow]:
+async def lock_with_actor(tx: Tx, actor: Actor) -> tuple[RealmRow, UserRow]:
     """Lock the realm's row exclusively, and the actor's. Raises UserDeactivatedError."""
     realm = await lock_realm(tx, alone=True)
     [row] = await tx.lock(users.locking(tx.realm_id, [actor.user_id]))

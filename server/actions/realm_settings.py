@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from server.actions import audit
-from server.actions.locked_realm import LockedRealm, lock_realm, locked_realm_of
+from server.actions.locked_realm import LockedRealm, lock_with_actor, locked_realm_of
 from server.domain.access import (
     ADMINISTRATOR,
     FULL_MEMBERS_GROUP,
@@ -20,7 +20,6 @@ from server.domain.actor import Actor
 from server.domain.errors import (
     BadRequestError,
     InvalidParameterError,
-    UserDeactivatedError,
 )
 from server.domain.group_settings import PermissionChange, changed_settings, named_in
 from server.domain.legacy_policies import OLD_PARAMETERS, SHOWN_POLICIES, shown_policy
@@ -66,10 +65,7 @@ async def change_realm(
     before, and of users whose full membership changes, are deleted, so that they register again.
     Raises BadRequestError, ExpectationMismatchError.
     """
-    realm = await lock_realm(tx, alone=True)
-    [row] = await tx.lock(users.locking(tx.realm_id, [actor.user_id]))
-    if not row.is_active:
-        raise UserDeactivatedError("Account is deactivated")
+    realm, row = await lock_with_actor(tx, actor)
     context = await locked_realm_of(tx, realm, [row])
     _check_may(row.role, change)
     connection = await tx.connection()

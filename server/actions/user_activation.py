@@ -22,8 +22,9 @@ from server.actions.named_people import append_permission_events
 from server.actions.presence import introduce
 from server.actions.subscriptions.membership import MembershipChange, set_receiving
 from server.actions.unique_names import check_unique
+from server.actions.user_audiences import UserAudiences
 from server.actions.user_roles import owners_of
-from server.actions.users import append_role_group_events, user_audiences_of
+from server.actions.users import append_role_group_events
 from server.domain.access import MEMBER, OWNER
 from server.domain.account_news import AccountNews, Closed, Deactivated
 from server.domain.actor import Actor
@@ -224,8 +225,8 @@ async def _inherit(tx: Tx, context: LockedRealm, row: UserRow, heir: UserRow) ->
         row.user_id
     )
     new, new_service = await give_bot(tx, row, service, heir.user_id)
-    connection = await tx.changing()
-    user_audiences = await user_audiences_of(tx, connection, context)
+    await tx.changing()
+    user_audiences = await UserAudiences.of(tx, context)
     person = PersonChange(user_id=row.user_id, bot_owner_id=heir.user_id)
     entry = tx.append(UserChanged(person=person), user_audiences.of_person(row))
     bot = BotChange(user_id=row.user_id, owner_id=heir.user_id, api_key=new.api_key)
@@ -263,11 +264,11 @@ async def _append_activation_events(
     tx: Tx, connection: Connection, context: LockedRealm, *, active: bool, now: datetime
 ) -> Entry:
     """Publish to all who may know them that they are active, or not any more; return the entry."""
-    user_audiences = await user_audiences_of(tx, connection, context)
+    user_audiences = await UserAudiences.of(tx, context)
     entry: Entry | None = None
     for row in context.people.values():
         change = PersonChange(user_id=row.user_id, is_active=active)
-        knowing, strangers = await user_audiences.split(connection, tx.realm_id, row)
+        knowing, strangers = await user_audiences.split(row)
         entry = tx.append(UserChanged(person=change), knowing)
         if strangers is not None:
             tx.append(InaccessibleUserChanged(person=change), strangers)

@@ -1,6 +1,6 @@
 """Audiences of events about users: not every user may know all others, or their addresses."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from server.actions.locked_realm import LockedRealm
@@ -25,6 +25,8 @@ from storage.users import UserRow
 class UserAudiences:
     """The users of a realm by role, as far as they may know different things of others."""
 
+    connection: Connection
+    realm_id: RealmId
     address: RealmAddress
     """The organization's."""
     guests_know_all_users: bool
@@ -35,21 +37,19 @@ class UserAudiences:
 
     @classmethod
     async def of(
-        cls,
-        connection: Connection,
-        realm_id: RealmId,
-        *,
-        address: RealmAddress,
-        guests_know_all_users: bool,
-        rows: Sequence[UserRow],
+        cls, tx: Tx, context: LockedRealm, rows: Collection[UserRow] | None = None
     ) -> "UserAudiences":
-        """Return the audiences of events about these users."""
+        """Return the audiences of events about these users, or about those of the context."""
+        rows = context.people.values() if rows is None else rows
+        connection, realm_id = await tx.connection(), tx.realm_id
+        guests_know_all_users = context.settings.guests_know_all_users(context.graph)
         plain = guests_know_all_users and not any(hides_email(row) for row in rows)
         by_role = {} if plain else await users.ids_by_role(connection, realm_id)
         people: dict[int, tuple[UserId, ...]] = {}
         if any(row.bot_type is not None for row in rows):
             people = await users.ids_by_role(connection, realm_id, without_bots=True)
-        return cls(address, guests_know_all_users, by_role, people)
+        address = (await tx.realm_cache()).address_of(context.realm)
+        return cls(connection, realm_id, address, guests_know_all_users, by_role, people)
 
     def up_to(self, role: int) -> tuple[UserId, ...]:
         """Return users with this role or a higher one."""
@@ -70,20 +70,16 @@ class UserAudiences:
             return EVERYONE
         return MEMBERS
 
-    async def audience_knowing(
-        self, connection: Connection, realm_id: RealmId, row: UserRow
-    ) -> Audience:
+    async def audience_knowing(self, row: UserRow) -> Audience:
         """Return users who know the existing user: guests by shared channels and messages."""
-        return (await self.split(connection, realm_id, row))[0]
+        return (await self.split(row))[0]
 
-    async def split(
-        self, connection: Connection, realm_id: RealmId, row: UserRow
-    ) -> tuple[Audience, Audience | None]:
+    async def split(self, row: UserRow) -> tuple[Audience, Audience | None]:
         """Return users who know the user, and guests, if there are any, who may not."""
         audience = self.of_person(row)
         if audience is EVERYONE or not self.guests:
             return audience, None
-        met = await shared_contacts.known_to(connection, realm_id, row.user_id)
+        met = await shared_contacts.known_to(self.connection, self.realm_id, row.user_id)
         known = tuple(g for g in self.guests if g in met)
         strangers = tuple(g for g in self.guests if g not in met)
         return (
@@ -124,12 +120,4 @@ class UserAudiences:
 
 async def audience_knowing(tx: Tx, context: LockedRealm, row: UserRow) -> Audience:
     """Return users who know the existing user."""
-    connection = await tx.connection()
-    user_audiences = await UserAudiences.of(
-        connection,
-        tx.realm_id,
-        address=(await tx.realm_cache()).address_of(context.realm),
-        guests_know_all_users=context.settings.guests_know_all_users(context.graph),
-        rows=[row],
-    )
-    return await user_audiences.audience_knowing(connection, tx.realm_id, row)
+    return await (await UserAudiences.of(tx, context, [row])).audience_knowing(row)

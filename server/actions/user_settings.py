@@ -8,7 +8,7 @@ from msgspec.structs import asdict
 
 from server.actions import audit, presence
 from server.actions.credential_changes import Extent, Proof, check_proof
-from server.actions.locked_realm import LockedRealm, lock_realm, locked_realm_of
+from server.actions.locked_realm import LockedRealm, lock_realm, lock_with_actor, locked_realm_of
 from server.actions.passwords import set_password
 from server.actions.realm_exports import append_consent_event
 from server.actions.unique_names import check_unique
@@ -89,10 +89,7 @@ async def change_own_settings(tx: Tx, actor: Actor, change: OwnChange) -> Ended:
     Switching the synchronization of drafts off deletes those that the server stores. Returns what a
     new password has revoked. Raises BadRequestError.
     """
-    realm = await lock_realm(tx, alone=True)
-    [row] = await tx.lock(users.locking(tx.realm_id, [actor.user_id]))
-    if not row.is_active:
-        raise UserDeactivatedError("Account is deactivated")
+    realm, row = await lock_with_actor(tx, actor)
     context = await locked_realm_of(tx, realm, [row])
     connection = await tx.connection()
     new = await _checked(connection, context, row, change)
@@ -242,14 +239,8 @@ class _SettingsEvents:
         """Append all events; the last one invalidates the user's row."""
         tx = self.tx
         address = (await tx.realm_cache()).address_of(self.context.realm)
-        user_audiences = await UserAudiences.of(
-            connection,
-            tx.realm_id,
-            address=address,
-            guests_know_all_users=self.context.settings.guests_know_all_users(self.context.graph),
-            rows=[self.old, self.new],
-        )
-        knowing = await user_audiences.audience_knowing(connection, tx.realm_id, self.new)
+        user_audiences = await UserAudiences.of(tx, self.context, [self.old, self.new])
+        knowing = await user_audiences.audience_knowing(self.new)
         user = public_email(self.new, address.domain)
         entry: Entry | None = None
         for name, (before, after) in self.changed.items():

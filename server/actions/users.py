@@ -281,7 +281,7 @@ async def _append_new_user_events(
     *,
     now: datetime,
 ) -> None:
-    user_audiences = await user_audiences_of(tx, connection, context)
+    user_audiences = await UserAudiences.of(tx, context)
     for row in context.people.values():
         for event, audience in user_audiences.newcomer_events(row):
             tx.append(event, audience)
@@ -292,18 +292,6 @@ async def _append_new_user_events(
             away = UserStatusChanged(user_id=row.user_id, away=True)
             tx.append(away, user_audiences.of_person(row))
     await append_role_group_events(tx, connection, context, MembersAdded, now=now)
-
-
-async def user_audiences_of(tx: Tx, connection: Connection, context: LockedRealm) -> UserAudiences:
-    """Return which of the users in this context the audiences may know."""
-    realm_cache = await tx.realm_cache()
-    return await UserAudiences.of(
-        connection,
-        tx.realm_id,
-        address=realm_cache.address_of(context.realm),
-        guests_know_all_users=context.settings.guests_know_all_users(context.graph),
-        rows=list(context.people.values()),
-    )
 
 
 async def append_role_group_events(
