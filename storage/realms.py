@@ -91,14 +91,16 @@ async def insert(
 
 
 async def known_blobs(connection: Connection, realm_id: RealmId, keys: Sequence[str]) -> list[str]:
-    """Return those of the keys that belong to the realm's own pictures."""
+    """Return those of the keys that belong to the realm's own pictures, in any size."""
     return await connection.values(
         """
         SELECT k FROM unnest(%(keys)s::text[]) AS k
          WHERE EXISTS (SELECT FROM realms r
                         WHERE r.realm_id = %(realm_id)s
-                          AND k IN (r.settings ->> 'icon_key', r.settings ->> 'logo_key',
-                                    r.settings ->> 'night_logo_key'))
+                          AND (k IN (r.settings ->> 'icon_key', r.settings ->> 'logo_key',
+                                     r.settings ->> 'night_logo_key')
+                               OR regexp_replace(k, '-(medium|large)[.]png$', '.png')
+                                  = r.settings ->> 'icon_key'))
         """,
         realm_id=realm_id,
         keys=list(keys),

@@ -24,6 +24,8 @@ FIRST_VERSION: Final = 1
 IDENTICONS: Final = "identicon"
 MEDIUM: Final = "-medium"
 """Suffix of large avatars' names; clients append it themselves."""
+ICON_SIZES: Final = {192: "-medium", 512: "-large"}
+"""Larger sizes of a realm's icon, for home screens, and the suffixes of their names."""
 
 
 class AvatarOwner(Addressed, Protocol):
@@ -96,6 +98,11 @@ def gravatar_url(email: str, version: int, *, medium: bool = False) -> str:
 def medium_key(avatar_key: str) -> str:
     """Return the key of the large avatar for the key of the small one."""
     return avatar_key.removesuffix(".png") + MEDIUM + ".png"
+
+
+def icon_key_in(size: int, icon_key: str) -> str:
+    """Return the key of the realm's icon in a larger size, for that of the small one."""
+    return f"{icon_key.removesuffix('.png')}{ICON_SIZES[size]}.png"
 
 
 def icon_url(realm: RealmRow, address: RealmAddress) -> str:

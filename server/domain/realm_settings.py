@@ -92,6 +92,8 @@ class RealmSettings(msgspec.Struct, frozen=True, kw_only=True):
     night_logo_source: Literal["D", "U"] = "D"
     icon_key: str | None = None
     """Blob key of the icon; None without one."""
+    icon_sizes: tuple[int, ...] = ()
+    """Larger sizes of the icon that are stored as well, in pixels."""
     logo_key: str | None = None
     night_logo_key: str | None = None
     jitsi_server_url: str | None = None

@@ -35,6 +35,7 @@ TOO_LARGE: Final = "Image size exceeds limit."
 
 EMOJI_SIZE: Final = (64, 64)
 AVATAR_SIZES: Final = {"small": (100, 100), "medium": (500, 500)}
+ICON_SIZES: Final = {"small": (100, 100), "medium": (192, 192), "large": (512, 512)}
 LOGO_SIZE: Final = (800, 100)
 THUMBNAIL_SIZE: Final = (840, 560)
 MAX_THUMBNAIL_PIXELS: Final = 25_000_000
@@ -91,7 +92,7 @@ def _pictures(recipe: Recipe, original: Image.Image) -> dict[str, Picture]:
         case "avatar":
             return {name: _fitted(original, size) for name, size in AVATAR_SIZES.items()}
         case "icon":
-            return {"small": _fitted(original, AVATAR_SIZES["small"])}
+            return {name: _fitted(original, size) for name, size in ICON_SIZES.items()}
         case "logo":
             return {"wide": _contained(original, LOGO_SIZE)}
         case "thumbnail":

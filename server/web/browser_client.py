@@ -9,6 +9,7 @@ import orjson
 from server.api.endpoint import Access, Request
 from server.api.files import is_known
 from server.api.pages import PageRoute
+from server.domain.avatars import icon_key_in
 from server.domain.emoji import picture_url
 from server.domain.realm_settings import RealmSettings
 from server.domain.user_settings import UserSettings
@@ -32,7 +33,8 @@ ICONS: Final = (
     ("icon-maskable-512.png", "512x512", "image/png", "maskable"),
 )
 """File, size, type and purpose of the product's own icons."""
-UPLOADED_ICON_SIZE: Final = "100x100"
+SMALL_ICON: Final = 100
+"""Width and height of an uploaded icon, of which there are larger ones since a later release."""
 A_DAY: Final = "public, max-age=86400"
 
 
@@ -110,17 +112,11 @@ async def _policy(request: Request) -> str:
 
 async def manifest(request: Request) -> Page:
     """Return what the system shows of the installed client, and what apps may share with it."""
-    name, uploaded = "Parley", None
+    name, icons = "Parley", _product_icons()
     if request.realm_id is not None:
         realm = await request.realm_cache.realm()
-        name, uploaded = realm.name, RealmSettings.of(realm.settings).icon_key
-    icons = [
-        {"src": static_url(file), "sizes": size, "type": kind, "purpose": purpose}
-        for file, size, kind, purpose in ICONS
-    ]
-    if uploaded is not None:
-        own = {"src": picture_url(uploaded), "sizes": UPLOADED_ICON_SIZE, "type": "image/png"}
-        icons.insert(0, own)
+        name = realm.name
+        icons = _own_icons(RealmSettings.of(realm.settings)) or icons
     described: dict[str, Any] = {
         "id": HOME,
         "name": name,
@@ -135,6 +131,26 @@ async def manifest(request: Request) -> Page:
     }
     headers = {**HEADERS, "Cache-Control": "no-cache"}
     return Page(HTTPStatus.OK, orjson.dumps(described), "application/manifest+json", headers)
+
+
+def _product_icons() -> list[dict[str, str]]:
+    return [
+        {"src": static_url(file), "sizes": size, "type": kind, "purpose": purpose}
+        for file, size, kind, purpose in ICONS
+    ]
+
+
+def _own_icons(settings: RealmSettings) -> list[dict[str, str]]:
+    """Return the organization's icon in its sizes, the product's beside one that is only small."""
+    if settings.icon_key is None:
+        return []
+    keys = {SMALL_ICON: settings.icon_key}
+    keys |= {size: icon_key_in(size, settings.icon_key) for size in settings.icon_sizes}
+    own = [
+        {"src": picture_url(key), "sizes": f"{size}x{size}", "type": "image/png", "purpose": "any"}
+        for size, key in keys.items()
+    ]
+    return own if settings.icon_sizes else [*own, *_product_icons()]
 
 
 async def favicon(request: Request) -> Page:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from server.api.browsers import TOKEN_FIELD, cookie
 from server.api.endpoint import Request
+from server.domain.avatars import icon_key_in
 from server.domain.emoji import picture_url
 from server.domain.errors import DomainError, RateLimitedError
 from server.domain.realm_settings import RealmSettings
@@ -66,12 +67,15 @@ async def show(
 
 async def render(request: Request, template: str, **values: Any) -> bytes:
     """Render a template with `values`, the realm with its icon, and the caller."""
-    realm, icon = None, None
+    realm, icon, touch_icon = None, None, None
     if request.realm_id is not None:
         realm = await request.realm_cache.realm()
-        key = RealmSettings.of(realm.settings).icon_key
+        settings = RealmSettings.of(realm.settings)
+        key = settings.icon_key
         icon = None if key is None else picture_url(key)
-    known = {"realm": realm, "icon": icon, "caller": request.caller}
+        if key is not None and settings.icon_sizes:
+            touch_icon = picture_url(icon_key_in(settings.icon_sizes[0], key))
+    known = {"realm": realm, "icon": icon, "touch_icon": touch_icon, "caller": request.caller}
     return _environment().get_template(template).render({**known, **values}).encode()
 
 

@@ -32,6 +32,9 @@ async def test_an_icon_is_set_and_removed(boss, alice, spectator):
     nobody = await spectator()
     assert (await nobody.get("/server_settings"))["realm_icon"] == url
     assert opened((await nobody.fetch(url)).content).size == (100, 100)
+    for suffix, size in (("-medium", 192), ("-large", 512)):
+        larger = await nobody.fetch(url.replace(".png", f"{suffix}.png"))
+        assert opened(larger.content).size == (size, size)
     assert (await alice.send("GET", "/realm/icon")).headers["Location"] == url
 
     assert (await boss.delete("/realm/icon"))["icon_url"] == before

@@ -12,7 +12,7 @@ import pytest_asyncio
 from queue_processors import blob_removals
 from queue_processors.blob_keeper import MIN_ORPHAN_AGE, BlobKeeper
 from server.actions.attachments import ORPHAN_RETENTION, delete_orphan
-from server.domain.access import OWNER
+from server.domain.access import ADMINISTRATOR, OWNER
 from server.domain.clock import SystemClock
 from server.jobs import BlobRemoval
 from server.messaging.background import running
@@ -20,6 +20,7 @@ from storage import attachments
 from storage.blobs import new_key
 from testkit.clock import StoppedClock
 from testkit.database import until_somebody_waits_for_a_lock
+from testkit.images import picture
 
 pytestmark = pytest.mark.asyncio
 SOON = timedelta(minutes=1)
@@ -160,6 +161,27 @@ async def test_content_that_no_row_knows_goes_after_a_day(server, alice, keeper,
     assert kept(server) == {known}
     assert (await alice.fetch(url)).content == b"content"
     await cut_off.discard()
+
+
+async def test_pictures_of_the_organization_are_kept_in_all_sizes(
+    server, log_in, keeper, clock, make
+):
+    boss = await log_in(role=ADMINISTRATOR)
+    await boss.upload("/realm/icon", file=("icon.png", picture()))
+    await boss.upload("/realm/logo", fields={"night": "false"}, file=("logo.png", picture()))
+    known = kept(server)
+    assert len(known) == 4
+    stray = await server.app.blobs.receive()
+    await stray.write(b"stray")
+    await stray.keep(f"{new_key('icon', make.realm_id)}-large.png")
+    old = (clock.now() - MIN_ORPHAN_AGE - SOON).timestamp()
+    for name in kept(server):
+        os.utime(server.app.settings.files / name, (old, old))
+    await keeper.tidy()
+    assert kept(server) == known
+    await boss.delete("/realm/icon")
+    await keeper.tidy()
+    assert {name.split("/")[0] for name in kept(server)} == {"logo"}
 
 
 async def test_content_is_removed_once_its_row_is_gone_however_often(server, alice, make):

@@ -371,6 +371,12 @@ async def test_the_icon_is_the_organizations_own(with_client, make):
     assert urlsplit(answer.headers["Location"]).path.endswith("/abcd.png")
     manifest = json.loads((await stranger.look("/manifest.webmanifest")).content)
     assert manifest["icons"][0]["src"] == answer.headers["Location"]
+    assert "512x512" in {icon["sizes"] for icon in manifest["icons"][1:]}, "the product's"
+    await set_in_realm(make, with_client.server, icon_key=key, icon_sizes=[192, 512])
+    manifest = json.loads((await stranger.look("/manifest.webmanifest")).content)
+    names = [icon["src"].rsplit("/", 1)[1] for icon in manifest["icons"]]
+    assert names == ["abcd.png", "abcd-medium.png", "abcd-large.png"]
+    assert [icon["sizes"] for icon in manifest["icons"]] == ["100x100", "192x192", "512x512"]
 
 
 async def test_the_address_of_all_organizations_has_an_icon_too(with_client):
