@@ -4,6 +4,8 @@ import { state } from "../app";
 import { i18n } from "../i18n";
 import { charactersOf } from "../model/emoji";
 import { isInGroup } from "../model/permissions";
+import { expand } from "../model/url-template";
+import type { Playground } from "../protocol/types";
 import { go } from "../router";
 import { copyText } from "./copy";
 import type { IconName } from "./icons";
@@ -121,8 +123,23 @@ function enhanceCode(block: HTMLElement): void {
   copy.dataset.icon = "copy" satisfies IconName;
   copy.setAttribute("aria-label", i18n.t("Copy code"));
   copy.title = i18n.t("Copy code");
-  head.append(language, copy);
+  head.append(language, ...playgroundLinks(block.dataset.codeLanguage ?? "", pre.textContent ?? ""), copy);
   block.prepend(head);
+}
+
+/** Return links that open code in the organization's playgrounds for its language. */
+function playgroundLinks(language: string, code: string): HTMLAnchorElement[] {
+  const playgrounds = (state().fields.realm_playgrounds ?? []) as Playground[];
+  const fitting = playgrounds.filter((each) => each.pygments_language.toLowerCase() === language.toLowerCase());
+  return fitting.map(({ name, url_template }) => {
+    const link = document.createElement("a");
+    link.className = "code-playground";
+    link.href = expand(url_template, "code", code.replace(/\n$/, ""));
+    link.target = "_blank";
+    link.rel = "noopener noreferrer";
+    link.textContent = i18n.t("Open in {name}", { name });
+    return link;
+  });
 }
 
 let spoilers = 0;

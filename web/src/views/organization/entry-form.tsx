@@ -1,4 +1,5 @@
 import { useState } from "preact/hooks";
+import { i18n } from "../../i18n";
 import { SaveNote, useSaving } from "../settings/parts/saving";
 
 export interface EntryField {
@@ -14,14 +15,17 @@ export interface EntryField {
 interface EntryFormProps {
   fields: readonly EntryField[];
   action: string;
+  /** Values of an entry that is there already. */
+  initial?: Record<string, string>;
+  onCancel?: () => void;
   save: (values: Record<string, string>) => Promise<unknown>;
 }
 
-/** A form that adds an entry to a list. It is emptied once the entry was accepted. */
-export function EntryForm({ fields, action, save }: EntryFormProps) {
+/** A form that adds an entry to a list, or changes one. It is emptied once the entry was accepted. */
+export function EntryForm({ fields, action, initial, onCancel, save }: EntryFormProps) {
   const [values, setValues] = useState<Record<string, string>>({});
   const [saving, run] = useSaving();
-  const valueOf = ({ name, options }: EntryField) => values[name] ?? options?.[0]?.[0] ?? "";
+  const valueOf = ({ name, options }: EntryField) => values[name] ?? initial?.[name] ?? options?.[0]?.[0] ?? "";
   const set = (name: string, value: string) => setValues({ ...values, [name]: value });
   return (
     <form
@@ -62,6 +66,11 @@ export function EntryForm({ fields, action, save }: EntryFormProps) {
         <button type="submit" class="primary">
           {action}
         </button>
+        {onCancel ? (
+          <button type="button" onClick={onCancel}>
+            {i18n.t("Cancel")}
+          </button>
+        ) : null}
         <SaveNote saving={saving} />
       </div>
     </form>

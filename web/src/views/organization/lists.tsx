@@ -1,4 +1,3 @@
-import type { ComponentChild } from "preact";
 import { useState } from "preact/hooks";
 import { state } from "../../app";
 import { i18n } from "../../i18n";
@@ -11,56 +10,22 @@ import { FIELD, type ProfileField } from "../people/profile-fields";
 import { userName } from "../settings/parts/names";
 import { ActionButton, SaveNote, useSaving } from "../settings/parts/saving";
 import { FilteredList } from "../settings/parts/table";
-import { EntryForm } from "./entry-form";
+import { Entry, MoveButtons, moved } from "./entry";
+import { type EntryField, EntryForm } from "./entry-form";
 import { whyNotAdmin } from "./source";
-
-interface EntryProps {
-  name: string;
-  about?: ComponentChild;
-  picture?: ComponentChild;
-  remove: () => Promise<unknown>;
-  reason: string | undefined;
-  children?: ComponentChild;
-}
-
-function Entry({ name, about, picture, remove, reason, children }: EntryProps) {
-  return (
-    <div class="item">
-      {picture}
-      <div class="item-text">
-        <strong>{name}</strong>
-        {about ? <span class="item-about">{about}</span> : null}
-      </div>
-      {children}
-      {reason ? null : (
-        <ActionButton kind="small danger" name={i18n.t("Remove")} label={i18n.t("Remove {name}", { name })} done=" " action={remove} />
-      )}
-    </div>
-  );
-}
 
 export function LinkifiersPanel() {
   watch("linkifiers", "realm");
   const linkifiers = (state().fields.realm_linkifiers ?? []) as Linkifier[];
   const reason = whyNotAdmin();
-  const move = (index: number) => {
-    const ids = linkifiers.map(({ id }) => id);
-    ids.splice(index - 1, 2, ids[index]!, ids[index - 1]!);
-    return patch("/realm/linkifiers", { ordered_linkifier_ids: ids });
-  };
+  const fields: EntryField[] = [
+    { name: "pattern", label: i18n.t("Pattern"), placeholder: "#(?P<id>[0-9]+)" },
+    { name: "url_template", label: i18n.t("Address"), placeholder: "https://example.com/issues/{id}" },
+  ];
   return (
     <>
-      <p class="faded">{i18n.t("Text that fits a pattern becomes a link, such as #123 to an issue.")}</p>
-      {reason ? null : (
-        <EntryForm
-          action={i18n.t("Add linkifier")}
-          fields={[
-            { name: "pattern", label: i18n.t("Pattern"), placeholder: "#(?P<id>[0-9]+)" },
-            { name: "url_template", label: i18n.t("Address"), placeholder: "https://example.com/issues/{id}" },
-          ]}
-          save={(values) => post("/realm/filters", values)}
-        />
-      )}
+      <p class="faded">{i18n.t("Text that fits a pattern becomes a link, such as #123 to an issue. Where several fit, the first one counts.")}</p>
+      {reason ? null : <EntryForm action={i18n.t("Add linkifier")} fields={fields} save={(values) => post("/realm/filters", values)} />}
       <FilteredList
         name={i18n.t("Linkifiers")}
         items={linkifiers}
@@ -69,11 +34,17 @@ export function LinkifiersPanel() {
         empty={i18n.t("There are none yet.")}
         row={(each) => {
           const index = linkifiers.indexOf(each);
+          const { id, pattern, url_template } = each;
+          const move = (to: number) => patch("/realm/linkifiers", { ordered_linkifier_ids: moved(linkifiers, index, to).map((one) => one.id) });
           return (
-            <Entry name={each.pattern} about={each.url_template} reason={reason} remove={() => del(`/realm/filters/${each.id}`)}>
-              {reason || !index ? null : (
-                <ActionButton kind="small" name={i18n.t("Move up")} label={i18n.t("Move {name} up", { name: each.pattern })} done=" " action={() => move(index)} />
-              )}
+            <Entry
+              name={pattern}
+              about={url_template}
+              reason={reason}
+              remove={() => del(`/realm/filters/${id}`)}
+              editing={{ fields, values: { pattern, url_template }, save: (values) => patch(`/realm/filters/${id}`, values) }}
+            >
+              {reason ? null : <MoveButtons name={pattern} index={index} count={linkifiers.length} move={move} />}
             </Entry>
           );
         }}

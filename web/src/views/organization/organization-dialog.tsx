@@ -5,6 +5,7 @@ import { SectionsDialog } from "../settings/parts/sections-dialog";
 import { BotList, UserList } from "./users";
 import { DomainsPanel, EmojiPanel, FieldsPanel, LinkifiersPanel, PlaygroundsPanel } from "./lists";
 import { DefaultChannelsPanel } from "./default-channels";
+import { FoldersPanel } from "./folders";
 import { DefaultsPanel, OrganizationProfile, PermissionsPanel, SettingsPanel } from "./settings";
 import { ExportsPanel } from "./exports";
 import { AuditLog } from "./audit-log";
@@ -26,6 +27,7 @@ export default function OrganizationDialog({ path }: { path: string[] }) {
     { id: "linkifiers", title: i18n.t("Linkifiers"), render: () => <LinkifiersPanel /> },
     { id: "playgrounds", title: i18n.t("Code playgrounds"), render: () => <PlaygroundsPanel /> },
     { id: "fields", title: i18n.t("Profile fields"), render: () => <FieldsPanel /> },
+    { id: "folders", title: i18n.t("Channel folders"), render: () => <FoldersPanel /> },
     { id: "default-channels", title: i18n.t("Default channels"), render: () => <DefaultChannelsPanel /> },
     ...(isAdmin
       ? [
