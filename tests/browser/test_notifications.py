@@ -1,6 +1,7 @@
 """Notifications of the browser client: by its service worker, and by the page."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -123,7 +124,39 @@ async def test_the_page_notifies_until_the_message_is_read(
     await writer.write("Good **morning**")
     await shows(reader.page, [["Grace Hopper", "Good morning"]])
     await expect(reader.page).to_have_title("(1) Analytical Engines")
+    icon = reader.page.locator("link[rel=icon]")
+    await expect(icon).to_have_attribute("href", re.compile("^data:image/png;base64,.{400}"))
     await reader.page.evaluate("delete document.hasFocus")
     await reader.go(f"#narrow/dm/{grace.user_id}-Grace")
     await shows(reader.page, [])
     await expect(reader.page).to_have_title("Analytical Engines")
+    await expect(icon).to_have_attribute("href", re.compile("icon.*[.]svg"))
+
+
+async def test_an_edit_that_mentions_one_is_notified_of(chat: Server, make: Make, sign_in: SignIn):
+    channel = await make.channel("engines")
+    ada, grace = await make.user("Ada Lovelace"), await make.user("Grace Hopper")
+    await make.subscribe(channel, [ada, grace])
+    reader, writer = await sign_in(ada, **ALLOWED), await sign_in(grace)
+    await worker_of(reader)
+    await reader.go("#inbox")
+    await reader.page.get_by_role("navigation", name="Conversations").wait_for()
+    await look_away(reader.page)
+    await writer.go(f"#narrow/channel/{channel.channel_id}-engines/topic/notes")
+    await writer.write("Who has the plans?")
+    await expect(reader.page).to_have_title("(1) Analytical Engines")
+
+    async def edit(text: str) -> None:
+        await writer.message("plans").hover()
+        await writer.message("plans").get_by_role("button", name="Message actions").click()
+        await writer.page.get_by_role("menuitem", name="Edit", exact=True).click()
+        editor = writer.page.get_by_role("article").get_by_role("textbox")
+        await editor.fill(text)
+        await editor.press("Control+Enter")
+        await expect(editor).to_have_count(0)
+
+    await edit("Who has our plans?")
+    await edit("Who has our plans, @**Ada Lovelace**?")
+    await shows(
+        reader.page, [["#engines > notes", "Grace Hopper: Who has our plans, @Ada Lovelace?"]]
+    )

@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { decide, iconCount } from "../src/notifications/decision";
+import { editedMessage, mentionsAnew } from "../src/notifications/edits";
+import { badgeText } from "../src/notifications/tab-icon";
 import { localAddress, tagOf } from "../src/notifications/shown";
 import { type Message, Policy, type State, topicKey } from "../src/model/state";
 import { aMessage, aModel, aUser, SELF } from "./fakes";
@@ -112,4 +114,49 @@ it.each([
 ])("a click on %s leads to this server", (url, address) => {
   expect(new URL(localAddress(url), "https://here.example.org/").origin).toBe("https://here.example.org");
   expect(localAddress(url)).toBe(address);
+});
+
+const spanOf = (attributes: string, kind = "user-mention") => `<p>Hi <span class="${kind}" ${attributes}>@Ada</span></p>`;
+const NAMED = spanOf(`data-user-id="${SELF}"`);
+
+describe("an edit", () => {
+  const edit = (orig_rendered_content: string, changes = {}) => ({
+    stream_id: 1, message_id: 5, rendering_only: false, flags: ["mentioned"], rendered_content: NAMED, orig_rendered_content, ...changes,
+  });
+
+  it.each([
+    ["nobody", "<p>Hi</p>"],
+    ["another", spanOf('data-user-id="11"')],
+    ["one silently", spanOf(`data-user-id="${SELF}"`, "user-mention silent")],
+    ["a group of others", spanOf('data-user-group-id="7"', "user-group-mention")],
+  ])("mentions anew where the message mentioned %s", (_, before) => {
+    expect(mentionsAnew(aState(), edit(before) as never)).toBe(true);
+  });
+
+  it.each([
+    ["one by name", NAMED],
+    ["all", spanOf('data-user-id="*"')],
+    ["all of the topic", spanOf("", "topic-mention")],
+  ])("does not where it mentioned %s", (_, before) => {
+    expect(mentionsAnew(aState(), edit(before) as never)).toBe(false);
+  });
+
+  it("does not mention anew by a move, a new rendering, in a direct message, or of another", () => {
+    for (const changes of [{ rendered_content: undefined }, { rendering_only: true }, { stream_id: undefined }, { flags: [] }]) {
+      expect(mentionsAnew(aState(), edit("<p>Hi</p>", changes) as never)).toBe(false);
+    }
+  });
+
+  it("is shown with the message, loaded or fetched; without one that is gone", async () => {
+    const event = { message_id: 101, flags: ["mentioned"] };
+    const fetched = async () => inChannel("read");
+    const gone = () => Promise.reject(new Error("Invalid message(s)"));
+    expect(await editedMessage(event, inChannel(), gone)).toMatchObject({ id: 101, flags: ["mentioned"] });
+    expect(await editedMessage(event, undefined, fetched)).toMatchObject({ id: 101, flags: ["mentioned"] });
+    expect(await editedMessage(event, undefined, gone)).toBeUndefined();
+  });
+});
+
+it("has room for two digits on the icon", () => {
+  expect([1, 99, 100, 12_345].map(badgeText)).toEqual(["1", "99", "99+", "99+"]);
 });

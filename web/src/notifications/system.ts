@@ -5,11 +5,14 @@ import { health, isLeader, onBatch, state } from "../app";
 import { narrowOfMessage } from "../model/message-narrow";
 import type { ServerEvent } from "../model/reducers";
 import type { Message } from "../model/state";
+import { get } from "../protocol/client";
 import { addressOf } from "../router";
 import { randomId, storageOf } from "../sync/tab-id";
 import { watch } from "../ui/watch";
 import { forgetAccount } from "./account";
 import { decide, iconCount } from "./decision";
+import { editedMessage, mentionsAnew } from "./edits";
+import { TabIcon } from "./tab-icon";
 import { isLookedAt, shareFocus } from "./focus";
 import { addressIsOpened, registration } from "./push";
 import { type ShownData, tagOf } from "./shown";
@@ -37,7 +40,7 @@ export function startNotifications(): void {
 }
 
 async function notifyOf(events: readonly ServerEvent[]): Promise<void> {
-  if (!events.some((each) => each.type === "message") || isLookedAt(storage)) return;
+  if (!events.some((each) => each.type === "message" || each.type === "update_message") || isLookedAt(storage)) return;
   // Of each conversation the newest message only: after a sleep there may be many.
   const newest = new Map<string, Message>();
   let isHeard = false;
@@ -48,8 +51,22 @@ async function notifyOf(events: readonly ServerEvent[]): Promise<void> {
     isHeard ||= decision.isHeard;
     if (decision.isShown) newest.set(tagOfMessage(message), message);
   }
+  for (const message of await newlyMentioning(events)) {
+    const decision = decide(state(), message);
+    isHeard ||= decision.isHeard;
+    // It may be older than what is shown of its conversation.
+    if (decision.isShown) newest.set(`${tagOfMessage(message)}:${message.id}`, message);
+  }
   if (isHeard) void playSound(String(state().settings.notification_sound));
   for (const [tag, message] of newest) await show(tag, message);
+}
+
+/** Return the messages that mention one since they were edited. */
+async function newlyMentioning(events: readonly ServerEvent[]): Promise<Message[]> {
+  const edits = events.filter((each) => each.type === "update_message" && mentionsAnew(state(), each as never));
+  const fetch = async (id: number) => (await get<{ message: Message }>(`/messages/${id}`, { client_gravatar: false })).message;
+  const found = await Promise.all(edits.map((each) => editedMessage(each as never, state().messages.get(each.message_id), fetch)));
+  return found.filter((each) => each !== undefined);
 }
 
 function tagOfMessage(message: Message): string {
@@ -114,11 +131,14 @@ async function closeRead(): Promise<void> {
 /** Show from now on how much is unread, in the title and on the icon of the installed client. */
 function showCount(): void {
   let timer: ReturnType<typeof setTimeout> | undefined;
+  const link = document.querySelector<HTMLLinkElement>("link[rel=icon]");
+  const icon = link && new TabIcon(link);
   const update = () => {
     timer = undefined;
     const count = iconCount(state());
     const name = String(state().fields.realm_name ?? document.title);
     document.title = count ? `(${count}) ${name}` : name;
+    void icon?.show(count);
     const badge = count ? navigator.setAppBadge?.(count) : navigator.clearAppBadge?.();
     badge?.catch(() => {});
   };
