@@ -3,11 +3,13 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { i18n } from "../i18n";
 import { COMMON, type Emoji, emojiNamed, emojiVersion, findEmoji, ownEmoji, unicodeEmoji } from "./emoji-data";
+import { chooseTone, type Tone, TONES, tone, toned } from "./emoji-tones";
 import { type Anchor, openPopover } from "./popover";
 import { watch } from "./watch";
 
 const COLUMNS = 8;
 const RECENT_KEY = "parley.emoji.recent";
+const HAND = "✋";
 const MAX_RECENT = 16;
 const MAX_FOUND = 80;
 
@@ -120,8 +122,48 @@ function sectionsOf(): Section[] {
   ].filter((each) => each.emoji.length);
 }
 
-function EmojiPicker({ onPick }: { onPick: (emoji: Emoji) => void }) {
+function toneName(each: Tone): string {
+  switch (each) {
+    case "":
+      return i18n.t("No skin tone");
+    case "1f3fb":
+      return i18n.t("Light skin tone");
+    case "1f3fc":
+      return i18n.t("Medium-light skin tone");
+    case "1f3fd":
+      return i18n.t("Medium skin tone");
+    case "1f3fe":
+      return i18n.t("Medium-dark skin tone");
+    case "1f3ff":
+      return i18n.t("Dark skin tone");
+  }
+}
+
+function TonePicker() {
+  return (
+    <fieldset class="emoji-tones">
+      <legend class="visually-hidden">{i18n.t("Skin tone")}</legend>
+      {TONES.map((each) => (
+        <label key={each} title={toneName(each)}>
+          <input type="radio" name="emoji-tone" class="visually-hidden" aria-label={toneName(each)} checked={tone.value === each} onChange={() => chooseTone(each)} />
+          <span class="emoji-text" aria-hidden="true">
+            {toned(HAND, each) ?? HAND}
+          </span>
+        </label>
+      ))}
+    </fieldset>
+  );
+}
+
+interface EmojiPickerProps {
+  onPick: (emoji: Emoji) => void;
+  /** Whether emoji are shown in the skin tone that was chosen, and another can be. */
+  hasTones: boolean;
+}
+
+function EmojiPicker({ onPick, hasTones }: EmojiPickerProps) {
   watch("emoji");
+  const chosenTone = hasTones ? tone.value : "";
   const version = emojiVersion.value;
   const [query, setQuery] = useState("");
   const [shown, setShown] = useState<Emoji | undefined>(undefined);
@@ -142,6 +184,8 @@ function EmojiPicker({ onPick }: { onPick: (emoji: Emoji) => void }) {
     const right = document.dir === "rtl" ? -1 : 1;
     const steps: Record<string, number> = { ArrowDown: COLUMNS, ArrowUp: -COLUMNS, ArrowRight: right, ArrowLeft: -right };
     const step = steps[event.key];
+    // Arrows among the skin tones are the browser's.
+    if ((event.target as HTMLElement).matches("input[type=radio]")) return;
     if (event.key === "Enter" && index < 0) buttons[0]?.click();
     else if (step !== undefined && (index >= 0 || event.key === "ArrowDown")) {
       const next = index < 0 ? 0 : index + step;
@@ -176,7 +220,7 @@ function EmojiPicker({ onPick }: { onPick: (emoji: Emoji) => void }) {
                   onFocus={() => setShown(emoji)}
                   onMouseEnter={() => setShown(emoji)}
                 >
-                  {emoji.url ? <img src={emoji.url} alt="" loading="lazy" /> : emoji.glyph}
+                  {emoji.url ? <img src={emoji.url} alt="" loading="lazy" /> : (toned(emoji.glyph, chosenTone) ?? emoji.glyph)}
                 </button>
               ))}
             </div>
@@ -184,9 +228,12 @@ function EmojiPicker({ onPick }: { onPick: (emoji: Emoji) => void }) {
         ))}
         {query && !count ? <p class="muted">{i18n.t("No emoji of this name.")}</p> : null}
       </div>
-      <p class="emoji-name" aria-hidden="true">
-        {shown ? `:${shown.name}:` : " "}
-      </p>
+      <div class="emoji-foot">
+        <p class="emoji-name" aria-hidden="true">
+          {shown ? `:${shown.name}:` : " "}
+        </p>
+        {hasTones ? <TonePicker /> : null}
+      </div>
       <div class="visually-hidden" aria-live="polite">
         {query ? i18n.t("{count, plural, one {# emoji} other {# emoji}}", { count }) : null}
       </div>
@@ -195,11 +242,12 @@ function EmojiPicker({ onPick }: { onPick: (emoji: Emoji) => void }) {
 }
 
 /** Open the picker at an element; it closes when an emoji is picked. */
-export function openEmojiPicker(anchor: Anchor, onPick: (emoji: Emoji) => void): void {
+export function openEmojiPicker(anchor: Anchor, onPick: (emoji: Emoji) => void, { hasTones = false } = {}): void {
   openPopover(
     anchor,
     (close) => (
       <EmojiPicker
+        hasTones={hasTones}
         onPick={(emoji) => {
           close();
           onPick(emoji);

@@ -18,6 +18,7 @@ import { showUserCard } from "./user-card";
 const BLOCKS = "p, li, h1, h2, h3, h4, h5, h6, th, td, .message_embed_title, .message_embed_description";
 const AUDIO = /\.(?:mp3|ogg|oga|opus|wav|m4a|aac|flac|weba)$/i;
 const MAX_LARGE_EMOJI = 9;
+const EMOJI_WITH_TONE = /\p{Emoji_Modifier_Base}\p{Emoji_Modifier}(?:\u200d[\p{Extended_Pictographic}]\ufe0f?)*/gu;
 /** The largest size of an image in a message, in pixels; CSS has the same. */
 const MAX_IMAGE = { width: 420, height: 300 };
 
@@ -99,13 +100,21 @@ function enhanceEmoji(span: HTMLElement): void {
   span.textContent = characters;
 }
 
+/** Return how many emoji a text has, those with a skin tone are written so; NaN if it has anything else. */
+function countOfEmoji(text: string): number {
+  const others = text.replace(EMOJI_WITH_TONE, "");
+  return others.trim() ? Number.NaN : (text.match(EMOJI_WITH_TONE)?.length ?? 0);
+}
+
 /** Show a message that is nothing but a few emoji in large. */
 function enlargeEmoji(body: HTMLElement): void {
   const [paragraph] = body.children;
-  if (body.childElementCount !== 1 || paragraph?.tagName !== "P" || paragraph.childElementCount > MAX_LARGE_EMOJI) return;
-  const isEmoji = (node: Node) =>
-    node instanceof HTMLElement ? node.classList.contains("emoji") : !node.textContent!.trim();
-  if (paragraph.childElementCount && [...paragraph.childNodes].every(isEmoji)) body.classList.add("is-emoji-only");
+  if (body.childElementCount !== 1 || paragraph?.tagName !== "P") return;
+  const counts = [...paragraph.childNodes].map((node) =>
+    node instanceof HTMLElement ? Number(node.classList.contains("emoji")) || Number.NaN : countOfEmoji(node.textContent!),
+  );
+  const count = counts.reduce((sum, each) => sum + each, 0);
+  if (count > 0 && count <= MAX_LARGE_EMOJI) body.classList.add("is-emoji-only");
 }
 
 function enhanceCode(block: HTMLElement): void {

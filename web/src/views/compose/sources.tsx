@@ -10,6 +10,7 @@ import type { Completion } from "../../ui/completions";
 import { Icon } from "../../ui/icons";
 import { channelNamed, findChannels, findGroups, findPeople, peopleIndex } from "./directory";
 import { emojiVersion, findEmoji } from "../../ui/emoji-data";
+import { tone, toned } from "../../ui/emoji-tones";
 import { findLanguages } from "./code-languages";
 import { ChannelMark, Face } from "./recipients";
 import { emptyTopicName, LARGE_AUDIENCE } from "./rules";
@@ -70,12 +71,15 @@ export function completionsOf(token: Token, to: Target, score: (user: User) => n
     case "topic":
       return topics(token, to);
     case "emoji":
-      return findEmoji(token.query, LIMIT).map(({ emoji, name }) => ({
-        key: `${emoji.type} ${emoji.code}`,
-        label: `:${name}:`,
-        picture: emoji.url ? <img class="completion-emoji" src={emoji.url} alt="" /> : <span class="completion-emoji">{emoji.glyph}</span>,
-        text: `:${name}: `,
-      }));
+      return findEmoji(token.query, LIMIT).map(({ emoji, name }) => {
+        const characters = toned(emoji.glyph, tone.value);
+        return {
+          key: `${emoji.type} ${emoji.code}`,
+          label: `:${name}:`,
+          picture: emoji.url ? <img class="completion-emoji" src={emoji.url} alt="" /> : <span class="completion-emoji">{characters ?? emoji.glyph}</span>,
+          text: `${characters ?? `:${name}:`} `,
+        };
+      });
     case "command":
       return commands(token.query);
     case "time":

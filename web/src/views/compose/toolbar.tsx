@@ -4,6 +4,8 @@ import { signal } from "@preact/signals";
 import { useRef } from "preact/hooks";
 import { state } from "../../app";
 import { i18n } from "../../i18n";
+import type { Emoji } from "../../ui/emoji-data";
+import { tone, toned } from "../../ui/emoji-tones";
 import { Icon, type IconName } from "../../ui/icons";
 import { load } from "../../ui/lazy";
 import { watch } from "../../ui/watch";
@@ -34,11 +36,12 @@ function formats(): [Format, IconName, string, string?][] {
 async function pickEmoji(event: MouseEvent): Promise<void> {
   const anchor = event.currentTarget as HTMLElement;
   const { openEmojiPicker } = await load(() => import("../../ui/emoji-picker"));
-  openEmojiPicker(anchor, ({ name }) => {
+  const insert = ({ name, glyph }: Emoji) => {
     const { text, start, end } = selection();
     const before = start > 0 && !/\s$/.test(text.slice(0, start)) ? " " : "";
-    apply(insertion(text, start, end, `${before}:${name}: `));
-  });
+    apply(insertion(text, start, end, `${before}${toned(glyph, tone.value) ?? `:${name}:`} `));
+  };
+  openEmojiPicker(anchor, insert, { hasTones: true });
 }
 
 function applyFormat(kind: Format): void {
