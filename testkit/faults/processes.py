@@ -1,13 +1,11 @@
 """Child processes that end with this one."""
 
 import asyncio
-import ctypes
 import os
 import signal
 import socket
 import subprocess
-import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +13,8 @@ from typing import IO, Any
 
 from typing_extensions import override
 
-PR_SET_PDEATHSIG = 1
+from testkit import fork_server
+
 ENDING_SECONDS = 15.0
 RESPAWN_SECONDS = 0.05
 
@@ -24,24 +23,13 @@ def spawn(
     command: Sequence[str], *, dying_signal: int = signal.SIGKILL, **options: Any
 ) -> subprocess.Popen[bytes]:
     """Start a process that gets the signal when this one dies, in a session of its own."""
-    return subprocess.Popen(
+    return fork_server.Popen(
         command,
         stdin=subprocess.DEVNULL,
         start_new_session=True,
-        preexec_fn=_dies_with_us(dying_signal),  # noqa: PLW1509 - one system call, no lock
+        dying_signal=dying_signal,
         **options,
     )
-
-
-def _dies_with_us(number: int) -> Callable[[], None] | None:
-    if not sys.platform.startswith("linux"):
-        return None
-    library = ctypes.CDLL(None)
-
-    def ask() -> None:
-        library.prctl(PR_SET_PDEATHSIG, number)
-
-    return ask
 
 
 def free_port() -> int:

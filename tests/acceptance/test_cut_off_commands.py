@@ -10,6 +10,7 @@ import pytest
 
 from storage.embedded import running_url
 from storage.embedded.pid_file import read_postmaster
+from testkit import fork_server
 from tests.acceptance.test_operations import PARLEY, environment
 
 INTERRUPTED = 130
@@ -38,7 +39,7 @@ def begin(
     """Start the command as a shell in a terminal does, wherever the tests themselves run."""
     before = signal.signal(signal.SIGINT, at_ctrl_c)
     try:
-        return subprocess.Popen(
+        return fork_server.Popen(
             [*PARLEY, *arguments, "--data", str(data)],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -27,6 +27,7 @@ from scripts.cli.main import cli
 from server.domain.clock import SystemClock
 from server.runtime.sockets import open_sockets, port_of
 from storage.connector import CONNECT_SECONDS
+from testkit import fork_server
 from testkit.database import new_database
 
 PARLEY = (sys.executable, "-m", "scripts.cli.main")
@@ -360,7 +361,7 @@ class Serving:
     def __init__(self, url: str, *options: str) -> None:
         self.port = free_port()
         command = [*PARLEY, "serve", "--port", self.port, *options]
-        self.process = subprocess.Popen(
+        self.process: subprocess.Popen[str] = fork_server.Popen(
             command, stderr=subprocess.PIPE, text=True, env=environment(DATABASE_URL=url)
         )
 
@@ -435,7 +436,7 @@ def test_a_worker_runs_the_queues_it_is_told(migrated: str):
     assert "No such queue: nonsense. There are: " in unknown.err
 
     command = [*PARLEY, "worker", "deferred_work"]
-    with subprocess.Popen(
+    with fork_server.Popen(
         command, stderr=subprocess.PIPE, text=True, env=environment(DATABASE_URL=migrated)
     ) as worker:
         assert worker.stderr
@@ -454,7 +455,7 @@ def test_who_takes_mail_is_known_and_told(migrated: str):
         "PARLEY_METRICS_PORT": (port := free_port()),
         "PARLEY_OPERATOR_PASSWORD": "correct horse battery",
     }
-    with subprocess.Popen(
+    with fork_server.Popen(
         [*PARLEY, "mail-in"], stderr=subprocess.PIPE, text=True, env=environment(**settings)
     ) as process:
         assert process.stderr

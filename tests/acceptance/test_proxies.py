@@ -22,6 +22,7 @@ from urllib.parse import urlencode
 import pytest
 
 from server.runtime.sockets import open_sockets, port_of
+from testkit import fork_server
 from testkit.faults import world as worlds
 from testkit.faults.world import User, World
 from testkit.services.mail_server import Certificate
@@ -80,7 +81,7 @@ class Served:
 
     def _start(self, port: int) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-m", "scripts.cli.main", "serve", "--port", str(port)]
-        return subprocess.Popen(
+        return fork_server.Popen(
             command, cwd=ROOT, env=self._environment, stdout=self._log, stderr=self._log
         )
 

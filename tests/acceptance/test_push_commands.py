@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 
 from server.settings import load_settings
 from storage import realms
+from testkit import fork_server
 from testkit.factories import Make
 from testkit.services.push_bouncer import SERVER_ID, SERVER_KEY, FakeBouncer
 
@@ -38,15 +40,15 @@ def parley(database_url: str, tmp_path: Path) -> Any:
             "PARLEY_EXTERNAL_URL": "https://chat.parley.test",
             **settings,
         }
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "scripts.cli.main", *arguments),
+        process = fork_server.Popen(
+            (sys.executable, "-m", "scripts.cli.main", *arguments),
             env=environment,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
         )
-        out, _ = await process.communicate()
-        assert process.returncode is not None
-        return Done(process.returncode, out.decode())
+        out, _ = await asyncio.to_thread(process.communicate)
+        return Done(process.returncode, out)
 
     return parley
 

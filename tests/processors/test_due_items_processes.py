@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import subprocess
 import sys
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -18,6 +19,7 @@ from server.messaging.background import running
 from server.settings import load_settings
 from storage import timers as storage_timers
 from storage.database import Connection, Database
+from testkit import fork_server
 from testkit.factories import Make
 from testkit.stage import Stage
 from testkit.timers import HOUR, Timers, soon
@@ -37,22 +39,19 @@ def brokers(request: pytest.FixtureRequest) -> dict[str, str]:
 
 
 @asynccontextmanager
-async def worker(
-    database_url: str, brokers: dict[str, str]
-) -> AsyncIterator[asyncio.subprocess.Process]:
+async def worker(database_url: str, brokers: dict[str, str]) -> AsyncIterator[fork_server.Popen]:
     environment = {"DATABASE_URL": database_url, "PATH": os.defpath}
     environment |= {name.upper(): value for name, value in brokers.items()}
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "scripts.cli.main", "worker", "deferred_work"),
+    process = fork_server.Popen(
+        (sys.executable, "-m", "scripts.cli.main", "worker", "deferred_work"),
         env=environment,
-        stderr=asyncio.subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
     )
     try:
         yield process
     finally:
-        if process.returncode is None:
-            process.kill()
-        await process.wait()
+        process.kill()
+        await asyncio.to_thread(process.wait)
 
 
 async def sent(connection: Connection, make: Make) -> list[str]:
@@ -100,7 +99,7 @@ async def test_workers_that_are_killed_lose_and_double_nothing(
             while await left(connection, make) > goal:
                 pass
             killed.send_signal(signal.SIGKILL)
-            await killed.wait()
+            await asyncio.to_thread(killed.wait)
         while await left(connection, make):
             pass
         contents = await sent(connection, make)

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import subprocess
 import sys
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -15,6 +16,7 @@ from server.writer import WriteTx
 from storage import workers
 from storage.database import Database
 from storage.workers import WorkerRow
+from testkit import fork_server
 from testkit.factories import Make
 from testkit.stage import Stage
 
@@ -47,19 +49,18 @@ async def leader(database: Database) -> WorkerRow:
 
 
 @asynccontextmanager
-async def worker(database_url: str, amqp_url: str) -> AsyncIterator[asyncio.subprocess.Process]:
+async def worker(database_url: str, amqp_url: str) -> AsyncIterator[fork_server.Popen]:
     environment = {"DATABASE_URL": database_url, "AMQP_URL": amqp_url, "PATH": os.defpath}
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "scripts.cli.main", "worker", "deferred_work"),
+    process = fork_server.Popen(
+        (sys.executable, "-m", "scripts.cli.main", "worker", "deferred_work"),
         env=environment,
-        stderr=asyncio.subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
     )
     try:
         yield process
     finally:
-        if process.returncode is None:
-            process.kill()
-        await process.wait()
+        process.kill()
+        await asyncio.to_thread(process.wait)
 
 
 @pytest.mark.asyncio
@@ -77,13 +78,13 @@ async def test_jobs_go_on_when_the_leading_worker_is_killed(
 
         killed = processes.pop((await leader(database)).pid)
         killed.send_signal(signal.SIGKILL)
-        await killed.wait()
+        await asyncio.to_thread(killed.wait)
         await ask(stage, make, "second")
         await until_dead(desk, "second")
 
         (left,) = processes.values()
         left.send_signal(signal.SIGTERM)
         async with asyncio.timeout(PATIENCE_SECONDS):
-            assert await left.wait() == 0
+            assert await asyncio.to_thread(left.wait) == 0
         async with database.connection() as connection:
             assert left.pid not in {row.pid for row in await workers.at_work(connection)}

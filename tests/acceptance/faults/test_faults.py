@@ -5,6 +5,7 @@ from itertools import zip_longest
 import psutil
 import pytest
 
+from testkit import fork_server
 from testkit.faults.nemesis import WEIGHTS
 from testkit.faults.plan import Plan, Report
 from testkit.faults.rabbitmq import rabbitmq_script
@@ -59,6 +60,7 @@ def children() -> set[int]:
 def test_no_fault_loses_or_doubles_or_reorders_anything(bus):
     if bus == "rabbitmq":
         assert rabbitmq_script(), "RabbitMQ is not installed"
+    fork_server.start()  # it stays
     before = children()
     assert_clean(run(plan(bus), print))
     assert children() <= before
