@@ -119,7 +119,7 @@ async def test_one_person_with_many_connections_leaves_others_their_share():
                     share="mallory",
                 )
             )
-            for n in range(12)
+            for n in range(6)
         ]
         async with asyncio.timeout(PATIENCE):
             await hostile[0]  # its process has been ended, and the others wait
