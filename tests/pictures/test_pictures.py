@@ -127,7 +127,7 @@ def test_it_stands_upright():
         bomb(30_000, 30_000),
         bomb(2**31 - 1, 1),
         animation((1, 1), MAX_FRAMES + 1),
-        animation((2_000, 2_000), 26),
+        animation((2_000, 2_000), 26, gray=True),
     ],
     ids=["wide and high", "wide", "many frames", "many pixels in all frames"],
 )
