@@ -39,6 +39,8 @@ MAX_FILES: Final = 64
 FIRST_SPARE_FILE: Final = 1_000
 """Files wait above this number for those that they are to have."""
 
+ADOPTION_SECONDS: Final = 60
+
 READ_AT_START: Final = ("PYTHON", "LC_", "LD_", "MALLOC_")
 """How names of variables begin that an interpreter reads when it starts, and never again."""
 READ_LATER: Final = {"PYTHONDONTWRITEBYTECODE", "PYTHONPATH", "PYTHONUNBUFFERED"}
@@ -132,7 +134,7 @@ class _ForkServer:
         """Start a process with these files; its id."""
         body = json.dumps(request).encode()
         # Whoever loses its parent is given to the nearest process that asks for such.
-        self._library.prctl(PR_SET_CHILD_SUBREAPER, 1)
+        assert self._library.prctl(PR_SET_CHILD_SUBREAPER, 1) == 0
         try:
             socket.send_fds(self._socket, [HEADER.pack(len(body))], files)
             self._socket.sendall(body)
@@ -205,7 +207,10 @@ def _become(request: dict[str, Any], files: Sequence[int]) -> None:
     for source, number in zip(moved, request["files"], strict=True):
         os.dup2(source, number, inheritable=True)
         os.close(source)
+    deadline = time.monotonic() + ADOPTION_SECONDS
     while os.getppid() != request["parent"]:
+        if time.monotonic() > deadline:
+            os._exit(1)  # whoever asked for it has ended
         time.sleep(0.001)
     if request["session"]:
         os.setsid()
