@@ -3,7 +3,7 @@
 import { signal } from "@preact/signals";
 import { Feeds } from "./model/feeds";
 import { Model } from "./model/model";
-import type { ServerEvent } from "./model/reducers";
+import type { ServerEvent } from "./model/events";
 import { settleConversation } from "./model/reducers/messages";
 import { snapshotOf, stateOfSnapshot } from "./model/snapshot";
 import { idsOfKey, type Message, type State, stateOf } from "./model/state";

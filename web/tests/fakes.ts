@@ -3,6 +3,7 @@
 import { vi } from "vitest";
 import { Model } from "../src/model/model";
 import { stateOf } from "../src/model/state";
+import type { Message, RegisterState } from "../src/protocol/types";
 
 /** A storage like the browser's, which may be shared by several tabs. */
 export class FakeStorage implements Storage {
@@ -74,7 +75,7 @@ export const SELF = 10;
 
 /** A model of an organization with two people and a channel. */
 export function aModel(registered: Record<string, unknown> = {}): Model {
-  const state = stateOf({
+  const answer: Record<string, unknown> = {
     user_id: SELF,
     queue_id: "queue-1",
     last_event_id: -1,
@@ -82,16 +83,16 @@ export function aModel(registered: Record<string, unknown> = {}): Model {
     realm_users: [aUser(SELF, "Ada"), aUser(11, "Bert")],
     subscriptions: [{ stream_id: 1, name: "general", subscriber_count: 2 }],
     ...registered,
-  });
-  return new Model(state);
+  };
+  return new Model(stateOf(answer as Partial<RegisterState>));
 }
 
 export function aUser(user_id: number, full_name: string): Record<string, unknown> {
   return { user_id, full_name, email: `user${user_id}@example.org`, role: 400, is_admin: false, is_guest: false };
 }
 
-export function aMessage(id: number, changes: Record<string, unknown> = {}): Record<string, any> {
-  return {
+export function aMessage(id: number, changes: Record<string, unknown> = {}): Message {
+  const message = {
     id,
     type: "stream",
     stream_id: 1,
@@ -104,4 +105,5 @@ export function aMessage(id: number, changes: Record<string, unknown> = {}): Rec
     submessages: [],
     ...changes,
   };
+  return message as unknown as Message;
 }

@@ -1,12 +1,13 @@
 import { expect, test } from "vitest";
-import { Changes } from "../src/model/changes";
-import { reducers } from "../src/model/reducers";
+import type { ServerEvent } from "../src/model/events";
+import { Model } from "../src/model/model";
 import { stateOf } from "../src/model/state";
+import type { RegisterState } from "../src/protocol/types";
 
 function applied(registered: Record<string, unknown>, ...events: Record<string, unknown>[]) {
-  const state = stateOf(registered);
-  for (const event of events) reducers[event.type as string]!(state, event as never, new Changes());
-  return state.fields;
+  const model = new Model(stateOf(registered as Partial<RegisterState>));
+  model.applyAll(events as unknown as ServerEvent[]);
+  return model.state.fields;
 }
 
 test("domains are added, changed and removed", () => {

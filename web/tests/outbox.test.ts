@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import type { ServerEvent } from "../src/model/events";
 import { Feeds } from "../src/model/feeds";
 import type { Model } from "../src/model/model";
 import { directNarrow, topicNarrow } from "../src/model/narrow";
@@ -55,7 +56,7 @@ describe("a message that is sent", () => {
     const first = outbox.send({ to: PLANS, content: "one" });
     await vi.advanceTimersByTimeAsync(0);
     expect(outbox.all()).toMatchObject([{ status: "sent", messageId: 101 }]);
-    const event = { type: "message", id: 1, message: aMessage(101), local_message_id: first };
+    const event: ServerEvent = { type: "message", id: 1, message: aMessage(101), flags: [], local_message_id: first };
     model.apply(event);
     outbox.settle([event]);
     expect(outbox.all()).toEqual([]);
@@ -63,7 +64,7 @@ describe("a message that is sent", () => {
 
     server.answer = () => new Promise((resolve) => setTimeout(() => resolve({ body: { id: 102 } }), 50));
     const second = outbox.send({ to: PLANS, content: "two" });
-    const early = { type: "message", id: 2, message: aMessage(102), local_message_id: second };
+    const early: ServerEvent = { type: "message", id: 2, message: aMessage(102), flags: [], local_message_id: second };
     model.apply(early);
     outbox.settle([early]);
     expect(outbox.all()).toEqual([]);

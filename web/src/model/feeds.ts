@@ -5,7 +5,7 @@ import type { Json } from "../protocol/json";
 import { hasLeft, matches } from "./matching";
 import type { Model } from "./model";
 import { keyOf, type Narrow } from "./narrow";
-import type { ServerEvent } from "./reducers";
+import type { EventOf, ServerEvent } from "./events";
 import { keepMessage } from "./reducers/messages";
 import type { Message, State } from "./state";
 
@@ -134,8 +134,8 @@ export class Feeds {
 
   /** Bring all feeds up to date after a batch of events was applied. */
   follow(events: readonly ServerEvent[]): void {
-    const arrived = events.filter((each) => each.type === "message").map((each) => each.message.id as number);
-    const moves = events.filter((each) => each.type === "update_message" && isMove(each));
+    const arrived = events.filter((each) => each.type === "message").map((each) => each.message.id);
+    const moves = events.filter((each) => each.type === "update_message").filter(isMove);
     const isShorter = moves.length > 0 || events.some((each) => each.type === "delete_message");
     if (isShorter) for (const feed of this.#feeds.values()) this.#removeGone(feed);
     this.#add(arrived);
@@ -193,9 +193,9 @@ export class Feeds {
   }
 
   /** Add moved messages to the feeds of the place they were moved to. */
-  async #followMove(event: ServerEvent): Promise<void> {
+  async #followMove(event: EventOf<"update_message">): Promise<void> {
     const { state } = this.model;
-    const ids: number[] = event.message_ids;
+    const ids = event.message_ids;
     const targets = [...this.#feeds.values()].filter((feed) => mayHold(feed.narrow, event));
     if (!targets.length) return;
     const missing = ids.filter((id) => !state.messages.has(id)).slice(-MAX_IDS_OF_A_REQUEST);
@@ -304,12 +304,12 @@ export function wireTerms({ terms }: Narrow): Json {
   return terms.length ? terms.map((term) => ({ ...term })) : NOT_MUTED;
 }
 
-function isMove(event: ServerEvent): boolean {
+function isMove(event: EventOf<"update_message">): boolean {
   return event.subject !== undefined || event.new_stream_id !== undefined;
 }
 
 /** Return whether moved messages may have come into a narrow. */
-function mayHold(narrow: Narrow, event: ServerEvent): boolean {
+function mayHold(narrow: Narrow, event: EventOf<"update_message">): boolean {
   const channelId = event.new_stream_id ?? event.stream_id;
   const topic = String(event.subject ?? event.orig_subject).toLowerCase();
   return narrow.terms.every(({ operator, operand, negated }) => {

@@ -1,14 +1,14 @@
 /** What one may do with a message: the organization's rules, its channel's, and their time limits. */
 
 import { channelPermits, realmPermits, self } from "./permissions";
-import type { Channel, Message, State } from "./state";
+import type { Channel, ChannelPermission, Message, State } from "./state";
 
 const MODERATOR = 300;
 const GUEST = 600;
 /** The server tolerates edits that were begun in time. */
 const GRACE_SECONDS = 20;
 
-function either(state: State, channel: Channel | undefined, ofRealm: `can_${string}`, ofChannel: `can_${string}`): boolean {
+function either(state: State, channel: Channel | undefined, ofRealm: `can_${string}`, ofChannel: ChannelPermission): boolean {
   return realmPermits(state, ofRealm) || (channel !== undefined && channelPermits(state, channel, ofChannel));
 }
 

@@ -1,7 +1,8 @@
 /** The model: a state, and the events that change it. */
 
 import { Changes } from "./changes";
-import { reducers, type ServerEvent } from "./reducers";
+import type { ServerEvent } from "./events";
+import { reducers } from "./reducers";
 import type { State } from "./state";
 
 export class Model {
@@ -20,6 +21,8 @@ export class Model {
       if (event.id <= this.state.lastEventId) return;
       this.state.lastEventId = event.id;
     }
-    reducers[event.type]?.(this.state, event, this.changes);
+    // The compiler does not see that the reducer found by its type takes the event.
+    const reduce = reducers[event.type] as ((state: State, event: ServerEvent, changes: Changes) => void) | undefined;
+    reduce?.(this.state, event, this.changes);
   }
 }

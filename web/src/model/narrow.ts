@@ -119,7 +119,7 @@ export function keyOf({ terms }: Narrow): string {
 }
 
 /** Return the operand of the first plain term of an operator. */
-export function operandFor(narrow: Narrow, operator: string): Term["operand"] | undefined {
+export function operandFor(narrow: Narrow, operator: "channel" | "topic" | "dm" | "is" | "with" | "sender"): Term["operand"] | undefined {
   return narrow.terms.find((term) => term.operator === operator && !term.negated)?.operand;
 }
 

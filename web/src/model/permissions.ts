@@ -1,6 +1,6 @@
 /** Who is in a group, and what the permission settings of organization and channels allow one. */
 
-import type { Channel, Group, GroupValue, State, User } from "./state";
+import { type Channel, type ChannelPermission, fieldNamed, type Group, type GroupValue, type State, type User } from "./state";
 
 /** Return the user that is signed in; undefined for spectators. */
 export function self(state: State): User | undefined {
@@ -26,11 +26,11 @@ export function admits(state: State, value: GroupValue | undefined, userId = sta
 /** Return whether the organization gives one a permission such as `can_mention_many_users_group`. */
 export function realmPermits(state: State, name: string): boolean {
   if (self(state)?.is_guest && !allowsGuests(state, "realm", name)) return false;
-  return admits(state, state.fields[`realm_${name}`] as GroupValue | undefined);
+  return admits(state, fieldNamed(state.fields, `realm_${name}`) as GroupValue | undefined);
 }
 
 /** Return whether a channel's own setting gives one a permission such as `can_send_message_group`. */
-export function channelPermits(state: State, channel: Channel, name: `can_${string}`): boolean {
+export function channelPermits(state: State, channel: Channel, name: ChannelPermission): boolean {
   if (self(state)?.is_guest && !allowsGuests(state, "stream", name)) return false;
   return admits(state, channel[name]);
 }

@@ -1,6 +1,7 @@
 /** The state that `POST /register` gives, in the form in which views read it. */
 
 import type {
+  Channel as WireChannel,
   ChannelFolder,
   Draft,
   Message as WireMessage,
@@ -8,10 +9,13 @@ import type {
   ModernPresence,
   NavigationView,
   Recipient,
+  RegisterState,
   Reminder,
   SavedSnippet,
   ScheduledMessage,
+  Subscription,
   User as WireUser,
+  UserGroup,
   UserStatus,
   UserTopic,
 } from "../protocol/types";
@@ -41,50 +45,13 @@ export type Message = Omit<
 
 export type GroupValue = number | { direct_members: number[]; direct_subgroups: number[] };
 
-export interface Channel {
-  stream_id: number;
-  name: string;
-  description: string;
-  rendered_description: string;
-  invite_only: boolean;
-  is_web_public: boolean;
-  is_archived: boolean;
-  history_public_to_subscribers: boolean;
-  is_recently_active: boolean;
-  creator_id: number | null;
-  date_created: number;
-  first_message_id: number | null;
-  message_retention_days: number | null;
-  folder_id: number | null;
-  topics_policy: string;
-  stream_weekly_traffic: number | null;
-  subscriber_count: number;
-  is_subscribed: boolean;
-  /** What follows is there for channels that one is subscribed to. */
-  color?: string;
-  pin_to_top?: boolean;
-  is_muted?: boolean;
-  desktop_notifications?: boolean | null;
-  audible_notifications?: boolean | null;
-  push_notifications?: boolean | null;
-  email_notifications?: boolean | null;
-  wildcard_mentions_notify?: boolean | null;
-  /** Permission settings: `can_send_message_group` and the like. */
-  [setting: `can_${string}`]: GroupValue | undefined;
-}
+/** A channel, with one's own settings where one is subscribed to it. */
+export type Channel = WireChannel &
+  Partial<Omit<Subscription, keyof WireChannel | "subscribers" | "partial_subscribers">> & { is_subscribed: boolean };
+/** The settings that say who may do what in a channel. */
+export type ChannelPermission = Extract<keyof WireChannel, `can_${string}`>;
 
-export interface Group {
-  id: number;
-  name: string;
-  description: string;
-  members: number[];
-  direct_subgroup_ids: number[];
-  is_system_group: boolean;
-  deactivated: boolean;
-  creator_id: number | null;
-  date_created: number | null;
-  [setting: `can_${string}`]: GroupValue | undefined;
-}
+export type Group = UserGroup;
 
 /** Visibility policies of a topic. */
 export const Policy = { INHERIT: 0, MUTED: 1, UNMUTED: 2, FOLLOWED: 3 } as const;
@@ -94,9 +61,7 @@ export interface UserSettings {
 }
 
 /** Fields of `POST /register` that are kept as they come: organization, server and limits. */
-export interface Fields {
-  [name: string]: any;
-}
+export type Fields = Partial<Omit<RegisterState, (typeof ENTITIES)[number] | `can_${string}`>>;
 
 export interface State {
   queueId: string;
@@ -131,7 +96,7 @@ export interface State {
   maxMessageId: number;
 }
 
-const ENTITIES = new Set([
+const ENTITIES = [
   "realm_users",
   "realm_non_active_users",
   "cross_realm_bots",
@@ -160,7 +125,12 @@ const ENTITIES = new Set([
   "last_event_id",
   "result",
   "msg",
-]);
+] as const;
+
+/** Return a field by a name that is made when it is asked for. */
+export function fieldNamed(fields: Fields, name: string): unknown {
+  return (fields as Record<string, unknown>)[name];
+}
 
 /** Return the key of a topic, under which names that differ in case are one. */
 export function topicKey(channelId: number, topic: string): string {
@@ -189,16 +159,16 @@ export function unsubscribed(channel: Omit<Channel, "is_subscribed">): Channel {
   return { ...Object.fromEntries(kept), is_subscribed: false } as Channel;
 }
 
+function mapOf<Key, Value>(list: Value[] | undefined, keyOf: (each: Value) => Key): Map<Key, Value> {
+  return new Map((list ?? []).map((each) => [keyOf(each), each]));
+}
+
 /** Make the state of the response of `POST /register`. */
-export function stateOf(answer: Record<string, any>): State {
+export function stateOf(answer: Partial<RegisterState>): State {
   const self: number = answer.user_id ?? 0;
-  const fields: Fields = {};
-  for (const [name, value] of Object.entries(answer)) {
-    // What one may do follows from groups, which change: no event says that it is another now.
-    if (!ENTITIES.has(name) && !name.startsWith("can_")) fields[name] = value;
-  }
-  const by = <K extends string, V extends Record<K, any>>(list: V[] | undefined, key: K): Map<V[K], V> =>
-    new Map((list ?? []).map((each) => [each[key], each]));
+  // What one may do follows from groups, which change: no event says that it is another now.
+  const isField = (name: string) => !(ENTITIES as readonly string[]).includes(name) && !name.startsWith("can_");
+  const fields: Fields = Object.fromEntries(Object.entries(answer).filter(([name]) => isField(name)));
   const users = new Map<number, User>();
   for (const [list, isActive, isSystem] of [
     [answer.realm_non_active_users, false, false],
@@ -226,25 +196,25 @@ export function stateOf(answer: Record<string, any>): State {
     fields,
     settings: { ...answer.user_settings },
     users,
-    groups: by<"id", Group>(answer.realm_user_groups, "id"),
+    groups: mapOf(answer.realm_user_groups, (each) => each.id),
     channels,
-    folders: by<"id", Folder>(answer.channel_folders, "id"),
+    folders: mapOf(answer.channel_folders, (each) => each.id),
     topicPolicies: new Map(
-      (answer.user_topics ?? []).map((each: TopicPolicy) => [topicKey(each.stream_id, each.topic_name), each]),
+      (answer.user_topics ?? []).map((each) => [topicKey(each.stream_id, each.topic_name), each]),
     ),
     unread: Unread.of(answer.unread_msgs, self),
     starred: new Set(answer.starred_messages ?? []),
-    presences: new Map(Object.entries(answer.presences ?? {}).map(([id, each]) => [Number(id), each as Presence])),
-    statuses: new Map(Object.entries(answer.user_status ?? {}).map(([id, each]) => [Number(id), each as Status])),
-    mutedUsers: new Set((answer.muted_users ?? []).map((each: { id: number }) => each.id)),
+    presences: new Map(Object.entries(answer.presences ?? {}).map(([id, each]) => [Number(id), each])),
+    statuses: new Map(Object.entries(answer.user_status ?? {}).map(([id, each]) => [Number(id), each])),
+    mutedUsers: new Set((answer.muted_users ?? []).map((each) => each.id)),
     alertWords: answer.alert_words ?? [],
-    drafts: by<"id", Draft>(answer.drafts, "id"),
-    scheduled: by<"scheduled_message_id", Scheduled>(answer.scheduled_messages, "scheduled_message_id"),
-    reminders: by<"reminder_id", Reminder>(answer.reminders, "reminder_id"),
-    snippets: by<"id", Snippet>(answer.saved_snippets, "id"),
-    navigationViews: by<"fragment", NavigationView>(answer.navigation_views, "fragment"),
+    drafts: mapOf(answer.drafts, (each) => each.id),
+    scheduled: mapOf(answer.scheduled_messages, (each) => each.scheduled_message_id),
+    reminders: mapOf(answer.reminders, (each) => each.reminder_id),
+    snippets: mapOf(answer.saved_snippets, (each) => each.id),
+    navigationViews: mapOf(answer.navigation_views, (each) => each.fragment),
     conversations: new Map(
-      (answer.recent_private_conversations ?? []).map((each: { user_ids: number[]; max_message_id: number }) => [
+      (answer.recent_private_conversations ?? []).map((each) => [
         directKey(each.user_ids, self),
         each.max_message_id,
       ]),

@@ -2,7 +2,7 @@
 
 import { ApiError, get, NetworkError } from "../protocol/client";
 import type { Model } from "./model";
-import type { ServerEvent } from "./reducers";
+import type { ServerEvent } from "./events";
 import { topicKey } from "./state";
 
 const RETRY_MS = 5000;
@@ -43,13 +43,13 @@ export class Topics {
     for (const event of events) {
       if (event.type === "message" && event.message.type === "stream") {
         const { stream_id, subject, id } = event.message;
-        const topics = this.#topics.get(stream_id);
-        topics?.set(topicKey(stream_id, subject), { name: subject, max_id: id });
+        const topics = this.#topics.get(stream_id!);
+        topics?.set(topicKey(stream_id!, subject), { name: subject, max_id: id });
       } else if (event.type === "update_message" && event.message_ids && (event.subject ?? event.new_stream_id) !== undefined) {
-        this.#forget(event.stream_id);
+        this.#forget(event.stream_id!);
         if (event.new_stream_id !== undefined) this.#forget(event.new_stream_id);
       } else if (event.type === "delete_message" && event.message_type === "stream") {
-        this.#forget(event.stream_id);
+        this.#forget(event.stream_id!);
       }
     }
   }

@@ -27,15 +27,24 @@ export interface TaskList {
   tasks: Task[];
 }
 
-type Data = Record<string, any>;
+/** What somebody has sent: nothing is known about its fields. */
+type Data = Record<string, unknown>;
 
 function parsed(text: string): Data | undefined {
   try {
-    const data = JSON.parse(text);
-    return typeof data === "object" && data !== null ? data : undefined;
+    const data: unknown = JSON.parse(text);
+    return isData(data) ? data : undefined;
   } catch {
     return undefined;
   }
+}
+
+function isData(value: unknown): value is Data {
+  return typeof value === "object" && value !== null;
+}
+
+function itemsOf(value: unknown): unknown[] {
+  return Array.isArray(value) ? value : [];
 }
 
 /** Return the widget of a message; undefined if it has none that is known. */
@@ -43,8 +52,9 @@ export function widgetOf(message: Message): Poll | TaskList | undefined {
   const [first, ...others] = [...message.submessages].sort((one, other) => one.id - other.id);
   const begun = first && parsed(first.content);
   const changes = others.map((each) => ({ sender: each.sender_id, data: parsed(each.content) }));
-  if (begun?.widget_type === "poll") return pollOf(begun.extra_data ?? {}, changes, message.sender_id);
-  if (begun?.widget_type === "todo") return listOf(begun.extra_data ?? {}, changes, message.sender_id);
+  const given = isData(begun?.extra_data) ? begun.extra_data : {};
+  if (begun?.widget_type === "poll") return pollOf(given, changes, message.sender_id);
+  if (begun?.widget_type === "todo") return listOf(given, changes, message.sender_id);
   return undefined;
 }
 
@@ -54,11 +64,10 @@ interface Change {
 }
 
 function pollOf(given: Data, changes: readonly Change[], author: number): Poll {
-  const options: string[] = given.options ?? [];
   const poll: Poll = {
     kind: "poll",
     question: String(given.question ?? ""),
-    options: options.map((text, index) => ({ key: `canned,${index}`, text, voters: [] })),
+    options: itemsOf(given.options).map((text, index) => ({ key: `canned,${index}`, text: String(text), voters: [] })),
   };
   for (const { sender, data } of changes) {
     if (data?.type === "question" && sender === author) poll.question = String(data.question);
@@ -77,7 +86,7 @@ function pollOf(given: Data, changes: readonly Change[], author: number): Poll {
 }
 
 function listOf(given: Data, changes: readonly Change[], author: number): TaskList {
-  const tasks: Data[] = given.tasks ?? [];
+  const tasks = itemsOf(given.tasks).filter(isData);
   const list: TaskList = {
     kind: "todo",
     title: String(given.task_list_title ?? ""),
@@ -108,7 +117,7 @@ export function nextIndex(message: Message, userId: number): number {
   for (const { sender_id, content } of message.submessages) {
     const data = sender_id === userId ? parsed(content) : undefined;
     const used = data?.type === "new_option" ? data.idx : data?.type === "new_task" ? data.key : 0;
-    if (Number.isInteger(used) && used >= next) next = used + 1;
+    if (typeof used === "number" && Number.isInteger(used) && used >= next) next = used + 1;
   }
   return next;
 }

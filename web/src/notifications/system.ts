@@ -3,7 +3,7 @@
 import { effect } from "@preact/signals";
 import { health, isLeader, onBatch, state } from "../app";
 import { narrowOfMessage } from "../model/message-narrow";
-import type { ServerEvent } from "../model/reducers";
+import type { ServerEvent } from "../model/events";
 import type { Message } from "../model/state";
 import { get } from "../protocol/client";
 import { addressOf } from "../router";

@@ -1,7 +1,8 @@
 /** The event queue: long polls, resumed across restarts of the server, sleep and networks. */
 
-import type { ServerEvent } from "../model/reducers";
+import type { ServerEvent } from "../model/events";
 import { ApiError, get, NetworkError, post } from "../protocol/client";
+import type { Answer } from "../protocol/types";
 
 /** How the connection is, for people to see. */
 export type Health = { kind: "connected" } | { kind: "reconnecting"; since: number } | { kind: "signed-out" };
@@ -39,8 +40,8 @@ export const REGISTRATION = {
   client_capabilities: CAPABILITIES,
 };
 
-export function register(signal?: AbortSignal): Promise<Record<string, any>> {
-  return post<Record<string, any>>("/register", REGISTRATION, signal ? { signal } : {});
+export function register(signal?: AbortSignal): Promise<Answer<"POST /register">> {
+  return post<Answer<"POST /register">>("/register", REGISTRATION, signal ? { signal } : {});
 }
 
 export interface QueueListener {

@@ -13,7 +13,7 @@ import type { Model } from "../model/model";
 import type { Conversation, Narrow } from "../model/narrow";
 import { conversationKey, echoOf, type Outgoing } from "../model/outgoing";
 import { keepMessage } from "../model/reducers/messages";
-import type { ServerEvent } from "../model/reducers";
+import type { ServerEvent } from "../model/events";
 import type { Message } from "../model/state";
 import { ApiError, get, NetworkError, type Params, post } from "../protocol/client";
 import { randomId } from "./tab-id";
@@ -179,9 +179,10 @@ export class Outbox {
 
   /** Replace echoes by the messages that have arrived. Call it after events or a new state. */
   settle(events: readonly ServerEvent[] = []): void {
-    for (const { type, message, local_message_id } of events) {
-      const entry = type === "message" ? this.#entries.get(local_message_id) : undefined;
-      if (entry) this.#confirmed(entry, message.id);
+    for (const event of events) {
+      if (event.type !== "message" || event.local_message_id === undefined) continue;
+      const entry = this.#entries.get(event.local_message_id);
+      if (entry) this.#confirmed(entry, event.message.id);
     }
     for (const entry of this.#entries.values()) {
       // The queue has its events in the order of message ids: a later one means that this one came.

@@ -1,7 +1,8 @@
 /** Reports whether one is here, and keeps who else is. */
 
-import type { ServerEvent } from "../model/reducers";
+import type { ServerEvent } from "../model/events";
 import type { State } from "../model/state";
+import type { ModernPresence } from "../protocol/types";
 import { ApiError, NetworkError, post } from "../protocol/client";
 
 /** How long after the last input one is idle. */
@@ -12,7 +13,7 @@ const REPORT_EVERY_MS = 20_000;
 const INPUTS = ["keydown", "pointerdown", "pointermove", "wheel", "touchstart"] as const;
 
 interface Pinged {
-  presences?: Record<string, object>;
+  presences?: Record<string, ModernPresence>;
   presence_last_update_id: number;
 }
 

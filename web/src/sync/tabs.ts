@@ -7,7 +7,7 @@
  * then whether the leader is there, and take the place of one that does not answer.
  */
 
-import type { ServerEvent } from "../model/reducers";
+import type { ServerEvent } from "../model/events";
 import type { Snapshot } from "../model/snapshot";
 import type { Health } from "./events";
 import type { Leadership } from "./leadership";

@@ -1,9 +1,10 @@
 import type { Changes } from "../changes";
+import type { EventOf } from "../events";
 import { type State, topicKey, unsubscribed } from "../state";
-import type { Reducer, ServerEvent } from ".";
 import { recountMentions } from "./messages";
+import type { Reducers } from "./reducer";
 
-function stream(state: State, event: ServerEvent, changes: Changes): void {
+function stream(state: State, event: EventOf<"stream">, changes: Changes): void {
   changes.mark("channels");
   if (event.op === "create") {
     for (const each of event.streams) state.channels.set(each.stream_id, { ...each, is_subscribed: false });
@@ -14,7 +15,7 @@ function stream(state: State, event: ServerEvent, changes: Changes): void {
     if (!channel) return;
     const { property, value, rendered_description, history_public_to_subscribers, is_web_public } = event;
     Object.assign(channel, known({ [property]: value, rendered_description, history_public_to_subscribers, is_web_public }));
-    if (property === "name") rename(state, event.stream_id, value, changes);
+    if (property === "name") rename(state, event.stream_id, String(value), changes);
   }
 }
 
@@ -37,7 +38,7 @@ function rename(state: State, id: number, name: string, changes: Changes): void 
   }
 }
 
-function subscription(state: State, event: ServerEvent, changes: Changes): void {
+function subscription(state: State, event: EventOf<"subscription">, changes: Changes): void {
   changes.mark("channels");
   switch (event.op) {
     case "add":
@@ -72,7 +73,7 @@ function subscription(state: State, event: ServerEvent, changes: Changes): void 
   }
 }
 
-function userTopic(state: State, event: ServerEvent, changes: Changes): void {
+function userTopic(state: State, event: EventOf<"user_topic">, changes: Changes): void {
   changes.mark("topicPolicies", `topics:${event.stream_id}`);
   const key = topicKey(event.stream_id, event.topic_name);
   if (event.visibility_policy === 0) state.topicPolicies.delete(key);
@@ -87,20 +88,20 @@ function userTopic(state: State, event: ServerEvent, changes: Changes): void {
   recountMentions(state, changes, event.stream_id, event.topic_name);
 }
 
-function channelFolder(state: State, event: ServerEvent, changes: Changes): void {
+function channelFolder(state: State, event: EventOf<"channel_folder">, changes: Changes): void {
   changes.mark("folders");
   if (event.op === "add") state.folders.set(event.channel_folder.id, event.channel_folder);
   else if (event.op === "update") {
     Object.assign(state.folders.get(event.channel_folder_id) ?? {}, event.data);
   } else if (event.op === "reorder") {
-    event.order.forEach((id: number, index: number) => {
+    event.order.forEach((id, index) => {
       const folder = state.folders.get(id);
       if (folder) folder.order = index;
     });
   }
 }
 
-export const channelReducers: Record<string, Reducer> = {
+export const channelReducers: Reducers = {
   stream,
   subscription,
   user_topic: userTopic,

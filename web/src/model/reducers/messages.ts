@@ -1,7 +1,9 @@
+import type { MessageDetails } from "../../protocol/types";
 import type { Changes } from "../changes";
+import type { EventOf } from "../events";
 import { directKey, type Message, Policy, type Reaction, type State, topicKey } from "../state";
 import type { Place } from "../unread";
-import type { Reducer, ServerEvent } from ".";
+import type { Reducers } from "./reducer";
 
 /** Return the conversation of a message. */
 export function placeOf(message: Message, self: number): Place {
@@ -22,7 +24,7 @@ export function keepMessage(state: State, message: Message): Message {
   return message;
 }
 
-function message(state: State, event: ServerEvent, changes: Changes): void {
+function message(state: State, event: EventOf<"message">, changes: Changes): void {
   const arrived: Message = { ...event.message, flags: event.flags ?? event.message.flags };
   keepMessage(state, arrived);
   changes.mark("feeds", `message:${arrived.id}`);
@@ -78,7 +80,7 @@ export function recountMentions(state: State, changes: Changes, channelId: numbe
   changes.mark("unread");
 }
 
-function updateMessage(state: State, event: ServerEvent, changes: Changes): void {
+function updateMessage(state: State, event: EventOf<"update_message">, changes: Changes): void {
   const edited = state.messages.get(event.message_id);
   if (edited && event.rendered_content !== undefined) {
     edited.content = event.rendered_content;
@@ -93,10 +95,11 @@ function updateMessage(state: State, event: ServerEvent, changes: Changes): void
     changes.mark("unread");
   }
   if (event.subject === undefined && event.new_stream_id === undefined) return;
-  for (const id of event.message_ids as number[]) {
+  for (const id of event.message_ids) {
     const moved = state.messages.get(id);
-    const channelId: number = event.new_stream_id ?? event.stream_id;
-    const topic: string = event.subject ?? event.orig_subject;
+    // A move names both where the messages were, and what is new.
+    const channelId = event.new_stream_id ?? event.stream_id!;
+    const topic = event.subject ?? event.orig_subject!;
     if (moved) {
       moved.stream_id = channelId;
       moved.subject = topic;
@@ -113,11 +116,11 @@ function updateMessage(state: State, event: ServerEvent, changes: Changes): void
     }
     changes.mark(`topics:${channelId}`);
   }
-  changes.mark("feeds", `topics:${event.stream_id}`);
+  changes.mark("feeds", `topics:${event.stream_id!}`);
 }
 
-function deleteMessage(state: State, event: ServerEvent, changes: Changes): void {
-  const ids: number[] = event.message_ids ?? [event.message_id];
+function deleteMessage(state: State, event: EventOf<"delete_message">, changes: Changes): void {
+  const ids = "message_ids" in event ? event.message_ids : [event.message_id];
   for (const id of ids) {
     state.messages.delete(id);
     if (state.unread.remove(id)) changes.mark("unread");
@@ -125,7 +128,7 @@ function deleteMessage(state: State, event: ServerEvent, changes: Changes): void
     changes.mark(`message:${id}`);
   }
   changes.mark("feeds");
-  if (event.message_type === "stream") changes.mark(`topics:${event.stream_id}`);
+  if (event.message_type === "stream") changes.mark(`topics:${event.stream_id!}`);
   else {
     forgetNewest(state, new Set(ids));
     changes.mark("conversations");
@@ -153,9 +156,9 @@ export function settleConversation(state: State, key: string, newest: number | u
   changes.mark("conversations");
 }
 
-function updateMessageFlags(state: State, event: ServerEvent, changes: Changes): void {
+function updateMessageFlags(state: State, event: EventOf<"update_message_flags">, changes: Changes): void {
   const { flag, op } = event;
-  const ids: number[] = event.all ? [...state.unread.places.keys()] : event.messages;
+  const ids = event.all ? [...state.unread.places.keys()] : event.messages;
   for (const id of ids) {
     const changed = state.messages.get(id);
     if (changed) {
@@ -176,17 +179,17 @@ function updateMessageFlags(state: State, event: ServerEvent, changes: Changes):
   }
 }
 
-function markUnread(state: State, id: number, details: Record<string, any> | undefined): void {
+function markUnread(state: State, id: number, details: MessageDetails | undefined): void {
   if (!details) return;
   const place: Place =
     details.type === "stream"
-      ? { kind: "topic", channelId: details.stream_id, topic: details.topic }
-      : { kind: "direct", key: directKey(details.user_ids, state.userId) };
+      ? { kind: "topic", channelId: details.stream_id!, topic: details.topic! }
+      : { kind: "direct", key: directKey(details.user_ids!, state.userId) };
   state.unread.add(id, place);
   if (details.mentioned) state.unread.mentions.add(id);
 }
 
-function reaction(state: State, event: ServerEvent, changes: Changes): void {
+function reaction(state: State, event: EventOf<"reaction">, changes: Changes): void {
   const reacted = state.messages.get(event.message_id);
   if (!reacted) return;
   const is = (one: Reaction) =>
@@ -197,7 +200,7 @@ function reaction(state: State, event: ServerEvent, changes: Changes): void {
   changes.mark(`message:${reacted.id}`);
 }
 
-function submessage(state: State, event: ServerEvent, changes: Changes): void {
+function submessage(state: State, event: EventOf<"submessage">, changes: Changes): void {
   const changed = state.messages.get(event.message_id);
   if (!changed) return;
   const { submessage_id, sender_id, message_id, content, msg_type } = event;
@@ -205,11 +208,11 @@ function submessage(state: State, event: ServerEvent, changes: Changes): void {
   changes.mark(`message:${changed.id}`);
 }
 
-function typing(state: State, event: ServerEvent, changes: Changes): void {
+function typing(state: State, event: EventOf<"typing">, changes: Changes): void {
   const key =
     event.message_type === "stream"
       ? topicKey(event.stream_id, event.topic)
-      : directKey(event.recipients.map((each: { user_id: number }) => each.user_id), state.userId);
+      : directKey(event.recipients.map((each) => each.user_id), state.userId);
   const sender = event.sender.user_id;
   if (sender === state.userId) return;
   if (event.op === "stop") stopTyping(state, key, sender, changes);
@@ -227,7 +230,7 @@ function stopTyping(state: State, key: string, sender: number, changes: Changes)
   changes.mark("typing");
 }
 
-export const messageReducers: Record<string, Reducer> = {
+export const messageReducers: Reducers = {
   message,
   update_message: updateMessage,
   delete_message: deleteMessage,

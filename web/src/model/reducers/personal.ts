@@ -1,8 +1,9 @@
 import type { Changes } from "../changes";
+import type { EventOf } from "../events";
 import type { NavigationView, State } from "../state";
-import type { Reducer, ServerEvent } from ".";
+import type { Reducers } from "./reducer";
 
-function userSettings(state: State, event: ServerEvent, changes: Changes): void {
+function userSettings(state: State, event: EventOf<"user_settings">, changes: Changes): void {
   changes.mark("settings");
   state.settings[event.property] = event.value;
   if (event.property === "enable_drafts_synchronization" && !event.value) {
@@ -11,27 +12,44 @@ function userSettings(state: State, event: ServerEvent, changes: Changes): void 
   }
 }
 
-/** Keep a collection by events that carry whole items, or the id of a removed one. */
-function collection<Item>(
-  part: "drafts" | "scheduled" | "reminders" | "snippets",
-  itemsOf: (event: ServerEvent) => Item[],
-  idOf: (item: Item) => number,
-  removedOf: (event: ServerEvent) => number,
-): Reducer {
-  return (state, event, changes) => {
-    changes.mark(part);
-    const items = state[part] as unknown as Map<number, Item>;
-    if (event.op === "remove") items.delete(removedOf(event));
-    else for (const item of itemsOf(event)) items.set(idOf(item), item);
-  };
+/** Keep items that an event carries whole. */
+function keep<Item>(items: Map<number, Item>, changed: Item[], idOf: (item: Item) => number): void {
+  for (const item of changed) items.set(idOf(item), item);
 }
 
-function alertWords(state: State, event: ServerEvent, changes: Changes): void {
+function drafts(state: State, event: EventOf<"drafts">, changes: Changes): void {
+  changes.mark("drafts");
+  if (event.op === "remove") state.drafts.delete(event.draft_id);
+  else keep(state.drafts, event.op === "add" ? event.drafts : [event.draft], (draft) => draft.id);
+}
+
+function scheduledMessages(state: State, event: EventOf<"scheduled_messages">, changes: Changes): void {
+  changes.mark("scheduled");
+  if (event.op === "remove") state.scheduled.delete(event.scheduled_message_id);
+  else {
+    const changed = event.op === "add" ? event.scheduled_messages : [event.scheduled_message];
+    keep(state.scheduled, changed, (message) => message.scheduled_message_id);
+  }
+}
+
+function reminders(state: State, event: EventOf<"reminders">, changes: Changes): void {
+  changes.mark("reminders");
+  if (event.op === "remove") state.reminders.delete(event.reminder_id);
+  else keep(state.reminders, event.reminders, (reminder) => reminder.reminder_id);
+}
+
+function savedSnippets(state: State, event: EventOf<"saved_snippets">, changes: Changes): void {
+  changes.mark("snippets");
+  if (event.op === "remove") state.snippets.delete(event.saved_snippet_id);
+  else keep(state.snippets, [event.saved_snippet], (snippet) => snippet.id);
+}
+
+function alertWords(state: State, event: EventOf<"alert_words">, changes: Changes): void {
   changes.mark("alertWords");
   state.alertWords = event.alert_words;
 }
 
-function navigationView(state: State, event: ServerEvent, changes: Changes): void {
+function navigationView(state: State, event: EventOf<"navigation_view">, changes: Changes): void {
   changes.mark("navigationViews");
   const views = state.navigationViews;
   if (event.op === "add") views.set(event.navigation_view.fragment, event.navigation_view);
@@ -42,40 +60,25 @@ function navigationView(state: State, event: ServerEvent, changes: Changes): voi
   }
 }
 
-function onboardingSteps(state: State, event: ServerEvent, changes: Changes): void {
+function onboardingSteps(state: State, event: EventOf<"onboarding_steps">, changes: Changes): void {
   changes.mark("onboarding");
   state.fields.onboarding_steps = event.onboarding_steps;
 }
 
-function pushDevice(state: State, event: ServerEvent, changes: Changes): void {
+function pushDevice(state: State, event: EventOf<"push_device">, changes: Changes): void {
   changes.mark("settings");
   const { push_account_id, status, error_code = null } = event;
   state.fields.push_devices = { ...state.fields.push_devices, [push_account_id]: { status, error_code } };
 }
 
-export const personalReducers: Record<string, Reducer> = {
+export const personalReducers: Reducers = {
   user_settings: userSettings,
   alert_words: alertWords,
   navigation_view: navigationView,
   onboarding_steps: onboardingSteps,
   push_device: pushDevice,
-  drafts: collection("drafts", (e) => e.drafts ?? [e.draft], (item: any) => item.id, (e) => e.draft_id),
-  scheduled_messages: collection(
-    "scheduled",
-    (e) => e.scheduled_messages ?? [e.scheduled_message],
-    (item: any) => item.scheduled_message_id,
-    (e) => e.scheduled_message_id,
-  ),
-  reminders: collection(
-    "reminders",
-    (e) => e.reminders ?? [e.reminder],
-    (item: any) => item.reminder_id,
-    (e) => e.reminder_id,
-  ),
-  saved_snippets: collection(
-    "snippets",
-    (e) => [e.saved_snippet],
-    (item: any) => item.id,
-    (e) => e.saved_snippet_id,
-  ),
+  drafts,
+  scheduled_messages: scheduledMessages,
+  reminders,
+  saved_snippets: savedSnippets,
 };

@@ -1,36 +1,40 @@
+import type { ChangedValue, PersonChange } from "../../protocol/types";
 import type { Changes } from "../changes";
-import type { Presence, State, User } from "../state";
-import type { Reducer, ServerEvent } from ".";
+import type { EventOf } from "../events";
+import type { State, Status, User } from "../state";
+import type { Reducers } from "./reducer";
 
 const ROLE = { OWNER: 100, ADMIN: 200, MODERATOR: 300, GUEST: 600 } as const;
 
-function realmUser(state: State, event: ServerEvent, changes: Changes): void {
+function realmUser(state: State, event: EventOf<"realm_user">, changes: Changes): void {
   changes.mark("users");
-  const { person } = event;
   if (event.op === "add") {
+    const { person } = event;
     state.users.set(person.user_id, { ...person, is_active: person.is_active ?? true });
     return;
   }
+  const userId = event.person.user_id;
   if (event.op === "remove") {
-    state.users.delete(person.user_id);
-    forgetPresence(state, person.user_id, changes);
+    state.users.delete(userId);
+    forgetPresence(state, userId, changes);
     return;
   }
-  const user = state.users.get(person.user_id);
+  const user = state.users.get(userId);
   if (!user) return;
-  const { custom_profile_field, ...changed } = person;
+  const { custom_profile_field, ...changed } = event.person;
   if (custom_profile_field) setProfileValue(user, custom_profile_field);
   else changePerson(state, user, changed, changes);
 }
 
-function setProfileValue(user: User, { id, value, rendered_value }: Record<string, any>): void {
+function setProfileValue(user: User, { id, value, rendered_value }: ChangedValue): void {
   const profile = (user.profile_data ??= {});
   if (value === null) delete profile[id];
   else profile[id] = rendered_value === undefined ? { value } : { value, rendered_value };
 }
 
-function changePerson(state: State, user: User, change: Record<string, any>, changes: Changes): void {
-  const { new_email, avatar_url_medium, avatar_source, ...changed } = change;
+function changePerson(state: State, user: User, change: PersonChange, changes: Changes): void {
+  const { new_email, avatar_url_medium, avatar_source, ...others } = change;
+  const changed: Partial<User> = others;
   if (new_email !== undefined) changed.email = new_email;
   if (changed.role !== undefined) {
     changed.is_owner = changed.role === ROLE.OWNER;
@@ -52,9 +56,9 @@ function changePerson(state: State, user: User, change: Record<string, any>, cha
 }
 
 /** One's own name, address and role are fields of register's response as well. */
-function changeSelf(state: State, changed: Record<string, any>, changes: Changes): void {
+function changeSelf(state: State, changed: Partial<User> & Pick<PersonChange, "avatar_url_medium" | "avatar_source">, changes: Changes): void {
   for (const [name, value] of Object.entries(changed)) {
-    if (name in state.fields && value !== undefined) state.fields[name] = value;
+    if (name in state.fields && value !== undefined) Object.assign(state.fields, { [name]: value });
   }
   if (changed.role !== undefined) state.fields.is_moderator = changed.role === ROLE.MODERATOR;
   changes.mark("realm");
@@ -66,7 +70,7 @@ function forgetPresence(state: State, userId: number, changes: Changes): void {
   changes.mark("presence", "statuses");
 }
 
-function userGroup(state: State, event: ServerEvent, changes: Changes): void {
+function userGroup(state: State, event: EventOf<"user_group">, changes: Changes): void {
   changes.mark("groups");
   if (event.op === "add") {
     state.groups.set(event.group.id, event.group);
@@ -98,29 +102,32 @@ function userGroup(state: State, event: ServerEvent, changes: Changes): void {
   }
 }
 
-function presence(state: State, event: ServerEvent, changes: Changes): void {
+function presence(state: State, event: EventOf<"presence">, changes: Changes): void {
   changes.mark("presence");
-  for (const [id, each] of Object.entries(event.presences ?? {})) state.presences.set(Number(id), each as Presence);
-  if (event.presence_last_update_id !== undefined) state.fields.presence_last_update_id = event.presence_last_update_id;
+  // The other form is for older clients.
+  if (!("presences" in event)) return;
+  for (const [id, each] of Object.entries(event.presences)) state.presences.set(Number(id), each);
+  if ("presence_last_update_id" in event) state.fields.presence_last_update_id = event.presence_last_update_id;
 }
 
-function userStatus(state: State, event: ServerEvent, changes: Changes): void {
+function userStatus(state: State, event: EventOf<"user_status">, changes: Changes): void {
   changes.mark("statuses");
-  const { type: _type, id: _id, op: _op, user_id, ...changed } = event;
-  const status = { ...state.statuses.get(user_id), ...changed } as Record<string, any>;
+  const { user_id, away, status_text, emoji_name, emoji_code, reaction_type } = event;
+  const changed = Object.entries({ away, status_text, emoji_name, emoji_code, reaction_type }).filter(([, value]) => value !== undefined);
+  const status: Status = { ...state.statuses.get(user_id), ...Object.fromEntries(changed) };
   if (!status.status_text) delete status.status_text;
-  if (!status.emoji_name) for (const name of ["emoji_name", "emoji_code", "reaction_type"]) delete status[name];
+  if (!status.emoji_name) for (const name of ["emoji_name", "emoji_code", "reaction_type"] as const) delete status[name];
   if (!status.away) delete status.away;
   if (Object.keys(status).length) state.statuses.set(user_id, status);
   else state.statuses.delete(user_id);
 }
 
-function mutedUsers(state: State, event: ServerEvent, changes: Changes): void {
+function mutedUsers(state: State, event: EventOf<"muted_users">, changes: Changes): void {
   changes.mark("mutedUsers");
-  state.mutedUsers = new Set(event.muted_users.map((each: { id: number }) => each.id));
+  state.mutedUsers = new Set(event.muted_users.map((each) => each.id));
 }
 
-export const userReducers: Record<string, Reducer> = {
+export const userReducers: Reducers = {
   realm_user: realmUser,
   user_group: userGroup,
   presence,

@@ -23,7 +23,8 @@ export function CreateChannel() {
   const [announce, setAnnounce] = useState(true);
   const [saving, run] = useSaving();
   const reason = allowed.length ? undefined : whyNotCreate("public");
-  const canAnnounce = fields.realm_new_stream_announcements_stream_id > 0 && !PRIVACIES[privacy].isPrivate;
+  const announcements = fields.realm_new_stream_announcements_stream_id ?? -1;
+  const canAnnounce = announcements > 0 && !PRIVACIES[privacy].isPrivate;
   const create = async () => {
     let id = 0;
     const { isPrivate, ...rest } = PRIVACIES[privacy];
@@ -115,7 +116,7 @@ export function CreateChannel() {
             <input type="checkbox" checked={announce} onChange={(event) => setAnnounce(event.currentTarget.checked)} />
             <span>
               {i18n.t("Announce it in {channel}", {
-                channel: state().channels.get(fields.realm_new_stream_announcements_stream_id)?.name ?? i18n.t("the channel for announcements"),
+                channel: state().channels.get(announcements)?.name ?? i18n.t("the channel for announcements"),
               })}
             </span>
           </label>

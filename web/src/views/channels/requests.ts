@@ -2,7 +2,7 @@
 
 import { state } from "../../app";
 import { i18n } from "../../i18n";
-import type { Channel, GroupValue } from "../../model/state";
+import type { Channel, ChannelPermission } from "../../model/state";
 import { del, patch, post } from "../../protocol/client";
 import type { Json } from "../../protocol/json";
 import { confirm } from "../../ui/dialog";
@@ -38,7 +38,7 @@ export function removeMember(channel: Channel, userId: number): Promise<unknown>
 export function saveChannel(channel: Channel, name: string, value: unknown): Promise<unknown> {
   const path = `/streams/${channel.stream_id}`;
   if (name.startsWith("can_")) {
-    const old = channel[name as `can_${string}`] as GroupValue;
+    const old = channel[name as ChannelPermission];
     return patch(path, { [name]: { new: value, old } as unknown as Json });
   }
   switch (name) {

@@ -3,7 +3,7 @@ import { feeds, onBatch, outbox, state } from "../../app";
 import { i18n } from "../../i18n";
 import type { Feed } from "../../model/feeds";
 import { conversationOf, keyOf, type Narrow, operandFor, topicNarrow } from "../../model/narrow";
-import type { ServerEvent } from "../../model/reducers";
+import type { ServerEvent } from "../../model/events";
 import { addressOf, go } from "../../router";
 import { dayKey } from "../../ui/time";
 import { watch } from "../../ui/watch";

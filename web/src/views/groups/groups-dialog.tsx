@@ -119,7 +119,7 @@ function sourceOf(group: Group): Source {
   return {
     read: (name) => group[name as keyof Group],
     save: (name, value) => {
-      const changed = name.startsWith("can_") ? { new: value, old: group[name as `can_${string}`] } : value;
+      const changed = name.startsWith("can_") ? { new: value, old: group[name as keyof Group] } : value;
       return patch(`/user_groups/${group.id}`, { [name]: changed as unknown as Json });
     },
     reason: () => {

@@ -1,4 +1,5 @@
 import { signal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
 import { useRef } from "preact/hooks";
 import { state } from "../../app";
 import { i18n } from "../../i18n";
@@ -119,7 +120,7 @@ function isUnread(href: string): boolean {
   return href === "#inbox" || href === "#narrow/is/mentioned";
 }
 
-function Heading({ children, name, onAdd, addName }: { children?: any; name: string; onAdd: () => void; addName: string }) {
+function Heading({ children, name, onAdd, addName }: { children?: ComponentChildren; name: string; onAdd: () => void; addName: string }) {
   return (
     <div class="section-head">
       <h2>{name}</h2>

@@ -19,7 +19,7 @@ export function ExportsPanel() {
       (error: Error) => setProblem(error.message),
     );
     return onBatch((events) => {
-      const last = events.filter(({ type }) => type === "realm_export").at(-1);
+      const last = events.filter((each) => each.type === "realm_export").at(-1);
       if (last) setExports(last.exports);
     });
   }, []);

@@ -38,12 +38,12 @@ export function OrganizationProfile() {
     for (const [name, value] of Object.entries(extra)) form.append(name, value);
     return post(path, form);
   };
-  const picture = (label: string, url: string, max: number, night?: boolean) => (
+  const picture = (label: string, url: string | undefined, max: number | undefined, night?: boolean) => (
     <PictureField
       key={label}
       label={label}
       picture={<img src={url} alt="" />}
-      maxMib={max}
+      maxMib={max ?? 0}
       reason={reason}
       upload={upload(night === undefined ? "/realm/icon" : "/realm/logo", night === undefined ? {} : { night: String(night) })}
       remove={() => (night === undefined ? del("/realm/icon") : del("/realm/logo", { night }))}

@@ -2,9 +2,10 @@
 
 import { state } from "../../app";
 import { i18n } from "../../i18n";
-import type { GroupValue } from "../../model/state";
+import { fieldNamed } from "../../model/state";
 import { patch } from "../../protocol/client";
 import type { Json } from "../../protocol/json";
+import type { SettingDefaults } from "../../protocol/types";
 import type { Source } from "../settings/parts/settings";
 
 /** Settings that only owners may change. */
@@ -31,13 +32,13 @@ export function whyNotAdmin(): string | undefined {
 
 export const realmSource: Source = {
   read: (name) => {
-    const value = state().fields[`realm_${name}`];
+    const value = fieldNamed(state().fields, `realm_${name}`);
     if (name.endsWith("_limit_seconds") && value === null) return "unlimited";
-    return name === "message_retention_days" && value < 0 ? "unlimited" : (value ?? null);
+    return name === "message_retention_days" && Number(value) < 0 ? "unlimited" : (value ?? null);
   },
   save: (name, value) => {
     if (name === "jitsi_server_url") return patch("/realm", { jitsi_server_url: (value as string) || "default" });
-    const old = state().fields[`realm_${name}`] as GroupValue;
+    const old = fieldNamed(state().fields, `realm_${name}`);
     return patch("/realm", { [name]: (isPermission(name) ? { new: value, old } : value) as Json });
   },
   reason: (name) => {
@@ -48,7 +49,7 @@ export const realmSource: Source = {
 
 /** The settings that new users begin with. */
 export const defaultsSource: Source = {
-  read: (name) => state().fields.realm_user_settings_defaults?.[name] ?? null,
+  read: (name) => state().fields.realm_user_settings_defaults?.[name as keyof SettingDefaults] ?? null,
   save: (name, value) => patch("/realm/user_settings_defaults", { [name]: value as Json }),
   reason: whyNotAdmin,
 };

@@ -36,7 +36,7 @@ export function ProfilePanel() {
       <PictureField
         label={i18n.t("Picture")}
         picture={<Avatar user={me} size={72} />}
-        maxMib={fields.max_avatar_file_size_mib}
+        maxMib={fields.max_avatar_file_size_mib ?? 0}
         reason={pictureReason}
         upload={(file) => {
           const form = new FormData();
