@@ -1,12 +1,15 @@
-"""Small pictures of what somebody sees, for the documents: taken where a test comes by anyway."""
+"""Small pictures for the documents, taken by tests that show the same."""
 
 import asyncio
 import os
 from html import escape
+from io import BytesIO
 from pathlib import Path
 from typing import Final
 
 from PIL import Image
+from playwright.async_api import Locator
+from playwright.async_api import Page as BrowserPage
 
 from testkit.clients.browser import Page
 
@@ -22,6 +25,30 @@ TERMINAL: Final = """<!DOCTYPE html><meta charset="utf-8"><style>
 body {{ margin: 0; background: #12161d; color: #e6e9ef; width: max-content; }}
 pre {{ margin: 0; padding: .75rem; font: 11px/1.3 monospace; }}
 </style><pre>{}</pre>"""
+
+
+FIRST_DAY: Final = ("clients", "invitation", "join", "missed", "sign-in", "terminal")
+"""Pictures of pages and of a terminal, taken on the way of docs/start.md."""
+CHAT: Final = (
+    "chat-day",
+    "chat-night",
+    "chat-phone",
+    "compose",
+    "conversation",
+    "conversations-phone",
+    "inbox",
+    "organization",
+    "settings",
+)
+"""Pictures of the chat in the browser."""
+MAX_BYTES: Final = 150_000
+QUALITIES: Final = (85, 75, 60)
+"""Of pictures of the chat: the first with which the file is small enough."""
+
+
+def file_names() -> list[str]:
+    """The files that `scripts/make-screenshots` makes."""
+    return [*(f"{name}.png" for name in FIRST_DAY), *(f"{name}.webp" for name in CHAT)]
 
 
 class Screenshots:
@@ -42,8 +69,16 @@ class Screenshots:
             page_of_it.unlink()
             await self._keep(page, name)
 
+    async def browser(self, page: BrowserPage, name: str, part: Locator | None = None) -> None:
+        """What a window of the browser client shows now, or a part of it."""
+        assert name in CHAT
+        if self._directory is not None:
+            taken = await (part or page).screenshot()
+            await asyncio.to_thread(_compress, taken, self._directory / f"{name}.webp")
+
     async def _keep(self, page: Page, name: str) -> None:
         assert self._directory is not None
+        assert name in FIRST_DAY
         await page.ask("Emulation.setScrollbarsHidden", hidden=True)
         await page.look_like(width=WIDTH, height=LEAST_HEIGHT, still=True)
         height = await page.run("document.documentElement.scrollHeight")
@@ -65,6 +100,14 @@ def _shrink(path: Path) -> None:
     with Image.open(path) as picture:
         few = picture.convert("RGB").quantize(COLORS, dither=Image.Dither.NONE)
     few.save(path, optimize=True)
+
+
+def _compress(taken: bytes, path: Path) -> None:
+    with Image.open(BytesIO(taken)) as picture:
+        for quality in QUALITIES:
+            picture.convert("RGB").save(path, "WEBP", quality=quality, method=6)
+            if path.stat().st_size <= MAX_BYTES:
+                return
 
 
 def screenshots() -> Screenshots:

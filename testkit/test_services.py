@@ -150,7 +150,7 @@ def _terminal() -> None:
 def _proxies() -> None:
     """Return the proxies of docs/deploy, which tests start themselves."""
     for name in ("nginx", "caddy"):
-        _unpacked(name, PROXIES / name)
+        unpack(name, PROXIES / name)
 
 
 def _python_clients() -> None:
@@ -171,15 +171,15 @@ def _python_clients() -> None:
 
 def _directory_server() -> None:
     """Return the LDAP server program, which tests start themselves."""
-    _unpacked("slapd", DIRECTORY_SERVER)
+    unpack("slapd", DIRECTORY_SERVER)
 
 
 def _pooler() -> None:
     """Return the PgBouncer program, which tests start themselves."""
-    _unpacked("pgbouncer", POOLER)
+    unpack("pgbouncer", POOLER)
 
 
-def _unpacked(package: str, place: Path) -> None:
+def unpack(package: str, place: Path) -> None:
     """Unpack the program's package and its dependencies; installed, it would be a service."""
     if place.exists() or shutil.which(package, path=PROGRAMS):
         return

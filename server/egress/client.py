@@ -41,6 +41,8 @@ class Limits:
     """Whether a larger body is truncated rather than refused."""
     redirects: int = 0
     """The maximum number of redirects. 0: a redirect is returned as the response."""
+    keep_alive: bool = False
+    """Whether the connection is kept a while for further requests to the same origin."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +67,8 @@ class Egress:
     proxy: str | None = None
     trust: ssl.SSLContext | None = None
     """The trusted certificates; None: those of the system."""
-    _pool: "httpcore.AsyncConnectionPool | None" = field(default=None, init=False)
+    _pools: "dict[bool, httpcore.AsyncConnectionPool]" = field(default_factory=dict, init=False)
+    """By whether they keep connections."""
 
     def check(self, url: str) -> None:
         """Raise EgressRefusedError for a URL that by its text alone makes `fetch` refuse it."""
@@ -122,7 +125,7 @@ class Egress:
             "pool": limits.seconds,
         }
         try:
-            async with self._opened().stream(
+            async with self._pool(keep_alive=limits.keep_alive).stream(
                 method,
                 httpcore.URL(
                     scheme=target.scheme.encode(),
@@ -151,16 +154,22 @@ class Egress:
         except (httpcore.NetworkError, httpcore.ProtocolError, httpcore.ProxyError) as error:
             raise HostUnreachableError(_reason(error)) from error
 
-    def _opened(self) -> "httpcore.AsyncConnectionPool":
+    def _pool(self, *, keep_alive: bool) -> "httpcore.AsyncConnectionPool":
         from server.egress.transport import open_pool  # as above
 
-        if self._pool is None:
-            self._pool = open_pool(self.guard, self.resolve, proxy=self.proxy, trust=self.trust)
-        return self._pool
+        if keep_alive not in self._pools:
+            self._pools[keep_alive] = open_pool(
+                self.guard,
+                self.resolve,
+                proxy=self.proxy,
+                trust=self.trust,
+                keep_alive=keep_alive,
+            )
+        return self._pools[keep_alive]
 
     async def close(self) -> None:
-        if self._pool is not None:
-            await self._pool.aclose()
+        for pool in self._pools.values():
+            await pool.aclose()
 
 
 def _redirects_to(answer: FetchedResponse) -> str | None:

@@ -15,21 +15,32 @@ from server.egress.resolving import Resolve
 
 MAX_CONNECTIONS: Final = 64
 """The maximum of concurrent connections of a process; further requests wait."""
+MAX_IDLE_CONNECTIONS: Final = 16
+"""The maximum of connections that wait for another request, of those that may."""
+IDLE_SECONDS: Final = 60.0
+"""How long they wait. By then the name may lead elsewhere, and is resolved and checked again."""
 MAX_ADDRESSES_TRIED: Final = 4
 
 
 def open_pool(
-    guard: Guard, resolve: Resolve, *, proxy: str | None, trust: ssl.SSLContext | None
+    guard: Guard,
+    resolve: Resolve,
+    *,
+    proxy: str | None,
+    trust: ssl.SSLContext | None,
+    keep_alive: bool,
 ) -> httpcore.AsyncConnectionPool:
-    """Open a pool in which each connection serves a single request.
+    """Open a pool in which each connection serves a single request, unless `keep_alive` is set.
 
-    So no response can be mistaken for another's.
+    So no response can be mistaken for another's. With `keep_alive` a connection serves further
+    requests to the same origin, if the response was read to its end.
     """
     return httpcore.AsyncConnectionPool(
         ssl_context=trust or ssl.create_default_context(),
         proxy=None if proxy is None else _proxy(proxy),
         max_connections=MAX_CONNECTIONS,
-        max_keepalive_connections=0,
+        max_keepalive_connections=MAX_IDLE_CONNECTIONS if keep_alive else 0,
+        keepalive_expiry=IDLE_SECONDS,
         # A proxy is the operator's, and looks names up itself: it has to be the guard then.
         network_backend=None if proxy else _GuardedBackend(guard, resolve),
     )

@@ -44,7 +44,8 @@ LIFETIME_SECONDS: Final = 86_400
 PADDED_BYTES: Final = (MAX_SHORT_BYTES, 2_560, MAX_BYTES)
 """The sizes of payloads before encryption: their exact length would reveal much about a message."""
 USER_AGENT: Final = f"ParleyServer/{VERSION}"
-LIMITS: Final = Limits(seconds=15.0, max_bytes=4_096, may_cut=True)
+LIMITS: Final = Limits(seconds=15.0, max_bytes=4_096, may_cut=True, keep_alive=True)
+"""Most browsers share a few services: a TLS handshake for each notification would cost both."""
 
 _TOPIC_BYTES: Final = 24
 _GONE: Final = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.GONE})

@@ -6,7 +6,7 @@ import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import http_ece
 import pytest_asyncio
@@ -14,6 +14,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from joserfc import jwt
 from joserfc.jwk import ECKey
+from tornado.http1connection import HTTP1Connection
 from tornado.httputil import HTTPServerRequest
 
 from server.domain.clock import Clock
@@ -112,6 +113,8 @@ class BrowserPushService:
     sizes: list[int] = field(default_factory=list)
     """The sizes of all bodies, accepted or not."""
     claims: list[dict[str, Any]] = field(default_factory=list)
+    connections: set[object] = field(default_factory=set)
+    """What each request came over."""
     server_keys: set[str] = field(default_factory=set)
     """The public keys of servers that have pushed here."""
     stop: Callable[[], None] = lambda: None
@@ -128,6 +131,7 @@ class BrowserPushService:
 
     def answer(self, request: HTTPServerRequest) -> None:
         self.sizes.append(len(request.body))
+        self.connections.add(cast(HTTP1Connection, request.connection).stream)
         status, text, headers = self.answers.pop(0) if self.answers else self._take(request)
         respond(request, status, text, headers)
 

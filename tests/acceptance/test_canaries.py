@@ -14,6 +14,8 @@ from urllib.parse import quote, quote_plus, urlencode, urlsplit
 import psycopg
 import pytest
 import pytest_asyncio
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from server.domain.access import OWNER
 from server.domain.system_bots import NOTIFICATION_BOT, WELCOME_BOT
@@ -26,6 +28,7 @@ from testkit.clients.server import ROOT_DOMAIN
 from testkit.factories import Make
 from testkit.faults.processes import Servers, Workers
 from testkit.images import picture
+from testkit.services.browser_push import base64_of
 from testkit.services.mail_server import Sink, listening
 from testkit.services.proxy import Proxy, proxy_to
 from testkit.services.push_bouncer import SERVER_ID, FakeBouncer
@@ -45,6 +48,8 @@ DATABASE_PASSWORD, PROXY_PASSWORD, BROKER_PASSWORD = "canaryDatabase", "canaryPr
 SIGN_IN_PASSWORD, WRONG_PASSWORD, NEW_PASSWORD = "canary battery", "canary staple", "canary horse"
 WRONG_KEY = "cAnArYwRoNgKeYcAnArYwRoNgKeY1234"
 PHONE = "c4a4a4" * 10
+BROWSER = "https://push.example.com/canary-capability"
+BROWSER_AUTH = base64_of(b"canary of a tab!")
 AWAY_SECONDS = 2.0
 BROKEN = ("api_keys", "confirmations", "invitations", "resumable_uploads", "sessions")
 """Tables that are away for a while: what asks them is a fault of ours, with its trace."""
@@ -141,6 +146,7 @@ async def operation(
             found.secrets |= {"the database's": DATABASE_PASSWORD, "the proxy's": PROXY_PASSWORD}
             found.secrets |= {"the right one": SIGN_IN_PASSWORD, "a wrong one": WRONG_PASSWORD}
             found.secrets |= {"a new one": NEW_PASSWORD, "a key of nobody": WRONG_KEY}
+            found.secrets |= {"a browser": BROWSER, "its secret": BROWSER_AUTH}
             found.secrets |= {"a phone": PHONE, "the owner's key": owner.api_key}
             yield found
             there.close()
@@ -260,6 +266,12 @@ class Asking:
 
     async def phones(self) -> None:
         given = form(token=PHONE)
+        key = ec.generate_private_key(ec.SECP256R1()).public_key()
+        point = key.public_bytes(Encoding.X962, PublicFormat.UncompressedPoint)
+        browser = form(endpoint=BROWSER, p256dh=base64_of(point), auth=BROWSER_AUTH)
+        await self.ask(self.olga, "POST", "/api/v1/web_push/subscriptions", **browser)
+        # The proxy lets nothing through: whatever it is answered with, the attempt is logged.
+        await self.olga.send("POST", "/web_push/test_notification")
         await self.ask(self.olga, "POST", "/api/v1/users/me/android_gcm_reg_id", **given)
         await self.ask(self.olga, "POST", "/api/v1/mobile_push/test_notification", **given)
 
@@ -306,6 +318,21 @@ def spellings(secret: str) -> set[str]:
     return {secret, quote(secret, safe=""), quote_plus(secret), encoded, encoded.rstrip("=")}
 
 
+async def keys_of_the_server(make: Make) -> dict[str, str]:
+    """Return the random keys in its database, in the ways in which bytes are written.
+
+    Among them is the one by which push services of browsers know it, and what it signs with that.
+    """
+    rows = await make.connection.tuples("SELECT purpose, key FROM server_keys")
+    assert "web push" in [purpose for purpose, _ in rows]
+    found: dict[str, str] = {}
+    for purpose, row in rows:
+        key = bytes(row)
+        written = (key.hex(), base64_of(key), base64.b64encode(key).decode(), repr(key))
+        found |= {f"{purpose}, {number}": each for number, each in enumerate(written)}
+    return found | {"what it signs": "vapid t="}
+
+
 def without_a_database(tmp_path: Path) -> str:
     """What commands say that cannot reach what they need, with a password for each."""
     nowhere = {
@@ -347,6 +374,7 @@ async def test_no_secret_is_in_what_processes_log(
     await until(lambda: "database.unavailable" in operation.told())
     told = operation.told() + await asyncio.to_thread(without_a_database, tmp_path)
     operation.secrets["the broker's"] = BROKER_PASSWORD
+    operation.secrets |= await keys_of_the_server(operation.make)
     for line in ("http.unexpected_error", '"level":"debug"', "jobs.failed"):
         assert line in told
     found = {

@@ -96,7 +96,7 @@ async def sign_in(day: Day) -> None:
     assert day.url in facts
     assert "get notifications" in facts
     assert await day.olivia.text("#phone") == day.url
-    await day.shots.page(day.olivia, "home")
+    await day.shots.page(day.olivia, "clients")
 
 
 async def invite(day: Day) -> None:

@@ -12,11 +12,14 @@ import pytest
 
 from scripts.cli.main import cli
 from server.settings import Settings, variable_of
+from testkit.screenshots import CHAT, FIRST_DAY, MAX_BYTES, file_names
 from tests.architecture.language import WHO_WORDS
 
 ROOT = Path(__file__).parents[2]
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 DOCUMENTS = (ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md")))
+MIN_ALTERNATIVE = 20
+"""Characters of a text that says what is to be seen."""
 PACKAGES = "server|storage|queue_processors|scripts|testkit|benchmarks|tests"
 
 
@@ -142,3 +145,31 @@ def test_documents_name_roles_and_avoid_who_words(document):
     text = re.sub(r"^```.*?^```|`[^`]*`", "", document.read_text(), flags=re.MULTILINE | re.DOTALL)
     words = re.findall(r"[a-z]+", text.lower())
     assert [word for word in words if word in WHO_WORDS] == []
+
+
+PICTURES = ROOT / "docs" / "images"
+
+
+def shown_pictures() -> Iterator[tuple[str, str]]:
+    """The alternative text and the file name of each picture in the documents."""
+    for document in DOCUMENTS:
+        for text, target in re.findall(r"!\[([^]]*)\]\(([^)]+)\)", document.read_text()):
+            path = (document.parent / target).resolve()
+            assert path.parent == PICTURES, f"{document}: {target}"
+            yield text, path.name
+
+
+def test_each_picture_is_made_by_the_command_and_shown():
+    made = set(file_names())
+    assert {path.name for path in PICTURES.iterdir()} == made
+    assert {name for _, name in shown_pictures()} == made
+    assert [name for text, name in shown_pictures() if len(text) < MIN_ALTERNATIVE] == []
+    command = read("scripts/make-screenshots")
+    tests = re.findall(r"tests/\S+\.py", command)
+    taken = re.findall(r"shots\.\w+\([^()]*?\"([\w-]+)\"", "".join(map(read, tests)))
+    assert sorted(taken) == sorted((*FIRST_DAY, *CHAT))
+
+
+def test_pictures_are_small():
+    sizes = {path.name: path.stat().st_size for path in PICTURES.iterdir()}
+    assert {name: size for name, size in sizes.items() if size > MAX_BYTES} == {}

@@ -22,6 +22,7 @@ from server.egress.client import MAX_HEADER_BYTES
 from server.egress.guard import Guard
 from server.egress.resolving import SystemResolver
 from server.settings.network_types import Destinations, Ports
+from testkit.clients.raw_sockets import until
 from testkit.services.mail_server import Certificate
 from testkit.services.web_server import Answering, Received, Web, answering, web_at
 
@@ -263,6 +264,64 @@ async def test_certificates_are_checked(certificate: Certificate):
         with pytest.raises(HostUnreachableError, match=r"(?i)mismatch"):
             await named.fetch("GET", web.url(host="other.example"))
     assert len(web.requests) == 1
+
+
+KEPT = Limits(seconds=60.0, silence_seconds=60.0, max_bytes=KIB, may_cut=True, keep_alive=True)
+
+
+def many(*bodies: bytes, ends: bool = False) -> Answering:
+    """Answer as many requests of a connection as there are bodies; then end it, or keep it."""
+
+    async def answer(received: Received, writer: asyncio.StreamWriter) -> None:
+        for number, body in enumerate(bodies):
+            if number:
+                await received.rest.readuntil(b"\r\n\r\n")
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body))
+            await writer.drain()
+        if not ends:
+            await received.rest.read()
+
+    return answer
+
+
+async def test_a_connection_is_kept_for_whoever_asks_for_that(web):
+    web.answers = [many(b"one", b"two"), many(b"three", ends=True), many(b"four")]
+    client = egress()
+    answers = [await client.fetch("GET", web.url(), limits=KEPT) for _ in range(2)]
+    assert web.connections == 1
+    for _ in range(2):
+        answers.append(await client.fetch("GET", web.url()))
+        assert answers[-1].status == 200
+    assert web.connections == 3
+    assert [answer.body for answer in answers] == [b"one", b"two", b"three", b"four"]
+    await client.close()
+
+
+async def test_a_kept_connection_that_was_ended_is_opened_again(web):
+    web.answers = [many(b"one", ends=True), many(b"two")]
+    client = egress()
+    assert (await client.fetch("GET", web.url(), limits=KEPT)).body == b"one"
+    await until(lambda: web.open == 0)
+    assert (await client.fetch("GET", web.url(), limits=KEPT)).body == b"two"
+    assert web.connections == 2
+    await client.close()
+
+
+async def test_a_connection_with_the_rest_of_an_answer_is_not_kept(web):
+    web.answers = [many(b"x" * 4 * KIB), many(b"two")]
+    client = egress()
+    assert len((await client.fetch("GET", web.url(), limits=KEPT)).body) == KIB
+    assert (await client.fetch("GET", web.url(), limits=KEPT)).body == b"two"
+    assert web.connections == 2
+    await client.close()
+
+
+async def test_each_origin_has_connections_of_its_own():
+    async with web_at(HERE, many(b"one", b"wrong")) as one, web_at(HERE, many(b"other")) as other:
+        client = egress()
+        assert (await client.fetch("GET", one.url(), limits=KEPT)).body == b"one"
+        assert (await client.fetch("GET", other.url(), limits=KEPT)).body == b"other"
+        await client.close()
 
 
 async def test_nothing_of_the_environment_leads_elsewhere(web, monkeypatch):

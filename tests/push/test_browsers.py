@@ -132,6 +132,15 @@ async def test_a_message_reaches_the_browser_encrypted_and_signed(
     assert push_service.server_keys == {browsers.public_key}
 
 
+async def test_pushes_one_after_the_other_share_a_connection(
+    push_service: BrowserPushService, browsers: Browsers
+):
+    one, two = push_service.browser(), push_service.browser()
+    for browser in (one, two, one):
+        await browsers.push(ADA, [notice()], [device(browser)])
+    assert (len(one.got), len(two.got), len(push_service.connections)) == (2, 1, 1)
+
+
 async def test_neither_lengths_nor_topics_tell_the_service_what_is_said_where(
     push_service: BrowserPushService, browsers: Browsers
 ):

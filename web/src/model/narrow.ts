@@ -118,8 +118,11 @@ export function keyOf({ terms }: Narrow): string {
   );
 }
 
+/** Operators by which views ask what a narrow is of. */
+export type PlainOperator = "channel" | "topic" | "dm" | "is" | "with";
+
 /** Return the operand of the first plain term of an operator. */
-export function operandFor(narrow: Narrow, operator: "channel" | "topic" | "dm" | "is" | "with" | "sender"): Term["operand"] | undefined {
+export function operandFor(narrow: Narrow, operator: PlainOperator): Term["operand"] | undefined {
   return narrow.terms.find((term) => term.operator === operator && !term.negated)?.operand;
 }
 

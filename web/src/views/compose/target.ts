@@ -7,7 +7,7 @@
 
 import { signal } from "@preact/signals";
 import { state } from "../../app";
-import { conversationOf, directNarrow, type Narrow, operandFor, topicNarrow } from "../../model/narrow";
+import { conversationOf, directNarrow, type Narrow, operandFor, type PlainOperator, topicNarrow } from "../../model/narrow";
 import { directKey, type Message, topicKey } from "../../model/state";
 import { get } from "../../protocol/client";
 import { addressOf, ground } from "../../router";
@@ -128,7 +128,7 @@ export function compose(): void {
   open(to, isNew ? (to.channelId === undefined ? "Channel" : "Topic") : "Message");
 }
 
-function operandOfGround(operator: string): unknown {
+function operandOfGround(operator: PlainOperator): unknown {
   const here = ground.value;
   return here.kind === "narrow" ? operandFor(here.narrow, operator) : undefined;
 }
