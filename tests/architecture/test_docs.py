@@ -151,12 +151,12 @@ PICTURES = ROOT / "docs" / "images"
 
 
 def shown_pictures() -> Iterator[tuple[str, str]]:
-    """The alternative text and the file name of each picture in the documents."""
+    """The alternative text and the file name of each screenshot in the documents."""
     for document in DOCUMENTS:
         for text, target in re.findall(r"!\[([^]]*)\]\(([^)]+)\)", document.read_text()):
             path = (document.parent / target).resolve()
-            assert path.parent == PICTURES, f"{document}: {target}"
-            yield text, path.name
+            if path.parent == PICTURES:
+                yield text, path.name
 
 
 def test_each_picture_is_made_by_the_command_and_shown():
@@ -166,7 +166,7 @@ def test_each_picture_is_made_by_the_command_and_shown():
     assert [name for text, name in shown_pictures() if len(text) < MIN_ALTERNATIVE] == []
     command = read("scripts/make-screenshots")
     tests = re.findall(r"tests/\S+\.py", command)
-    taken = re.findall(r"shots\.\w+\([^()]*?\"([\w-]+)\"", "".join(map(read, tests)))
+    taken = re.findall(r"shots\.\w+\(.*?\"([\w-]+)\"", "".join(map(read, tests)))
     assert sorted(taken) == sorted((*FIRST_DAY, *CHAT))
 
 
