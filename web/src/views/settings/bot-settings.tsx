@@ -91,7 +91,7 @@ export function BotSettings({ bot }: { bot: User }) {
       <PictureField
         label={i18n.t("Picture")}
         picture={<Avatar user={bot} size={72} />}
-        maxMib={state().fields.max_avatar_file_size_mib}
+        maxMib={state().fields.max_avatar_file_size_mib ?? 0}
         upload={(file) => {
           const form = new FormData();
           form.append("file", file);
