@@ -63,9 +63,9 @@ async function notifyOf(events: readonly ServerEvent[]): Promise<void> {
 
 /** Return the messages that mention one since they were edited. */
 async function newlyMentioning(events: readonly ServerEvent[]): Promise<Message[]> {
-  const edits = events.filter((each) => each.type === "update_message" && mentionsAnew(state(), each as never));
+  const edits = events.filter((each) => each.type === "update_message").filter((each) => mentionsAnew(state(), each));
   const fetch = async (id: number) => (await get<{ message: Message }>(`/messages/${id}`, { client_gravatar: false })).message;
-  const found = await Promise.all(edits.map((each) => editedMessage(each as never, state().messages.get(each.message_id), fetch)));
+  const found = await Promise.all(edits.map((each) => editedMessage(each, state().messages.get(each.message_id), fetch)));
   return found.filter((each) => each !== undefined);
 }
 
