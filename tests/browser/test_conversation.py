@@ -58,3 +58,51 @@ async def test_a_message_that_arrives_below_unread_ones_is_shown(
     await expect(reader.message("second")).to_be_in_viewport()
     await writer.write("third")
     await expect(reader.message("third")).to_be_in_viewport()
+
+
+async def test_others_see_that_a_person_is_typing(chat: Server, make: Make, sign_in: SignIn):
+    channel = await make.channel("engines")
+    ada = await make.user("Ada Lovelace")
+    grace = await make.user("Grace Hopper")
+    await make.subscribe(channel, [ada, grace])
+    reader, writer = await sign_in(ada), await sign_in(grace)
+    for person in (reader, writer):
+        await person.go(f"#narrow/channel/{channel.channel_id}-engines/topic/notes")
+    await writer.page.get_by_role("textbox", name="Message").fill("hel")
+    await expect(reader.page.get_by_text("Grace Hopper is typing")).to_be_visible()
+    await expect(writer.page.get_by_text("is typing")).to_have_count(0)
+    await writer.page.get_by_role("button", name="Send", exact=True).click()
+    await expect(reader.message("hel")).to_have_count(1)
+    await expect(reader.page.get_by_text("Grace Hopper is typing")).to_have_count(0)
+
+
+async def test_the_box_is_ready_for_the_next_message(chat: Server, make: Make, sign_in: SignIn):
+    channel = await make.channel("engines")
+    topic = await make.topic(channel, "notes")
+    ada = await make.user("Ada Lovelace")
+    for number in range(40):
+        await make.message(ada, topic, content=f"<p>note {number:02}</p>")
+    await make.subscribe(channel, [ada])
+    person = await sign_in(ada)
+    await person.go(f"#narrow/channel/{channel.channel_id}-engines/topic/notes")
+    await expect(person.message("note 39")).to_be_in_viewport()
+    await person.page.locator(".feed-scroller").hover()
+    await person.page.mouse.wheel(0, -2000)
+    await expect(person.message("note 39")).not_to_be_in_viewport()
+
+    box = person.page.get_by_role("textbox", name="Message")
+    await box.fill("sent *once*")
+    await person.page.get_by_role("button", name="Preview").click()
+    await person.page.get_by_role("button", name="Send", exact=True).dblclick()
+    await expect(person.message("sent once")).to_be_in_viewport()
+    await expect(box).to_be_focused()
+    await expect(person.page.get_by_role("alert")).to_have_count(0)
+    await person.page.keyboard.type("next")
+    await expect(box).to_have_value("next")
+    assert await person.message("sent once").count() == 1
+
+    await box.fill("")
+    await person.page.get_by_role("button", name="Send", exact=True).click()
+    await expect(person.page.get_by_role("alert")).to_be_visible()
+    await box.fill("something")
+    await expect(person.page.get_by_role("alert")).to_have_count(0)

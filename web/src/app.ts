@@ -174,7 +174,8 @@ export async function start(): Promise<void> {
   });
   tabs.start();
   presence.start();
-  addEventListener("online", () => queue?.interrupt());
+  // The next poll shows at once whether the server can be reached.
+  for (const change of ["online", "offline"]) addEventListener(change, () => queue?.interrupt());
   document.addEventListener("resume", () => queue?.interrupt());
   document.addEventListener("visibilitychange", onVisible);
   addEventListener("pageshow", onVisible);

@@ -1,5 +1,6 @@
 /** Requests to the API under `/json`, with the session's cookie and CSRF token. */
 
+import { i18n } from "../i18n";
 import type { Json } from "./json";
 
 /** A response that is not a success; `code` and `varName` are those of the protocol. */
@@ -29,7 +30,7 @@ export class ApiError extends Error {
 /** No response: the server cannot be reached, or the connection broke. */
 export class NetworkError extends Error {
   constructor(cause: unknown) {
-    super("The server cannot be reached.", { cause });
+    super(i18n.t("The server cannot be reached."), { cause });
     this.name = "NetworkError";
   }
 }

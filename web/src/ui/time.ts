@@ -49,3 +49,8 @@ export function dayName(seconds: number, now: number = Date.now()): string {
   const date: Intl.DateTimeFormatOptions = { weekday: "long", month: "long", day: "numeric" };
   return format(isThisYear ? date : { ...date, year: "numeric" }).format(seconds * 1000);
 }
+
+/** Return an amount of time in words: "3 hours". */
+export function amount(count: number, unit: "minute" | "hour" | "day" | "week" | "year"): string {
+  return new Intl.NumberFormat(i18n.locale, { style: "unit", unit, unitDisplay: "long" }).format(count);
+}

@@ -12,7 +12,7 @@ import { watch } from "../../ui/watch";
 import { content } from "./composition";
 import { userNamed } from "./directory";
 import { channelRefusal, mentionedIds } from "./rules";
-import { confirming, notice, problem, send } from "./sending";
+import { confirming, isRefused, notice, problem, send } from "./sending";
 import type { Target } from "./target";
 
 export function Banner(props: { kind: "problem" | "warning" | "note"; children: ComponentChildren; onClose?: () => void }) {
@@ -29,15 +29,20 @@ export function Banner(props: { kind: "problem" | "warning" | "note"; children: 
   );
 }
 
-export function Banners({ to }: { to: Target }) {
+/** `refusal` says why the message cannot be sent, if it cannot. */
+export function Banners({ to, refusal }: { to: Target; refusal: string | undefined }) {
   watch("channels", "users", "groups", "realm");
-  const said = problem.value;
+  const said = problem.value ?? (isRefused.value ? refusal : undefined);
+  const dismiss = () => {
+    problem.value = undefined;
+    isRefused.value = false;
+  };
   const asked = confirming.value;
   const cannot = standing(to);
   return (
     <div class="banners">
       {said && said !== cannot ? (
-        <Banner kind="problem" onClose={() => (problem.value = undefined)}>
+        <Banner kind="problem" onClose={dismiss}>
           {said}
         </Banner>
       ) : null}

@@ -20,8 +20,8 @@ import { pasted } from "./paste";
 import { Preview } from "./preview";
 import { Recipients } from "./recipients";
 import { emptyTopicName, overLimit } from "./rules";
-import { clearNotices, problem, refusal, send } from "./sending";
-import { close, compose, requests, type Target, takeRequests, target, targetOfGround } from "./target";
+import { clearNotices, isRefused, refusal, send } from "./sending";
+import { close, compose, open, requests, type Target, takeRequests, target, targetOfGround } from "./target";
 import { apply, selection } from "./textarea";
 import { Toolbar } from "./toolbar";
 import { stopTyping } from "./typing";
@@ -141,7 +141,7 @@ function Box({ to }: { to: Target }) {
     setPreview(false);
     void load(() => import("./uploads")).then((module) => module.attach(files));
   };
-  const isInvalid = problem.value !== undefined && problem.value === reason;
+  const isInvalid = isRefused.value && reason !== undefined;
   return (
     <div
       class={isOver ? "compose-box dropping" : "compose-box"}
@@ -165,7 +165,7 @@ function Box({ to }: { to: Target }) {
         onFiles(files);
       }}
     >
-      <Banners to={to} />
+      <Banners to={to} refusal={reason} />
       <div class="compose-head">
         <Recipients to={to} invalid={isInvalid ? refused.value?.field : undefined} />
         {targetOfGround() && target.value === to ? null : (
@@ -198,22 +198,27 @@ function Box({ to }: { to: Target }) {
             title={reason ?? i18n.t("Send later")}
             aria-disabled={reason !== undefined}
             aria-describedby={reason ? REASON_ID : undefined}
-              onClick={() => (reason ? send() : showDialog("schedule"))}
+            onClick={() => (reason ? send() : showDialog("schedule"))}
           >
             <Icon name="clock" />
           </button>
           <button
             type="button"
             class="primary send"
+            aria-label="Send"
             aria-disabled={reason !== undefined}
             aria-describedby={reason ? REASON_ID : undefined}
             title={reason ?? (enterSends() ? i18n.t("Send (Enter)") : i18n.t("Send (Ctrl+Enter)"))}
-            onClick={() => {
-              if (send()) focusField("Message");
+            onClick={(event) => {
+              // The second click of a double click would find an empty box.
+              const isRepeated = event.detail > 1 && !content.peek().trim();
+              if (!isRepeated && !send()) return;
+              setPreview(false);
+              open(target.peek() ?? to);
             }}
           >
             <Icon name="send" />
-            <span>Send</span>
+            <span>{i18n.t("Send")}</span>
           </button>
         </div>
       </div>

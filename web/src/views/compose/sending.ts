@@ -11,8 +11,10 @@ import { cleanTopic, contentRefusal, type Refusal, targetRefusal, wildcardAudien
 import { narrowOf, isSame, open, type Target, target, targetOfGround } from "./target";
 import { waitsForUploads } from "./upload-list";
 
-/** What is said above the box: why the last try failed. */
+/** A failure of an action of the box, as the banner above it says. */
 export const problem = signal<string | undefined>(undefined);
+/** Whether the user has tried to send a message that cannot be sent: the banner says why until it can. */
+export const isRefused = signal(false);
 /** The text for which it is asked whether all of a large channel are to be notified. */
 export const confirming = signal<{ text: string; count: number } | undefined>(undefined);
 
@@ -36,7 +38,7 @@ export function send(): boolean {
   const text = content.peek();
   const refused = refusal(to, text);
   if (refused || !to) {
-    problem.value = refused?.reason;
+    isRefused.value = true;
     if (refused?.field && to) open(to, refused.field);
     return false;
   }
@@ -45,9 +47,7 @@ export function send(): boolean {
     confirming.value = { text, count };
     return false;
   }
-  confirming.value = undefined;
-  problem.value = undefined;
-  notice.value = undefined;
+  clearNotices();
   const sentTo = conversationOf(to);
   take();
   outbox.send({ to: sentTo, content: text.trimEnd() });
@@ -70,6 +70,7 @@ function showWhereItWent(to: Target): void {
 
 /** Forget what was said about what was written before: one has turned elsewhere. */
 export function clearNotices(): void {
+  isRefused.value = false;
   problem.value = undefined;
   notice.value = undefined;
   confirming.value = undefined;

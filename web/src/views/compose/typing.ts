@@ -6,7 +6,7 @@ import { content } from "./composition";
 import { targetRefusal } from "./rules";
 import { type Target, target, targetKey } from "./target";
 
-let told: { key: string; to: Target; at: number } | undefined;
+let reported: { key: string; to: Target; at: number } | undefined;
 let stopping: ReturnType<typeof setTimeout> | undefined;
 
 function isAllowed(to: Target): boolean {
@@ -30,11 +30,11 @@ export function noteTyping(): void {
   const { fields } = state();
   if (!to || !content.peek().trim()) return stopTyping();
   const key = targetKey(to);
-  if (told && told.key !== key) stopTyping();
-  if (!isAllowed(to) || (!told && targetRefusal(state(), to))) return;
+  if (reported && reported.key !== key) stopTyping();
+  if (!isAllowed(to) || (!reported && targetRefusal(state(), to))) return;
   const every = Number(fields.server_typing_started_wait_period_milliseconds ?? 30_000);
-  if (!told || Date.now() - told.at > every) {
-    told = { key, to, at: Date.now() };
+  if (!reported || Date.now() - reported.at > every) {
+    reported = { key, to, at: Date.now() };
     report("start", to);
   }
   clearTimeout(stopping);
@@ -44,7 +44,7 @@ export function noteTyping(): void {
 /** Report that one has stopped: sent, turned elsewhere, or idle. */
 export function stopTyping(): void {
   clearTimeout(stopping);
-  if (!told) return;
-  report("stop", told.to);
-  told = undefined;
+  if (!reported) return;
+  report("stop", reported.to);
+  reported = undefined;
 }

@@ -11,6 +11,7 @@ import { FeedNotice, FeedProblem } from "./feed-notice";
 import { MessageRow } from "./message-row";
 import { NarrowHead } from "./narrow-head";
 import { PendingMessages } from "./pending";
+import { TypingNotice } from "./typing-notice";
 import { Viewport } from "./viewport";
 
 /** The messages of a narrow, under its head. */
@@ -23,6 +24,7 @@ export function FeedView({ narrow }: { narrow: Narrow }) {
     <>
       <NarrowHead narrow={narrow} />
       <Messages key={`${keyOf(narrow)}${feed.serial}`} feed={feed} narrow={narrow} />
+      <TypingNotice narrow={narrow} />
     </>
   );
 }
@@ -63,8 +65,13 @@ function Messages({ feed, narrow }: { feed: Feed; narrow: Narrow }) {
   useLayoutEffect(() => viewport.settle());
   useEffect(() => viewport.observeEdges({ start: start.current, end: end.current }), [viewport.edgesKey]);
 
-  const hasMessages = feed.isLoaded && feed.ids.length > 0;
   const pending = outbox.pending(narrow);
+  const sent = pending.at(-1)?.outgoing.localId;
+  useEffect(() => {
+    if (sent) void viewport.toNewest();
+  }, [sent]);
+
+  const hasMessages = feed.isLoaded && feed.ids.length > 0;
   const looks = `${state().settings.twenty_four_hour_time} ${dayKey(Date.now() / 1000)}`;
   return (
     <div class="feed-frame">

@@ -195,7 +195,7 @@ function MarkAllRead({ narrow }: { narrow: Narrow }) {
     if (isSure) await attempt(() => markAllRead(narrow));
   };
   return (
-    <button type="button" class="narrow-read" data-icon="check" onClick={() => void mark()}>
+    <button type="button" class="narrow-read" data-icon="eye" onClick={() => void mark()}>
       <span>{i18n.t("Mark all as read")}</span>
     </button>
   );

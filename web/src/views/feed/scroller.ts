@@ -75,11 +75,12 @@ export class Scroller {
   /** Scroll so that a message is at a distance from the top. */
   scrollTo(id: number, top: number): void {
     if (!this.article(id)) return;
-    this.isAtEnd = false;
+    // Where all messages fit, nothing can be scrolled: no event would say that this is the end.
+    this.isAtEnd = this.element.scrollHeight <= this.element.clientHeight && this.reachesEnd();
     this.anchor = { id, top };
     this.#settlesAt = performance.now() + SETTLING_MS;
     this.restore();
-    // Where all messages fit, or the place is the last one, no event says that this is the end.
+    // Where the place is the last one, no event says that this is the end.
     setTimeout(this.#settle, SETTLING_MS + 50);
   }
 

@@ -1,9 +1,12 @@
 import { state } from "../../app";
 import { i18n } from "../../i18n";
+import { mayInvite } from "../../model/permissions";
 import { csrfToken } from "../../protocol/client";
 import { go } from "../../router";
 import { Avatar } from "../../ui/avatar";
-import { openMenu } from "../../ui/menu";
+import { type MenuItem, openMenu } from "../../ui/menu";
+import { load } from "../../ui/lazy";
+import { attempt } from "../../ui/toast";
 import { watch } from "../../ui/watch";
 
 /** The organization and oneself; opens the menu of the account. */
@@ -18,13 +21,7 @@ export function AccountButton() {
       aria-label="Account"
       aria-haspopup="menu"
       onClick={(event) =>
-        openMenu(event.currentTarget, "Account", [
-          [
-            { name: i18n.t("Settings"), onSelect: () => go("#settings/profile") },
-            { name: i18n.t("Organization"), onSelect: () => go("#organization") },
-          ],
-          [{ name: i18n.t("Sign out"), onSelect: signOut }],
-        ])
+        openMenu(event.currentTarget, "Account", items())
       }
     >
       <Avatar user={me} size={28} />
@@ -34,6 +31,21 @@ export function AccountButton() {
       </span>
     </button>
   );
+}
+
+function items(): MenuItem[][] {
+  const invite = { name: i18n.t("Invite people"), onSelect: () => go("#organization/invitations") };
+  return [
+    [
+      { name: i18n.t("Settings"), onSelect: () => go("#settings/profile") },
+      { name: i18n.t("Organization"), onSelect: () => go("#organization") },
+    ],
+    [
+      ...(mayInvite(state()) ? [invite] : []),
+      { name: i18n.t("Keyboard shortcuts"), keys: "?", onSelect: () => void attempt(async () => (await load(() => import("../keys/keys"))).openKeys()) },
+    ],
+    [{ name: i18n.t("Sign out"), onSelect: signOut }],
+  ];
 }
 
 /** End the session: the form of the site, which asks for the token of the page. */

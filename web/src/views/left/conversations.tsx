@@ -120,13 +120,13 @@ function isUnread(href: string): boolean {
   return href === "#inbox" || href === "#narrow/is/mentioned";
 }
 
-function Heading({ children, name, onAdd, addName }: { children?: ComponentChildren; name: string; onAdd: () => void; addName: string }) {
+function Heading({ children, name, onAdd, addName, addIcon = "plus" }: { children?: ComponentChildren; name: string; onAdd: () => void; addName: string; addIcon?: IconName }) {
   return (
     <div class="section-head">
       <h2>{name}</h2>
       {children}
       <button type="button" class="quiet icon-button" aria-label={addName} title={addName} onClick={onAdd}>
-        <Icon name="plus" />
+        <Icon name={addIcon} />
       </button>
     </div>
   );
@@ -225,9 +225,9 @@ function Channels() {
   const sections = sectionsOf(wanted);
   return (
     <>
-      <Heading name={i18n.t("Channels")} addName="New topic" onAdd={() => startTopic()}>
-        <a class="icon-button quiet" role="button" href="#channels/available" aria-label="Browse channels" title={i18n.t("Browse channels")}>
-          <Icon name="search" />
+      <Heading name={i18n.t("Channels")} addName="New topic" addIcon="edit" onAdd={() => startTopic()}>
+        <a class="icon-button quiet" role="button" href="#channels/available" aria-label="Browse channels" title={i18n.t("Browse and create channels")}>
+          <Icon name="plus" />
         </a>
       </Heading>
       <ul aria-label="Channels" class="links">

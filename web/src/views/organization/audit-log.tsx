@@ -27,7 +27,7 @@ export function AuditLog() {
           <li key={each.id}>
             <div class="item">
               <div class="item-text">
-                <strong>{each.action}</strong> <span class="faded">{each.subject_id}</span>
+                <strong>{wordsOf(each.action)}</strong> <span class="faded">{each.subject_id}</span>
                 <span class="item-about">
                   {each.actor_id ? userName(each.actor_id) : i18n.t("The server")} ·{" "}
                   {new Date(each.timestamp * 1000).toLocaleString(i18n.locale, { dateStyle: "medium", timeStyle: "medium" })}
@@ -46,6 +46,11 @@ export function AuditLog() {
       <SaveNote saving={saving} done=" " />
     </>
   );
+}
+
+/** Return the name of an action as words: `realm_icon_changed` is "Realm icon changed". */
+function wordsOf(action: string): string {
+  return `${action[0]?.toUpperCase() ?? ""}${action.slice(1).replaceAll("_", " ")}`;
 }
 
 function Changes({ before, after }: { before: Record<string, unknown>; after: Record<string, unknown> }) {

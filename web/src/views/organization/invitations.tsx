@@ -2,8 +2,12 @@ import { useEffect, useState } from "preact/hooks";
 import { onBatch, state } from "../../app";
 import { i18n } from "../../i18n";
 import { realmPermits } from "../../model/permissions";
-import { del, get, post } from "../../protocol/client";
+import { ApiError, del, get, post } from "../../protocol/client";
 import type { Invitation } from "../../protocol/types";
+import { COLLATOR } from "../../model/counts";
+import { ChannelIcon } from "../../ui/icons";
+import { SecretLink } from "../../ui/secret-link";
+import { isDefault } from "../channels/requests";
 import { ROLES, roleName, userName } from "../settings/parts/names";
 import { ActionButton, SaveNote, useSaving } from "../settings/parts/saving";
 import { FilteredList } from "../settings/parts/table";
@@ -58,7 +62,7 @@ function PendingInvitation({ invitation, onDone }: { invitation: Invitation; onD
           {i18n.t("By {name}", { name: userName(invitation.invited_by_user_id) })} ·{" "}
           {ends ? i18n.t("until {date}", { date: new Date(ends * 1000).toLocaleString(i18n.locale, { dateStyle: "medium", timeStyle: "short" }) }) : i18n.t("without an end")}
         </span>
-        {link ? <input type="text" readOnly class="secret" aria-label={i18n.t("Invitation link")} value={link} onFocus={(event) => event.currentTarget.select()} /> : null}
+        {link ? <SecretLink label={i18n.t("Invitation link")} link={link} /> : null}
       </div>
       {isLink ? null : <ActionButton kind="small" name={i18n.t("Send again")} done={i18n.t("Sent")} action={() => post(`/invites/${id}/resend`)} />}
       <ActionButton
@@ -80,7 +84,9 @@ function InviteForm({ onDone }: { onDone: () => void }) {
   const [emails, setEmails] = useState("");
   const [role, setRole] = useState(400);
   const [days, setDays] = useState(10);
+  const [channelIds, setChannelIds] = useState<readonly number[]>([]);
   const [link, setLink] = useState<string>();
+  const [done, setDone] = useState("");
   const [saving, run] = useSaving();
   const byEmail = realmPermits(state(), "can_invite_users_group");
   const byLink = realmPermits(state(), "create_multiuse_invite_group");
@@ -88,12 +94,20 @@ function InviteForm({ onDone }: { onDone: () => void }) {
   const common = {
     invite_as: role,
     invite_expires_in_minutes: days ? days * MINUTES_A_DAY : null,
-    stream_ids: [],
+    stream_ids: [...channelIds],
     include_realm_default_subscriptions: true,
   };
   const send = () =>
-    run(() => post("/invites", { ...common, invitee_emails: emails.split(/[\s,;]+/).filter(Boolean).join(",") })).then((isDone) => {
-      if (!isDone) return;
+    run(async () => {
+      const addresses = emails.split(/[\s,;]+/).filter(Boolean);
+      try {
+        await post("/invites", { ...common, invitee_emails: addresses.join(",") });
+      } catch (error) {
+        // Those that could be invited may have been.
+        onDone();
+        throw new Error(refusalOf(error as Error), { cause: error });
+      }
+      setDone(i18n.t("{count, plural, one {Invited # person.} other {Invited # people.}}", { count: addresses.length }));
       setEmails("");
       onDone();
     });
@@ -101,6 +115,7 @@ function InviteForm({ onDone }: { onDone: () => void }) {
     run(async () => {
       const answer = await post<{ invite_link: string }>("/invites/multiuse", common);
       setLink(answer.invite_link);
+      setDone(i18n.t("Anyone with this link can join."));
       onDone();
     });
   return (
@@ -136,6 +151,7 @@ function InviteForm({ onDone }: { onDone: () => void }) {
           <option value="0">{i18n.t("Without an end")}</option>
         </select>
       </label>
+      <MoreChannels chosen={channelIds} onChange={setChannelIds} />
       <div class="form-actions">
         <button type="submit" class="primary" aria-disabled={!emails.trim() || !byEmail || undefined} title={byEmail ? undefined : i18n.t("You may not invite by email.")}>
           {i18n.t("Send invitations")}
@@ -145,9 +161,45 @@ function InviteForm({ onDone }: { onDone: () => void }) {
             {i18n.t("Create link")}
           </button>
         ) : null}
-        <SaveNote saving={saving} done={i18n.t("Done")} />
+        <SaveNote saving={saving} done={done} />
       </div>
-      {link ? <input type="text" readOnly class="secret" aria-label={i18n.t("New invitation link")} value={link} onFocus={(event) => event.currentTarget.select()} /> : null}
+      {link ? <SecretLink label={i18n.t("New invitation link")} link={link} /> : null}
     </form>
+  );
+}
+
+/** Return what the server has said, with the addresses that it did not accept, and why. */
+function refusalOf(error: Error): string {
+  const refused = error instanceof ApiError ? ((error.details.errors ?? []) as [email: string, reason: string, ...unknown[]][]) : [];
+  return [error.message, ...refused.map(([email, reason]) => `${email}: ${reason}`)].join(" ");
+}
+
+/** Channels that those who are invited join besides the default ones. */
+function MoreChannels({ chosen, onChange }: { chosen: readonly number[]; onChange: (ids: readonly number[]) => void }) {
+  const channels = [...state().channels.values()]
+    .filter((each) => !each.is_archived && !isDefault(each) && (!each.invite_only || each.is_subscribed))
+    .sort((one, other) => COLLATOR.compare(one.name, other.name));
+  if (!channels.length) return null;
+  return (
+    <details>
+      <summary>
+        {i18n.t("{count, plural, =0 {Channels besides the default ones} one {# channel besides the default ones} other {# channels besides the default ones}}", { count: chosen.length })}
+      </summary>
+      <div class="check-list" role="group" aria-label={i18n.t("Channels")}>
+        {channels.map((each) => (
+          <label key={each.stream_id} class="choice">
+            <input
+              type="checkbox"
+              checked={chosen.includes(each.stream_id)}
+              onChange={(event) => {
+                const others = chosen.filter((id) => id !== each.stream_id);
+                onChange(event.currentTarget.checked ? [...others, each.stream_id] : others);
+              }}
+            />
+            <ChannelIcon channel={each} /> {each.name}
+          </label>
+        ))}
+      </div>
+    </details>
   );
 }

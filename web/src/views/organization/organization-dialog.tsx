@@ -1,6 +1,6 @@
 import { state } from "../../app";
 import { i18n } from "../../i18n";
-import { realmPermits } from "../../model/permissions";
+import { mayInvite } from "../../model/permissions";
 import { SectionsDialog } from "../settings/parts/sections-dialog";
 import { BotList, UserList } from "./users";
 import { DomainsPanel, EmojiPanel, FieldsPanel, LinkifiersPanel, PlaygroundsPanel } from "./lists";
@@ -14,13 +14,13 @@ import { InvitationsPanel } from "./invitations";
 /** The dialog of `#organization/...`. What only administrators see is left out for others. */
 export default function OrganizationDialog({ path }: { path: string[] }) {
   const { is_admin: isAdmin } = state().fields;
-  const invites = isAdmin || realmPermits(state(), "can_invite_users_group") || realmPermits(state(), "create_multiuse_invite_group");
+  const invites = isAdmin || mayInvite(state());
   const panels = [
     { id: "profile", title: i18n.t("Profile"), render: () => <OrganizationProfile /> },
     { id: "settings", title: i18n.t("Settings"), render: () => <SettingsPanel /> },
     { id: "permissions", title: i18n.t("Permissions"), render: () => <PermissionsPanel /> },
     { id: "users", title: i18n.t("Users"), render: () => <UserList /> },
-    { id: "groups", title: i18n.t("Groups"), render: () => <a class="button" href="#groups">{i18n.t("Open groups")}</a> },
+    { id: "groups", title: i18n.t("Groups"), render: () => <GroupsPanel /> },
     ...(invites ? [{ id: "invitations", title: i18n.t("Invitations"), render: () => <InvitationsPanel /> }] : []),
     { id: "bots", title: i18n.t("Bots"), render: () => <BotList /> },
     { id: "emoji", title: i18n.t("Emoji"), render: () => <EmojiPanel /> },
@@ -39,4 +39,13 @@ export default function OrganizationDialog({ path }: { path: string[] }) {
       : []),
   ];
   return <SectionsDialog title={i18n.t("Organization")} base="#organization/" current={path[0]} panels={panels} />;
+}
+
+function GroupsPanel() {
+  return (
+    <>
+      <p>{i18n.t("Groups can be mentioned as one, and can be given permissions in the organization and in channels.")}</p>
+      <a class="button" href="#groups">{i18n.t("Open groups")}</a>
+    </>
+  );
 }

@@ -1,5 +1,6 @@
 import { state } from "../../app";
 import { i18n } from "../../i18n";
+import { amount } from "../../ui/time";
 import { languageChoices } from "../../languages";
 import { COLLATOR } from "../../model/counts";
 import { del, post } from "../../protocol/client";
@@ -61,7 +62,7 @@ export function OrganizationProfile() {
 
 function organizationTypes(): readonly (readonly [number, string])[] {
   return [
-    [0, i18n.t("Not said")],
+    [0, i18n.t("Not specified")],
     [10, i18n.t("Business")],
     [20, i18n.t("Open-source project")],
     [30, i18n.t("Education (non-profit)")],
@@ -142,7 +143,8 @@ export function settingSections(): Section[] {
         ]),
         choice("message_retention_days", i18n.t("Keep messages"), [
           ["unlimited", i18n.t("Forever")],
-          ...[30, 90, 180, 365, 1095].map((count) => [count, i18n.t("{count, plural, one {# day} other {# days}}", { count })] as const),
+          ...[30, 90, 180].map((count) => [count, amount(count, "day")] as const),
+          ...[1, 3].map((count) => [count * 365, amount(count, "year")] as const),
         ]),
         toggle("inline_image_preview", i18n.t("Show linked pictures")),
         toggle("inline_url_embed_preview", i18n.t("Show previews of linked pages")),

@@ -1,7 +1,9 @@
+import type { ComponentChild } from "preact";
 import { useState } from "preact/hooks";
 import { state } from "../../app";
 import { i18n } from "../../i18n";
 import { COLLATOR } from "../../model/counts";
+import { mayInvite } from "../../model/permissions";
 import type { User } from "../../model/state";
 import { watch } from "../../ui/watch";
 import { FilteredList } from "../settings/parts/table";
@@ -16,7 +18,15 @@ function listed(isBot: boolean, isActive: boolean): User[] {
     .sort((one, other) => COLLATOR.compare(one.full_name, other.full_name));
 }
 
-function Users({ isBot, name, empty }: { isBot: boolean; name: string; empty: string }) {
+interface UsersProps {
+  isBot: boolean;
+  name: string;
+  empty: string;
+  /** A link to where more are added. */
+  add?: ComponentChild;
+}
+
+function Users({ isBot, name, empty, add }: UsersProps) {
   watch("users");
   const [isActive, setActive] = useState(true);
   const users = listed(isBot, isActive);
@@ -42,14 +52,17 @@ function Users({ isBot, name, empty }: { isBot: boolean; name: string; empty: st
         <option value="deactivated">{i18n.t("Deactivated")}</option>
       </select>
       <span class="faded">{users.length}</span>
+      {add}
     </FilteredList>
   );
 }
 
 export function UserList() {
-  return <Users isBot={false} name={i18n.t("Users")} empty={i18n.t("There are none.")} />;
+  const add = mayInvite(state()) ? <a class="button" href="#organization/invitations">{i18n.t("Invite people")}</a> : null;
+  return <Users isBot={false} name={i18n.t("Users")} empty={i18n.t("There are none.")} add={add} />;
 }
 
 export function BotList() {
-  return <Users isBot name={i18n.t("Bots")} empty={i18n.t("There are no bots.")} />;
+  const add = <a class="button" href="#settings/bots">{i18n.t("Add a bot")}</a>;
+  return <Users isBot name={i18n.t("Bots")} empty={i18n.t("There are no bots.")} add={add} />;
 }

@@ -2,6 +2,7 @@
 
 import { state } from "../../app";
 import { i18n } from "../../i18n";
+import { amount } from "../../ui/time";
 import { languageChoices } from "../../languages";
 import type { Section, Setting } from "./parts/settings";
 
@@ -116,7 +117,12 @@ export function appearanceSections(): Section[] {
 
 export function notificationSections(): Section[] {
   const sounds = (state().settings.available_notification_sounds ?? []) as string[];
-  const minutes = (count: number) => [count * 60, i18n.t("{count, plural, one {# minute} other {# minutes}}", { count })] as const;
+  const waits = [
+    ...[1, 2, 5, 10, 30].map((count) => [count * 60, amount(count, "minute")] as const),
+    ...[1, 6].map((count) => [count * 3600, amount(count, "hour")] as const),
+    [86_400, amount(1, "day")],
+    [604_800, amount(1, "week")],
+  ] as const;
   const automatic = [
     [1, i18n.t("In which you take part")],
     [2, i18n.t("To which you send")],
@@ -171,7 +177,7 @@ export function notificationSections(): Section[] {
     {
       title: i18n.t("Emails"),
       settings: [
-        choice("email_notifications_batching_period_seconds", i18n.t("Wait before an email is sent"), [1, 2, 5, 10, 30, 60, 360, 1440, 10080].map(minutes)),
+        choice("email_notifications_batching_period_seconds", i18n.t("Wait before an email is sent"), waits),
         toggle("message_content_in_email_notifications", i18n.t("Quote the messages")),
         choice("realm_name_in_email_notifications_policy", i18n.t("Name the organization in subjects"), [
           [1, i18n.t("Automatically")],
