@@ -132,7 +132,7 @@ function poll(): void {
       tabs.broadcastState();
       return model.state;
     },
-  });
+  }, health.value.kind === "reconnecting" ? health.value.since : undefined);
   void queue.run();
   void presence?.ping();
 }

@@ -81,7 +81,11 @@ export class EventQueue {
     private queueId: string,
     private lastEventId: number,
     private readonly listener: QueueListener,
-  ) {}
+    /** Since when the queue could not be polled, if another tab has tried before. */
+    failedSince?: number,
+  ) {
+    this.#failedSince = failedSince;
+  }
 
   stop(): void {
     this.#stopped = true;

@@ -64,6 +64,8 @@ export function Combobox<Value>(props: ComboboxProps<Value>) {
     <div class="combobox">
       <input
         ref={field}
+        // Dialogs give the focus to it: what is focused before they are shown loses it.
+        data-autofocus={props.autoFocus}
         class={props.inputClass}
         type="text"
         role="combobox"

@@ -13,9 +13,9 @@ export function UnreadCount({ of, isFaded = false }: { of: Count | number; isFad
   const { unread, isMentioned } = typeof of === "number" ? { unread: of, isMentioned: false } : of;
   if (!unread && !isMentioned) return null;
   return (
-    <span class={`count${isFaded ? " faded" : ""}${isMentioned ? " mentioned" : ""}`} aria-hidden="true">
-      {isMentioned ? "@" : ""}
-      {unread ? (unread > 999 ? "999+" : unread) : ""}
-    </span>
+    <>
+      {isMentioned ? <span class="count mentioned" aria-hidden="true">@</span> : null}
+      {unread ? <span class={isFaded ? "count faded" : "count"} aria-hidden="true">{unread > 999 ? "999+" : unread}</span> : null}
+    </>
   );
 }

@@ -62,8 +62,16 @@ export function openDialog(content: (close: () => void) => ComponentChild): () =
   return overlay(content);
 }
 
+/** A question, and the name of the button that confirms it. */
+export interface Confirmation {
+  title: string;
+  text: string;
+  action: string;
+  isDangerous?: boolean;
+}
+
 /** Ask for confirmation. Resolves to whether it was given. */
-export function confirm(given: { title: string; text: string; action: string; isDangerous?: boolean }): Promise<boolean> {
+export function confirm(given: Confirmation): Promise<boolean> {
   return new Promise((resolve) => {
     let answer = false;
     overlay(

@@ -5,6 +5,8 @@ import { type Anchor, openPopover } from "./popover";
 export interface MenuItem {
   /** The accessible name. */
   name: string;
+  /** What is shown, if the name is one by which programs find the item, in English. */
+  text?: string;
   onSelect: () => void;
   icon?: IconName;
   /** The key that does the same, for people to see. */
@@ -80,7 +82,7 @@ function Item({ item, onClose }: { item: MenuItem; onClose: () => void }) {
         item.onSelect();
       }}
     >
-      <span class="menu-name">{item.name}</span>
+      <span class="menu-name">{item.text ?? item.name}</span>
       {item.keys ? <kbd aria-hidden="true">{item.keys}</kbd> : null}
     </button>
   );

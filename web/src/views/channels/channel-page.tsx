@@ -5,7 +5,8 @@ import { realmPermits, self } from "../../model/permissions";
 import type { Channel } from "../../model/state";
 import { del, get } from "../../protocol/client";
 import { channelAddress, closeDialog } from "../../router";
-import { confirm, Dialog } from "../../ui/dialog";
+import { type Confirmation, confirm, Dialog } from "../../ui/dialog";
+import { deletionOf } from "./retention";
 import { watch } from "../../ui/watch";
 import { useState } from "preact/hooks";
 import { ActionButton, SaveNote, useSaving } from "../settings/parts/saving";
@@ -79,7 +80,7 @@ export function generalSections(channel: Channel): Section[] {
       settings: [
         { kind: "text", name: "name", label: i18n.t("Name"), max: fields.max_stream_name_length },
         { kind: "longtext", name: "description", label: i18n.t("Description"), max: fields.max_stream_description_length },
-        { kind: "choice", name: "privacy", label: i18n.t("Privacy"), options: privacyOptions() },
+        { kind: "choice", name: "privacy", label: i18n.t("Privacy"), options: privacyOptions(), confirm: (next) => openingOf(channel, next) },
         { kind: "choice", name: "folder_id", label: i18n.t("Folder"), options: [[null, i18n.t("None")], ...folderOptions] },
         { kind: "toggle", name: "is_default_stream", label: i18n.t("New users are subscribed to it") },
       ],
@@ -98,10 +99,21 @@ export function generalSections(channel: Channel): Section[] {
             ["empty_topic_only", i18n.t("No topics: one conversation")],
           ],
         },
-        { kind: "choice", name: "message_retention_days", label: i18n.t("Keep messages"), options: retentionOptions(channel) },
+        { kind: "choice", name: "message_retention_days", label: i18n.t("Keep messages"), options: retentionOptions(channel), confirm: deletionOf },
       ],
     },
   ];
+}
+
+/** Ask before messages of a private channel are opened to others. */
+function openingOf(channel: Channel, privacy: unknown): Confirmation | undefined {
+  if (!channel.invite_only || String(privacy).startsWith("private")) return undefined;
+  return {
+    title: i18n.t("Open {name} to others?", { name: channel.name }),
+    text: i18n.t("All messages that were sent here while it was private can be read by everyone who can read the channel then."),
+    action: i18n.t("Open"),
+    isDangerous: true,
+  };
 }
 
 function General({ channel }: { channel: Channel }) {
@@ -182,9 +194,9 @@ function Archive({ channel }: { channel: Channel }) {
     <section class="setting-section">
       <h4>{channel.is_archived ? i18n.t("Bring back") : i18n.t("Archive")}</h4>
       {channel.is_archived ? (
-        <ActionButton name={i18n.t("Unarchive channel")} reason={reason} done={i18n.t("The channel is back.")} action={() => saveChannel(channel, "is_archived", false)} />
+        <ActionButton key="unarchive" name={i18n.t("Unarchive channel")} reason={reason} done={i18n.t("The channel is back.")} action={() => saveChannel(channel, "is_archived", false)} />
       ) : (
-        <ActionButton kind="danger" name={i18n.t("Archive channel")} reason={reason} done=" " action={archive} />
+        <ActionButton key="archive" kind="danger" name={i18n.t("Archive channel")} reason={reason} done=" " action={archive} />
       )}
       {reason ? <p class="faded">{reason}</p> : null}
     </section>

@@ -1,7 +1,7 @@
 /** What is being written: the text, and the draft in which it is kept. */
 
 import { batch, signal } from "@preact/signals";
-import { type LocalDraft, discard, draftFor, save } from "./drafts";
+import { type LocalDraft, discard, draftFor, onOtherTab, save } from "./drafts";
 import { withoutStalePlaceholders } from "./upload-list";
 import { hasText, isRetargeted, open, type Target, target, targetKey } from "./target";
 
@@ -9,6 +9,8 @@ export const content = signal("");
 
 let current: Target | undefined;
 let draftKey = newKey();
+/** Whether the text was changed in this tab since it was shown. */
+let isEdited = false;
 let saving: ReturnType<typeof setTimeout> | undefined;
 
 const SAVE_AFTER_MS = 300;
@@ -21,6 +23,7 @@ export function newKey(): string {
 
 /** Change the text. It is kept in the browser shortly after. */
 export function write(text: string): void {
+  isEdited = true;
   batch(() => {
     content.value = text;
     hasText.value = text.trim() !== "";
@@ -57,7 +60,20 @@ export function follow(to: Target | undefined): boolean {
   return true;
 }
 
+// Two tabs may have the same draft in their boxes. One that has not changed it shows what the other
+// has written; one that has keeps its text as a draft of its own.
+onOtherTab((key, draft) => {
+  if (key !== draftKey || draft?.content === content.peek()) return;
+  if (!isEdited) {
+    show(draft);
+    return;
+  }
+  draftKey = newKey();
+  saveNow();
+});
+
 function show(draft: LocalDraft | undefined): void {
+  isEdited = false;
   draftKey = draft?.key ?? newKey();
   const text = withoutStalePlaceholders(draft?.content ?? "");
   batch(() => {

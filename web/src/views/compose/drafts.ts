@@ -63,6 +63,24 @@ function load(): void {
   }
 }
 
+/** Called with the key of a draft that another tab has changed, and what it is now. */
+type TabListener = (key: string, draft: LocalDraft | undefined) => void;
+
+/** Call a function when another tab of this browser changes a draft, or deletes it. */
+export function onOtherTab(listener: TabListener): void {
+  addEventListener("storage", ({ key: name, newValue }) => {
+    if (!name?.startsWith(prefix()) || loadedFor !== state().userId) return;
+    const key = name.slice(prefix().length);
+    const draft = newValue === null ? undefined : (JSON.parse(newValue) as LocalDraft);
+    clearTimeout(timers.get(key));
+    timers.delete(key);
+    if (draft) kept.set(key, draft);
+    else kept.delete(key);
+    listener(key, draft);
+    draftsVersion.value = draftsVersion.peek() + 1;
+  });
+}
+
 function store(draft: LocalDraft): void {
   kept.set(draft.key, draft);
   try {

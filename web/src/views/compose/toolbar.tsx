@@ -55,10 +55,13 @@ export function ToolButton(props: {
   keys?: string | undefined;
   isPressed?: boolean;
   isExpanded?: boolean;
+  /** What is shown, if the label is a name by which programs find the button, in English. */
+  title?: string;
   class?: string;
   onClick: (event: MouseEvent) => void;
 }) {
   const keys = props.keys?.replace("Control", i18n.t("Ctrl"));
+  const title = props.title ?? props.label;
   return (
     <button
       type="button"
@@ -67,7 +70,7 @@ export function ToolButton(props: {
       aria-keyshortcuts={props.keys}
       aria-pressed={props.isPressed}
       aria-expanded={props.isExpanded}
-      title={keys ? `${props.label} (${keys})` : props.label}
+      title={keys ? `${title} (${keys})` : title}
       // The selection in the text stays.
       onMouseDown={(event) => event.preventDefault()}
       onClick={props.onClick}
@@ -100,10 +103,10 @@ export function Toolbar({ isPreview, onPreview, onFiles }: ToolbarProps) {
         }}
       />
       {Number(state().fields.max_file_upload_size_mib ?? 0) > 0 ? (
-        <ToolButton icon="attach" label="Attach files" onClick={() => picker.current?.click()} />
+        <ToolButton icon="attach" label="Attach files" title={i18n.t("Attach files")} onClick={() => picker.current?.click()} />
       ) : null}
-      <ToolButton icon="smile" label="Emoji" onClick={pickEmoji} />
-      <ToolButton icon={isPreview ? "edit" : "eye"} label="Preview" isPressed={isPreview} onClick={onPreview} />
+      <ToolButton icon="smile" label="Emoji" title={i18n.t("Emoji")} onClick={pickEmoji} />
+      <ToolButton icon={isPreview ? "edit" : "eye"} label="Preview" title={i18n.t("Preview")} isPressed={isPreview} onClick={onPreview} />
       <ToolButton
         icon="format"
         class="fold"

@@ -129,8 +129,9 @@ function itemsFor(message: Message): MenuGroups {
   const now = Date.now();
   const given = state();
   const isStarred = message.flags.includes("starred");
-  const item = (name: string, icon: IconName, onSelect: () => void, more: Partial<MenuItem> = {}): MenuItem => ({
+  const item = (name: string, text: string, icon: IconName, onSelect: () => void, more: Partial<MenuItem> = {}): MenuItem => ({
     name,
+    text,
     icon,
     onSelect,
     ...more,
@@ -140,23 +141,23 @@ function itemsFor(message: Message): MenuGroups {
   const isChanged = Boolean(message.last_edit_timestamp ?? message.last_moved_timestamp);
   return [
     [
-      ...when(canEditContent(given, message, now), item("Edit", "edit", () => edit(message), { keys: "e" })),
-      item("Quote and reply", "quote", () => quoteMessage(message), { keys: "q" }),
-      item("Forward", "forward", () => openForward(message)),
-      ...when(canMove, item("Move", "move", () => openMove(message), { keys: "m" })),
+      ...when(canEditContent(given, message, now), item("Edit", i18n.t("Edit"), "edit", () => edit(message), { keys: "e" })),
+      item("Quote and reply", i18n.t("Quote and reply"), "quote", () => quoteMessage(message), { keys: "q" }),
+      item("Forward", i18n.t("Forward"), "forward", () => openForward(message)),
+      ...when(canMove, item("Move", i18n.t("Move"), "move", () => openMove(message), { keys: "m" })),
     ],
     [
-      item(isStarred ? "Unstar" : "Star", isStarred ? "star-on" : "star", () => void toggleStar(message), { keys: "*" }),
-      item("Mark as unread from here", "unread", () => unreadFrom(message), { keys: "U" }),
-      item("Remind me", "alarm", () => openReminder(message)),
-      item("Copy link", "link", () => void copyLink(message)),
+      item(isStarred ? "Unstar" : "Star", isStarred ? i18n.t("Unstar") : i18n.t("Star"), isStarred ? "star-on" : "star", () => void toggleStar(message), { keys: "*" }),
+      item("Mark as unread from here", i18n.t("Mark as unread from here"), "unread", () => unreadFrom(message), { keys: "U" }),
+      item("Remind me", i18n.t("Remind me"), "alarm", () => openReminder(message)),
+      item("Copy link", i18n.t("Copy link"), "link", () => void copyLink(message)),
     ],
     [
-      ...when(given.fields.realm_enable_read_receipts !== false, item("View read receipts", "eye", () => openReceipts(message), { keys: "V" })),
-      ...when(isChanged && editHistory(given) !== "none", item("View edit history", "history", () => openHistory(message))),
-      ...when(!isOwn(message) && canReport(given), item("Report", "flag", () => openReport(message))),
+      ...when(given.fields.realm_enable_read_receipts !== false, item("View read receipts", i18n.t("View read receipts"), "eye", () => openReceipts(message), { keys: "V" })),
+      ...when(isChanged && editHistory(given) !== "none", item("View edit history", i18n.t("View edit history"), "history", () => openHistory(message))),
+      ...when(!isOwn(message) && canReport(given), item("Report", i18n.t("Report"), "flag", () => openReport(message))),
     ],
-    when(canDelete(given, message, now), item("Delete", "trash", () => void remove(message), { isDangerous: true })),
+    when(canDelete(given, message, now), item("Delete", i18n.t("Delete"), "trash", () => void remove(message), { isDangerous: true })),
   ];
 }
 

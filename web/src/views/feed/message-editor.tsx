@@ -3,6 +3,7 @@ import { state } from "../../app";
 import { i18n } from "../../i18n";
 import type { Message } from "../../model/state";
 import { ApiError, get, patch } from "../../protocol/client";
+import { confirm } from "../../ui/dialog";
 import { attempt } from "../../ui/toast";
 import { editing } from "./actions";
 
@@ -62,6 +63,18 @@ export function MessageEditor({ message }: { message: Message }) {
     element.style.height = `${Math.min(element.scrollHeight + 2, innerHeight / 2)}px`;
   }, [text]);
 
+  const cancel = async () => {
+    const isKept = text === original;
+    const isSure =
+      isKept ||
+      (await confirm({
+        title: i18n.t("Discard your changes?"),
+        text: i18n.t("The message stays as it was."),
+        action: i18n.t("Discard"),
+        isDangerous: true,
+      }));
+    if (isSure) close();
+  };
   const save = async () => {
     if (isSaving || original === undefined) return;
     if (text === original) return close();
@@ -98,7 +111,7 @@ export function MessageEditor({ message }: { message: Message }) {
         onKeyDown={(event) => {
           if (event.isComposing) return;
           const isSubmit = event.key === "Enter" && (event.ctrlKey || event.metaKey || (state().settings.enter_sends === true && !event.shiftKey));
-          if (event.key === "Escape") close();
+          if (event.key === "Escape") void cancel();
           else if (isSubmit) void save();
           else return;
           event.preventDefault();
@@ -109,7 +122,7 @@ export function MessageEditor({ message }: { message: Message }) {
       {problem ? <p class="problem" role="alert">{problem}</p> : null}
       <div class="editor-buttons">
         <button type="submit" class="primary" aria-disabled={isSaving || isLong}>{i18n.t("Save")}</button>
-        <button type="button" onClick={close}>{i18n.t("Cancel")}</button>
+        <button type="button" onClick={() => void cancel()}>{i18n.t("Cancel")}</button>
       </div>
     </form>
   );

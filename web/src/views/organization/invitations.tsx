@@ -6,6 +6,7 @@ import { ApiError, del, get, post } from "../../protocol/client";
 import type { Invitation } from "../../protocol/types";
 import { COLLATOR } from "../../model/counts";
 import { ChannelIcon } from "../../ui/icons";
+import { addressesOf } from "./addresses";
 import { SecretLink } from "../../ui/secret-link";
 import { isDefault } from "../channels/requests";
 import { ROLES, roleName, userName } from "../settings/parts/names";
@@ -31,7 +32,7 @@ export function InvitationsPanel() {
   }, []);
   return (
     <>
-      <InviteForm onDone={() => void load()} />
+      <InviteForm pending={new Set(invites?.map((each) => (each.email ?? "").toLowerCase()))} onDone={() => void load()} />
       <section class="setting-section">
         <h4>{i18n.t("Pending")}</h4>
         {problem ? <p class="problem">{problem}</p> : null}
@@ -79,7 +80,8 @@ function PendingInvitation({ invitation, onDone }: { invitation: Invitation; onD
   );
 }
 
-function InviteForm({ onDone }: { onDone: () => void }) {
+/** `pending` has the addresses that are invited already, in lower case. */
+function InviteForm({ pending, onDone }: { pending: ReadonlySet<string>; onDone: () => void }) {
   const { fields } = state();
   const [emails, setEmails] = useState("");
   const [role, setRole] = useState(400);
@@ -99,7 +101,9 @@ function InviteForm({ onDone }: { onDone: () => void }) {
   };
   const send = () =>
     run(async () => {
-      const addresses = emails.split(/[\s,;]+/).filter(Boolean);
+      const addresses = addressesOf(emails);
+      const known = addresses.filter((each) => pending.has(each.toLowerCase()));
+      if (known.length) throw new Error(i18n.t("{emails}: invited already. Send these invitations again below.", { emails: known.join(", ") }));
       try {
         await post("/invites", { ...common, invitee_emails: addresses.join(",") });
       } catch (error) {
@@ -123,7 +127,7 @@ function InviteForm({ onDone }: { onDone: () => void }) {
       class="small-form"
       onSubmit={(event) => {
         event.preventDefault();
-        if (emails.trim() && byEmail) void send();
+        if (emails.trim() && byEmail && saving.kind !== "saving") void send();
       }}
     >
       <label>
@@ -153,11 +157,11 @@ function InviteForm({ onDone }: { onDone: () => void }) {
       </label>
       <MoreChannels chosen={channelIds} onChange={setChannelIds} />
       <div class="form-actions">
-        <button type="submit" class="primary" aria-disabled={!emails.trim() || !byEmail || undefined} title={byEmail ? undefined : i18n.t("You may not invite by email.")}>
+        <button type="submit" class="primary" aria-disabled={!emails.trim() || !byEmail || saving.kind === "saving" || undefined} title={byEmail ? undefined : i18n.t("You may not invite by email.")}>
           {i18n.t("Send invitations")}
         </button>
         {byLink ? (
-          <button type="button" onClick={() => void makeLink()}>
+          <button type="button" aria-disabled={saving.kind === "saving" || undefined} onClick={() => saving.kind !== "saving" && void makeLink()}>
             {i18n.t("Create link")}
           </button>
         ) : null}

@@ -1,6 +1,7 @@
 import { state } from "../../app";
 import { i18n } from "../../i18n";
 import { amount } from "../../ui/time";
+import { deletionOf } from "../channels/retention";
 import { languageChoices } from "../../languages";
 import { COLLATOR } from "../../model/counts";
 import { del, post } from "../../protocol/client";
@@ -17,7 +18,7 @@ const choice = (name: string, label: string, options: readonly (readonly [unknow
 export function aboutSections(): Section[] {
   return [
     {
-      title: i18n.t("About"),
+      title: i18n.t("Name and description"),
       settings: [
         { kind: "text", name: "name", label: i18n.t("Name"), max: 40 },
         { kind: "longtext", name: "description", label: i18n.t("Description"), max: 1000 },
@@ -141,11 +142,17 @@ export function settingSections(): Section[] {
           ["allow_empty_topic", i18n.t("Messages may go without a topic")],
           ["disable_empty_topic", i18n.t("Every message needs a topic")],
         ]),
-        choice("message_retention_days", i18n.t("Keep messages"), [
-          ["unlimited", i18n.t("Forever")],
-          ...[30, 90, 180].map((count) => [count, amount(count, "day")] as const),
-          ...[1, 3].map((count) => [count * 365, amount(count, "year")] as const),
-        ]),
+        {
+          kind: "choice",
+          name: "message_retention_days",
+          label: i18n.t("Keep messages"),
+          options: [
+            ["unlimited", i18n.t("Forever")],
+            ...[30, 90, 180].map((count) => [count, amount(count, "day")] as const),
+            ...[1, 3].map((count) => [count * 365, amount(count, "year")] as const),
+          ],
+          confirm: deletionOf,
+        },
         toggle("inline_image_preview", i18n.t("Show linked pictures")),
         toggle("inline_url_embed_preview", i18n.t("Show previews of linked pages")),
         { kind: "text", name: "default_code_block_language", label: i18n.t("Language of code blocks that name none") },

@@ -1,4 +1,3 @@
-import { useState } from "preact/hooks";
 import { state } from "../../app";
 import { i18n } from "../../i18n";
 import { self } from "../../model/permissions";
@@ -50,7 +49,6 @@ export function ManageUser({ user }: { user: User }) {
 }
 
 function Deactivation({ user, reason }: { user: User; reason: string | undefined }) {
-  const [password, setPassword] = useState("");
   const deactivate = async () => {
     const isSure = await confirm({
       title: i18n.t("Deactivate {name}?", { name: user.full_name }),
@@ -58,23 +56,10 @@ function Deactivation({ user, reason }: { user: User; reason: string | undefined
       action: i18n.t("Deactivate"),
       isDangerous: true,
     });
-    if (!isSure) return;
-    if (user.is_bot) await del(`/bots/${user.user_id}`);
-    else await del(`/users/${user.user_id}`, { old_password: password || undefined });
-    setPassword("");
+    if (isSure) await del(user.is_bot ? `/bots/${user.user_id}` : `/users/${user.user_id}`);
   };
   return (
     <div class="form-actions">
-      {user.is_bot ? null : (
-        <input
-          type="password"
-          autocomplete="current-password"
-          aria-label={i18n.t("Your password")}
-          placeholder={i18n.t("Your password")}
-          value={password}
-          onInput={(event) => setPassword(event.currentTarget.value)}
-        />
-      )}
       <ActionButton kind="danger" name={i18n.t("Deactivate")} done=" " reason={reason} action={deactivate} />
     </div>
   );

@@ -1,8 +1,9 @@
 /** Settings as data: each is one line, and takes effect at once. */
 
 import type { ComponentChild } from "preact";
-import { useId, useState } from "preact/hooks";
+import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { i18n } from "../../../i18n";
+import { type Confirmation, confirm } from "../../../ui/dialog";
 import { GroupPicker, type PermissionKind } from "./group-picker";
 import { PeoplePicker } from "./people-picker";
 import { SaveNote, useSaving } from "./saving";
@@ -17,7 +18,12 @@ interface Common {
 export type Setting = Common &
   (
     | { kind: "toggle" }
-    | { kind: "choice"; options: readonly (readonly [value: unknown, label: string])[] }
+    | {
+        kind: "choice";
+        options: readonly (readonly [value: unknown, label: string])[];
+        /** What to ask before a value is saved; undefined if nothing. */
+        confirm?: (value: unknown) => Confirmation | undefined;
+      }
     | { kind: "text"; max?: number; placeholder?: string }
     | { kind: "longtext"; max?: number }
     | { kind: "number"; min: number; max: number; unit?: string }
@@ -69,6 +75,12 @@ export function SettingRow({ setting, source }: { setting: Setting; source: Sour
   const reason = source.reason?.(setting.name);
   const save = async (next: unknown) => {
     if (same(next, value)) return;
+    const question = setting.kind === "choice" ? setting.confirm?.(next) : undefined;
+    if (question && !(await confirm(question))) {
+      // The control shows the saved value again.
+      setPending({ value: current, before: current });
+      return;
+    }
     setPending({ value: next, before: current });
     if (!(await run(() => source.save(setting.name, next)))) setPending(undefined);
   };
@@ -196,7 +208,7 @@ interface TextControlProps extends Control {
   isLong: boolean;
 }
 
-/** A field that is saved by Enter or by its button: what is half written takes no effect. */
+/** A field that is saved by Enter, by its button, or when it is left; Escape takes back what was written. */
 function TextControl({ id, described, isOff, save, value, max, placeholder, isLong }: TextControlProps) {
   const [text, setText] = useState<string>();
   const shown = text ?? value;
@@ -204,7 +216,16 @@ function TextControl({ id, described, isOff, save, value, max, placeholder, isLo
   const finish = () => {
     if (isChanged) void save(shown).then(() => setText(undefined));
   };
-  const common = { id, disabled: isOff, maxLength: max, placeholder, "aria-describedby": described, value: shown };
+  const leave = useRef(finish);
+  leave.current = finish;
+  useEffect(() => () => leave.current(), []);
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key !== "Escape" || !isChanged) return;
+    event.preventDefault();
+    event.stopPropagation();
+    setText(undefined);
+  };
+  const common = { onKeyDown, id, disabled: isOff, maxLength: max, placeholder, "aria-describedby": described, value: shown };
   return (
     <form
       class="setting-text"
