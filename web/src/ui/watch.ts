@@ -16,6 +16,11 @@ export function watch(...parts: Part[]): void {
   for (const part of parts) versionOf(part).value;
 }
 
+/** Subscribe as `watch` does, and return a number that changes with the part: what to keep results by. */
+export function watchedVersion(part: Part): number {
+  return versionOf(part).value;
+}
+
 /** Render what reads any of the parts again. */
 export function announce(parts: Iterable<Part>): void {
   batch(() => {

@@ -8,7 +8,7 @@
 import { signal } from "@preact/signals";
 import { state } from "../../app";
 import type { Draft, State } from "../../model/state";
-import { ApiError, del, patch, post } from "../../protocol/client";
+import { ApiError, del, get, patch, post } from "../../protocol/client";
 import { type Target, targetKey } from "./target";
 
 export interface LocalDraft {
@@ -23,6 +23,15 @@ export interface LocalDraft {
   isChanged: boolean;
   /** Whether the server has refused this version: it is not tried again until it is changed. */
   isRefused?: boolean;
+  /** What the server was asked to make of it, without an answer yet: it may have it or not. */
+  tried?: Version;
+  /** Whether it is to be deleted on the server: it is not shown any more. */
+  isDeleted?: boolean;
+}
+
+interface Version {
+  content: string;
+  timestamp: number;
 }
 
 const SYNC_AFTER_MS = 2_000;
@@ -36,7 +45,7 @@ export const draftsVersion = signal(0);
 const kept = new Map<string, LocalDraft>();
 const timers = new Map<string, ReturnType<typeof setTimeout>>();
 const syncing = new Map<string, Promise<void>>();
-/** Drafts of the server that are being deleted: they are not shown any more. */
+/** Drafts that the server has deleted, and whose event has not come yet. */
 const deleted = new Set<number>();
 let loadedFor: number | undefined;
 
@@ -126,8 +135,9 @@ export function allDrafts(): LocalDraft[] {
   const known = new Set<number>();
   const all: LocalDraft[] = [];
   for (const draft of kept.values()) {
-    const there = draft.serverId === undefined ? undefined : state().drafts.get(draft.serverId);
-    if (draft.serverId !== undefined) known.add(draft.serverId);
+    const there = serverDraftOf(draft);
+    if (there) known.add(there.id);
+    if (draft.isDeleted) continue;
     if (draft.isChanged || draft.serverId === undefined) all.push(draft);
     else if (there) all.push(ofServer(there, draft.key));
   }
@@ -135,6 +145,15 @@ export function allDrafts(): LocalDraft[] {
     if (!known.has(draft.id) && !deleted.has(draft.id)) all.push(ofServer(draft, `server-${draft.id}`));
   }
   return all.filter((each) => each.content.trim()).sort((one, other) => other.editedAt - one.editedAt);
+}
+
+function serverDraftOf({ serverId, tried }: LocalDraft): Draft | undefined {
+  if (serverId !== undefined) return state().drafts.get(serverId);
+  return tried && [...state().drafts.values()].find((each) => isVersion(each, tried));
+}
+
+function isVersion(draft: Draft, { content, timestamp }: Version): boolean {
+  return draft.timestamp === timestamp && draft.content.trim() === content.trim();
 }
 
 function ofServer(draft: Draft, key: string): LocalDraft {
@@ -156,7 +175,7 @@ export function save(key: string, to: Target, content: string): void {
     return;
   }
   if (known && known.content === content && targetKey(known.to) === targetKey(to)) return;
-  store({ key, serverId: known?.serverId, to, content, editedAt: Date.now() / 1000, isChanged: true });
+  store({ key, serverId: known?.serverId, tried: known?.tried, to, content, editedAt: Date.now() / 1000, isChanged: true });
   schedule(key, SYNC_AFTER_MS);
 }
 
@@ -164,20 +183,12 @@ export function save(key: string, to: Target, content: string): void {
 export function discard(key: string): void {
   const known = kept.get(key) ?? allDrafts().find((each) => each.key === key);
   if (!known) return;
-  forget(key);
-  // A request that is under way may yet give it an id.
-  void (syncing.get(key) ?? Promise.resolve()).then(async () => {
-    if (known.serverId === undefined) return;
-    deleted.add(known.serverId);
-    state().drafts.delete(known.serverId);
-    draftsVersion.value = draftsVersion.peek() + 1;
-    try {
-      await del(`/drafts/${known.serverId}`, {}, { keepalive: true });
-    } catch (error) {
-      if (error instanceof ApiError && !error.isTransient) return;
-      setTimeout(() => void del(`/drafts/${known.serverId}`).catch(() => undefined), RETRY_AFTER_MS);
-    }
-  });
+  if (known.serverId === undefined && !known.tried) {
+    forget(key);
+    return;
+  }
+  store({ ...known, isDeleted: true, isChanged: true, isRefused: false });
+  schedule(key, 0);
 }
 
 /** Replace a text in the draft that has it: a file was uploaded after one had turned elsewhere. */
@@ -215,10 +226,18 @@ async function sync(key: string, isLeaving = false): Promise<void> {
 }
 
 async function push(draft: LocalDraft, isLeaving: boolean): Promise<void> {
-  const wire = wireOf(draft, state());
   const options = isLeaving ? { keepalive: true } : {};
   try {
+    if (draft.serverId === undefined && draft.tried) draft = await lookUp(draft);
+    if (draft.isDeleted) {
+      await remove(draft, options);
+      return;
+    }
+    const wire = wireOf(draft, state());
     if (draft.serverId === undefined) {
+      // Kept first: the page may be left, or the server end, before the answer is here.
+      draft = { ...draft, tried: { content: draft.content, timestamp: Number(wire.timestamp) } };
+      store(draft);
       const { ids } = await post<{ ids: number[] }>("/drafts", { drafts: [wire] }, options);
       draft.serverId = ids[0]!;
     } else await patch(`/drafts/${draft.serverId}`, { draft: wire }, options);
@@ -228,8 +247,32 @@ async function push(draft: LocalDraft, isLeaving: boolean): Promise<void> {
   }
   const now = kept.get(draft.key);
   if (!now) return;
-  if (now === draft) store({ ...draft, isChanged: false });
-  else store({ ...now, serverId: draft.serverId });
+  if (now === draft) store({ ...draft, tried: undefined, isChanged: false });
+  else store({ ...now, tried: undefined, serverId: draft.serverId });
+}
+
+/** Find out whether the server has made a draft although its answer was lost. */
+async function lookUp(draft: LocalDraft): Promise<LocalDraft> {
+  const { drafts } = await get<{ drafts: Draft[] }>("/drafts");
+  const found = drafts.find((each) => isVersion(each, draft.tried!));
+  const now = kept.get(draft.key) ?? draft;
+  const known = { ...now, tried: undefined, serverId: found?.id };
+  store(known);
+  return known;
+}
+
+async function remove(draft: LocalDraft, options: { keepalive?: boolean }): Promise<void> {
+  if (draft.serverId !== undefined) {
+    try {
+      await del(`/drafts/${draft.serverId}`, {}, options);
+    } catch (error) {
+      // What the server does not have need not be deleted.
+      if (!(error instanceof ApiError) || error.isTransient) throw error;
+    }
+    deleted.add(draft.serverId);
+    state().drafts.delete(draft.serverId);
+  }
+  forget(draft.key);
 }
 
 function settleFailure(draft: LocalDraft, error: unknown): void {
@@ -240,6 +283,6 @@ function settleFailure(draft: LocalDraft, error: unknown): void {
     store({ ...now, serverId: undefined });
     schedule(draft.key, SYNC_AFTER_MS);
   } else if (error instanceof ApiError && !error.isTransient) {
-    if (now === draft) store({ ...now, isRefused: true });
+    if (now === draft) store({ ...now, tried: undefined, isRefused: true });
   } else schedule(draft.key, RETRY_AFTER_MS);
 }

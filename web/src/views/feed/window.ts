@@ -5,7 +5,7 @@ import { lowerBound } from "../../model/feeds";
 export const MAX_SHOWN = 300;
 /** Messages that are put in at once when one gets near an edge. */
 export const STEP = 60;
-const FIRST = 80;
+const FIRST = 50;
 
 /** The first and the last message shown. */
 export interface Window {

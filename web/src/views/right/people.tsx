@@ -9,29 +9,54 @@ import { addressOf } from "../../router";
 import { Avatar } from "../../ui/avatar";
 import { minute } from "../../ui/clock";
 import { UnreadCount } from "../../ui/count";
-import { watch } from "../../ui/watch";
+import { memo } from "../../ui/memo";
+import { watch, watchedVersion } from "../../ui/watch";
 import { openSide } from "../left/drawer";
 
 const filter = signal("");
 /** People that are shown at once; the box finds the others. */
 const MAX_SHOWN = 150;
-const ORDER: Record<Availability, number> = { active: 0, idle: 1, offline: 2 };
+
+let named: { users: Map<number, User>; version: number; locale: string; people: User[] } | undefined;
+
+/** Return people by name. Sorting thousands takes longer than a frame: it is done when people change. */
+function peopleByName(version: number): User[] {
+  const { users } = state();
+  const { locale } = i18n;
+  if (named?.users !== users || named.version !== version || named.locale !== locale) {
+    const people = [...users.values()]
+      .filter((each) => each.is_active && !each.is_bot)
+      .sort((one, other) => COLLATOR.compare(one.full_name, other.full_name));
+    named = { users, version, locale, people };
+  }
+  return named.people;
+}
+
+interface Listed {
+  user: User;
+  availability: Availability;
+}
+
+/** Return those that are wanted: who is active first, oneself last, each part by name. */
+function inOrder(people: readonly User[], wanted: string): Listed[] {
+  const now = minute.value / 1000;
+  const { mutedUsers, userId } = state();
+  const self: Listed[] = [];
+  const others: Record<Availability, Listed[]> = { active: [], idle: [], offline: [] };
+  for (const user of people) {
+    if (mutedUsers.has(user.user_id) || (wanted && !foldText(user.full_name).includes(wanted))) continue;
+    const listed = { user, availability: availabilityOf(state(), user.user_id, now) };
+    (user.user_id === userId ? self : others[listed.availability]).push(listed);
+  }
+  return [...others.active, ...others.idle, ...others.offline, ...self];
+}
 
 /** Who is here. */
 export function People() {
-  watch("users", "presence", "statuses", "unread", "mutedUsers");
-  const now = minute.value / 1000;
-  const wanted = foldText(filter.value);
-  const listed = [...state().users.values()]
-    .filter((each) => each.is_active && !each.is_bot && !state().mutedUsers.has(each.user_id))
-    .filter((each) => !wanted || foldText(each.full_name).includes(wanted))
-    .map((user) => ({ user, availability: availabilityOf(state(), user.user_id, now) }))
-    .sort(
-      (one, other) =>
-        Number(other.user.user_id === state().userId) - Number(one.user.user_id === state().userId) ||
-        ORDER[one.availability] - ORDER[other.availability] ||
-        COLLATOR.compare(one.user.full_name, other.user.full_name),
-    );
+  watch("presence", "unread", "mutedUsers");
+  const version = watchedVersion("users");
+  const listed = inOrder(peopleByName(version), foldText(filter.value));
+  const looks = `${version} ${watchedVersion("statuses")}`;
   const hidden = listed.length - MAX_SHOWN;
   return (
     <aside class={`right${openSide.value === "right" ? " open" : ""}`} aria-label="People" id="people">
@@ -47,7 +72,7 @@ export function People() {
       />
       <ul class="links">
         {listed.slice(0, MAX_SHOWN).map(({ user, availability }) => (
-          <Person key={user.user_id} user={user} availability={availability} />
+          <PersonRow key={user.user_id} user={user} availability={availability} looks={`${looks} ${unreadOf(user)}`} />
         ))}
       </ul>
       {hidden > 0 ? <p class="hint">{i18n.t("{hidden} more: type a name to find them.", { hidden })}</p> : null}
@@ -56,7 +81,18 @@ export function People() {
   );
 }
 
-function Person({ user, availability }: { user: User; availability: Availability }) {
+interface PersonProps extends Listed {
+  /** Changes with what else is shown of a person. */
+  looks: string;
+}
+
+const PersonRow = memo(Person);
+
+function unreadOf({ user_id: id }: User): number {
+  return state().unread.inDirect(String(id)).size;
+}
+
+function Person({ user, availability }: PersonProps) {
   const status = state().statuses.get(user.user_id);
   const isSelf = user.user_id === state().userId;
   return (
@@ -67,7 +103,7 @@ function Person({ user, availability }: { user: User; availability: Availability
         </span>
         <span class="name">{user.full_name}</span>
         {isSelf ? <span class="faded">{i18n.t("(you)")}</span> : null}
-        <UnreadCount of={state().unread.inDirect(String(user.user_id)).size} />
+        <UnreadCount of={unreadOf(user)} />
         {status?.status_text ? <span class="status-text">{status.status_text}</span> : null}
       </a>
     </li>
