@@ -111,8 +111,10 @@ function adopt(state: State): void {
 function setHealth(now: Health): void {
   const isBack = now.kind === "connected" && health.value.kind !== "connected";
   health.value = now;
-  // Messages that wait for their next attempt need not wait any longer.
-  if (isBack) outbox?.retryNow();
+  if (!isBack) return;
+  // What waits for its next attempt need not wait any longer.
+  outbox?.retryNow();
+  feeds?.retryFailed();
 }
 
 function poll(): void {

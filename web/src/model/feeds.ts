@@ -1,6 +1,6 @@
 /** Messages of narrows, as far as they were fetched: each one stretch of history without gaps. */
 
-import { get } from "../protocol/client";
+import { get, NetworkError } from "../protocol/client";
 import type { Json } from "../protocol/json";
 import { hasLeft, matches } from "./matching";
 import type { Model } from "./model";
@@ -20,6 +20,8 @@ const MAX_IDS = 3000;
 const MAX_LOOSE_MESSAGES = 4000;
 /** Arrived messages that a fetch under way may have missed. */
 const MAX_RECENT = 500;
+/** After how long what is shown is fetched again, if the server could not be reached. */
+const RETRY_MS = 5_000;
 const MAX_IDS_OF_A_REQUEST = 1000;
 
 interface MessagesAnswer {
@@ -43,6 +45,10 @@ export class Feed {
   loading: Loading | undefined;
   isLoaded = false;
   error: Error | undefined;
+  /** Counts first fetches: an answer to a request before the last one is of another stretch. */
+  stretch = 0;
+  /** Whether events were missed: what was fetched before them does not reach to those that come. */
+  isStale = false;
   /** Where it was scrolled to when it was left: a message, and its distance from the top. */
   place: { id: number; top: number; isAtEnd: boolean } | undefined;
 
@@ -101,6 +107,8 @@ export class Feeds {
         if (message) keepMessage(this.model.state, message);
       }
       const wasAtEnd = shown.foundNewest && (shown.place?.isAtEnd ?? true);
+      shown.isStale = true;
+      shown.foundNewest = false;
       void this.#fetchFirst(shown, wasAtEnd ? "newest" : (shown.place?.id ?? shown.ids.at(-1) ?? "first_unread"));
     }
     this.#announce();
@@ -129,7 +137,13 @@ export class Feeds {
   retry(feed: Feed): void {
     feed.error = undefined;
     if (!feed.isLoaded) void this.#fetchFirst(feed, feed.narrow.near ?? "first_unread");
+    else if (feed.isStale) void this.#fetchFirst(feed, (feed.place?.isAtEnd ?? true) ? "newest" : feed.place!.id);
     else this.#announce();
+  }
+
+  /** Fetch again what could not be fetched: the connection is back. */
+  retryFailed(): void {
+    for (const feed of this.#feeds.values()) if (feed.error instanceof NetworkError) this.retry(feed);
   }
 
   /** Bring all feeds up to date after a batch of events was applied. */
@@ -228,6 +242,8 @@ export class Feeds {
   }
 
   async #fetch(feed: Feed, loading: Loading, anchor: number | string, before: number, after: number): Promise<void> {
+    if (loading === "first") feed.stretch += 1;
+    const { stretch } = feed;
     feed.loading = loading;
     feed.error = undefined;
     this.#announce();
@@ -239,13 +255,21 @@ export class Feeds {
         num_after: after,
         narrow: wireTerms(feed.narrow),
       });
-      this.#accept(feed, loading, answer);
+      if (feed.stretch === stretch) this.#accept(feed, loading, answer);
     } catch (error) {
+      if (feed.stretch !== stretch) return;
       feed.error = error as Error;
+      if (error instanceof NetworkError) setTimeout(() => this.#retryShown(feed), RETRY_MS);
     } finally {
-      feed.loading = undefined;
-      this.#announce();
+      if (feed.stretch === stretch) {
+        feed.loading = undefined;
+        this.#announce();
+      }
     }
+  }
+
+  #retryShown(feed: Feed): void {
+    if (feed.error instanceof NetworkError && [...this.#feeds.values()].at(-1) === feed) this.retry(feed);
   }
 
   #accept(feed: Feed, loading: Loading, answer: MessagesAnswer): void {
@@ -254,6 +278,7 @@ export class Feeds {
       feed.ids = ids.sort((one, other) => one - other);
       feed.anchor = answer.anchor;
       feed.isLoaded = true;
+      feed.isStale = false;
     } else for (const id of ids) insert(feed.ids, id);
     if (loading !== "newer") feed.foundOldest = answer.found_oldest;
     if (loading !== "older") {

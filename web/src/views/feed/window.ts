@@ -2,7 +2,7 @@
 
 import { lowerBound } from "../../model/feeds";
 
-export const MAX_SHOWN = 300;
+export const MAX_SHOWN = 280;
 /** Messages that are put in at once when one gets near an edge. */
 export const STEP = 60;
 const FIRST = 50;

@@ -1,0 +1,105 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { type Feed, Feeds } from "../src/model/feeds";
+import type { Model } from "../src/model/model";
+import { topicNarrow } from "../src/model/narrow";
+import { aMessage, aModel, FakeServer } from "./fakes";
+
+const PLANS = topicNarrow(1, "plans");
+
+let model: Model;
+let feeds: Feeds;
+let feed: Feed;
+/** How many messages the server has, of ids from 1 on. */
+let count: number;
+let isDown = false;
+/** What is called when a request may be answered; undefined: at once. */
+let held: (() => void)[] | undefined;
+
+function history(): object {
+  const ids = Array.from({ length: count }, (_, index) => index + 1).slice(-50);
+  return { messages: ids.map((id) => aMessage(id)), anchor: count, found_oldest: count <= 50, found_newest: true };
+}
+
+/** Let a message arrive by an event. */
+function arrive(): void {
+  count += 1;
+  const event = { type: "message", message: aMessage(count) };
+  model.apply(event);
+  feeds.follow([event]);
+}
+
+/** Register anew: events between were missed. */
+function registerAgain(): void {
+  const previous = model.state;
+  model.state = aModel({ max_message_id: count }).state;
+  feeds.reset(previous);
+}
+
+const pass = (milliseconds = 0) => vi.advanceTimersByTimeAsync(milliseconds);
+const newest = (length: number) => Array.from({ length }, (_, index) => count - length + 1 + index);
+
+beforeEach(async () => {
+  vi.useFakeTimers();
+  [count, isDown, held] = [80, false, undefined];
+  new FakeServer(async () => {
+    const body = history();
+    if (held) await new Promise<void>((resolve) => held!.push(resolve));
+    return isDown ? "network error" : { body };
+  });
+  model = aModel();
+  feeds = new Feeds(model);
+  feed = feeds.open(PLANS);
+  await pass();
+  expect(feed.ids).toEqual(newest(50));
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+});
+
+test("what arrives after a gap is not added to what was fetched before it", async () => {
+  isDown = true;
+  count += 40;
+  registerAgain();
+  await pass();
+  arrive();
+  expect(feed.ids.at(-1)).toBe(80);
+  isDown = false;
+  feeds.retryFailed();
+  await pass();
+  expect(feed.ids).toEqual(newest(50));
+  arrive();
+  expect(feed.ids).toEqual(newest(51));
+});
+
+test("what is shown is fetched again by itself, and by a press of the button", async () => {
+  for (const recover of [() => pass(6_000), () => feeds.retry(feed)]) {
+    isDown = true;
+    count += 200;
+    registerAgain();
+    await pass();
+    expect(feed.error).toBeDefined();
+    isDown = false;
+    await recover();
+    await pass();
+    expect(feed.error).toBeUndefined();
+    expect(feed.ids).toEqual(newest(50));
+  }
+});
+
+test("an answer from before the gap does not replace one from after it", async () => {
+  held = [];
+  registerAgain();
+  await pass();
+  const [early] = held;
+  held = undefined;
+  count += 40;
+  registerAgain();
+  await pass();
+  expect(feed.ids).toEqual(newest(50));
+  early!();
+  await pass();
+  expect(feed.ids).toEqual(newest(50));
+  expect(feed.isLoading).toBe(false);
+});
