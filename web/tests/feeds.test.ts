@@ -103,3 +103,17 @@ test("an answer from before the gap does not replace one from after it", async (
   expect(feed.ids).toEqual(newest(50));
   expect(feed.isLoading).toBe(false);
 });
+
+test("messages of a channel that is hidden are forgotten, and fetched anew when it is seen again", async () => {
+  const all = feeds.open({ terms: [] });
+  await pass();
+  const hide = { type: "stream", op: "delete", stream_ids: [1], streams: [{ stream_id: 1 }] };
+  model.apply(hide);
+  feeds.follow([hide]);
+  expect(model.state.messages.size).toBe(0);
+  expect(all.ids).toEqual([]);
+  const again = feeds.open(PLANS);
+  expect(again).not.toBe(feed);
+  await pass();
+  expect(again.ids).toEqual(newest(50));
+});

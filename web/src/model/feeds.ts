@@ -4,7 +4,7 @@ import { get, NetworkError } from "../protocol/client";
 import type { Json } from "../protocol/json";
 import { hasLeft, matches } from "./matching";
 import type { Model } from "./model";
-import { keyOf, type Narrow } from "./narrow";
+import { keyOf, type Narrow, operandFor } from "./narrow";
 import type { EventOf, ServerEvent } from "./events";
 import { keepMessage } from "./reducers/messages";
 import type { Message, State } from "./state";
@@ -150,7 +150,12 @@ export class Feeds {
   follow(events: readonly ServerEvent[]): void {
     const arrived = events.filter((each) => each.type === "message").map((each) => each.message.id);
     const moves = events.filter((each) => each.type === "update_message").filter(isMove);
-    const isShorter = moves.length > 0 || events.some((each) => each.type === "delete_message");
+    const hidden = events.flatMap((each) => (each.type === "stream" && each.op === "delete" ? each.stream_ids : []));
+    for (const feed of hidden.length ? [...this.#feeds.values()] : []) {
+      // What happens there until it is seen again is not known.
+      if (hidden.includes(operandFor(feed.narrow, "channel") as number)) this.#drop(feed);
+    }
+    const isShorter = moves.length + hidden.length > 0 || events.some((each) => each.type === "delete_message");
     if (isShorter) for (const feed of this.#feeds.values()) this.#removeGone(feed);
     this.#add(arrived);
     for (const event of moves) void this.#followMove(event);

@@ -24,8 +24,14 @@ function known(fields: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 
+/** Forget a channel that is gone or may not be seen any more, and its messages: no event tells of them. */
 function forget(state: State, id: number, changes: Changes): void {
   state.channels.delete(id);
+  for (const message of state.messages.values()) {
+    if (message.stream_id !== id) continue;
+    state.messages.delete(message.id);
+    changes.mark("feeds", `message:${message.id}`);
+  }
   for (const [key, policy] of state.topicPolicies) if (policy.stream_id === id) state.topicPolicies.delete(key);
   changes.mark("topicPolicies", `topics:${id}`);
 }
