@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { type Feed, Feeds } from "../src/model/feeds";
+import type { ServerEvent } from "../src/model/events";
 import type { Model } from "../src/model/model";
 import { topicNarrow } from "../src/model/narrow";
 import { aMessage, aModel, FakeServer } from "./fakes";
@@ -20,12 +21,16 @@ function history(): object {
   return { messages: ids.map((id) => aMessage(id)), anchor: count, found_oldest: count <= 50, found_newest: true };
 }
 
+function happen(event: object): void {
+  const events = [event] as ServerEvent[];
+  model.applyAll(events);
+  feeds.follow(events);
+}
+
 /** Let a message arrive by an event. */
 function arrive(): void {
   count += 1;
-  const event = { type: "message", message: aMessage(count) };
-  model.apply(event);
-  feeds.follow([event]);
+  happen({ type: "message", message: aMessage(count), flags: [] });
 }
 
 /** Register anew: events between were missed. */
@@ -107,9 +112,7 @@ test("an answer from before the gap does not replace one from after it", async (
 test("messages of a channel that is hidden are forgotten, and fetched anew when it is seen again", async () => {
   const all = feeds.open({ terms: [] });
   await pass();
-  const hide = { type: "stream", op: "delete", stream_ids: [1], streams: [{ stream_id: 1 }] };
-  model.apply(hide);
-  feeds.follow([hide]);
+  happen({ type: "stream", op: "delete", stream_ids: [1], streams: [{ stream_id: 1 }] });
   expect(model.state.messages.size).toBe(0);
   expect(all.ids).toEqual([]);
   const again = feeds.open(PLANS);

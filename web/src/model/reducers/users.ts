@@ -94,7 +94,7 @@ function userGroup(state: State, event: EventOf<"user_group">, changes: Changes)
       group.direct_subgroup_ids = [
         ...without(group.direct_subgroup_ids, event.direct_subgroup_ids),
         ...event.direct_subgroup_ids,
-      ];
+      ].sort((one, other) => one - other);
       break;
     case "remove_subgroups":
       group.direct_subgroup_ids = without(group.direct_subgroup_ids, event.direct_subgroup_ids);
