@@ -15,6 +15,7 @@ import { showUserCard } from "../../ui/user-card";
 import { watch } from "../../ui/watch";
 import { editing, openActions, openHistory, openReactionPicker } from "./actions";
 import { Reactions } from "./reactions";
+import { TallBody } from "./tall-body";
 
 const MessageEditor = lazy(async () => ({ default: (await import("./message-editor")).MessageEditor }));
 const Widget = lazy(async () => ({ default: (await import("./widget")).Widget }));
@@ -157,7 +158,9 @@ function Body({ message }: { message: Message }) {
       </div>
     );
   }
-  return <MessageHtml html={message.match_content ?? message.content} />;
+  // What was found may stand anywhere in the message.
+  if (message.match_content !== undefined) return <MessageHtml html={message.match_content} />;
+  return <TallBody id={message.id} html={message.content} />;
 }
 
 /** Whether it was edited or moved, and whether it is starred. */

@@ -1,0 +1,74 @@
+import { signal } from "@preact/signals";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { i18n } from "../../i18n";
+import { MessageHtml } from "../../ui/message-html";
+
+/** So much more than fits is shown all the same: a button for it would cost more than it saves. */
+const TOLERANCE_PX = 120;
+/** The least height that is shown, and the part of the window's; CSS has the same. */
+const MIN_LIMIT_PX = 420;
+const OF_WINDOW = 0.8;
+
+/** Below the limit, a little above it, or far above it. */
+type Fit = "small" | "fits" | "tall";
+
+/** Return whether a message of a height is cut off at the limit. */
+export function fitOf(height: number, limit: number): Fit {
+  if (height <= limit) return "small";
+  return height > limit + TOLERANCE_PX ? "tall" : "fits";
+}
+
+/** Messages that are shown whole; those that the person has left stay so. */
+const whole = signal<ReadonlySet<number>>(new Set());
+
+function show(id: number, isWhole: boolean): void {
+  const changed = new Set(whole.value);
+  if (isWhole) changed.add(id);
+  else changed.delete(id);
+  whole.value = changed;
+}
+
+/**
+ * The HTML of a message, cut off where it is much taller than the window, with a button that shows the rest.
+ *
+ * The rest stays in the page, for find-in-page and screen readers: what scrolls to it shows the message whole.
+ */
+export function TallBody({ id, html }: { id: number; html: string }) {
+  const frame = useRef<HTMLDivElement>(null);
+  const [fit, setFit] = useState<Fit>("small");
+  const isWhole = whole.value.has(id);
+  useLayoutEffect(() => {
+    const element = frame.current!;
+    const body = element.firstElementChild as HTMLElement;
+    // It is called once the message is near the window, and when its pictures have come.
+    const sizes = new ResizeObserver(() => {
+      const height = body.offsetHeight;
+      if (height) setFit(fitOf(height, Math.max(MIN_LIMIT_PX, innerHeight * OF_WINDOW)));
+    });
+    sizes.observe(body);
+    return () => sizes.disconnect();
+  }, []);
+  const reveal = () => {
+    const element = frame.current!;
+    if (!element.scrollTop) return;
+    element.scrollTop = 0;
+    show(id, true);
+  };
+  const toggle = () => {
+    show(id, !isWhole);
+    if (isWhole) requestAnimationFrame(() => frame.current?.closest("article")?.scrollIntoView({ block: "nearest" }));
+  };
+  const isOpen = isWhole || fit === "fits";
+  return (
+    <>
+      <div ref={frame} id={`message-body-${id}`} class={`tall-frame ${isOpen ? "is-whole" : fit === "tall" ? "is-cut" : ""}`} onScroll={reveal}>
+        <MessageHtml html={html} />
+      </div>
+      {fit === "tall" ? (
+        <button type="button" class="tall-toggle" aria-expanded={isWhole} aria-controls={`message-body-${id}`} onClick={toggle}>
+          {isWhole ? i18n.t("Show less") : i18n.t("Show more")}
+        </button>
+      ) : null}
+    </>
+  );
+}
