@@ -14,6 +14,7 @@ from pathlib import Path
 from benchmarks.figures import median_and_range
 from benchmarks.measures import MEASURES
 from benchmarks.server import load_average
+from benchmarks.web.budgets import BUDGETS
 from scripts.cli.process import open_many_files
 
 
@@ -47,12 +48,13 @@ def main() -> None:
 
 
 def _print_table(found: dict[str, list[float]], loads: dict[str, list[float]]) -> None:
-    rows = [("figure", "median", "range", "load before")]
+    rows = [("figure", "median", "range", "at most", "load before")]
     for figure, values in found.items():
         median, least, most = median_and_range(values)
         load = ", ".join(f"{each:.1f}" for each in loads[figure])
-        rows.append((figure, f"{median:,.2f}", f"{least:,.2f} - {most:,.2f}", load))
-    widths = [max(len(row[column]) for row in rows) for column in range(4)]
+        budget = f"{BUDGETS[figure]:,.1f}" if figure in BUDGETS else ""
+        rows.append((figure, f"{median:,.2f}", f"{least:,.2f} - {most:,.2f}", budget, load))
+    widths = [max(len(row[column]) for row in rows) for column in range(5)]
     for name, *figures in rows:
         cells = [cell.rjust(width) for cell, width in zip(figures, widths[1:], strict=True)]
         print("  ".join([name.ljust(widths[0]), *cells]))

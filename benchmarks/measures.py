@@ -1,5 +1,6 @@
 """What is measured, each on a fresh server: functions from nothing to figures by name."""
 
+import asyncio
 import time
 from collections.abc import Callable
 from typing import cast
@@ -19,6 +20,8 @@ import benchmarks.pushing
 import benchmarks.signing_in
 import benchmarks.transferring
 import benchmarks.uploading
+import benchmarks.web.measures
+import benchmarks.web.scene
 import benchmarks.working
 from benchmarks.crowds.measures import (
     deliveries,
@@ -219,6 +222,15 @@ def idling() -> Figures:
     return {"idle with RabbitMQ, server and worker, MiB (PSS)": ours} | parts
 
 
+def web() -> Figures:
+    """The browser client's budgets, among 1,000 people, and of typing among 10,000."""
+    with running() as server:
+        figures = asyncio.run(benchmarks.web.measures.all_of(benchmarks.web.scene.large(server)))
+    with running() as server:
+        crowded = benchmarks.web.scene.crowded(server)
+        return figures | asyncio.run(benchmarks.web.measures.typing_of(crowded))
+
+
 MEASURES: dict[str, Callable[[], Figures]] = {
     "starts": starts,
     "idling": idling,
@@ -248,4 +260,5 @@ MEASURES: dict[str, Callable[[], Figures]] = {
     "signing-in": signing_in,
     "uploading": uploading,
     "working": working,
+    "web": web,
 }

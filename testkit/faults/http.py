@@ -75,6 +75,8 @@ class Client:
         message = self._encoded(method, path, fields, headers)
         try:
             async with asyncio.timeout(patience):
+                if self._streams and self._streams[0].at_eof():
+                    self.drop()  # the server has closed it, as nothing was asked for long
                 reader, writer = self._streams or await self._connected()
                 writer.write(message)
                 self.in_flight.change(kind, 1)

@@ -12,7 +12,7 @@ from tests.browser.conftest import Person, SignIn
 
 pytestmark = pytest.mark.asyncio
 
-MAX_SHOWN = 300
+MAX_SHOWN = 280
 """As in web/src/views/feed/window.ts."""
 
 
