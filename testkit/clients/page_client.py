@@ -119,13 +119,22 @@ class Visitor:
 PASSWORD = "correct horse battery"
 
 
+_hashes: dict[str, str] = {}
+"""Of passwords that people in tests have had. A hash costs more than most of what a test does."""
+
+
+async def _hash_of(password: str) -> str:
+    if password not in _hashes:
+        with Passwords(1) as passwords:
+            _hashes[password] = await passwords.hash(password)
+    return _hashes[password]
+
+
 async def give_password(make: Make, user: UserRow, password: str = PASSWORD) -> None:
     """Let somebody have this password."""
-    with Passwords(1) as passwords:
-        hashed = await passwords.hash(password)
     await make.connection.execute(
         "UPDATE users SET password_hash = %(hash)s WHERE user_id = %(user_id)s",
-        hash=hashed,
+        hash=await _hash_of(password),
         user_id=user.user_id,
     )
 
