@@ -1,6 +1,9 @@
 /** Keys that work everywhere on the page, unless one is writing. */
 
+import { state } from "./app";
+import { i18n } from "./i18n";
 import { go } from "./router";
+import { actOf, type Shortcut } from "./ui/shortcuts";
 import { compose, startDirect, startTopic } from "./views/compose/target";
 import { focusSearch } from "./views/search/search-box";
 
@@ -16,19 +19,28 @@ function isModal(): boolean {
   return document.querySelector("dialog[open]") !== null;
 }
 
-const KEYS: Record<string, () => void> = {
-  c: () => compose(),
-  x: () => startDirect(),
-  C: () => startTopic(),
-  "/": focusSearch,
-  "?": () => void import("./views/keys/keys").then((module) => module.openKeys()),
-  a: () => go("#feed"),
-  i: () => go("#inbox"),
-  t: () => go("#recent"),
-  d: () => go("#drafts"),
-  "@": () => go("#narrow/is/mentioned"),
-  n: () => void import("./views/left/next-unread").then((module) => module.goToNextUnread()),
-};
+export const PAGE_KEYS: readonly Shortcut<() => void>[] = [
+  { keys: ["/"], name: () => i18n.t("Search"), act: focusSearch },
+  {
+    keys: ["n"],
+    name: () => i18n.t("Next unread conversation"),
+    act: () => void import("./views/left/next-unread").then((module) => module.goToNextUnread()),
+  },
+  { keys: ["i"], name: () => i18n.t("Inbox"), act: () => go("#inbox") },
+  { keys: ["t"], name: () => i18n.t("Recent conversations"), act: () => go("#recent") },
+  { keys: ["a"], name: () => i18n.t("Combined feed"), act: () => go("#feed") },
+  { keys: ["@"], name: () => i18n.t("Mentions"), act: () => go("#narrow/is/mentioned") },
+  { keys: ["d"], name: () => i18n.t("Drafts"), act: () => go("#drafts") },
+  { keys: ["c"], name: () => i18n.t("Write to this conversation"), act: () => compose() },
+  { keys: ["C"], name: () => i18n.t("New topic"), act: () => startTopic() },
+  { keys: ["x"], name: () => i18n.t("New direct message"), act: () => startDirect() },
+  { keys: ["?"], name: () => i18n.t("This list"), act: () => void import("./views/keys/keys").then((module) => module.openKeys()) },
+];
+
+/** Return what Escape does where there is nothing to close: the home view is shown, if that is chosen. */
+function homeAct(): (() => void) | undefined {
+  return state().settings.web_escape_navigates_to_home_view ? () => go("#") : undefined;
+}
 
 /** Listen for the keys of the page. Keys of the feed and of dialogs are handled there. */
 export function startKeyboard(): void {
@@ -41,7 +53,7 @@ export function startKeyboard(): void {
       return;
     }
     if (event.ctrlKey || event.metaKey || event.altKey || isWriting(event.target) || isModal()) return;
-    const act = KEYS[event.key];
+    const act = event.key === "Escape" ? homeAct() : actOf(PAGE_KEYS, event.key);
     if (!act) return;
     event.preventDefault();
     act();

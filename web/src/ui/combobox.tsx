@@ -30,11 +30,7 @@ export function Combobox<Value>(props: ComboboxProps<Value>) {
   const [isOpen, setOpen] = useState(false);
   const [index, setIndex] = useState(props.choosesFirst ? 0 : -1);
   const id = useId();
-  const field = useRef<HTMLInputElement>(null);
   const list = useRef<HTMLUListElement>(null);
-  useLayoutEffect(() => {
-    if (props.autoFocus) field.current?.focus();
-  }, []);
   useLayoutEffect(() => {
     list.current?.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: "nearest" });
   }, [index]);
@@ -55,7 +51,8 @@ export function Combobox<Value>(props: ComboboxProps<Value>) {
       choose(options[Math.max(chosen, 0)]);
     } else if (event.key === "Escape") {
       if (shown && !props.choosesFirst) setOpen(false);
-      else props.onEscape?.();
+      else if (props.onEscape) props.onEscape();
+      else return;
     } else return;
     event.preventDefault();
     event.stopPropagation();
@@ -63,7 +60,6 @@ export function Combobox<Value>(props: ComboboxProps<Value>) {
   return (
     <div class="combobox">
       <input
-        ref={field}
         // Dialogs give the focus to it: what is focused before they are shown loses it.
         data-autofocus={props.autoFocus}
         class={props.inputClass}

@@ -1,6 +1,7 @@
 import type { ComponentChildren, ComponentChild } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { i18n } from "../i18n";
+import { FOCUSABLE, holdFocus, restoreFocus } from "./focus";
 import { overlay } from "./overlays";
 
 export interface DialogProps {
@@ -19,18 +20,30 @@ let serial = 0;
 /** A modal dialog: the page behind it is inert; Escape closes it, and the focus goes back to where it was. */
 export function Dialog({ title, onClose, footer, size = "medium", children }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
+  const body = useRef<HTMLDivElement>(null);
   const id = useRef(`dialog-${serial++}`).current;
   // Taken before the effects of what is inside, which may move the focus.
   const before = useRef(document.activeElement as HTMLElement | null).current;
   useLayoutEffect(() => {
     const dialog = element.current!;
+    // What was in a dialog that this one replaces is gone, and the focus is back where that was opened.
+    const opener = before?.isConnected ? before : document.activeElement;
     dialog.showModal();
     dialog.querySelector<HTMLElement>("[data-autofocus]")?.focus();
+    const release = holdFocus(dialog);
     return () => {
+      release();
       dialog.close();
-      if (before?.isConnected) before.focus({ preventScroll: true });
+      restoreFocus(opener);
     };
   }, []);
+  useLayoutEffect(() => {
+    const frame = body.current!;
+    // A text that is longer than the dialog is scrolled by keys.
+    const isLongText = frame.scrollHeight > frame.clientHeight && !frame.querySelector(FOCUSABLE);
+    if (isLongText) frame.tabIndex = 0;
+    else frame.removeAttribute("tabindex");
+  });
   return (
     <dialog
       ref={element}
@@ -50,7 +63,7 @@ export function Dialog({ title, onClose, footer, size = "medium", children }: Di
           <h2 id={id}>{title}</h2>
           <button type="button" class="icon-button" data-icon="close" aria-label={i18n.t("Close")} onClick={onClose} />
         </header>
-        <div class="dialog-body">{children}</div>
+        <div class="dialog-body" ref={body}>{children}</div>
         {footer ? <footer class="dialog-foot">{footer}</footer> : null}
       </div>
     </dialog>

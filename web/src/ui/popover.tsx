@@ -1,5 +1,6 @@
 import type { ComponentChild, ComponentChildren } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
+import { restoreFocus } from "./focus";
 import { overlay } from "./overlays";
 
 const MARGIN = 8;
@@ -66,8 +67,7 @@ export function Popover({ anchor, onClose, children, class: name = "" }: Popover
       document.removeEventListener("pointerdown", onPointer, true);
       document.removeEventListener("keydown", onKey, true);
       removeEventListener("resize", place);
-      const isFocusInside = element.contains(document.activeElement) || document.activeElement === document.body;
-      if (isFocusInside && before?.isConnected) before.focus({ preventScroll: true });
+      if (element.contains(document.activeElement) || document.activeElement === document.body) restoreFocus(before);
     };
   }, []);
   return (

@@ -1,10 +1,12 @@
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { health } from "../app";
 import { i18n } from "../i18n";
 import { ground, place } from "../router";
+import { keepFocus } from "../ui/focus";
 import { Icon } from "../ui/icons";
 import { lazy } from "../ui/lazy";
 import { Conversations } from "./left/conversations";
-import { openSide } from "./left/drawer";
+import { closeSide, leaveSide, openSide, toggleSide } from "./left/drawer";
 import { SearchBox } from "./search/search-box";
 import { FeedView } from "./feed/feed-view";
 import { People } from "./right/people";
@@ -18,37 +20,48 @@ const Compose = lazy(() => import("./compose/compose"));
 export function Shell() {
   const below = ground.value;
   const now = place.value;
+  const side = openSide.value;
+  useFocus(below, side);
   return (
     <div class="shell">
       <Bar />
       <Conversations />
-      <main class="middle">
+      <main class="middle" tabIndex={-1} inert={side !== undefined}>
         <ConnectionStatus />
         {below.kind === "narrow" ? <FeedView narrow={below.narrow} /> : <ViewOf view={below.view} />}
         <Compose />
       </main>
       <People />
-      {openSide.value ? (
-        <button type="button" class="scrim" aria-label={i18n.t("Close")} onClick={() => (openSide.value = undefined)} />
-      ) : null}
+      {side ? <button type="button" class="scrim" aria-label={i18n.t("Close")} onClick={closeSide} /> : null}
       {now.kind === "dialog" ? <DialogOf dialog={now.dialog} path={now.path} /> : null}
     </div>
   );
 }
 
+/** Move the focus into a side that opens, and into the view that is shown when what had it is gone. */
+function useFocus(below: unknown, side: "left" | "right" | undefined): void {
+  const shown = useRef(below);
+  useLayoutEffect(() => {
+    if (!side) return;
+    document.getElementById(side === "left" ? "conversations" : "people")?.focus();
+    return leaveSide;
+  }, [side]);
+  useLayoutEffect(() => {
+    if (shown.current !== below) keepFocus();
+    shown.current = below;
+  }, [below]);
+}
+
 function Bar() {
-  const toggle = (side: "left" | "right") => {
-    openSide.value = openSide.value === side ? undefined : side;
-  };
   return (
-    <header class="bar">
+    <header class="bar" inert={openSide.value !== undefined}>
       <button
         type="button"
         class="quiet icon-button side-toggle of-left"
         aria-label="Conversations"
         aria-expanded={openSide.value === "left"}
         aria-controls="conversations"
-        onClick={() => toggle("left")}
+        onClick={() => toggleSide("left")}
       >
         <Icon name="menu" />
       </button>
@@ -59,7 +72,7 @@ function Bar() {
         aria-label={i18n.t("People")}
         aria-expanded={openSide.value === "right"}
         aria-controls="people"
-        onClick={() => toggle("right")}
+        onClick={() => toggleSide("right")}
       >
         <Icon name="people" />
       </button>

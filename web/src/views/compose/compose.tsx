@@ -5,6 +5,7 @@ import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { onBatch, state } from "../../app";
 import { i18n } from "../../i18n";
 import { ground } from "../../router";
+import { focusMain } from "../../ui/focus";
 import { Icon } from "../../ui/icons";
 import { lazy, load } from "../../ui/lazy";
 import { watch } from "../../ui/watch";
@@ -57,7 +58,10 @@ function UserCompose() {
   return (
     <section class={to ? "compose open" : "compose"} aria-label="Compose">
       {to ? (
-        <Box to={to} />
+        <>
+          <Box to={to} />
+          <Dialogs to={to} />
+        </>
       ) : (
         <button type="button" class="compose-closed" onClick={() => compose()}>
           <Icon name="edit" />
@@ -118,7 +122,7 @@ function useFollowing(): void {
 /** Leave the box by Esc: the focus moves out first, and a box that was opened by hand is closed. */
 function escape(): void {
   const isOwn = target.peek() !== undefined && !targetOfGround();
-  (document.activeElement as HTMLElement | null)?.blur();
+  focusMain();
   if (isOwn || ground.peek().kind === "view") close();
 }
 
@@ -225,7 +229,6 @@ function Box({ to }: { to: Target }) {
       <p id={REASON_ID} class="visually-hidden">
         {reason}
       </p>
-      <Dialogs to={to} />
     </div>
   );
 }

@@ -8,15 +8,14 @@ import { watch } from "../../ui/watch";
 import { type Completer, useCompleter } from "./completer";
 import { content, write } from "./composition";
 import { fields } from "./fields";
-import { continueList, format, type Format } from "./formatting";
+import { formatOf } from "./formats";
+import { continueList, format } from "./formatting";
 import { send } from "./sending";
 import type { Target } from "./target";
 import { apply, selection, setTextarea } from "./textarea";
 import { noteTyping } from "./typing";
 
 const LIST_ID = "compose-completions";
-const FORMAT_KEYS: Record<string, Format> = { b: "bold", i: "italic" };
-const SHIFTED_FORMAT_KEYS: Record<string, Format> = { l: "link", c: "code", q: "quote" };
 
 export interface MessageBoxProps {
   to: Target;
@@ -115,8 +114,7 @@ function onKey(event: KeyboardEvent, completer: Completer, { onEscape }: Message
 }
 
 function formatKey(event: KeyboardEvent): boolean {
-  if (!(event.ctrlKey || event.metaKey) || event.altKey) return false;
-  const kind = (event.shiftKey ? SHIFTED_FORMAT_KEYS : FORMAT_KEYS)[event.key.toLowerCase()];
+  const kind = formatOf(event);
   if (!kind) return false;
   const { text, start, end } = selection();
   apply(format(kind, text, start, end));

@@ -47,7 +47,10 @@ export function RecipientField<Item extends Completion>(props: RecipientFieldPro
     else if (!isShown && event.key === "ArrowDown" && !props.readOnly) setOpen(true);
     else if (isShown && event.key === "Escape") setOpen(false);
     else if (isShown && (event.key === "Enter" || (event.key === "Tab" && value && !event.shiftKey))) pick(items[chosen]!);
-    else if (event.key === "Enter" && props.onCommit) props.onCommit(value);
+    else if (event.key === "Enter" && props.onCommit) {
+      props.onCommit(value);
+      props.onKeyDown?.(event);
+    }
     else if (event.key === "Backspace" && !value && props.onErase) props.onErase();
     else return props.onKeyDown?.(event);
     event.preventDefault();

@@ -12,25 +12,11 @@ import { watch } from "../../ui/watch";
 import { callProvider, startCall } from "./calls";
 import { showDialog } from "./dialogs";
 import { format, type Format, insertion } from "./formatting";
+import { formats } from "./formats";
 import { apply, selection } from "./textarea";
 
 /** Whether the formatting buttons are unfolded on a narrow screen. */
 const isUnfolded = signal(false);
-
-function formats(): [Format, IconName, string, string?][] {
-  return [
-    ["bold", "bold", i18n.t("Bold"), "Control+B"],
-    ["italic", "italic", i18n.t("Italic"), "Control+I"],
-    ["strike", "strike", i18n.t("Strikethrough")],
-    ["link", "link", i18n.t("Link"), "Control+Shift+L"],
-    ["bullets", "bullets", i18n.t("Bulleted list")],
-    ["numbers", "numbers", i18n.t("Numbered list")],
-    ["quote", "quotation", i18n.t("Quotation"), "Control+Shift+Q"],
-    ["code", "code", i18n.t("Code"), "Control+Shift+C"],
-    ["spoiler", "spoiler", i18n.t("Spoiler")],
-    ["math", "math", i18n.t("Formula")],
-  ];
-}
 
 /** Open the picker of emoji; what is picked stands at the caret. */
 async function pickEmoji(event: MouseEvent): Promise<void> {

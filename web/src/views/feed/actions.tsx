@@ -15,6 +15,7 @@ import { confirm, openDialog } from "../../ui/dialog";
 import type { IconName } from "../../ui/icons";
 import { load } from "../../ui/lazy";
 import { type MenuGroups, type MenuItem, openMenu } from "../../ui/menu";
+import type { Shortcut } from "../../ui/shortcuts";
 import { attempt, toast } from "../../ui/toast";
 import { quote, reply, replyPrivately } from "../compose/target";
 import { unreadFrom } from "./unread-from";
@@ -165,20 +166,26 @@ export function openActions(message: Message, anchor: Element | { x: number; y: 
   if (isSent(message)) openMenu(anchor, i18n.t("Message actions"), itemsFor(message));
 }
 
-/** The keys that act on a message; the value is what the key does. */
-export const KEYS: Record<string, (message: Message, article: HTMLElement) => void> = {
-  r: reply,
-  Enter: reply,
-  R: replyPrivately,
-  q: quoteMessage,
-  ">": quoteMessage,
-  e: edit,
-  "+": (message, article) => openReactionPicker(message, article.querySelector(".message-tools button") ?? article),
-  "*": (message) => void toggleStar(message),
-  m: (message) => {
-    const now = Date.now();
-    if (canMoveTopic(state(), message, now) || canMoveChannel(state(), message, now)) openMove(message);
+/** The keys that act on a message. */
+export const MESSAGE_KEYS: readonly Shortcut<(message: Message, article: HTMLElement) => void>[] = [
+  { keys: ["r", "Enter"], name: () => i18n.t("Reply"), act: reply },
+  { keys: ["R"], name: () => i18n.t("Reply to the sender alone"), act: replyPrivately },
+  { keys: ["q", ">"], name: () => i18n.t("Quote and reply"), act: quoteMessage },
+  { keys: ["e"], name: () => i18n.t("Edit"), act: edit },
+  {
+    keys: ["+"],
+    name: () => i18n.t("React"),
+    act: (message, article) => openReactionPicker(message, article.querySelector(".message-tools button") ?? article),
   },
-  U: unreadFrom,
-  V: openReceipts,
-};
+  { keys: ["*"], name: () => i18n.t("Star"), act: (message) => void toggleStar(message) },
+  {
+    keys: ["m"],
+    name: () => i18n.t("Move"),
+    act: (message) => {
+      const now = Date.now();
+      if (canMoveTopic(state(), message, now) || canMoveChannel(state(), message, now)) openMove(message);
+    },
+  },
+  { keys: ["U"], name: () => i18n.t("Mark as unread from here"), act: unreadFrom },
+  { keys: ["V"], name: () => i18n.t("Read receipts"), act: openReceipts },
+];

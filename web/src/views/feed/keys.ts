@@ -1,7 +1,9 @@
 /** Keys of the feed: between messages, and actions on the one that has the focus. */
 
 import { state } from "../../app";
-import { KEYS } from "./actions";
+import { i18n } from "../../i18n";
+import { actOf, type Shortcut } from "../../ui/shortcuts";
+import { MESSAGE_KEYS } from "./actions";
 import type { Scroller } from "./scroller";
 
 /** What keys do beyond the messages that are in the page. */
@@ -12,50 +14,43 @@ export interface FeedMoves {
   loadOn(): void;
 }
 
+type FeedAct = (scroller: Scroller, moves: FeedMoves, event: KeyboardEvent) => unknown;
+
+/** The keys between messages. What returns false has left the key to the browser. */
+export const FEED_KEYS: readonly Shortcut<FeedAct>[] = [
+  { keys: ["j", "ArrowDown"], name: () => i18n.t("Next message"), act: (scroller, moves) => move(scroller, 1) || moves.loadOn() },
+  { keys: ["k", "ArrowUp"], name: () => i18n.t("Previous message"), act: (scroller, moves) => move(scroller, -1) || moves.loadBack() },
+  { keys: ["PageDown"], name: () => i18n.t("A page down"), act: (scroller) => page(scroller, 1) },
+  { keys: ["PageUp"], name: () => i18n.t("A page up"), act: (scroller) => page(scroller, -1) },
+  {
+    keys: [" "],
+    name: () => i18n.t("A page down, with Shift up"),
+    act: (scroller, _moves, event) => !isOnControl(event) && page(scroller, event.shiftKey ? -1 : 1),
+  },
+  { keys: ["End", "G"], name: () => i18n.t("Newest message"), act: (scroller, moves) => void moves.toNewest().then(() => focusAt(scroller, -1)) },
+  { keys: ["Home"], name: () => i18n.t("Oldest message"), act: (scroller, moves) => void moves.toOldest().then(() => focusAt(scroller, 0)) },
+];
+
 /** Whether keys are meant for something else: a text field, a menu, a dialog. */
 function isElsewhere(event: KeyboardEvent): boolean {
   if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return true;
   if (document.querySelector("dialog[open], .popover")) return true;
   const target = event.target as HTMLElement;
   if (target.closest("input, textarea, select, [contenteditable], [role=menu], [role=listbox], [role=tablist], [role=slider]")) return true;
-  return target !== document.body && !target.closest("main");
+  // Characters mean nothing to the links on the sides; they scroll, and are pressed, by other keys.
+  const isCharacter = event.key.length === 1 && event.key !== " ";
+  return !isCharacter && target !== document.body && !target.closest("main");
 }
 
 /** Handle keys until the function returned is called. */
 export function followKeys(scroller: Scroller, moves: FeedMoves): () => void {
   const onKeyDown = (event: KeyboardEvent) => {
-    if (!isElsewhere(event) && handle(scroller, moves, event)) event.preventDefault();
+    if (isElsewhere(event)) return;
+    const act = actOf(FEED_KEYS, event.key);
+    if ((act ? act(scroller, moves, event) : actOnMessage(scroller, event)) !== false) event.preventDefault();
   };
   document.addEventListener("keydown", onKeyDown);
   return () => document.removeEventListener("keydown", onKeyDown);
-}
-
-function handle(scroller: Scroller, moves: FeedMoves, event: KeyboardEvent): boolean {
-  switch (event.key) {
-    case "j":
-    case "ArrowDown":
-      if (!move(scroller, 1)) moves.loadOn();
-      return true;
-    case "k":
-    case "ArrowUp":
-      if (!move(scroller, -1)) moves.loadBack();
-      return true;
-    case "PageDown":
-      return page(scroller, 1);
-    case "PageUp":
-      return page(scroller, -1);
-    case " ":
-      return !isOnControl(event) && page(scroller, event.shiftKey ? -1 : 1);
-    case "End":
-    case "G":
-      void moves.toNewest();
-      return true;
-    case "Home":
-      void moves.toOldest();
-      return true;
-    default:
-      return act(scroller, event);
-  }
 }
 
 function isOnControl(event: KeyboardEvent): boolean {
@@ -82,16 +77,20 @@ function move(scroller: Scroller, by: 1 | -1): boolean {
   return true;
 }
 
-function page(scroller: Scroller, by: 1 | -1): boolean {
+/** Focus the first or the last message, when it is in the page. */
+function focusAt(scroller: Scroller, index: 0 | -1): void {
+  requestAnimationFrame(() => scroller.articles.at(index)?.focus({ preventScroll: true }));
+}
+
+function page(scroller: Scroller, by: 1 | -1): void {
   scroller.scrollBy(by);
   const seen = scroller.seen();
   const id = by > 0 ? seen.at(-1) : seen[0];
   if (id !== undefined) scroller.article(id)?.focus({ preventScroll: true });
-  return true;
 }
 
-function act(scroller: Scroller, event: KeyboardEvent): boolean {
-  const action = KEYS[event.key];
+function actOnMessage(scroller: Scroller, event: KeyboardEvent): boolean {
+  const action = actOf(MESSAGE_KEYS, event.key);
   const article = focused(scroller);
   if (!action || !article || (event.key === "Enter" && isOnControl(event))) return false;
   const message = state().messages.get(Number(article.dataset.messageId));

@@ -107,6 +107,7 @@ export class Viewport {
     const scroller = new Scroller(element, () => this.#onMoved(), () => this.#holdsNewest());
     this.#scroller = scroller;
     scroller.observe(content);
+    this.#followFocus(element);
     const onLooked = () => this.#scheduleReading();
     addEventListener("focus", onLooked);
     document.addEventListener("visibilitychange", onLooked);
@@ -272,15 +273,23 @@ export class Viewport {
 
   /** Focus the message nearest to one that had the focus and is no longer in the page. */
   #keepFocus(): void {
-    const { activeElement } = document;
-    const article = activeElement?.closest<HTMLElement>("[data-message-id]");
-    if (article) this.#focused = Number(article.dataset.messageId);
-    else if (activeElement !== document.body) this.#focused = undefined;
-    else if (this.#focused !== undefined) {
-      const { articles } = this.#scroller!;
-      const nearest = articles.find((each) => Number(each.dataset.messageId) >= this.#focused!) ?? articles.at(-1);
-      nearest?.focus({ preventScroll: true });
-    }
+    const focused = this.#focused;
+    const scroller = this.#scroller!;
+    if (focused === undefined || document.activeElement !== document.body || scroller.article(focused)) return;
+    const { articles, element } = scroller;
+    const nearest = articles.find((each) => Number(each.dataset.messageId) >= focused) ?? articles.at(-1);
+    (nearest ?? element).focus({ preventScroll: true });
+  }
+
+  /** Note which message has the focus. One that is removed with it remains noted. */
+  #followFocus(element: HTMLElement): void {
+    element.addEventListener("focusin", ({ target }) => {
+      const article = (target as HTMLElement).closest<HTMLElement>("[data-message-id]");
+      this.#focused = article ? Number(article.dataset.messageId) : undefined;
+    });
+    element.addEventListener("focusout", ({ relatedTarget }) => {
+      if (relatedTarget) this.#focused = undefined;
+    });
   }
 
   #scheduleReading(): void {

@@ -1,9 +1,30 @@
 import { i18n } from "../../i18n";
+import { PAGE_KEYS } from "../../keyboard";
 import { Dialog, openDialog } from "../../ui/dialog";
+import type { Shortcut } from "../../ui/shortcuts";
+import { formats } from "../compose/formats";
+import { MESSAGE_KEYS } from "../feed/actions";
+import { FEED_KEYS } from "../feed/keys";
 
 interface Section {
   name: string;
-  keys: readonly [string, string][];
+  keys: readonly (readonly [keys: readonly string[], name: string])[];
+}
+
+/** Return the name of a key as people write it. */
+function keyName(key: string): string {
+  const names: Record<string, string> = {
+    " ": i18n.t("Space"),
+    ArrowDown: "↓",
+    ArrowUp: "↑",
+    PageDown: i18n.t("Page down"),
+    PageUp: i18n.t("Page up"),
+  };
+  return names[key] ?? key.replace("Control", i18n.t("Ctrl")).replaceAll(/\+(?=.)/g, " ");
+}
+
+function listed(shortcuts: readonly Shortcut<unknown>[]): Section["keys"] {
+  return shortcuts.map(({ keys, name }) => [keys, name()]);
 }
 
 function sections(): Section[] {
@@ -11,42 +32,17 @@ function sections(): Section[] {
     {
       name: i18n.t("Everywhere"),
       keys: [
-        ["Ctrl K", i18n.t("Go to a channel, topic, person or view")],
-        ["/", i18n.t("Search")],
-        ["n", i18n.t("Next unread conversation")],
-        ["i", i18n.t("Inbox")],
-        ["t", i18n.t("Recent conversations")],
-        ["a", i18n.t("Combined feed")],
-        ["@", i18n.t("Mentions")],
-        ["d", i18n.t("Drafts")],
-        ["?", i18n.t("This list")],
-        ["Esc", i18n.t("Close, or leave the field")],
+        [["Control+K"], i18n.t("Go to a channel, topic, person or view")],
+        ...listed(PAGE_KEYS),
+        [["Esc"], i18n.t("Close, or leave the field")],
       ],
     },
-    {
-      name: i18n.t("In the feed"),
-      keys: [
-        ["j / k", i18n.t("Next, previous message")],
-        ["Home / End", i18n.t("Oldest, newest message")],
-        ["r", i18n.t("Reply")],
-        ["R", i18n.t("Reply to the sender alone")],
-        ["q", i18n.t("Quote and reply")],
-        ["e", i18n.t("Edit")],
-        ["+", i18n.t("React")],
-        ["*", i18n.t("Star")],
-        ["m", i18n.t("Move")],
-        ["U", i18n.t("Mark as unread from here")],
-        ["V", i18n.t("Read receipts")],
-      ],
-    },
+    { name: i18n.t("In the feed"), keys: [...listed(FEED_KEYS), ...listed(MESSAGE_KEYS)] },
     {
       name: i18n.t("Writing"),
       keys: [
-        ["c", i18n.t("Write to this conversation")],
-        ["C", i18n.t("New topic")],
-        ["x", i18n.t("New direct message")],
-        ["Ctrl B / I", i18n.t("Bold, italic")],
-        ["Ctrl Shift L", i18n.t("Link")],
+        [["Control+Enter"], i18n.t("Send")],
+        ...formats().flatMap(([, , name, keys]) => (keys ? [[[keys], name] as const] : [])),
       ],
     },
   ];
@@ -60,10 +56,15 @@ export function openKeys(): void {
         <section key={name}>
           <h3>{name}</h3>
           <dl class="keys">
-            {keys.map(([key, meaning]) => (
-              <div key={key}>
+            {keys.map(([all, meaning]) => (
+              <div key={meaning}>
                 <dt>
-                  <kbd>{key}</kbd>
+                  {all.map((key, index) => (
+                    <>
+                      {index ? " / " : null}
+                      <kbd>{keyName(key)}</kbd>
+                    </>
+                  ))}
                 </dt>
                 <dd>{meaning}</dd>
               </div>

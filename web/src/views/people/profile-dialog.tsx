@@ -74,7 +74,7 @@ function ProfileHead({ user }: { user: User }) {
     <div class="profile-head">
       <Avatar user={user} size={84} />
       <div>
-        <strong>{user.full_name}</strong>
+        <h3>{user.full_name}</h3>
         <span class="tag">{user.is_bot ? i18n.t("Bot") : roleName(user.role)}</span>
         {user.is_active ? null : <span class="tag">{i18n.t("Deactivated")}</span>}
         {status?.status_text ? <p>{status.status_text}</p> : null}

@@ -4,6 +4,7 @@ import { state, topics } from "../../app";
 import { i18n } from "../../i18n";
 import { addressOf, go, ground } from "../../router";
 import { Combobox } from "../../ui/combobox";
+import { focusMain } from "../../ui/focus";
 import { history, remember } from "./history";
 import { narrowOfQuery, queryOf, suggestionsFor } from "./suggestions";
 
@@ -31,7 +32,7 @@ export function SearchBox() {
     if (narrow.terms.some((term) => term.operator === "search")) remember(chosen);
     text.value = chosen;
     go(addressOf(narrow));
-    (document.activeElement as HTMLElement | null)?.blur();
+    focusMain();
   };
   return (
     <search class="search-box">
@@ -57,7 +58,7 @@ export function SearchBox() {
         onChoose={choose}
         onEscape={() => {
           text.value = shown;
-          (document.activeElement as HTMLElement | null)?.blur();
+          focusMain();
         }}
       />
     </search>
