@@ -14,9 +14,13 @@ from storage.users import UserRow
 from testkit.clients.chromium import PATIENCE_MS, chromium, submit_login
 from testkit.clients.page_client import PASSWORD, give_password
 from testkit.clients.server import Server, serve
+from testkit.cloned_databases import ClonedDatabase
 from testkit.factories import Make
 from testkit.test_services import BROWSERS
+from tests.browser.furnished import Furnished, furnished
 
+STILL: dict[str, Any] = {"reduced_motion": "reduce"}
+"""An option of contexts: nothing moves."""
 expect.set_options(timeout=PATIENCE_MS)
 
 
@@ -63,6 +67,21 @@ async def browser(request: pytest.FixtureRequest) -> AsyncIterator[Browser]:
         yield browser
 
 
+@pytest_asyncio.fixture(loop_scope="module", scope="module", name="chromium")
+async def shared_browser() -> AsyncIterator[Browser]:
+    """One browser for all tests of a module."""
+    async with chromium(BROWSERS) as browser:
+        yield browser
+
+
+@pytest_asyncio.fixture(loop_scope="module", scope="module")
+async def place(database_url: str, cloned_database: ClonedDatabase) -> AsyncIterator[Furnished]:
+    """One organization for all tests of a module."""
+    async with furnished(database_url) as place:
+        yield place
+    cloned_database.empty()
+
+
 @pytest_asyncio.fixture
 async def chat(database: Database, database_url: str, make: Make) -> AsyncIterator[Server]:
     """A server of one organization, which browsers reach under any host name."""
@@ -74,10 +93,14 @@ async def chat(database: Database, database_url: str, make: Make) -> AsyncIterat
         yield server
 
 
-async def open_signed_in(browser: Browser, url: str, user: UserRow, **options: Any) -> Person:
-    """Sign in by the form, in a browser context of one's own."""
+async def open_signed_in(
+    browser: Browser, url: str, user: UserRow, *, script: str | None = None, **options: Any
+) -> Person:
+    """Sign in by the form, in a browser context of one's own. A script runs before each page's."""
     context = await browser.new_context(**options)
     context.set_default_timeout(PATIENCE_MS)
+    if script is not None:
+        await context.add_init_script(script)
     page = await context.new_page()
     person = Person(user, context, page, url)
     page.on("pageerror", lambda error: person.complaints.append(str(error)))
@@ -108,3 +131,8 @@ async def sign_in(browser: Browser, chat: Server, make: Make) -> AsyncIterator[S
 
     yield signed_in
     assert [each.complaints for each in people] == [[] for _ in people]
+
+
+async def show(page: Page, fragment: str) -> None:
+    """Go to a place within the page."""
+    await page.evaluate("(fragment) => { location.hash = fragment; }", fragment)

@@ -14,6 +14,7 @@ export function UnreadCount({ of, isFaded = false }: { of: Count | number; isFad
   if (!unread && !isMentioned) return null;
   return (
     <>
+      {/* Set apart from the name: what is seen is a part of what is said. */}{" "}
       {isMentioned ? <span class="count mentioned" aria-hidden="true">@</span> : null}
       {unread ? <span class={isFaded ? "count faded" : "count"} aria-hidden="true">{unread > 999 ? "999+" : unread}</span> : null}
     </>

@@ -208,7 +208,7 @@ function EmojiPicker({ onPick, hasTones }: EmojiPickerProps) {
       <div class="emoji-grid" ref={grid}>
         {sections.map((section) => (
           <section key={section.title} aria-label={section.title}>
-            <h3>{section.title}</h3>
+            <h2>{section.title}</h2>
             <div class="emoji-rows">
               {section.emoji.map((emoji) => (
                 <button

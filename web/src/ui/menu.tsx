@@ -73,7 +73,9 @@ function Item({ item, onClose }: { item: MenuItem; onClose: () => void }) {
       aria-disabled={reason ? true : undefined}
       aria-label={item.name}
       title={reason}
+      aria-keyshortcuts={item.keys}
       tabIndex={-1}
+      data-keys={item.keys}
       data-icon={item.icon}
       onMouseEnter={(event) => event.currentTarget.focus({ preventScroll: true })}
       onClick={() => {
@@ -83,7 +85,6 @@ function Item({ item, onClose }: { item: MenuItem; onClose: () => void }) {
       }}
     >
       <span class="menu-name">{item.text ?? item.name}</span>
-      {item.keys ? <kbd aria-hidden="true">{item.keys}</kbd> : null}
     </button>
   );
 }

@@ -196,7 +196,7 @@ function MarkAllRead({ narrow }: { narrow: Narrow }) {
   };
   return (
     <button type="button" class="narrow-read" data-icon="eye" onClick={() => void mark()}>
-      <span>{i18n.t("Mark all as read")}</span>
+      <span class="on-wide">{i18n.t("Mark all as read")}</span>
     </button>
   );
 }

@@ -64,7 +64,7 @@ function PollRow({ message, option, share }: { message: Message; option: PollOpt
         aria-label={i18n.t("{option}, {count, plural, one {# vote} other {# votes}}", { option: option.text, count })}
         onClick={() => void send(message, { type: "vote", key: option.key, vote: isChosen ? -1 : 1 })}
       >
-        <span class="poll-text" dir="auto">{option.text}</span>
+        <span class="poll-text" dir="auto">{option.text}</span>{" "}
         <span class="poll-count">{count}</span>
       </button>
       {count ? <p class="poll-voters">{listed(option.voters.map((id) => userName(state(), id)))}</p> : null}

@@ -15,21 +15,21 @@ export function AccountButton() {
   const { users, userId, fields } = state();
   const me = users.get(userId);
   return (
-    <button
-      type="button"
-      class="quiet account-button"
-      aria-label="Account"
-      aria-haspopup="menu"
-      onClick={(event) =>
-        openMenu(event.currentTarget, "Account", items())
-      }
-    >
-      <Avatar user={me} size={28} />
-      <span class="account-names" aria-hidden="true">
+    <div class="account">
+      <button
+        type="button"
+        class="quiet account-button"
+        aria-label="Account"
+        aria-haspopup="menu"
+        onClick={(event) => openMenu(event.currentTarget, "Account", items())}
+      >
+        <Avatar user={me} size={28} />
+      </button>
+      <span class="account-names">
         <strong>{String(fields.realm_name ?? "")}</strong>
         <span>{me?.full_name}</span>
       </span>
-    </button>
+    </div>
   );
 }
 

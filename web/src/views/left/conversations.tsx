@@ -23,7 +23,7 @@ const showsAllDirects = signal(false);
 /** Views, direct messages and channels, with what is unread. */
 export function Conversations() {
   return (
-    <nav class={`left${openSide.value === "left" ? " open" : ""}`} aria-label="Conversations" id="conversations">
+    <nav class={`left${openSide.value === "left" ? " open" : ""}`} aria-label="Conversations" id="conversations" tabIndex={-1}>
       <div class="left-head">
         <AccountButton />
       </div>
@@ -104,9 +104,12 @@ function Views() {
             {isUnread(href) ? (
               <UnreadCount of={count ?? 0} />
             ) : count ? (
-              <span class="count faded" aria-hidden="true">
-                {count}
-              </span>
+              <>
+                {" "}
+                <span class="count faded" aria-hidden="true">
+                  {count}
+                </span>
+              </>
             ) : null}
           </a>
         </li>
@@ -234,8 +237,8 @@ function Channels() {
         {sections.map((section) => (
           <>
             {section.name ? (
-              <li key={section.key} class="section-name" role="presentation">
-                {section.name}
+              <li key={section.key} class="section-name">
+                <h3>{section.name}</h3>
               </li>
             ) : null}
             {section.channels.map((channel) => (

@@ -33,7 +33,7 @@ export function ChannelSet({ name, channels, others, add, remove, reason }: Chan
             <ChannelIcon channel={each} />
             {each.name}
             {reason ? null : (
-              <ActionButton kind="small" name={i18n.t("Take out")} label={i18n.t("Take {channel} out of {name}", { channel: each.name, name })} done=" " action={() => remove(each)} />
+              <ActionButton kind="small" name={i18n.t("Take out")} label={i18n.t("Take out: {channel}, {name}", { channel: each.name, name })} done=" " action={() => remove(each)} />
             )}
           </li>
         ))}

@@ -74,10 +74,10 @@ export function MoveButtons({ name, index, count, move }: { name: string; index:
   return (
     <>
       {index > 0 ? (
-        <ActionButton kind="small" name={i18n.t("Move up")} label={i18n.t("Move {name} up", { name })} done=" " action={() => move(index - 1)} />
+        <ActionButton kind="small" name={i18n.t("Move up")} label={i18n.t("Move up: {name}", { name })} done=" " action={() => move(index - 1)} />
       ) : null}
       {index < count - 1 ? (
-        <ActionButton kind="small" name={i18n.t("Move down")} label={i18n.t("Move {name} down", { name })} done=" " action={() => move(index + 1)} />
+        <ActionButton kind="small" name={i18n.t("Move down")} label={i18n.t("Move down: {name}", { name })} done=" " action={() => move(index + 1)} />
       ) : null}
     </>
   );

@@ -245,7 +245,7 @@ export function FieldsPanel() {
               <ActionButton
                 kind="small"
                 name={field.required ? i18n.t("Make optional") : i18n.t("Make required")}
-                label={field.required ? i18n.t("Make {name} optional", { name: field.name }) : i18n.t("Make {name} required", { name: field.name })}
+                label={field.required ? i18n.t("Make optional: {name}", { name: field.name }) : i18n.t("Make required: {name}", { name: field.name })}
                 done=" "
                 action={() => patch(`/realm/profile_fields/${field.id}`, { required: !field.required })}
               />

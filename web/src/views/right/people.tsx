@@ -59,7 +59,7 @@ export function People() {
   const looks = `${version} ${watchedVersion("statuses")}`;
   const hidden = listed.length - MAX_SHOWN;
   return (
-    <aside class={`right${openSide.value === "right" ? " open" : ""}`} aria-label="People" id="people">
+    <aside class={`right${openSide.value === "right" ? " open" : ""}`} aria-label="People" id="people" tabIndex={-1}>
       <input
         type="search"
         class="filter"
@@ -102,10 +102,10 @@ function Person({ user, availability }: PersonProps) {
           <Avatar user={user} size={22} />
         </span>
         <span class="name">{user.full_name}</span>
-        {isSelf ? <span class="faded">{i18n.t("(you)")}</span> : null}
-        <UnreadCount of={unreadOf(user)} />
-        {status?.status_text ? <span class="status-text">{status.status_text}</span> : null}
       </a>
+      {isSelf ? <span class="faded">{i18n.t("(you)")}</span> : null}
+      <UnreadCount of={unreadOf(user)} />
+      {status?.status_text ? <span class="status-text">{status.status_text}</span> : null}
     </li>
   );
 }

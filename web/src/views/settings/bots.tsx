@@ -71,7 +71,7 @@ function BotLine({ bot }: { bot: User }) {
         <ActionButton
           kind="small"
           name={key ? i18n.t("Hide key") : i18n.t("Show key")}
-          label={i18n.t("API key of {name}", named)}
+          label={i18n.t("Show key: {name}", named)}
           done=" "
           action={async () => setKey(key ? undefined : (await get<{ api_key: string }>(`${path}/api_key`)).api_key)}
         />
