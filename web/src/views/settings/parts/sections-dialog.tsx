@@ -22,14 +22,17 @@ interface SectionsDialogProps {
 /** A dialog with sections on the left, each with an address of its own, and the panel of one beside them. */
 export function SectionsDialog({ title, base, panels, current }: SectionsDialogProps) {
   const panel = panels.find((each) => each.id === current) ?? panels[0]!;
+  const nav = useRef<HTMLElement>(null);
   const body = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {
     if (body.current) body.current.scrollTop = 0;
+    // On narrow screens the sections are one row, which is scrolled.
+    nav.current!.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
   }, [panel.id]);
   return (
     <Dialog title={title} size="wide" onClose={closeDialog}>
       <div class="sections">
-        <nav class="sections-nav" aria-label={i18n.t("Sections")}>
+        <nav class="sections-nav" ref={nav} aria-label={i18n.t("Sections")}>
           {panels.map((each) => (
             <a key={each.id} href={`${base}${each.id}`} data-autofocus={each === panel || undefined} aria-current={each === panel ? "page" : undefined}>
               {each.title}
