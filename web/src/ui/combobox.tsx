@@ -65,6 +65,7 @@ export function Combobox<Value>(props: ComboboxProps<Value>) {
         class={props.inputClass}
         type="text"
         role="combobox"
+        dir="auto"
         autocomplete="off"
         spellcheck={false}
         aria-label={name}

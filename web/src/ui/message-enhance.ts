@@ -121,7 +121,7 @@ function enhanceCode(block: HTMLElement): void {
   const pre = block.querySelector("pre");
   if (!pre) return;
   pre.tabIndex = 0;
-  pre.dir = "ltr";
+  block.dir = "ltr";
   const head = document.createElement("div");
   head.className = "code-head";
   const language = document.createElement("span");

@@ -48,7 +48,7 @@ export function LaterItem(props: {
   return (
     <li class={props.failed ? "later-item failed" : "later-item"}>
       <div class="later-head">
-        <strong>{narrow ? <a href={addressOf(narrow)}>{name}</a> : name}</strong>
+        <strong dir="auto">{narrow ? <a href={addressOf(narrow)}>{name}</a> : name}</strong>
         <time dateTime={when.toISOString()} title={when.toLocaleString(i18n.locale)}>
           {props.atLabel ? `${props.atLabel} ` : ""}
           {shownMoment(when)}
