@@ -8,9 +8,10 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Locator, Page, expect
 
+from testkit.clients.chromium import PATIENCE_MS
 from testkit.clients.page_client import PASSWORD
 from tests.browser.axe import SETTLE
-from tests.browser.conftest import PATIENCE_MS, STILL, Person, open_signed_in, show
+from tests.browser.conftest import STILL, Person, open_signed_in, show
 from tests.browser.furnished import Furnished
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
