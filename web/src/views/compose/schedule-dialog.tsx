@@ -23,7 +23,7 @@ export default function ScheduleDialog({ to, onClose }: { to: Target; onClose: (
     take();
     problem.value = undefined;
     notice.value = {
-      text: i18n.t("Your message is sent {when}.", { when: shownMoment(at) }),
+      text: i18n.t("Your message will be sent {when}.", { when: shownMoment(at) }),
       link: "#scheduled",
       label: i18n.t("View scheduled messages"),
     };

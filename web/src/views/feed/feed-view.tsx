@@ -81,7 +81,7 @@ function Messages({ feed, narrow }: { feed: Feed; narrow: Narrow }) {
           {hasMessages ? (
             <>
               {feed.foundOldest && viewport.isAtStart ? (
-                <p class="feed-start">{i18n.t("This is where it begins.")}</p>
+                <p class="feed-start">{conversationOf(narrow) || !narrow.terms.length ? i18n.t("This is where it begins.") : i18n.t("There are no older messages.")}</p>
               ) : (
                 <button type="button" class="feed-more" onClick={() => viewport.loadBack()}>{i18n.t("Load older messages")}</button>
               )}

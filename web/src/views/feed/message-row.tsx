@@ -1,7 +1,6 @@
 import { useState } from "preact/hooks";
 import { state } from "../../app";
 import { i18n } from "../../i18n";
-import { charactersOf } from "../../model/emoji";
 import { isResolved, listed, othersOf, senderName, topicName, userName } from "../../model/names";
 import { narrowOfMessage } from "../../model/message-narrow";
 import type { Message, User } from "../../model/state";
@@ -10,6 +9,7 @@ import { ChannelIcon } from "../../ui/icons";
 import { lazy } from "../../ui/lazy";
 import { memo } from "../../ui/memo";
 import { MessageHtml } from "../../ui/message-html";
+import { StatusEmoji } from "../../ui/status-emoji";
 import { dayName, fullTime, timeOfDay } from "../../ui/time";
 import { showUserCard } from "../../ui/user-card";
 import { watch } from "../../ui/watch";
@@ -124,11 +124,9 @@ function Head({ message }: { message: Message }) {
 
 function Badges({ sender }: { sender: User | undefined }) {
   if (!sender) return null;
-  const status = state().statuses.get(sender.user_id);
-  const emoji = status?.emoji_code && status.reaction_type === "unicode_emoji" ? charactersOf(status.emoji_code) : "";
   return (
     <>
-      {emoji ? <span class="message-status" title={status?.status_text}>{emoji}</span> : null}
+      <StatusEmoji userId={sender.user_id} />
       {sender.is_bot ? <span class="badge">{i18n.t("bot")}</span> : null}
       {sender.is_guest && state().fields.realm_enable_guest_user_indicator !== false ? <span class="badge">{i18n.t("guest")}</span> : null}
       {sender.is_active ? null : <span class="badge">{i18n.t("deactivated")}</span>}

@@ -1,3 +1,4 @@
+import { useMemo } from "preact/hooks";
 import { state } from "../../app";
 import { i18n } from "../../i18n";
 import { channelPermits, realmPermits } from "../../model/permissions";
@@ -10,6 +11,7 @@ import { confirm } from "../../ui/dialog";
 import { ChannelIcon, type IconName } from "../../ui/icons";
 import { type MenuItem, openMenu } from "../../ui/menu";
 import { attempt } from "../../ui/toast";
+import { parseHtml } from "../../ui/trusted";
 import { showUserCard } from "../../ui/user-card";
 import { watch } from "../../ui/watch";
 import { markAllRead } from "./reading";
@@ -69,7 +71,7 @@ function ChannelTitle({ channel, topic }: { channel: Channel; topic: string | un
         )}
       </h1>
       {topic === undefined ? (
-        <p class="narrow-description" title={channel.description}>{channel.description}</p>
+        <ChannelDescription channel={channel} />
       ) : (
         <TopicButtons channel={channel} topic={topic} />
       )}
@@ -78,6 +80,13 @@ function ChannelTitle({ channel, topic }: { channel: Channel; topic: string | un
       </a>
     </div>
   );
+}
+
+/** The description without its formatting: it is one line. */
+function ChannelDescription({ channel }: { channel: Channel }) {
+  const html = channel.rendered_description;
+  const text = useMemo(() => parseHtml(html).body.textContent.trim(), [html]);
+  return <p class="narrow-description" dir="auto" title={text}>{text}</p>;
 }
 
 function TopicButtons({ channel, topic }: { channel: Channel; topic: string }) {

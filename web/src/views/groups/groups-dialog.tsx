@@ -19,6 +19,9 @@ import { type Section, type Setting, SettingsForm, type Source } from "../settin
 import { FilteredList } from "../settings/parts/table";
 import { EntryForm } from "../organization/entry-form";
 
+/** Groups of roles that have no accounts: they are values of permissions. */
+const HOLD_NOBODY = new Set(["role:nobody", "role:internet"]);
+
 /** The dialog of `#groups/...`: all groups, or one. */
 export default function GroupsDialog({ path }: { path: string[] }) {
   watch("groups", "users", "realm");
@@ -217,7 +220,8 @@ function Members({ group }: { group: Group }) {
   const mayAdd = !isFixed && (managesGroup(group) || admits(state(), group.can_add_members_group));
   const mayRemove = !isFixed && (managesGroup(group) || admits(state(), group.can_remove_members_group));
   const members = group.members.flatMap((id) => users.get(id) ?? []).sort((one, other) => COLLATOR.compare(one.full_name, other.full_name));
-  const others = [...groups.values()].filter((each) => each.id !== group.id && !each.deactivated && !group.direct_subgroup_ids.includes(each.id));
+  const isTaken = (id: number) => id === group.id || group.direct_subgroup_ids.includes(id);
+  const others = [...groups.values()].filter((each) => !each.deactivated && !isTaken(each.id) && !HOLD_NOBODY.has(each.name));
   return (
     <>
       {mayAdd ? (

@@ -2,6 +2,8 @@ import { useState } from "preact/hooks";
 import { state } from "../../app";
 import { i18n } from "../../i18n";
 import { post } from "../../protocol/client";
+import { load } from "../../ui/lazy";
+import { attempt } from "../../ui/toast";
 import { watch } from "../../ui/watch";
 import { SaveNote, useSaving } from "../settings/parts/saving";
 
@@ -33,6 +35,11 @@ export function OwnStatus() {
     setText(undefined);
     setEmoji(undefined);
   };
+  const pick = (anchor: Element) =>
+    attempt(async () => {
+      const { openEmojiPicker } = await load(() => import("../../ui/emoji-picker"));
+      openEmojiPicker(anchor, ({ name }) => setEmoji(name));
+    });
   return (
     <section class="setting-section">
       <h4>{i18n.t("Status")}</h4>
@@ -47,10 +54,16 @@ export function OwnStatus() {
           <span>{i18n.t("Status text")}</span>
           <input type="text" maxLength={MAX_LENGTH} autocomplete="off" value={shownText} onInput={(event) => setText(event.currentTarget.value)} />
         </label>
-        <label>
-          <span>{i18n.t("Name of an emoji")}</span>
-          <input type="text" autocomplete="off" value={shownEmoji} onInput={(event) => setEmoji(event.currentTarget.value.replaceAll(":", ""))} />
-        </label>
+        <div class="form-actions">
+          <button type="button" aria-haspopup="dialog" onClick={(event) => void pick(event.currentTarget)}>
+            {shownEmoji ? i18n.t("Emoji: {name}", { name: `:${shownEmoji}:` }) : i18n.t("Choose an emoji")}
+          </button>
+          {shownEmoji ? (
+            <button type="button" class="quiet" onClick={() => setEmoji("")}>
+              {i18n.t("Without emoji")}
+            </button>
+          ) : null}
+        </div>
         <div class="form-actions">
           {suggestions().map(([name, suggested]) => (
             <button key={name} type="button" class="small" onClick={() => void save(suggested, name)}>

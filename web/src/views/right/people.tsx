@@ -10,6 +10,7 @@ import { Avatar } from "../../ui/avatar";
 import { minute } from "../../ui/clock";
 import { UnreadCount } from "../../ui/count";
 import { memo } from "../../ui/memo";
+import { StatusEmoji } from "../../ui/status-emoji";
 import { watch, watchedVersion } from "../../ui/watch";
 import { openSide } from "../left/drawer";
 
@@ -101,7 +102,8 @@ function Person({ user, availability }: PersonProps) {
         <span class={`presence presence-${availability}`}>
           <Avatar user={user} size={22} />
         </span>
-        <span class="name">{user.full_name}</span>
+        <bdi class="name">{user.full_name}</bdi>
+        <StatusEmoji userId={user.user_id} />
       </a>
       {isSelf ? <span class="faded">{i18n.t("(you)")}</span> : null}
       <UnreadCount of={unreadOf(user)} />

@@ -72,11 +72,21 @@ function operandOf(operator: string, text: string, state: State): Term["operand"
   return operator === "near" || operator === "id" ? Number(text) || text : text;
 }
 
+/** Return the person of a name, an id or an address; or the only one whose name has words that begin so. */
 function personOf(name: string, state: State): number | undefined {
   if (name === "me") return state.userId;
   if (/^\d+$/.test(name) && state.users.has(Number(name))) return Number(name);
   const wanted = foldText(name);
-  return [...state.users.values()].find((each) => foldText(each.full_name) === wanted || each.email === name)?.user_id;
+  const people = [...state.users.values()];
+  const exact = people.find((each) => foldText(each.full_name) === wanted || each.email === name);
+  if (exact || !wanted) return exact?.user_id;
+  const similar = people.filter((each) => hasWord(foldText(each.full_name), wanted));
+  return similar.length === 1 ? similar[0]!.user_id : undefined;
+}
+
+/** Return whether a name, or a part of it from one of its words on, begins with a text. Both are folded. */
+function hasWord(name: string, text: string): boolean {
+  return name.startsWith(text) || name.split(/[\s_-]/).some((part) => part.startsWith(text));
 }
 
 /** Return the text of a narrow, for the box. */
@@ -111,10 +121,7 @@ export function suggestionsFor(query: string, state: State, topics: readonly { c
   const operator = colon > 0 ? last.slice(0, colon).replace(/^-/, "") : "";
   const wanted = foldText((colon > 0 ? last.slice(colon + 1) : last).replace(/"/g, ""));
   const sign = last.startsWith("-") ? "-" : "";
-  const begins = (name: string) => {
-    const folded = foldText(name);
-    return folded.startsWith(wanted) || folded.split(/[\s_-]/).some((part) => part.startsWith(wanted));
-  };
+  const begins = (name: string) => hasWord(foldText(name), wanted);
   if (query.trim()) found.push({ text: query.trim(), description: i18n.t("Search for {query}", { query: query.trim() }) });
   if (!operator || operator === "is" || operator === "has") {
     for (const [word, describe] of FIXED) {
