@@ -184,18 +184,18 @@ def serve(connection: socket.socket) -> dict[str, Any]:
         if not head:
             sys.exit()
         request: dict[str, Any] = json.loads(_received(connection, *HEADER.unpack(head)))
-        told, tell = os.pipe()
+        reading, writing = os.pipe()
         between = os.fork()
         if between == 0:
             process_id = os.fork()
             if process_id == 0:
                 _become(request, files)
                 return request
-            os.write(tell, HEADER.pack(process_id))
+            os.write(writing, HEADER.pack(process_id))
             os._exit(0)
         os.waitpid(between, 0)  # after which the process has its parent
-        answer = os.read(told, HEADER.size)
-        for number in (told, tell, *files):
+        answer = os.read(reading, HEADER.size)
+        for number in (reading, writing, *files):
             os.close(number)
         connection.sendall(answer)
 

@@ -1,4 +1,4 @@
-/** Keys that work everywhere on the page, unless one is writing. */
+/** Keys that work everywhere on the page, unless the user is writing. */
 
 import { state } from "./app";
 import { i18n } from "./i18n";

@@ -21,7 +21,7 @@ export function isDirectMuted(state: State, userIds: readonly number[]): boolean
 
 export interface Count {
   unread: number;
-  /** Whether an unread message there mentions one. */
+  /** Whether an unread message there mentions the user. */
   isMentioned: boolean;
 }
 
@@ -69,7 +69,7 @@ export function countOfAll(state: State): number {
   return unread;
 }
 
-/** Return the channels that one is subscribed to, archived ones left out, by name. */
+/** Return the channels that the user is subscribed to, archived ones left out, by name. */
 export function subscribedChannels(state: State): Channel[] {
   return [...state.channels.values()]
     .filter((each) => each.is_subscribed && !each.is_archived)

@@ -13,7 +13,7 @@ export type LocalEvent =
   | OwnReaction
   | FetchedPresences;
 
-/** Messages that one has read in this tab. */
+/** Messages that were read in this tab. */
 export type OwnFlags = { id?: undefined; type: "update_message_flags"; op: "add"; all?: false; message_details?: undefined } & Pick<
   UpdateMessageFlagsEvent,
   "flag" | "messages"

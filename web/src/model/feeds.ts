@@ -206,7 +206,7 @@ export class Feeds {
       }
       this.#announce();
     } catch {
-      // It is incomplete at its end now: what is missing is fetched when one gets there.
+      // It is incomplete at its end now: what is missing is fetched when the user scrolls there.
       feed.foundNewest = false;
     }
   }

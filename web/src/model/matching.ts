@@ -21,7 +21,7 @@ export function matches(message: Message, terms: readonly Term[], state: State):
 /**
  * Return whether a message that was in a narrow has left it: it was moved to another conversation.
  *
- * Flags do not count: what one reads or stars no more stays until one leaves.
+ * Flags do not count: messages that are read or unstarred stay until the user leaves.
  */
 export function hasLeft(message: Message, terms: readonly Term[], state: State): boolean {
   return terms.some(

@@ -1,4 +1,4 @@
-/** What one may do with a message: the organization's rules, its channel's, and their time limits. */
+/** What the user may do with a message: the organization's rules, its channel's, and their time limits. */
 
 import { channelPermits, realmPermits, self } from "./permissions";
 import type { Channel, ChannelPermission, Message, State } from "./state";

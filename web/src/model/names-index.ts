@@ -1,4 +1,4 @@
-/** Search in names as one types: folded once, then matched by prefix, by word, and anywhere. */
+/** Search in names while the user types: folded once, then matched by prefix, by word, and anywhere. */
 
 const PLAIN = /^[\x20-\x7e]*$/;
 
@@ -43,7 +43,7 @@ function wordsMatch(folded: string, query: string): boolean {
 }
 
 /**
- * Return a search that remembers what matched: one types letter by letter, and what did not match
+ * Return a search that remembers what matched: users type letter by letter, and what did not match
  * a text does not match a longer one.
  */
 export function incremental<Item>(): (entries: readonly Entry<Item>[], query: string) => readonly Entry<Item>[] {

@@ -23,7 +23,7 @@ export function senderName(state: State, message: Message): string {
   return state.users.get(message.sender_id)?.full_name ?? message.sender_full_name;
 }
 
-/** Return the ids of those who take part in a direct message, without oneself unless alone. */
+/** Return the ids of those who take part in a direct message, without the user unless alone. */
 export function othersOf(state: State, message: Message): number[] {
   const ids = (message.display_recipient as { id: number }[]).map((each) => each.id);
   const others = ids.filter((id) => id !== state.userId);

@@ -1,4 +1,4 @@
-/** Who is in a group, and what the permission settings of organization and channels allow one. */
+/** Who is in a group, and what the permission settings of organization and channels allow the user. */
 
 import { type Channel, type ChannelPermission, fieldNamed, type Group, type GroupValue, type State, type User } from "./state";
 
@@ -23,13 +23,13 @@ export function admits(state: State, value: GroupValue | undefined, userId = sta
   return value.direct_members.includes(userId) || value.direct_subgroups.some((id) => isInGroup(state, id, userId));
 }
 
-/** Return whether the organization gives one a permission such as `can_mention_many_users_group`. */
+/** Return whether the organization gives the user a permission such as `can_mention_many_users_group`. */
 export function realmPermits(state: State, name: string): boolean {
   if (self(state)?.is_guest && !allowsGuests(state, "realm", name)) return false;
   return admits(state, fieldNamed(state.fields, `realm_${name}`) as GroupValue | undefined);
 }
 
-/** Return whether a channel's own setting gives one a permission such as `can_send_message_group`. */
+/** Return whether a channel's own setting gives the user a permission such as `can_send_message_group`. */
 export function channelPermits(state: State, channel: Channel, name: ChannelPermission): boolean {
   if (self(state)?.is_guest && !allowsGuests(state, "stream", name)) return false;
   return admits(state, channel[name]);
@@ -39,7 +39,7 @@ function allowsGuests(state: State, kind: "realm" | "stream", name: string): boo
   return state.fields.server_supported_permission_settings?.[kind]?.[name]?.allow_everyone_group ?? false;
 }
 
-/** Return whether one may read a channel's messages without being subscribed. */
+/** Return whether the user may read a channel's messages without being subscribed. */
 export function readsWithoutSubscription(state: State, channel: Channel): boolean {
   if (channel.is_web_public) return true;
   if (self(state)?.is_guest) return false;
@@ -50,7 +50,7 @@ export function readsWithoutSubscription(state: State, channel: Channel): boolea
   );
 }
 
-/** Return whether one may subscribe others to a channel. */
+/** Return whether the user may subscribe others to a channel. */
 export function addsSubscribers(state: State, channel: Channel): boolean {
   const me = self(state);
   if (!me || me.is_guest || channel.is_archived || !(channel.is_subscribed || readsWithoutSubscription(state, channel))) return false;
@@ -62,7 +62,7 @@ export function addsSubscribers(state: State, channel: Channel): boolean {
   );
 }
 
-/** Return whether one may mention a group. Groups of roles cannot be mentioned. */
+/** Return whether the user may mention a group. Groups of roles cannot be mentioned. */
 export function mentionsGroup(state: State, group: Group): boolean {
   return !group.deactivated && !group.is_system_group && admits(state, group.can_mention_group);
 }

@@ -33,7 +33,7 @@ export type Status = UserStatus;
 
 export type User = WireUser & { is_active: boolean };
 
-/** A message as far as views read it, so that one on its way has it all. */
+/** The part of a message that views read: messages that are being sent have all of it. */
 export type Message = Omit<
   WireMessage,
   "content_type" | "display_recipient" | "edit_history" | "flags" | "reactions" | "recipient_id" | "sender_realm_str"
@@ -45,7 +45,7 @@ export type Message = Omit<
 
 export type GroupValue = number | { direct_members: number[]; direct_subgroups: number[] };
 
-/** A channel, with one's own settings where one is subscribed to it. */
+/** A channel, with the user's own settings where the user is subscribed to it. */
 export type Channel = WireChannel &
   Partial<Omit<Subscription, keyof WireChannel | "subscribers" | "partial_subscribers">> & { is_subscribed: boolean };
 /** The settings that say who may do what in a channel. */
@@ -143,7 +143,7 @@ export function directKey(userIds: Iterable<number>, self: number): string {
   return others.length ? others.join(",") : String(self);
 }
 
-/** Return the ids of those who take part in the conversation, without oneself unless alone. */
+/** Return the ids of those who take part in the conversation, without the user unless alone. */
 export function idsOfKey(key: string): number[] {
   return key.split(",").map(Number);
 }
@@ -153,7 +153,7 @@ const PERSONAL = [
   ...["push_notifications", "email_notifications", "wildcard_mentions_notify"],
 ];
 
-/** Return a channel to which one is not subscribed: one's settings of it are not kept. */
+/** Return a channel as one to which the user is not subscribed: personal settings of it are not kept. */
 export function unsubscribed(channel: Omit<Channel, "is_subscribed">): Channel {
   const kept = Object.entries(channel).filter(([name]) => !PERSONAL.includes(name));
   return { ...Object.fromEntries(kept), is_subscribed: false } as Channel;
@@ -166,7 +166,7 @@ function mapOf<Key, Value>(list: Value[] | undefined, keyOf: (each: Value) => Ke
 /** Make the state of the response of `POST /register`. */
 export function stateOf(answer: Partial<RegisterState>): State {
   const self: number = answer.user_id ?? 0;
-  // What one may do follows from groups, which change: no event says that it is another now.
+  // Permissions follow from groups, which change: no event says that it is another now.
   const isField = (name: string) => !(ENTITIES as readonly string[]).includes(name) && !name.startsWith("can_");
   const fields: Fields = Object.fromEntries(Object.entries(answer).filter(([name]) => isField(name)));
   const users = new Map<number, User>();

@@ -1,4 +1,4 @@
-/** What one has not read: which messages, in which conversation, and what mentions one. */
+/** Unread messages: which, in which conversation, and which of them mention the user. */
 
 import { directKey, topicKey } from "./state";
 

@@ -11,7 +11,7 @@ export interface Decision {
 const NOTHING: Decision = { isShown: false, isHeard: false };
 const CHANNEL_WILDCARDS = ["stream_wildcard_mentioned", "channel_wildcard_mentioned", "wildcard_mentioned"];
 
-/** Return how one is notified of a message, if one is not looking. */
+/** Return how the user is notified of a message that is not being looked at. */
 export function decide(state: State, message: Message): Decision {
   if (message.sender_id === state.userId || message.flags.includes("read") || state.mutedUsers.has(message.sender_id)) return NOTHING;
   const { settings } = state;
@@ -32,7 +32,7 @@ export function decide(state: State, message: Message): Decision {
   };
 }
 
-/** Return whether a message concerns one personally. A direct message or one's own name overrides muting. */
+/** Return whether a message is to the user personally. Direct messages and mentions by name override muting. */
 function isPersonal(state: State, { type, flags, stream_id, subject }: Message): boolean {
   if (type === "private" || flags.includes("mentioned")) return true;
   const channelId = stream_id!;

@@ -26,7 +26,7 @@ export function bodyOf(state: State, message: Message): string {
   return isPair ? text : `${senderName(state, message)}: ${text}`;
 }
 
-/** Return what one reads of a message's HTML: emoji by name, spoilers and formulas without what hides behind. */
+/** Return the plain text of a message's HTML: emoji by name, spoilers and formulas without what hides behind. */
 function plainText(html: string): string {
   const { body } = parseHtml(html);
   for (const hidden of body.querySelectorAll(".spoiler-content")) hidden.replaceWith("(…)");

@@ -1,11 +1,11 @@
-/** Reports whether one is here, and keeps who else is. */
+/** Reports the user's presence, and keeps that of others. */
 
 import type { ServerEvent } from "../model/events";
 import type { State } from "../model/state";
 import type { ModernPresence } from "../protocol/types";
 import { ApiError, NetworkError, post } from "../protocol/client";
 
-/** How long after the last input one is idle. */
+/** How long after the last input the user is idle. */
 const IDLE_MS = 5 * 60_000;
 /** Inputs that follow each other so closely count as one. */
 const INPUT_EVERY_MS = 1_000;
@@ -23,7 +23,7 @@ export interface PresenceHost {
   state(): State;
   /** Apply what the server has returned, in all tabs. */
   apply(events: ServerEvent[]): void;
-  /** Let the leader know that one is active in this tab. */
+  /** Let the leader know that the user is active in this tab. */
   reportActive(): void;
 }
 

@@ -17,7 +17,7 @@ function pictureOf(link: HTMLAnchorElement): Picture {
   return { source: isOwn ? link.href : image.src, address: link.href, name: image.alt };
 }
 
-/** Show a picture of a message, and let one go through all that are in the feed. */
+/** Show a picture of a message, and let the user go through all that are in the feed. */
 export function openLightbox(link: HTMLAnchorElement): void {
   const scope = link.closest("[role=feed]") ?? link.closest(".message-body")!;
   const links = [...scope.querySelectorAll<HTMLAnchorElement>(".message_inline_image a:has(img)")];

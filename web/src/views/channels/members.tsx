@@ -13,7 +13,7 @@ import { UserLine } from "../people/user-line";
 import { whyNotRemove } from "./permissions";
 import { addMembers, leave, removeMember } from "./requests";
 
-/** The subscribers of a channel, who join and leave as one looks on. */
+/** The subscribers of a channel, kept up to date as they join and leave. */
 export function ChannelMembers({ channel }: { channel: Channel }) {
   watch("channels", "users");
   const id = channel.stream_id;

@@ -1,11 +1,11 @@
-/** What one may do with channels, and why not. */
+/** What the user may do with channels, and why not. */
 
 import { state } from "../../app";
 import { i18n } from "../../i18n";
 import { channelPermits, readsWithoutSubscription, realmPermits, self } from "../../model/permissions";
 import type { Channel } from "../../model/state";
 
-/** Return why one may not change a channel's settings; undefined where one may. */
+/** Return why the user may not change a channel's settings; undefined if allowed. */
 export function whyNotAdminister(channel: Channel): string | undefined {
   const me = self(state());
   if (channel.is_archived && !me?.is_admin) return i18n.t("This channel is archived.");
@@ -13,7 +13,7 @@ export function whyNotAdminister(channel: Channel): string | undefined {
   return i18n.t("Only administrators of this channel may change this.");
 }
 
-/** Return why one may not subscribe; undefined where one may. */
+/** Return why the user may not subscribe; undefined if allowed. */
 export function whyNotJoin(channel: Channel): string | undefined {
   const me = self(state());
   if (channel.is_archived) return i18n.t("This channel is archived.");
@@ -60,7 +60,7 @@ export function privacyOptions(): readonly (readonly [Privacy, string])[] {
   ];
 }
 
-/** Return why one may not create a channel of a kind; undefined where one may. */
+/** Return why the user may not create a channel of a kind; undefined if allowed. */
 export function whyNotCreate(privacy: Privacy): string | undefined {
   const name = {
     public: "can_create_public_channel_group",

@@ -12,7 +12,7 @@ export function join(channel: Channel): Promise<unknown> {
   return post("/users/me/subscriptions", { subscriptions: [{ name: channel.name }] });
 }
 
-/** Leave a channel. Asks first where one cannot come back alone. */
+/** Leave a channel. Asks first where the user could not come back alone. */
 export async function leave(channel: Channel): Promise<unknown> {
   if (channel.invite_only) {
     const isSure = await confirm({

@@ -1,4 +1,4 @@
-/** What is said above the box: problems, and what one may not have thought of. */
+/** Banners above the box: problems, and warnings. */
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
@@ -64,7 +64,7 @@ export function Banners({ to, refusal }: { to: Target; refusal: string | undefin
   );
 }
 
-/** Return why nothing at all can be sent there, which is said before one has written something. */
+/** Return why nothing at all can be sent there, which is shown before anything is written. */
 function standing(to: Target): string | undefined {
   if (to.kind === "topic") {
     const channel = to.channelId === undefined ? undefined : state().channels.get(to.channelId);

@@ -23,7 +23,7 @@ interface View {
 
 export interface Completer {
   readonly view: View;
-  /** Load what is needed: one is about to write. */
+  /** Load what is needed: the user is about to write. */
   prepare(): void;
   /** Look at the text again: it has changed. */
   look(): void;
@@ -45,7 +45,7 @@ let closedAt: number | undefined;
 let score: ((user: User) => number) | undefined;
 let scoredFor: string | undefined;
 
-/** What completions are made of: loaded when one begins to write. */
+/** What completions are made of: loaded when the user begins to write. */
 const sources = signal<typeof import("./sources") | undefined>(undefined);
 
 async function loadSources(): Promise<void> {
@@ -100,7 +100,7 @@ function labelOf({ kind }: Token): string {
 
 function relevanceFor(to: Target): (user: User) => number {
   const channelId = to.kind === "topic" ? to.channelId : undefined;
-  // Made once a word: while one types on, the order does not change.
+  // Made once a word: the order does not change while the user types on.
   const key = `${JSON.stringify(to)} ${token?.from}`;
   if (!score || scoredFor !== key) {
     score = relevance(to, channelId === undefined ? undefined : subscribers.get(channelId));

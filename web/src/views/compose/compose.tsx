@@ -83,7 +83,7 @@ function useFollowing(): void {
   );
   useSignalEffect(() => {
     const to = targetOfGround();
-    // Where no conversation is shown, what one has begun to write stays in the box.
+    // Where no conversation is shown, what was begun stays in the box.
     if (to || !content.peek().trim()) target.value = to;
   });
   useSignalEffect(() => {

@@ -14,7 +14,7 @@ export function showDialog(kind: ComposeDialog): void {
   dialog.value = kind;
 }
 
-/** Close the dialog: the caret is where it was. Resolves when one can write again. */
+/** Close the dialog: the caret is where it was. Resolves when the box takes input again. */
 export function hideDialog(): Promise<void> {
   dialog.value = undefined;
   const { start, end } = before;

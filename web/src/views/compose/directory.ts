@@ -1,4 +1,4 @@
-/** People, groups and channels to complete from, with those first that one has to do with. */
+/** People, groups and channels to complete from, ranked by how much the user has to do with them. */
 
 import { state } from "../../app";
 import { channelRefusal } from "./rules";
@@ -63,7 +63,7 @@ function onlyActive(key: string): User | undefined {
   return active.length === 1 ? active[0]!.item : undefined;
 }
 
-/** Return how much one has to do with each person, where a message is written: made once a word. */
+/** Return how much the user has to do with each person, where a message is written: made once a word. */
 export function relevance(to: Target | undefined, subscribers?: ReadonlySet<number>): (user: User) => number {
   const { conversations, messages, userId, mutedUsers } = state();
   const recent = new Map<number, number>();
@@ -113,7 +113,7 @@ function channelScore(channel: Channel): number {
   );
 }
 
-/** Return channels by name; for writing only those in which one may write. */
+/** Return channels by name; for writing only those in which the user may post. */
 export function findChannels(query: string, limit: number, forWriting: boolean): Channel[] {
   const entries = [...state().channels.values()]
     .filter((each) => !forWriting || channelRefusal(state(), each) === undefined)

@@ -1,5 +1,5 @@
 /**
- * Drafts: kept in this browser as one writes, and on the server soon after.
+ * Drafts: kept in this browser while the user writes, and on the server soon after.
  *
  * What is written is in the browser's storage before the next frame, so that neither a reload nor
  * a sign-in loses it. A draft that both have is the server's, unless it was changed here since.
@@ -191,7 +191,7 @@ export function discard(key: string): void {
   schedule(key, 0);
 }
 
-/** Replace a text in the draft that has it: a file was uploaded after one had turned elsewhere. */
+/** Replace a text in the draft that has it: a file was uploaded after the user had gone elsewhere. */
 export function replaceInDrafts(wanted: string, by: string): void {
   const draft = allDrafts().find((each) => each.content.includes(wanted));
   if (draft) save(draft.key, draft.to, draft.content.replace(wanted, () => by));

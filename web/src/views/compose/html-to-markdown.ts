@@ -127,7 +127,7 @@ function ofMessages(node: HtmlNode): string | undefined {
   if (hasClass(node, "user-mention")) {
     const id = attribute(node, "data-user-id");
     const name = (node.textContent ?? "").replace(/^@/, "");
-    // What is pasted notifies no one anew.
+    // What is pasted notifies nobody again.
     return /^\d+$/.test(id) ? `@_**${name}|${id}**` : name;
   }
   if (hasClass(node, "user-group-mention")) return `@_*${(node.textContent ?? "").replace(/^@/, "")}*`;

@@ -25,7 +25,7 @@ export function momentsFrom(now: Date): Moment[] {
   return moments;
 }
 
-/** Return the value for `<input type="datetime-local">`, in one's own zone. */
+/** Return the value for `<input type="datetime-local">`, in the user's time zone. */
 export function localValue(date: Date): string {
   const two = (value: number) => String(value).padStart(2, "0");
   return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}T${two(date.getHours())}:${two(date.getMinutes())}`;

@@ -50,7 +50,7 @@ export function allowsNamedTopics(state: State, channel: Channel): boolean {
   return topicsPolicy(state, channel) !== "empty_topic_only";
 }
 
-/** Return why one may not post in a channel at all; undefined if one may. */
+/** Return why the user may not post in a channel at all; undefined if allowed. */
 export function channelRefusal(state: State, channel: Channel): string | undefined {
   if (channel.is_archived) return i18n.t("This channel is archived. No messages can be sent to it.");
   if (!channel.is_subscribed && !readsWithoutSubscription(state, channel)) {
@@ -110,7 +110,7 @@ function directTargetRefusal(
   return undefined;
 }
 
-/** Return why one may not write to a target, whatever the text; undefined if one may. */
+/** Return why the user may not write to a target, whatever the text; undefined if allowed. */
 export function targetRefusal(
   state: State,
   to: Target,

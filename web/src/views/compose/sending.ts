@@ -68,7 +68,7 @@ function showWhereItWent(to: Target): void {
   if (narrow && !isShownAlready && state().settings.web_navigate_to_sent_message !== false) go(addressOf(narrow));
 }
 
-/** Forget what was said about what was written before: one has turned elsewhere. */
+/** Clear the notices about the text before: the user has gone elsewhere. */
 export function clearNotices(): void {
   isRefused.value = false;
   problem.value = undefined;

@@ -1,4 +1,4 @@
-/** Saved snippets: insert, save, edit and delete texts that one writes often. */
+/** Saved snippets: insert, save, edit and delete texts that are used often. */
 
 import { useState } from "preact/hooks";
 import { state } from "../../app";

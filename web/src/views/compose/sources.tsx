@@ -54,7 +54,7 @@ export function linkOf(channel: Channel, topic?: string): string {
   return `[#${label}](${address})`;
 }
 
-/** Return what a token can be completed to; `score` says how much one has to do with each person. */
+/** Return what a token can be completed to; `score` says how much the user has to do with each person. */
 export function completionsOf(token: Token, to: Target, score: (user: User) => number): TextCompletion[] {
   switch (token.kind) {
     case "person":

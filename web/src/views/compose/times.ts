@@ -25,7 +25,7 @@ function at(day: Date, hour: number, minute = 0): Date {
   return new Date(day.getFullYear(), day.getMonth(), day.getDate(), hour, minute);
 }
 
-/** Return the time that is typed (`14:30`, `tomorrow 9`, `2026-12-01 10:00`), in one's own zone. */
+/** Return the time that is typed (`14:30`, `tomorrow 9`, `2026-12-01 10:00`), in the user's time zone. */
 export function parseTime(typed: string, now: Date): Date | undefined {
   const text = typed.trim().toLowerCase();
   const iso = /^(\d{4})-(\d{1,2})-(\d{1,2})(?:[t ]+(\d{1,2})(?::(\d{2}))?)?/.exec(text);

@@ -1,4 +1,4 @@
-/** Names of a channel's topics, newest first: fetched when one is about to name one. */
+/** Names of a channel's topics, newest first: fetched when the user is about to name one. */
 
 import { signal } from "@preact/signals";
 import { get } from "../../protocol/client";

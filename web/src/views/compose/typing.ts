@@ -1,4 +1,4 @@
-/** Tell others that one is typing, as the settings allow: at the start, now and then, and at the end. */
+/** Send typing notifications, as the settings allow: at the start, now and then, and at the end. */
 
 import { state } from "../../app";
 import { post } from "../../protocol/client";
@@ -41,7 +41,7 @@ export function noteTyping(): void {
   stopping = setTimeout(stopTyping, Number(fields.server_typing_stopped_wait_period_milliseconds ?? 12_000));
 }
 
-/** Report that one has stopped: sent, turned elsewhere, or idle. */
+/** Report that the user has stopped: sent, gone elsewhere, or idle. */
 export function stopTyping(): void {
   clearTimeout(stopping);
   if (!reported) return;

@@ -1,4 +1,4 @@
-/** All that one has begun to write. */
+/** All drafts. */
 
 import { i18n } from "../../i18n";
 import { addressOf, go } from "../../router";

@@ -11,7 +11,7 @@ import type { Target } from "../compose/target";
 import { LaterItem, LaterView } from "./later-item";
 
 function targetOf({ to }: Reminder): Target {
-  // Reminders are direct messages to oneself.
+  // Reminders are direct messages to the user's own account.
   const others = to.filter((id) => id !== state().userId);
   return { kind: "direct", userIds: others.length ? others : [state().userId] };
 }

@@ -1,4 +1,4 @@
-/** What one can do with a message: the menu, and the actions behind buttons and keys. */
+/** Actions on a message: the menu, and the actions behind buttons and keys. */
 
 import { signal } from "@preact/signals";
 import type { ComponentType } from "preact";
@@ -32,7 +32,7 @@ function isSent(message: Message): boolean {
   return message.id > 0;
 }
 
-/** Add a reaction of one's own, or take it back. It is shown at once. */
+/** Add a reaction of the user, or take it back. It is shown at once. */
 export async function toggleReaction(message: Message, { name, code, type }: Emoji): Promise<void> {
   const { userId } = state();
   const is = message.reactions.some((each) => each.user_id === userId && each.emoji_code === code && each.reaction_type === type);
@@ -125,7 +125,7 @@ export function quoteMessage(message: Message): void {
   void attempt(() => quote(message));
 }
 
-/** Return the items of a message's menu that one may use. */
+/** Return the items of a message's menu that the user may use. */
 function itemsFor(message: Message): MenuGroups {
   const now = Date.now();
   const given = state();

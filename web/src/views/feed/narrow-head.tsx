@@ -16,7 +16,7 @@ import { showUserCard } from "../../ui/user-card";
 import { watch } from "../../ui/watch";
 import { markAllRead } from "./reading";
 
-/** What is shown, and what one can do with it as a whole. */
+/** The name of what is shown, and the actions on it as a whole. */
 export function NarrowHead({ narrow }: { narrow: Narrow }) {
   return (
     <header class="narrow-head">

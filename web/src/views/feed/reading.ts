@@ -100,7 +100,7 @@ export async function markAllRead(narrow: Narrow): Promise<void> {
   await changeNarrow(narrow, "add", "oldest", [...narrow.terms.map((term) => ({ ...term })), unread]);
 }
 
-/** The narrow in which nothing is marked as read until one leaves it: something was marked as unread there. */
+/** The narrow in which nothing is marked as read until the user leaves it: something was marked as unread there. */
 let held: string | undefined;
 
 export function isHeld(key: string): boolean {
@@ -114,7 +114,7 @@ export function releaseHold(key: string): void {
 /**
  * Mark a message and those after it in a narrow as unread.
  *
- * Returns the ids of channels that stay read, because one is not subscribed to them.
+ * Returns the ids of channels that stay read, because the user is not subscribed to them.
  */
 export async function markUnreadFrom(narrow: Narrow, key: string, id: number): Promise<number[]> {
   held = key;

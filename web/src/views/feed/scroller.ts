@@ -18,7 +18,7 @@ const END_TOLERANCE = 24;
 
 export class Scroller {
   anchor: Anchor | undefined;
-  /** Whether one is at the end, and stays there when messages arrive. */
+  /** Whether the scroller is at the end, and stays there when messages arrive. */
   isAtEnd = true;
   readonly #sizes: ResizeObserver;
   #settlesAt = 0;

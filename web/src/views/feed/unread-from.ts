@@ -6,10 +6,10 @@ import { attempt, toast } from "../../ui/toast";
 import { markUnreadFrom } from "./reading";
 import { signal } from "@preact/signals";
 
-/** The message from which one has marked a narrow as unread, and the narrow. */
+/** The message from which a narrow was marked as unread, and the narrow. */
 export const markedUnread = signal<{ key: string; id: number } | undefined>(undefined);
 
-/** Mark a message, and those after it in the narrow that is shown, as unread until one leaves. */
+/** Mark a message, and those after it in the narrow that is shown, as unread until the user leaves. */
 export function unreadFrom(message: Message): void {
   const here = ground.value;
   const narrow: Narrow = here.kind === "narrow" ? here.narrow : { terms: [] };

@@ -3,7 +3,7 @@
 import { lowerBound } from "../../model/feeds";
 
 export const MAX_SHOWN = 280;
-/** Messages that are put in at once when one gets near an edge. */
+/** Messages that are added at once when an edge comes near. */
 export const STEP = 60;
 const FIRST = 50;
 

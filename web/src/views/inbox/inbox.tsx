@@ -15,7 +15,7 @@ import { nameOfDirect } from "../left/conversations";
 const filter = signal("");
 const FirstSteps = lazy(() => import("../organization/first-steps"));
 
-/** Return whether no one but oneself is here yet. */
+/** Return whether the user is the only person in the organization. */
 function isAlone(): boolean {
   let people = 0;
   for (const user of state().users.values()) {

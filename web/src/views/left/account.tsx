@@ -9,7 +9,7 @@ import { load } from "../../ui/lazy";
 import { attempt } from "../../ui/toast";
 import { watch } from "../../ui/watch";
 
-/** The organization and oneself; opens the menu of the account. */
+/** The organization's and the user's names; opens the menu of the account. */
 export function AccountButton() {
   watch("users", "realm");
   const { users, userId, fields } = state();

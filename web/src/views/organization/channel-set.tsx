@@ -13,7 +13,7 @@ interface ChannelSetProps {
   others: readonly Channel[];
   add: (channel: Channel) => Promise<unknown>;
   remove: (channel: Channel) => Promise<unknown>;
-  /** Why one may not change it. */
+  /** Why the user may not change it. */
   reason?: string | undefined;
 }
 

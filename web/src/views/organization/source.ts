@@ -25,7 +25,7 @@ const FOR_OWNERS = new Set([
 
 const isPermission = (name: string) => name.endsWith("_group") || name === "can_create_groups" || name === "can_manage_all_groups";
 
-/** Return why one may not administer the organization; undefined where one may. */
+/** Return why the user may not administer the organization; undefined if allowed. */
 export function whyNotAdmin(): string | undefined {
   return state().fields.is_admin ? undefined : i18n.t("Only administrators may change this.");
 }

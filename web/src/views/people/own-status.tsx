@@ -20,7 +20,7 @@ function suggestions(): readonly (readonly [emoji: string, text: string])[] {
   ];
 }
 
-/** The form of one's own status. */
+/** The form of the user's own status. */
 export function OwnStatus() {
   watch("statuses");
   const status = state().statuses.get(state().userId) ?? {};

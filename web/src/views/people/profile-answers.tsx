@@ -26,7 +26,7 @@ function settingOf(field: ProfileField): Setting {
   }
 }
 
-/** A person's answers to the organization's profile fields: one's own, or, for administrators, those of anybody. */
+/** A person's answers to the organization's profile fields: the user's own, or, for administrators, those of everyone. */
 export function ProfileAnswers({ user }: { user: User }) {
   const fields = (state().fields.custom_profile_fields ?? []) as ProfileField[];
   const me = self(state())!;

@@ -189,7 +189,7 @@ function FieldFact({ field, user }: { field: ProfileField; user: User }) {
   );
 }
 
-/** The channels of a person that one may know of. */
+/** The channels of a person that the user may know of. */
 function ChannelsOf({ user }: { user: User }) {
   const [ids, setIds] = useState<number[]>();
   useEffect(() => {

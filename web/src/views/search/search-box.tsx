@@ -10,7 +10,7 @@ import { narrowOfQuery, queryOf, suggestionsFor } from "./suggestions";
 
 const text = signal("");
 
-/** The box in which one searches; it shows the narrow that is seen. */
+/** The search box, which shows the search of the present narrow. */
 export function SearchBox() {
   const here = ground.value;
   const shown = here.kind === "narrow" ? queryOf(here.narrow, state()) : "";

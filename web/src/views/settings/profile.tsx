@@ -21,7 +21,7 @@ export function youSections(): Section[] {
   ];
 }
 
-/** Name, picture, status and profile fields of oneself. */
+/** Name, picture, status and profile fields of the user. */
 export function ProfilePanel() {
   watch("users", "realm", "settings");
   const me = self(state());

@@ -32,7 +32,7 @@ function choices(): Choice[] {
   return [...topics, ...people].sort((one, other) => one.name.localeCompare(other.name));
 }
 
-/** Forward a message: it is quoted in a message to others, which one goes on writing. */
+/** Forward a message: it is quoted in a new message to others. */
 export function ForwardDialog({ message, onClose }: { message: Message; onClose: () => void }) {
   const [query, setQuery] = useState("");
   const [problem, setProblem] = useState("");

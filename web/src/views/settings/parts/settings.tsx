@@ -43,7 +43,7 @@ export interface Section {
 export interface Source {
   read: (name: string) => unknown;
   save: (name: string, value: unknown) => Promise<unknown>;
-  /** Why one may not change a setting; undefined where one may. */
+  /** Why the user may not change a setting; undefined if allowed. */
   reason?: (name: string) => string | undefined;
 }
 
