@@ -127,3 +127,20 @@ async def test_an_administrator_invites_and_signs_out(chat: Server, make: Make, 
     await person.page.goto(person.url + urlsplit(link).path)
     await expect(person.page.get_by_text("Analytical Engines").first).to_be_visible()
     person.complaints.clear()
+
+
+async def test_new_users_take_the_tour_once(chat: Server, make: Make, sign_in: SignIn):
+    person = await sign_in(await make.user("Ada Lovelace"))
+    await person.go("#inbox")
+    tour = person.page.get_by_role("region", name="Tour")
+    await expect(tour).to_contain_text("1 of 3")
+    await tour.get_by_role("button", name="Next").click()
+    await tour.get_by_role("button", name="Next").click()
+    await expect(tour).to_contain_text("3 of 3")
+    await expect(person.page.locator(".search-box.tour-target")).to_have_count(1)
+    await tour.get_by_role("button", name="Done").click()
+    await expect(tour).to_have_count(0)
+    await person.page.reload()
+    await expect(person.page.get_by_role("heading", name="Inbox")).to_be_visible()
+    await expect(tour).to_have_count(0)
+    await expect(person.page.locator(".tour-target")).to_have_count(0)

@@ -14,6 +14,7 @@ import { nameOfDirect } from "../left/conversations";
 
 const filter = signal("");
 const FirstSteps = lazy(() => import("../organization/first-steps"));
+const Tour = lazy(() => import("./tour"));
 
 /** Return whether the user is the only person in the organization. */
 function isAlone(): boolean {
@@ -60,6 +61,7 @@ export function Inbox() {
           }}
         />
       </header>
+      {state().fields.onboarding_steps?.length ? <Tour /> : null}
       {isAlone() ? <FirstSteps /> : null}
       {isEmpty ? (
         <div class="empty">
