@@ -1,7 +1,8 @@
 import { render } from "preact";
 import { start, state } from "./app";
 import { applyLanguage, followAppearance } from "./appearance";
-import { ApiError } from "./protocol/client";
+import { i18n } from "./i18n";
+import { ApiError, NetworkError } from "./protocol/client";
 import { startKeyboard } from "./keyboard";
 import { chosenLanguage, followLanguage, speak } from "./languages";
 import { startRouter } from "./router";
@@ -12,6 +13,7 @@ import { Shell } from "./views/shell";
 import { StartFailed } from "./views/start-failed";
 
 const root = document.getElementById("app")!;
+NetworkError.describe = () => i18n.t("The server cannot be reached.");
 
 async function main(): Promise<void> {
   // The server names the language in the page, so its texts are loaded while the account registers.

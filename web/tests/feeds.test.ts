@@ -120,3 +120,13 @@ test("messages of a channel that is hidden are forgotten, and fetched anew when 
   await pass();
   expect(again.ids).toEqual(newest(50));
 });
+
+test("messages of a channel that is joined again are fetched anew: no event told of their changes", async () => {
+  happen({ type: "subscription", op: "remove", subscriptions: [{ stream_id: 1, name: "engines" }] });
+  expect(feed.ids).toEqual(newest(50));
+  count += 2;
+  happen({ type: "subscription", op: "add", subscriptions: [{ stream_id: 1, name: "engines" }] });
+  await pass();
+  expect(feeds.open(PLANS).ids).toEqual(newest(50));
+  expect(feeds.open(PLANS).ids.every((id) => model.state.messages.has(id))).toBe(true);
+});

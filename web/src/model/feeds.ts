@@ -155,10 +155,18 @@ export class Feeds {
       // What happens there until it is seen again is not known.
       if (hidden.includes(operandFor(feed.narrow, "channel") as number)) this.#drop(feed);
     }
+    const hasJoined = events.some((each) => each.type === "subscription" && each.op === "add");
+    const isIncomplete = hasJoined && [...this.#feeds.values()].some((feed) => this.#lacksMessages(feed));
     const isShorter = moves.length + hidden.length > 0 || events.some((each) => each.type === "delete_message");
     if (isShorter) for (const feed of this.#feeds.values()) this.#removeGone(feed);
     this.#add(arrived);
     for (const event of moves) void this.#followMove(event);
+    if (isIncomplete) this.reset(this.model.state);
+  }
+
+  /** Return whether messages of a feed were forgotten, as the user has joined their channel again. */
+  #lacksMessages(feed: Feed): boolean {
+    return feed.ids.some((id) => !this.model.state.messages.has(id));
   }
 
   /** Add new messages, which the state has, to the feeds that they belong to. */

@@ -1,6 +1,5 @@
 /** Requests to the API under `/json`, with the session's cookie and CSRF token. */
 
-import { i18n } from "../i18n";
 import type { Json } from "./json";
 
 /** A response that is not a success; `code` and `varName` are those of the protocol. */
@@ -29,8 +28,11 @@ export class ApiError extends Error {
 
 /** No response: the server cannot be reached, or the connection broke. */
 export class NetworkError extends Error {
+  /** Returns the message. The page sets one in the person's language: nothing here knows languages. */
+  static describe = (): string => "The server cannot be reached.";
+
   constructor(cause: unknown) {
-    super(i18n.t("The server cannot be reached."), { cause });
+    super(NetworkError.describe(), { cause });
     this.name = "NetworkError";
   }
 }

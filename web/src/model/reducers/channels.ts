@@ -24,14 +24,19 @@ function known(fields: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 
-/** Forget a channel that is gone or may not be seen any more, and its messages: no event tells of them. */
-function forget(state: State, id: number, changes: Changes): void {
-  state.channels.delete(id);
+/** Forget the messages of a channel, of which no event has told for a time: they are fetched again. */
+function forgetMessages(state: State, id: number, changes: Changes): void {
   for (const message of state.messages.values()) {
     if (message.stream_id !== id) continue;
     state.messages.delete(message.id);
     changes.mark("feeds", `message:${message.id}`);
   }
+}
+
+/** Forget a channel that is gone or may not be seen any more, and its messages. */
+function forget(state: State, id: number, changes: Changes): void {
+  state.channels.delete(id);
+  forgetMessages(state, id, changes);
   for (const [key, policy] of state.topicPolicies) if (policy.stream_id === id) state.topicPolicies.delete(key);
   changes.mark("topicPolicies", `topics:${id}`);
 }
@@ -50,6 +55,7 @@ function subscription(state: State, event: EventOf<"subscription">, changes: Cha
     case "add":
       // Who is in a channel is fetched where it is shown: events have the list all the same.
       for (const { subscribers: _, ...each } of event.subscriptions) {
+        if (!state.channels.get(each.stream_id)?.is_subscribed) forgetMessages(state, each.stream_id, changes);
         state.channels.set(each.stream_id, { ...each, is_subscribed: true });
       }
       break;

@@ -3,7 +3,7 @@
 import { feeds, state } from "../../app";
 import type { Feed } from "../../model/feeds";
 import { isCombined } from "../../model/matching";
-import { keyOf, type Narrow } from "../../model/narrow";
+import { conversationOf, keyOf, type Narrow } from "../../model/narrow";
 import type { Message } from "../../model/state";
 import { dayKey } from "../../ui/time";
 import { arrange, type Row } from "./arrange";
@@ -303,7 +303,12 @@ export class Viewport {
   #readSeen(): void {
     if (!state().unread.total) return;
     if (!isLookedAt()) this.#separateUnread();
-    else if (marksAsRead(this.narrow) && !isHeld(keyOf(this.narrow))) markRead(this.#scroller!.seen());
+    else if (marksAsRead(this.narrow) && !isHeld(keyOf(this.narrow))) markRead(this.#readIds());
+  }
+
+  /** Return what counts as read: what is seen, and at the end of a conversation all that led there. */
+  #readIds(): readonly number[] {
+    return this.isAtNewest && conversationOf(this.narrow) ? this.feed.ids : this.#scroller!.seen();
   }
 
   /** Let what arrives while nobody looks begin a new unread part, once the one before has been read. */
