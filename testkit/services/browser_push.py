@@ -16,6 +16,7 @@ from joserfc import jwt
 from joserfc.jwk import ECKey
 from tornado.http1connection import HTTP1Connection
 from tornado.httputil import HTTPServerRequest
+from tornado.iostream import BaseIOStream
 
 from server.domain.clock import Clock
 from server.egress import Egress
@@ -113,11 +114,17 @@ class BrowserPushService:
     sizes: list[int] = field(default_factory=list)
     """The sizes of all bodies, accepted or not."""
     claims: list[dict[str, Any]] = field(default_factory=list)
-    connections: set[object] = field(default_factory=set)
+    connections: set[BaseIOStream] = field(default_factory=set)
     """What each request came over."""
     server_keys: set[str] = field(default_factory=set)
     """The public keys of servers that have pushed here."""
-    stop: Callable[[], None] = lambda: None
+    stop_listening: Callable[[], None] = lambda: None
+
+    def stop(self) -> None:
+        """Accept no connections any more, and close those that are open."""
+        self.stop_listening()
+        for each in self.connections:
+            each.close()
 
     @property
     def url(self) -> str:
@@ -177,7 +184,7 @@ async def serving_browsers(clock: Clock | None = None) -> AsyncIterator[BrowserP
     """A push service on a free port."""
     fake = BrowserPushService(clock or StoppedClock())
     async with answering(fake.answer) as (fake.port, server):
-        fake.stop = server.stop
+        fake.stop_listening = server.stop
         yield fake
 
 
