@@ -3,12 +3,55 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, LiteralString
+from typing import Any, Final, Literal, LiteralString
 
 import orjson
 
 from storage.database import Connection, Statement
 from storage.ids import Position, RealmId, UserId
+
+SubjectType = Literal[
+    "user",
+    "channel",
+    "group",
+    "channel_folder",
+    "default_channel_group",
+    "topic",
+    "emoji",
+    "linkifier",
+    "playground",
+    "profile_field",
+    "realm_export",
+]
+
+_SUBJECT_TYPES: Final[tuple[tuple[str, SubjectType], ...]] = (
+    ("channel_folder", "channel_folder"),
+    ("channel", "channel"),
+    ("subscri", "channel"),
+    ("messages_expired", "channel"),
+    ("default_channel_group", "default_channel_group"),
+    ("group", "group"),
+    ("topic", "topic"),
+    ("emoji", "emoji"),
+    ("linkifier", "linkifier"),
+    ("playground", "playground"),
+    ("profile_field", "profile_field"),
+    ("realm_export", "realm_export"),
+    ("api_key", "user"),
+    ("avatar", "user"),
+    ("bot", "user"),
+    ("invitation", "user"),
+    ("navigation_view", "user"),
+    ("onboarding", "user"),
+    ("profile_data", "user"),
+    ("user", "user"),
+)
+"""Type of an entry's subject, by the prefix of its action: the first one that fits."""
+
+
+def subject_type(action: str) -> SubjectType | None:
+    """Return what the subject ids of an action are ids of; None for actions without a subject."""
+    return next((each for start, each in _SUBJECT_TYPES if action.startswith(start)), None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from server.api.endpoint import Access, Endpoint, Request, Result
 from server.api.params import Field, Params
 from server.domain.profiles import knows_email
 from storage import audit_log, users
-from storage.audit_log import AuditRow
+from storage.audit_log import AuditRow, SubjectType, subject_type
 from storage.database import Connection
 from storage.ids import Position, UserId
 
@@ -33,7 +33,10 @@ class LogParams(Params):
 
 
 class AuditEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """One change. `actor_id` is null if it was made by an operator or the server."""
+    """One change. `actor_id` is null if it was made by an operator or the server.
+
+    `subject_type` is what `subject_id` is the id of; null with it, for changes of the realm.
+    """
 
     id: int
     position: Position
@@ -41,6 +44,7 @@ class AuditEntry(msgspec.Struct, frozen=True, kw_only=True):
     actor_id: UserId | None
     action: str
     subject_id: int | None
+    subject_type: SubjectType | None
     before: dict[str, Any]
     after: dict[str, Any]
 
@@ -53,6 +57,7 @@ class AuditEntry(msgspec.Struct, frozen=True, kw_only=True):
             actor_id=row.actor_id,
             action=row.action,
             subject_id=row.subject_id,
+            subject_type=None if row.subject_id is None else subject_type(row.action),
             before=row.before,
             after=row.after,
         )

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import orjson
 
+from storage.audit_log import SubjectType, subject_type
 from storage.exports.tables import DEFAULT_CHANNEL_GROUPS, IDS
 
 Row = dict[str, Any]
@@ -42,19 +43,20 @@ _GROUP_SETTING: Final = re.compile(r"can_\w+|\w+_group")
 _CHANNEL_SETTING: Final = re.compile(r"\w+_(?:channel|stream)_id")
 _KEY: Final = re.compile(r"(?P<kind>[a-z]+)/(?P<realm>[0-9]+)/(?P<rest>.+)")
 
-_SUBJECTS: Final = (
-    ("channel_folder", IDS["folder_id"]),
-    ("channel", CHANNELS),
-    ("subscription", CHANNELS),
-    ("messages_expired", CHANNELS),
-    ("group", GROUPS),
-    ("emoji", EMOJI),
-    ("linkifier", IDS["linkifier_id"]),
-    ("profile_field", IDS["field_id"]),
-    ("domain", IDS["domain_id"]),
-    ("", USERS),
-)
-"""Kind of an audit entry's subject, by the prefix of its action."""
+_SUBJECTS: Final[Mapping[SubjectType, str | None]] = {
+    "user": USERS,
+    "channel": CHANNELS,
+    "group": GROUPS,
+    "channel_folder": IDS["folder_id"],
+    "default_channel_group": DEFAULT_CHANNEL_GROUPS,
+    "topic": IDS["topic_id"],
+    "emoji": EMOJI,
+    "linkifier": IDS["linkifier_id"],
+    "playground": IDS["playground_id"],
+    "profile_field": IDS["field_id"],
+    "realm_export": None,
+}
+"""The sequence of ids of an audit entry's subject, by its type; None: exports stay behind."""
 
 
 class Renumbering:
@@ -173,8 +175,9 @@ def _profile_value(numbers: Renumbering, row: Row, value: str) -> str:
 
 
 def _subject(numbers: Renumbering, row: Row, value: int) -> int:
-    sequence = next(s for start, s in _SUBJECTS if row["action"].startswith(start))
-    return numbers.id(sequence, value)
+    kind = subject_type(row["action"])
+    sequence = None if kind is None else _SUBJECTS[kind]
+    return value if sequence is None else numbers.id(sequence, value)
 
 
 def _path_id(numbers: Renumbering, _: Row, value: str) -> str:

@@ -97,3 +97,37 @@ async def test_each_way_to_read_it_has_an_index(make):
         assert any(index in line for line in plan), plan
     rows = await audit_log.newest(make.connection, make.realm_id, limit=5, actor_id=UserId(7))
     assert {row.actor_id for row in rows} == {7}
+
+
+async def test_an_entry_says_what_its_subject_is(owner, log_in, make):
+    cook = await log_in()
+    channel = await make.channel("kitchen", subscribers=[owner.user])
+    group = await owner.post("/user_groups/create", name="cooks", description="", members=[])
+    await owner.patch(f"/users/{cook.user.user_id}", role=MODERATOR)
+    await owner.post(
+        "/users/me/subscriptions",
+        subscriptions=[{"name": "kitchen"}],
+        principals=[cook.user.user_id],
+    )
+    await owner.patch("/realm", name="Town")
+    await owner.post(
+        "/realm/playgrounds",
+        name="Play",
+        pygments_language="Python",
+        url_template="https://x/{code}",
+    )
+
+    found = {each["action"]: each for each in await entries(owner)}
+
+    subjects = {
+        name: (each["subject_type"], each["subject_id"])
+        for name, each in found.items()
+        if name != "playground_added"
+    }
+    assert subjects == {
+        "group_created": ("group", group["group_id"]),
+        "user_role_changed": ("user", cook.user.user_id),
+        "subscribers_added": ("channel", channel.channel_id),
+        "realm_changed": (None, None),
+    }
+    assert found["playground_added"]["subject_type"] == "playground"

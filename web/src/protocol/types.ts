@@ -75,7 +75,7 @@ export interface AttachmentUpdateEvent {
   upload_space_used: number;
 }
 
-/** One change. `actor_id` is null if it was made by an operator or the server. */
+/** One change. */
 export interface AuditEntry {
   id: number;
   position: number;
@@ -83,6 +83,19 @@ export interface AuditEntry {
   actor_id: number | null;
   action: string;
   subject_id: number | null;
+  subject_type:
+    | "channel"
+    | "channel_folder"
+    | "default_channel_group"
+    | "emoji"
+    | "group"
+    | "linkifier"
+    | "playground"
+    | "profile_field"
+    | "realm_export"
+    | "topic"
+    | "user"
+    | null;
   before: Record<string, unknown>;
   after: Record<string, unknown>;
 }

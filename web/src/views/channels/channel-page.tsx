@@ -68,6 +68,22 @@ function retentionOf(days: number | null | undefined): number | string {
   return days < 0 ? "unlimited" : days;
 }
 
+/** Return how the fields of a channel are called, where they are not settings of their own. */
+export function generalLabels(): Record<string, string> {
+  return {
+    name: i18n.t("Name"),
+    description: i18n.t("Description"),
+    invite_only: i18n.t("Private"),
+    is_web_public: i18n.t("Readable without an account"),
+    history_public_to_subscribers: i18n.t("New subscribers see earlier messages"),
+    is_archived: i18n.t("Archived"),
+    is_default: i18n.t("New users are subscribed to it"),
+    topics_policy: i18n.t("Topics"),
+    folder_id: i18n.t("Folder"),
+    message_retention_days: i18n.t("Keep messages"),
+  };
+}
+
 export function generalSections(channel: Channel): Section[] {
   const { fields, folders } = state();
   const folderOptions = [...folders.values()]

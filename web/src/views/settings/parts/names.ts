@@ -5,7 +5,7 @@ import { i18n } from "../../../i18n";
 import type { Group, GroupValue } from "../../../model/state";
 
 /** Return the name of a group; groups of roles have names of their own. */
-export function groupName(group: Group | undefined): string {
+export function groupName(group: Pick<Group, "name"> | undefined): string {
   switch (group?.name) {
     case undefined:
       return i18n.t("Unknown group");
