@@ -297,7 +297,7 @@ def _place_of(destination: Destination) -> str:
 
 def mail_sockets(settings: Settings) -> list[socket.socket]:
     """Return the sockets for incoming mail. Raises ListenError."""
-    assert settings.mail_in_port is not None, "whoever calls has looked"
+    assert settings.mail_in_port is not None, "the caller has checked"
     certificates.mail_in(settings)
     return open_sockets(settings.mail_in_host, settings.mail_in_port, chosen_by=SETTINGS)
 
@@ -311,7 +311,7 @@ async def taking_mail(
     `opened`: the sockets, if they are open already. Raises ListenError.
     """
     settings, addresses = app.settings, app.mail_addresses
-    assert addresses is not None, "whoever calls has looked: there is a port"
+    assert addresses is not None, "the caller has checked that there is a port"
     room = MailRoom(app, addresses)
     kind = LmtpSession if room.is_lmtp else SmtpSession
     loop = asyncio.get_running_loop()

@@ -75,8 +75,8 @@ def _may_create(standing: Standing, terms: ChannelTerms) -> bool:
 
 
 def _says_who_deletes(terms: ChannelTerms, graph: GroupGraph) -> bool:
-    nobody = GroupSetting(group_id=graph.ids_by_name[NOBODY_GROUP])
-    return any(terms.permissions.get(name, nobody) != nobody for name in _DELETION_SETTINGS)
+    no_members = GroupSetting(group_id=graph.ids_by_name[NOBODY_GROUP])
+    return any(terms.permissions.get(name, no_members) != no_members for name in _DELETION_SETTINGS)
 
 
 def retention_days(value: int | str | None) -> int | None:

@@ -44,8 +44,8 @@ class UserFields(TypedDict):
 async def fetch(snapshot: Snapshot) -> dict[str, Any]:
     lists: Mapping[Kind, msgspec.Raw]
     if snapshot.actor.is_spectator:
-        every, nobody = await people.lists(snapshot), as_array([])
-        lists = {"active": nobody, "inactive": nobody, "system_bot": every["system_bot"]}
+        every, none = await people.lists(snapshot), as_array([])
+        lists = {"active": none, "inactive": none, "system_bot": every["system_bot"]}
     elif (known := await people.known(snapshot)) is not None:
         lists = await _lists_of_known(snapshot, known)
     else:

@@ -52,7 +52,7 @@ class Memory(Generic[T]):
     def _arrived(self, url: str, done: asyncio.Future[T]) -> None:
         del self._coming[url]
         if not done.cancelled():
-            done.exception()  # is for those who wait, if there is still anybody
+            done.exception()  # belongs to those who still wait, if any
 
     async def _found(self, url: str) -> T:
         found, seconds = await self.look(url)

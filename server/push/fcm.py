@@ -110,7 +110,7 @@ class Fcm:
 
     async def _access_token(self) -> str:
         if self._clock.monotonic() >= self._token_ends:
-            # Whoever needs one meanwhile gets the same, or the same refusal.
+            # Callers that need one meanwhile get the same, or the same refusal.
             if self._asking is None or self._asking.done():
                 self._asking = asyncio.create_task(self._renew())
             await asyncio.shield(self._asking)

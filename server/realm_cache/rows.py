@@ -84,7 +84,7 @@ class CachedRows:
             found = await load(connection)
             if not connection.sees_only_what_is_committed:
                 # It may be older than what has been applied here, or never be committed: good
-                # for its own transaction, and kept for nobody else.
+                # for its own transaction, and not kept for others.
                 self._forgotten += 1
                 self._by_name = {}
             return found

@@ -13,4 +13,4 @@ def grouped(pairs: Iterable[tuple[Key, Value]]) -> dict[Key, list[Value]]:
     groups: dict[Key, list[Value]] = defaultdict(list)
     for key, value in pairs:
         groups[key].append(value)
-    return groups
+    return dict(groups)

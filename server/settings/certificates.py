@@ -105,7 +105,7 @@ def _loaded(certificate: _File, key: _File) -> ssl.SSLContext:
         )
 
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    tls.options |= ssl.OP_NO_RENEGOTIATION  # it takes us much more than whoever asks for it
+    tls.options |= ssl.OP_NO_RENEGOTIATION  # it costs the server much more than the client
     try:
         tls.load_cert_chain(certificate.path, key.path, refuse)
     except ssl.SSLError as error:

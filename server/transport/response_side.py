@@ -1,6 +1,7 @@
 """The response side of an HTTP/1.1 connection: heads, bodies, and clients that read slowly."""
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from http import HTTPStatus
 from typing import Protocol
@@ -21,7 +22,7 @@ class DeadlineOwner(Protocol):
     deadlines: TimerWheel
 
 
-class ResponseSide(asyncio.Protocol):
+class ResponseSide(asyncio.Protocol, ABC):
     """Write the responses to the requests that the subclass reads, one at a time."""
 
     __slots__ = (
@@ -67,19 +68,17 @@ class ResponseSide(asyncio.Protocol):
         """Bytes in the write buffer when it was last checked."""
         self.due = 0
 
-    # -- done by the subclass
-
+    @abstractmethod
     def expired(self) -> None:
         """Handle a client that has sent or read nothing for too long."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _finish_exchange(self) -> None:
         """Start the next request, or close the connection."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _look_for_end(self) -> None:
         """Close a connection that sends nothing more, if its response may never end."""
-        raise NotImplementedError
 
     # -- called by the event loop and the exchange
 

@@ -191,7 +191,7 @@ class RealmWriter:
         except asyncio.CancelledError:
             _refuse_pending(writes, DatabaseUnavailableError(_GIVEN_UP))
             raise
-        except Exception as fault:  # noqa: BLE001 - nobody waits for ever because of us
+        except Exception as fault:  # noqa: BLE001 - no caller may wait for ever
             _refuse_pending(writes, fault)
 
     def _run_alone(self, write: PendingWrite) -> None:

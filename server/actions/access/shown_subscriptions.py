@@ -1,6 +1,6 @@
-"""Publish subscriptions to the users whose they are."""
+"""Publish subscriptions to their users."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
 from msgspec import Raw
 
@@ -27,8 +27,8 @@ def append_subscriptions(
     subscribers: Mapping[ChannelId, Raw],
     *,
     is_return: bool = False,
-) -> Iterator[tuple[Entry, SubscriptionsAdded]]:
-    """Append, for users with the same view of their channels, one entry; yield each."""
+) -> list[tuple[Entry, SubscriptionsAdded]]:
+    """Append one entry for users with the same view of their channels; return the entries."""
     by_user = grouped((row.user_id, row) for row in rows)
     alike = grouped(
         (
@@ -40,6 +40,7 @@ def append_subscriptions(
         )
         for user_id, own in by_user.items()
     )
+    appended = []
     for user_ids in alike.values():
         shown = [
             SubscriptionInfo.of_subscriber(
@@ -51,4 +52,5 @@ def append_subscriptions(
         event = SubscriptionsAdded(
             user_ids=user_ids, subscriptions=shown, defaults=defaults, is_return=is_return
         )
-        yield tx.append(event, to_users(*user_ids)), event
+        appended.append((tx.append(event, to_users(*user_ids)), event))
+    return appended

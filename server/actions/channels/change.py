@@ -194,7 +194,7 @@ class _Step:
         )
         audience = audiences[self.channel_id]
         if diff.metadata_gained:
-            audience = excluding(audience, dict(diff.metadata_gained))
+            audience = excluding(audience, [user_id for user_id, _ in diff.metadata_gained])
         is_opened = self.old.is_archived and not self.new.is_archived
         info = await self._info(after) if is_opened else None
         events = updates(self.old, self.new, self.context.graph, info)

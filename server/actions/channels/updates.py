@@ -79,8 +79,7 @@ async def give_back(tx: Tx, connection: Connection, info: ChannelInfo, audience:
     people = {row.user_id: row for row in await users.by_ids(connection, tx.realm_id, user_ids)}
     there = [row for row in rows if row.user_id in people]
     infos, shown_to = {info.stream_id: info}, {info.stream_id: subscribers}
-    for _ in append_subscriptions(tx, there, people, infos, shown_to, is_return=True):
-        pass
+    append_subscriptions(tx, there, people, infos, shown_to, is_return=True)
     peers = PeersAdded(stream_ids=[info.stream_id], user_ids=user_ids, is_return=True)
     # Subscribers have just received everything about the channel.
     tx.append(peers, excluding(audience, [*audience.without, *user_ids]))
