@@ -237,6 +237,59 @@ describe("over a reload", () => {
     expect(outbox.all()).toMatchObject([{ status: "sent" }]);
   });
 
+  test("two tabs that take a message over at the same time send it, and one of them shows it", async () => {
+    const listeners: ((event: unknown) => void)[] = [];
+    vi.stubGlobal("addEventListener", (type: string, listener: (event: unknown) => void) => {
+      if (type === "storage") listeners.push(listener);
+    });
+    new FakeServer(() => DOWN);
+    const gone = anOutbox("gone");
+    direct(gone);
+    await vi.advanceTimersByTimeAsync(1);
+    const tabs = [anOutbox("tab1"), anOutbox("tab2")];
+    const [key, before] = [...storage.items][0]!;
+    tabs[0]!.adopt(() => true);
+    const first = storage.getItem(key);
+    storage.setItem(key, before);
+    tabs[1]!.adopt(() => true);
+    // Each hears of what the other has written, when the later write already holds.
+    for (const [index, newValue] of [storage.getItem(key), first].entries()) listeners[index + 1]!({ key, newValue });
+    expect(tabs.map((each) => each.all().length)).toEqual([0, 1]);
+  });
+
+  test("what another tab has written before goes first", async () => {
+    const listeners: ((event: unknown) => void)[] = [];
+    vi.stubGlobal("addEventListener", (type: string, listener: (event: unknown) => void) => {
+      if (type === "storage") listeners.push(listener);
+    });
+    const server = new FakeServer(() => new Promise(() => {}));
+    const one = anOutbox("tab1");
+    direct(one);
+    await vi.advanceTimersByTimeAsync(1);
+    const other = anOutbox("tab2");
+    other.send({ to: PLANS, content: "elsewhere" });
+    const second = direct(other);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(server.requests).toHaveLength(2);
+    server.answer = () => ACCEPTED;
+    one.discard(one.all()[0]!.localId);
+    for (const listener of listeners) listener({ key: `parley.outbox.${SELF}.x` });
+    await vi.advanceTimersByTimeAsync(1);
+    expect(server.requests).toHaveLength(3);
+    expect(other.all().find((each) => each.localId === second)).toMatchObject({ status: "sent" });
+  });
+
+  test("but not for ever: its tab may have crashed", async () => {
+    const server = new FakeServer(() => new Promise(() => {}));
+    direct(anOutbox("tab1"));
+    await vi.advanceTimersByTimeAsync(1);
+    direct(anOutbox("tab2"));
+    await vi.advanceTimersByTimeAsync(9_000);
+    expect(server.requests).toHaveLength(1);
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(server.requests).toHaveLength(2);
+  });
+
   test("storage that is full or damaged loses nothing of this page", async () => {
     storage.isFull = true;
     new FakeServer(() => ACCEPTED);

@@ -43,12 +43,21 @@ interface Entry extends Outgoing {
   echoId: number;
 }
 
+interface Sender {
+  /** Cuts the wait for the next attempt short. */
+  wake: () => void;
+  /** Looks again whether another tab has sent what was written there before. */
+  look: () => void;
+}
+
 const FIRST_RETRY_MS = 500;
 const MAX_RETRY_MS = 30_000;
 /** How long a message is tried by itself, after it was written or the person asked to try again. */
 const MAX_RETRYING_MS = 60 * 60_000;
 /** How often an answer is tried again that says that the server has a fault. */
 const MAX_FAULTS = 3;
+/** How long a message waits for those that were written before it in another tab. */
+const MAX_QUEUING_MS = 10_000;
 /** Servers know an Idempotency-Key for a day at least: later, an attempt might be a second message. */
 const KEY_LIFETIME_MS = 20 * 60 * 60_000;
 /** How long the event of a message that was sent may take. */
@@ -57,7 +66,7 @@ const EVENT_DELAY_MS = 4_000;
 export class Outbox {
   readonly #entries = new Map<string, Entry>();
   /** Conversations with a sender at work, and how to cut its wait short. */
-  readonly #senders = new Map<string, { wake: () => void }>();
+  readonly #senders = new Map<string, Sender>();
   readonly #sentHere = new Map<number, string>();
   #echoes = 0;
 
@@ -140,7 +149,7 @@ export class Outbox {
     }
     entry.wantedAt = Date.now();
     if (entry.status === "failed") this.#update(entry, { status: "sending" });
-    this.#senders.get(this.#conversationOf(entry))?.wake();
+    this.#hurry(entry);
     this.#start(entry);
   }
 
@@ -159,7 +168,7 @@ export class Outbox {
     if (!entry || entry.status === "sent") return undefined;
     this.#remove(entry);
     this.#changed();
-    this.#senders.get(this.#conversationOf(entry))?.wake();
+    this.#hurry(entry);
     return entry;
   }
 
@@ -196,6 +205,13 @@ export class Outbox {
     this.#changed();
   }
 
+  /** Let the sender of a message wait no longer. */
+  #hurry(entry: Entry): void {
+    const sender = this.#senders.get(this.#conversationOf(entry));
+    sender?.wake();
+    sender?.look();
+  }
+
   #start(entry: Entry): void {
     const conversation = this.#conversationOf(entry);
     if (!this.#senders.has(conversation)) void this.#run(conversation);
@@ -203,7 +219,7 @@ export class Outbox {
 
   /** Send what there is of a conversation, in order. */
   async #run(conversation: string): Promise<void> {
-    const sender = { wake: () => {} };
+    const sender: Sender = { wake: () => {}, look: () => {} };
     this.#senders.set(conversation, sender);
     let delay = FIRST_RETRY_MS;
     let faults = 0;
@@ -214,6 +230,8 @@ export class Outbox {
         this.#update(entry, { status: "failed", error: "It is not known whether this message was sent." });
         continue;
       }
+      await this.#queue(entry, sender);
+      if (this.#next(conversation) !== entry) continue;
       try {
         await this.#attempt(entry);
         [delay, faults] = [FIRST_RETRY_MS, 0];
@@ -239,10 +257,34 @@ export class Outbox {
     this.#senders.delete(conversation);
   }
 
+  /** Wait until other tabs have sent what was written before this, as long as they seem to do so. */
+  async #queue(entry: Entry, sender: Sender): Promise<void> {
+    if (!this.#isBehindAnotherTab(entry)) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, MAX_QUEUING_MS);
+      sender.look = () => {
+        if (this.#entries.has(entry.localId) && this.#isBehindAnotherTab(entry)) return;
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+    sender.look = () => {};
+  }
+
+  #isBehindAnotherTab(entry: Entry): boolean {
+    const conversation = this.#conversationOf(entry);
+    return this.#stored().some(
+      (each) =>
+        each.tab !== this.tab &&
+        each.createdAt < entry.createdAt &&
+        isOpen(each) &&
+        this.#conversationOf(each) === conversation,
+    );
+  }
+
   #next(conversation: string): Entry | undefined {
     for (const entry of this.#entries.values()) {
-      const isOpen = entry.status === "sending" || entry.status === "waiting";
-      if (isOpen && this.#conversationOf(entry) === conversation) return entry;
+      if (isOpen(entry) && this.#conversationOf(entry) === conversation) return entry;
     }
     return undefined;
   }
@@ -341,15 +383,23 @@ export class Outbox {
     return keys.filter((each) => each.startsWith(this.#prefix)).flatMap((each) => parsed(storage.getItem(each)));
   }
 
-  /** Another tab has sent or taken over a message that is here as well. */
-  #onStorage(event: StorageEvent): void {
-    if (!event.key?.startsWith(this.#prefix)) return;
-    const entry = this.#entries.get(event.key.slice(this.#prefix.length));
-    if (!entry || entry.status === "sent") return;
-    const owner = parsed(event.newValue)[0]?.tab;
-    if (owner === this.tab) return;
-    this.#entries.delete(entry.localId);
-    this.#changed();
+  /**
+   * Another tab has sent or taken over a message that may be here as well.
+   *
+   * Two tabs may take a message over at the same time: the one that the storage names keeps it. What
+   * the event says may be out of date by then, and if each believed it, neither would have the message.
+   */
+  #onStorage({ key }: StorageEvent): void {
+    if (!key?.startsWith(this.#prefix)) return;
+    const owner = parsed(this.storage?.getItem(key) ?? null)[0]?.tab;
+    const entry = this.#entries.get(key.slice(this.#prefix.length));
+    if (owner === this.tab) {
+      if (!entry) this.adopt(({ tab }) => tab === this.tab);
+    } else if (entry && entry.status !== "sent") {
+      this.#entries.delete(entry.localId);
+      this.#changed();
+    }
+    for (const sender of this.#senders.values()) sender.look();
   }
 }
 
@@ -360,6 +410,10 @@ function parsed(stored: string | null): Entry[] {
   } catch {
     return [];
   }
+}
+
+function isOpen({ status }: Entry): boolean {
+  return status === "sending" || status === "waiting";
 }
 
 function isKeyTooOld(entry: Entry): boolean {

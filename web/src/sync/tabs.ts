@@ -69,7 +69,7 @@ export interface TabsHost {
   onFollow(): void;
   /** A person has used another tab. */
   onActive(): void;
-  /** Tabs have been closed: these are the ones that are there. */
+  /** These tabs are there: others have been closed, or have crashed. */
   onRoll(tabs: ReadonlySet<string>): void;
 }
 
@@ -163,8 +163,13 @@ export class Tabs {
     if (!this.#isLeader) this.#send({ kind: "active" });
   }
 
-  /** Find out whether the leader is there, and whether anything was missed. */
+  /**
+   * Find out whether the leader is there, and whether anything was missed.
+   *
+   * The leader finds out instead which tabs are there: one that crashes does not say that it is gone.
+   */
   check(): void {
+    if (this.#isLeader) this.#callRoll();
     if (this.#isLeader || this.#pong !== undefined) return;
     this.#send({ kind: "ping" });
     this.#pong = setTimeout(() => {
