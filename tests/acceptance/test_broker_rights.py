@@ -29,6 +29,9 @@ class Stranger:
     def may(self, configure: str, write: str, read: str) -> None:
         rabbitmqctl("set_permissions", "-p", self.host, self.name, configure, write, read)
 
+    def may_not_enter(self) -> None:
+        rabbitmqctl("clear_permissions", "-p", self.host, self.name)
+
 
 def rabbitmqctl(*arguments: str) -> str:
     return subprocess.run(
@@ -36,7 +39,7 @@ def rabbitmqctl(*arguments: str) -> str:
     ).stdout
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def stranger(amqp_url: str) -> Iterator[Stranger]:
     address = urlsplit(amqp_url)
     host, name = address.path[1:], f"parley_{secrets.token_hex(4)}"
@@ -84,6 +87,7 @@ def test_enough_rights_are_enough(stranger: Stranger, database_url: str):
 
 
 def test_nothing_starts_without_rights(stranger: Stranger, database_url: str):
+    stranger.may_not_enter()
     for arguments in (("serve", "--port", "0"), ("worker",), ("run", "--port", "0")):
         done = parley(*arguments, DATABASE_URL=database_url, AMQP_URL=stranger.url)
         assert done.status == 1
