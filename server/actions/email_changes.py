@@ -20,6 +20,7 @@ from server.domain.profiles import least_role_to_see_email, public_email
 from server.events.base import NO_AUDIENCE, Audience, to_users
 from server.events.log import Tick
 from server.events.users import EmailChanged, PersonChange, UserChanged
+from server.i18n import _
 from server.transactions import Tx
 from storage import confirmations, realm_domains, users
 from storage.database import Connection
@@ -91,7 +92,7 @@ async def _stand(tx: Tx, user_id: UserId) -> tuple[LockedRealm, UserRow]:
 async def _check(connection: Connection, context: LockedRealm, row: UserRow, email: str) -> None:
     is_administrator = context.standing_of(row).person.is_administrator
     if context.settings.email_changes_disabled and not is_administrator:
-        raise BadRequestError("Email address changes are disabled in this organization.")
+        raise BadRequestError(_("Email address changes are disabled in this organization."))
     await _check_free(connection, context, row, email)
 
 
@@ -103,7 +104,7 @@ async def _check_free(
     check_address(email, context.settings, await realm_domains.of_realm(connection, realm_id))
     taken = await users.by_emails(connection, realm_id, [email])
     if any(each.user_id != row.user_id for each in taken):
-        raise BadRequestError("Already has an account.")
+        raise BadRequestError(_("Already has an account."))
 
 
 async def _append_email_events(tx: Tx, context: LockedRealm, old: UserRow, new: UserRow) -> None:

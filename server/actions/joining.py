@@ -14,6 +14,7 @@ from server.domain.channels import Standing
 from server.domain.errors import BadRequestError, NotFoundError
 from server.domain.invitations import Key
 from server.domain.realm_settings import RealmSettings
+from server.i18n import _
 from server.jobs import InvitationEmail, enqueue
 from server.transactions import Tx
 from storage import invitations, realm_domains, users
@@ -23,12 +24,14 @@ from storage.invitations import InvitationRow
 from storage.realms import RealmRow
 from storage.users import UserRow
 
-NOT_OURS = "This link is not one of ours. Look whether all of it was copied."
-ENDED = "This invitation has ended. Ask the person who sent it for a new one."
-REVOKED = "This invitation was revoked. Ask the person who sent it."
-USED = "This invitation has been used. Sign in with the account that was made by it."
-ORPHANED = "The person who sent this invitation may not invite people any more. Ask another member."
-DEACTIVATED = "This organization has been deactivated."
+NOT_OURS = _("This link is not one of ours. Look whether all of it was copied.")
+ENDED = _("This invitation has ended. Ask the person who sent it for a new one.")
+REVOKED = _("This invitation was revoked. Ask the person who sent it.")
+USED = _("This invitation has been used. Sign in with the account that was made by it.")
+ORPHANED = _(
+    "The person who sent this invitation may not invite people any more. Ask another member."
+)
+DEACTIVATED = _("This organization has been deactivated.")
 
 
 class LinkError(NotFoundError):
@@ -185,10 +188,15 @@ async def check_address(connection: Connection, realm: RealmRow, email: str) -> 
     admission.check_address(email, RealmSettings.of(realm.settings), domains)
     for row in await users.by_emails(connection, realm.realm_id, [email]):
         if row.is_active:
-            raise HasAccountError(f"{row.email} has an account here already. Sign in with it.")
+            raise HasAccountError(
+                _("{email} has an account here already. Sign in with it.", email=row.email)
+            )
         raise BadRequestError(
-            f"The account of {row.email} here is deactivated. Ask the person who invited you to"
-            " have it reactivated."
+            _(
+                "The account of {email} here is deactivated. Ask the person who invited you to"
+                " have it reactivated.",
+                email=row.email,
+            )
         )
 
 

@@ -10,6 +10,7 @@ from server.domain.errors import BadRequestError
 from server.domain.sessions import digest_of, new_token
 from server.events.base import NO_AUDIENCE
 from server.events.log import Tick
+from server.i18n import _
 from server.transactions import Tx
 from storage import confirmations, credentials, users
 from storage.confirmations import ConfirmationRow
@@ -106,7 +107,9 @@ async def _active(tx: Tx, email: str) -> UserRow:
     found = await credentials.by_email(await tx.connection(), tx.realm_id, email)
     rows = [] if found is None else await tx.lock(users.locking(tx.realm_id, [found.user_id]))
     if not rows or rows[0].bot_type is not None:
-        raise BadRequestError(f"No person has the address {email}.")
+        raise BadRequestError(_("No person has the address {email}.", email=email))
     if not rows[0].is_active:
-        raise BadRequestError(f"The account of {email} is deactivated: reactivate it first.")
+        raise BadRequestError(
+            _("The account of {email} is deactivated: reactivate it first.", email=email)
+        )
     return rows[0]

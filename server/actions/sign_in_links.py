@@ -8,18 +8,19 @@ from server.domain.errors import AuthenticationFailedError, BadRequestError
 from server.domain.sessions import digest_of, new_token
 from server.events.base import NO_AUDIENCE
 from server.events.log import Tick
+from server.i18n import _
 from server.transactions import Tx
 from storage import confirmations, credentials, users
 from storage.credentials import CredentialsRow
 from storage.ids import UserId
 
-SPENT = (
+SPENT = _(
     "This link was used already, or it is too old. Get a new one: on the server,"
     " `parley user sign-in-link` prints it."
 )
-ELSEWHERE = (
-    "This link works only on the machine that the server runs on, at localhost and without a proxy."
-    " It can still be used there."
+ELSEWHERE = _(
+    "This link works only on the machine that the server runs on, at localhost and"
+    " without a proxy. It can still be used there."
 )
 
 
@@ -34,13 +35,15 @@ async def make_sign_in_token(
     """
     [row] = await tx.lock(users.locking(tx.realm_id, [user_id]))
     if row.bot_type is not None:
-        raise BadRequestError("Bots do not sign in with a browser.")
+        raise BadRequestError(_("Bots do not sign in with a browser."))
     if not row.is_active:
-        raise BadRequestError(f"The account of {row.email} is deactivated: reactivate it first.")
+        raise BadRequestError(
+            _("The account of {email} is deactivated: reactivate it first.", email=row.email)
+        )
     connection = await tx.changing()
     known = await credentials.of_user(connection, tx.realm_id, user_id)
     if verified is not None and known.changed_at != verified.changed_at:
-        raise AuthenticationFailedError("Your username or password is incorrect")
+        raise AuthenticationFailedError(_("Your username or password is incorrect"))
     confirmation_id = await confirmations.insert(
         connection,
         tx.realm_id,

@@ -16,14 +16,15 @@ from server.domain.realm_settings import RealmSettings
 from server.domain.sign_in import PASSWORDS
 from server.events.base import NO_AUDIENCE
 from server.events.log import Tick
+from server.i18n import _
 from server.transactions import Tx
 from storage import invitations, realm_domains
 from storage.database import Connection
 from storage.ids import UserId
 from storage.realms import RealmRow
 
-NOT_BY_EMAIL = "People of this organization do not join by email: they sign in."
-BY_INVITATION = "You need an invitation to join this organization."
+NOT_BY_EMAIL = _("People of this organization do not join by email: they sign in.")
+BY_INVITATION = _("You need an invitation to join this organization.")
 
 
 async def sign_up(tx: Tx, digest: bytes, new: NewUser, *, now: datetime) -> UserId:

@@ -3,6 +3,7 @@
 from server.actions.locked_realm import LockedRealm
 from server.domain.accounts import NAME_TAKEN
 from server.domain.errors import BadRequestError
+from server.i18n import _
 from storage import users
 from storage.database import Connection
 from storage.users import UserRow
@@ -18,5 +19,5 @@ async def check_unique(
     same = await users.named(connection, context.realm.realm_id, name)
     if any(each.user_id != row.user_id for each in same):
         raise BadRequestError(
-            NAME_TAKEN if is_bot else "Unique names required in this organization."
+            NAME_TAKEN if is_bot else _("Unique names required in this organization.")
         )

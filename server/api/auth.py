@@ -21,6 +21,7 @@ from server.domain.errors import (
     UserDeactivatedError,
 )
 from server.domain.sessions import Session
+from server.i18n import _
 from server.realm_cache import RealmCache
 from server.runtime.batch_loader import BatchLoader
 from storage import api_keys, credentials, realms
@@ -29,7 +30,7 @@ from storage.users import UserRow
 
 MAX_CLIENT_NAME_LENGTH: Final = 30
 _PRODUCT: Final = re.compile(r"^\s*([A-Za-z][\w.-]*)")
-NO_CREDENTIALS: Final = "Not logged in: API authentication or user session required"
+NO_CREDENTIALS: Final = _("Not logged in: API authentication or user session required")
 
 
 class Realms:
@@ -50,7 +51,7 @@ class Realms:
         if realm_id is None:
             realm_id = await self._asked.find(subdomain)
         if realm_id is None and subdomain != "":
-            raise NonexistentSubdomainError("There is no organization at this address.")
+            raise NonexistentSubdomainError(_("There is no organization at this address."))
         return realm_id
 
     async def _read(self, subdomains: Sequence[str]) -> dict[str, RealmId]:
@@ -78,7 +79,7 @@ async def authenticate(app: App, realm_id: RealmId | None, authorization: str | 
     """
     email, api_key = _credentials(authorization)
     if realm_id is None:
-        raise InvalidApiKeyError("Account is not associated with this subdomain")
+        raise InvalidApiKeyError(_("Account is not associated with this subdomain"))
     realm_cache = app.realm_caches.of(realm_id)
     row = await realm_cache.user_by_email(email)
     if is_named(api_key):
@@ -86,7 +87,7 @@ async def authenticate(app: App, realm_id: RealmId | None, authorization: str | 
     known = row.api_key if row is not None else "-" * API_KEY_LENGTH
     matches = hmac.compare_digest(known.encode(), api_key.encode())
     if row is None or not matches:
-        raise InvalidApiKeyError("Invalid API key")
+        raise InvalidApiKeyError(_("Invalid API key"))
     return await _active_actor(realm_cache, row)
 
 
@@ -100,7 +101,7 @@ async def _by_named_key(
     async with app.database.connection() as connection:
         key = await api_keys.used(connection, realm_cache.realm_id, digest_of(api_key))
         if row is None or key is None or key.user_id != row.user_id:
-            raise InvalidApiKeyError("Invalid API key")
+            raise InvalidApiKeyError(_("Invalid API key"))
         if not key.is_noted:
             await api_keys.note_use(connection, realm_cache.realm_id, key.key_id)
     actor, scopes = await _active_actor(realm_cache, row), scopes_of(key.scopes)
@@ -115,7 +116,7 @@ async def user_by_api_key(app: App, realm_id: RealmId | None, api_key: str | Non
     Raises a DomainError of status 401.
     """
     if not api_key or realm_id is None:
-        raise UnauthorizedError("Missing 'api_key' in the address")
+        raise UnauthorizedError(_("Missing 'api_key' in the address"))
     realm_cache = app.realm_caches.of(realm_id)
     digest = digest_of(api_key)
     async with app.database.connection() as connection:
@@ -126,11 +127,11 @@ async def user_by_api_key(app: App, realm_id: RealmId | None, api_key: str | Non
             user_id = await credentials.user_of_key(connection, realm_id, digest)
     row = None if user_id is None else await realm_cache.user(user_id)
     if row is None:
-        raise InvalidApiKeyError("Invalid API key")
+        raise InvalidApiKeyError(_("Invalid API key"))
     if is_named(api_key):
         return await _by_named_key(app, realm_cache, row, api_key)
     if not hmac.compare_digest(row.api_key.encode(), api_key.encode()):
-        raise InvalidApiKeyError("Invalid API key")
+        raise InvalidApiKeyError(_("Invalid API key"))
     return await _active_actor(realm_cache, row)
 
 
@@ -145,9 +146,9 @@ async def user_of_session(app: App, realm_id: RealmId, session: Session) -> Acto
 
 async def _active_actor(realm_cache: RealmCache, row: UserRow) -> Actor:
     if (await realm_cache.realm()).deactivated:
-        raise RealmDeactivatedError("This organization has been deactivated")
+        raise RealmDeactivatedError(_("This organization has been deactivated"))
     if not row.is_active:
-        raise UserDeactivatedError("Account is deactivated")
+        raise UserDeactivatedError(_("Account is deactivated"))
     # Their keys are part of URLs, which many get to see.
     narrow = frozenset({Scope.MESSAGES}) if row.bot_type == INCOMING_WEBHOOK else None
     return Actor(realm_cache.realm_id, row, scopes=narrow)
@@ -166,13 +167,13 @@ async def spectator_or_user(app: App, realm_id: RealmId | None, authorization: s
 def _credentials(authorization: str | None) -> tuple[str, str]:
     if not authorization:
         raise UnauthorizedError(NO_CREDENTIALS)
-    scheme, _, encoded = authorization.partition(" ")
+    scheme, _blank, encoded = authorization.partition(" ")
     if scheme.lower() != "basic":
-        raise UnauthorizedError("This endpoint requires HTTP basic authentication.")
+        raise UnauthorizedError(_("This endpoint requires HTTP basic authentication."))
     try:
         email, colon, api_key = base64.b64decode(encoded, validate=True).decode().partition(":")
     except (binascii.Error, UnicodeDecodeError):
-        raise UnauthorizedError("Invalid authorization header for basic auth") from None
+        raise UnauthorizedError(_("Invalid authorization header for basic auth")) from None
     if not colon or not email or "\0" in email:
         raise UnauthorizedError(NO_CREDENTIALS)
     return email, api_key
@@ -201,7 +202,7 @@ def client_name(parameter: str | None, user_agent: str | None) -> str:
     Raises InvalidParameterError for an invalid name.
     """
     if parameter and "\0" in parameter:
-        raise InvalidParameterError("client", "client must not contain null characters")
+        raise InvalidParameterError("client", _("client must not contain null characters"))
     if parameter:
         return parameter.strip()[:MAX_CLIENT_NAME_LENGTH] or "Unspecified"
     product = _PRODUCT.match(user_agent or "")

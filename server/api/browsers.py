@@ -16,6 +16,7 @@ from server.domain.sessions import (
     digest_of,
     is_form_token,
 )
+from server.i18n import _
 from storage import sessions
 from storage.ids import RealmId
 
@@ -122,4 +123,4 @@ async def session_of(
 def check_form(token: str, given: str) -> None:
     """Raise CsrfFailedError unless the form was rendered for the holder of the token."""
     if not is_form_token(given, token):
-        raise CsrfFailedError("CSRF check failed: this form is too old, or none of ours.")
+        raise CsrfFailedError(_("CSRF check failed: this form is too old, or none of ours."))

@@ -21,6 +21,7 @@ from server.domain.addresses import API_PREFIX
 from server.domain.api_keys import Scope, lacking
 from server.domain.errors import BadRequestError, DomainError, NotFoundError, UnauthorizedError
 from server.domain.sessions import Session
+from server.i18n import SOURCE, _
 from server.realm_cache import RealmCache
 from server.settings import Settings
 from server.transactions import Tx
@@ -168,6 +169,8 @@ class Request:
     response_headers: dict[str, str]
     """Headers that the handler adds to the response."""
     method: str = "GET"
+    language: str = SOURCE
+    """Language of a page: the caller's, or the one that the browser asks for."""
     caller: Actor | None = None
     session: Session | None = None
     """The caller's session, for requests of a browser with the session cookie."""
@@ -193,14 +196,14 @@ class Request:
     def actor(self) -> Actor:
         """The caller. Raises UnauthorizedError if there is none (`Access.ANONYMOUS`)."""
         if self.caller is None:
-            raise UnauthorizedError("Not logged in: API authentication or user session required")
+            raise UnauthorizedError(_("Not logged in: API authentication or user session required"))
         return self.caller
 
     @property
     def realm_cache(self) -> RealmCache:
         """The cache of the organization at this address. Raises NotFoundError without one."""
         if self.realm_id is None:
-            raise NotFoundError("There is no organization at this address.")
+            raise NotFoundError(_("There is no organization at this address."))
         return self.app.realm_caches.of(self.realm_id)
 
     @property
@@ -223,13 +226,15 @@ class Request:
     def refuse_bots(self) -> None:
         """Raise BadRequestError unless the caller is a person."""
         if self.actor.is_bot:
-            raise BadRequestError("This endpoint does not accept bot requests.")
+            raise BadRequestError(_("This endpoint does not accept bot requests."))
 
     def check_reaches(self, *needed: Scope) -> None:
         """Raise BadRequestError unless the caller's credential reaches all of these scopes."""
         for scope in needed:
             if not self.actor.reaches(scope):
-                raise BadRequestError(f"This API key does not reach this: {lacking(scope)}.")
+                raise BadRequestError(
+                    _("This API key does not reach this: {scope}.", scope=lacking(scope))
+                )
 
     @property
     def may_know_secrets(self) -> bool:

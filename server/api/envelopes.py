@@ -1,11 +1,12 @@
 """Envelopes of all responses."""
 
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
 from server.api.endpoint import RawResult, Remark, Result
 from server.domain.errors import DomainError
+from server.i18n import SOURCE, translated
 
 REASONS: Final = {
     200: "OK",
@@ -56,8 +57,19 @@ def _ignored(unknown: list[str]) -> bytes:
     return b'"ignored_parameters_unsupported":' + msgspec.json.encode(unknown)
 
 
-def error_body(error: DomainError) -> bytes:
-    """Return the error envelope."""
-    return msgspec.json.encode(
-        {"result": "error", "msg": error.message, "code": error.code, **error.details}
-    )
+def error_body(error: DomainError, language: str = SOURCE) -> bytes:
+    """Return the error envelope; texts in it are in the language."""
+    fields = {"result": "error", "msg": error.message, "code": error.code, **error.details}
+    return msgspec.json.encode(_in_language(fields, language))
+
+
+def _in_language(value: Any, language: str) -> Any:
+    match value:
+        case str():
+            return translated(value, language)
+        case list() | tuple():
+            return [_in_language(part, language) for part in value]
+        case dict():
+            return {name: _in_language(part, language) for name, part in value.items()}
+        case _:
+            return value

@@ -48,6 +48,7 @@ from server.api.envelopes import error_body, success_body
 from server.api.failed_sign_ins import log_failure
 from server.api.health import CHECKED_PATHS, Checks
 from server.api.incoming import MAX_FORM_BYTES, IncomingBody, Received, receive, too_large
+from server.api.languages import error_language, page_language
 from server.api.pages import Pages
 from server.api.proxies import client_address
 from server.api.rate_limit import RateLimits
@@ -70,6 +71,7 @@ from server.domain.errors import (
     UnauthorizedError,
 )
 from server.domain.sessions import Session
+from server.i18n import _
 from server.runtime.pages import Page
 from storage.blobs import BlobStoreError
 from storage.database import (
@@ -146,6 +148,7 @@ class RequestHandler:
         self.received = Received({}, [])
         self.request_id = ""
         self._caller: Actor | None = None
+        self._page_request: Request | None = None
         self.cookies: list[str] = []
         """Values of Set-Cookie."""
         self.is_streaming = False
@@ -171,15 +174,17 @@ class RequestHandler:
                 await asyncio.sleep(RETRY_SECONDS)
                 return await self.answer(headers, is_second_try=True)
             logger.warning("http.database_unavailable", endpoint=self.endpoint, error=str(error))
-            refusal = ServerNotReadyError("The server is not ready. Try again shortly.")
+            refusal = ServerNotReadyError(_("The server is not ready. Try again shortly."))
         except BlobStoreError as error:
             logger.warning("http.blob_store_unavailable", endpoint=self.endpoint, error=str(error))
-            refusal = FilesNotReadyError("Files cannot be reached or kept now. Try again shortly.")
+            refusal = FilesNotReadyError(
+                _("Files cannot be reached or kept now. Try again shortly.")
+            )
         except ClientGoneError:
             raise asyncio.CancelledError from None
         except Exception:
             logger.exception("http.unexpected_error", endpoint=self.endpoint)
-            refusal = InternalServerError("Internal server error")
+            refusal = InternalServerError(_("Internal server error"))
         return self._refuse(refusal, headers)
 
     @property
@@ -205,11 +210,14 @@ class RequestHandler:
         is_for_people = self._is_page or (
             isinstance(refusal, NotFoundError) and self._is_navigation
         )
+        request = self._page_request
+        language = request.language if request else error_language(self._caller, self._headers)
         if is_for_people:
-            return self._render_page(self._server.pages.refusal(refusal), headers)
+            page = self._server.pages.refusal(refusal, language)
+            return self._render_page(page, headers)
         if self._is_for_browsers and isinstance(refusal, UnauthorizedError):
             headers["WWW-Authenticate"] = 'Session realm="zulip"'
-        return refusal.status, error_body(refusal)
+        return refusal.status, error_body(refusal, language)
 
     @property
     def _is_page(self) -> bool:
@@ -239,6 +247,8 @@ class RequestHandler:
         address = self._remote_address()
         realm_id = await self._realm(address, headers)
         request = self._new_request(address, realm_id, {})
+        self._page_request = request
+        request.language = await page_language(request)
         request.path_params = path_params
         request.query = forms.read_query(self._query)
         request.form = forms.read_body(self._headers, self.body.content())
@@ -298,7 +308,7 @@ class RequestHandler:
                 return self.received.fields
             case RawPayload():
                 if self.body.size > MAX_PAYLOAD_BYTES:
-                    raise BodyTooLargeError("The request is too large.")
+                    raise BodyTooLargeError(_("The request is too large."))
                 request.payload = self.body.content()
                 return {}
             case _:
@@ -322,7 +332,7 @@ class RequestHandler:
             max_file_bytes=max_file_bytes,
         )
         if not self.received.files and not kind.is_optional:
-            raise BadRequestError("You must specify a file to upload")
+            raise BadRequestError(_("You must specify a file to upload"))
 
     async def _request(self, endpoint: Endpoint[Any], headers: dict[str, str]) -> Request:
         """Authenticate and authorize the request, and count it towards rate limits."""
@@ -332,15 +342,15 @@ class RequestHandler:
         request = self._new_request(address, realm_id, headers)
         if endpoint.access not in (Access.ANONYMOUS, Access.INTERNAL):
             await self._find_caller(endpoint, request)
+        self._caller = request.caller
         if endpoint.is_rate_limited:
             await self._count(request)
-        self._caller = request.caller
         if request.caller is not None:
             request.check_reaches(*endpoint.needs)
         if endpoint.access is Access.INTERNAL and not server.app.settings.development:
-            raise BadRequestError("This is not a development server.")
+            raise BadRequestError(_("This is not a development server."))
         if endpoint.access is Access.ADMIN and not request.actor.person.is_administrator:
-            raise BadRequestError("Must be an organization administrator")
+            raise BadRequestError(_("Must be an organization administrator"))
         return request
 
     async def _find_caller(self, endpoint: Endpoint[Any], request: Request) -> None:
@@ -436,4 +446,4 @@ class RequestHandler:
 def _refuse_webhook_bots(caller: Actor) -> None:
     """Raise UnauthorizedError for an incoming-webhook bot: its key is in URLs, hence exposed."""
     if caller.row.bot_type == INCOMING_WEBHOOK:
-        raise UnauthorizedError("This API is not available to incoming webhook bots.")
+        raise UnauthorizedError(_("This API is not available to incoming webhook bots."))

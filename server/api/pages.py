@@ -57,6 +57,6 @@ class Pages(Protocol):
         """Check access and render. Raises a DomainError for errors without a page of their own."""
         ...
 
-    def refusal(self, error: DomainError) -> Page:
-        """The page that shows the error."""
+    def refusal(self, error: DomainError, language: str) -> Page:
+        """The page that shows the error, in the language."""
         ...

@@ -20,17 +20,18 @@ from server.domain.errors import (
 )
 from server.domain.sessions import Session
 from server.domain.sign_in import PASSWORDS
+from server.i18n import _
 from storage import credentials, sessions
 from storage.credentials import SecretsRow
 
-WRONG_PASSWORD = "Wrong password!"  # noqa: S105 - a sentence
-SIGN_IN_AGAIN = (
-    "Your account has no password to ask for, and you signed in more than ten minutes ago. Sign in"
-    " again, then do this within ten minutes."
+WRONG_PASSWORD = _("Wrong password!")
+SIGN_IN_AGAIN = _(
+    "Your account has no password to ask for, and you signed in more than ten"
+    " minutes ago. Sign in again, then do this within ten minutes."
 )
-WITHOUT_BROWSER = (
-    "Your account has no password to ask for. Do this with a browser, within ten minutes of signing"
-    " in there."
+WITHOUT_BROWSER = _(
+    "Your account has no password to ask for. Do this with a browser, within ten"
+    " minutes of signing in there."
 )
 
 
@@ -95,7 +96,7 @@ class Reauthentication:
         async with self.app.database.connection() as connection:
             known = await credentials.of_user(connection, actor.realm_id, actor.user_id)
         if self.session is None and known.api_key != actor.row.api_key:
-            raise InvalidApiKeyError("Invalid API key")
+            raise InvalidApiKeyError(_("Invalid API key"))
         return known
 
     async def _hash(self, known: SecretsRow) -> str | None:

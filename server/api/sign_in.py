@@ -22,6 +22,7 @@ from server.domain.errors import (
     UserDeactivatedError,
 )
 from server.domain.sign_in import LDAP, PASSWORDS
+from server.i18n import _
 from server.identity import DirectoryAwayError, IdentityError
 from server.realm_cache import RealmCache
 from storage import credentials, directory_ids, users
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 logger = structlog.get_logger(__name__)
 
-TAKEN: Final = (
+TAKEN: Final = _(
     "Your address in the directory is that of another account here. Ask an administrator."
 )
 
@@ -70,11 +71,13 @@ async def _sign_in(
     headers: dict[str, str],
 ) -> CredentialsRow:
     if (await realm_cache.realm()).deactivated:
-        raise RealmDeactivatedError("This organization has been deactivated")
+        raise RealmDeactivatedError(_("This organization has been deactivated"))
     settings = await realm_cache.settings()
     ldap = app.identities.ldap if settings.wants_method(LDAP) else None
     if ldap is None and not settings.wants_method(PASSWORDS):
-        raise PasswordAuthDisabledError("Password authentication is disabled in your organization")
+        raise PasswordAuthDisabledError(
+            _("Password authentication is disabled in your organization")
+        )
     await limits.count_sign_in(realm_cache.realm_id, username, headers)
     found = None
     if settings.wants_method(PASSWORDS):
@@ -84,10 +87,10 @@ async def _sign_in(
         # wait.
         found = await _by_directory(app, realm_cache, ldap, username, password)
     if found is None:
-        raise AuthenticationFailedError("Your username or password is incorrect")
+        raise AuthenticationFailedError(_("Your username or password is incorrect"))
     await limits.forget_sign_ins(realm_cache.realm_id, username)
     if not found.is_active:
-        raise UserDeactivatedError("Account is deactivated")
+        raise UserDeactivatedError(_("Account is deactivated"))
     return found
 
 
@@ -102,7 +105,7 @@ async def person_with(app: App, realm_cache: RealmCache, email: str) -> Credenti
         return None
     row = await realm_cache.user(found.user_id)
     if not found.is_active or row is None or row.bot_type is not None:
-        raise UserDeactivatedError("Account is deactivated")
+        raise UserDeactivatedError(_("Account is deactivated"))
     return found
 
 

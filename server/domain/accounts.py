@@ -8,6 +8,7 @@ from zoneinfo import available_timezones
 
 from server.domain.errors import BadRequestError, InvalidParameterError
 from server.domain.passwords import MAX_LENGTH, MIN_LENGTH
+from server.i18n import _
 
 MIN_NAME_LENGTH: Final = 1
 MAX_NAME_LENGTH: Final = 100
@@ -15,7 +16,7 @@ NOT_IN_NAMES: Final = frozenset('*`\\>"@')
 """Characters that would end a mention or begin other syntax."""
 MAX_EMAIL_LENGTH: Final = 254
 NAMELESS: Final = "Somebody"
-NAME_TAKEN: Final = "Name is already in use."
+NAME_TAKEN: Final = _("Name is already in use.")
 
 _EMAIL: Final = re.compile(
     r"[^\s@,;<>()\[\]\"\\]+@[^\s@,;<>()\[\]\"\\.]+(\.[^\s@,;<>()\[\]\"\\.]+)*"
@@ -28,13 +29,13 @@ def checked_full_name(name: str) -> str:
     """Return the normalized name; raise BadRequestError if it is invalid."""
     name = " ".join(name.split())
     if len(name) > MAX_NAME_LENGTH:
-        raise BadRequestError("Name too long!")
+        raise BadRequestError(_("Name too long!"))
     if len(name) < MIN_NAME_LENGTH:
-        raise BadRequestError("Name too short!")
+        raise BadRequestError(_("Name too short!"))
     if not all(map(_may_be_in_name, name)):
-        raise BadRequestError("Invalid characters in name!")
+        raise BadRequestError(_("Invalid characters in name!"))
     if _ID_AT_END.search(name):
-        raise BadRequestError("Invalid format!")
+        raise BadRequestError(_("Invalid format!"))
     return name
 
 
@@ -53,7 +54,9 @@ def as_full_name(text: str, *, email: str) -> str:
 def checked_timezone(name: str) -> str:
     """Return the name of a time zone; empty if it is unknown. Raises InvalidParameterError."""
     if name and name not in _timezones():
-        raise InvalidParameterError("timezone", f"timezone: {name[:60]!r} is not one")
+        raise InvalidParameterError(
+            "timezone", _("timezone: {value!r} is not one", value=name[:60])
+        )
     return name
 
 
@@ -61,7 +64,9 @@ def checked_email(email: str) -> str:
     """Return the address in its given spelling; raise BadRequestError if it is invalid."""
     email = email.strip()
     if len(email) > MAX_EMAIL_LENGTH or _EMAIL.fullmatch(email) is None:
-        raise BadRequestError(f"Enter a valid email address, not {email[:MAX_EMAIL_LENGTH]!r}.")
+        raise BadRequestError(
+            _("Enter a valid email address, not {value!r}.", value=email[:MAX_EMAIL_LENGTH])
+        )
     return email
 
 
@@ -74,7 +79,10 @@ def checked_new_email(email: str) -> str:
     email = checked_email(email)
     if not email.rpartition("@")[0].isascii():
         raise BadRequestError(
-            f"Mail cannot reach {email!r}: use an address with ASCII letters before the @."
+            _(
+                "Mail cannot reach {email!r}: use an address with ASCII letters before the @.",
+                email=email,
+            )
         )
     return email
 
@@ -83,7 +91,9 @@ def checked_password(password: str | None) -> str | None:
     """Return the password, or None; raise BadRequestError if it is too short or long."""
     if password is None or MIN_LENGTH <= len(password) <= MAX_LENGTH:
         return password
-    raise BadRequestError(f"Passwords have {MIN_LENGTH} to {MAX_LENGTH} characters.")
+    raise BadRequestError(
+        _("Passwords have {least} to {limit} characters.", least=MIN_LENGTH, limit=MAX_LENGTH)
+    )
 
 
 def _may_be_in_name(character: str) -> bool:

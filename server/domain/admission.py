@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from server.domain.errors import BadRequestError
 from server.domain.realm_domains import check_admitted
 from server.domain.realm_settings import RealmSettings
+from server.i18n import _
 from storage.address_folding import fold_address
 from storage.realm_domains import DomainRow
 
@@ -14,7 +15,7 @@ def check_address(email: str, settings: RealmSettings, domains: Iterable[DomainR
     if settings.emails_restricted_to_domains:
         check_admitted(email, domains)
     elif settings.disallow_disposable_email_addresses and is_disposable(email):
-        raise BadRequestError("Please use your real email address, not a disposable one.")
+        raise BadRequestError(_("Please use your real email address, not a disposable one."))
 
 
 def is_disposable(email: str) -> bool:

@@ -4,11 +4,11 @@ from typing import Final
 
 import msgspec
 
-from server.runtime.formatting import counted
+from server.i18n import _, ngettext
 
 FRESH_SECONDS: Final = 600
 """How long after a sign-in an account without a password may change its credentials."""
-KEY_REPLACED: Final = (
+KEY_REPLACED: Final = _(
     "The API key has been replaced: apps and programs that use it have to sign in again."
 )
 
@@ -30,28 +30,50 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def sentences(self) -> list[str]:
         """Return one sentence for each kind of thing that was revoked."""
-        browsers = counted(self.sessions, "other browser", "other browsers")
-        named = counted(self.named_keys, "named API key has", "named API keys have")
-        phones = counted(self.phones, "phone", "phones")
+        browsers = ngettext(
+            "You have been signed out of {count:,} other browser.",
+            "You have been signed out of {count:,} other browsers.",
+            self.sessions,
+        )
+        phones = ngettext(
+            "Notifications no longer go to {count:,} phone, until the app signs in again.",
+            "Notifications no longer go to {count:,} phones, until the app signs in again.",
+            self.phones,
+        )
+        named = ngettext(
+            "{count:,} named API key has been revoked.",
+            "{count:,} named API keys have been revoked.",
+            self.named_keys,
+        )
+        address = _("A pending change of the email address has been cancelled.")
+        resets = _("Links for a new password that were mailed before no longer work.")
+        exports = _("Links to the organization's exports have been replaced.")
         said: tuple[tuple[int, str], ...] = (
-            (self.sessions, f"You have been signed out of {browsers}."),
+            (self.sessions, browsers),
             (self.api_key, KEY_REPLACED),
-            (self.phones, f"Notifications no longer go to {phones}, until the app signs in again."),
-            (self.named_keys, f"{named} been revoked."),
-            (self.address_changes, "A pending change of the email address has been cancelled."),
-            (self.resets, "Links for a new password that were mailed before no longer work."),
-            (self.export_links, "Links to the organization's exports have been replaced."),
+            (self.phones, phones),
+            (self.named_keys, named),
+            (self.address_changes, address),
+            (self.resets, resets),
+            (self.export_links, exports),
         )
         return [sentence for happened, sentence in said if happened]
 
     @property
     def still_working(self) -> str:
         """Return which keys still work; empty if none does."""
-        if self.api_key and not self.named_keys_left:
-            return ""
-        keys = counted(self.named_keys_left, "named API key", "named API keys")
-        is_one = self.named_keys_left == 1
-        if not self.api_key:
-            is_one = self.named_keys_left == 0
-            keys = "The API key" if is_one else f"The API key and {keys}"
-        return f"{keys} of the account still {'works' if is_one else 'work'}."
+        left = self.named_keys_left
+        if self.api_key:
+            named = ngettext(
+                "{count:,} named API key of the account still works.",
+                "{count:,} named API keys of the account still work.",
+                left,
+            )
+            return named if left else ""
+        if not left:
+            return _("The API key of the account still works.")
+        return ngettext(
+            "The API key and {count:,} named API key of the account still work.",
+            "The API key and {count:,} named API keys of the account still work.",
+            left,
+        )

@@ -3,6 +3,7 @@
 import unicodedata
 
 from server.domain.errors import InvalidParameterError
+from server.i18n import _
 from storage.name_folding import FoldedName, fold_name
 
 __all__ = ["FoldedName", "fold_name"]
@@ -17,11 +18,14 @@ def checked_name(name: str, *, what: str, parameter: str, longest: int) -> str:
     """Return the normalized name; raise InvalidParameterError."""
     cleaned = composed(name)
     if not cleaned:
-        raise InvalidParameterError(parameter, f"{what.capitalize()} can't be empty.")
+        raise InvalidParameterError(parameter, _("{what} can't be empty.", what=what.capitalize()))
     if len(cleaned) > longest:
         raise _too_long(parameter, longest)
     if place := unprintable_at(cleaned):
-        raise InvalidParameterError(parameter, f"Invalid character in {what}, at position {place}.")
+        raise InvalidParameterError(
+            parameter,
+            _("Invalid character in {what}, at position {place}.", what=what, place=place),
+        )
     return cleaned
 
 
@@ -35,7 +39,12 @@ def checked_description(description: str, *, parameter: str, longest: int) -> st
 
 def _too_long(parameter: str, longest: int) -> InvalidParameterError:
     return InvalidParameterError(
-        parameter, f"{parameter} is too long (limit: {longest} characters)"
+        parameter,
+        _(
+            "{parameter} is too long (limit: {longest} characters)",
+            parameter=parameter,
+            longest=longest,
+        ),
     )
 
 

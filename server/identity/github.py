@@ -6,6 +6,7 @@ from urllib.parse import urlencode
 
 from server.domain.providers import Provider
 from server.egress import Egress
+from server.i18n import _
 from server.identity.errors import IdentityError
 from server.identity.flows import Flow
 from server.identity.identity import Identity
@@ -59,7 +60,7 @@ class GitHub:
         if not found:
             raise IdentityError(
                 "no verified email",
-                "The email address of that account has not been verified there.",
+                _("The email address of that account has not been verified there."),
             )
         name = user.get("name")
         return Identity(str(found[0]["email"]), name if isinstance(name, str) else "")

@@ -9,6 +9,7 @@ from joserfc.jwk import ECKey, OctKey, OKPKey, RSAKey
 from server.domain.clock import Clock
 from server.domain.errors import BadRequestError, InvalidTokenError
 from server.domain.providers import JwtKey
+from server.i18n import _
 
 LEEWAY_SECONDS: Final = 60
 _KINDS: Final[dict[str, type[OctKey | RSAKey | ECKey | OKPKey]]] = {
@@ -31,8 +32,8 @@ def email_in(token: str, key: JwtKey, clock: Clock) -> str:
         claims = jwt.decode(token, known, algorithms=[key.algorithm]).claims
         jwt.JWTClaimsRegistry(now=now, leeway=LEEWAY_SECONDS).validate(claims)
     except (JoseError, ValueError):
-        raise InvalidTokenError("Bad JSON web token") from None
+        raise InvalidTokenError(_("Bad JSON web token")) from None
     email = claims.get("email")
     if not isinstance(email, str) or not email:
-        raise BadRequestError("No email specified in JSON web token claims")
+        raise BadRequestError(_("No email specified in JSON web token claims"))
     return email

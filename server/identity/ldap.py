@@ -25,6 +25,7 @@ from typing_extensions import override
 
 from server.domain.accounts import as_full_name, checked_email
 from server.domain.errors import BadRequestError
+from server.i18n import _
 from server.identity.errors import DirectoryAwayError, IdentityError
 from server.identity.identity import Identity
 from server.settings import Settings, variable_of
@@ -283,7 +284,7 @@ class Ldap:
         except BadRequestError:
             raise IdentityError(
                 f"{found['dn']} has no address in {settings.ldap_email_attribute}",
-                "The directory has no email address for you. Ask its administrator.",
+                _("The directory has no email address for you. Ask its administrator."),
             ) from None
         name = _first_of(attributes, settings.ldap_name_attribute)
         identity = Identity(email, as_full_name(name, email=email))

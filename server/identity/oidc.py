@@ -13,6 +13,7 @@ from joserfc.jwk import ECKey, KeySet
 from server.domain.clock import Clock
 from server.domain.providers import APPLE, AZUREAD, Provider
 from server.egress import Egress, EgressError
+from server.i18n import _
 from server.identity.errors import IdentityError
 from server.identity.flows import Flow
 from server.identity.identity import Identity
@@ -164,12 +165,12 @@ class OpenIdProvider:
         email = claims.get("email")
         if not isinstance(email, str) or not email:
             raise IdentityError(
-                "no email", "That account has no email address, or does not share it."
+                "no email", _("That account has no email address, or does not share it.")
             )
         if not self._is_verified(claims):
             raise IdentityError(
                 "the email is not verified",
-                "The email address of that account has not been verified there.",
+                _("The email address of that account has not been verified there."),
             )
         name = claims.get("name")
         return Identity(email, name if isinstance(name, str) else "")

@@ -22,6 +22,7 @@ from typing_extensions import override
 from server.domain.clock import Clock
 from server.domain.errors import ServerNotReadyError
 from server.domain.providers import SamlProvider
+from server.i18n import _
 from server.identity.errors import IdentityError
 from server.identity.flows import Flow
 from server.identity.identity import Identity
@@ -91,7 +92,7 @@ class SamlSite:
         except TooCostlyError:
             raise IdentityError("the answer takes too long to read") from None
         except ParserUnavailableError:
-            raise ServerNotReadyError("The server is not ready. Try again shortly.") from None
+            raise ServerNotReadyError(_("The server is not ready. Try again shortly.")) from None
         found = msgspec.msgpack.decode(read, type=ValidationOutcome)
         if found.refusal:
             raise IdentityError(found.refusal, found.message)
@@ -185,14 +186,14 @@ class _SamlResponseReader:
             email = name_id.get("Value") or ""
         if not email:
             raise IdentityError(
-                "no email", "That account has no email address, or does not share it."
+                "no email", _("That account has no email address, or does not share it.")
             )
         says_so = _first(attributes, (EMAIL_VERIFIED,)).lower() == "true"
         domain = folded_domain(email.rpartition("@")[2])
         if not (says_so or provider.trusts_addresses or domain in provider.domains):
             raise IdentityError(
                 "the email is not verified",
-                "The email address of that account has not been verified there.",
+                _("The email address of that account has not been verified there."),
             )
         if provider.name_attributes:
             parts = [_first(attributes, (each,)) for each in provider.name_attributes]

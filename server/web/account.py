@@ -21,6 +21,7 @@ from server.domain.credential_changes import Ended
 from server.domain.errors import BadRequestError, DomainError
 from server.domain.sign_in import PASSWORDS
 from server.domain.user_settings import UserSettings
+from server.i18n import _
 from server.runtime.pages import Page
 from server.web.confirming import digest_in, to_confirm
 from server.web.endings import done_at, ended_in
@@ -52,12 +53,12 @@ SCOPES: Final = {
 """The options of the form for a named key."""
 LIFETIMES: Final = {"30": timedelta(days=30), "365": timedelta(days=365), "never": None}
 NOTICES: Final = {
-    "email-sent": "An email is on its way to the new address. Go on where its link leads.",
-    "email": "Your account has its new address.",
-    "password": "Your password has been changed.",
-    "notifications": "Your notifications are saved.",
-    "sessions": "You are signed out everywhere else.",
-    "revoked": "The key opens nothing any more.",
+    "email-sent": _("An email is on its way to the new address. Go on where its link leads."),
+    "email": _("Your account has its new address."),
+    "password": _("Your password has been changed."),
+    "notifications": _("Your notifications are saved."),
+    "sessions": _("You are signed out everywhere else."),
+    "revoked": _("The key opens nothing any more."),
 }
 
 
@@ -86,7 +87,7 @@ async def ask_for_email(request: Request) -> Page:
     """Mail a confirmation link to the new address."""
     email = checked_new_email(request.form_value("email"))
     if email == request.actor.row.email:
-        raise BadRequestError("This is the address that your account has already.")
+        raise BadRequestError(_("This is the address that your account has already."))
     proof = await _proof(request)
     await count_mail(request, email)
     await request.transact(lambda tx: ask_for_new_address(tx, request.actor, email, proof))
@@ -112,7 +113,7 @@ async def change_password(request: Request) -> Page:
     actor = request.actor
     proof = await _proof(request)
     if not (await request.realm_cache.settings()).wants_method(PASSWORDS):
-        raise BadRequestError("Nobody signs in with a password of their own here.")
+        raise BadRequestError(_("Nobody signs in with a password of their own here."))
     new_hash = await new_password_hash(request, actor.row.email, actor.row.full_name)
     new = NewPassword(new_hash, proof, end_keys=bool(request.form_value("end_keys")))
     ended = await request.transact(
@@ -149,9 +150,9 @@ async def make_named_key(request: Request) -> Page:
         expires_at=expiry_of(request.form_value("days"), now),
     )
     if not new.scopes:
-        raise BadRequestError("Choose what the key is for.")
+        raise BadRequestError(_("Choose what the key is for."))
     proof = await _proof(request)
-    _, key = await request.transact(
+    _key_id, key = await request.transact(
         lambda tx: make_key(tx, actor.user_id, new, by=actor.user_id, proof=proof, now=now)
     )
     return await _account(request, named_key=key)
@@ -160,7 +161,7 @@ async def make_named_key(request: Request) -> Page:
 def expiry_of(days: str, now: datetime) -> datetime | None:
     """Return the expiry of a key with this lifetime; None: never. Raises BadRequestError."""
     if days not in LIFETIMES:
-        raise BadRequestError("Choose for how long the key is good.")
+        raise BadRequestError(_("Choose for how long the key is good."))
     lifetime = LIFETIMES[days]
     return None if lifetime is None else now + lifetime
 
@@ -192,7 +193,7 @@ async def revoke(request: Request) -> Page:
     """Revoke a named key."""
     actor, number = request.actor, request.form_value("key_id")
     if not (number.isascii() and number.isdigit() and len(number) < MAX_DIGITS):
-        raise BadRequestError("No such API key")
+        raise BadRequestError(_("No such API key"))
     key_id = ApiKeyId(int(number))
     await request.transact(lambda tx: revoke_key(tx, actor.user_id, key_id, by=actor.user_id))
     return go(request, f"{ACCOUNT}?done=revoked")
@@ -203,7 +204,7 @@ async def close(request: Request) -> Page:
     """Deactivate the account; its sessions end."""
     actor, now = request.actor, request.app.clock.now()
     if not request.form_value("sure"):
-        raise BadRequestError("Tick the box if you want to close your account.")
+        raise BadRequestError(_("Tick the box if you want to close your account."))
     proof = await _proof(request)
     await request.transact(lambda tx: deactivate_own(tx, actor, proof, now=now))
     return go(request, f"{SIGN_IN}?done=closed")
@@ -244,7 +245,7 @@ async def _account(
         named_key=named_key,
         url=(await realm_cache.address()).url,
         notification_groups=groups_of(own_settings),
-        notification_periods=periods_of(own_settings),
+        notification_periods=periods_of(own_settings, request.language),
         sessions=where,
         browser_name=browser_name,
         keys=keys,

@@ -1,4 +1,4 @@
-"""API reference: an index with a search, and a page for each operation."""
+"""API reference, in English: an index with a search, and a page for each operation."""
 
 import asyncio
 import re
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from server.api.endpoint import Access, Request
 from server.api.pages import PageRoute
 from server.domain.errors import NotFoundError
+from server.i18n import SOURCE, _
 from server.runtime.pages import Page
 from server.web.reference import MAX_QUERY, read_reference
 from server.web.rendering import fragment, show
@@ -25,6 +26,7 @@ async def index(request: Request) -> Page:
     """Return all operations by area, or the results of a search."""
     query = " ".join(request.query.get("q", "")[:MAX_QUERY].split())
     body = await asyncio.to_thread(_found, query) if query else await asyncio.to_thread(_areas)
+    request.language = SOURCE
     return await show(
         request,
         "api.html",
@@ -42,8 +44,9 @@ async def one(request: Request) -> Page:
     reference = await asyncio.to_thread(read_reference)
     operation = reference.by_name.get(request.path_params["operation"])
     if operation is None:
-        raise NotFoundError("There is no such operation.")
+        raise NotFoundError(_("There is no such operation."))
     body = await asyncio.to_thread(_body_of, operation.name)
+    request.language = SOURCE
     return await show(request, "api_operation.html", operation=operation, body=body)
 
 

@@ -12,6 +12,7 @@ from server.api.endpoint import Access, Request
 from server.api.files import is_known, wanted_range
 from server.api.pages import PageRoute
 from server.domain.errors import NotFoundError
+from server.i18n import _
 from server.runtime.pages import HEADERS, Page
 from server.web.build import URL_PREFIX, folder_of
 
@@ -86,7 +87,7 @@ async def _send(
     path = _path_in(folder_of(request.app), name)
     accepted = _accepted(request.headers.get("Accept-Encoding", ""))
     if path is None or (found := await asyncio.to_thread(_read, path, accepted)) is None:
-        raise NotFoundError("There is no such page.")
+        raise NotFoundError(_("There is no such page."))
     kind = MEDIA_TYPES.get(path.suffix, BINARY)
     headers = {**HEADERS, "Cache-Control": cache_control, "ETag": found.etag, **(more or {})}
     if kind == JAVASCRIPT:

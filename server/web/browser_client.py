@@ -13,6 +13,7 @@ from server.domain.avatars import icon_key_in
 from server.domain.emoji import picture_url
 from server.domain.realm_settings import RealmSettings
 from server.domain.user_settings import UserSettings
+from server.i18n import catalogue_language
 from server.runtime.pages import HEADERS, Page
 from server.web.build import Build, build_of
 from server.web.clients import clients
@@ -65,6 +66,8 @@ async def _client(request: Request, build: Build) -> Page:
     language = settings.default_language
     if request.caller is not None:
         language = UserSettings.of(request.caller.row.settings).default_language
+    # The client compares it with the settings, and has catalogues of its own.
+    request.language = catalogue_language(language)
     body = await render(
         request,
         "app.html",

@@ -8,8 +8,8 @@ from server.api.pages import PageRoute
 from server.app import App
 from server.domain.channels import Standing
 from server.domain.errors import DomainError, NotFoundError
+from server.i18n import _, ngettext
 from server.mail.folder import MailFolder
-from server.runtime.formatting import counted
 from server.runtime.pages import Page
 from server.runtime.version import FEATURE_LEVEL, VERSION
 from server.web.build import build_of
@@ -78,25 +78,26 @@ def _notice(invited: str) -> str:
     if not (invited.isascii() and invited.isdecimal() and len(invited) <= MAX_DIGITS):
         return ""
     count = int(invited)
-    if count == 1:
-        return "The invitation is on its way."
-    return f"{counted(count, 'invitation', 'invitations')} are on their way." if count else ""
+    if not count:
+        return ""
+    return ngettext(
+        "The invitation is on its way.", "{count:,} invitations are on their way.", count
+    )
 
 
 def _mailing(app: App) -> Mailing:
     if app.mailer is None:
-        return Mailing("are not sent: no mail server is set")
+        return Mailing(_("are not sent: no mail server is set"))
     if isinstance(app.mailer, MailFolder):
-        return Mailing(
-            "stay on the machine of the server: no mail server is set", app.mailer.shown_at
-        )
-    return Mailing("are sent")
+        words = _("stay on the machine of the server: no mail server is set")
+        return Mailing(words, app.mailer.shown_at)
+    return Mailing(_("are sent"))
 
 
 async def static(request: Request) -> Page:
     found = static_file(request.path_params["name"])
     if found is None:
-        raise NotFoundError("There is no such page.")
+        raise NotFoundError(_("There is no such page."))
     return found
 
 

@@ -33,6 +33,7 @@ from server.domain.page_links import (
 from server.events.base import ClientView
 from server.events.messages import MessageObject
 from server.history import fetch
+from server.i18n import _
 from server.runtime.pages import Page
 from server.web.message_html import for_page
 from server.web.places import sign_in_first
@@ -51,8 +52,8 @@ AT_ONCE: Final = 30
 TOPICS_AT_ONCE: Final = 100
 _ID: Final = re.compile(r"[0-9]{1,18}")
 _VIEW: Final = ClientView(apply_markdown=True, client_gravatar=False, empty_topic_name=True)
-_NO_MESSAGE: Final = "There is no such message, or you may not read it."
-_NO_CHANNEL: Final = "There is no such channel, or you may not read it."
+_NO_MESSAGE: Final = _("There is no such message, or you may not read it.")
+_NO_CHANNEL: Final = _("There is no such channel, or you may not read it.")
 
 
 class MessageView(NamedTuple):
@@ -226,7 +227,9 @@ async def _place_of(request: Request, reader: Actor, found: MessageObject) -> _C
     assert not isinstance(found.display_recipient, str), "direct messages have people"
     people = found.display_recipient
     names = [each.full_name for each in people if each.id != reader.user_id]
-    title = f"Direct messages with {', '.join(names)}" if names else "Direct messages with yourself"
+    title = _("Direct messages with yourself")
+    if names:
+        title = _("Direct messages with {names}", names=", ".join(names))
     return _ConversationView(title, (Term("dm", tuple(each.id for each in people)),))
 
 
@@ -304,7 +307,7 @@ def _sign_in(request: Request) -> str:
 def _number(text: str) -> int:
     """Return the id in the path. Raises NotFoundError."""
     if _ID.fullmatch(text) is None:
-        raise NotFoundError("There is no such page.")
+        raise NotFoundError(_("There is no such page."))
     return int(text)
 
 

@@ -23,6 +23,7 @@ from server.domain.errors import BadRequestError, DomainError, RateLimitedError
 from server.domain.invitations import PATH, PURPOSE, Key, link_key, read_token
 from server.domain.realm_settings import RealmSettings
 from server.domain.sign_in import PASSWORDS
+from server.i18n import _, marked
 from server.runtime.pages import Page
 from server.web.mailing import count_mail, sends_mail
 from server.web.new_passwords import new_password_hash
@@ -35,7 +36,7 @@ from storage.invitations import InvitationRow
 from storage.realms import RealmRow
 from storage.users import UserRow
 
-NO_WAY: Final = (
+NO_WAY: Final = marked(
     "This server sends no emails, and this organization takes no passwords: ask {inviter} to"
     " invite your address, and sign in as others do here."
 )
@@ -110,7 +111,7 @@ def _is_direct(request: Request, opened: _Opened) -> bool:
     if opened.row.email is not None or sends_mail(request.app):
         return False
     if not _takes_passwords(opened):
-        raise BadRequestError(NO_WAY.format(inviter=opened.inviter.full_name))
+        raise BadRequestError(_(NO_WAY, inviter=opened.inviter.full_name))
     return True
 
 

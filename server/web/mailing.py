@@ -3,6 +3,7 @@
 from server.api.endpoint import Request
 from server.app import App
 from server.domain.errors import BadRequestError
+from server.i18n import _
 from server.mail.folder import MailFolder
 from server.runtime.pages import Page
 from server.web.rendering import show
@@ -17,7 +18,7 @@ def sends_mail(app: App) -> bool:
 async def count_mail(request: Request, email: str) -> None:
     """Count an email to this address. Raises RateLimitedError, and BadRequestError without mail."""
     if request.app.mailer is None:
-        raise BadRequestError("This server sends no emails. Ask its operator for what you need.")
+        raise BadRequestError(_("This server sends no emails. Ask its operator for what you need."))
     realm_id = request.realm_id or THE_SERVER
     await request.limits.count_account_mail(
         realm_id, email, request.remote_address, request.response_headers
@@ -26,4 +27,4 @@ async def count_mail(request: Request, email: str) -> None:
 
 async def mail_sent(request: Request, then: str) -> Page:
     """Return the page after a mail has been sent; it leads on to `then`."""
-    return await show(request, "mail_sent.html", title="Read your email", next=then)
+    return await show(request, "mail_sent.html", title=_("Read your email"), next=then)

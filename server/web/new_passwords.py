@@ -5,9 +5,10 @@ from typing import Final
 from server.api.endpoint import Request
 from server.domain.accounts import checked_password
 from server.domain.errors import BadRequestError
+from server.i18n import _
 
 FIELD: Final = "new_password"
-WEAK: Final = (
+WEAK: Final = _(
     "This password is too easy to guess. Take a longer one, like four words that have nothing to"
     " do with each other."
 )

@@ -14,6 +14,7 @@ from server.domain.admission import is_disposable
 from server.domain.confirmations import FOUND_REALM, PATHS, VALID_SECONDS
 from server.domain.errors import BadRequestError, DomainError, NotFoundError
 from server.domain.realms import checked_realm_name, checked_subdomain
+from server.i18n import _
 from server.jobs import ConfirmationEmail, outgoing
 from server.runtime.pages import Page
 from server.web.confirming import to_confirm
@@ -40,7 +41,7 @@ async def find(request: Request) -> Page:
                 found = await realms.ids_of_subdomains(connection, [subdomain])
             if found:
                 return go(request, _url(request, subdomain) + SIGN_IN)
-            wrong = NotFoundError("There is no organization of this name.")
+            wrong = NotFoundError(_("There is no organization of this name."))
         except BadRequestError as error:
             wrong = NotFoundError(error.message)
     if not wanted and (only := await _only_place(request)) is not None:
@@ -82,7 +83,7 @@ async def send(request: Request) -> Page:
         _check_open(request)
         email = checked_new_email(request.form_value("email"))
         if is_disposable(email):
-            raise BadRequestError("Please use your real email address, not a disposable one.")
+            raise BadRequestError(_("Please use your real email address, not a disposable one."))
         await count_mail(request, email)
     except DomainError as error:
         return await _asking(request, error)
@@ -132,7 +133,7 @@ async def _found(request: Request, row: ConfirmationRow) -> str:
 
 def _check_open(request: Request) -> None:
     if not request.app.settings.open_realm_creation:
-        raise BadRequestError("Ask the operator of this server for a new organization.")
+        raise BadRequestError(_("Ask the operator of this server for a new organization."))
 
 
 def _subdomain(request: Request) -> str:
@@ -141,7 +142,7 @@ def _subdomain(request: Request) -> str:
         return ""
     subdomain = checked_subdomain(request.form_value("subdomain"))
     if not subdomain or subdomain in RESERVED:
-        raise BadRequestError("Choose another name for the address.")
+        raise BadRequestError(_("Choose another name for the address."))
     return subdomain
 
 

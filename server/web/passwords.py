@@ -10,6 +10,7 @@ from server.domain.accounts import checked_email
 from server.domain.confirmations import PATHS, RESET_PASSWORD
 from server.domain.errors import BadRequestError, DomainError, PasswordAuthDisabledError
 from server.domain.sign_in import PASSWORDS
+from server.i18n import _
 from server.runtime.pages import Page
 from server.web.confirming import digest_in, to_confirm
 from server.web.endings import done_at
@@ -70,7 +71,9 @@ async def _form(request: Request, error: DomainError | None = None) -> Page:
 
 async def _refuse_without_passwords(request: Request) -> None:
     if not (await request.realm_cache.settings()).wants_method(PASSWORDS):
-        raise PasswordAuthDisabledError("Password authentication is disabled in your organization")
+        raise PasswordAuthDisabledError(
+            _("Password authentication is disabled in your organization")
+        )
 
 
 PAGES = (

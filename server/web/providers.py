@@ -24,6 +24,7 @@ from server.domain.errors import (
     RealmDeactivatedError,
 )
 from server.domain.sessions import digest_of, new_token
+from server.i18n import _
 from server.identity import Identity, IdentityError
 from server.identity.flows import FLOW_LIFETIME_SECONDS as FLOW_SECONDS
 from server.identity.flows import Flow
@@ -44,7 +45,7 @@ METADATA: Final = f"{BACK}/metadata"
 FLOW: Final = "parley_flow"
 """Cookie of a flow that is in progress at the provider."""
 MAX_FLOW_LENGTH: Final = 4_000
-ENDED: Final = "Your account was changed since you began to sign in. Sign in again."
+ENDED: Final = _("Your account was changed since you began to sign in. Sign in again.")
 
 
 async def begin(request: Request) -> Page:
@@ -134,7 +135,7 @@ def _flow(request: Request, name: str, said: Mapping[str, str]) -> Flow:
     kept = read_cookie(request.app, request.headers, FLOW, longest=MAX_FLOW_LENGTH)
     flow = request.app.identities.flows.load(kept) if kept is not None else None
     if flow is None:
-        raise IdentityError("there is no flow", "That took too long. Sign in again.")
+        raise IdentityError("there is no flow", _("That took too long. Sign in again."))
     is_own = flow.provider == name and flow.realm_id == request.realm_cache.realm_id
     provider = request.app.identities.providers[name]
     state = said.get(provider.state_field, "")
@@ -150,7 +151,9 @@ async def _end(request: Request, flow: Flow) -> None:
     digest, seconds, realm_id = digest_of(flow.state), FLOW_SECONDS, request.realm_cache.realm_id
     async with request.app.database.transaction() as connection:
         if not await ended_flows.end(connection, realm_id, digest, seconds=seconds):
-            raise IdentityError("the flow has ended before", "That took too long. Sign in again.")
+            raise IdentityError(
+                "the flow has ended before", _("That took too long. Sign in again.")
+            )
 
 
 async def _join(request: Request, identity: Identity) -> Page:
@@ -180,7 +183,7 @@ async def metadata(request: Request) -> Page:
     site = request.app.identities.providers.get(name)
     found = None if site is None else site.metadata(await _redirect_uri(request, name))
     if found is None:
-        raise NotFoundError("There is no such site.")
+        raise NotFoundError(_("There is no such site."))
     return Page(HTTPStatus.OK, found, "application/samlmetadata+xml", HEADERS)
 
 
@@ -188,10 +191,10 @@ async def _wanted(request: Request) -> str:
     """Return the provider's name. Raises NotFoundError if it is not enabled."""
     name, realm_cache = request.path_params["provider"], request.realm_cache
     if (await realm_cache.realm()).deactivated:
-        raise RealmDeactivatedError("This organization has been deactivated")
+        raise RealmDeactivatedError(_("This organization has been deactivated"))
     settings, known = await realm_cache.settings(), request.app.settings.sign_in_providers
     if name not in known or not settings.wants_method(known.method_of(name)):
-        raise NotFoundError("Nobody signs in to this organization like that.")
+        raise NotFoundError(_("Nobody signs in to this organization like that."))
     return name
 
 

@@ -1,7 +1,8 @@
 """Render templates into pages, with security headers."""
 
 import hashlib
-from functools import lru_cache
+from datetime import timedelta
+from functools import cache, lru_cache
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,7 +13,7 @@ from server.domain.emoji import picture_url
 from server.domain.errors import DomainError, RateLimitedError
 from server.domain.realm_settings import RealmSettings
 from server.domain.sessions import VISITOR, form_token, new_token
-from server.runtime.formatting import span
+from server.i18n import SOURCE, _, translated
 from server.runtime.pages import HEADERS, Page, static_content
 from server.runtime.templates import templates_of
 
@@ -56,7 +57,7 @@ async def show(
         request,
         template,
         token=_token_for(request),
-        problem="" if error is None else said(error),
+        problem="" if error is None else translated(said(error), request.language),
         **values,
     )
     policy = _policy(form_leads_to, has_script=has_script)
@@ -66,7 +67,10 @@ async def show(
 
 
 async def render(request: Request, template: str, **values: Any) -> bytes:
-    """Render a template with `values`, the realm with its icon, and the caller."""
+    """Render a template with `values`, the realm with its icon, and the caller.
+
+    It is in the language of the request.
+    """
     realm, icon, touch_icon = None, None, None
     if request.realm_id is not None:
         realm = await request.realm_cache.realm()
@@ -76,28 +80,33 @@ async def render(request: Request, template: str, **values: Any) -> bytes:
         if key is not None and settings.icon_sizes:
             touch_icon = picture_url(icon_key_in(settings.icon_sizes[0], key))
     known = {"realm": realm, "icon": icon, "touch_icon": touch_icon, "caller": request.caller}
-    return _environment().get_template(template).render({**known, **values}).encode()
+    environment = _environment(request.language)
+    return environment.get_template(template).render({**known, **values}).encode()
 
 
 def fragment(template: str, **values: Any) -> "Markup":
-    """Render a part of a page without personal data, which may run in a thread and be cached."""
+    """Render a part of a page in English and without personal data.
+
+    It may run in a thread and be cached.
+    """
     from markupsafe import Markup  # with the templates: see server/runtime/templates.py
 
-    rendered = _environment().get_template(template).render(values)
+    rendered = _environment(SOURCE).get_template(template).render(values)
     return Markup(rendered)  # noqa: S704 - the template has escaped what it was given
 
 
 def said(error: DomainError) -> str:
     """Return the message for an error."""
     if isinstance(error, RateLimitedError):
-        return f"Too many tries. Try again in {span(error.details['retry-after'])}."
+        time = timedelta(seconds=error.details["retry-after"])
+        return _("Too many tries. Try again in {time}.", time=time)
     return error.message
 
 
-def refusal(status: int, sentence: str) -> Page:
+def refusal(status: int, sentence: str, language: str) -> Page:
     """Return an error page without any personal data."""
     values = {"realm": None, "icon": None, "caller": None, "sentence": sentence}
-    body = _environment().get_template("refusal.html").render(values)
+    body = _environment(language).get_template("refusal.html").render(values)
     headers = {**HEADERS, "Content-Security-Policy": _policy("")}
     return Page(status, body.encode(), headers=headers)
 
@@ -150,8 +159,8 @@ def _token_for(request: Request) -> str:
     return form_token(request.visitor_token)
 
 
-@lru_cache(maxsize=1)
-def _environment() -> "Environment":
-    environment = templates_of("server.web")
+@cache
+def _environment(language: str) -> "Environment":
+    environment = templates_of("server.web", language)
     environment.globals |= {"static": static_url, "token_field": TOKEN_FIELD}
     return environment

@@ -22,6 +22,7 @@ from server.domain.sessions import (
     new_token,
 )
 from server.domain.sign_in import LDAP, PASSWORDS, takes_passwords
+from server.i18n import _
 from server.runtime.pages import Page
 from server.web.conversations import has_spectators
 from server.web.desktop import give_token
@@ -34,10 +35,10 @@ from storage.ids import UserId
 
 MAX_USER_AGENT_LENGTH: Final = 300
 NOTICES: Final = {
-    "founded": "The organization is there. Sign in as its owner.",
-    "closed": "Your account is closed. Administrators can open it again.",
-    "email": "Your account has its new address. Sign in with it.",
-    "password": "Your password has been changed. Sign in with it.",
+    "founded": _("The organization is there. Sign in as its owner."),
+    "closed": _("Your account is closed. Administrators can open it again."),
+    "email": _("Your account has its new address. Sign in with it."),
+    "password": _("Your password has been changed. Sign in with it."),
 }
 """The notice after a redirect to this page."""
 
@@ -130,7 +131,7 @@ async def begin_session(
         if not await credentials.hold_unchanged(
             connection, realm_id, user_id, changed_at=changed_at
         ):
-            raise AuthenticationFailedError("Your username or password is incorrect")
+            raise AuthenticationFailedError(_("Your username or password is incorrect"))
         if request.session is not None:
             await sessions.end(connection, realm_id, request.session.digest)
         await sessions.insert(

@@ -11,6 +11,7 @@ from server.domain.addresses import is_loopback
 from server.domain.confirmations import SIGN_IN_LINK
 from server.domain.errors import DomainError, RealmDeactivatedError
 from server.domain.sessions import MAX_TOKEN_LENGTH, digest_of
+from server.i18n import _
 from server.runtime.pages import Page
 from server.web.places import place_here
 from server.web.rendering import go, show
@@ -44,7 +45,7 @@ async def _begin_session(request: Request) -> None:
     async with logged:
         await request.count_sign_in(name)
         if (await realm_cache.realm()).deactivated:
-            raise RealmDeactivatedError("This organization has been deactivated")
+            raise RealmDeactivatedError(_("This organization has been deactivated"))
         is_here = _is_on_this_machine(request)
         user_id, changed_at = await request.transact(
             lambda tx: spend_sign_in_token(tx, digest, is_on_this_machine=is_here)

@@ -17,6 +17,7 @@ from server.domain.accounts import checked_full_name, checked_new_email
 from server.domain.confirmations import PATHS, SIGN_UP, VOUCHED_SIGN_UP
 from server.domain.errors import BadRequestError, DomainError, RealmDeactivatedError
 from server.domain.sign_in import PASSWORDS
+from server.i18n import _
 from server.runtime.pages import Page
 from server.web.confirming import digest_in, to_confirm
 from server.web.mailing import count_mail, mail_sent
@@ -46,7 +47,7 @@ async def send(request: Request) -> Page:
     try:
         realm = await realm_cache.realm()
         if realm.deactivated:
-            raise RealmDeactivatedError("This organization has been deactivated")
+            raise RealmDeactivatedError(_("This organization has been deactivated"))
         email = checked_new_email(request.form_value("email"))
         check_way(await realm_cache.settings(), SIGN_UP)
         async with request.app.database.connection() as connection:

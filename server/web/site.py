@@ -15,6 +15,7 @@ from server.api.browsers import (
     session_of,
 )
 from server.api.endpoint import Access, Request
+from server.api.languages import language_of
 from server.api.pages import PageRoute, Pages
 from server.api.routes import Router
 from server.domain.addresses import API_PREFIX
@@ -26,6 +27,7 @@ from server.domain.errors import (
     UserDeactivatedError,
 )
 from server.domain.sessions import VISITOR, is_form_token
+from server.i18n import _
 from server.runtime.pages import Page
 from server.web.places import FIND, sign_in_first
 from server.web.rendering import go, refusal
@@ -57,6 +59,8 @@ class Site(Pages):
         request.session = await session_of(request.app, request.realm_id, request.headers)
         request.visitor_token = read_cookie(request.app, request.headers, VISITOR)
         await _recognize(request)
+        if request.caller is not None:
+            request.language = language_of(request.caller)
         await _count(route, request)
         if request.method not in SAFE_METHODS and not route.takes_foreign_forms:
             _check_form(request)
@@ -65,19 +69,19 @@ class Site(Pages):
         if request.caller is None:
             return go(request, sign_in_first(request))
         if route.access is Access.ADMIN and not request.caller.person.is_administrator:
-            raise BadRequestError("Must be an organization administrator")
+            raise BadRequestError(_("Must be an organization administrator"))
         return await route.view(request)
 
     @override
-    def refusal(self, error: DomainError) -> Page:
-        return refusal(error.status, error.message)
+    def refusal(self, error: DomainError, language: str) -> Page:
+        return refusal(error.status, error.message, language)
 
 
 def _refuse_nulls(request: Request) -> None:
     """Raise BadRequestError for null characters, which the database does not accept."""
     given = (*request.path_params.values(), *request.query.values(), *request.form.values())
     if any("\0" in text for text in given):
-        raise BadRequestError("Text cannot hold null characters.")
+        raise BadRequestError(_("Text cannot hold null characters."))
 
 
 async def _recognize(request: Request) -> None:
@@ -110,8 +114,10 @@ def _check_form(request: Request) -> None:
         or not is_form_token(given, token)
     ):
         raise CsrfFailedError(
-            "This form is too old, or your browser keeps no cookies. Go back, reload the page,"
-            " and try again."
+            _(
+                "This form is too old, or your browser keeps no cookies. Go back, reload the"
+                " page, and try again."
+            )
         )
 
 

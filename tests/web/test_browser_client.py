@@ -84,7 +84,7 @@ async def test_users_get_the_client(browser: Visitor):
         "/static/app/assets/vendor-4e5f.js"
     ]
     assert '<link rel="manifest" href="/manifest.webmanifest">' in page
-    assert '<html lang="en">' in page
+    assert '<html lang="en" dir="ltr">' in page
     assert page.count('name="theme-color"') == 2
     assert "The chat needs JavaScript" in page
     for url in re.findall(r'(?:src|href)="(.*?)"', page):
@@ -119,7 +119,7 @@ async def test_it_is_in_the_language_of_its_reader(browser: Visitor, make, ada, 
     )
     with_client.server.forget(make.realm_id)
     await browser.look("/")
-    assert '<html lang="ar">' in browser.page
+    assert '<html lang="ar" dir="rtl">' in browser.page
 
 
 async def test_names_of_organizations_are_escaped(browser: Visitor, make, with_client):

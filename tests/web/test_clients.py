@@ -68,7 +68,7 @@ async def test_it_warns_of_an_address_that_phones_cannot_reach(
         visitor = Visitor(await connect(server, make.realm_id))
         browser = await signed_in(visitor, make, ada)
     assert ("leads a phone to itself" in browser.text) == is_local
-    assert ("Whoever looks after the server can open it" in browser.text) == is_local
+    assert ("The operator of the server can open it" in browser.text) == is_local
     assert "--host 0.0.0.0" not in browser.page
 
 
