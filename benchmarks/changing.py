@@ -14,7 +14,7 @@ MESSAGES = 1_000
 
 
 def fill(database: Any) -> tuple[worlds.World, list[int]]:
-    """An organization whose first user may delete topics; and its channels."""
+    """An organization in which the first user may delete topics; and its channels."""
     world = worlds.fill(database, people=1_000)
     channels = [worlds.channel(database, world, f"changing {n}", 1_000) for n in range(CHANNELS)]
     count = CHANNELS * TOPICS * MESSAGES

@@ -53,7 +53,7 @@ class Client:
         return time.perf_counter() - started
 
     def close(self) -> None:
-        """End the connection; whoever asks next makes another."""
+        """Close the connection; the next request opens another."""
         if self._writer is not None:
             self._writer.close()
             self._writer = None

@@ -30,7 +30,7 @@ class Held:
 
 
 def measure(server: Server, database: psycopg.Connection[Any]) -> Held:
-    """All of them wait so long in a channel where nothing happens; then somebody writes once."""
+    """All clients wait so long in a channel without messages; then one message is sent."""
     world = worlds.fill(database, people=PEOPLE + 1)
     channel_id = worlds.channel(database, world, "quiet", PEOPLE + 1)
     return uvloop.run(_measure(server, world, channel_id))

@@ -49,7 +49,7 @@ def requests(sender: Sender) -> Iterator[Hostile]:
 
 
 def mails(to: str) -> Iterator[tuple[str, bytes]]:
-    """Emails whose lines, headers, parts or HTML are the worst for who reads them."""
+    """Emails with the worst lines, headers, parts or HTML for their reader."""
     head = f"From: a@example.com\r\nTo: {to}\r\nSubject: x\r\n".encode()
     size = 10 * MIB - 1000
     html = head + b"Content-Type: text/html\r\n\r\n"

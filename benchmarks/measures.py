@@ -155,7 +155,7 @@ def holding() -> Figures:
     return {
         "a heartbeat comes after s, at least": min(held.beats),
         "a heartbeat comes after s, at most": max(held.beats),
-        "answers and ends that nobody expected": held.strange,
+        "unexpected answers and ends": held.strange,
         **milliseconds("delivery after 95 quiet seconds", held.delivered),
     }
 
@@ -166,7 +166,7 @@ def signing_in() -> Figures:
         measured = benchmarks.signing_in.measure(server, database)
     ratio = percentile(measured.beside, 0.99) / percentile(measured.alone, 0.99)
     return {
-        **milliseconds("send, nobody signs in", measured.alone),
+        **milliseconds("send, without sign-ins", measured.alone),
         **milliseconds("send, 4 a second sign in", measured.beside),
         **milliseconds("sign-in", measured.sign_ins),
         "send p99, with sign-ins / without": ratio,

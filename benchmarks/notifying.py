@@ -18,7 +18,7 @@ from storage.ids import MessageId, RealmId
 SUBSCRIBERS = 10_000
 WISHES = {
     "10 want a push": "user_id %% 1000 = 0",
-    "nobody wants anything": "false",
+    "no notifications": "false",
 }
 MESSAGES = 60
 

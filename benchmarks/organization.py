@@ -14,7 +14,7 @@ from storage.ids import UserId
 PEOPLE = 10_000
 CHANNELS = 1_000
 OWN_CHANNELS = 200
-"""In so many of them everybody is whom the benchmark knows."""
+"""Large channels in which the benchmark's own user is subscribed."""
 FEW = 50
 SUBSCRIBED = 1_000
 PLACES = 10
@@ -106,7 +106,7 @@ async def _subscribe(client: Client, world: worlds.World) -> list[float]:
 
 
 async def _two_channels(client: Client, world: worlds.World) -> tuple[int, int]:
-    """One in which members of a group within many groups may send, and one for everybody."""
+    """A channel in which members of a group within many groups may send, and one open to all."""
     members = [world.first_user_id + n for n in range(SUBSCRIBED)]
     group_id = await _group(client, "group 0", members, [])
     for depth in range(1, NESTED):

@@ -40,7 +40,7 @@ class Measured:
 
 
 def measure(server: Server, database: psycopg.Connection[Any]) -> dict[str, Measured]:
-    """Pings by kind; the last are 10,000 a minute, each of somebody who was not there before.
+    """Pings by kind; the last are 10,000 a minute, each of a user who was not there before.
 
     Their answers hold the 1,000 who were, and those who have come meanwhile.
     """

@@ -130,7 +130,7 @@ async def _measure(server: Server, bouncer: Bouncer) -> Pushed:
             [channel_id],
         )
         database.execute("ANALYZE subscriptions")
-    await _send(sender, type="channel", to=channel_id, topic="news", content="For everybody.")
+    await _send(sender, type="channel", to=channel_id, topic="news", content="For all of you.")
     began = time.perf_counter()
     await bouncer.until(PHONES)
     sender.close()

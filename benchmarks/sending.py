@@ -97,7 +97,7 @@ SNAPSHOT_POSITIONS = 20_000
 
 
 def snapshot() -> Figures:
-    """Sends while somebody has held an old snapshot, and another an idle transaction, for long.
+    """Sends while one session holds an old snapshot, and another an idle transaction, for long.
 
     Long is counted in positions: what the snapshot keeps is every version of the clock's row.
     """

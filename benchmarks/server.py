@@ -36,7 +36,7 @@ class Server:
         self.data = data
         self._log = log
         self._environment = {**os.environ, **(environment or {})}  # noqa: TID251
-        # Whoever installs Parley has it compiled; tests may not want to leave that behind.
+        # An installed Parley is compiled; tests may not want to leave that behind.
         self._environment.pop("PYTHONDONTWRITEBYTECODE", None)
         self.port = free_port()
         self._arguments = arguments
@@ -151,7 +151,7 @@ def pss(process: psutil.Process) -> int:
 
 
 def free_port() -> int:
-    """A port of loopback that nobody has now."""
+    """An unused port of loopback."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port: int = free.getsockname()[1]
@@ -160,7 +160,7 @@ def free_port() -> int:
 
 @contextmanager
 def temporary_data() -> Iterator[Path]:
-    """A directory that whoever runs Postgres may reach, and that goes away afterwards."""
+    """A temporary directory that the user of Postgres may reach."""
     data = Path(tempfile.mkdtemp(prefix="parley-benchmark-"))
     data.chmod(0o755)
     try:

@@ -1,6 +1,6 @@
 """A team at work: some write and read, all wait for news and say that they are there.
 
-What a minute of somebody who is busy holds: they open a conversation and read it, mark as read what
+What a minute of a busy user holds: they open a conversation and read it, mark as read what
 has come, type, and send one message. Clients ping once a minute, and poll all the time.
 """
 
@@ -24,7 +24,7 @@ BUSY: Final = 80
 TEAM: Final = 20
 """Each is in the channel of their team, and in that of all."""
 TO_ALL: Final = 0.25
-"""Share of the messages that go to everybody."""
+"""Share of the messages that go to the channel of all."""
 MINUTE: Final = 60.0
 WARM_UP_SECONDS: Final = 30.0
 MEASURED_SECONDS: Final = 120.0
@@ -102,7 +102,7 @@ class Person:
 def measure(server: Server, database: psycopg.Connection[Any]) -> Worked:
     """Two minutes of work, once all have been at it for a while."""
     world = worlds.fill(database, people=PEOPLE)
-    of_all = worlds.channel(database, world, "everybody", PEOPLE)
+    of_all = worlds.channel(database, world, "everyone", PEOPLE)
     of_teams = [
         worlds.channel(database, world, f"team {first // TEAM}", TEAM, first=first)
         for first in range(0, PEOPLE, TEAM)

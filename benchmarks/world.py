@@ -44,7 +44,7 @@ def fill(database: psycopg.Connection[Any], *, people: int) -> World:
 
 
 def give_password(database: psycopg.Connection[Any], password: str) -> None:
-    """Let everybody whom `fill` has made sign in with this password."""
+    """Let all users made by `fill` sign in with this password."""
     with Passwords(1) as passwords:
         hashed = asyncio.run(passwords.hash(password))
     database.execute(

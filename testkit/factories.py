@@ -127,7 +127,7 @@ class Make:
         return row
 
     async def actor(self, row: UserRow | None = None, **facts: Any) -> Actor:
-        """Somebody who makes requests: this user, or a new one like that."""
+        """The user who makes requests: this one, or a new one with these attributes."""
         return Actor(self.realm_id, row or await self.user(**facts), "website")
 
     async def group(
@@ -197,7 +197,7 @@ class Make:
         created_at: datetime = JOINED,
         **permissions: GroupSetting | GroupId | Sequence[UserRow],
     ) -> ChannelRow:
-        """A channel. A permission is a group, or the users whom it names directly."""
+        """A channel. A permission is a group, or a list of users."""
         creator_id = None if creator is None else creator.user_id
         settings = default_permissions(await self.role_groups(), creator_id)
         settings.update({name: _setting(value) for name, value in permissions.items()})

@@ -133,7 +133,7 @@ class _ForkServer:
     def start(self, request: dict[str, Any], files: list[int]) -> int:
         """Start a process with these files; its id."""
         body = json.dumps(request).encode()
-        # Whoever loses its parent is given to the nearest process that asks for such.
+        # An orphaned process is given to its nearest ancestor that is a child subreaper.
         assert self._library.prctl(PR_SET_CHILD_SUBREAPER, 1) == 0
         try:
             socket.send_fds(self._socket, [HEADER.pack(len(body))], files)
@@ -210,7 +210,7 @@ def _become(request: dict[str, Any], files: Sequence[int]) -> None:
     deadline = time.monotonic() + ADOPTION_SECONDS
     while os.getppid() != request["parent"]:
         if time.monotonic() > deadline:
-            os._exit(1)  # whoever asked for it has ended
+            os._exit(1)  # the process that asked for it has ended
         time.sleep(0.001)
     if request["session"]:
         os.setsid()

@@ -20,7 +20,7 @@ from testkit.factories import Make
 
 NAME: Final = "Tidewater Maps"
 VIEWER: Final = "Ada Okafor"
-"""The user whose screen the pictures show."""
+"""The user who is signed in on the pictures."""
 PEOPLE: Final = {
     "Ada Okafor": OWNER,
     "Mateo Rossi": ADMINISTRATOR,
@@ -184,7 +184,7 @@ async def _people(realm: LivelyRealm) -> None:
 
 async def _channels(realm: LivelyRealm) -> None:
     ada = realm.clients[VIEWER]
-    everybody = [user.user_id for user in realm.users.values()]
+    everyone = [user.user_id for user in realm.users.values()]
     few = [realm.users[name].user_id for name in (VIEWER, "Mateo Rossi", "Yuki Tanaka")]
     product = await ada.post("/channel_folders/create", name="Product", description="")
     for name, description in CHANNELS.items():
@@ -192,7 +192,7 @@ async def _channels(realm: LivelyRealm) -> None:
             "/channels/create",
             name=name,
             description=description,
-            subscribers=few if name == "leadership" else everybody,
+            subscribers=few if name == "leadership" else everyone,
             invite_only=name == "leadership",
             is_default_stream=name == "general",
             send_new_subscription_messages=False,

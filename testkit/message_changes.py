@@ -19,7 +19,7 @@ from testkit.realm_with_roles import Hall
 
 
 class Changes:
-    """Changes messages as the endpoints do, as somebody in the hall."""
+    """Changes messages as the endpoints do, as a user of the hall."""
 
     def __init__(self, hall: Hall) -> None:
         self.hall = hall

@@ -129,7 +129,7 @@ class FanoutDesk:
 
     async def reasons(self) -> dict[str, tuple[str | None, str | None]]:
         """Who is notified, by name: why by email, and why by push. Each person once."""
-        names = {row.user_id: row.full_name for row in self.hall.everybody}
+        names = {row.user_id: row.full_name for row in self.hall.everyone}
         return {
             names.get(each.user_id, str(each.user_id)): (each.email_reason, each.push_reason)
             for each in await self.noted()
@@ -177,7 +177,7 @@ class FanoutDesk:
             )
 
     async def want(self, row: UserRow, **settings: Any) -> None:
-        """Give somebody personal settings."""
+        """Change a user's personal settings."""
         connection = self.hall.make.connection
         await connection.execute(
             """

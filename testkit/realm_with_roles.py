@@ -1,4 +1,4 @@
-"""A realm with somebody of each role, in which people join and leave channels."""
+"""A realm with a user of each role, in which people join and leave channels."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -32,7 +32,7 @@ class Hall:
     guest: UserRow
 
     @property
-    def everybody(self) -> list[UserRow]:
+    def everyone(self) -> list[UserRow]:
         return [self.owner, self.admin, self.member, self.other, self.guest]
 
     def actor(self, row: UserRow) -> Actor:
@@ -91,7 +91,7 @@ class Hall:
 
 @pytest_asyncio.fixture
 async def hall(stage: Stage, make: Make) -> Hall:
-    """Five people; nobody is in a channel yet."""
+    """Five people, in no channel yet."""
     return Hall(
         stage,
         make,

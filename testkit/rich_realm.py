@@ -109,7 +109,7 @@ class RichRealm:
 
 
 def id_of(client: Client) -> UserId:
-    """Whose client it is."""
+    """The id of the client's user."""
     assert client.user is not None
     return client.user.user_id
 

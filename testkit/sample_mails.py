@@ -1,4 +1,4 @@
-"""Emails of each kind, whose names try to add headers and HTML."""
+"""Emails of each kind, with names that try to add headers and HTML."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime

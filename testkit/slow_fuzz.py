@@ -1,4 +1,4 @@
-"""The same bytes where everybody takes their time: those who take and answer, and the client."""
+"""The same bytes with every party slow: the server's handlers and the client."""
 
 import asyncio
 from collections import deque
@@ -99,7 +99,7 @@ class Talk:
         await asyncio.sleep(0)
         await asyncio.sleep(0)
         unfinished = [each for each in self._answering if not each.done()]
-        assert unfinished == [], "somebody answers nobody"
+        assert unfinished == [], "a handler is still answering a closed connection"
         for each in self._answering:
             if not each.cancelled():
                 each.result()

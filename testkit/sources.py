@@ -1,24 +1,38 @@
 """Our own source code, as syntax trees."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("server", "queue_processors", "storage", "scripts")
+TOOLS = ("testkit", "benchmarks")
+"""Packages beside those of the product, for tests and measurements."""
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 @lru_cache(maxsize=1)
 def modules() -> dict[str, ast.Module]:
-    """Every module by its path from the root."""
-    paths = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
+    """Every module of the product by its path from the root."""
+    return _parsed(PACKAGES)
+
+
+@lru_cache(maxsize=1)
+def modules_of_tools() -> dict[str, ast.Module]:
+    """Every module of the packages for tests and measurements, by its path from the root."""
+    return _parsed(TOOLS)
+
+
+def _parsed(packages: Iterable[str]) -> dict[str, ast.Module]:
+    paths = sorted(path for package in packages for path in (ROOT / package).rglob("*.py"))
     return {str(path.relative_to(ROOT)): ast.parse(path.read_text()) for path in paths}
 
 
 def modules_in(package: str) -> dict[str, ast.Module]:
-    return {path: tree for path, tree in modules().items() if path.startswith(f"{package}/")}
+    """The modules of one package, of the product or of the tools."""
+    found = modules_of_tools() if package in TOOLS else modules()
+    return {path: tree for path, tree in found.items() if path.startswith(f"{package}/")}
 
 
 def functions(tree: ast.AST) -> Iterator[Function]:

@@ -41,7 +41,7 @@ async def make_here(connection: Connection) -> Make:
 
 @pytest_asyncio.fixture
 async def make(database: Database) -> AsyncIterator[Make]:
-    """Makes rows that everybody sees, until the test ends."""
+    """Makes rows that all connections see, until the test ends."""
     async with database.connection() as connection:
         yield await new_realm(connection)
 

@@ -18,9 +18,9 @@ counts for the next."""
 WARM_UP = 10
 """A statement is prepared, which is a round trip of its own, when it has been used a few times."""
 QUIET_SECONDS = 0.08
-"""Whoever has said nothing for so long has said what there was."""
+"""A connection is done when it has sent no statement for so long."""
 BY_ITSELF = re.compile(r"FROM clocks_now\(\$1::bigint\[\]\)\s*$")
-"""What a server asks each second, whether somebody asks it for something or not."""
+"""What a server asks each second, with requests or without."""
 
 
 @dataclass

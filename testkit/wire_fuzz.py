@@ -153,7 +153,7 @@ class EchoExchange:
 
 
 def new_server() -> HttpServer:
-    """One that listens nowhere, and in which nobody waits for their turn."""
+    """A server that does not listen and that throttles no reads."""
     server = HttpServer(cast(Any, lambda writer: cast(HttpExchange, EchoExchange(writer))))
     server.read_throttle = ReadThrottle()
     return server

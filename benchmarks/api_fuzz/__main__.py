@@ -1,8 +1,8 @@
 """Asks a server of its own for everything: `python -m benchmarks.api_fuzz --requests 20000`.
 
 Requests are made from the description of the API that the server serves, in the names of an owner,
-a member, a guest, a bot and nobody: with values that are meant, nearly meant, and nasty. Ids that
-answers tell are used in what is asked later. A finding is an answer of 500 or above, one that is
+a member, a guest, a bot and an anonymous client, with valid, nearly valid and nasty values. Ids in
+responses are used in later requests. A finding is a response of 500 or above, one that is
 not as the description says, one that takes too long, none at all, and a job that fails in the
 background. Each is printed with the command that repeats it; the same seed makes the same choices.
 """

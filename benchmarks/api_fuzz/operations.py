@@ -102,7 +102,7 @@ class RequestGenerator:
         self._values = values
 
     def invent(self, operation: Operation, headers: Mapping[str, str]) -> SentRequest:
-        """A request for this, by whoever has the headers."""
+        """A request for this operation, with these headers of an account."""
         sent = dict(headers)
         if not operation.is_described:
             return SentRequest(

@@ -8,11 +8,11 @@ import psycopg
 from benchmarks.api_fuzz.requests import authorization
 
 ROLES = {"owner": 100, "member": 400, "guest": 600, "bot": 400}
-NOBODY = "anonymous"
-KINDS = (*ROLES, NOBODY)
+ANONYMOUS = "anonymous"
+KINDS = (*ROLES, ANONYMOUS)
 WEIGHTS = (35, 30, 12, 13, 10)
 LOST = frozenset({"UNAUTHORIZED", "INVALID_API_KEY", "USER_DEACTIVATED"})
-"""What those hear whose account is gone, or has another key."""
+"""The error codes of a deactivated account, or of one with another key."""
 
 INSERT = """
     INSERT INTO users (user_id, realm_id, email, full_name, role, api_key, date_joined, bot_type,
@@ -24,13 +24,13 @@ INSERT = """
 
 
 class People:
-    """One of each kind, made beside the server, which knows nobody who is new."""
+    """One account of each kind, inserted behind the server's back: it caches no new account."""
 
     def __init__(self, database: psycopg.Connection[Any]) -> None:
         self._database = database
         [self._realm_id] = database.execute("SELECT min(realm_id) FROM realms").fetchone() or [0]
         self._count = 0
-        self._headers: dict[str, dict[str, str]] = {NOBODY: {}}
+        self._headers: dict[str, dict[str, str]] = {ANONYMOUS: {}}
         self._owner_id: int | None = None
         self.ids: dict[str, int] = {}
         self.emails: dict[str, str] = {}
@@ -41,7 +41,7 @@ class People:
         return self._headers[kind]
 
     def renew(self, kind: str) -> None:
-        """Let somebody else be of this kind from now on."""
+        """Replace the account of this kind by a new one."""
         self._count += 1
         email, key = f"fuzz{self._count}@example.com", secrets.token_hex(16)
         row = self._database.execute(

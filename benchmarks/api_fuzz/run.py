@@ -10,7 +10,7 @@ from random import Random
 from typing import Any
 
 from benchmarks.api_fuzz.operations import Operation, RequestGenerator, operations_of
-from benchmarks.api_fuzz.people import KINDS, LOST, NOBODY, WEIGHTS, People
+from benchmarks.api_fuzz.people import ANONYMOUS, KINDS, LOST, WEIGHTS, People
 from benchmarks.api_fuzz.requests import Line, ReceivedResponse, SentRequest
 from benchmarks.api_fuzz.seen_values import SeenValues
 from benchmarks.api_fuzz.values import Values
@@ -63,7 +63,7 @@ class Run:
         self._begin()
 
     def _begin(self) -> None:
-        """A channel with everybody in it, so that there is something to speak of."""
+        """Make a channel with all accounts in it, so that requests find something there."""
         owner = self._people.headers("owner")
         form = {**owner, "Content-Type": "application/x-www-form-urlencoded"}
         ids = json.dumps(list(self._people.ids.values()))
@@ -88,7 +88,7 @@ class Run:
         [kind] = self._random.choices(KINDS, WEIGHTS)
         if (operation.method, operation.path) == ENDS_ALL and kind == "owner":
             return
-        self._memory.whose = kind
+        self._memory.account_kind = kind
         asked = self._inventor.invent(operation, self._people.headers(kind))
         try:
             answered = self._line.ask(asked)
@@ -100,7 +100,7 @@ class Run:
         if answered.status < 400:
             self._reached.add(operation)
         self._look_at(operation, asked, answered)
-        if kind != NOBODY and _code(answered) in LOST:
+        if kind != ANONYMOUS and _code(answered) in LOST:
             self._people.renew(kind)
 
     def _look_at(

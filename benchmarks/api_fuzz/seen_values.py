@@ -92,8 +92,8 @@ class SeenValues:
 
     def __init__(self) -> None:
         self._pools: dict[str, deque[Scalar]] = {}
-        self.whose = ""
-        """Who asks now."""
+        self.account_kind = ""
+        """The kind of account that makes the current request."""
 
     def learn(self, path: str, body: Any) -> None:
         """Keep what the answer of this path tells."""
@@ -114,7 +114,7 @@ class SeenValues:
 
     def _place(self, name: str) -> str:
         name = SAME.get(name, name)
-        return f"{self.whose} {name}" if name in OWN else name
+        return f"{self.account_kind} {name}" if name in OWN else name
 
     def any_id(self, random: Random) -> Scalar:
         """An id of something else."""

@@ -230,7 +230,7 @@ class Values:
         return text.format(self._count)
 
     def nasty(self) -> Any:
-        """What nobody expects."""
+        """A value that no client should send."""
         return self._random.choice(self._random.choice((INTEGERS, TEXTS, DEEP)))
 
     def _resolved(self, schema: Schema) -> Schema:

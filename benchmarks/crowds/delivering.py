@@ -67,7 +67,7 @@ async def deliveries_at(
     rates: Sequence[float],
     seconds: float = SECONDS,
 ) -> AsyncGenerator[Delivered]:
-    """Everybody waits, and somebody sends for so many seconds, at one rate after another."""
+    """All clients wait while one sends for so many seconds, at one rate after another."""
     readers = Readers(polls(server.port, world, queue_ids))
     await readers.come(server.port, polls(server.port, world, queue_ids))
     await settled(server)

@@ -1,4 +1,4 @@
-"""More clients than one process may have files: everybody at once, and very many who wait.
+"""More clients than one process may have files: all at once, and very many waiting ones.
 
 They live in processes of their own, and the server is `parley serve --processes N` beside the
 `parley run` that brings the database.
@@ -37,7 +37,7 @@ BETWEEN_SECONDS: Final = 0.02
 def come_back(
     server: Server, people: int, processes_of_server: int
 ) -> tuple[Answers, float, float]:
-    """Everybody has a queue; the server starts anew, and within a second all ask for it.
+    """All clients have a queue; the server restarts, and within a second all of them poll it.
 
     Also the seconds of the processors that it takes the server, and its database.
     """
@@ -98,7 +98,7 @@ class Masses:
 
 @contextmanager
 def masses(port: int) -> Iterator[Masses]:
-    """Nobody yet."""
+    """The processes of the clients, without clients at first."""
     context = multiprocessing.get_context("spawn")
     with context.Manager() as manager, _clients() as pool:
         crowd = Masses(port, pool, manager.Queue(), manager.Event())
@@ -144,7 +144,7 @@ async def _wait_there(
 
 
 async def _time_messages(serving: Processes, world: World, queue_id: str) -> list[float]:
-    """Somebody writes to themselves, and waits for it on another connection."""
+    """Send messages to oneself; the seconds until each arrives on another connection."""
     await settled(serving)
     sender = Client(serving.port, world.email(1), worlds.API_KEY)
     reader = Client(serving.port, world.email(1), worlds.API_KEY)

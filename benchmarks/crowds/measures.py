@@ -64,7 +64,7 @@ def waking() -> Figures:
         "waking 2,000, the last one, median ms": percentile(woken.last, 0.5) * 1000,
         "waking 2,000, longest hold, median ms": percentile(woken.held, 0.5) * 1000,
         "2,000 ask again, longest hold, median ms": percentile(woken.held_again, 0.5) * 1000,
-        **milliseconds("beside, when nobody is woken", woken.idle),
+        **milliseconds("beside, when no client is woken", woken.idle),
     }
 
 

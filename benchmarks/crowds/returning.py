@@ -33,7 +33,7 @@ class Answers:
     lost: int = 0
     processor_seconds: float = 0.0
     late_seconds: float = 0.0
-    """How much later than it was to somebody began, at most."""
+    """How much later than planned a client began, at most."""
 
     def add(self, other: "Answers") -> None:
         self.seconds += other.seconds

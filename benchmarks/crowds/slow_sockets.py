@@ -21,7 +21,7 @@ ASKED: Final = 2_000
 
 @dataclass(slots=True)
 class Beside:
-    """What somebody's requests take without slow sockets beside, and with them."""
+    """The seconds of a user's requests without slow sockets beside, and with them."""
 
     before: list[float]
     meanwhile: list[float]
@@ -60,7 +60,7 @@ class Slow(asyncio.Protocol):
 
 
 async def stand(server: Server, world: World, channel_id: int) -> Beside:
-    """Ask and send as somebody does, alone and beside slow heads, slow bodies, slow readers."""
+    """Ask and send as a user does, alone and beside slow heads, slow bodies, slow readers."""
     client = Client(server.port, world.email(1), worlds.API_KEY)
     requests = [
         client.send_request(channel_id, "topic", "A message of an ordinary length."),

@@ -31,7 +31,7 @@ def polls(
     first: int = 1,
     dont_block: bool = False,
 ) -> list[bytes]:
-    """The bytes of everybody's first poll; the first queue is of the person of this number."""
+    """The bytes of each client's first poll; the first queue is of the person of this number."""
     return [
         Client(port, world.email(number), worlds.API_KEY).request(
             "GET", "/events", queue_id=queue_id, last_event_id=-1, dont_block=dont_block

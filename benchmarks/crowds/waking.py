@@ -16,9 +16,9 @@ from benchmarks.world import World
 WAITING: Final = 2_000
 MESSAGES: Final = 10
 PAUSE_SECONDS: Final = 3.0
-"""Between two messages: everybody asks anew."""
+"""Between two messages: all clients poll anew."""
 AGAIN_SECONDS: Final = 1.0
-"""In which everybody has asked anew."""
+"""In which all clients have polled anew."""
 PATIENCE_SECONDS: Final = 60.0
 
 
@@ -31,13 +31,13 @@ class Woken:
     held: list[float] = field(default_factory=list)
     """The longest that a request beside had to wait while each was delivered."""
     held_again: list[float] = field(default_factory=list)
-    """The same while everybody asks again, in one instant."""
+    """The same while all clients poll again, in one instant."""
     idle: list[float] = field(default_factory=list)
     """What such requests take when nothing is delivered."""
 
 
 async def wake(server: Server, world: World, channel_id: int, queue_ids: list[str]) -> Woken:
-    """Some messages to everybody, with a probe beside."""
+    """Some messages to all clients, with a probe beside."""
     crowd, woken = Crowd(), Woken()
     await crowd.come(server.port, polls(server.port, world, queue_ids))
     await settled(server)
@@ -69,7 +69,7 @@ async def wake(server: Server, world: World, channel_id: int, queue_ids: list[st
 
 
 def _longest(answers: list[Answer], spans: list[tuple[float, float]]) -> list[float]:
-    """The longest that somebody had to wait in each of these times."""
+    """The longest that a client had to wait in each of these times."""
     return [
         max(a.seconds for a in answers if a.at > begin and a.at - a.seconds < end)
         for begin, end in spans

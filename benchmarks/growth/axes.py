@@ -94,7 +94,7 @@ def users(sizes: tuple[int, ...]) -> Measured:
 
 
 def channels(sizes: tuple[int, ...]) -> Measured:
-    """So many channels, of which everybody measured is in all."""
+    """So many channels; every measured user is in all of them."""
     with running() as server, server.database() as database:
         world = worlds.fill(database, people=20)
         made: list[int] = []
@@ -168,7 +168,7 @@ def queues(sizes: tuple[int, ...]) -> Measured:
 
 
 def realms(sizes: tuple[int, ...]) -> Measured:
-    """So many organizations, of each of which somebody has asked for something."""
+    """So many organizations, each of which has been asked for something."""
     with running(environment={"PARLEY_ROOT_DOMAIN": ROOT_DOMAIN}) as server:
         there, before = 0, server.rss_kib()
         for size in sizes:
@@ -196,7 +196,7 @@ async def _found(server: Server, numbers: range) -> None:
                     connection,
                     name=f"Growth {number}",
                     owner=owner,
-                    now=datetime.now(UTC),  # noqa: TID251 - nobody decides the time here
+                    now=datetime.now(UTC),  # noqa: TID251 - a real clock is wanted here
                     subdomain=f"growth-{number}",
                 )
     with server.database() as database_of_all:

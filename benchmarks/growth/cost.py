@@ -12,7 +12,7 @@ WARM_UP: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """Something that somebody asks for."""
+    """A request of a user."""
 
     name: str
     request: bytes

@@ -182,7 +182,7 @@ async def _digests(env: JobEnvironment) -> list[Job]:
 
 
 async def _greetings(env: JobEnvironment) -> list[Job]:
-    """One for each person, whom somebody has invited: two messages."""
+    """One job for each invited person: two messages."""
     return [
         Greeting(
             realm_id=env.realm_id,

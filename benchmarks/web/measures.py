@@ -24,7 +24,7 @@ SCROLLED_PIXELS = 240
 SCROLLING_SECONDS = 300
 IDLE_SECONDS = 60
 IDLE_PINGS = 100
-"""People of whom one hears while the tab is idle."""
+"""Presence pings of other people that arrive while the tab is idle."""
 KEY_EVERY_MS = 60
 TYPED = ("Dear all, ", "@person 12", " and @pers", "on 999 said that @p 34", " was here. ")
 
@@ -115,7 +115,7 @@ async def opening(tab: Tab) -> Figures:
 
 
 async def arrivals(tab: Tab) -> Figures:
-    """Messages of somebody else that come to the conversation that is shown."""
+    """Messages of another user that arrive in the open conversation."""
     await tab.open(tab.scene.topic(3))
     await tab.run(SHOWN_AFTER, tab.scene.newest[2])
     other = tab.scene.client(2)
@@ -204,7 +204,7 @@ async def scrolling(tab: Tab) -> Figures:
 
 
 async def idling(tab: Tab) -> Figures:
-    """The inbox, at which nobody does anything, while others say that they are here."""
+    """The inbox of an idle user, while others report their presence."""
     await tab.open("#inbox")
     await asyncio.sleep(10)
     people = [tab.scene.client(number) for number in range(2, 2 + IDLE_PINGS)]

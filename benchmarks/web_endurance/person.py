@@ -46,7 +46,7 @@ class Stand:
 
 @dataclass
 class Person:
-    """One signed-in person, or a second tab. `hands` is held by whoever uses the page."""
+    """One signed-in person, or a second tab. `hands` is a lock, held while the page is in use."""
 
     name: str
     page: Page

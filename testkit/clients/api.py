@@ -64,7 +64,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """Somebody's client. Text goes as it is, everything else as JSON inside its field.
+    """A client of one user. Text goes as it is, everything else as JSON inside its field.
 
     `await client.post("/messages", type="channel", to="general", ...)` gives the body of a
     success; `(await client.call("POST", "/messages", ...)).refused("BAD_REQUEST")` a refusal's.
@@ -269,7 +269,7 @@ def elsewhere(connections: Connections) -> Server:
 
 @pytest.fixture
 def connect() -> Callable[..., Awaitable[Client]]:
-    """`await connect(server, realm_id, user)`: the user's client; without a user nobody's."""
+    """`await connect(server, realm_id, user)`: the user's client; without a user, anonymous."""
 
     async def connect(server: Server, realm_id: RealmId, user: UserRow | None = None) -> Client:
         return Client(
@@ -298,5 +298,5 @@ def log_in(server: Server, make: Make, connect: Callable[..., Awaitable[Client]]
 
 @pytest.fixture
 def spectator(server: Server, make: Make, connect: Callable[..., Awaitable[Client]]) -> Any:
-    """`await spectator()`: the client of somebody without an account."""
+    """`await spectator()`: a client without an account."""
     return lambda: connect(server, make.realm_id)

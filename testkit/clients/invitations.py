@@ -1,4 +1,4 @@
-"""A server that mails invitations, and whoever gets them."""
+"""A server that mails invitations, and their recipients."""
 
 import asyncio
 import re
@@ -31,7 +31,7 @@ _LINK = re.compile(r"https?://\S+/join/\S+")
 
 
 async def invite(make: Make, email: str, *, role: int = MEMBER, **terms: Any) -> UserRow:
-    """Somebody new, of the organization, has invited this address; who that is."""
+    """Invite this address as a new user of the organization; returns the inviter."""
     inviter = await make.user("Inviter", role=ADMINISTRATOR)
     facts: dict[str, Any] = {
         "channel_ids": [],
@@ -72,7 +72,7 @@ class Reception:
         return self.sink.mails[:count]
 
     async def invited(self, client: Client | None = None, **fields: Any) -> str:
-        """Invite somebody: the place of the link in their mail."""
+        """Invite a user: the path of the link in their mail."""
         count = len(self.sink.mails)
         words = {"invitee_emails": "ada@example.com", "stream_ids": [], **fields}
         await (client or self.boss).post("/invites", **words)
@@ -80,7 +80,7 @@ class Reception:
 
     async def until(self, is_so: Callable[[], bool]) -> None:
         async with asyncio.timeout(PATIENCE_SECONDS):
-            while not is_so():  # noqa: ASYNC110 - a mail server tells nobody
+            while not is_so():  # noqa: ASYNC110 - a mail server has no callback
                 await asyncio.sleep(0.01)
 
     async def person(self, email: str) -> UserRow:
@@ -89,7 +89,7 @@ class Reception:
         return row
 
     async def said_to(self, client: Client, count: int) -> list[tuple[str, str]]:
-        """Who has written what to somebody, once there is so much; by bots alone."""
+        """Wait for so many messages to the client's user, all by bots: their senders and texts."""
         queue = await client.register(event_types=["message"])
         async with asyncio.timeout(PATIENCE_SECONDS):
             while True:

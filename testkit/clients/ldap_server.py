@@ -67,11 +67,11 @@ def asking(
 
 @pytest.fixture
 def grace(people: People) -> str:
-    """Somebody of the directory who has no account yet."""
+    """A person of the directory without an account."""
     return people.put("grace", SECRET, cn="Grace Hopper", mail="grace@example.com")
 
 
 @pytest_asyncio.fixture
 async def of_directory(make: Any) -> None:
-    """An organization whose people are those of the directory."""
+    """An organization with the directory's people as its users."""
     await make.change_settings(authentication_methods=["LDAP"], invite_required=False)

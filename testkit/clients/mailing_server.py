@@ -1,4 +1,4 @@
-"""A server that sends mail, and whoever reads what it sends."""
+"""A server that sends mail, and the recipient of its mail."""
 
 import asyncio
 import re

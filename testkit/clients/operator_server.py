@@ -65,7 +65,7 @@ async def operated(database_url: str, **settings: Any) -> AsyncIterator[Operated
 async def operators(
     database: Database, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[Operated]:
-    """Where all is well: somebody ships, and nothing is too slow to be shown."""
+    """A healthy server: events are shipped, and no page times out."""
     for patience in ("OVERVIEW_TIMEOUT_SECONDS", "TIMEOUT_SECONDS"):
         monkeypatch.setattr(pages, patience, 60.0)
     moment = datetime(2026, 1, 1, tzinfo=UTC)

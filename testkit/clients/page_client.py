@@ -1,4 +1,4 @@
-"""Somebody who looks at the pages without a window: cookies, links and forms, as a browser has."""
+"""A visitor of the pages without a window: cookies, links and forms, as a browser has."""
 
 import re
 from collections.abc import Mapping
@@ -131,7 +131,7 @@ async def _hash_of(password: str) -> str:
 
 
 async def give_password(make: Make, user: UserRow, password: str = PASSWORD) -> None:
-    """Let somebody have this password."""
+    """Give the user this password."""
     await make.connection.execute(
         "UPDATE users SET password_hash = %(hash)s WHERE user_id = %(user_id)s",
         hash=await _hash_of(password),
@@ -141,7 +141,7 @@ async def give_password(make: Make, user: UserRow, password: str = PASSWORD) -> 
 
 @pytest_asyncio.fixture
 async def ada(make: Make) -> UserRow:
-    """Somebody with a password."""
+    """A user with a password."""
     ada = await make.user("Ada Lovelace", email="ada@example.com")
     await give_password(make, ada)
     return ada
@@ -149,7 +149,7 @@ async def ada(make: Make) -> UserRow:
 
 @pytest.fixture
 def visitor(spectator: Any) -> Any:
-    """`await visitor()`: somebody new, at the organization's address."""
+    """`await visitor()`: a new visitor, at the organization's address."""
 
     async def visitor() -> Visitor:
         return Visitor(await spectator())

@@ -60,13 +60,13 @@ def _hang_up(client: zulip.Client) -> None:
 
 
 def say(client: zulip.Client, content: str, **place: object) -> None:
-    """Send a message: where it is said, or to a topic that everybody reads."""
-    place = place or {"type": "stream", "to": "everybody", "topic": "greetings"}
+    """Send a message: to this place, or to a topic that all users read."""
+    place = place or {"type": "stream", "to": "everyone", "topic": "greetings"}
     assert client.send_message({**place, "content": content})["result"] == "success"
 
 
 def queues_of(database_url: str, user_id: int) -> list[str]:
-    """The ids of the event queues that somebody has."""
+    """The ids of the user's event queues."""
     with psycopg.connect(database_url) as database:
         rows = database.execute(
             "SELECT queue_id FROM event_queues WHERE user_id = %s", [user_id]
@@ -75,7 +75,7 @@ def queues_of(database_url: str, user_id: int) -> list[str]:
 
 
 def wait_for_queue(database_url: str, user_id: int) -> None:
-    """Return once somebody has one: what is said from now on, they hear."""
+    """Wait until the user has an event queue, which gets what is sent from now on."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     while not queues_of(database_url, user_id):
         assert time.monotonic() < deadline

@@ -69,7 +69,7 @@ class Server:
         return f"{realm.subdomain}.{ROOT_DOMAIN}" if realm.subdomain else ROOT_DOMAIN
 
     def forget(self, realm_id: RealmId) -> None:
-        """Forget cached rows: factories that change rows behind the server's back tell nobody."""
+        """Forget cached rows: a factory changes rows behind the server's back."""
         self.app.realm_caches.of(realm_id).forget_everything()
 
 
@@ -114,7 +114,7 @@ async def serve(
 
 @pytest.fixture
 def clock() -> Clock | None:
-    """The server's; a module whose tests let time pass has one of its own."""
+    """The server's; a module with tests that let time pass has one of its own."""
     return None
 
 

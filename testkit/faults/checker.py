@@ -48,7 +48,7 @@ def _check_sends(ledger: Ledger, sends: Sequence[SendRecord]) -> Iterator[str]:
     copies = Counter(message.content for message in ledger.messages.values())
     known = {send.token for send in sends}
     for token in sorted(copies.keys() - known)[:SHOWN]:
-        yield f"nobody has sent {token!r}"
+        yield f"{token!r} was never sent"
     for send in sends:
         found = copies[send.token]
         if found > 1:

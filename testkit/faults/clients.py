@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from testkit.faults.history import Evidence, Narrow, QueueHistory, SendRecord
 from testkit.faults.http import Answer, Client, InFlight, NoAnswerError
 from testkit.faults.world import (
-    EVERYBODY,
+    EVERYONE,
     FINISH_TOPIC,
     KEEPER,
     Channel,
@@ -29,7 +29,7 @@ CAPABILITIES = {"notification_settings_null": True, "archived_channels": True}
 
 @dataclass(eq=False)
 class Pace:
-    """How fast everybody goes, and when it ends."""
+    """The pace of all clients, and the end of the run."""
 
     think_seconds: float
     """What a sender waits between messages, on average, while nothing is up."""
@@ -98,8 +98,8 @@ class Sender:
                 await self._send(self._next_record())
 
     async def finish(self) -> int:
-        """Send the last message of the run, to everybody; its id."""
-        record = self._record(EVERYBODY, self._around.evidence.finish)
+        """Send the last message of the run, to all users; returns its id."""
+        record = self._record(EVERYONE, self._around.evidence.finish)
         await self._send(record, named=True)
         assert record.message_id is not None, f"the last message was refused: {record.refusal}"
         return record.message_id
@@ -182,7 +182,7 @@ class Mover:
     async def run(self) -> None:
         world, stopping = self._around.world, self._around.pace.stopping
         people = [user for user in world.users if user.user_id != KEEPER]
-        places = [channel for channel in world.channels if channel.channel_id != EVERYBODY]
+        places = [channel for channel in world.channels if channel.channel_id != EVERYONE]
         while not stopping.is_set():
             user, channel = self._rng.choice(people), self._rng.choice(places)
             await self._move(user, channel, joins=self._rng.random() < 0.5)

@@ -135,7 +135,7 @@ class QueueHistory:
 
 @dataclass(eq=False, slots=True)
 class SendRecord:
-    """One message that somebody wanted to send, and what they were told about it."""
+    """A message that a user tried to send, and the response."""
 
     token: str
     sender_id: int

@@ -48,7 +48,7 @@ class Client:
     """The server's own, and those of proxies in front of it."""
     email: str
     api_key: str
-    """Empty: of somebody without an account."""
+    """Empty for a client without an account."""
     in_flight: InFlight
     rng: random.Random
     host: str = "127.0.0.1"

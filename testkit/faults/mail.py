@@ -90,7 +90,7 @@ async def mail_server() -> AsyncIterator[MailServer]:
 async def mailed(
     mail: MailServer, world: World, sends: Sequence[SendRecord], seconds: float
 ) -> None:
-    """Wait until whoever is away has an email of each accepted message, for so long at most."""
+    """Wait until each absent user has an email of each accepted message, for so long at most."""
     due = {
         (user.email, send.token)
         for send in sends
@@ -104,7 +104,7 @@ def check_mail(world: World, ledger: Ledger, held: Mapping[Key, set[str]]) -> It
     """Each direct message is in one email to each of its people who are away.
 
     The same email may come twice, if it is not certain whether it has arrived: then its id is
-    the same. Nobody gets an email of what is not for them.
+    the same. No user gets an email of a message that is not for them.
     """
     must: set[Key] = set()
     may: set[Key] = set()

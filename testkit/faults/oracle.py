@@ -266,8 +266,8 @@ class Model:
         channels, users = entry.body["stream_ids"], entry.body["user_ids"]
         knowing = set(self._members_of_realm | self._guests)
         for channel_id in channels:
-            everybody = channel_id not in self._private
-            others = self._members_of_realm if everybody else self._administrators
+            everyone = channel_id not in self._private
+            others = self._members_of_realm if everyone else self._administrators
             knowing &= self.members[channel_id] | others
         if joins:
             knowing -= set(users)

@@ -33,7 +33,7 @@ def spawn(
 
 
 def free_port() -> int:
-    """A port that nobody listens on now."""
+    """An unused port."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

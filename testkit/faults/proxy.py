@@ -91,7 +91,7 @@ class _Link:
         self.proxy.stranded.append((self, data))
 
     def deliver(self, data: bytes) -> None:
-        """Ask it now, of a server that does not know that nobody waits for the answer."""
+        """Send the request now, though its client no longer waits for the response."""
         if self.far.transport is not None and not self.far.transport.is_closing():
             self.far.transport.write(data)
             self.far.transport.close()

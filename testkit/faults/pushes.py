@@ -30,13 +30,13 @@ _LENGTH: Final = re.compile(rb"content-length: *(\d+)", re.IGNORECASE)
 Kind = Literal["plain", "sealed"]
 KINDS: Final[tuple[Kind, ...]] = ("plain", "sealed")
 Key = tuple[int, Kind, str]
-"""Somebody's phone, and the token of a message."""
+"""A phone of a user, and the token of a message."""
 Mood = Literal["takes", "refuses", "forgets"]
 """What it does with notices: `forgets` passes them on, and hangs up before it says so."""
 
 
 def give_phones(url: str, world: World) -> None:
-    """Whoever is away has two phones: one in the clear, which the bouncer is still to know of."""
+    """Give absent users two phones: one in the clear, which the bouncer is still to know of."""
     with psycopg.connect(url) as database:
         for user in world.absent:
             database.execute(
@@ -176,7 +176,7 @@ def _write(writer: asyncio.StreamWriter, status: HTTPStatus, answer: Mapping[str
 
 
 def _key(user_id: int) -> PrivateKey:
-    """By which somebody's phone reads what it is sent."""
+    """The private key that decrypts notifications on this user's phone."""
     return PrivateKey(hashlib.sha256(f"phone {user_id}".encode()).digest())
 
 
@@ -194,7 +194,7 @@ async def bouncer_server() -> AsyncIterator[BouncerServer]:
 async def pushed(
     bouncer: BouncerServer, world: World, sends: Sequence[SendRecord], seconds: float
 ) -> None:
-    """Wait until the phones of whoever is away show each accepted message, for so long at most."""
+    """Wait until the phones of absent users show each accepted message, for so long at most."""
     due = {
         key
         for send in sends

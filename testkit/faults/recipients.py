@@ -12,7 +12,7 @@ LATE_SECONDS = 3.0
 
 
 def readers_of(users: Iterable[User], ledger: Ledger, message: Message) -> Iterator[User]:
-    """Those of these users whom the message reached, but for its sender."""
+    """The users among these who received the message, without its sender."""
     people = _receivers(ledger, message)
     return others_in(users, people, message.sender_id)
 

@@ -40,7 +40,7 @@ from testkit.faults.pushes import (
     pushed,
 )
 from testkit.faults.rabbitmq import PrivateRabbit, rabbitmq_script
-from testkit.faults.world import EVERYBODY, FINISH_TOPIC
+from testkit.faults.world import EVERYONE, FINISH_TOPIC
 
 T = TypeVar("T", bound=Workers)
 
@@ -55,9 +55,9 @@ HABITS = (
     Habits(rivals=0.05),
     Habits(leaves=0.001),
     Habits(all_public=True),
-    Habits(narrow=Narrow(EVERYBODY, "everybody"), drops=0.05, forgets=0.05),
-    Habits(narrow=Narrow(EVERYBODY, "everybody", FINISH_TOPIC), rivals=0.05),
-    Habits(all_public=True, narrow=Narrow(EVERYBODY, "everybody")),
+    Habits(narrow=Narrow(EVERYONE, "everyone"), drops=0.05, forgets=0.05),
+    Habits(narrow=Narrow(EVERYONE, "everyone", FINISH_TOPIC), rivals=0.05),
+    Habits(all_public=True, narrow=Narrow(EVERYONE, "everyone")),
     Habits(pause_seconds=0.3, drops=0.05, forgets=0.05, rivals=0.02),
 )
 

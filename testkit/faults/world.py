@@ -8,15 +8,15 @@ import psycopg
 from psycopg.types.json import Jsonb
 
 REALM = 1
-EVERYBODY = 1
-"""The channel that nobody leaves: its last message ends the run for every queue."""
+EVERYONE = 1
+"""The channel that no user leaves: its last message ends the run for every queue."""
 FINISH_TOPIC = "topic 0"
 KEEPER = 1
 """The owner: in every channel, and lets others into the private ones."""
 OWNER, MEMBER, GUEST = 100, 400, 600
 BATCHING_SECONDS = 2
 GUEST_EVERY = 5
-"""So often somebody is a guest."""
+"""One user in so many is a guest."""
 ROLE_GROUPS = (
     "nobody",
     "owners",
@@ -69,7 +69,7 @@ class World:
 
 
 def imagine(rng: random.Random, *, users: int, public: int, private: int, away: int = 0) -> World:
-    """Think of a world; everybody is in about half of its channels, and all are in the first."""
+    """Draw a world; each user is in about half of its channels, and all are in the first."""
     people = [
         User(
             number,
@@ -79,7 +79,7 @@ def imagine(rng: random.Random, *, users: int, public: int, private: int, away: 
         )
         for number in range(1, users + away + 1)
     ]
-    channels = [Channel(EVERYBODY, "everybody", is_private=False)]
+    channels = [Channel(EVERYONE, "everyone", is_private=False)]
     channels += [Channel(n, f"public {n}", is_private=False) for n in range(2, public + 2)]
     first = len(channels) + 1
     channels += [Channel(n, f"private {n}", is_private=True) for n in range(first, first + private)]
@@ -87,7 +87,7 @@ def imagine(rng: random.Random, *, users: int, public: int, private: int, away: 
         channel.channel_id: frozenset(
             user.user_id
             for user in people
-            if channel.channel_id == EVERYBODY or user.user_id == KEEPER or rng.random() < 0.5
+            if channel.channel_id == EVERYONE or user.user_id == KEEPER or rng.random() < 0.5
         )
         for channel in channels
     }

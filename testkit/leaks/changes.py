@@ -174,7 +174,7 @@ class MarkRead(Step):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetPolicy(Step):
-    """Somebody follows, unmutes or mutes a topic, or no longer does."""
+    """A user follows, unmutes or mutes a topic, or no longer does."""
 
     channel: int
     topic: str

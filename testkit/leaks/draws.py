@@ -48,7 +48,7 @@ class Draws:
         return [user.number for user in self.model.active()]
 
     def reader_of(self, message: int) -> int:
-        """Somebody who may read the message; now and then anybody."""
+        """A user who may read the message; now and then any user."""
         readers = sorted(self.model.readers(self.model.messages[message]))
         if readers and self.rng.random() < 0.8:
             return self.rng.choice(readers)
@@ -63,7 +63,7 @@ class Draws:
         return Named(
             people=self.some(known, 2) if self.rng.random() < 0.6 else (),
             groups=self.some(list(model.groups), 1) if self.rng.random() < 0.5 else (),
-            everybody=self.rng.random() < 0.15,
+            everyone=self.rng.random() < 0.15,
         )
 
     def author_of(self, message: int) -> int:

@@ -22,15 +22,15 @@ class ExpectedEvent:
     """The event's type."""
     key: Key
     must: frozenset[int]
-    """Users all of whose queues for such events get it."""
+    """Users with such events in all their queues that ask for them."""
     may: frozenset[int] = NO_USERS
     """Others who may get it: the rules do not say."""
     is_public: bool = False
     """Queues that asked for all public channels get it, too."""
     lost_to: frozenset[int] = NO_USERS
-    """Users whose queues for all public channels get it, too: what was public is so no more."""
+    """Users with queues for all public channels, which get it too: it is public no more."""
     lost_perhaps_to: frozenset[int] = NO_USERS
-    """Users whose queues for all public channels may get it."""
+    """Users with queues for all public channels, which may get it."""
     message: int | None = None
     """The message that a queue's narrow is held against."""
     needs: str | None = None

@@ -44,7 +44,7 @@ class Tally:
 
 Suspect = tuple[int, int, str]
 """An organization, a reader of it, and a way of reading that showed something wrong."""
-ANYBODY = User(SPECTATOR, GUEST)
+ANONYMOUS = User(SPECTATOR, GUEST)
 TRIES = 6
 """How often a suspect reads: it may look at something else each time."""
 
@@ -202,13 +202,13 @@ class History:
             for reader in rng.sample(readers, min(READERS_A_LOOK, len(readers))):
                 for name in rng.sample(list(READS), READS_A_LOOK):
                     await self._read(realm, reader, name, rng)
-            await self._read(realm, ANYBODY, rng.choice(list(SPECTATORS_READS)), rng)
+            await self._read(realm, ANONYMOUS, rng.choice(list(SPECTATORS_READS)), rng)
         realm = rng.choice(self._realms)
         for user in rng.choices([u.number for u in realm.model.active()], k=OPENED_QUEUES):
             await realm.open(user, rng.choice([Habit("later"), *_HABITS]))
 
     async def look_at_everything(self) -> None:
-        """Everybody reads in every way."""
+        """Let every user read in every way."""
         rng = random.Random(f"{self._seed} end")
         for realm in self._realms:
             await self._poll(realm.queues, realm)
@@ -216,7 +216,7 @@ class History:
                 for name in READS:
                     await self._read(realm, reader, name, rng)
             for name in SPECTATORS_READS:
-                await self._read(realm, ANYBODY, name, rng)
+                await self._read(realm, ANONYMOUS, name, rng)
 
     async def look_at(self, suspects: frozenset[Suspect]) -> None:
         """Those read who were shown something wrong; all queues are polled."""
@@ -224,7 +224,7 @@ class History:
         for realm in self._realms:
             await self._poll(realm.queues, realm)
         for place, user, name in sorted(suspects):
-            reader = self._realms[place].model.users.get(user, ANYBODY)
+            reader = self._realms[place].model.users.get(user, ANONYMOUS)
             if reader.is_active:
                 for _ in range(TRIES):
                     await self._read(self._realms[place], reader, name, rng)

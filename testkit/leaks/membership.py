@@ -331,7 +331,7 @@ class Archive(Changing):
 
 
 def _closed_read(model: Model, channel: int) -> list[ExpectedEvent]:
-    """Nobody finds it any more, so it is read for all for whom it was not."""
+    """The channel is hidden from all, so its messages are read for all users with unread ones."""
     there = model.subscribers(channel)
     expected = []
     for number, message in model.messages.items():

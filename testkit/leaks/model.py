@@ -30,7 +30,7 @@ class User:
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """Whom a permission is given to: people, and groups with all that is nested in them."""
+    """The holders of a permission: people, and groups with all that is nested in them."""
 
     people: frozenset[int] = frozenset()
     groups: frozenset[int] = frozenset()
@@ -39,7 +39,7 @@ class Grant:
 
 
 NO_USERS = Grant()
-EVERYBODY = Grant(least_role=GUEST)
+EVERYONE = Grant(least_role=GUEST)
 
 
 @dataclass(slots=True)
@@ -61,7 +61,7 @@ class Channel:
 
     @property
     def may_send(self) -> Grant:
-        return self.grants.get("can_send_message_group", EVERYBODY)
+        return self.grants.get("can_send_message_group", EVERYONE)
 
 
 @dataclass(slots=True)
@@ -81,11 +81,11 @@ class Message:
     is_poll: bool = False
     mentioned: set[int] = field(default_factory=set)
     """Who received it and is named in it, by themselves or by a group."""
-    names_everybody: bool = False
+    mentions_everyone: bool = False
     starred: set[int] = field(default_factory=set)
     read: set[int] = field(default_factory=set)
     marked: set[int] = field(default_factory=set)
-    """For whom it may count as read though they have not read it: who received it and marked a
+    """Users who may count as readers, though they read nothing: they received it and marked a
     place as read in which it was, though they could not read it, and who may read it no longer.
     """
     perhaps_read: set[int] = field(default_factory=set)
@@ -109,7 +109,7 @@ class Model:
         self.channels: dict[int, Channel] = {}
         self.messages: dict[int, Message] = {}
         self.talked: set[frozenset[int]] = set()
-        """Who has ever had a conversation with whom, be its messages deleted or not."""
+        """The pairs who have ever had a conversation, be its messages deleted or not."""
         self.gone: set[int] = set()
         """Messages that have been deleted."""
         self.spans: dict[tuple[int, int], list[list[int | None]]] = defaultdict(list)
@@ -140,7 +140,7 @@ class Model:
         return found
 
     def knows(self, user: User, other: User) -> bool:
-        """Whether the user may know of the other: not every guest knows everybody."""
+        """Whether the user may know of the other: some guests do not see all users."""
         if not user.is_guest or self.guests_know_all_users or other.is_bot:
             return True
         if other.number == user.number:
@@ -153,7 +153,7 @@ class Model:
         )
 
     def known_to(self, user: User) -> frozenset[int]:
-        """Those of whom the user may know, or might have learned."""
+        """The users known to this one, or perhaps known from before."""
         if not user.is_guest or self.guests_know_all_users:
             return frozenset(self.users)
         return frozenset(n for n, other in self.users.items() if self.has_known(user, other))
@@ -290,7 +290,7 @@ class Model:
         )
 
     def named(self, people: Iterable[int], groups: Iterable[int]) -> frozenset[int]:
-        """Whom these are, and who is in those groups."""
+        """These people, and the members of these groups."""
         return frozenset(people).union(*(self.groups[g].people for g in self._nested(groups)))
 
     def in_feed(self, user: User, message: Message) -> bool:

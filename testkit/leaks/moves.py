@@ -156,7 +156,7 @@ def _moved(
             must=followers - after,
             may=readers - after,
             lost_to=readers - after if lost_by_public else NO_USERS,
-            # Whoever may read it there without being there hears no more of it.
+            # A user who may read it there without a subscription gets no more events of it.
             lost_perhaps_to=readers & after if lost_by_public else NO_USERS,
         ),
         # Users who may read it again get events that it is unread, or starred.

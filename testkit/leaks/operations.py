@@ -65,16 +65,16 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Named:
-    """Whom a message names: all of them know of each other, and of the groups."""
+    """The mentions of a message: the people know of each other, and of the groups."""
 
     people: tuple[int, ...] = ()
     groups: tuple[int, ...] = ()
-    everybody: bool = False
+    everyone: bool = False
 
     def text(self) -> str:
         names = [f"@**User {each}**" for each in self.people]
         names += [f"@*group {each}*" for each in self.groups]
-        if self.everybody:
+        if self.everyone:
             names.append("@**all**")
         return "".join(f" {name}" for name in names)
 
@@ -85,7 +85,7 @@ class Named:
         """Let the message mention only these users."""
         named = model.named(self.people, self.groups)
         message.mentioned = {user for user in named if model.received(user, message)}
-        message.names_everybody = self.everybody
+        message.mentions_everyone = self.everyone
 
     def bots(self, model: Model, message: Message) -> frozenset[int]:
         """Bots mentioned in a public channel: they get the event without a subscription."""
@@ -154,7 +154,7 @@ class Send(Step):
             model.talked.add(message.people)
         else:
             taking_part = message.mentioned | {self.actor}
-            if message.names_everybody:
+            if message.mentions_everyone:
                 taking_part |= model.subscribers(self.channel)
             expected += policies_may_follow(model, taking_part, (self.channel, self.topic))
         return expected
@@ -387,7 +387,7 @@ class Type(Step):
     def _typing(
         self, model: Model, key: Key, people: frozenset[int], needs: str | None = None
     ) -> list[ExpectedEvent]:
-        """Some may miss it: restricted guests whose queue is let go when they join a channel.
+        """Some may miss it: restricted guests lose their queue when they join a channel.
 
         docs/adr/0033-masked-people.md.
         """

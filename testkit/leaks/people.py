@@ -19,7 +19,7 @@ from testkit.leaks.server_clients import ServerClients
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeGroup(Step):
-    """Somebody becomes a member of a group, or ceases to be one, and sees other channels by it."""
+    """A user joins or leaves a group, and sees other channels by it."""
 
     group: int
     user: int
@@ -137,7 +137,7 @@ def _of_permission(channel: Channel, key: Key, seeing: frozenset[int]) -> Expect
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeRole(Step):
-    """Somebody gets another role: their queues end, and they see what that role sees."""
+    """A user gets another role: their queues end, and they see what that role sees."""
 
     user: int
     role: int

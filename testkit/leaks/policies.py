@@ -91,7 +91,7 @@ def policies_gone(model: Model, channel: int) -> list[ExpectedEvent]:
 
 
 def policy_set(model: Model, user: int, place: Place, policy: int) -> list[ExpectedEvent]:
-    """Somebody says what they want of a topic, which need not be there."""
+    """The user sets the visibility policy of a topic, which need not exist."""
     before = model.policies.get((user, *place), NONE)
     model.policies[user, *place] = policy
     model.learned.add((user, *place))

@@ -96,7 +96,7 @@ def _channels(look: Look, body: Mapping[str, Any]) -> None:
 
 
 async def web_public(look: Look) -> None:
-    """All that anybody on the web may read."""
+    """All that is readable on the web without an account."""
     narrow = [["channels", "web-public"]]
     answer = await look.ask("GET", "/messages", narrow=narrow, **EVERYTHING, **PLAIN)
     look.compare_messages("what is public to the web", answer, look.readable)
@@ -129,9 +129,9 @@ async def public_register(look: Look) -> None:
     shown = look.clients.channels.numbers(s["stream_id"] for s in answer.body.get("streams", ()))
     must = {c.number for c in there if not c.is_archived}
     of = len(model.channels)
-    look.compare("channels for everybody", shown, must, {c.number for c in there}, of=of)
+    look.compare("channels without an account", shown, must, {c.number for c in there}, of=of)
     people = look.clients.users.numbers(u["user_id"] for u in answer.body.get("realm_users", ()))
-    look.compare("people for everybody", people, (), of=len(model.users))
+    look.compare("people without an account", people, (), of=len(model.users))
 
 
 Way = Callable[[Look], Awaitable[None]]

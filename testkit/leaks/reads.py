@@ -40,7 +40,7 @@ class Look:
             self.readable = self.model.readable(self.user)
 
     async def ask(self, method: str, path: str, **fields: Any) -> Answer:
-        """A request of the reader, whose answer shows nobody whom they may not know."""
+        """Make a request as the reader, and check that the response shows no hidden user."""
         answer = await self.clients.ask(self.user.number, method, path, **fields)
         people = len(self.model.users)
         addressed, named = addressed_in(answer.body), named_in(answer.body)
@@ -108,7 +108,7 @@ class Look:
         flags = {
             "starred": self.user.number in message.starred,
             "mentioned": self.user.number in message.mentioned,
-            "stream_wildcard_mentioned": message.names_everybody
+            "stream_wildcard_mentioned": message.mentions_everyone
             and self.model.received(self.user.number, message),
         }
         if any(is_set != (flag in shown["flags"]) for flag, is_set in flags.items()):
@@ -208,8 +208,8 @@ async def of_conversation(look: Look) -> None:
     people = look.rng.choice(sorted(groups, key=sorted))
     if look.user.is_guest and not look.model.guests_know_all_users:
         return
-    everybody = people | {look.user.number}
-    must = {n for n in look.readable if look.model.messages[n].people == everybody}
+    everyone = people | {look.user.number}
+    must = {n for n in look.readable if look.model.messages[n].people == everyone}
     narrow = [["dm", look.clients.users.of(sorted(people - {look.user.number} or people))]]
     await _history(look, f"conversation of {sorted(people)}", narrow, must)
 
@@ -237,13 +237,13 @@ async def unread(look: Look) -> None:
 
 
 async def mentioned(look: Look) -> None:
-    """Where they are named, by themselves, in a group or with everybody."""
+    """Messages that mention the reader: by name, in a group, or with a wildcard."""
     user, messages = look.user.number, look.model.messages
     must = {
         n
         for n in look.readable
         if user in messages[n].mentioned
-        or (messages[n].names_everybody and look.model.received(user, messages[n]))
+        or (messages[n].mentions_everyone and look.model.received(user, messages[n]))
     }
     await _history(look, "mentions", [["is", "mentioned"]], must)
 
@@ -412,7 +412,7 @@ async def people(look: Look) -> None:
 
 
 async def addresses(look: Look) -> None:
-    """Whether an address is somebody's, as far as a look-up shows.
+    """Whether an address belongs to a user, as far as a look-up shows.
 
     What is refused repeats the address.
     """

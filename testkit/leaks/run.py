@@ -71,7 +71,7 @@ class Report:
 
 
 def run(plan: Plan, database_url: str, say: Callable[[str], None] = lambda _: None) -> Report:
-    """Do it on a migrated database, whose organizations are left there."""
+    """Run the plan on a migrated database, and leave its organizations there."""
     return uvloop.run(_run(plan, database_url, say))
 
 

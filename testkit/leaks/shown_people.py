@@ -45,12 +45,12 @@ _GRAVATAR: Final = re.compile(r"\bavatar/([0-9a-f]{32})\b")
 
 
 def named_in(value: object) -> frozenset[int]:
-    """Those whose names are anywhere in it, but in what people have written."""
+    """The users with their names anywhere in it, except in what people have written."""
     return frozenset(int(each[1]) for text in _texts(value) for each in _NAME.finditer(text))
 
 
 def addressed_in(value: object) -> frozenset[int]:
-    """Those whose addresses are in it, or pictures that are found by an address."""
+    """The users with their addresses in it, or with pictures that are found by an address."""
     found: set[int] = set()
     for text in _texts(value):
         found.update(int(each[1]) for each in _ADDRESS.finditer(text))

@@ -51,7 +51,7 @@ class Outcome:
     queues: list[Queue]
     """Copies, which have to get what follows from the two as well."""
     in_doubt: frozenset[int]
-    """Users whose queues may have ended in it."""
+    """Users with queues that may have ended in it."""
     expected: Counter[str] = field(default_factory=Counter)
     """How many expectations follow, by kind."""
     contradiction: str | None = None

@@ -28,7 +28,7 @@ SERVER = Settings(data_directory=Path("/nonexistent"))
 
 @dataclass(slots=True)
 class Witness:
-    """Somebody's client, during a change."""
+    """A user's client, during a change."""
 
     user: UserRow
     view: ClientView

@@ -101,7 +101,7 @@ def _change_person(state: State, change: dict[str, Any]) -> None:
     changes = {name: value for name, value in change.items() if name != "user_id"}
     if "is_active" in changes:
         person = _take_person(state, change["user_id"])
-        assert person is not None, "nobody is told of somebody they do not know"
+        assert person is not None, "an event names a user unknown to the client"
         _add_person(state, person | changes)
         if not changes["is_active"]:
             forget_presence(state, person)

@@ -79,7 +79,7 @@ class People:
         return f"ldaps://127.0.0.1:{self.tls_port}"
 
     def put(self, uid: str, password: str | None, /, **attributes: Any) -> str:
-        """Somebody of this name, in place of who had it; the name of their entry."""
+        """Add or replace the entry of this user; returns its DN."""
         dn = f"uid={uid},{PEOPLE}"
         facts = {"cn": uid.title(), "sn": uid, **attributes}
         if password is not None:
@@ -96,7 +96,7 @@ class People:
             assert connection.modify(f"uid={uid},{PEOPLE}", changes), connection.result
 
     def empty(self) -> None:
-        """Nobody is there any more."""
+        """Delete all people."""
         with self._changing() as connection:
             connection.search(PEOPLE, "(uid=*)", search_scope=ldap3.LEVEL)
             for each in connection.response:
@@ -156,7 +156,7 @@ def running_directory(
 
 @pytest.fixture
 def people(running_directory: People) -> Iterator[People]:
-    """The directory, with nobody in it at first."""
+    """The directory, without people at first."""
     yield running_directory
     running_directory.empty()
 

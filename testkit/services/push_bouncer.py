@@ -40,7 +40,7 @@ class RefusalError(Exception):
 
 @dataclass
 class SealedPhone:
-    """A phone whose token came encrypted."""
+    """A phone with an encrypted token."""
 
     account_id: int
     registration: dict[str, Any]
@@ -85,7 +85,7 @@ class FakeBouncer:
         return base64.b64encode(bytes(self.key.public_key)).decode()
 
     def got(self, token: str) -> list[dict[str, Any]]:
-        """What the phone of this token has got, whoever's it is."""
+        """The notifications that the phone with this token has received, from any account."""
         return [each for (_, _, t), got in self.phones.items() if t == token for each in got]
 
     def registration(self, token: str, kind: str = "fcm", **more: Any) -> str:

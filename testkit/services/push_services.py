@@ -229,7 +229,7 @@ class FakeApns:
 
 
 class _Http2(asyncio.Protocol):
-    """One connection of somebody who speaks HTTP/2."""
+    """A connection of an HTTP/2 client."""
 
     def __init__(self, answer: Callable[[dict[str, str], bytes], Answer]) -> None:
         self._answer = answer

@@ -15,7 +15,7 @@ from testkit.faults.processes import Servers
 
 TURNS: Final = 5
 SETTLED_SECONDS: Final = 5
-COMPOSE: Final = "# everybody +▶ greetings"
+COMPOSE: Final = "# everyone +▶ greetings"
 CONVERSATION: Final = "Private conversation +Search"
 EDIT: Final = "Also change later messages"
 

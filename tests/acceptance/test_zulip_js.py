@@ -14,7 +14,7 @@ pytestmark = pytest.mark.asyncio
 
 SCRIPT = Path(__file__).parent / "zulip_js.cjs"
 PATIENCE_SECONDS = 60
-PLACE = {"type": "stream", "to": "everybody", "topic": "from script"}
+PLACE = {"type": "stream", "to": "everyone", "topic": "from script"}
 
 
 async def told(process: asyncio.subprocess.Process) -> tuple[str, Any]:

@@ -5,7 +5,7 @@ const { createRequire } = require("node:module");
 const [folder, realm, username, apiKey] = process.argv.slice(2);
 const start = createRequire(`${folder}/`)("zulip-js");
 const topic = { operator: "topic", operand: "from script" };
-const place = { type: "stream", to: "everybody", topic: topic.operand };
+const place = { type: "stream", to: "everyone", topic: topic.operand };
 
 const say = (name, answer) => console.log(JSON.stringify([name, answer]));
 
@@ -16,7 +16,7 @@ async function main() {
   say("profile", me);
   say("settings", await client.server.settings());
   say("channels", await streams.retrieve());
-  const { stream_id } = await streams.getStreamId("everybody");
+  const { stream_id } = await streams.getStreamId("everyone");
   say("subscribed", await users.me.subscriptions.add({ subscriptions: JSON.stringify([{ name: "new" }]) }));
   say("unsubscribed", await users.me.subscriptions.remove({ subscriptions: JSON.stringify(["new"]) }));
 
@@ -29,7 +29,7 @@ async function main() {
   say("history", await messages.getHistoryById({ message_id }));
   say("starred", await messages.flags.add({ messages: [message_id], flag: "starred" }));
   say("reacted", await reactions.add({ message_id, emoji_name: "tada" }));
-  const narrow = [{ operator: "stream", operand: "everybody" }, topic];
+  const narrow = [{ operator: "stream", operand: "everyone" }, topic];
   say("page", await messages.retrieve({ anchor: "newest", num_before: 5, num_after: 0, narrow }));
   say("not reacted", await reactions.remove({ message_id, emoji_name: "tada" }));
   say("topics", await streams.topics.retrieve({ stream_id }));

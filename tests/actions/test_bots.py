@@ -27,7 +27,7 @@ async def change(hall, row, bot_id, **changes):
 
 
 async def test_who_looks_after_a_new_bot_is_told_where_it_is_called(hall, witnesses):
-    seen = await witnesses.watch(lambda: make_bot(hall, hall.member), hall.everybody)
+    seen = await witnesses.watch(lambda: make_bot(hall, hall.member), hall.everyone)
     told = {w.user.user_id for w in seen for e in w.events if e["type"] == "realm_bot"}
     assert told == {row.user_id for row in (hall.owner, hall.admin, hall.member)}
 
@@ -44,7 +44,7 @@ async def test_who_looks_after_a_new_bot_is_told_where_it_is_called(hall, witnes
 async def test_changes_reach_who_looks_after_it(hall, witnesses, changes):
     actor = hall.admin if "role" in changes else hall.member
     bot_id = await make_bot(hall, actor)
-    await witnesses.watch(lambda: change(hall, actor, bot_id, **changes), hall.everybody)
+    await witnesses.watch(lambda: change(hall, actor, bot_id, **changes), hall.everyone)
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ async def test_another_owner_takes_over(hall, witnesses, giver, heir):
     bot_id = await make_bot(hall, giver)
     seen = await witnesses.watch(
         lambda: change(hall, giver, bot_id, owner_id=heir.user_id, full_name="Gift"),
-        hall.everybody,
+        hall.everyone,
     )
     held = {w.user.user_id for w in seen if w.model.state["realm_bots"]}
     assert held == {row.user_id for row in (hall.owner, hall.admin, heir)}
@@ -76,7 +76,7 @@ async def test_a_closed_account_is_told(hall, witnesses):
     async def close():
         await hall.stage.run(bots.deactivate_bot, hall.actor(hall.member), bot_id, now=now)
 
-    await witnesses.watch(close, hall.everybody)
+    await witnesses.watch(close, hall.everyone)
     hall.stage.happened.clear()
     await close()
     assert hall.stage.happened == []
@@ -88,6 +88,6 @@ async def test_another_key_is_told_to_who_looks_after_it(hall, witnesses):
     async def regenerate():
         await hall.stage.run(bots.regenerate_key, hall.actor(hall.member), bot_id)
 
-    seen = await witnesses.watch(regenerate, hall.everybody)
+    seen = await witnesses.watch(regenerate, hall.everyone)
     told = {w.user.user_id for w in seen if w.events}
     assert told == {row.user_id for row in (hall.owner, hall.admin, hall.member)}

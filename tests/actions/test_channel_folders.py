@@ -59,7 +59,7 @@ async def test_every_change_is_told_to_everyone_and_kept_in_the_audit_log(hall, 
         await order(hall, second, third, first)
         await change(hall, second, is_archived=False, name="Games")
 
-    seen = await witnesses.watch(all_of_it, hall.everybody)
+    seen = await witnesses.watch(all_of_it, hall.everyone)
 
     assert {len(witness.events) for witness in seen} == {8}
     assert await kept(hall) == [("Games", 0, False), ("Rest", 1, False), ("Labour", 2, False)]
@@ -174,7 +174,7 @@ async def test_channels_go_into_folders_and_out_again(hall, witnesses):
     await change(hall, away, is_archived=True)
     channel = await hall.make.channel("plans", subscribers=[hall.member, hall.guest])
 
-    await witnesses.watch(lambda: put(hall, channel, work), hall.everybody)
+    await witnesses.watch(lambda: put(hall, channel, work), hall.everyone)
     assert (await hall.make.again(channel)).folder_id == work
     for wrong in (away, 10**9):
         with pytest.raises(BadRequestError, match="Invalid channel folder ID"):
@@ -183,7 +183,7 @@ async def test_channels_go_into_folders_and_out_again(hall, witnesses):
     await change(hall, work, is_archived=True)
     assert (await hall.make.again(channel)).folder_id == work
     assert await put(hall, channel, work) is None
-    await witnesses.watch(lambda: put(hall, channel, None), hall.everybody)
+    await witnesses.watch(lambda: put(hall, channel, None), hall.everyone)
     assert (await hall.make.again(channel)).folder_id is None
 
 
@@ -195,7 +195,7 @@ async def test_channels_are_made_in_folders(hall, witnesses):
         with pytest.raises(BadRequestError, match="Invalid channel folder ID"):
             await hall.subscribe(hall.admin, "plans", folder_id=wrong)
     await witnesses.watch(
-        lambda: hall.subscribe(hall.admin, "plans", folder_id=work), hall.everybody
+        lambda: hall.subscribe(hall.admin, "plans", folder_id=work), hall.everyone
     )
 
     [created] = [each.event.streams[0] for each in hall.told("stream/create")]

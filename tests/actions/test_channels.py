@@ -66,7 +66,7 @@ async def audited(hall):
 async def test_a_channel_gets_another_name(hall, witnesses, make_channel):
     channel = await make_channel(hall)
 
-    await witnesses.watch(lambda: change(hall, channel, name="  Better  "), hall.everybody)
+    await witnesses.watch(lambda: change(hall, channel, name="  Better  "), hall.everyone)
 
     again = await hall.make.again(channel)
     assert again.name == "Better"
@@ -107,7 +107,7 @@ async def test_much_changes_at_once(hall, witnesses, make_channel):
         ),
     }
 
-    await witnesses.watch(lambda: change(hall, channel, hall.owner, **wanted), hall.everybody)
+    await witnesses.watch(lambda: change(hall, channel, hall.owner, **wanted), hall.everyone)
 
     row = await hall.make.again(channel)
     assert (row.name, row.description) == ("other", "Some *words* of it")
@@ -129,9 +129,9 @@ async def test_a_channel_is_closed_and_opened_again(hall, witnesses, make_channe
         user_id=hall.guest.user_id,
     )
 
-    await witnesses.watch(lambda: change(hall, channel, is_archived=True), hall.everybody)
+    await witnesses.watch(lambda: change(hall, channel, is_archived=True), hall.everyone)
     assert (await hall.make.again(channel)).is_archived
-    seen = await witnesses.watch(lambda: change(hall, channel, is_archived=False), hall.everybody)
+    seen = await witnesses.watch(lambda: change(hall, channel, is_archived=False), hall.everyone)
     assert not (await hall.make.again(channel)).is_archived
     # Clients that had lost it: nobody is told of the people in it before being in it themselves.
     told = {w.user.full_name: [(e["type"], e["op"]) for e in w.events] for w in seen if w.events}
@@ -146,11 +146,11 @@ async def test_a_channel_changes_while_it_is_closed_and_opened(hall, witnesses):
 
     await witnesses.watch(
         lambda: change(hall, channel, is_archived=True, name="gone", invite_only=True),
-        hall.everybody,
+        hall.everyone,
     )
-    await witnesses.watch(lambda: change(hall, channel, name="still gone"), hall.everybody)
+    await witnesses.watch(lambda: change(hall, channel, name="still gone"), hall.everyone)
     await witnesses.watch(
-        lambda: change(hall, channel, is_archived=False, name="back"), hall.everybody
+        lambda: change(hall, channel, is_archived=False, name="back"), hall.everyone
     )
 
     row = await hall.make.again(channel)
@@ -170,7 +170,7 @@ async def test_a_channel_is_closed_once(hall):
 async def test_a_closed_channel_is_no_default_any_more(hall, witnesses):
     channel = await hall.make.channel(is_default=True)
 
-    await witnesses.watch(lambda: change(hall, channel, is_archived=True), hall.everybody)
+    await witnesses.watch(lambda: change(hall, channel, is_archived=True), hall.everyone)
 
     assert [each.event.default_streams for each in hall.told("default_streams")] == [[]]
     with pytest.raises(BadRequestError, match="archived channel cannot be a default"):
@@ -185,7 +185,7 @@ async def test_a_closed_channel_serves_the_organization_as_nothing(hall, witness
     )
     await hall.make.change_settings(**named, name_changes_disabled=True)
 
-    await witnesses.watch(lambda: change(hall, channel, is_archived=True), hall.everybody)
+    await witnesses.watch(lambda: change(hall, channel, is_archived=True), hall.everyone)
 
     realm = await realms.by_id(hall.make.connection, hall.make.realm_id)
     assert realm is not None
@@ -211,7 +211,7 @@ async def test_everyone_keeps_up_with_who_may_know_of_a_channel(hall, witnesses,
         can_subscribe_group=[hall.owner],
     )
 
-    await witnesses.watch(lambda: change(hall, channel, hall.owner, **after), hall.everybody)
+    await witnesses.watch(lambda: change(hall, channel, hall.owner, **after), hall.everyone)
 
     row = await hall.make.again(channel)
     assert {name: getattr(row, name) for name in after} == after
@@ -221,11 +221,11 @@ async def test_everyone_keeps_up_with_whom_permissions_let_know_of_a_channel(hal
     channel = await hall.make.channel(
         invite_only=True, subscribers=[hall.member], creator=hall.member
     )
-    everybody = hall.everybody
+    everyone = hall.everyone
 
     async def give(row, **people):
         people = permit(**people)
-        await witnesses.watch(lambda: change(hall, channel, row, permissions=people), everybody)
+        await witnesses.watch(lambda: change(hall, channel, row, permissions=people), everyone)
 
     await give(hall.member, can_subscribe_group=[hall.other])
     assert hall.told("stream/create")[0].audience.users == (hall.other.user_id,)
@@ -315,7 +315,7 @@ async def test_who_may_no_longer_read_a_channel_loses_what_is_theirs_there(
         if work_id is not None:
             await stepped_work.finish(hall.realm_services(), ACCESS_CHANGE, work_id)
 
-    seen = await witnesses.watch(closed, hall.everybody)
+    seen = await witnesses.watch(closed, hall.everyone)
 
     stars, topics = told_of_loss(hall, seen, sent)
     assert stars == {hall.admin.user_id, hall.member.user_id}
@@ -328,7 +328,7 @@ async def test_who_may_no_longer_read_a_channel_loses_what_is_theirs_there(
         if work_id is not None:
             await stepped_work.finish(hall.realm_services(), ACCESS_CHANGE, work_id)
 
-    await witnesses.watch(opened, hall.everybody)
+    await witnesses.watch(opened, hall.everyone)
 
 
 async def test_many_who_may_no_longer_read_a_channel_lose_it_in_steps(
@@ -363,7 +363,7 @@ async def test_who_loses_a_permission_loses_what_is_theirs_there(hall, changes, 
 
     seen = await witnesses.watch(
         lambda: change(hall, channel, permissions=permit(can_subscribe_group=[hall.other])),
-        hall.everybody,
+        hall.everyone,
     )
 
     stars, topics = told_of_loss(hall, seen, sent)
@@ -558,9 +558,9 @@ async def test_only_the_empty_topic_where_there_is_no_other(hall, changes):
 
 
 async def test_an_archived_channel_is_read_for_everybody_in_steps(hall, changes, witnesses):
-    channel = await hall.make.channel("plans", subscribers=hall.everybody)
+    channel = await hall.make.channel("plans", subscribers=hall.everyone)
     sent = [await changes.send(hall.member, "plans", content="@**all** now") for _ in range(3)]
-    await hall.make.channel("other", subscribers=hall.everybody)
+    await hall.make.channel("other", subscribers=hall.everyone)
     kept = await changes.send(hall.member, "other")
 
     async def archive():
@@ -568,7 +568,7 @@ async def test_an_archived_channel_is_read_for_everybody_in_steps(hall, changes,
         for _ in range(2):  # twice is once
             await stepped_work.finish(hall.realm_services(), ACCESS_CHANGE, work_id, size=2)
 
-    await witnesses.watch(archive, hall.everybody)
+    await witnesses.watch(archive, hall.everyone)
 
     told = [each.event for each in hall.told("update_message_flags")]
     assert [sorted(event.messages) for event in told] == [sent] * 4
@@ -579,7 +579,7 @@ async def test_an_archived_channel_is_read_for_everybody_in_steps(hall, changes,
 
 
 async def test_a_channel_that_is_opened_again_meanwhile_stays_unread(hall, changes):
-    channel = await hall.make.channel("plans", subscribers=hall.everybody)
+    channel = await hall.make.channel("plans", subscribers=hall.everyone)
     await changes.send(hall.member, "plans")
     work_id = await change(hall, channel, is_archived=True)
     await change(hall, await hall.make.again(channel), is_archived=False)
@@ -595,7 +595,7 @@ async def test_who_has_marked_something_as_unread_there_has_read_it_when_it_is_a
 ):
     channel = await hall.make.channel("plans", subscribers=[hall.member])
     sent = await changes.send(hall.member, "plans", content="@**all** now")
-    await hall.make.channel("before", subscribers=hall.everybody)
+    await hall.make.channel("before", subscribers=hall.everyone)
     there = await changes.send(hall.member, "before", topic="x")
     await changes.move(hall.member, there, channel_id=channel.channel_id)
     assert await unread_of(hall, hall.other) == [there]

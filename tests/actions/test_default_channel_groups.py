@@ -61,7 +61,7 @@ async def test_every_change_is_told_to_everyone_but_guests_and_kept_in_the_audit
         await do(hall, actions.remove_channels, group, ["Soup"])
         await do(hall, actions.remove_group, group)
 
-    seen = await witnesses.watch(all_of_it, hall.everybody)
+    seen = await witnesses.watch(all_of_it, hall.everyone)
 
     events = {witness.user.user_id: witness.events for witness in seen}
     assert events.pop(hall.guest.user_id) == []
@@ -96,7 +96,7 @@ async def test_a_channel_that_is_closed_or_that_everybody_joins_leaves_its_group
     await add(hall, "Two", channels=["soup"])
     await add(hall, "Three", channels=["cake"])
 
-    await witnesses.watch(lambda: change(hall, soup, **{what: True}), hall.everybody)
+    await witnesses.watch(lambda: change(hall, soup, **{what: True}), hall.everyone)
 
     cake = await channels.named(hall.make.connection, hall.make.realm_id, ["cake"])
     assert {row.name: row.channel_ids for row in await kept(hall)} == {
@@ -194,8 +194,8 @@ async def test_another_realms_are_not_there(hall: Hall, stage: Stage):
 async def test_newcomers_join_the_channels_of_the_groups_they_choose(
     hall: Hall, witnesses: Witnesses
 ):
-    everybody = await hall.make.channel("everybody")
-    await change(hall, everybody, is_default=True)
+    everyone = await hall.make.channel("everybody")
+    await change(hall, everyone, is_default=True)
     soup, cake = await hall.make.channel("soup"), await hall.make.channel("cake")
     cooks = await add(hall, "Cooks", channels=["soup", "cake"])
     bakers = await add(hall, "Bakers", channels=["cake"])
@@ -214,7 +214,7 @@ async def test_newcomers_join_the_channels_of_the_groups_they_choose(
     async def come():
         created.extend(await writer.write(lambda tx: create_users(tx, new, now=now)))
 
-    await witnesses.watch(come, hall.everybody)
+    await witnesses.watch(come, hall.everyone)
 
     rows = await subscriptions.of_users(
         hall.make.connection, hall.make.realm_id, [each.user_id for each in created]
@@ -222,11 +222,11 @@ async def test_newcomers_join_the_channels_of_the_groups_they_choose(
     places: dict[int, set[int]] = {each.user_id: set() for each in created}
     for row in rows:
         places[row.user_id].add(row.channel_id)
-    all_three = {each.channel_id for each in (everybody, soup, cake)}
+    all_three = {each.channel_id for each in (everyone, soup, cake)}
     assert list(places.values()) == [
         all_three,
-        {everybody.channel_id, cake.channel_id},
-        {everybody.channel_id},
+        {everyone.channel_id, cake.channel_id},
+        {everyone.channel_id},
         set(),
     ]
     lost = NewUser(email="e@example.com", full_name="Person E", role=MEMBER, channel_groups=[NONE])

@@ -53,7 +53,7 @@ async def test_everybody_knows_the_new_address_who_knew_the_old(hall, witnesses,
         await writer.write(lambda tx: change_address(tx, digest))
 
     [row] = await users.by_ids(hall.make.connection, hall.make.realm_id, [hall.member.user_id])
-    watching = [row, *(each for each in hall.everybody if each.user_id != row.user_id)]
+    watching = [row, *(each for each in hall.everyone if each.user_id != row.user_id)]
     found = await witnesses.watch(change, watching)
     told = {w.user.user_id for w in found if "new@example.org" in str(w.events)}
     assert hall.member.user_id in told

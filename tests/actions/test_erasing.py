@@ -12,7 +12,7 @@ pytestmark = pytest.mark.asyncio
 async def test_everybody_ends_with_what_is_there(hall, make, witnesses):
     gone = await make.user("Gone")
     stranger = await make.user("Stranger", role=GUEST)
-    channel = await make.channel("kitchen", subscribers=[*hall.everybody, gone])
+    channel = await make.channel("kitchen", subscribers=[*hall.everyone, gone])
     await make.message(gone, await make.topic(channel, "soup"))
 
     async def erase():
@@ -22,4 +22,4 @@ async def test_everybody_ends_with_what_is_there(hall, make, witnesses):
         )
         await finish(hall.realm_services(), ERASING, work_id, size=1)
 
-    await witnesses.watch(erase, [*hall.everybody, stranger])
+    await witnesses.watch(erase, [*hall.everyone, stranger])

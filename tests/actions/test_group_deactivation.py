@@ -26,7 +26,7 @@ async def objections(club, actor, group_id):
 async def test_a_group_goes_and_comes_back_and_everyone_hears(hall, club, witnesses):
     group = await club.create(hall.member, members=[hall.other, hall.guest])
 
-    seen = await witnesses.watch(lambda: club.close(hall.member, group), hall.everybody)
+    seen = await witnesses.watch(lambda: club.close(hall.member, group), hall.everyone)
 
     newest, oldest = seen[0], seen[1]
     assert [(e["op"], e.get("data")) for e in newest.events] == [("update", {"deactivated": True})]
@@ -35,7 +35,7 @@ async def test_a_group_goes_and_comes_back_and_everyone_hears(hall, club, witnes
     assert (action, subject, after) == ("group_changed", group, {"deactivated": True})
 
     seen = await witnesses.watch(
-        lambda: club.edit(hall.member, group, name="chefs", reactivate=True), hall.everybody
+        lambda: club.edit(hall.member, group, name="chefs", reactivate=True), hall.everyone
     )
     assert [e["op"] for e in seen[0].events] == ["update"]
     assert [(e["op"], e["group"]["name"]) for e in seen[1].events] == [("add", "chefs")]
@@ -46,7 +46,7 @@ async def test_while_it_is_closed_only_its_name_changes(hall, club, witnesses):
     group = await club.create(hall.owner, members=[hall.other])
     await club.close(hall.owner, group)
 
-    seen = await witnesses.watch(lambda: club.edit(hall.owner, group, name="chefs"), hall.everybody)
+    seen = await witnesses.watch(lambda: club.edit(hall.owner, group, name="chefs"), hall.everyone)
     assert [[e["op"] for e in w.events] for w in seen[:2]] == [["update"], []]
 
     for refused in (
@@ -125,10 +125,10 @@ async def test_people_who_knew_of_an_archived_channel_by_it_know_of_it_no_longer
     group = await club.create(hall.owner, members=[hall.member, hall.guest])
     await hall.make.channel("old", invite_only=True, is_archived=True, can_subscribe_group=group)
 
-    seen = await witnesses.watch(lambda: club.close(hall.owner, group), hall.everybody)
+    seen = await witnesses.watch(lambda: club.close(hall.owner, group), hall.everyone)
     assert {w.user.user_id for w in seen if told_of_channels(w)} == {hall.member.user_id}
     seen = await witnesses.watch(
-        lambda: club.edit(hall.owner, group, reactivate=True), hall.everybody
+        lambda: club.edit(hall.owner, group, reactivate=True), hall.everyone
     )
     assert {w.user.user_id for w in seen if told_of_channels(w)} == {hall.member.user_id}
 
@@ -146,7 +146,7 @@ async def test_people_leave_closed_groups_too_when_they_are_deactivated(hall, cl
         writer = hall.stage.writers.of(hall.make.realm_id)
         await writer.write(lambda tx: deactivate_user(tx, hall.member.user_id, now=now))
 
-    rest = [row for row in hall.everybody if row != hall.member]
+    rest = [row for row in hall.everyone if row != hall.member]
     await witnesses.watch(leave, rest)
 
 

@@ -96,7 +96,7 @@ async def test_everyone_hears_of_a_new_group(hall, club, witnesses):
             )
         )
 
-    seen = await witnesses.watch(change, hall.everybody)
+    seen = await witnesses.watch(change, hall.everyone)
 
     assert {e["op"] for w in seen for e in w.events} == {"add"}
     row = await club.row(found[0])
@@ -195,7 +195,7 @@ async def test_everything_about_a_group_changes_and_everyone_hears(hall, club, w
     }
 
     seen = await witnesses.watch(
-        lambda: club.edit(hall.member, group, name="Chefs", **permissions), hall.everybody
+        lambda: club.edit(hall.member, group, name="Chefs", **permissions), hall.everyone
     )
 
     [event] = {json_of(e) for w in seen for e in w.events}
@@ -287,7 +287,7 @@ async def test_people_come_and_go_and_everyone_hears(hall, club, witnesses):
         lambda: club.members(
             hall.member, group, add=[hall.guest, hall.member], delete=[hall.other]
         ),
-        hall.everybody,
+        hall.everyone,
     )
 
     assert [e["op"] for e in seen[0].events] == ["add_members", "remove_members"]
@@ -306,11 +306,11 @@ async def test_groups_are_nested_and_taken_out_and_everyone_hears(hall, club, wi
     members = club.roles["role:members"]
 
     await witnesses.watch(
-        lambda: club.members(hall.member, group, add_subgroups=[bakers, members]), hall.everybody
+        lambda: club.members(hall.member, group, add_subgroups=[bakers, members]), hall.everyone
     )
     assert (await club.row(group)).subgroup_ids == sorted([bakers, members])
     await witnesses.watch(
-        lambda: club.members(hall.member, group, delete_subgroups=[members]), hall.everybody
+        lambda: club.members(hall.member, group, delete_subgroups=[members]), hall.everyone
     )
     assert (await club.row(group)).subgroup_ids == [bakers]
 

@@ -36,7 +36,7 @@ async def test_who_comes_into_a_group_gets_its_channels_and_who_leaves_loses_the
 ):
     """Not who knows of them anyway, by a subscription or a role, and never guests."""
     subscriber = await hall.make.user()
-    everybody = [*hall.everybody, subscriber]
+    everyone = [*hall.everyone, subscriber]
     group = await club.create(hall.owner)
     await hall.make.channel(
         "secret", invite_only=True, subscribers=[subscriber], **{setting: group}
@@ -44,18 +44,18 @@ async def test_who_comes_into_a_group_gets_its_channels_and_who_leaves_loses_the
     await hall.make.channel("other secret", invite_only=True)
     coming = [hall.member, hall.admin, hall.guest, subscriber]
 
-    seen = await witnesses.watch(lambda: club.members(hall.owner, group, add=coming), everybody)
+    seen = await witnesses.watch(lambda: club.members(hall.owner, group, add=coming), everyone)
     assert told(seen, "create") == {hall.member.user_id}
     assert told(seen, "delete") == set()
 
-    seen = await witnesses.watch(lambda: club.members(hall.owner, group, delete=coming), everybody)
+    seen = await witnesses.watch(lambda: club.members(hall.owner, group, delete=coming), everyone)
     assert told(seen, "delete") == {hall.member.user_id}
     assert told(seen, "create") == set()
 
 
 async def test_it_reaches_through_groups_within_groups(hall, club, witnesses):
     moderator = await hall.make.user(role=MODERATOR)
-    everybody = [*hall.everybody, moderator]
+    everyone = [*hall.everyone, moderator]
     inner = await club.create(hall.owner, "inner", members=[hall.other, hall.guest])
     middle = await club.create(hall.owner, "middle", members=[hall.other])
     outer = await club.create(hall.owner, "outer", subgroups=[middle])
@@ -65,19 +65,19 @@ async def test_it_reaches_through_groups_within_groups(hall, club, witnesses):
     moderators = club.roles["role:moderators"]
 
     seen = await witnesses.watch(
-        lambda: club.members(hall.owner, middle, add=[hall.member]), everybody
+        lambda: club.members(hall.owner, middle, add=[hall.member]), everyone
     )
     assert told(seen, "create") == set()  # they administer it anyhow
     seen = await witnesses.watch(
-        lambda: club.members(hall.owner, middle, add_subgroups=[inner, moderators]), everybody
+        lambda: club.members(hall.owner, middle, add_subgroups=[inner, moderators]), everyone
     )
     assert told(seen, "create") == {moderator.user_id}
     seen = await witnesses.watch(
-        lambda: club.members(hall.owner, middle, delete=[hall.other]), everybody
+        lambda: club.members(hall.owner, middle, delete=[hall.other]), everyone
     )
     assert told(seen, "delete") == set()  # they are in the inner group still
     seen = await witnesses.watch(
-        lambda: club.members(hall.owner, middle, delete_subgroups=[inner, moderators]), everybody
+        lambda: club.members(hall.owner, middle, delete_subgroups=[inner, moderators]), everyone
     )
     assert told(seen, "delete") == {moderator.user_id, hall.other.user_id}
 
@@ -93,7 +93,7 @@ async def test_people_and_groups_that_change_places_see_what_they_saw(hall, club
         lambda: club.members(
             hall.owner, outer, add=[hall.member, hall.other], delete_subgroups=[inner]
         ),
-        hall.everybody,
+        hall.everyone,
     )
 
     assert told(seen, "create") == told(seen, "delete") == set()
@@ -110,7 +110,7 @@ async def test_what_was_unread_there_is_read_for_who_leaves(hall, club, changes,
     await changes.move(hall.owner, sent, channel_id=secret.channel_id)
 
     seen = await witnesses.watch(
-        lambda: club.members(hall.owner, group, delete=[hall.member]), hall.everybody
+        lambda: club.members(hall.owner, group, delete=[hall.member]), hall.everyone
     )
 
     flags = [(w.user.user_id, e) for w in seen for e in w.events if e["type"].endswith("_flags")]
@@ -142,7 +142,7 @@ async def test_what_is_starred_and_set_there_goes_and_comes_with_a_group(
         ({"add": people}, "add", 3, {hall.admin.user_id, hall.member.user_id}),
     ):
         seen = await witnesses.watch(
-            lambda terms=terms: club.members(hall.owner, group, **terms), hall.everybody
+            lambda terms=terms: club.members(hall.owner, group, **terms), hall.everyone
         )
         events = [(w.user.user_id, e) for w in seen for e in w.events]
         stars = [(u, e["op"]) for u, e in events if e.get("flag") == "starred"]
@@ -161,9 +161,7 @@ async def test_what_is_unread_there_is_told_to_who_comes(hall, club, changes, wi
     await changes.move(hall.owner, sent, channel_id=secret.channel_id)
 
     coming = [hall.member, hall.other]
-    seen = await witnesses.watch(
-        lambda: club.members(hall.owner, group, add=coming), hall.everybody
-    )
+    seen = await witnesses.watch(lambda: club.members(hall.owner, group, add=coming), hall.everyone)
 
     flags = [(w.user.user_id, e) for w in seen for e in w.events if e["type"].endswith("_flags")]
     assert {user_id for user_id, _ in flags} == {hall.member.user_id}
@@ -203,7 +201,7 @@ async def test_for_many_who_leave_it_is_read_in_steps_but_for_who_comes_back(
             )
         await change(add=people[:3])
 
-    seen = await witnesses.watch(leave_and_return, hall.everybody)
+    seen = await witnesses.watch(leave_and_return, hall.everyone)
     flags = [(w.user.user_id, e) for w in seen for e in w.events if e["type"].endswith("_flags")]
     assert {user_id for user_id, _ in flags} == {hall.member.user_id, hall.other.user_id}
     assert all((e["flag"], e["messages"]) == ("read", [sent]) for _, e in flags)

@@ -56,7 +56,7 @@ class Place:
 
 async def long_topic(hall: Hall) -> Place:
     make = hall.make
-    old = await make.channel("plans", subscribers=hall.everybody)
+    old = await make.channel("plans", subscribers=hall.everyone)
     new = await make.channel("target", subscribers=[hall.member, hall.guest])
     topic = await make.topic(old, "t")
     start = await make.at_position()

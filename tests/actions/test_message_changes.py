@@ -65,7 +65,7 @@ async def test_an_edit_reaches_subscribers_and_those_who_remember_the_message(
         await changes.edit(hall.member, message_id, "nobody")
         await changes.edit(hall.member, message_id, "nobody")
 
-    seen = await witnesses.watch(change, hall.everybody)
+    seen = await witnesses.watch(change, hall.everyone)
 
     assert types_by_user(seen) == {
         "Owner": [],
@@ -92,7 +92,7 @@ async def test_an_edit_reaches_subscribers_and_those_who_remember_the_message(
     ],
 )
 async def test_unread_messages_follow_within_a_channel(hall, changes, witnesses, mode, topic):
-    await hall.make.channel("plans", subscribers=hall.everybody)
+    await hall.make.channel("plans", subscribers=hall.everyone)
     sent = [await changes.send(hall.member, "plans", content="@**Guest**") for _ in range(3)]
     if topic == "u":
         await changes.send(hall.other, "plans", topic="u")
@@ -100,7 +100,7 @@ async def test_unread_messages_follow_within_a_channel(hall, changes, witnesses,
     async def change():
         await changes.move(hall.member, sent[1], topic=topic, mode=mode)
 
-    await witnesses.watch(change, hall.everybody)
+    await witnesses.watch(change, hall.everyone)
 
 
 KINDS = {
@@ -145,12 +145,12 @@ async def test_unread_messages_follow_to_another_channel_and_back(
     async def back():
         await changes.move(hall.member, sent[1], channel_id=source.channel_id, topic="v")
 
-    seen = await witnesses.watch(there, hall.everybody)
+    seen = await witnesses.watch(there, hall.everyone)
     heard = types_by_user(seen)
     assert heard["Member"] == ["update_message"]
     loses = new in {"private", "protected"}
     assert heard["Other"] == ["delete_message" if loses else "update_message"]
-    await witnesses.watch(back, hall.everybody, views=[NEWEST_CLIENT])
+    await witnesses.watch(back, hall.everyone, views=[NEWEST_CLIENT])
 
 
 async def test_in_a_protected_channel_everybody_hears_of_what_they_received(
@@ -169,10 +169,10 @@ async def test_in_a_protected_channel_everybody_hears_of_what_they_received(
     async def remove():
         await changes.delete(hall.member, first)
 
-    seen = await witnesses.watch(rename, hall.everybody)
+    seen = await witnesses.watch(rename, hall.everyone)
     ids = ids_by_user(seen)
     assert (ids["Other"], ids["Guest"], ids["Owner"]) == ([[first, second]], [[second]], [])
-    seen = await witnesses.watch(remove, hall.everybody)
+    seen = await witnesses.watch(remove, hall.everyone)
     assert types_by_user(seen)["Guest"] == []
     assert types_by_user(seen)["Other"] == ["delete_message"]
 
@@ -197,12 +197,12 @@ async def test_who_is_in_a_protected_channel_hears_of_what_comes_there(
         await changes.move(hall.guest, sent, topic="u")
         await changes.delete(hall.member, sent)
 
-    seen = await witnesses.watch(there, hall.everybody)
+    seen = await witnesses.watch(there, hall.everyone)
     [guest, *_] = [each for each in seen if each.user == hall.guest]
     [moved] = [e for e in guest.events if e["type"] == "update_message"]
     assert (moved["message_ids"], set(moved["flags"])) == ([sent], {"read", "historical"})
     await hall.make.subscribe(target, [hall.other])
-    seen = await witnesses.watch(change, hall.everybody)
+    seen = await witnesses.watch(change, hall.everyone)
     heard = {each.user.full_name: [e["type"] for e in each.events] for each in seen}
     told = ["reaction", "update_message", "update_message", "delete_message"]
     for name, events in {"Member": told, "Guest": told, "Other": [], "Owner": []}.items():
@@ -220,14 +220,14 @@ async def test_who_has_received_a_part_moves_that_part(hall, changes, witnesses)
     async def change():
         await changes.move(hall.other, second, topic="u")
 
-    seen = await witnesses.watch(change, hall.everybody)
+    seen = await witnesses.watch(change, hall.everyone)
     ids = ids_by_user(seen)
     assert ids["Member"] == [[second]]
     assert first not in ids["Other"][0]
 
 
 async def test_deleted_messages_are_gone_for_everybody(hall, changes, witnesses):
-    await hall.make.channel("plans", subscribers=hall.everybody)
+    await hall.make.channel("plans", subscribers=hall.everyone)
     sent = [await changes.send(hall.member, "plans", content="@**Guest**") for _ in range(2)]
     await star(hall, hall.guest, sent[0])
 
@@ -235,27 +235,27 @@ async def test_deleted_messages_are_gone_for_everybody(hall, changes, witnesses)
         for message_id in sent:
             await changes.delete(hall.member, message_id)
 
-    seen = await witnesses.watch(change, hall.everybody)
+    seen = await witnesses.watch(change, hall.everyone)
     assert {*map(tuple, types_by_user(seen).values())} == {("delete_message", "delete_message")}
 
 
 async def test_a_long_move_goes_in_steps_and_everybody_follows(hall, changes, witnesses):
-    target = await hall.make.channel("target", subscribers=hall.everybody)
-    await hall.make.channel("plans", subscribers=hall.everybody)
+    target = await hall.make.channel("target", subscribers=hall.everyone)
+    await hall.make.channel("plans", subscribers=hall.everyone)
     sent = [await changes.send(hall.member, "plans") for _ in range(7)]
     changes.steps = 3
 
     async def change():
         await changes.move(hall.member, sent[4], channel_id=target.channel_id)
 
-    seen = await witnesses.watch(change, hall.everybody)
+    seen = await witnesses.watch(change, hall.everyone)
     assert ids_by_user(seen)["Guest"] == [sent[:3], sent[3:6], sent[6:]]
 
 
 async def test_what_a_dead_process_left_is_finished_once(hall: Hall, changes: Changes):
     make: Make = hall.make
-    target = await make.channel("target", subscribers=hall.everybody)
-    await make.channel("plans", subscribers=hall.everybody)
+    target = await make.channel("target", subscribers=hall.everyone)
+    await make.channel("plans", subscribers=hall.everyone)
     sent = [await changes.send(hall.member, "plans") for _ in range(5)]
     changes.steps = 2
     work_id = await changes.begin(
@@ -292,7 +292,7 @@ async def settle(*tasks: Any) -> list[Any]:
 
 
 async def test_an_edit_and_a_deletion_at_once_leave_nothing(hall: Hall, changes: Changes):
-    await hall.make.channel("plans", subscribers=hall.everybody)
+    await hall.make.channel("plans", subscribers=hall.everyone)
     for number in range(5):
         message_id = await changes.send(hall.member, "plans", content="secret")
         await settle(
@@ -311,8 +311,8 @@ async def test_moves_against_moves_and_sends_end_where_register_does(
     hall: Hall, changes: Changes, witnesses
 ):
     moderator = await hall.make.user(role=MODERATOR)
-    plans = await hall.make.channel("plans", subscribers=[*hall.everybody, moderator])
-    other = await hall.make.channel("other", subscribers=[*hall.everybody[1:], moderator])
+    plans = await hall.make.channel("plans", subscribers=[*hall.everyone, moderator])
+    other = await hall.make.channel("other", subscribers=[*hall.everyone[1:], moderator])
     sent = [await changes.send(hall.member, "plans") for _ in range(4)]
     dice = random.Random(4711)
 
@@ -333,5 +333,5 @@ async def test_moves_against_moves_and_sends_end_where_register_does(
                 tasks.append(changes.delete(hall.admin, message_id))
         await settle(*tasks)
 
-    seen = await witnesses.watch(change, hall.everybody)
+    seen = await witnesses.watch(change, hall.everyone)
     assert any(witness.events for witness in seen)

@@ -71,7 +71,7 @@ async def test_whoever_sees_a_permission_is_told_that_it_names_somebody_no_more(
     owner, _, member, _, guest = [
         told(each)
         for each in await witnesses.watch(
-            lambda: close(hall, cook), hall.everybody, views=[NEWEST_CLIENT]
+            lambda: close(hall, cook), hall.everyone, views=[NEWEST_CLIENT]
         )
     ]
     everything = [(what, name, left) for what, (name, left) in others.items()]
@@ -84,8 +84,8 @@ async def test_whoever_sees_a_permission_is_told_that_it_names_somebody_no_more(
 
 async def test_clients_of_old_keep_up_too(hall, named, witnesses):
     cook, _ = named
-    await witnesses.watch(lambda: close(hall, cook), hall.everybody)
-    await witnesses.watch(lambda: reopen(hall, cook), hall.everybody)
+    await witnesses.watch(lambda: close(hall, cook), hall.everyone)
+    await witnesses.watch(lambda: reopen(hall, cook), hall.everyone)
 
 
 async def test_whoever_comes_back_is_named_again(hall, named, witnesses):

@@ -50,7 +50,7 @@ async def test_everybody_hears_what_somebody_says(hall, make, witnesses, field, 
         await say(hall.member, {text: "another"})
         await say(hall.member, {people: None})
 
-    seen = await witnesses.watch(change, hall.everybody)
+    seen = await witnesses.watch(change, hall.everyone)
 
     assert {len(witness.events) for witness in seen} == {4}
     first = seen[0].events[0]["person"]["custom_profile_field"]
@@ -84,10 +84,10 @@ async def test_guests_hear_of_those_whom_they_have_met(hall, make, witnesses, fi
         await say(hall.member, {text: "one"})
         await say(hall.other, {text: "two"})
 
-    seen = await witnesses.watch(change, [*hall.everybody, stranger])
+    seen = await witnesses.watch(change, [*hall.everyone, stranger])
 
     told = {w.user.user_id: len(w.events) for w in seen}
-    assert told == {row.user_id: 2 for row in hall.everybody} | {
+    assert told == {row.user_id: 2 for row in hall.everyone} | {
         hall.guest.user_id: 1,
         stranger.user_id: 0,
     }
@@ -199,7 +199,7 @@ async def test_an_administrator_changes_all_at_once(hall, make, witnesses, field
         lambda: change(
             hall, hall.admin, hall.member, full_name="New name", role=GUEST, answers={text: "x"}
         ),
-        [row for row in hall.everybody if row != hall.member],
+        [row for row in hall.everyone if row != hall.member],
     )
 
     [row] = await users.by_ids(make.connection, make.realm_id, [hall.member.user_id])

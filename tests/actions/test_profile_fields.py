@@ -22,7 +22,7 @@ from server.domain.errors import BadRequestError, InvalidParameterError
 from server.domain.profile_fields import FieldDefinition, FieldType
 from server.events.users import ProfileValueWithdrawn
 from storage import audit_log, profile_data, profile_fields, users
-from testkit.database import until_somebody_waits_for_a_lock
+from testkit.database import until_blocked_on_lock
 from testkit.factories import new_realm, user_ids
 
 pytestmark = pytest.mark.asyncio
@@ -158,7 +158,7 @@ async def test_whose_choice_is_gone_is_waited_for_before_the_clock(office, make,
         await users.locking(make.realm_id, [office.member.user_id]).waiting(busy)
         wish = FieldWish(field_data=ONLY_TEA)
         change = asyncio.create_task(office.do(change_field, field, wish))
-        await until_somebody_waits_for_a_lock(make.connection)
+        await until_blocked_on_lock(make.connection)
         assert await make.connection.value(
             "SELECT 1 FROM realm_clock WHERE realm_id = %(realm_id)s FOR UPDATE SKIP LOCKED",
             realm_id=make.realm_id,

@@ -32,7 +32,7 @@ async def test_every_change_is_told_to_everyone_and_kept_in_the_audit_log(hall, 
         await hall.stage.write(change_domain, owner, "example.COM", allow_subdomains=True)
         await hall.stage.write(remove_domain, owner, "example.org")
 
-    seen = await witnesses.watch(change, hall.everybody)
+    seen = await witnesses.watch(change, hall.everyone)
 
     assert {len(witness.events) for witness in seen} == {4}
     rows = await audit_log.newest(make.connection, make.realm_id, limit=4)
@@ -58,7 +58,7 @@ async def test_with_the_last_one_goes_the_restriction(hall, make, witnesses):
     assert await restricted(make)
 
     await witnesses.watch(
-        lambda: hall.stage.write(remove_domain, owner, "example.org"), hall.everybody
+        lambda: hall.stage.write(remove_domain, owner, "example.org"), hall.everyone
     )
 
     assert not await restricted(make)

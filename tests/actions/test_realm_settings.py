@@ -103,7 +103,7 @@ class Town:
         rows = await audit_log.newest(self.make.connection, self.make.realm_id, limit=100)
         return [(r.actor_id, r.action, r.before, r.after) for r in rows]
 
-    def everybody(self):
+    def everyone(self):
         return list(self.people.values())
 
     async def queue(self, row):
@@ -131,7 +131,7 @@ async def town(stage, make):
 
 
 async def test_every_setting_changes_and_everyone_hears(town, witnesses):
-    seen = await witnesses.watch(lambda: town.change(**EVERYTHING), town.everybody())
+    seen = await witnesses.watch(lambda: town.change(**EVERYTHING), town.everyone())
 
     settings = await town.settings()
     assert {name: getattr(settings, name) for name in EVERYTHING} == EVERYTHING
@@ -146,7 +146,7 @@ async def test_every_permission_changes_and_everyone_hears(town, witnesses):
         if not rule.only or "role:moderators" in rule.only
     }
 
-    await witnesses.watch(lambda: town.permit(**wanted), town.everybody())
+    await witnesses.watch(lambda: town.permit(**wanted), town.everyone())
 
     settings = await town.settings()
     given = {town.groups.get(getattr(settings, n), getattr(settings, n)) for n in wanted}

@@ -25,7 +25,7 @@ async def test_a_name_that_nobody_has_makes_a_channel(hall, witnesses):
     async def change():
         return await hall.subscribe(hall.member, "Plans", description="What *we* do")
 
-    seen = await witnesses.watch(change, hall.everybody)
+    seen = await witnesses.watch(change, hall.everyone)
 
     assert hall.stage.kinds() == ["stream/create", "subscription/add", "subscription/peer_add"]
     by_user = {each.user.user_id: [e["op"] for e in each.events] for each in seen}
@@ -45,7 +45,7 @@ async def test_a_channel_that_is_there_is_joined_whatever_the_case_of_its_name(h
         done = await hall.subscribe(hall.member, "GÉNÉRAL", "gÉnÉral")
         assert done.subscribed == {hall.member.user_id: ["Général"]}
 
-    await witnesses.watch(change, hall.everybody)
+    await witnesses.watch(change, hall.everyone)
 
     assert await hall.subscribers(channel) == [hall.member.user_id, hall.other.user_id]
 
@@ -85,8 +85,8 @@ async def test_who_comes_back_finds_their_settings_and_has_two_spans(hall, witne
         "UPDATE subscriptions SET color = '#123456', is_muted = true, push_notifications = false"
     )
 
-    await witnesses.watch(lambda: hall.unsubscribe(hall.member, "plans"), hall.everybody)
-    await witnesses.watch(lambda: hall.subscribe(hall.member, "plans"), hall.everybody)
+    await witnesses.watch(lambda: hall.unsubscribe(hall.member, "plans"), hall.everyone)
+    await witnesses.watch(lambda: hall.subscribe(hall.member, "plans"), hall.everyone)
 
     [added] = hall.told("subscription/add")
     [shown] = added.event.subscriptions
@@ -116,7 +116,7 @@ async def test_who_could_not_read_a_channel_has_read_what_they_received_elsewher
     await changes.move(hall.admin, moved, channel_id=target.channel_id)
 
     await witnesses.watch(
-        lambda: hall.subscribe(hall.admin, "target", people=joining), hall.everybody
+        lambda: hall.subscribe(hall.admin, "target", people=joining), hall.everyone
     )
 
     for person in joining:
@@ -143,7 +143,7 @@ async def test_who_comes_back_is_told_what_they_had_starred_and_set_for_topics(
 
     people = [hall.member, hall.other, hall.guest]
     seen = await witnesses.watch(
-        lambda: hall.subscribe(hall.admin, "plans", people=people), hall.everybody
+        lambda: hall.subscribe(hall.admin, "plans", people=people), hall.everyone
     )
 
     told = {w.user.user_id: [e for e in w.events if "flag" in e] for w in seen}
@@ -177,7 +177,7 @@ async def test_others_are_subscribed_by_members_of_the_realms_group(hall, witnes
     async def change():
         await hall.subscribe(hall.member, "plans", people=[hall.guest, hall.other])
 
-    seen = await witnesses.watch(change, hall.everybody)
+    seen = await witnesses.watch(change, hall.everyone)
 
     by_user = {each.user.user_id: [e["op"] for e in each.events] for each in seen}
     assert by_user == {
@@ -208,7 +208,7 @@ async def test_a_private_channel_is_shown_to_its_people_and_to_administrators(ha
             hall.member, "secret", people=[hall.member, hall.guest], invite_only=True
         )
 
-    seen = await witnesses.watch(change, hall.everybody)
+    seen = await witnesses.watch(change, hall.everyone)
 
     by_user = {each.user.user_id: [e["op"] for e in each.events] for each in seen}
     assert by_user == {
@@ -254,8 +254,8 @@ async def test_a_channel_open_to_full_members_is_shown_to_them(hall, witnesses):
             permissions={"can_subscribe_group": GroupSetting(group_id=groups["role:fullmembers"])},
         )
 
-    await witnesses.watch(change, hall.everybody)
-    await witnesses.watch(lambda: hall.subscribe(hall.other, "secret"), hall.everybody)
+    await witnesses.watch(change, hall.everyone)
+    await witnesses.watch(lambda: hall.subscribe(hall.other, "secret"), hall.everyone)
 
 
 async def test_the_web_public_channel_is_shown_to_everybody(hall, make, witnesses):
@@ -267,14 +267,14 @@ async def test_the_web_public_channel_is_shown_to_everybody(hall, make, witnesse
     async def change():
         await hall.subscribe(hall.owner, "plaza", is_web_public=True, web_public_enabled=True)
 
-    await witnesses.watch(change, hall.everybody)
-    await witnesses.watch(lambda: hall.subscribe(hall.guest, "plaza"), hall.everybody)
+    await witnesses.watch(change, hall.everyone)
+    await witnesses.watch(lambda: hall.subscribe(hall.guest, "plaza"), hall.everyone)
 
 
 async def test_an_archived_channel_is_left_unseen_by_old_clients(hall, witnesses):
     await hall.make.channel("old", is_archived=True, subscribers=[hall.other, hall.member])
 
-    await witnesses.watch(lambda: hall.unsubscribe(hall.member, "old"), hall.everybody)
+    await witnesses.watch(lambda: hall.unsubscribe(hall.member, "old"), hall.everyone)
 
 
 async def test_subscribers_include_only_active_people(hall):
@@ -319,7 +319,7 @@ async def test_terms_count_only_for_channels_that_are_made(hall):
 
 async def test_a_default_channel_is_told_of(hall, witnesses):
     await witnesses.watch(
-        lambda: hall.subscribe(hall.admin, "welcome", is_default=True), hall.everybody
+        lambda: hall.subscribe(hall.admin, "welcome", is_default=True), hall.everyone
     )
 
     [changed] = hall.told("default_streams")
@@ -379,7 +379,7 @@ async def test_a_channel_is_created_with_its_people(hall, witnesses):
             web_public_enabled=False,
         )
 
-    await witnesses.watch(change, hall.everybody)
+    await witnesses.watch(change, hall.everyone)
     with pytest.raises(ChannelAlreadyExistsError):
         await change()
 

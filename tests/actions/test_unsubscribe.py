@@ -23,7 +23,7 @@ async def test_who_leaves_is_told_and_so_are_those_who_see_the_channel(hall, wit
         done = await hall.unsubscribe(hall.member, "PLANS")
         assert (done.removed, done.not_removed) == (["plans"], [])
 
-    seen = await witnesses.watch(change, hall.everybody)
+    seen = await witnesses.watch(change, hall.everyone)
 
     by_user = {each.user.user_id: [e["op"] for e in each.events] for each in seen}
     assert by_user == {
@@ -55,14 +55,14 @@ async def test_whoever_may_no_longer_know_of_a_channel_loses_it(hall, witnesses)
     async def change():
         await hall.unsubscribe(hall.member, "secret", "plans")
 
-    seen = await witnesses.watch(change, hall.everybody)
+    seen = await witnesses.watch(change, hall.everyone)
     told = {each.user.user_id: [e["op"] for e in each.events] for each in seen}
     assert told[hall.member.user_id] == ["remove", "delete", "peer_remove"]
     assert told[hall.other.user_id] == ["peer_remove"]
     assert told[hall.guest.user_id] == ["peer_remove"]
 
-    await witnesses.watch(lambda: hall.unsubscribe(hall.guest, "plans"), hall.everybody)
-    await witnesses.watch(lambda: hall.unsubscribe(hall.admin, "secret"), hall.everybody)
+    await witnesses.watch(lambda: hall.unsubscribe(hall.guest, "plans"), hall.everyone)
+    await witnesses.watch(lambda: hall.unsubscribe(hall.admin, "secret"), hall.everyone)
 
 
 async def test_several_people_are_removed_at_once(hall, witnesses):
@@ -75,7 +75,7 @@ async def test_several_people_are_removed_at_once(hall, witnesses):
         assert done.removed == ["plans", "secret"]
         assert done.not_removed == ["secret"]
 
-    await witnesses.watch(change, hall.everybody)
+    await witnesses.watch(change, hall.everyone)
 
 
 @pytest.mark.parametrize("terms", [{}, {"invite_only": True, "shares_history": False}])
@@ -92,7 +92,7 @@ async def test_who_leaves_has_read_the_channel(hall, witnesses, terms):
 
     if terms:
         await hall.make.subscribe(channel, [hall.admin])
-    await witnesses.watch(change, hall.everybody)
+    await witnesses.watch(change, hall.everyone)
 
     told = [
         (each.audience.users, each.event.op, each.event.flag, each.event.messages)
@@ -125,7 +125,7 @@ async def test_who_may_not_read_on_loses_their_stars_and_topics_until_they_are_b
     leavers = people[:2]
 
     seen = await witnesses.watch(
-        lambda: hall.unsubscribe(hall.admin, "plans", people=leavers), hall.everybody
+        lambda: hall.unsubscribe(hall.admin, "plans", people=leavers), hall.everyone
     )
 
     stars = [e for e in hall.told("update_message_flags") if e.event.flag == "starred"]
@@ -139,7 +139,7 @@ async def test_who_may_not_read_on_loses_their_stars_and_topics_until_they_are_b
     assert [len(e.event.muted_topics) for e in muted] == [0] * 2
 
     await witnesses.watch(
-        lambda: hall.subscribe(hall.other, "plans", people=leavers), hall.everybody
+        lambda: hall.subscribe(hall.other, "plans", people=leavers), hall.everyone
     )
     stars = [e for e in hall.told("update_message_flags") if e.event.flag == "starred"]
     assert [e.event.op for e in stars] == ["add"] * 2
@@ -155,7 +155,7 @@ async def test_guests_lose_their_stars_with_a_public_channel_and_others_do_not(
         await hall.stage.write(change_flag, hall.actor(row), [sent], "add", "starred")
 
     await witnesses.watch(
-        lambda: hall.unsubscribe(hall.admin, "plans", people=leavers), hall.everybody
+        lambda: hall.unsubscribe(hall.admin, "plans", people=leavers), hall.everyone
     )
 
     stars = [e for e in hall.told("update_message_flags") if e.event.flag == "starred"]

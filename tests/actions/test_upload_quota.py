@@ -12,4 +12,4 @@ async def test_everybody_is_told_of_a_quota(hall, witnesses):
         for mib in (5, 5, None):
             await hall.realm_services().write(lambda tx, mib=mib: change_upload_quota(tx, mib))
 
-    await witnesses.watch(change, hall.everybody)
+    await witnesses.watch(change, hall.everyone)

@@ -63,7 +63,7 @@ async def row_of(hall, user_id):
 async def test_who_leaves_is_a_deactivated_user_to_everyone(hall, make, witnesses):
     cook = await make.user("Cook")
     group_id = await make.group("cooks", members=[cook])
-    watching = hall.everybody
+    watching = hall.everyone
 
     seen = await witnesses.watch(lambda: close(hall, cook.user_id), watching)
 
@@ -156,7 +156,7 @@ async def test_who_comes_back_is_there_again_for_everybody(hall, make, witnesses
         await make.change_settings(can_access_all_users_group=groups["role:members"])
     cook, bot = await somebody(hall, make)
     stranger = await make.user(role=GUEST)
-    watching = [*hall.everybody, stranger]
+    watching = [*hall.everyone, stranger]
 
     await witnesses.watch(lambda: close(hall, cook.user_id), watching)
     gone = await row_of(hall, cook.user_id)
@@ -245,7 +245,7 @@ async def test_a_bot_whose_owner_is_gone_is_who_opens_it_s(hall, make, witnesses
     bot = await make.user("Oven", bot_type=1, bot_owner=cook)
     await close(hall, cook.user_id)
 
-    await witnesses.watch(lambda: reopen_as(hall, hall.admin, bot), hall.everybody)
+    await witnesses.watch(lambda: reopen_as(hall, hall.admin, bot), hall.everyone)
 
     row = await row_of(hall, bot.user_id)
     assert (row.is_active, row.bot_owner_id) == (True, hall.admin.user_id)

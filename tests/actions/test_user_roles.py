@@ -42,11 +42,11 @@ async def test_everyone_else_keeps_up(hall, make, witnesses, before, after, shy)
     await make.channel("secret", invite_only=True, subscribers=[changing])
 
     seen = await witnesses.watch(
-        lambda: give(hall, hall.owner, changing, after), [*hall.everybody, stranger]
+        lambda: give(hall, hall.owner, changing, after), [*hall.everyone, stranger]
     )
 
     told = {w.user.user_id for w in seen for e in w.events if e["type"] == "realm_user"}
-    expected = {row.user_id for row in hall.everybody} | (set() if shy else {stranger.user_id})
+    expected = {row.user_id for row in hall.everyone} | (set() if shy else {stranger.user_id})
     assert told == expected
     [ended] = hall.told("queues_ended")
     assert ended.event.ended_queues() == (changing.user_id,)
@@ -103,7 +103,7 @@ async def test_bots_come_down_with_their_owner(hall, make, witnesses, role):
     gone = await make.user(role=ADMINISTRATOR, is_active=False, **own)
     low = await make.user(role=GUEST, **own)
 
-    await witnesses.watch(lambda: give(hall, hall.owner, boss, role), hall.everybody)
+    await witnesses.watch(lambda: give(hall, hall.owner, boss, role), hall.everyone)
 
     ids = [boss.user_id, high.user_id, gone.user_id, low.user_id]
     rows = await users.by_ids(make.connection, make.realm_id, ids)

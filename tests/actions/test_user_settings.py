@@ -89,7 +89,7 @@ class House:
         )
         return [(r.actor_id, r.action, r.subject_id, r.before, r.after) for r in rows]
 
-    def everybody(self):
+    def everyone(self):
         return [*self.people.values(), self.cook]
 
 
@@ -101,7 +101,7 @@ async def house(stage, make):
 
 async def test_everything_changes_at_once_and_the_owner_alone_hears(house, witnesses):
     *others, own, old = await witnesses.watch(
-        lambda: house.change(**EVERYTHING_ELSE), house.everybody()
+        lambda: house.change(**EVERYTHING_ELSE), house.everyone()
     )
 
     assert await house.settings() == UserSettings(**EVERYTHING_ELSE)
@@ -168,7 +168,7 @@ async def test_what_cannot_be_is_refused_and_all_with_it(house, name, value):
 
 
 async def test_everyone_hears_of_a_new_name(house, witnesses):
-    seen = await witnesses.watch(lambda: house.change(full_name="  Chef  "), house.everybody())
+    seen = await witnesses.watch(lambda: house.change(full_name="  Chef  "), house.everyone())
 
     assert (await house.row()).full_name == "Chef"
     for witness in seen:
@@ -179,7 +179,7 @@ async def test_everyone_hears_of_a_new_name(house, witnesses):
 async def test_a_bots_new_name_is_told_to_those_who_look_after_it(house, make, witnesses):
     bot = await make.user("Oven", bot_type=1, bot_owner=house.cook)
 
-    seen = await witnesses.watch(lambda: house.change(bot, full_name="Stove"), house.everybody())
+    seen = await witnesses.watch(lambda: house.change(bot, full_name="Stove"), house.everyone())
 
     told = {w.user.user_id for w in seen if any(e["type"] == "realm_bot" for e in w.events)}
     looking_after = [house.people[OWNER], house.people[ADMINISTRATOR], house.cook]
@@ -257,7 +257,7 @@ async def test_an_address_is_known_to_those_who_may_know_it_now(house, witnesses
 
     seen = await witnesses.watch(
         lambda: house.change(email_address_visibility=after),
-        house.everybody(),
+        house.everyone(),
         views=(NEWEST_CLIENT,),
     )
 
@@ -282,7 +282,7 @@ async def test_a_bot_that_hides_its_address_hides_it_from_its_owner_too(house, m
     bot = await make.user("Oven", bot_type=1, bot_owner=house.cook)
 
     await witnesses.watch(
-        lambda: house.change(bot, email_address_visibility=NOBODY), house.everybody()
+        lambda: house.change(bot, email_address_visibility=NOBODY), house.everyone()
     )
 
 
@@ -368,7 +368,7 @@ async def test_every_change_is_in_the_audit_log_with_what_was_before(house, make
 async def test_newcomers_start_with_the_organizations_settings(house, make, witnesses):
     changes = {name: v for name, v in EVERYTHING_ELSE.items() if name not in ONES_OWN}
 
-    seen = await witnesses.watch(lambda: house.change_defaults(**changes), house.everybody())
+    seen = await witnesses.watch(lambda: house.change_defaults(**changes), house.everyone())
 
     for witness in seen:
         assert {e["property"] for e in witness.events} == changes.keys()

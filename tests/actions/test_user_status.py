@@ -50,7 +50,7 @@ async def test_everybody_hears_what_somebody_says(hall, witnesses):
     ]
     for change, said in steps:
         seen = await witnesses.watch(
-            lambda change=change: say(hall, hall.member, **change), hall.everybody
+            lambda change=change: say(hall, hall.member, **change), hall.everyone
         )
         for each in seen:
             [event] = events_of(each)
@@ -98,11 +98,11 @@ async def test_being_away_is_not_wanting_to_be_seen(hall, witnesses):
 async def test_what_is_said_at_once_is_all_kept(hall):
     await asyncio.gather(
         *[say(hall, hall.member, **change) for change in ({"text": "A"}, {"emoji": CAR})],
-        *[say(hall, row, text=row.full_name) for row in hall.everybody if row != hall.member],
+        *[say(hall, row, text=row.full_name) for row in hall.everyone if row != hall.member],
     )
     found = await kept(hall, hall.member)
     assert (found.status_text, found.emoji_name) == ("A", "car")
-    for row in hall.everybody:
+    for row in hall.everyone:
         if row != hall.member:
             assert (await kept(hall, row)).status_text == row.full_name
 

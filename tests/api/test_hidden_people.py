@@ -43,8 +43,8 @@ async def test_nothing_that_somebody_does_tells_their_address(log_in, make, visi
     cook = await shy(make, visibility)
     watching = {role: await make.user(role=role) for role in ROLES}
     bot = await make.user(bot_type=1, bot_owner=cook)
-    everybody = [cook, *watching.values()]
-    channel = await make.channel("kitchen", subscribers=everybody)
+    everyone = [cook, *watching.values()]
+    channel = await make.channel("kitchen", subscribers=everyone)
     client = await log_in(cook)
     clients = {role: await log_in(row) for role, row in watching.items()}
     queues = {role: await client.register() for role, client in clients.items()}

@@ -28,7 +28,7 @@ from server.main import TRANSPORTS
 from testkit.clients.api import Client, basic, multipart
 from testkit.clients.raw_sockets import connected, request, until
 from testkit.clients.server import ROOT_DOMAIN
-from testkit.database import until_somebody_waits_for_a_lock
+from testkit.database import until_blocked_on_lock
 from testkit.factories import new_realm
 from testkit.logs import lines
 
@@ -574,7 +574,7 @@ async def test_who_goes_away_during_a_write_has_written(server, client, make):
                     **RAW_FORM,
                 )
             )
-            await until_somebody_waits_for_a_lock(make.connection)
+            await until_blocked_on_lock(make.connection)
             connection.reset()
         await until(lambda: not server.api.in_progress)
     [event] = await queue.poll()

@@ -424,8 +424,8 @@ async def test_guests_see_whom_they_know(limited, clients, people):
         await ping(client)
     own, alice = limited.user, people[0]
     assert ids(await ping(limited)) == sorted([own.user_id, alice.user_id])
-    everybody = (await limited.get("/realm/presence"))["presences"]
-    assert set(everybody) == {own.email, alice.email}
+    everyone = (await limited.get("/realm/presence"))["presences"]
+    assert set(everyone) == {own.email, alice.email}
     assert (await limited.get(f"/users/{alice.user_id}/presence"))["presence"]
     for key in (people[1].user_id, people[1].email):
         (await limited.call("GET", f"/users/{key}/presence")).refused("BAD_REQUEST")

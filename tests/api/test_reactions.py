@@ -7,7 +7,7 @@ import pytest_asyncio
 
 from server.domain.access import GUEST
 from server.domain.user_settings import NOBODY
-from testkit.database import until_somebody_waits_for_a_lock
+from testkit.database import until_blocked_on_lock
 from testkit.factories import Make, new_realm
 
 pytestmark = pytest.mark.asyncio
@@ -215,7 +215,7 @@ async def test_nobody_reacts_in_a_channel_from_which_they_are_being_removed(
             **where,
         )
         reacting = asyncio.create_task(react(client, there, emoji_name="tada"))
-        await until_somebody_waits_for_a_lock(removal)
+        await until_blocked_on_lock(removal)
         await removal.execute(
             "UPDATE subscriptions SET active = false WHERE realm_id = %(realm_id)s"
             " AND channel_id = %(channel_id)s AND user_id = %(user_id)s",

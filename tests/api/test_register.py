@@ -79,13 +79,13 @@ async def test_each_type_brings_its_fields_and_no_others(alice):
 
 
 async def test_subscribers_are_listed_on_request(alice, people, channel):
-    everybody = sorted(person.user_id for person in people)
+    everyone = sorted(person.user_id for person in people)
     for value, key in (("true", "subscribers"), ("partial", "partial_subscribers")):
         body = await alice.post(
             "/register", fetch_event_types=["subscription"], include_subscribers=value
         )
         [row] = body["subscriptions"]
-        assert sorted(row.get("subscribers", row.get(key))) == everybody
+        assert sorted(row.get("subscribers", row.get(key))) == everyone
     for fields in ({"include_subscribers": "false"}, {}):
         body = await alice.post("/register", fetch_event_types=["subscription"], **fields)
         [row] = body["subscriptions"]

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from testkit.sources import docstrings, modules
+from testkit.sources import PACKAGES, TOOLS, docstrings, modules, modules_of_tools
 
 WORD = re.compile(r"[A-Za-z][\w'-]*")
 
@@ -80,10 +80,10 @@ def duplicate_classes(trees: Mapping[str, ast.Module]) -> dict[str, list[str]]:
 
 
 def _main(prefixes: list[str]) -> None:
-    for prefix in prefixes or ["server", "storage", "queue_processors", "scripts"]:
+    for prefix in prefixes or [*PACKAGES, *TOOLS]:
         found = {
             path: tree
-            for path, tree in modules().items()
+            for path, tree in (modules() | modules_of_tools()).items()
             if path == prefix or path.startswith(f"{prefix.rstrip('/')}/")
         }
         total = figures(found.values())

@@ -2,7 +2,7 @@
 
 import pytest
 
-from testkit.sources import modules, modules_in
+from testkit.sources import TOOLS, modules, modules_in
 from tests.architecture.language import duplicate_classes, figures, is_field_term
 
 MAX_WHO_WORDS = 1.0
@@ -12,7 +12,7 @@ MIN_FIELD_TERMS = {"server": 40.0, "storage": 20.0, "queue_processors": 40.0, "s
 MAX_DUPLICATE_CLASSES = 9
 
 
-@pytest.mark.parametrize("package", MIN_FIELD_TERMS)
+@pytest.mark.parametrize("package", [*MIN_FIELD_TERMS, *TOOLS])
 def test_docstrings_name_roles_and_avoid_who_words(package: str):
     found = figures(modules_in(package).values())
     assert found.who_words_per_thousand <= MAX_WHO_WORDS, found

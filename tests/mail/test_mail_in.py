@@ -22,7 +22,7 @@ from storage.ids import MessageId
 from storage.users import UserRow
 from testkit.clients.api import Client
 from testkit.clients.server import Server, ServerFactory
-from testkit.database import until_somebody_waits_for_a_lock
+from testkit.database import until_blocked_on_lock
 from testkit.factories import Make
 from testkit.services.mail_server import Certificate
 
@@ -188,12 +188,12 @@ async def test_an_answer_is_said_where_the_message_is_now(office: Office):
 async def test_a_direct_message_is_answered_to_all_who_are_in_it(office: Office):
     ada, bob, cyd = [await office.make.user(name) for name in ("Ada", "Bob", "Cyd")]
     client = await office.client(bob)
-    everybody = [row.user_id for row in (ada, bob, cyd)]
-    sent = (await client.post("/messages", type="direct", to=everybody, content="x"))["id"]
+    everyone = [row.user_id for row in (ada, bob, cyd)]
+    sent = (await client.post("/messages", type="direct", to=everyone, content="x"))["id"]
     queue = await (await office.client(cyd)).register(event_types=["message"])
     assert (await office.deliver(mail(), office.answering(ada, sent))).startswith("250")
     event = await queue.until("message")
-    assert sorted(r["id"] for r in event["message"]["display_recipient"]) == everybody
+    assert sorted(r["id"] for r in event["message"]["display_recipient"]) == everyone
 
 
 async def test_who_has_lost_the_right_meanwhile_is_refused(office: Office):
@@ -552,7 +552,7 @@ async def test_what_a_session_holds_is_counted_until_it_is_answered(
             async with office.server.app.database.transaction() as holding:
                 await holding.execute("SELECT FROM realms FOR UPDATE")
                 answer = asyncio.create_task(one.hand_in(good, to))
-                await until_somebody_waits_for_a_lock(holding)
+                await until_blocked_on_lock(holding)
                 # What is being written is held, and there is no room for more.
                 with suppress(ConnectionError):
                     assert await two.hand_in(large, to) == [""]
@@ -613,7 +613,7 @@ async def test_what_has_come_is_answered_though_the_server_stops(
                 answer = asyncio.create_task(
                     one.hand_in(mail().as_bytes(), office.answering(ada, sent))
                 )
-                await until_somebody_waits_for_a_lock(holding)
+                await until_blocked_on_lock(holding)
                 closing = asyncio.create_task(taking.__aexit__(None, None, None))
                 await until_nobody_listens(office.port)
             assert await answer == ["250 2.6.0 Taken"]

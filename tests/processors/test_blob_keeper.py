@@ -19,7 +19,7 @@ from server.messaging.background import running
 from storage import attachments
 from storage.blobs import new_key
 from testkit.clock import StoppedClock
-from testkit.database import until_somebody_waits_for_a_lock
+from testkit.database import until_blocked_on_lock
 from testkit.images import picture
 
 pytestmark = pytest.mark.asyncio
@@ -119,7 +119,7 @@ async def test_a_message_that_comes_while_it_is_about_to_go_keeps_it(
             realm_id=make.realm_id,
         )
         deleting = asyncio.create_task(bench.write(partial(delete_orphan, row=row, before=before)))
-        await until_somebody_waits_for_a_lock(make.connection)
+        await until_blocked_on_lock(make.connection)
         await sending.execute(
             "INSERT INTO attachment_messages VALUES (%(realm_id)s, 1, %(attachment_id)s)",
             realm_id=make.realm_id,

@@ -128,7 +128,7 @@ async def web(desk: FanoutDesk, push_service: BrowserPushService) -> AsyncIterat
 
 
 async def test_a_mention_is_shown_in_each_browser(hall: Hall, changes: Changes, web: BrowserDesk):
-    channel = await hall.make.channel("news & soup", subscribers=hall.everybody)
+    channel = await hall.make.channel("news & soup", subscribers=hall.everyone)
     one, two = await web.subscribe(hall.other), await web.subscribe(hall.other)
     message_id = await changes.send(
         hall.member, "news & soup", topic="грибы/2", content="@**Other** it is **ready** :tada:"
@@ -180,7 +180,7 @@ async def test_direct_messages_lead_to_their_conversation(
 
 
 async def test_users_decide_about_content_and_sound(hall: Hall, changes: Changes, web: BrowserDesk):
-    await hall.make.channel("news", subscribers=hall.everybody)
+    await hall.make.channel("news", subscribers=hall.everyone)
     browser = await web.subscribe(hall.other)
     await web.desk.want(hall.other, pm_content_in_desktop_notifications=False, enable_sounds=False)
     await changes.send(hall.member, user_ids([hall.other]), content="garlic")

@@ -97,7 +97,7 @@ def text_of(mail: EmailMessage) -> str:
 
 
 async def test_each_conversation_is_one_email(hall: Hall, changes: Changes, mailroom: Mailroom):
-    await hall.make.channel("news", subscribers=hall.everybody)
+    await hall.make.channel("news", subscribers=hall.everyone)
     await changes.send(hall.member, "news", topic="soup", content="@**Other** first")
     await changes.send(hall.member, user_ids([hall.other]), content="alone?")
     await changes.send(hall.admin, "news", topic="soup", content="@**Other** second")
@@ -189,12 +189,12 @@ async def test_what_was_read_or_deleted_meanwhile_is_not_mailed(
 async def test_a_mention_that_was_edited_away_is_not_mailed_by_the_following_that_it_caused(
     hall: Hall, changes: Changes, mailroom: Mailroom
 ):
-    await hall.make.channel("news", subscribers=hall.everybody)
-    everybody = [hall.other, hall.admin]
-    content = " ".join(f"@**{each.full_name}**" for each in everybody)
+    await hall.make.channel("news", subscribers=hall.everyone)
+    everyone = [hall.other, hall.admin]
+    content = " ".join(f"@**{each.full_name}**" for each in everyone)
     sent = await changes.send(hall.member, "news", topic="soup", content=content)
     jobs = await mailroom.jobs()
-    assert len(jobs) == len(everybody)
+    assert len(jobs) == len(everyone)
     await changes.edit(hall.member, sent, f"@**{hall.admin.full_name}** alone")
     for job in jobs:
         await mailroom.post().handle(job)
@@ -211,7 +211,7 @@ async def test_a_mention_that_was_edited_away_is_not_mailed_by_the_following_tha
 async def test_a_mention_that_is_gone_before_it_was_looked_at_notifies_nobody(
     hall: Hall, changes: Changes, mailroom: Mailroom
 ):
-    await hall.make.channel("news", subscribers=hall.everybody)
+    await hall.make.channel("news", subscribers=hall.everyone)
     sent = await changes.send(hall.member, "news", topic="soup", content="@**Other**")
     await changes.edit(hall.member, sent, "nobody")
     assert await mailroom.jobs() == []
@@ -221,7 +221,7 @@ async def test_a_mention_that_is_gone_before_it_was_looked_at_notifies_nobody(
 async def test_who_followed_the_topic_before_hears_of_what_mentions_them_no_more(
     hall: Hall, changes: Changes, mailroom: Mailroom
 ):
-    await hall.make.channel("news", subscribers=hall.everybody)
+    await hall.make.channel("news", subscribers=hall.everyone)
     await changes.send(hall.member, "news", topic="soup", content="@**Other**")
     sent = await changes.send(hall.member, "news", topic="soup", content="@**Other** again")
     await changes.edit(hall.member, sent, "again")
@@ -249,7 +249,7 @@ async def test_nothing_is_mailed_to_who_has_left_or_wants_it_no_more(
 async def test_content_is_hidden_where_settings_say_so(
     hall: Hall, changes: Changes, mailroom: Mailroom, whose: str
 ):
-    await hall.make.channel("kitchen", subscribers=hall.everybody)
+    await hall.make.channel("kitchen", subscribers=hall.everyone)
     await changes.send(hall.member, "kitchen", content="@**Other** onions")
     await changes.send(hall.member, user_ids([hall.other]), content="garlic")
     if whose == "their own":
@@ -462,7 +462,7 @@ async def test_what_is_no_address_is_like_one_that_is_refused(
 async def test_of_very_many_conversations_the_newest_are_shown_and_the_rest_counted(
     hall: Hall, changes: Changes, mailroom: Mailroom
 ):
-    await hall.make.channel("news", subscribers=hall.everybody)
+    await hall.make.channel("news", subscribers=hall.everyone)
     for number in range(MAX_EMAILS + 2):
         await changes.send(hall.member, "news", topic=f"{number}", content="@**Other** a")
     await changes.send(hall.member, "news", topic="0", content="@**Other** b")
@@ -512,7 +512,7 @@ async def test_without_a_mail_server_batches_end_and_nothing_piles_up(
 async def test_links_lead_to_the_page_of_the_message(
     hall: Hall, changes: Changes, mailroom: Mailroom
 ):
-    await hall.make.channel("news", subscribers=hall.everybody)
+    await hall.make.channel("news", subscribers=hall.everyone)
     first = await changes.send(hall.member, "news", topic="a.b/ü", content="@**Other**")
     second = await changes.send(hall.member, user_ids([hall.other]))
     texts = "\n".join(text_of(mail) for mail in await mailroom.deliver())

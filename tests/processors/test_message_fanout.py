@@ -68,7 +68,7 @@ async def test_of_several_groups_the_smallest_one_is_named(
 ):
     await hall.make.channel("news", subscribers=[hall.member, hall.other])
     small = await hall.make.group("small", members=[hall.other])
-    await hall.make.group("large", members=hall.everybody)
+    await hall.make.group("large", members=hall.everyone)
     await changes.send(hall.member, "news", content="@*large* @*small*")
     await desk.catch_up()
     assert [each.group_id for each in await desk.noted()] == [small]
@@ -92,13 +92,13 @@ async def test_the_members_of_a_group_are_looked_up_once_for_all_whom_it_mention
             asked.extend(group_ids)
             return self.graph.members_of(group_ids)
 
-    await hall.make.channel("news", subscribers=hall.everybody)
-    group_id = await hall.make.group("crew", members=hall.everybody)
+    await hall.make.channel("news", subscribers=hall.everyone)
+    group_id = await hall.make.group("crew", members=hall.everyone)
     await changes.send(hall.member, "news", content="@*crew*")
     [job] = await desk.shipped()
     await desk.fanout(realm_cache=cast("Any", Counting())).handle(job)
     assert {each.group_id for each in await desk.noted()} == {group_id}
-    assert len(await desk.noted()) == len(hall.everybody) - 1
+    assert len(await desk.noted()) == len(hall.everyone) - 1
     assert asked == [group_id]
 
 
@@ -336,7 +336,7 @@ async def test_looking_ends(hall: Hall, changes: Changes, desk: FanoutDesk):
 async def test_an_edit_notifies_those_whom_it_mentions_anew(
     hall: Hall, changes: Changes, desk: FanoutDesk
 ):
-    await hall.make.channel("news", subscribers=hall.everybody)
+    await hall.make.channel("news", subscribers=hall.everyone)
     sent = await changes.send(hall.member, "news", content="@**Other**")
     await desk.catch_up()
     await hall.stage.write(change_flag, hall.actor(hall.other), [sent], "add", "read")
@@ -362,7 +362,7 @@ async def test_an_edit_notifies_those_whom_it_mentions_anew(
 async def test_an_edit_without_new_mentions_asks_for_nothing(
     hall: Hall, changes: Changes, desk: FanoutDesk
 ):
-    await hall.make.channel("news", subscribers=hall.everybody)
+    await hall.make.channel("news", subscribers=hall.everyone)
     sent = await changes.send(hall.member, "news", content="@**Other** @**all**")
     direct = await changes.send(hall.member, user_ids([hall.other]))
     await desk.shipped()
@@ -438,8 +438,8 @@ async def test_very_many_are_handed_on_in_pieces(hall: Hall, changes: Changes, d
         async def publish(self, *jobs: Any) -> None:
             pieces.append([job.queue for job in jobs])
 
-    await desk.give_phones(*hall.everybody)
-    await changes.send(hall.member, user_ids(hall.everybody))
+    await desk.give_phones(*hall.everyone)
+    await changes.send(hall.member, user_ids(hall.everyone))
     [job] = await desk.shipped()
     await desk.fanout(pairs_at_once=2, broker=cast("Any", Counting())).handle(job)
     kinds = [PushNotification.queue, EmailNotifications.queue]

@@ -187,8 +187,8 @@ async def test_a_direct_message_calls_it_and_is_answered_there(
     payload = request.json()
     assert payload["trigger"] == "direct_message"
     has_the_contracts_shape(payload)
-    everybody = ",".join(map(str, sorted(user_ids([hall.other, *others]))))
-    assert await agency.said() == [f"dm {everybody}: Here."]
+    everyone = ",".join(map(str, sorted(user_ids([hall.other, *others]))))
+    assert await agency.said() == [f"dm {everyone}: Here."]
 
 
 async def test_other_messages_call_nobody(hall: Hall, changes: Changes, agency: Agency):
@@ -492,8 +492,8 @@ async def test_nobody_is_called_who_or_for_what_is_gone(
 async def test_the_answer_follows_a_message_that_has_moved(
     hall: Hall, changes: Changes, agency: Agency
 ):
-    await hall.make.channel("news", subscribers=hall.everybody)
-    await hall.make.channel("other", subscribers=hall.everybody)
+    await hall.make.channel("news", subscribers=hall.everyone)
+    await hall.make.channel("other", subscribers=hall.everyone)
     sent = await changes.send(hall.other, "news", content="@**Helper**")
     [job] = await agency.jobs()
     other = await hall.stage.realm_caches.of(hall.make.realm_id).channel_by_name("other")

@@ -136,7 +136,7 @@ async def pushes(desk: FanoutDesk, bouncer: FakeBouncer) -> AsyncIterator[PushDe
 async def test_a_push_that_was_lost_is_handed_over_again_and_one_that_was_not_stays(
     hall: Hall, changes: Changes, pushes: PushDesk
 ):
-    await hall.make.channel("news", subscribers=hall.everybody)
+    await hall.make.channel("news", subscribers=hall.everyone)
     await pushes.phone(hall.other, "android")
     lost = await changes.send(hall.member, "news", content="@**Other** lost")
     [_] = await pushes.jobs()
@@ -172,7 +172,7 @@ async def test_a_push_that_was_lost_is_handed_over_again_and_one_that_was_not_st
 
 
 async def test_a_mention_is_shown_on_each_phone(hall: Hall, changes: Changes, pushes: PushDesk):
-    channel = await hall.make.channel("news", subscribers=hall.everybody)
+    channel = await hall.make.channel("news", subscribers=hall.everyone)
     await pushes.phone(hall.other, "android")
     await pushes.phone(hall.other, IPHONE, "apns")
     message_id = await changes.send(
@@ -251,7 +251,7 @@ async def test_direct_messages_say_who_is_in_them(hall: Hall, changes: Changes, 
 async def test_groups_and_everybody_are_named_in_the_readers_language(
     hall: Hall, changes: Changes, pushes: PushDesk
 ):
-    await hall.make.channel("news", subscribers=hall.everybody)
+    await hall.make.channel("news", subscribers=hall.everyone)
     group_id = await hall.make.group("cooks", members=[hall.other])
     await pushes.phone(hall.other, IPHONE, "apns")
     await pushes.desk.want(hall.other, default_language="de")
@@ -269,7 +269,7 @@ async def test_groups_and_everybody_are_named_in_the_readers_language(
 async def test_an_encrypted_phone_alone_reads_what_it_gets(
     hall: Hall, changes: Changes, pushes: PushDesk
 ):
-    channel = await hall.make.channel("news", subscribers=hall.everybody)
+    channel = await hall.make.channel("news", subscribers=hall.everyone)
     await pushes.sealed_phone(hall.other, "secret-token")
     seen = len(pushes.bouncer.bodies)
     first = await changes.send(hall.member, "news", content="@**Other** hush")
@@ -328,7 +328,7 @@ async def test_guests_are_not_told_who_somebody_is_whom_they_may_not_know(
 async def test_what_was_read_deleted_or_lost_from_sight_meanwhile_is_not_shown(
     hall: Hall, changes: Changes, pushes: PushDesk
 ):
-    await hall.make.channel("secret", subscribers=hall.everybody, invite_only=True)
+    await hall.make.channel("secret", subscribers=hall.everyone, invite_only=True)
     await hall.make.change_settings(can_delete_own_message_group="role:everyone")
     await pushes.phone(hall.other, "android")
     sent = [

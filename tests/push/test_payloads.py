@@ -55,7 +55,7 @@ SECONDS: Final = 3.0
 
 def huge(people: int = 0) -> PushedMessage:
     """As long as everything may be, in letters of four bytes."""
-    everybody = [(10**15 + n, WIDE * 100) for n in range(people)]
+    everyone = [(10**15 + n, WIDE * 100) for n in range(people)]
     channel = None if people else (10**15, WIDE * 60)
     return replace(
         MESSAGE,
@@ -66,7 +66,7 @@ def huge(people: int = 0) -> PushedMessage:
         channel=channel,
         topic=WIDE * 60,
         group=(10**15, WIDE * 100),
-        people=everybody,
+        people=everyone,
     )
 
 

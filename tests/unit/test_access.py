@@ -56,9 +56,9 @@ def graph(
 
 def test_who_is_gone_is_named_by_nothing():
     setting = GroupSetting(direct_members=(UserId(7), UserId(8)), direct_subgroups=(COOKS,))
-    everybody = graph()
-    assert everybody.as_it_stands(setting) is setting
-    left = replace(everybody, gone=frozenset({UserId(7)})).as_it_stands(setting)
+    everyone = graph()
+    assert everyone.as_it_stands(setting) is setting
+    left = replace(everyone, gone=frozenset({UserId(7)})).as_it_stands(setting)
     assert left == GroupSetting(direct_members=(UserId(8),), direct_subgroups=(COOKS,))
 
 

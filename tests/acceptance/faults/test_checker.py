@@ -70,14 +70,14 @@ def case() -> Case:
         Channel(GENERAL, "general", is_private=False),
         Channel(SECRET, "s", is_private=True),
     ]
-    everybody = frozenset((ALICE, BOB, CAROL))
+    everyone = frozenset((ALICE, BOB, CAROL))
     evidence = Evidence(finish="finish")
     sends = [("one", GENERAL, 1), ("two", SECRET, 2), ("three", SECRET, 4), ("finish", GENERAL, 5)]
     for token, where, message_id in sends:
         evidence.sends.append(SendRecord(token, ALICE, where, 0, attempts=1, message_id=message_id))
     evidence.queues.append(QueueHistory(QUEUE, BOB, all_public=False, floor=0, subscribed=None))
     spans: dict[tuple[int, int], list[tuple[int, int | None]]] = {
-        (user, channel): [(1, None)] for user in everybody for channel in (GENERAL, SECRET)
+        (user, channel): [(1, None)] for user in everyone for channel in (GENERAL, SECRET)
     }
     spans[BOB, SECRET] = [(1, 3)]
     ledger = Ledger(
@@ -110,7 +110,7 @@ def case() -> Case:
         wire(5, "finish", GENERAL),
     ]
     return Case(
-        World(people, channels, {GENERAL: everybody, SECRET: everybody}), ledger, evidence, answer
+        World(people, channels, {GENERAL: everyone, SECRET: everyone}), ledger, evidence, answer
     )
 
 

@@ -12,13 +12,13 @@ from typing import Any, Final
 from tests.api.permissions import world
 from tests.api.permissions.world import Values, World
 
-EVERYBODY: Final = "OAMmgb"
+EVERYONE: Final = "OAMmgb"
 PEOPLE: Final = "OAMmg"
 NOT_GUESTS: Final = "OAMmb"
 ADMINISTRATORS: Final = "OA"
 OWNERS: Final = "O"
 NOBODY: Final = ""
-ANYONE: Final = EVERYBODY + "x-"
+ANYONE: Final = EVERYONE + "x-"
 """Also without an account here."""
 ALL: Final = ANYONE
 """All who try."""
@@ -74,23 +74,23 @@ def may(
 # guests, everybody at all where it is open to the web. Administrators know of private channels,
 # and administer them; they read them no more than others do.
 SEND: Kinds = {
-    "own": EVERYBODY,
-    "others": EVERYBODY,
+    "own": EVERYONE,
+    "others": EVERYONE,
     "private": NOBODY,
     "archived": NOBODY,
     "strange": NOT_GUESTS,
 }
-WRITE: Kinds = {"own": EVERYBODY, "others": EVERYBODY, "archived": NOBODY}
-READ: Kinds = {"own": EVERYBODY, "others": EVERYBODY, "private": NOBODY, "archived": EVERYBODY}
+WRITE: Kinds = {"own": EVERYONE, "others": EVERYONE, "archived": NOBODY}
+READ: Kinds = {"own": EVERYONE, "others": EVERYONE, "private": NOBODY, "archived": EVERYONE}
 KNOWN: Kinds = {
-    "own": EVERYBODY,
-    "others": EVERYBODY,
+    "own": EVERYONE,
+    "others": EVERYONE,
     "private": ADMINISTRATORS,
-    "archived": EVERYBODY,
-    "web": EVERYBODY,
+    "archived": EVERYONE,
+    "web": EVERYONE,
     "strange": NOT_GUESTS,
 }
-WEB: Kinds = {"web": EVERYBODY + "-", "strange": NOT_GUESTS}
+WEB: Kinds = {"web": EVERYONE + "-", "strange": NOT_GUESTS}
 
 # -- without an account
 
@@ -109,32 +109,32 @@ may(
 
 # -- one's own things
 
-may("GET /users/me/alert_words", "one's own", allowed=EVERYBODY)
+may("GET /users/me/alert_words", "one's own", allowed=EVERYONE)
 for method in ("POST", "DELETE"):
     words = {"alert_words": ["octopus"]}
-    may(f"{method} /users/me/alert_words", "one's own", allowed=EVERYBODY, fields=words)
-may("GET /drafts", "one's own", allowed=EVERYBODY)
-may("POST /drafts", "one's own", world.new_draft, EVERYBODY)
+    may(f"{method} /users/me/alert_words", "one's own", allowed=EVERYONE, fields=words)
+may("GET /drafts", "one's own", allowed=EVERYONE)
+may("POST /drafts", "one's own", world.new_draft, EVERYONE)
 for method in ("PATCH", "DELETE"):
     path = f"{method} /drafts/{{draft_id}}"
-    may(path, "one's own alone", world.draft, own=EVERYBODY, others=NOBODY)
-may("GET /saved_snippets", "one's own", allowed=EVERYBODY)
+    may(path, "one's own alone", world.draft, own=EVERYONE, others=NOBODY)
+may("GET /saved_snippets", "one's own", allowed=EVERYONE)
 may(
     "POST /saved_snippets",
     "one's own",
-    allowed=EVERYBODY,
+    allowed=EVERYONE,
     fields={"title": "A title", "content": "text"},
 )
 for method in ("PATCH", "DELETE"):
     path = f"{method} /saved_snippets/{{saved_snippet_id}}"
     title: Words = {"title": "Another"} if method == "PATCH" else {}
-    may(path, "one's own alone", world.snippet, fields=title, own=EVERYBODY, others=NOBODY)
-may("GET /scheduled_messages", "one's own", allowed=EVERYBODY)
+    may(path, "one's own alone", world.snippet, fields=title, own=EVERYONE, others=NOBODY)
+may("GET /scheduled_messages", "one's own", allowed=EVERYONE)
 for method in ("PATCH", "DELETE"):
     path = f"{method} /scheduled_messages/{{scheduled_message_id}}"
     other: Words = {"content": "Another"} if method == "PATCH" else {}
     objects = world.scheduled_message
-    may(path, "one's own alone", objects, fields=other, own=EVERYBODY, others=NOBODY)
+    may(path, "one's own alone", objects, fields=other, own=EVERYONE, others=NOBODY)
 tokens: dict[str, Words] = {
     "apns_device_token": {"token": "ab" * 32, "appid": "com.example.app"},
     "android_gcm_reg_id": {"token": "a-token"},
@@ -145,8 +145,8 @@ for name, token in tokens.items():
 may("POST /mobile_push/register", "nothing reaches phones here", world.sealed_device, NOBODY)
 may("POST /mobile_push/test_notification", "nothing reaches phones here", allowed=NOBODY)
 may("POST /mobile_push/e2ee/test_notification", "nobody has such a device", allowed=NOBODY)
-may("GET /web_push/key", "public data", allowed=EVERYBODY)
-may("GET /web_push/subscriptions", "one's own", allowed=EVERYBODY)
+may("GET /web_push/key", "public data", allowed=EVERYONE)
+may("GET /web_push/subscriptions", "one's own", allowed=EVERYONE)
 may("POST /web_push/subscriptions", "one's own, of people", world.new_browser, PEOPLE)
 may(
     "DELETE /web_push/subscriptions/{subscription_id}",
@@ -161,20 +161,20 @@ may(
     fields={"subscription_id": 2**40},
     allowed=NOBODY,
 )
-may("GET /reminders", "one's own", allowed=EVERYBODY)
+may("GET /reminders", "one's own", allowed=EVERYONE)
 may(
     "DELETE /reminders/{reminder_id}",
     "one's own alone",
     world.reminder,
-    own=EVERYBODY,
+    own=EVERYONE,
     others=NOBODY,
 )
-may("GET /navigation_views", "one's own", allowed=EVERYBODY)
-may("POST /navigation_views", "spec 13: one's own", world.new_view, EVERYBODY)
+may("GET /navigation_views", "one's own", allowed=EVERYONE)
+may("POST /navigation_views", "spec 13: one's own", world.new_view, EVERYONE)
 for method in ("PATCH", "DELETE"):
     path = f"{method} /navigation_views/{{fragment}}"
     pinned: Words = {"is_pinned": False} if method == "PATCH" else {}
-    may(path, "one's own alone", world.view, fields=pinned, own=EVERYBODY, others=NOBODY)
+    may(path, "one's own alone", world.view, fields=pinned, own=EVERYONE, others=NOBODY)
 may(
     "POST /users/me/onboarding_steps",
     "people's own; bots are shown nothing",
@@ -182,29 +182,29 @@ may(
     fields={"onboarding_step": "intro_resolve_topic"},
 )
 for path in ("/settings", "/settings/display", "/settings/notifications"):
-    may(f"PATCH {path}", "one's own", allowed=EVERYBODY, fields={"starred_message_counts": True})
+    may(f"PATCH {path}", "one's own", allowed=EVERYONE, fields={"starred_message_counts": True})
 may(
     "POST /users/me/muted_users/{muted_user_id}",
     "anybody but oneself",
     world.muted_user,
     own=NOBODY,
-    others=EVERYBODY,
+    others=EVERYONE,
 )
 may(
     "DELETE /users/me/muted_users/{muted_user_id}",
     "whom one has muted oneself",
     world.muted_already,
-    own=EVERYBODY,
+    own=EVERYONE,
     others=NOBODY,
 )
-may("POST /zcommand", "one's own client", allowed=EVERYBODY, fields={"command": "/ping"})
+may("POST /zcommand", "one's own client", allowed=EVERYONE, fields={"command": "/ping"})
 
 # -- events
 
 may(
     "POST /register",
     "spectators are given the state where they may look",
-    allowed=EVERYBODY + "-",
+    allowed=EVERYONE + "-",
     fields={"fetch_event_types": ["realm"]},
 )
 may(
@@ -212,10 +212,10 @@ may(
     "one's own queue alone",
     world.queue,
     fields={"dont_block": True},
-    own=EVERYBODY,
+    own=EVERYONE,
     others=NOBODY,
 )
-may("DELETE /events", "one's own queue alone", world.queue, own=EVERYBODY, others=NOBODY)
+may("DELETE /events", "one's own queue alone", world.queue, own=EVERYONE, others=NOBODY)
 
 # -- the organization
 
@@ -233,7 +233,7 @@ may(
     allowed=ADMINISTRATORS,
     fields={"starred_message_counts": True},
 )
-may("GET /realm/linkifiers", "everybody sees links", allowed=EVERYBODY)
+may("GET /realm/linkifiers", "everybody sees links", allowed=EVERYONE)
 may("PATCH /realm/linkifiers", "for administrators", world.order_of_linkifiers, ADMINISTRATORS)
 may("POST /realm/filters", "for administrators", world.pattern, ADMINISTRATORS)
 may(
@@ -252,7 +252,7 @@ may(
 )
 
 DOMAINS = "who comes in is for owners to say; domains of the organization are no secret within it"
-may("GET /realm/domains", DOMAINS, allowed=EVERYBODY)
+may("GET /realm/domains", DOMAINS, allowed=EVERYONE)
 may("POST /realm/domains", DOMAINS, world.new_domain, OWNERS)
 subdomains: Words = {"allow_subdomains": True}
 may("PATCH /realm/domains/{domain}", DOMAINS, world.domain, OWNERS, fields=subdomains)
@@ -261,22 +261,22 @@ INVITES = "members invite, guests do not; links are for administrators to make"
 may(
     "GET /invites",
     "one's own; administrators see those to roles up to theirs, too",
-    allowed=EVERYBODY,
+    allowed=EVERYONE,
 )
 nowhere: Words = {"stream_ids": []}
 may("POST /invites", INVITES, world.new_invitation, NOT_GUESTS, fields=nowhere)
 may("POST /invites/multiuse", INVITES, allowed=ADMINISTRATORS)
 TAKEN_BACK = "by whoever has sent it, and by administrators"
 path = "/invites/{invite_id}"
-may(f"DELETE {path}", TAKEN_BACK, world.invitation, own=EVERYBODY, others=ADMINISTRATORS)
+may(f"DELETE {path}", TAKEN_BACK, world.invitation, own=EVERYONE, others=ADMINISTRATORS)
 may(f"POST {path}/resend", INVITES, world.invitation, own=NOT_GUESTS, others=ADMINISTRATORS)
 path = "/invites/multiuse/{invite_id}"
-may(f"DELETE {path}", TAKEN_BACK, world.invitation_link, own=EVERYBODY, others=ADMINISTRATORS)
+may(f"DELETE {path}", TAKEN_BACK, world.invitation_link, own=EVERYONE, others=ADMINISTRATORS)
 hello: Words = {"welcome_message_custom_text": "Hello"}
 path = "POST /realm/test_welcome_bot_custom_message"
 may(path, "for administrators", allowed=ADMINISTRATORS, fields=hello)
 FIELDS = "fields are for administrators; everybody sees them"
-may("GET /realm/profile_fields", FIELDS, allowed=EVERYBODY)
+may("GET /realm/profile_fields", FIELDS, allowed=EVERYONE)
 may("POST /realm/profile_fields", FIELDS, world.new_profile_field, ADMINISTRATORS)
 may("PATCH /realm/profile_fields", FIELDS, world.order_of_profile_fields, ADMINISTRATORS)
 path = "/realm/profile_fields/{field_id}"
@@ -285,9 +285,9 @@ may(f"DELETE {path}", FIELDS, world.profile_field, ADMINISTRATORS)
 
 # -- people
 
-ALL_PEOPLE: Kinds = {"own": EVERYBODY, "others": EVERYBODY, "archived": EVERYBODY}
-may("GET /users", "everybody knows everybody by default", allowed=EVERYBODY)
-may("GET /users/me", "oneself", allowed=EVERYBODY)
+ALL_PEOPLE: Kinds = {"own": EVERYONE, "others": EVERYONE, "archived": EVERYONE}
+may("GET /users", "everybody knows everybody by default", allowed=EVERYONE)
+may("GET /users/me", "oneself", allowed=EVERYONE)
 may("GET /users/{user_id}", "everybody knows everybody by default", world.user, **ALL_PEOPLE)
 may("GET /users/{email}", "everybody knows everybody by default", world.email, **ALL_PEOPLE)
 may("PATCH /users/me/profile_data", "one's own; bots have none", world.answer, PEOPLE)
@@ -329,23 +329,23 @@ may(
 
 OWN_KEYS = "one's own, with the account's own key"
 NEW_KEY = {"name": "A program", "scopes": ["read"], "old_password": world.PASSWORD}
-may("GET /users/me/api_keys", OWN_KEYS, allowed=EVERYBODY)
-may("POST /users/me/api_keys", OWN_KEYS, allowed=EVERYBODY, fields=NEW_KEY)
+may("GET /users/me/api_keys", OWN_KEYS, allowed=EVERYONE)
+may("POST /users/me/api_keys", OWN_KEYS, allowed=EVERYONE, fields=NEW_KEY)
 may(
     "DELETE /users/me/api_keys/{key_id}",
     OWN_KEYS,
     world.api_key,
-    own=EVERYBODY,
+    own=EVERYONE,
     others=NOBODY,
 )
 
-may("GET /bot_storage", "one's own", allowed=EVERYBODY)
-may("PUT /bot_storage", "one's own", allowed=EVERYBODY, fields={"storage": {"a": "b"}})
-may("DELETE /bot_storage", "one's own", allowed=EVERYBODY)
+may("GET /bot_storage", "one's own", allowed=EVERYONE)
+may("PUT /bot_storage", "one's own", allowed=EVERYONE, fields={"storage": {"a": "b"}})
+may("DELETE /bot_storage", "one's own", allowed=EVERYONE)
 
 for path in ("slack_incoming", "json"):
     # Those of bots, save for outgoing ones, are in the address; a table has none.
-    may(f"POST /external/{path}", "whoever has a key", world.webhook, EVERYBODY + "-")
+    may(f"POST /external/{path}", "whoever has a key", world.webhook, EVERYONE + "-")
 
 # -- bots
 
@@ -368,8 +368,8 @@ may(
     allowed=PEOPLE,
     fields={"status": "active"},
 )
-may("GET /realm/presence", "everybody knows everybody by default", allowed=EVERYBODY)
-SEEN: Kinds = {"others": EVERYBODY, "archived": NOBODY}
+may("GET /realm/presence", "everybody knows everybody by default", allowed=EVERYONE)
+SEEN: Kinds = {"others": EVERYONE, "archived": NOBODY}
 may("GET /users/{user_id}/presence", "of active people who were seen", world.seen, **SEEN)
 may("GET /users/{email}/presence", "the same", world.seen_by_email, **SEEN)
 may(
@@ -378,7 +378,7 @@ may(
     allowed=PEOPLE,
     fields={"status_text": "here"},
 )
-STATUS_OF: Kinds = {"own": PEOPLE, "others": EVERYBODY, "archived": EVERYBODY}
+STATUS_OF: Kinds = {"own": PEOPLE, "others": EVERYONE, "archived": EVERYONE}
 may("GET /users/{user_id}/status", "of all people one knows", world.user, **STATUS_OF)
 may(
     "POST /users/{user_id}/status",
@@ -394,8 +394,8 @@ may(
 
 GROUPS = "spec, user group; limits: the creator manages a group, and owners manage all by default"
 ONES_GROUP: Kinds = {"own": NOT_GUESTS, "others": OWNERS, "archived": NOBODY, "system": NOBODY}
-SEEN_GROUP: Kinds = dict.fromkeys(("own", "others", "archived", "system"), EVERYBODY)
-may("GET /user_groups", "everybody sees groups", allowed=EVERYBODY)
+SEEN_GROUP: Kinds = dict.fromkeys(("own", "others", "archived", "system"), EVERYONE)
+may("GET /user_groups", "everybody sees groups", allowed=EVERYONE)
 may(
     "POST /user_groups/create",
     "can_create_groups is for members by default; bots may from level 496 on",
@@ -439,8 +439,8 @@ may(
 
 # -- channels
 
-may("GET /streams", "those that one may know of", allowed=EVERYBODY)
-may("GET /users/me/subscriptions", "one's own", allowed=EVERYBODY)
+may("GET /streams", "those that one may know of", allowed=EVERYONE)
+may("GET /users/me/subscriptions", "one's own", allowed=EVERYONE)
 KNOW = "whoever may know of a channel: subscribers; but for guests, of all public ones"
 may("GET /get_stream_id", KNOW, world.channel_name, **KNOWN)
 may("GET /streams/{stream_id}", KNOW, world.channel, **KNOWN)
@@ -477,7 +477,7 @@ may(
     world.subscription,
     strange=NOT_GUESTS,
     private=NOBODY,
-    web=EVERYBODY,
+    web=EVERYONE,
 )
 may(
     "POST /users/me/subscriptions",
@@ -499,7 +499,7 @@ may(
     "DELETE /users/me/subscriptions",
     "everybody leaves by themselves",
     world.own_subscription,
-    own=EVERYBODY,
+    own=EVERYONE,
 )
 may(
     "DELETE /users/me/subscriptions",
@@ -584,7 +584,7 @@ may(
     world.channel_for_a_group,
     ADMINISTRATORS,
 )
-may("GET /channel_folders", "everybody sees folders", allowed=EVERYBODY)
+may("GET /channel_folders", "everybody sees folders", allowed=EVERYONE)
 FOLDERS = "spec 7: for administrators"
 may("POST /channel_folders/create", FOLDERS, world.new_folder, ADMINISTRATORS)
 may("PATCH /channel_folders", FOLDERS, world.order_of_folders, ADMINISTRATORS)
@@ -599,9 +599,9 @@ may(
     "PATCH /users/me/subscriptions",
     "one's own subscriptions",
     world.joined_channel,
-    EVERYBODY,
+    EVERYONE,
 )
-OWN_SUBSCRIPTION: Kinds = {"own": EVERYBODY, "others": EVERYBODY, "private": NOBODY}
+OWN_SUBSCRIPTION: Kinds = {"own": EVERYONE, "others": EVERYONE, "private": NOBODY}
 may(
     "PATCH /users/me/subscriptions/{stream_id}",
     "one's own subscription",
@@ -629,17 +629,17 @@ may(
     "whoever may read the channel",
     world.channel,
     fields=TOPIC,
-    own=EVERYBODY,
+    own=EVERYONE,
     private=NOBODY,
 )
-may("POST /mark_all_as_read", "one's own", allowed=EVERYBODY)
+may("POST /mark_all_as_read", "one's own", allowed=EVERYONE)
 may(
     "POST /user_topics",
     "whoever may read the channel",
     world.channel,
     fields={"topic": "t", "visibility_policy": 3},
-    own=EVERYBODY,
-    others=EVERYBODY,
+    own=EVERYONE,
+    others=EVERYONE,
     private=NOBODY,
 )
 may(
@@ -647,7 +647,7 @@ may(
     "whoever may read the channel",
     world.channel,
     fields={"topic": "t", "op": "add"},
-    own=EVERYBODY,
+    own=EVERYONE,
     private=NOBODY,
 )
 
@@ -655,21 +655,21 @@ may(
 
 MESSAGE = "whoever may read the message"
 may("GET /messages/{message_id}", MESSAGE, world.message, **READ | WEB)
-may("GET /messages/{message_id}", MESSAGE, world.direct_message, own=EVERYBODY, private=NOBODY)
+may("GET /messages/{message_id}", MESSAGE, world.direct_message, own=EVERYONE, private=NOBODY)
 may("GET /messages/{message_id}/history", MESSAGE, world.message, **READ)
 may("GET /messages/{message_id}/read_receipts", MESSAGE, world.message, **READ)
 PAGE = {"anchor": "newest", "num_before": 1, "num_after": 0}
-may("GET /messages", "what one may read", allowed=EVERYBODY, fields=PAGE)
+may("GET /messages", "what one may read", allowed=EVERYONE, fields=PAGE)
 may(
     "GET /messages",
     "spectators read what is open to the web",
-    allowed=EVERYBODY + "-",
+    allowed=EVERYONE + "-",
     fields=PAGE | {"narrow": [["channels", "web-public"]]},
 )
 may(
     "GET /messages/matches_narrow",
     "what one may read",
-    allowed=EVERYBODY,
+    allowed=EVERYONE,
     fields={"msg_ids": [], "narrow": []},
 )
 may(
@@ -707,13 +707,13 @@ may(
     fields=world.IN_TIME,
     **READ,
 )
-may("POST /messages/render", "any text", allowed=EVERYBODY, fields={"content": "hello"})
+may("POST /messages/render", "any text", allowed=EVERYONE, fields={"content": "hello"})
 may(
     "PATCH /messages/{message_id}",
     "the sender alone changes what a message says",
     world.message,
     fields={"content": "changed"},
-    own=EVERYBODY,
+    own=EVERYONE,
     others=NOBODY,
     private=NOBODY,
 )
@@ -722,15 +722,15 @@ may(
     "can_move_messages_between_topics_group is for everybody",
     world.message,
     fields={"topic": "elsewhere", "propagate_mode": "change_one"},
-    own=EVERYBODY,
-    others=EVERYBODY,
+    own=EVERYONE,
+    others=EVERYONE,
     private=NOBODY,
 )
 may(
     "DELETE /messages/{message_id}",
     "spec 18: own ones everybody, any one administrators, with content access",
     world.message,
-    own=EVERYBODY,
+    own=EVERYONE,
     others=ADMINISTRATORS,
     private=NOBODY,
 )
@@ -739,7 +739,7 @@ may(
     MESSAGE,
     world.message,
     fields={"report_type": "spam"},
-    others=EVERYBODY,
+    others=EVERYONE,
     private=NOBODY,
 )
 may(
@@ -748,15 +748,15 @@ may(
     world.message_in_list,
     fields={"op": "add", "flag": "starred"},
     idle="private",
-    own=EVERYBODY,
-    others=EVERYBODY,
-    private=EVERYBODY,
-    archived=EVERYBODY,
+    own=EVERYONE,
+    others=EVERYONE,
+    private=EVERYONE,
+    archived=EVERYONE,
 )
 may(
     "POST /messages/flags/narrow",
     "what one may read",
-    allowed=EVERYBODY,
+    allowed=EVERYONE,
     fields=PAGE | {"narrow": [], "op": "add", "flag": "read"},
 )
 for method, objects in (("POST", world.message), ("DELETE", world.reaction)):
@@ -765,8 +765,8 @@ for method, objects in (("POST", world.message), ("DELETE", world.reaction)):
         "whoever may read the message; one takes back one's own reactions alone",
         objects,
         fields={"emoji_name": "octopus"},
-        own=EVERYBODY,
-        others=EVERYBODY if method == "POST" else NOBODY,
+        own=EVERYONE,
+        others=EVERYONE if method == "POST" else NOBODY,
         private=NOBODY,
     )
 may(
@@ -777,8 +777,8 @@ may(
         "msg_type": "widget",
         "content": '{"type": "new_option", "option": "no", "idx": 7}',
     },
-    own=EVERYBODY,
-    others=EVERYBODY,
+    own=EVERYONE,
+    others=EVERYONE,
     private=NOBODY,
 )
 may(
@@ -786,15 +786,15 @@ may(
     "whoever may write there",
     world.recipient,
     fields={"op": "start", "type": "direct"},
-    others=EVERYBODY,
+    others=EVERYONE,
 )
 may(
     "POST /typing",
     "whoever may write there",
     world.channel,
     fields={"op": "start", "type": "channel", "topic": "t"},
-    own=EVERYBODY,
-    others=EVERYBODY,
+    own=EVERYONE,
+    others=EVERYONE,
     private=NOBODY,
     archived=NOBODY,
 )
@@ -803,7 +803,7 @@ may(
     "the sender alone edits a message",
     world.message,
     fields={"op": "start"},
-    own=EVERYBODY,
+    own=EVERYONE,
     others=NOBODY,
     private=NOBODY,
     archived=NOBODY,
@@ -813,14 +813,14 @@ may(
 
 FILES: Kinds = {
     "unshared": NOBODY,
-    "own": EVERYBODY,
-    "others": EVERYBODY,
+    "own": EVERYONE,
+    "others": EVERYONE,
     "private": NOBODY,
-    "web": EVERYBODY + "-",
+    "web": EVERYONE + "-",
     "strange": NOT_GUESTS,
 }
 SHARED = "their own, and what is in a message that they may read"
-may("POST /user_uploads", "everybody", allowed=EVERYBODY)
+may("POST /user_uploads", "everybody", allowed=EVERYONE)
 may("GET /user_uploads/{realm_id_str}/{filename}", SHARED, world.file_by_text, **FILES)
 may("GET /user_uploads/{realm_id}/{filename}", SHARED, world.file, **FILES)
 may("GET /user_uploads/download/{realm_id}/{filename}", SHARED, world.file, **FILES)
@@ -852,19 +852,19 @@ may(
     true=ANYONE,
     false=NOBODY,
 )
-may("POST /users/me/avatar", "one's own", allowed=EVERYBODY)
-may("DELETE /users/me/avatar", "one's own", allowed=EVERYBODY)
+may("POST /users/me/avatar", "one's own", allowed=EVERYONE)
+may("DELETE /users/me/avatar", "one's own", allowed=EVERYONE)
 for end in ("", "/medium"):
     may(
         f"GET /avatar/{{user_id}}{end}",
         "of everybody; spectators learn nothing that is made of an address",
         world.user,
-        own=EVERYBODY + "-",
-        others=EVERYBODY + "-",
-        archived=EVERYBODY + "-",
+        own=EVERYONE + "-",
+        others=EVERYONE + "-",
+        archived=EVERYONE + "-",
     )
     may(f"GET /avatar/{{email}}{end}", "of everybody", world.email, **ALL_PEOPLE)
-may("GET /realm/emoji", "everybody", allowed=EVERYBODY)
+may("GET /realm/emoji", "everybody", allowed=EVERYONE)
 EMOJI = "whom the organization lets add emoji"
 may("POST /realm/emoji/{emoji_name}", EMOJI, world.new_emoji, NOT_GUESTS)
 may(
@@ -876,7 +876,7 @@ may(
 )
 for picture in ("icon", "logo"):
     fields = {"night": True} if picture == "logo" else {}
-    may(f"GET /realm/{picture}", "everybody", allowed=EVERYBODY, fields=fields)
+    may(f"GET /realm/{picture}", "everybody", allowed=EVERYONE, fields=fields)
     may(f"POST /realm/{picture}", "for administrators", allowed=ADMINISTRATORS, fields=fields)
     may(f"DELETE /realm/{picture}", "for administrators", allowed=ADMINISTRATORS, fields=fields)
 may(
@@ -888,15 +888,15 @@ may(
 may("GET /static/images/loading/loader-black.svg", "it says nothing", allowed=ANYONE)
 may("GET /static/generated/emoji/images/emoji/unicode/zulip.png", "it says nothing", allowed=ANYONE)
 may("OPTIONS /tus", "it says nothing", allowed=ANYONE)
-may("POST /tus", "everybody", allowed=EVERYBODY)
+may("POST /tus", "everybody", allowed=EVERYONE)
 for method in ("HEAD", "PATCH", "DELETE"):
-    may(f"{method} /tus/{{upload}}", "one's own", world.tus, own=EVERYBODY, others=NOBODY)
-may("GET /attachments", "one's own", allowed=EVERYBODY)
+    may(f"{method} /tus/{{upload}}", "one's own", world.tus, own=EVERYONE, others=NOBODY)
+may("GET /attachments", "one's own", allowed=EVERYONE)
 may(
     "DELETE /attachments/{attachment_id}",
     "one's own",
     world.attachment,
-    own=EVERYBODY,
+    own=EVERYONE,
     others=NOBODY,
 )
 may("GET /export/realm", "for administrators", allowed=ADMINISTRATORS)
@@ -913,5 +913,5 @@ may(
 may("POST /realm/deactivate", "for owners", world.open_realm, allowed="O")
 
 # Last, for afterwards they are gone.
-may("POST /users/me/api_key/regenerate", "one's own", allowed=EVERYBODY)
+may("POST /users/me/api_key/regenerate", "one's own", allowed=EVERYONE)
 may("DELETE /users/me", "people close their own accounts", world.key_again, PEOPLE)

@@ -88,12 +88,12 @@ class World:
         }
         people["b"] = await make.user(f"{mark} bot", bot_type=1, bot_owner=people["m"])
         people[OTHER] = await make.user(f"{mark} other")
-        everybody = list(people.values())
+        everyone = list(people.values())
         other = [people[OTHER]]
         channels = {
-            "public": await make.channel(f"{mark} public", subscribers=everybody, creator=other[0]),
+            "public": await make.channel(f"{mark} public", subscribers=everyone, creator=other[0]),
             "secret": await make.channel(f"{mark} secret", subscribers=other, invite_only=True),
-            "closed": await make.channel(f"{mark} closed", subscribers=everybody, is_archived=True),
+            "closed": await make.channel(f"{mark} closed", subscribers=everyone, is_archived=True),
             "web": await make.channel(f"{mark} web", subscribers=other, is_web_public=True),
             "strange": await make.channel(f"{mark} strange", subscribers=other),
         }
