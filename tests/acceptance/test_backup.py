@@ -36,7 +36,7 @@ def contents(path: Path) -> dict[str, str]:
 
 
 class Writing:
-    """Somebody who sends one message after another."""
+    """A user who sends one message after another."""
 
     def __init__(self, client: Client, channel_id: int) -> None:
         self._client = client
@@ -118,7 +118,7 @@ async def test_a_private_database_of_another_version_takes_it(
 
 
 @pytest.mark.asyncio
-async def test_restored_files_belong_to_whoever_has_the_data_directory(
+async def test_restored_files_belong_to_the_owner_of_the_data_directory(
     make: Make, database_url: str, server_url: str, tmp_path: Path
 ):
     """A server that is not root has to read what root restores."""
@@ -171,7 +171,7 @@ async def test_nothing_is_written_over_or_restored_by_mistake(
 
 @contextmanager
 def foreign_database(server_url: str) -> Iterator[str]:
-    """A database in which somebody else keeps something."""
+    """A database in which another program keeps something."""
     with new_database(server_url) as url:
         with psycopg.connect(url, autocommit=True) as connection:
             connection.execute("CREATE TABLE precious (id int)")
@@ -257,7 +257,7 @@ def _of_another_kind(manifest: bytes) -> bytes:
 async def test_what_cannot_be_loaded_leaves_the_database_as_it_was(
     make: Make, database_url: str, server_url: str, template_database: str, tmp_path: Path
 ):
-    """Rows whose sums are right, and which no database would take."""
+    """Rows with right sums, which no database would take."""
     await make.user()
     file, bad = tmp_path / "one.backup", tmp_path / "bad.backup"
     assert parley("backup", file, DATABASE_URL=database_url).exit_code == 0

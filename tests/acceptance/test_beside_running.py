@@ -24,7 +24,7 @@ NEW = "quite another battery staple"
 
 @pytest.fixture
 def home(tmp_path: Path) -> Mapping[str, str]:
-    """Of a user whose servers are those of the test alone."""
+    """The folders of a user without servers but those of the test."""
     places = {"XDG_DATA_HOME": "share", "XDG_STATE_HOME": "state", "HOME": "home"}
     return {name: str(tmp_path / folder) for name, folder in places.items()}
 

@@ -145,7 +145,7 @@ async def operation(
             found.secrets |= OF_THE_OPERATOR
             found.secrets |= {"the database's": DATABASE_PASSWORD, "the proxy's": PROXY_PASSWORD}
             found.secrets |= {"the right one": SIGN_IN_PASSWORD, "a wrong one": WRONG_PASSWORD}
-            found.secrets |= {"a new one": NEW_PASSWORD, "a key of nobody": WRONG_KEY}
+            found.secrets |= {"a new one": NEW_PASSWORD, "a key without an account": WRONG_KEY}
             found.secrets |= {"a browser": BROWSER, "its secret": BROWSER_AUTH}
             found.secrets |= {"a phone": PHONE, "the owner's key": owner.api_key}
             yield found
@@ -153,7 +153,7 @@ async def operation(
 
 
 async def secrets_are_given(operation: Operation) -> Visitor:
-    """All that the server itself makes; whoever has signed in with a browser."""
+    """Make all secrets that the server gives; a user who is signed in with a browser."""
     secrets, olga = operation.secrets, operation.client(operation.owner)
     bot = await olga.post("/bots", full_name="CI", short_name="ci", bot_type=2)
     called = await olga.post(

@@ -78,7 +78,7 @@ def test_nothing_is_left_behind(data: Path, number: signal.Signals, moment: Call
 
 
 def test_a_job_in_the_background_of_a_script_is_stopped_too(data: Path):
-    """The shell has Ctrl-C ignored there: that is for whoever runs the script."""
+    """The shell ignores Ctrl-C there: that is for the person who runs the script."""
     process = begin(data, *CREATE, at_ctrl_c=signal.SIG_IGN)
     wait_for(is_starting, data, process)
     process.send_signal(signal.SIGINT)

@@ -116,7 +116,7 @@ def answers(url: str) -> bool:
 
 @pytest.fixture
 def shell(data: Path) -> Iterator[Shell]:
-    """Beside the data, whose folder has a short name and goes at the end."""
+    """Beside the data: that folder has a short name, and goes at the end."""
     yield Shell(data.parent)
     for process in started:
         if process.poll() is None:

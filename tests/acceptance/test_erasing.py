@@ -1,4 +1,4 @@
-"""`parley user erase`: afterwards nothing that somebody has said is anywhere."""
+"""`parley user erase`: afterwards nothing that the user has said is anywhere."""
 
 import asyncio
 import json
@@ -196,7 +196,7 @@ async def test_nothing_that_she_has_said_is_anywhere(
     (await people["carol"].call("GET", "/users/me")).refused("INVALID_API_KEY", 401)
 
 
-async def test_whoever_goes_on_with_it_ends_with_the_same(
+async def test_a_resumed_erasure_ends_with_the_same(
     server: Server, make: Make, people: dict[str, Any], database_url: str
 ):
     """The command dies after a few steps; a job of a worker does the rest, twice."""
@@ -221,8 +221,8 @@ async def test_only_who_may_go_is_erased(server: Server, make: Make, people: dic
         "DATABASE_URL": server.app.settings.database_url or "",
         "PARLEY_DATA": str(server.app.settings.data_directory),
     }
-    nobody = "Nobody has the address x@y.zz. An erased account has none any more."
-    for email, why in ((people["alice"].email, "only organization owner"), ("x@y.zz", nobody)):
+    unknown = "Nobody has the address x@y.zz. An erased account has none any more."
+    for email, why in ((people["alice"].email, "only organization owner"), ("x@y.zz", unknown)):
         said = await asyncio.to_thread(refusal, "user", "erase", "--email", email, "--yes", **place)
         assert why in said
 

@@ -275,7 +275,7 @@ async def test_what_came_to_a_protected_channel_is_exported_of_those_who_were_th
 
 
 async def test_files_of_messages_that_are_not_exported_stay_away(town: Town, tmp_path: Path):
-    uploaded = await town.alice.upload("/user_uploads", file=("hush.txt", b"nobody may know"))
+    uploaded = await town.alice.upload("/user_uploads", file=("hush.txt", b"it is a secret"))
     await town.send(f"[f]({uploaded.succeeded()['url']})", to="secret")
     for only, files in (("public", 1), (None, 2)):
         path = tmp_path / f"{only}.export"
@@ -348,7 +348,7 @@ async def test_a_byte_that_is_not_what_it_was_is_seen_before_anything_is_done(
     assert "does not hold the files that it should" in said
 
 
-async def test_whoever_tries_again_after_a_cut_gets_the_same_numbers(
+async def test_a_retry_after_a_cut_gets_the_same_numbers(
     town: Town, server_url: str, template_database: str, tmp_path: Path
 ):
     """The first try took numbers and has left files, as one that is killed does."""

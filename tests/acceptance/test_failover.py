@@ -109,7 +109,7 @@ async def test_a_revived_old_primary_is_refused_and_no_id_is_given_twice(group: 
         gone = await client.call("GET", "/events", queue_id=queue.queue_id, last_event_id=-1)
         gone.refused("BAD_EVENT_QUEUE_ID")
 
-        await primary.start()  # nobody has fenced it off
+        await primary.start()  # it is not fenced off
         await until_refused(server)
         await end_connections(standby)  # so each is made anew, and the old primary is named first
         second = await send_at_last(client, channel)
@@ -233,7 +233,7 @@ async def test_with_strict_replication_clients_keep_their_queues(group: Clusters
         await until(lambda: ready(server), lambda found: found[0] != HTTPStatus.OK)
         following = await group.standby_of(standby)
         after = await send_at_last(client, channel)
-        # What nobody knew of may have been confirmed after all; ids go on without a jump.
+        # A message that no client knew of may be confirmed after all; ids go on without a jump.
         assert before < after < before + 100
         told: list[int] = []
         while after not in told:

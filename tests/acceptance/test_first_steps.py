@@ -295,11 +295,11 @@ async def test_what_is_said_comes_once_through_kills_and_restarts(office: Office
     hearing = asyncio.create_task(all_hear("one"))
     await say("one")
     await hearing
-    # What nobody has asked for when the server is killed is there when it is back.
+    # A message unread when the server is killed is there when it is back.
     await say("two")
     await office.restart(signal.SIGKILL)
     await all_hear("two")
-    # Whoever waits when it stops, and while there is no server, tries again.
+    # A client that waits when it stops, or while there is no server, tries again.
     hearing = asyncio.create_task(all_hear("three"))
     await asyncio.sleep(PAUSE_SECONDS)
     await office.restart(signal.SIGTERM)
@@ -313,14 +313,14 @@ async def test_a_poll_is_held_by_heartbeats_and_loses_nothing(log_in, make, monk
     """`python -m benchmarks holding` does so with the seconds that real ones take."""
     monkeypatch.setattr(polls, "HEARTBEAT_SECONDS", 0.05)
     monkeypatch.setattr(polls, "HEARTBEAT_JITTER_SECONDS", 0.0)
-    somebody = await log_in()
-    channel = await make.channel(subscribers=[somebody.user])
-    holder = Listener(somebody, await somebody.post("/register", **PHONE_REGISTERS))
+    person = await log_in()
+    channel = await make.channel(subscribers=[person.user])
+    holder = Listener(person, await person.post("/register", **PHONE_REGISTERS))
     for number in range(2):
         before = holder.beats
         while holder.beats == before:
             await holder.poll()
-        await somebody.post(
+        await person.post(
             "/messages", type="channel", to=channel.channel_id, topic="t", content=str(number)
         )
         await holder.until(f"<p>{number}</p>")

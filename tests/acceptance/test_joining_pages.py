@@ -1,4 +1,4 @@
-"""Somebody takes up an invitation in a real browser."""
+"""An invitation is accepted in a real browser."""
 
 from pathlib import Path
 
@@ -30,7 +30,7 @@ async def named(reception: Reception) -> Reception:
     return reception
 
 
-async def test_somebody_joins_by_keyboard(named: Reception, page: Page):
+async def test_a_new_user_joins_by_keyboard(named: Reception, page: Page):
     link = await named.invited()
     await page.go(named.server.url + link)
     assert await page.text("h1") == "Join Analytical Engines"

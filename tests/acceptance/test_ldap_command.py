@@ -42,7 +42,7 @@ def password(tmp_path):
     return file
 
 
-async def test_an_operator_is_told_who_somebody_is(check, make, password):
+async def test_an_operator_looks_a_person_up(check, make, password):
     async def told(name="ada", *options):
         answer = await check(name, *options)
         assert answer.status == 0, answer

@@ -1,4 +1,4 @@
-"""The way of docs/start.md: from one command to two people who talk, as somebody new walks it."""
+"""The way of docs/start.md: from one command to two people who talk, as a newcomer walks it."""
 
 import asyncio
 import re
@@ -69,9 +69,9 @@ async def day(
     assert await asyncio.to_thread(run.end) == 0
 
 
-async def test_somebody_new_runs_it_and_talks_with_a_colleague(day: Day):
+async def test_a_newcomer_runs_it_and_talks_with_a_colleague(day: Day):
     async with client(day.run.data / "zuliprc") as olivia:
-        # Nobody here waits two minutes for more to say in an email.
+        # No test waits two minutes for more to say in an email.
         defaults = {"email_notifications_batching_period_seconds": 1}
         await asked(olivia, "realm/user_settings_defaults", "PATCH", **defaults)
         await sign_in(day)

@@ -167,7 +167,7 @@ async def test_the_table_is_one_for_those_who_hear_it(operators: Operated, page:
     assert f"Pause {QUEUE}" in names
 
 
-async def test_nothing_of_the_page_is_run_that_somebody_else_wrote(operators: Operated, page: Page):
+async def test_the_page_runs_nothing_that_users_wrote(operators: Operated, page: Page):
     evil = '"><script>document.title = "taken"</script><img src=x onerror="document.title = 1">'
     jobs = operators.server.app.jobs
     await jobs.publish(OutgoingJob(queue=QUEUE, body=evil.encode(), key=evil))

@@ -84,7 +84,7 @@ def test_the_first_start_prints_a_link_that_signs_the_owner_in(data: Path):
     assert run.end() == 0
 
 
-def test_whoever_signals_twice_leaves_no_postgres_behind(data: Path):
+def test_a_second_signal_leaves_no_postgres_behind(data: Path):
     for number in (signal.SIGTERM, signal.SIGHUP):
         for gap in (0.005, 0.05):
             run = Run(data)
@@ -241,7 +241,7 @@ def test_the_port_of_mail_is_chosen_by_its_setting(data: Path):
 
 
 def rows(data: Path, table: LiteralString) -> int:
-    """How many there are by now; none while there is no such table, or nobody to ask."""
+    """How many there are by now; none while there is no such table, or no server to ask."""
     with suppress(psycopg.Error), psycopg.connect(running_url(data) or "-") as connection:
         found = connection.execute(
             sql.SQL("SELECT count(*) FROM {}").format(sql.Identifier(table))

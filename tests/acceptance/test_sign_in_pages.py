@@ -44,7 +44,7 @@ async def sign_in(page: Page, server: Server, email: str) -> None:
     await page.follow("button.main")
 
 
-async def test_somebody_signs_in_by_keyboard_and_out(server, page: Page, ada):
+async def test_a_user_signs_in_by_keyboard_and_out(server, page: Page, ada):
     await page.go(server.url)
     assert await page.text("h1") == "Sign in to Analytical Engines"
     await page.until("document.activeElement.id == 'username'")
@@ -70,9 +70,7 @@ async def test_somebody_signs_in_by_keyboard_and_out(server, page: Page, ada):
     ]
 
 
-async def test_somebody_who_forgot_their_password_chooses_another(
-    server, posting: Posting, page: Page, ada
-):
+async def test_a_forgotten_password_is_replaced(server, posting: Posting, page: Page, ada):
     await page.go(f"{server.url}/login")
     await page.follow("#forgotten")
     await page.fill("#email", ada.email)
@@ -91,7 +89,7 @@ async def test_somebody_who_forgot_their_password_chooses_another(
     assert await page.text("h1") == "You are signed in to Analytical Engines"
 
 
-async def test_somebody_joins_and_looks_after_their_account(
+async def test_a_new_user_joins_and_manages_their_account(
     server, posting: Posting, page: Page, tmp_path: Path
 ):
     await page.go(f"{server.url}/login")

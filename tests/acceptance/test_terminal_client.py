@@ -1,4 +1,4 @@
-"""The terminal client from PyPI, unmodified: somebody reads, writes, edits and reacts in it."""
+"""The terminal client from PyPI, unmodified: its user reads, writes, edits and reacts."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -50,7 +50,7 @@ def name_of(client: zulip.Client) -> str:
     return name
 
 
-def test_somebody_reads_writes_edits_and_reacts_in_a_terminal(start, clients, world):
+def test_a_user_reads_writes_edits_and_reacts_in_a_terminal(start, clients, world):
     """Its threads trip over each other now and then, which it says: then it starts anew."""
     _, bob = clients
     for turn in range(TURNS):
@@ -64,7 +64,7 @@ def test_somebody_reads_writes_edits_and_reacts_in_a_terminal(start, clients, wo
 
 
 def live(terminal: Terminal, bob: zulip.Client, alice_id: int, turn: int) -> None:
-    """What somebody does in it, and sees."""
+    """What a user does in it, and sees."""
     terminal.until(f"▒ hello {turn} from Bob")
     terminal.until(f":octopus: {name_of(bob)}")
 

@@ -39,7 +39,7 @@ async def said(process: asyncio.subprocess.Process) -> AsyncIterator[str]:
 
 async def until(is_so: Callable[[], bool]) -> None:
     async with asyncio.timeout(PATIENCE_SECONDS):
-        while not is_so():  # noqa: ASYNC110 - a folder tells nobody
+        while not is_so():  # noqa: ASYNC110 - a folder has no callback
             await asyncio.sleep(0.001)
 
 

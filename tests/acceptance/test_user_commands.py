@@ -49,8 +49,8 @@ async def test_where_there_are_several_organizations_one_has_to_be_named(make, d
         assert "There are several organizations: say which with --realm" in done.err
         assert all(subdomain in done.err for subdomain in realms)
     if not at_root:
-        nobodys = ("realm", "quota", "--none", "--realm", "")
-        done = await asyncio.to_thread(parley, *nobodys, DATABASE_URL=database_url)
+        ungrouped = ("realm", "quota", "--none", "--realm", "")
+        done = await asyncio.to_thread(parley, *ungrouped, DATABASE_URL=database_url)
         assert "There is no organization at the server's own address." in done.err
         founded = await asyncio.to_thread(parley, *FOUND, DATABASE_URL=database_url)
         assert founded.status == 0
@@ -116,5 +116,5 @@ async def test_an_operator_closes_opens_and_lets(make, database_url):
         assert len(told) >= least
         assert told[-1].startswith("parley: ")
         assert not [line for line in told[:-1] if not line.startswith("{")]
-    nobody = await run("deactivate", email="nobody@example.com")
-    assert (nobody.status, "Nobody has the address" in str(nobody)) == (1, True)
+    unknown = await run("deactivate", email="nobody@example.com")
+    assert (unknown.status, "Nobody has the address" in str(unknown)) == (1, True)

@@ -25,7 +25,7 @@ def main() -> None:
             break
         except (TusCommunicationError, RequestException):
             time.sleep(PAUSE_SECONDS)
-        # Whoever goes on asks first how much is there.
+        # A resumed upload first asks for its offset.
         try:
             uploader = client.uploader(path, url=uploader.url, chunk_size=int(piece))
         except (TusCommunicationError, RequestException):

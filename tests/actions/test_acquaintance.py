@@ -1,4 +1,4 @@
-"""Where guests may know only those whom they meet, channels are where they meet them."""
+"""Where guests may know only people they meet, channels are where they meet them."""
 
 import pytest
 import pytest_asyncio
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.asyncio
 
 @pytest_asyncio.fixture
 async def shy(hall, make):
-    """The same hall, in an organization where guests know only whom they meet."""
+    """The same hall, in an organization where guests know only people they meet."""
     members = (await make.role_groups())["role:members"]
     await make.connection.execute(
         "UPDATE realms SET settings = jsonb_build_object("

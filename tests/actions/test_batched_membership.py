@@ -79,7 +79,7 @@ async def test_who_joins_before_a_message_is_mentioned_in_it(hall, first):
 
 
 async def test_who_leaves_beside_a_move_is_not_given_what_it_brings(hall, changes):
-    """Whoever runs alone knows who is there: positions of the same commit are not known yet."""
+    """A write that runs alone knows the members: positions of the same commit are not known yet."""
     await hall.make.channel("open", subscribers=[hall.member])
     plans = await hall.make.channel(
         "plans", invite_only=True, shares_history=False, subscribers=[hall.member, hall.other]

@@ -1,4 +1,4 @@
-"""Bots change: everybody's clients end with what register says."""
+"""Bots change: all clients end with what register says."""
 
 import pytest
 

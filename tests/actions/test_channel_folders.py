@@ -76,7 +76,7 @@ async def test_every_change_is_told_to_everyone_and_kept_in_the_audit_log(hall, 
     )
 
 
-async def test_what_is_the_same_tells_nobody(hall):
+async def test_an_unchanged_folder_sends_no_event(hall):
     first, second = await add(hall, "Work", "We do"), await add(hall, "Play")
     hall.stage.happened.clear()
 

@@ -95,7 +95,7 @@ async def test_people_and_groups_who_may_post_are_told_by_number_and_name(hall):
     assert "**1 person, cooks**" in content
 
 
-async def test_nobody_is_told_of_what_does_not_concern_readers(hall):
+async def test_notices_leave_out_what_does_not_concern_readers(hall):
     channel = await hall.make.channel("plans")
     people = permit(can_remove_subscribers_group=[hall.member])
 

@@ -133,7 +133,7 @@ async def test_a_channel_is_closed_and_opened_again(hall, witnesses, make_channe
     assert (await hall.make.again(channel)).is_archived
     seen = await witnesses.watch(lambda: change(hall, channel, is_archived=False), hall.everyone)
     assert not (await hall.make.again(channel)).is_archived
-    # Clients that had lost it: nobody is told of the people in it before being in it themselves.
+    # Clients that had lost it: no event tells of its subscribers to a user outside it.
     told = {w.user.full_name: [(e["type"], e["op"]) for e in w.events] for w in seen if w.events}
     in_it, beside = ("subscription", "add"), ("subscription", "peer_add")
     for name, events in told.items():
@@ -260,7 +260,7 @@ async def test_what_privacy_becomes_where_not_all_of_it_is_said(hall):
         await change(hall, channel, hall.owner, is_web_public=True)
 
 
-async def test_what_somebody_may_no_longer_read_is_read(hall, changes, witnesses):
+async def test_what_a_user_may_no_longer_read_is_read(hall, changes, witnesses):
     """Messages that they received elsewhere, and those that they marked as unread."""
     start = await hall.make.channel("start", subscribers=[hall.member, hall.other])
     end = await hall.make.channel("end", subscribers=[hall.other])
@@ -288,7 +288,7 @@ async def treasured(hall, changes, people, **terms):
 
 
 def told_of_loss(hall, seen, sent):
-    """Whose stars are gone, and whose topics: neither is told anything else."""
+    """Users who lost stars, and users who lost topics: neither are told anything else."""
     events = [(w.user.user_id, e) for w in seen for e in w.events]
     stars = {u for u, e in events if e.get("flag") == "starred"}
     topics = {u for u, e in events if e["type"] == "user_topic"}
@@ -557,7 +557,7 @@ async def test_only_the_empty_topic_where_there_is_no_other(hall, changes):
     assert (await hall.make.again(channel)).topics_policy == "empty_topic_only"
 
 
-async def test_an_archived_channel_is_read_for_everybody_in_steps(hall, changes, witnesses):
+async def test_an_archived_channel_is_read_for_all_in_steps(hall, changes, witnesses):
     channel = await hall.make.channel("plans", subscribers=hall.everyone)
     sent = [await changes.send(hall.member, "plans", content="@**all** now") for _ in range(3)]
     await hall.make.channel("other", subscribers=hall.everyone)

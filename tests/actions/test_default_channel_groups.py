@@ -87,7 +87,7 @@ async def test_every_change_is_told_to_everyone_but_guests_and_kept_in_the_audit
 
 
 @pytest.mark.parametrize("what", ["is_archived", "invite_only", "is_default"])
-async def test_a_channel_that_is_closed_or_that_everybody_joins_leaves_its_groups(
+async def test_a_channel_that_is_closed_or_joined_by_default_leaves_its_groups(
     hall: Hall, witnesses: Witnesses, what: str
 ):
     soup = await hall.make.channel("soup", subscribers=[hall.admin])
@@ -106,7 +106,7 @@ async def test_a_channel_that_is_closed_or_that_everybody_joins_leaves_its_group
     }
 
 
-async def test_only_public_channels_that_nobody_joins_anyway_are_in_one(hall: Hall):
+async def test_only_public_channels_not_joined_by_default_are_in_one(hall: Hall):
     make = hall.make
     await make.channel("secret", invite_only=True, subscribers=[hall.admin])
     default = await make.channel("default")
@@ -130,7 +130,7 @@ async def test_only_public_channels_that_nobody_joins_anyway_are_in_one(hall: Ha
     assert [row.channel_ids for row in await kept(hall)] == [[]]
 
 
-async def test_what_cannot_be_is_refused_and_what_changes_nothing_is_told_to_nobody(hall: Hall):
+async def test_invalid_changes_are_refused_and_those_without_effect_send_no_event(hall: Hall):
     await hall.make.channel("soup")
     group, other = await add(hall, channels=["soup"]), await add(hall, "Other")
     hall.stage.happened.clear()
@@ -194,7 +194,7 @@ async def test_another_realms_are_not_there(hall: Hall, stage: Stage):
 async def test_newcomers_join_the_channels_of_the_groups_they_choose(
     hall: Hall, witnesses: Witnesses
 ):
-    everyone = await hall.make.channel("everybody")
+    everyone = await hall.make.channel("everyone")
     await change(hall, everyone, is_default=True)
     soup, cake = await hall.make.channel("soup"), await hall.make.channel("cake")
     cooks = await add(hall, "Cooks", channels=["soup", "cake"])

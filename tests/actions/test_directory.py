@@ -20,7 +20,7 @@ from testkit.statement_trace import tapped
 pytestmark = pytest.mark.asyncio
 
 
-async def test_nobody_waits_for_a_connection_while_holding_one(database_url, make: Make):
+async def test_no_task_waits_for_a_connection_while_holding_one(database_url, make: Make):
     """With one connection in all, that would be for ever."""
     async with open_database(database_url, min_size=1, max_size=1) as database:
         realm_cache = RealmCache(make.realm_id, database, StoppedClock(), Addresses())

@@ -147,7 +147,7 @@ async def test_topics_are_renamed_with_their_messages(old: Hall):
     assert await name_duplicates.of_realm(old.make.connection, old.make.realm_id) == []
 
 
-async def test_where_nothing_is_there_twice_nobody_is_told(old: Hall):
+async def test_without_duplicates_no_event_is_sent(old: Hall):
     await old.make.channel("one")
     assert await rename_duplicates(old.realm_services()) == []
     assert await direct_messages(old) == []

@@ -1,4 +1,4 @@
-"""Somebody gets another address: who is told."""
+"""A user gets another address: the recipients of the event."""
 
 import pytest
 
@@ -21,7 +21,7 @@ VISIBILITIES = (
 
 
 async def ask(hall, user, email="new@example.org", token="t") -> bytes:
-    """Somebody asks for an address; the digest of their token."""
+    """Request an address for a user; the digest of the token."""
     await hall.stage.write(ask_for_new_address, hall.actor(user), email, Proof(None))
     connection = hall.make.connection
     [confirmation_id] = await connection.values(
@@ -35,7 +35,7 @@ async def ask(hall, user, email="new@example.org", token="t") -> bytes:
 
 
 @pytest.mark.parametrize("visibility", VISIBILITIES)
-async def test_everybody_knows_the_new_address_who_knew_the_old(hall, witnesses, visibility):
+async def test_the_new_address_is_sent_to_all_who_knew_the_old(hall, witnesses, visibility):
     await hall.make.connection.execute(
         """
         UPDATE users SET settings = settings || jsonb_build_object(

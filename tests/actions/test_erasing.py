@@ -1,4 +1,4 @@
-"""Erasing a person, as everybody else hears of it."""
+"""Erasing a person, as all other users hear of it."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from server.domain.access import GUEST
 pytestmark = pytest.mark.asyncio
 
 
-async def test_everybody_ends_with_what_is_there(hall, make, witnesses):
+async def test_all_clients_end_with_what_is_there(hall, make, witnesses):
     gone = await make.user("Gone")
     stranger = await make.user("Stranger", role=GUEST)
     channel = await make.channel("kitchen", subscribers=[*hall.everyone, gone])

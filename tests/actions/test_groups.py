@@ -19,7 +19,7 @@ pytestmark = pytest.mark.asyncio
 
 
 class Club:
-    """Changes groups as somebody in the hall."""
+    """Changes groups as a user of the hall."""
 
     def __init__(self, hall, role_groups):
         self.hall, self.roles = hall, role_groups
@@ -111,9 +111,9 @@ async def test_everyone_hears_of_a_new_group(hall, club, witnesses):
 
 async def test_who_may_make_groups_the_organization_says(hall, club):
     bot = await hall.make.user(bot_type=1, bot_owner=hall.owner)
-    for nobody in (hall.guest, bot):
+    for refused in (hall.guest, bot):
         with pytest.raises(BadRequestError):
-            await club.create(nobody)
+            await club.create(refused)
     await hall.make.change_settings(can_create_groups=club.roles["role:administrators"])
     with pytest.raises(BadRequestError, match="Insufficient permission"):
         await club.create(hall.member)
@@ -238,7 +238,7 @@ async def test_permissions_are_for_those_whom_their_rules_allow(hall, club):
         await club.edit(hall.member, group, **{name: club.roles["role:nobody"]})
 
 
-async def test_whoever_is_deactivated_is_named_no_more_and_cannot_be(hall, club):
+async def test_a_deactivated_user_is_named_no_more_and_cannot_be(hall, club):
     group = await club.create(hall.owner, can_manage_group=[hall.member, hall.other])
     await hall.make.connection.execute(
         "UPDATE users SET is_active = false WHERE user_id = %(id)s", id=hall.member.user_id
@@ -252,7 +252,7 @@ async def test_whoever_is_deactivated_is_named_no_more_and_cannot_be(hall, club)
     assert (await club.row(group)).permissions["can_manage_group"] == club.roles["role:nobody"]
 
 
-async def test_a_permission_of_which_nobody_is_left_is_known_as_that(hall, club):
+async def test_deactivated_users_do_not_count_as_holders_of_a_permission(hall, club):
     group = await club.create(hall.owner, can_manage_group=[hall.member])
     await hall.make.connection.execute(
         "UPDATE users SET is_active = false WHERE user_id = %(id)s", id=hall.member.user_id
@@ -315,7 +315,7 @@ async def test_groups_are_nested_and_taken_out_and_everyone_hears(hall, club, wi
     assert (await club.row(group)).subgroup_ids == [bakers]
 
 
-async def test_nobody_joins_twice_or_leaves_what_they_are_not_in(hall, club):
+async def test_joining_twice_or_leaving_as_a_non_member_is_refused(hall, club):
     bakers = await club.create(hall.member, "bakers")
     group = await club.create(hall.member, members=[hall.other], subgroups=[bakers])
     for change in (
@@ -331,7 +331,7 @@ async def test_nobody_joins_twice_or_leaves_what_they_are_not_in(hall, club):
     assert (row.member_ids, row.subgroup_ids) == ([hall.other.user_id], [bakers])
 
 
-async def test_who_was_deactivated_can_be_taken_out_and_nobody_hears(hall, club, witnesses):
+async def test_a_deactivated_member_is_removed_without_an_event(hall, club, witnesses):
     group = await club.create(hall.member, members=[hall.other])
     await hall.make.connection.execute(
         "UPDATE users SET is_active = false, changed_at = 1 WHERE user_id = %(id)s",

@@ -193,7 +193,7 @@ async def test_for_many_who_leave_it_is_read_in_steps_but_for_who_comes_back(
     async def leave_and_return():
         work_id = await change(delete=people)
         assert len(hall.told("update_message_flags")) == 1
-        # Somebody comes back before it is their turn.
+        # One of them comes back before it is their turn.
         await change(add=[people[3]])
         for _ in range(2):  # twice is once
             await stepped_work.finish(

@@ -1,4 +1,4 @@
-"""A row that somebody else holds is waited for: it is not taken to be gone."""
+"""A row locked by another transaction is waited for: it is not taken to be gone."""
 
 import asyncio
 

@@ -82,7 +82,7 @@ async def test_playgrounds_come_and_go(office, witnesses):
         await office.do(add_playground, "Another", *PLAYGROUND[1:])
 
 
-async def test_what_changes_nothing_is_told_to_nobody(office):
+async def test_a_change_without_effect_sends_no_event(office):
     kept = await office.do(add_linkifier, PATTERN, TEMPLATE)
     office.stage.happened.clear()
 
@@ -129,7 +129,7 @@ async def test_there_are_not_endlessly_many(office):
 
 @pytest.mark.parametrize("role", [MODERATOR, MEMBER, GUEST])
 async def test_they_are_for_administrators(office, make, role):
-    somebody = await make.user(role=role)
+    person = await make.user(role=role)
     kept = await office.do(add_linkifier, PATTERN, TEMPLATE)
     ground = await office.do(add_playground, *PLAYGROUND)
     office.stage.happened.clear()
@@ -143,7 +143,7 @@ async def test_they_are_for_administrators(office, make, role):
         (remove_playground, ground),
     ):
         with pytest.raises(BadRequestError, match="administrator"):
-            await office.do(action, *args, row=somebody)
+            await office.do(action, *args, row=person)
     assert office.stage.happened == []
 
 
@@ -162,7 +162,7 @@ async def test_another_realms_are_not_there(office, make):
     assert len(await linkifiers.of_realm(make.connection, other.realm_id)) == 1
 
 
-async def test_whoever_has_left_meanwhile_changes_nothing(office, make):
+async def test_a_deactivated_user_changes_nothing(office, make):
     gone = await make.user(role=ADMINISTRATOR, is_active=False)
     with pytest.raises(DomainError) as refusal:
         await office.do(add_linkifier, PATTERN, TEMPLATE, row=gone)

@@ -95,7 +95,7 @@ async def test_a_long_move_is_bounded_seen_and_taken_over(hall: Hall, changes: C
     every = list(range(place.first, place.last + 1))
     writer = hall.stage.writers.of(realm_id)
 
-    # Whoever began dies after the third step, and was seen to come on until then.
+    # The process that began dies after the third step, and was seen to come on until then.
     work_id = await changes.begin(
         hall.member, place.first, channel_id=place.new.channel_id, notify_new=True
     )

@@ -1,4 +1,4 @@
-"""A COMMIT whose answer is lost, or that arrives late: each write happens exactly once."""
+"""A COMMIT with a lost or late response: each write happens exactly once."""
 
 import asyncio
 import random
@@ -37,7 +37,7 @@ async def proxy(database_url: str) -> AsyncIterator[CuttingProxy]:
 
 @pytest_asyncio.fixture
 async def stage(database_url: str, proxy: CuttingProxy) -> AsyncIterator[Stage]:
-    """A stage whose database is behind the proxy."""
+    """A stage with its database behind the proxy."""
     url = psycopg.conninfo.make_conninfo(database_url, host="127.0.0.1", port=proxy.port)
     async with open_database(url, min_size=2, max_size=4) as behind:
         stage = Stage(behind, StoppedClock())

@@ -27,7 +27,7 @@ TURNS = 60
 
 
 class Person:
-    """Somebody who joins, leaves and sends as chance has it, through one of the processes."""
+    """A user who joins, leaves and sends as chance has it, through one of the processes."""
 
     def __init__(self, hall, stages, row, adder, seed):
         self.hall, self.stages, self.row, self.adder = hall, stages, row, adder
@@ -109,7 +109,7 @@ async def test_a_message_goes_to_those_who_were_there_one_position_before(hall, 
             assert reached == there - {hall.member.user_id}, f"at {position}"
             [wire] = event.wire(position, NEWEST_CLIENT)
             sender_id = wire["message"].sender_id
-            assert sender_id in there, f"at {position} somebody sent from outside"
+            assert sender_id in there, f"at {position} user {sender_id} sent from outside"
         for user_id, channel_id, joined in event.membership():
             changes += 1
             assert channel_id == channel.channel_id

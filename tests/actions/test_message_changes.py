@@ -62,8 +62,8 @@ async def test_an_edit_reaches_subscribers_and_those_who_remember_the_message(
     async def change():
         await changes.edit(hall.member, message_id, f"@**{hall.guest.full_name}**")
         await changes.edit(hall.member, message_id, "@**all**")
-        await changes.edit(hall.member, message_id, "nobody")
-        await changes.edit(hall.member, message_id, "nobody")
+        await changes.edit(hall.member, message_id, "none")
+        await changes.edit(hall.member, message_id, "none")
 
     seen = await witnesses.watch(change, hall.everyone)
 
@@ -153,9 +153,7 @@ async def test_unread_messages_follow_to_another_channel_and_back(
     await witnesses.watch(back, hall.everyone, views=[NEWEST_CLIENT])
 
 
-async def test_in_a_protected_channel_everybody_hears_of_what_they_received(
-    hall, changes, witnesses
-):
+async def test_in_a_protected_channel_users_hear_of_what_they_received(hall, changes, witnesses):
     plans = await hall.make.channel(
         "plans", invite_only=True, shares_history=False, subscribers=[hall.member, hall.other]
     )
@@ -226,7 +224,7 @@ async def test_who_has_received_a_part_moves_that_part(hall, changes, witnesses)
     assert first not in ids["Other"][0]
 
 
-async def test_deleted_messages_are_gone_for_everybody(hall, changes, witnesses):
+async def test_deleted_messages_are_gone_for_all_users(hall, changes, witnesses):
     await hall.make.channel("plans", subscribers=hall.everyone)
     sent = [await changes.send(hall.member, "plans", content="@**Guest**") for _ in range(2)]
     await star(hall, hall.guest, sent[0])
@@ -239,7 +237,7 @@ async def test_deleted_messages_are_gone_for_everybody(hall, changes, witnesses)
     assert {*map(tuple, types_by_user(seen).values())} == {("delete_message", "delete_message")}
 
 
-async def test_a_long_move_goes_in_steps_and_everybody_follows(hall, changes, witnesses):
+async def test_a_long_move_goes_in_steps_and_all_clients_follow(hall, changes, witnesses):
     target = await hall.make.channel("target", subscribers=hall.everyone)
     await hall.make.channel("plans", subscribers=hall.everyone)
     sent = [await changes.send(hall.member, "plans") for _ in range(7)]

@@ -59,7 +59,7 @@ async def say(stage: Stage, make: Make):
 
 
 async def test_a_channel_message_reaches_its_subscribers(say, cast, channel, witnesses: Witnesses):
-    # Whoever is not in a channel learns of its first message with the next register.
+    # A user who is not in a channel learns of its first message with the next register.
     await say(cast[1], to=channel.channel_id, topic="first")
     seen = await witnesses.watch(lambda: say(cast[0], to=channel.channel_id), cast)
     told = {
@@ -120,7 +120,7 @@ async def test_a_mention_of_the_topic_is_also_of_its_sender(
         await witnesses.watch(partial(say, sender, "@**topic**", **to), cast)
 
 
-async def test_silent_mentions_flag_nobody(stage, say, cast, channel):
+async def test_silent_mentions_set_no_flags(stage, say, cast, channel):
     sent = await say(cast[0], "hey @_**Bob**", to=channel.channel_id)
     async with stage.database.connection() as connection:
         [state] = await message_flags.states(
@@ -138,7 +138,7 @@ def channel_realm(stage):
 
 
 @pytest.mark.parametrize(("client", "is_read"), [("website", True), ("curl", False)])
-async def test_a_message_starts_read_where_somebody_sits_at_the_client(
+async def test_a_message_starts_read_for_a_sender_at_an_interactive_client(
     stage, say, cast, channel, witnesses: Witnesses, client, is_read
 ):
     [alice, _] = await witnesses.watch(
@@ -214,7 +214,7 @@ async def test_reactions_are_told_to_those_who_can_see_the_message(
         await stage.write(remove_reaction, actor, sent, "tada", None, None)
 
 
-async def test_whoever_joins_a_protected_channel_hears_nothing_of_its_past(
+async def test_a_new_member_of_a_protected_channel_hears_nothing_of_its_past(
     stage, make, say, cast, witnesses: Witnesses
 ):
     alice, bob, *_ = cast
@@ -257,14 +257,14 @@ async def test_strangers_do_not_learn_of_private_channels(say, make, cast):
             await say(cast[0], to=to)
 
 
-async def test_anybody_but_a_guest_may_post_in_a_public_channel(say, make, cast):
+async def test_all_but_guests_may_post_in_a_public_channel(say, make, cast):
     open_ = await make.channel("open")
     assert (await say(cast[3], to=open_.channel_id)).message_id
     with pytest.raises(ChannelDoesNotExistError):
         await say(cast[4], to=open_.channel_id)
 
 
-async def test_nobody_posts_in_an_archived_channel(say, make, cast):
+async def test_posting_in_an_archived_channel_is_refused(say, make, cast):
     old = await make.channel("old", subscribers=cast, is_archived=True)
     with pytest.raises(BadRequestError, match="Not authorized"):
         await say(cast[0], to=old.channel_id)
@@ -317,7 +317,7 @@ async def test_a_direct_message_needs_people(say, cast, to):
         await say(cast[0], to=to, type="direct")
 
 
-async def test_nobody_writes_to_somebody_deactivated(say, make, cast):
+async def test_writing_to_a_deactivated_user_is_refused(say, make, cast):
     gone = await make.user(is_active=False)
     with pytest.raises(BadRequestError, match="no longer using"):
         await say(cast[0], to=[gone.user_id])

@@ -36,7 +36,7 @@ def told(witness):
 
 @pytest_asyncio.fixture
 async def named(hall, make):
-    """Somebody whom permissions of everything name: of what, which, and who else."""
+    """A user named by permissions of everything: of what, which, and who else."""
     cook, helper = await make.user("Cook"), hall.other
     both = {"direct_members": [cook.user_id, helper.user_id], "direct_subgroups": []}
     alone = {"direct_members": [cook.user_id], "direct_subgroups": []}
@@ -64,9 +64,7 @@ async def named(hall, make):
     }
 
 
-async def test_whoever_sees_a_permission_is_told_that_it_names_somebody_no_more(
-    hall, named, witnesses
-):
+async def test_users_who_see_a_permission_hear_that_it_names_a_user_no_more(hall, named, witnesses):
     cook, others = named
     owner, _, member, _, guest = [
         told(each)
@@ -88,7 +86,7 @@ async def test_clients_of_old_keep_up_too(hall, named, witnesses):
     await witnesses.watch(lambda: reopen(hall, cook), hall.everyone)
 
 
-async def test_whoever_comes_back_is_named_again(hall, named, witnesses):
+async def test_a_reactivated_user_is_named_again(hall, named, witnesses):
     cook, others = named
     await close(hall, cook)
 
@@ -111,7 +109,7 @@ async def test_bots_that_leave_with_their_owner_are_named_no_more(hall, make, wi
     assert told(owner) == [(channel.channel_id, name, [hall.member.user_id])]
 
 
-async def test_all_channels_that_somebody_has_made_are_told_of_together(hall, make):
+async def test_one_event_tells_of_all_channels_of_a_creator(hall, make):
     cook = await make.user("Cook", role=OWNER)
     for _ in range(20):
         await make.channel(creator=cook)
@@ -122,7 +120,7 @@ async def test_all_channels_that_somebody_has_made_are_told_of_together(hall, ma
     assert len(together.event.updates) == 20
 
 
-async def test_whom_nothing_names_nobody_is_told_of(hall, make):
+async def test_a_user_named_by_nothing_causes_no_event(hall, make):
     cook = await make.user("Cook")
     await close(hall, cook)
     assert not [*hall.told("stream/updates"), *hall.told("realm/update_dict")]

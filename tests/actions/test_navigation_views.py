@@ -38,7 +38,7 @@ async def test_only_oneself_hears_of_them(stage, make, witnesses):
     assert {row.actor_id for row in rows} == {cook.user_id}
 
 
-async def test_what_changes_nothing_is_told_to_nobody(stage, make):
+async def test_a_change_without_effect_sends_no_event(stage, make):
     actor = await make.actor()
     await stage.write(add_view, actor, OWN)
 
@@ -75,7 +75,7 @@ async def test_a_fragment_is_there_once_for_each(stage, make):
         assert [each.fragment for each in rows] == [OWN.fragment]
 
 
-async def test_nobody_changes_anothers(stage, make):
+async def test_users_change_only_their_own(stage, make):
     actor, other = await make.actor(), await make.actor()
     await stage.write(add_view, other, OWN)
 
@@ -95,7 +95,7 @@ async def test_there_are_not_endlessly_many(stage, make):
         await stage.write(add_view, actor, OWN)
 
 
-async def test_whoever_has_left_meanwhile_changes_nothing(stage, make):
+async def test_a_deactivated_user_changes_nothing(stage, make):
     with pytest.raises(DomainError) as refusal:
         await stage.write(add_view, await make.actor(is_active=False), OWN)
     assert refusal.value.code == "USER_DEACTIVATED"

@@ -54,7 +54,7 @@ async def test_what_is_no_step_is_refused(stage, make, step):
     assert stage.happened == []
 
 
-async def test_whoever_has_left_meanwhile_changes_nothing(stage, make):
+async def test_a_deactivated_user_changes_nothing(stage, make):
     with pytest.raises(DomainError) as refusal:
         await stage.write(mark_seen, await make.actor(is_active=False), NOTICES[0])
     assert refusal.value.code == "USER_DEACTIVATED"

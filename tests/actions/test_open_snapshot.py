@@ -1,4 +1,4 @@
-"""Somebody holds an old snapshot (a dump, a forgotten transaction): sends go on as before.
+"""A session holds an old snapshot (a dump, a forgotten transaction): sends go on as before.
 
 While it is held, no version of the clock's row can be removed. What a send costs must not grow
 with the number of those versions: blocks that are touched are counted, for time is noise.
@@ -104,7 +104,7 @@ async def test_a_turn_costs_the_same_however_long_a_snapshot_is_open(
     assert during <= 2 * before, f"{before} blocks a turn, then {during}"
 
 
-async def test_nothing_is_lost_and_nobody_waits_while_a_snapshot_is_open(
+async def test_nothing_is_lost_and_no_send_waits_while_a_snapshot_is_open(
     stage: Stage, make: Make, database: Database
 ):
     alice = await make.user()

@@ -23,7 +23,7 @@ from testkit.oracles.agreement import SERVER
 pytestmark = pytest.mark.asyncio
 
 COOK = NewUser(email="cook@example.com", full_name="Cook")
-"""Somebody who comes later."""
+"""A user who comes later."""
 
 
 class Counting(Connection):

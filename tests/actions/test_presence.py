@@ -1,4 +1,4 @@
-"""Who does not want to be seen any more, and whom guests come to know: all hear what follows."""
+"""Users who hide their presence, and people met by guests: all hear what follows."""
 
 from datetime import timedelta
 
@@ -86,12 +86,12 @@ async def test_who_left_long_ago_does_not_come_nearer_by_it(hall, witnesses):
     assert set(event["presences"][str(hall.member.user_id)].values()) == {before}
 
 
-async def test_choosing_what_holds_already_tells_nobody(hall):
+async def test_an_unchanged_choice_sends_no_event(hall):
     await choose(hall, hall.member, presence_enabled=True)
     assert hall.stage.kinds() == []
 
 
-async def test_where_nobody_is_seen_there_is_no_presence_to_tell(hall, witnesses):
+async def test_with_presence_disabled_no_presence_is_sent(hall, witnesses):
     await hall.make.change_settings(presence_disabled=True)
     await seen(hall, hall.member)
     watching = await witnesses.watch(
@@ -153,7 +153,7 @@ def status_of(row):
 
 @pytest_asyncio.fixture
 async def shy(hall):
-    """Guests know only those whom they meet."""
+    """Guests know only people they meet."""
     await hall.make.change_settings(can_access_all_users_group="role:members")
     hall.stage.realm_caches.of(hall.make.realm_id).forget_everything()
     return hall

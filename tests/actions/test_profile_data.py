@@ -41,7 +41,7 @@ async def said(make, row):
     return {f: each.value for f, each in found.get(row.user_id, {}).items()}
 
 
-async def test_everybody_hears_what_somebody_says(hall, make, witnesses, field, say):
+async def test_all_users_hear_of_a_value(hall, make, witnesses, field, say):
     text, people = await field(), await field("Friends", FieldType.USER)
     friends = [hall.other.user_id, hall.guest.user_id]
 
@@ -109,7 +109,7 @@ async def test_whom_a_guest_comes_to_know_is_introduced_with_what_they_say(
     assert [v["value"] for v in added["person"]["profile_data"].values()] == ["one"]
 
 
-async def test_what_is_said_already_is_told_to_nobody(hall, field, say):
+async def test_an_unchanged_value_sends_no_event(hall, field, say):
     text, other = await field(), await field("Other")
     await say(hall.member, {text: "one"})
     hall.stage.happened.clear()
@@ -167,7 +167,7 @@ async def test_a_field_of_people_names_active_people_of_the_realm(hall, make, fi
     assert await said(make, hall.member) == {people: f"[{gone.user_id},{hall.other.user_id}]"}
 
 
-async def test_a_guest_names_nobody_whom_they_may_not_know(hall, make, field, say):
+async def test_a_guest_cannot_name_a_hidden_user(hall, make, field, say):
     groups = await make.role_groups()
     await make.change_settings(can_access_all_users_group=groups["role:members"])
     people = await field("Friends", FieldType.USER)
@@ -178,7 +178,7 @@ async def test_a_guest_names_nobody_whom_they_may_not_know(hall, make, field, sa
     await say(hall.guest, {people: [hall.member.user_id]})
 
 
-async def test_whoever_has_left_says_nothing(hall, make, field, say):
+async def test_a_deactivated_user_changes_nothing(hall, make, field, say):
     gone = await make.user(is_active=False)
     with pytest.raises(UserDeactivatedError):
         await say(gone, {await field(): "one"})
@@ -251,20 +251,18 @@ async def test_names_can_have_to_be_unique(hall, make):
 
 @pytest.mark.parametrize("role", [MODERATOR, MEMBER, GUEST])
 async def test_others_are_changed_by_administrators(hall, make, field, role):
-    text, somebody = await field(), await make.user(role=role)
+    text, person = await field(), await make.user(role=role)
     hall.stage.happened.clear()
 
     for facts in ({"full_name": "New name"}, {"answers": {text: "x"}}, {"role": GUEST}, {}):
         with pytest.raises(BadRequestError, match="administrator"):
-            await change(hall, somebody, hall.member, **facts)
+            await change(hall, person, hall.member, **facts)
     with pytest.raises(BadRequestError, match="administrator"):
-        await hall.stage.write(
-            change_data_of, hall.actor(somebody), hall.member.user_id, {text: "x"}
-        )
+        await hall.stage.write(change_data_of, hall.actor(person), hall.member.user_id, {text: "x"})
     assert hall.stage.happened == []
 
 
-async def test_who_is_elsewhere_is_nobody(hall, make):
+async def test_users_of_another_realm_are_unknown(hall, make):
     stranger = await (await new_realm(make.connection)).user()
     for row in (stranger, await make.notification_bot()):
         with pytest.raises(BadRequestError, match="No such user"):

@@ -118,8 +118,8 @@ async def test_what_people_said_goes_with_the_field(office, witnesses):
 
 
 @pytest.mark.parametrize("shy", [False, True])
-async def test_whose_choice_is_gone_says_nothing_any_more(office, make, witnesses, shy):
-    """Also where guests know only whom they meet: they hear of no one else."""
+async def test_a_value_disappears_with_its_choice(office, make, witnesses, shy):
+    """Also where guests know only people they meet: they hear of no others."""
     if shy:
         groups = await make.role_groups()
         await make.change_settings(can_access_all_users_group=groups["role:members"])
@@ -151,7 +151,7 @@ async def test_whose_choice_is_gone_says_nothing_any_more(office, make, witnesse
     assert (await office.actions())[-3:] == ["profile_field_changed"] + ["profile_data_changed"] * 2
 
 
-async def test_whose_choice_is_gone_is_waited_for_before_the_clock(office, make, database):
+async def test_locks_of_removed_choices_are_awaited_before_the_clock(office, make, database):
     field = await office.add("Drink", FieldType.SELECT, field_data=CHOICES)
     await office.say(office.member, **{f"f{field}": "c"})
     async with database.transaction() as busy:
@@ -183,7 +183,7 @@ async def drinkers(office, make):
     return many, field
 
 
-async def test_many_whose_choice_is_gone_are_dealt_with_in_steps(office, drinkers):
+async def test_many_values_of_a_removed_choice_disappear_in_steps(office, drinkers):
     many, field = drinkers
     bench = office.stage.realm_services(office.make.realm_id)
 
@@ -230,7 +230,7 @@ async def test_the_step_goes_by_the_job_too():
     assert KINDS[WITHDRAWING.step] is WITHDRAWING
 
 
-async def test_what_changes_nothing_is_told_to_nobody(office):
+async def test_a_change_without_effect_sends_no_event(office):
     kept = await office.add(hint="Which?")
     office.stage.happened.clear()
 
@@ -263,7 +263,7 @@ async def test_two_fields_stand_in_the_summary(office):
     await office.do(change_field, third, FieldWish(display_in_profile_summary=True))
 
 
-async def test_a_field_for_an_account_that_everybody_knows_keeps_its_name(office):
+async def test_a_field_for_a_well_known_account_keeps_its_name(office):
     account = {"subtype": "github"}
     field = await office.add("", FieldType.EXTERNAL_ACCOUNT, field_data=account)
     [row] = await profile_fields.of_realm(office.make.connection, office.make.realm_id)
@@ -298,7 +298,7 @@ async def test_there_are_not_endlessly_many(office):
 
 @pytest.mark.parametrize("role", [MODERATOR, MEMBER, GUEST])
 async def test_they_are_for_administrators(office, make, role):
-    somebody, kept = await make.user(role=role), await office.add()
+    person, kept = await make.user(role=role), await office.add()
     office.stage.happened.clear()
 
     for action, *args in (
@@ -308,7 +308,7 @@ async def test_they_are_for_administrators(office, make, role):
         (order_fields, [kept]),
     ):
         with pytest.raises(BadRequestError, match="administrator"):
-            await office.do(action, *args, row=somebody)
+            await office.do(action, *args, row=person)
     assert office.stage.happened == []
 
 

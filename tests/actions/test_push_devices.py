@@ -1,4 +1,4 @@
-"""Whoever is told of phones knows afterwards what a fresh register would say."""
+"""A client that is told of phones knows afterwards what a fresh register would say."""
 
 import msgspec
 import pytest
@@ -118,7 +118,7 @@ async def test_phones_with_tokens_come_and_go_without_a_word(hall: Hall, witness
     assert not is_there
 
 
-async def test_everybody_hears_whether_pushes_arrive_and_the_audit_log_keeps_it(
+async def test_all_users_hear_whether_pushes_arrive_and_the_audit_log_keeps_it(
     hall: Hall, witnesses: Witnesses
 ):
     async def change() -> None:

@@ -49,7 +49,7 @@ async def test_every_change_is_told_to_everyone_and_kept_in_the_audit_log(hall, 
 
 
 async def test_with_the_last_one_goes_the_restriction(hall, make, witnesses):
-    """Or nobody could join any more."""
+    """Or new users could not join any more."""
     await make.change_settings(emails_restricted_to_domains=True)
     for domain in ("example.com", "example.org"):
         await add(hall, domain)
@@ -64,7 +64,7 @@ async def test_with_the_last_one_goes_the_restriction(hall, make, witnesses):
     assert not await restricted(make)
 
 
-async def test_what_changes_nothing_is_told_to_nobody(hall):
+async def test_a_change_without_effect_sends_no_event(hall):
     await add(hall, "example.com")
     hall.stage.happened.clear()
     owner = hall.actor(hall.owner)

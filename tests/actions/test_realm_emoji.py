@@ -1,4 +1,4 @@
-"""Emoji of the organization: everybody hears of each change, and it is kept who made it."""
+"""Emoji of the organization: all users hear of each change, and its author is kept."""
 
 import pytest
 

@@ -69,7 +69,7 @@ EVERYTHING = OTHER_VALUES | {name: not getattr(DEFAULTS, name) for name in SWITC
 
 
 class Town:
-    """A realm with somebody of each role, of which things change."""
+    """A realm with a user of each role, of which things change."""
 
     def __init__(self, stage, make, people, role_groups):
         self.stage, self.make, self.people, self.groups = stage, make, people, role_groups
@@ -166,7 +166,7 @@ async def test_a_name_and_a_description(town, witnesses):
     assert row.rendered_description == "<p>So</p>"
 
 
-async def test_what_is_so_already_is_told_to_nobody(town):
+async def test_an_unchanged_setting_sends_no_event(town):
     await town.change(allow_message_editing=True)
     await town.permit(can_create_groups=town.group("role:members"))
     await town.change(name="A realm")
@@ -212,7 +212,7 @@ async def test_names_and_descriptions_have_an_end(town, change):
         await town.change(**change)
 
 
-async def test_nobody_moves_the_organization_to_another_address(town):
+async def test_the_address_of_the_organization_cannot_change(town):
     await town.change(subdomain=(await town.row()).subdomain)
     with pytest.raises(BadRequestError, match="demo"):
         await town.change(subdomain="elsewhere")
@@ -264,7 +264,7 @@ async def test_some_settings_are_for_owners(town, name):
     assert await town.settings() != DEFAULTS
 
 
-async def test_whoever_has_left_meanwhile_changes_nothing(town, make):
+async def test_a_deactivated_user_changes_nothing(town, make):
     town.people[OWNER] = await make.user(role=OWNER, is_active=False)
 
     with pytest.raises(DomainError) as refusal:

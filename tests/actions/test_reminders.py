@@ -1,4 +1,4 @@
-"""Reminders: told to whoever asked for them, and sent with what they are of."""
+"""Reminders: told to the user who asked for them, and sent with what they are of."""
 
 import asyncio
 
@@ -72,7 +72,7 @@ async def test_a_reminder_is_of_the_message_as_it_is_when_it_is_due(hall, timers
     assert "first" not in content
 
 
-async def test_nobody_is_reminded_without_end(hall, timers):
+async def test_reminders_are_limited(hall, timers):
     make = hall.make
     await make.connection.execute(
         """
@@ -93,7 +93,7 @@ async def test_nobody_is_reminded_without_end(hall, timers):
     await timers.remind(hall.other, None, "another one's")
 
 
-async def test_a_deactivated_realm_reminds_nobody(hall, timers, make):
+async def test_a_deactivated_realm_sends_no_reminders(hall, timers, make):
     await timers.remind(hall.member, None, "note")
     await make.connection.execute(
         "UPDATE realms SET deactivated = true, changed_at = changed_at + 1 WHERE realm_id = %(r)s",

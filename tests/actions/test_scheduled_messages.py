@@ -43,14 +43,14 @@ async def sent(hall):
 
 
 def changed(hall, sql):
-    """Somebody changes a row in another process: nobody here hears of it before they look."""
+    """Another process changes a row: this one does not hear of it before it looks."""
     return hall.make.connection.execute(sql, realm_id=hall.make.realm_id)
 
 
 # -- how many
 
 
-async def test_nobody_schedules_without_end(hall, timers):
+async def test_scheduled_messages_are_limited(hall, timers):
     """The last one is given to one of those who ask at the same time; others are not hindered."""
     make = hall.make
     await make.connection.execute(

@@ -230,7 +230,7 @@ async def test_direct_messages_go_with_the_others(stage: Stage, make: Make, peop
     assert {each.full_name for each in told.recipients} == {people[0].full_name, "Robert"}
 
 
-async def test_whoever_sends_comes_to_follow_what_they_take_part_in(
+async def test_senders_come_to_follow_what_they_take_part_in(
     stage: Stage, make: Make, people, channel
 ):
     keen, idle = people[:2]

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.asyncio
 PRIVATE = {"invite_only": True, "shares_history": True}
 
 
-async def test_a_name_that_nobody_has_makes_a_channel(hall, witnesses):
+async def test_an_unused_name_makes_a_channel(hall, witnesses):
     async def change():
         return await hall.subscribe(hall.member, "Plans", description="What *we* do")
 
@@ -258,7 +258,7 @@ async def test_a_channel_open_to_full_members_is_shown_to_them(hall, witnesses):
     await witnesses.watch(lambda: hall.subscribe(hall.other, "secret"), hall.everyone)
 
 
-async def test_the_web_public_channel_is_shown_to_everybody(hall, make, witnesses):
+async def test_the_web_public_channel_is_shown_to_all(hall, make, witnesses):
     await make.connection.execute(
         "UPDATE realms SET settings = '{\"enable_spectator_access\": true}'"
     )

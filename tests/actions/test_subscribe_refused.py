@@ -39,13 +39,13 @@ async def test_an_unknown_or_deactivated_principal_stops_everything(hall):
     assert hall.stage.happened == []
 
 
-async def test_who_has_been_deactivated_subscribes_nobody(hall):
+async def test_a_deactivated_user_subscribes_no_one(hall):
     actor = await hall.make.user(is_active=False)
 
     await refused(hall, actor, "plans", error=UserDeactivatedError)
 
 
-async def test_nobody_is_subscribed_to_an_archived_channel(hall):
+async def test_an_archived_channel_gets_no_subscribers(hall):
     await hall.make.channel("old", is_archived=True, subscribers=[hall.member])
     await hall.make.channel("plans")
 

@@ -1,4 +1,4 @@
-"""Subscribing many goes in steps; whoever goes on with it, it is done once and told once."""
+"""Subscribing many goes in steps; a resumed job does each once, and tells of it once."""
 
 import asyncio
 from html import escape
@@ -57,7 +57,7 @@ async def test_each_step_subscribes_some_and_the_last_leaves_nothing(hall, witne
 
 @pytest_asyncio.fixture
 async def updates_refused(make):
-    """Nobody may change a row of a subscription that is there."""
+    """No transaction may change a row of a subscription that is there."""
     await make.connection.execute(
         """
         CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
@@ -89,7 +89,7 @@ async def test_the_subscriptions_of_many_are_written_once(hall):
 
 
 async def audited(hall, action):
-    """Who did that to which channel, and with whom, in order."""
+    """Who did that to which channel, with which users, in order."""
     rows = await audit_log.newest(
         hall.make.connection, hall.make.realm_id, limit=100, action=action
     )
@@ -122,7 +122,7 @@ async def test_nothing_is_kept_of_who_is_there_already(hall):
     assert len(await audited(hall, "subscribers_added")) == 1
 
 
-async def test_whoever_comes_back_among_many_finds_what_they_had_set(hall, witnesses):
+async def test_returning_subscribers_among_many_find_their_settings(hall, witnesses):
     people = await hall.make.users(PEOPLE_IN_BATCH + 1)
     plans = await hall.make.channel("plans", subscribers=people[:1])
     await hall.make.connection.execute(
@@ -243,7 +243,7 @@ async def links(hall, *names):
     return [rf"[\#{name}](/#narrow/channel/{ids[name]}-{name})" for name in names]
 
 
-async def test_people_are_told_once_that_somebody_subscribed_them(hall):
+async def test_people_are_told_once_that_a_user_subscribed_them(hall):
     await hall.make.notification_bot()
     bot = await hall.make.user(bot_type=1)
     people = [hall.other, hall.member, bot]
@@ -301,7 +301,7 @@ async def test_a_letter_that_was_sent_is_not_sent_again(hall):
     assert await left(hall) == 0
 
 
-async def test_nobody_is_told_what_they_did_themselves_or_knew(hall):
+async def test_users_are_not_told_what_they_did_themselves_or_knew(hall):
     await hall.make.notification_bot()
     await hall.make.channel("plans", subscribers=[hall.other])
 

@@ -25,7 +25,7 @@ async def own(hall, row, channel):
     return found
 
 
-async def test_only_whose_they_are_is_told(hall, witnesses):
+async def test_only_the_subscriber_is_told(hall, witnesses):
     plans = await hall.make.channel("plans", subscribers=[hall.member, hall.other])
     closed = await hall.make.channel("closed", subscribers=[hall.member], is_archived=True)
     wanted = [

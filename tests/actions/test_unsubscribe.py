@@ -48,7 +48,7 @@ async def test_a_span_ends_with_its_position(hall):
     assert span.last == removed.position
 
 
-async def test_whoever_may_no_longer_know_of_a_channel_loses_it(hall, witnesses):
+async def test_a_user_who_may_no_longer_know_of_a_channel_loses_it(hall, witnesses):
     await hall.make.channel("secret", invite_only=True, subscribers=[hall.member, hall.admin])
     await hall.make.channel("plans", subscribers=[hall.guest, hall.member])
 

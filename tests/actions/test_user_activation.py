@@ -121,7 +121,7 @@ async def test_the_only_owner_stays(hall, make):
     await close(hall, hall.owner.user_id)
 
 
-async def test_nobody_leaves_who_is_not_there(hall):
+async def test_an_unknown_user_cannot_be_deactivated(hall):
     with pytest.raises(BadRequestError, match="No such user"):
         await close(hall, 999_999_999)
 
@@ -134,7 +134,7 @@ async def test_leaving_twice_is_leaving_once(hall, make):
     assert hall.stage.happened == []
 
 
-async def somebody(hall, make):
+async def cook_and_bot(hall, make):
     """With all that one can have: channels, groups, a status, a presence, a bot."""
     cook = await make.user("Cook")
     status = UserStatusRow(cook.user_id, False, "In a car", "car", "1f697", "unicode_emoji")
@@ -150,11 +150,11 @@ async def somebody(hall, make):
 
 
 @pytest.mark.parametrize("shy", [False, True])
-async def test_who_comes_back_is_there_again_for_everybody(hall, make, witnesses, shy):
+async def test_a_reactivated_user_is_there_again_for_all(hall, make, witnesses, shy):
     if shy:
         groups = await make.role_groups()
         await make.change_settings(can_access_all_users_group=groups["role:members"])
-    cook, bot = await somebody(hall, make)
+    cook, bot = await cook_and_bot(hall, make)
     stranger = await make.user(role=GUEST)
     watching = [*hall.everyone, stranger]
 
@@ -213,7 +213,7 @@ async def test_who_may_not_close_an_account_does_not(hall, actor, user, match):
 
 
 @pytest.mark.parametrize("action", [close_as, reopen_as])
-async def test_an_owner_s_account_is_for_owners_and_the_system_s_for_nobody(hall, make, action):
+async def test_only_owners_change_owners_and_system_bots_are_fixed(hall, make, action):
     gone = await make.user(role=OWNER, is_active=False)
     with pytest.raises(BadRequestError, match="Must be an organization owner"):
         await action(hall, hall.admin, gone)
@@ -240,7 +240,7 @@ async def test_two_owners_do_not_close_each_other_s_accounts(hall, make):
     assert [each is None for each in answers].count(True) == 1
 
 
-async def test_a_bot_whose_owner_is_gone_is_who_opens_it_s(hall, make, witnesses):
+async def test_a_bot_of_a_deactivated_owner_goes_to_who_reactivates_it(hall, make, witnesses):
     cook = await make.user()
     bot = await make.user("Oven", bot_type=1, bot_owner=cook)
     await close(hall, cook.user_id)

@@ -32,7 +32,7 @@ async def give(hall, actor, row, role):
     ],
 )
 async def test_everyone_else_keeps_up(hall, make, witnesses, before, after, shy):
-    """Also guests who may know only whom they meet: some have met them, some have not."""
+    """Also guests who may know only people they meet: some have met them, some have not."""
     if shy:
         groups = await make.role_groups()
         await make.change_settings(can_access_all_users_group=groups["role:members"])
@@ -75,7 +75,7 @@ async def test_what_is_not_allowed_is_refused(hall, actor, user, role):
     assert hall.stage.happened == []
 
 
-async def test_nobody_who_is_not_there_gets_a_role(hall, make):
+async def test_an_absent_user_gets_no_role(hall, make):
     gone = await make.user(is_active=False)
     for user_id in (gone.user_id, UserId(999_999_999)):
         with pytest.raises(BadRequestError, match="No such user"):
@@ -133,7 +133,7 @@ async def test_queues_of_who_becomes_a_guest_end_at_once(server: Server, make, l
     waiting = asyncio.create_task(
         client.get("/events", queue_id=queue["queue_id"], last_event_id=-1)
     )
-    while not server.app.realtime.waiting():  # noqa: ASYNC110 - polls tell nobody that they wait
+    while not server.app.realtime.waiting():  # noqa: ASYNC110 - a waiting poll has no callback
         await asyncio.sleep(0)
     now = server.app.clock.now()
     actor = await make.actor(owner)

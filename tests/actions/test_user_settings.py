@@ -60,7 +60,7 @@ ROLES = (OWNER, ADMINISTRATOR, MODERATOR, MEMBER, GUEST)
 
 
 class House:
-    """A realm with somebody of each role, and Cook, who changes settings."""
+    """A realm with a user of each role, and Cook, who changes settings."""
 
     def __init__(self, stage, make, people, cook):
         self.stage, self.make, self.people, self.cook = stage, make, people, cook
@@ -138,7 +138,7 @@ async def test_clients_of_old_are_told_a_time_format_that_they_know(house, witne
     assert (value, legacy["setting"]) == (None, False)
 
 
-async def test_what_is_so_already_is_told_to_nobody(house):
+async def test_an_unchanged_setting_sends_no_event(house):
     await house.change(color_scheme=DEFAULTS.color_scheme)
     await house.change(full_name="Cook", timezone="")
 
@@ -186,9 +186,7 @@ async def test_a_bots_new_name_is_told_to_those_who_look_after_it(house, make, w
     assert told == {row.user_id for row in looking_after}
 
 
-async def test_guests_who_may_not_know_everybody_hear_of_those_whom_they_meet(
-    house, make, witnesses
-):
+async def test_guests_with_limited_visibility_hear_of_people_they_meet(house, make, witnesses):
     role_groups = await make.role_groups()
     await make.change_settings(can_access_all_users_group=role_groups["role:members"])
     stranger, acquaintance = house.people[GUEST], await make.user(role=GUEST)
@@ -208,7 +206,7 @@ async def test_guests_who_may_not_know_everybody_hear_of_those_whom_they_meet(
 
 
 @pytest.mark.parametrize("name", ["", "x" * 101, "a\nb\x00", "**Cook**"])
-async def test_a_name_that_nobody_can_have_is_refused(house, name):
+async def test_an_invalid_name_is_refused(house, name):
     with pytest.raises(BadRequestError):
         await house.change(full_name=name)
 
@@ -346,7 +344,7 @@ async def test_a_password_changes_for_whom_knows_the_old_one(house, make):
     assert row == (cook_id, "user_password_changed", cook_id, {}, {})
 
 
-async def test_whoever_has_left_meanwhile_changes_nothing(house, make):
+async def test_a_deactivated_user_changes_nothing(house, make):
     gone = await make.user(is_active=False)
 
     with pytest.raises(DomainError) as refusal:

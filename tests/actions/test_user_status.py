@@ -34,7 +34,7 @@ async def kept(hall, row):
     return found
 
 
-async def test_everybody_hears_what_somebody_says(hall, witnesses):
+async def test_all_users_hear_of_a_status(hall, witnesses):
     steps = [
         ({"text": "In a car"}, {"status_text": "In a car"}),
         (
@@ -65,7 +65,7 @@ async def test_everybody_hears_what_somebody_says(hall, witnesses):
     assert rows == 0, "who says nothing takes no room"
 
 
-async def test_saying_the_same_again_tells_nobody(hall):
+async def test_an_unchanged_status_sends_no_event(hall):
     await say(hall, hall.member, text="Here", emoji=CAR)
     hall.stage.happened.clear()
     await say(hall, hall.member, text="Here", emoji=CAR)
@@ -123,7 +123,7 @@ async def test_a_text_has_a_length():
         checked_text("x" * (MAX_TEXT_LENGTH + 1))
 
 
-# -- guests who know only whom they meet
+# -- guests who know only people they meet
 
 
 @pytest_asyncio.fixture
@@ -145,7 +145,7 @@ async def test_guests_hear_only_those_whom_they_know(shy, witnesses):
 # -- administrators
 
 
-async def test_an_administrator_may_change_what_somebody_says(hall, witnesses):
+async def test_an_administrator_may_change_a_users_status(hall, witnesses):
     await say(hall, hall.member, text="Rude", emoji=CAR)
     for actor in (hall.admin, hall.owner):
         text = f"By {actor.full_name}"
@@ -186,7 +186,7 @@ async def test_who_is_no_administrator_any_more_is_refused(hall):
             )
 
 
-async def test_bots_the_gone_and_nobody_have_no_status(hall):
+async def test_bots_deactivated_and_unknown_users_have_no_status(hall):
     bot = await hall.make.user(bot_type=1)
     gone = await hall.make.user(is_active=False)
     for user_id in (bot.user_id, gone.user_id, 10**9):

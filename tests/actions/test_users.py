@@ -20,7 +20,7 @@ ROLES = (OWNER, ADMINISTRATOR, MODERATOR, MEMBER, GUEST)
 
 
 class Kitchen:
-    """A realm with somebody of each role, in which people come and go."""
+    """A realm with a user of each role, in which people come and go."""
 
     def __init__(self, stage: Stage, make, people):
         self.stage, self.make, self.people = stage, make, people
@@ -104,7 +104,7 @@ async def test_an_address_of_who_has_left_is_still_theirs(kitchen, make):
         await kitchen.create(replace(COOK, email=gone.email.upper()))
 
 
-async def test_nobody_gets_the_address_that_stands_for_a_hidden_one(kitchen, make):
+async def test_the_address_that_stands_for_a_hidden_one_is_reserved(kitchen, make):
     realm_cache = kitchen.stage.realm_caches.of(make.realm_id)
     hidden = f"user{kitchen.people[OWNER].user_id}@{(await realm_cache.address()).domain}"
     with pytest.raises(BadRequestError, match="reserved"):
@@ -147,7 +147,7 @@ async def test_an_address_is_told_to_those_who_may_know_it(kitchen, witnesses, v
     assert all(person["email"].startswith("user") for person in told.values())
 
 
-async def test_guests_who_may_not_know_everybody_hear_of_no_newcomer(kitchen, make, witnesses):
+async def test_guests_with_limited_visibility_hear_of_no_newcomer(kitchen, make, witnesses):
     role_groups = await make.role_groups()
     await make.change_settings(can_access_all_users_group=role_groups["role:members"])
     kitchen.stage.realm_caches.of(make.realm_id).forget_everything()

@@ -252,7 +252,7 @@ async def test_a_send_decided_on_stale_rows_is_decided_again(stage: Stage, make:
 
 
 async def test_a_refusal_from_the_cache_is_checked_against_the_database(stage: Stage, make: Make):
-    """Somebody was subscribed by another process a moment ago: their send is not refused."""
+    """Another process subscribed the sender a moment ago: their send is not refused."""
     bob = await make.user()
     channel = await make.channel(invite_only=True)
     actor = await make.actor(bob)
@@ -288,7 +288,7 @@ async def test_a_write_goes_on_when_its_caller_is_cancelled(stage: Stage, make: 
 
 
 async def test_a_write_goes_on_alone_when_its_caller_is_gone(stage: Stage, make: Make):
-    """Those whom it shares a commit with break down after the caller has left."""
+    """The writes that share a commit with it fail after the caller has left."""
     actor = await make.actor()
     gone: asyncio.Task[Any]
 
@@ -394,7 +394,7 @@ async def test_an_action_of_a_batch_reads_through_the_connection_of_the_batch(
         assert await stage.write(look, actor) == ("A realm", False)
 
 
-async def test_what_a_batch_has_not_committed_is_kept_for_nobody(stage: Stage, make: Make):
+async def test_uncommitted_rows_of_a_batch_are_not_cached(stage: Stage, make: Make):
     actor = await make.actor()
     realm_cache = stage.realm_caches.of(make.realm_id)
 

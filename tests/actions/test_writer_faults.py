@@ -211,9 +211,7 @@ async def test_who_writes_while_the_database_is_away_is_told_in_time(
     assert await log_positions(stage.database, make.realm_id) == [1, 2], "what was refused is not"
 
 
-async def test_what_nobody_waits_for_any_more_is_not_tried_again(
-    database_url: str, stage: Stage, make: Make
-):
+async def test_a_cancelled_write_is_not_retried(database_url: str, stage: Stage, make: Make):
     actor = await make.actor()
     async with through_a_proxy(database_url, stage, make) as (writer, proxy):
         await writer.write(lambda tx: tick(tx, actor))

@@ -135,7 +135,7 @@ def believe_in_answers() -> None:
 
 
 def show_guests_everything() -> None:
-    """Tell guests whatever is for everybody but guests."""
+    """Send guests the events that are for all but guests."""
     _replace(audience, "GUEST", -1)
 
 

@@ -206,7 +206,7 @@ def keep_another_span(case: Case) -> None:
         (lose_an_accepted_send, "three was accepted as 4 and is not there"),
         (double_a_send, "three is there 2 times"),
         (keep_a_refused_send, "three was refused (400 no) and is there"),
-        (invent_a_message, "nobody has sent 'who said that'"),
+        (invent_a_message, "'who said that' was never sent"),
         (accept_out_of_order, "three has id 4, below 4"),
         (move_the_clock, "the clock stands at 6, the log ends at 5"),
         (register_too_early, "begins before 3"),

@@ -35,7 +35,7 @@ def test_what_is_right_passes():
         ((CAROL.user_id, "plain", "own"), [2], "must not have shown"),
         ((CAROL.user_id, "plain", "in a channel"), [3], "must not have shown"),
         ((BOB.user_id, "plain", "to both"), [1], "must not have shown"),
-        ((CAROL.user_id, "plain", "of nobody"), [9], "must not have shown"),
+        ((CAROL.user_id, "plain", "unknown"), [9], "must not have shown"),
     ],
 )
 def test_what_is_wrong_is_found(key, ids, wrong):

@@ -102,7 +102,7 @@ def test_newcomers_who_are_forgotten_are_caught(failure_of, monkeypatch):
     assert "queue: never got" in problems_of(failure_of())
 
 
-def test_private_channels_that_everybody_knows_of_are_caught(failure_of, monkeypatch):
+def test_private_channels_known_to_all_are_caught(failure_of, monkeypatch):
     monkeypatch.setattr(Standing, "sees", lambda *_, **__: True)
     assert "must not see" in problems_of(failure_of())
 

@@ -81,7 +81,7 @@ IN_CHANNEL, IN_PUBLIC = "history of a channel", "channel in public"
 
 
 def demotion():
-    """A member whom the server knows well becomes a guest."""
+    """A member in the server's caches becomes a guest."""
     return (
         channel(PUBLIC, FOUNDER),
         sent(),
@@ -107,7 +107,7 @@ def restriction():
 
 
 def renaming_behind(user, privacy=PRIVATE):
-    """Somebody follows a topic and leaves; then it gets another name."""
+    """A user follows a topic and leaves; then it gets another name."""
     return (
         channel(privacy, FOUNDER, user),
         sent(),
@@ -118,7 +118,7 @@ def renaming_behind(user, privacy=PRIVATE):
 
 
 def renaming_before():
-    """Somebody follows a topic of which they may read nothing; then it gets another name."""
+    """A user follows a topic of which they may read nothing; then it gets another name."""
     return (
         channel(PROTECTED, FOUNDER),
         sent(),
@@ -199,7 +199,7 @@ def joining_again():
 
 
 def racing():
-    """Somebody sends while they are sent away, again and again."""
+    """A user sends while they are removed, again and again."""
     operations = [channel(PRIVATE, FOUNDER, MEMBER_3)]
     for number in range(8, 168, 8):
         first = step(Send, number, MEMBER_3, channel=CHANNEL, topic="plans")
@@ -215,11 +215,11 @@ def racing():
 
 GUEST_3 = 3
 RESTRICTED = 1
-"""The organization in which guests may know only those whom they meet."""
+"""The organization in which guests may know only people they meet."""
 
 
 def meeting():
-    """A guest reads what somebody writes, and how they react, before, while and after they meet."""
+    """A guest reads a user's messages and reactions, before, while and after they meet."""
 
     def restricted(kind, number, actor, **fields):
         return kind(number=number, realm=RESTRICTED, actor=actor, **fields)
@@ -383,7 +383,7 @@ def test_a_send_that_rests_on_what_was_is_caught(problems_in):
     assert "in no order" in found
 
 
-def test_people_whom_history_shows_to_everybody_are_caught(problems_in, monkeypatch):
+def test_people_shown_to_all_by_history_are_caught(problems_in, monkeypatch):
     async def sight(*_):
         return EVERYTHING
 
@@ -393,7 +393,7 @@ def test_people_whom_history_shows_to_everybody_are_caught(problems_in, monkeypa
     assert "people at /messages: must not see 1" in found
 
 
-def test_addresses_that_tell_whether_somebody_has_them_are_caught(problems_in, monkeypatch):
+def test_addresses_that_reveal_their_use_are_caught(problems_in, monkeypatch):
     monkeypatch.setattr(PeopleVisibility, "is_found_by", lambda *_: True)
     history, *looks = SOUND["meeting"]
     found = problems_in(history, *[look for look in looks if "addresses" in look[1]])
@@ -410,7 +410,7 @@ def test_events_that_show_strangers_are_caught(problems_in, monkeypatch, event):
 
 
 def test_what_is_told_once_and_shows_strangers_is_caught(problems_in, monkeypatch):
-    """Somebody begins to write to a guest who does not know them yet."""
+    """A user begins to write to a guest who does not know them yet."""
     writing = Type(number=4, realm=RESTRICTED, actor=MEMBER_1, people=(GUEST_3,), op="start")
     assert problems_in([writing]) == ""
     monkeypatch.setattr(queues, "masking_for", lambda *_: None)

@@ -1,4 +1,4 @@
-"""Nobody sees more than they may, or less: random histories beside a model of the rules."""
+"""No user sees more than they may, or less: random histories beside a model of the rules."""
 
 import os
 import secrets
@@ -9,7 +9,7 @@ from testkit.leaks.run import Plan, run
 CHECKS = 100_000 if os.environ.get("CI") else 10_000  # noqa: TID251 - not a setting
 
 
-def test_nobody_sees_more_or_less_than_they_may(server_url, template_database, capsys):
+def test_no_user_sees_more_or_less_than_they_may(server_url, template_database, capsys):
     plan = Plan(checks=CHECKS, seed=secrets.randbelow(10**9))
     with new_database(server_url, template_database) as url:
         report = run(plan, url)
