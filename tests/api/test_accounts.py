@@ -16,7 +16,7 @@ COOK = {"email": "Cook@example.com", "full_name": "Cook", "password": "correct h
 
 
 async def granted(make, row):
-    """The administrator, whom the operator lets make accounts."""
+    """An administrator with the operator's leave to make accounts."""
     await user_grants.grant(make.connection, make.realm_id, row.user_id, create_users=True)
     return row
 
@@ -30,8 +30,8 @@ async def test_an_administrator_makes_an_account(log_in, make, connect, server):
 
     person = (await queue.until("realm_user", op="add"))["person"]
     assert (person["user_id"], person["full_name"]) == (made["user_id"], "Cook")
-    anybody = await connect(server, make.realm_id)
-    signed_in = await anybody.post(
+    anonymous = await connect(server, make.realm_id)
+    signed_in = await anonymous.post(
         "/fetch_api_key", username="cook@example.com", password=COOK["password"]
     )
     assert (signed_in["user_id"], signed_in["email"]) == (made["user_id"], "Cook@example.com")
@@ -45,8 +45,8 @@ async def test_an_administrator_makes_an_account(log_in, make, connect, server):
 async def test_without_a_password_one_has_none(log_in, make, connect, server):
     boss = await log_in(await granted(make, await make.user(role=OWNER)))
     await boss.post("/users", **{**COOK, "password": ""})
-    anybody = await connect(server, make.realm_id)
-    answer = await anybody.call("POST", "/fetch_api_key", username=COOK["email"], password="")
+    anonymous = await connect(server, make.realm_id)
+    answer = await anonymous.call("POST", "/fetch_api_key", username=COOK["email"], password="")
     answer.refused("AUTHENTICATION_FAILED", 401)
 
 
@@ -108,7 +108,7 @@ async def test_the_domains_of_the_organization_count(log_in, make, server):
 
 
 async def waiting(server) -> None:
-    while not server.app.realtime.waiting():  # noqa: ASYNC110 - polls tell nobody that they wait
+    while not server.app.realtime.waiting():  # noqa: ASYNC110 - a waiting poll has no callback
         await asyncio.sleep(0)
 
 
@@ -128,7 +128,7 @@ async def test_a_closed_account_opens_nothing_any_more(log_in, make, server):
     async with asyncio.timeout(PATIENCE_SECONDS):
         assert [e["type"] for e in (await poll).succeeded()["events"]] == ["heartbeat"]
     for gone in (client, bot):
-        # As if the account had been opened again by somebody who knows no better.
+        # As if the account had been reactivated by a stale process.
         (await gone.call("GET", "/users/me")).refused("INVALID_API_KEY", 401)
 
     await boss.post(f"/users/{cook.user_id}/reactivate")
@@ -167,13 +167,13 @@ async def test_others_see_who_is_there(log_in, make):
 async def test_a_password_still_opens_the_account_of_who_is_back(log_in, make, connect, server):
     boss = await log_in(await granted(make, await make.user(role=ADMINISTRATOR)))
     made = await boss.post("/users", **COOK)
-    anybody = await connect(server, make.realm_id)
+    anonymous = await connect(server, make.realm_id)
     sign_in = {"username": COOK["email"], "password": COOK["password"]}
-    key = (await anybody.post("/fetch_api_key", **sign_in))["api_key"]
+    key = (await anonymous.post("/fetch_api_key", **sign_in))["api_key"]
     await boss.delete(f"/users/{made['user_id']}")
-    (await anybody.call("POST", "/fetch_api_key", **sign_in)).refused("USER_DEACTIVATED", 401)
+    (await anonymous.call("POST", "/fetch_api_key", **sign_in)).refused("USER_DEACTIVATED", 401)
     await boss.post(f"/users/{made['user_id']}/reactivate")
-    assert (await anybody.post("/fetch_api_key", **sign_in))["api_key"] != key
+    assert (await anonymous.post("/fetch_api_key", **sign_in))["api_key"] != key
 
 
 async def test_the_comment_has_its_limit(log_in, make):

@@ -33,7 +33,7 @@ async def test_words_are_added_and_taken_away(bob):
     assert event["alert_words"] == ["Parley chat"]
 
 
-async def test_what_changes_nothing_is_told_to_nobody(bob):
+async def test_a_change_without_effect_sends_no_event(bob):
     await bob.post(PATH, alert_words=["a"])
     queue = await bob.register(event_types=["alert_words"])
     assert (await bob.post(PATH, alert_words=["A", " "]))["alert_words"] == ["a"]
@@ -55,7 +55,7 @@ async def test_bad_parameters(bob, bad):
         assert answer.status == 400
 
 
-async def test_nobody_else_sees_or_hears_of_them(bob, log_in):
+async def test_no_other_user_sees_or_hears_of_them(bob, log_in):
     carol = await log_in()
     queue = await carol.register(event_types=["alert_words"])
     await bob.post(PATH, alert_words=["secret"])

@@ -158,7 +158,7 @@ async def test_a_key_that_is_revoked_opens_nothing_and_its_queues_end(log_in, se
         reader.call("GET", "/events", queue_id=queue.queue_id, last_event_id=-1)
     )
     async with asyncio.timeout(PATIENCE_SECONDS):
-        while not server.app.realtime.waiting():  # noqa: ASYNC110 - polls tell nobody
+        while not server.app.realtime.waiting():  # noqa: ASYNC110 - a waiting poll has no callback
             await asyncio.sleep(0.01)
     path = f"/users/me/api_keys/{key['key_id']}"
     await client.delete(path)

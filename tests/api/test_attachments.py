@@ -1,4 +1,4 @@
-"""Files: uploaded, shared by messages, read by whoever may read those, and deleted."""
+"""Files: uploaded, shared by messages, read by those messages' readers, and deleted."""
 
 import asyncio
 from datetime import timedelta
@@ -138,7 +138,7 @@ async def test_edits_share_and_take_back(alice, bob):
     assert await status(bob, url) == 404
 
 
-async def test_the_owner_is_told_and_nobody_else(alice, bob):
+async def test_only_the_owner_is_told(alice, bob):
     queue = await alice.register(event_types=["attachment"])
     others = await bob.register(event_types=["attachment"])
     url = await uploaded(alice)
@@ -235,7 +235,7 @@ async def test_a_body_in_chunks_is_taken_and_one_that_stops_leaves_nothing(alice
     writer.write(f"{head}\r\n\r\n{len(body):x}\r\n".encode() + body[:-20])
     incoming = server.app.settings.data_directory / "files" / "incoming"
     async with asyncio.timeout(60):
-        while not list(incoming.iterdir()):  # noqa: ASYNC110 - a folder tells nobody
+        while not list(incoming.iterdir()):  # noqa: ASYNC110 - a folder has no callback
             await asyncio.sleep(0)
         writer.close()
         while list(incoming.iterdir()):  # noqa: ASYNC110 - as above
@@ -275,8 +275,8 @@ async def test_a_quota_is_kept(alice, make, server):
 
 
 async def test_strangers_are_refused_before_they_send(spectator, server):
-    nobody = await spectator()
-    (await nobody.upload(UPLOADS, file=("a.bin", bytes(3 * MIB)))).refused("UNAUTHORIZED", 401)
+    anonymous = await spectator()
+    (await anonymous.upload(UPLOADS, file=("a.bin", bytes(3 * MIB)))).refused("UNAUTHORIZED", 401)
     assert not (server.app.settings.data_directory / "files").exists()
 
 
@@ -311,18 +311,18 @@ async def test_a_temporary_link_needs_no_credentials_and_ends(serving_with, conn
     clock = StoppedClock()
     async with serving_with(clock=clock) as server:
         alice = await connect(server, make.realm_id, await make.user())
-        nobody = await connect(server, make.realm_id)
+        anonymous = await connect(server, make.realm_id)
         url = await uploaded(alice)
         (await alice.call("GET", "/user_uploads/1/x")).refused(status=404)
         short = (await alice.get(url))["url"]
         assert short.startswith("/user_uploads/temporary/")
-        assert (await nobody.fetch(short)).content == TEXT
-        assert (await nobody.fetch(url)).status == 401
+        assert (await anonymous.fetch(short)).content == TEXT
+        assert (await anonymous.fetch(url)).status == 401
         token = short.split("/")[3]
         for forged in (token[:-2] + ("AA" if token[-2:] != "AA" else "BB"), token[2:], "x"):
-            assert (await nobody.fetch(f"/user_uploads/temporary/{forged}/a.txt")).status == 400
+            assert (await anonymous.fetch(f"/user_uploads/temporary/{forged}/a.txt")).status == 400
         clock.advance(timedelta(seconds=61))
-        assert (await nobody.fetch(short)).status == 400
+        assert (await anonymous.fetch(short)).status == 400
 
 
 async def test_a_temporary_link_is_worth_what_its_owner_may(alice, bob, make, connect, server):
@@ -342,18 +342,18 @@ async def test_spectators_read_what_is_public_to_the_web(serving_with, connect, 
         user = await make.user()
         await make.channel("web", subscribers=[user], is_web_public=True)
         await make.channel("general", subscribers=[user])
-        alice, nobody = (
+        alice, anonymous = (
             await connect(server, make.realm_id, user),
             await connect(server, make.realm_id),
         )
         shown, hidden = await uploaded(alice), await uploaded(alice)
         await sent(alice, link(shown), to="web")
         await sent(alice, link(hidden))
-        assert (await nobody.fetch(shown)).content == TEXT
-        short = (await nobody.get(shown))["url"]
-        assert (await nobody.fetch(short)).content == TEXT
-        assert await status(nobody, hidden) == 404
-        (await nobody.call("GET", hidden)).refused(status=404)
+        assert (await anonymous.fetch(shown)).content == TEXT
+        short = (await anonymous.get(shown))["url"]
+        assert (await anonymous.fetch(short)).content == TEXT
+        assert await status(anonymous, hidden) == 404
+        (await anonymous.call("GET", hidden)).refused(status=404)
 
 
 # -- what should not be

@@ -69,7 +69,7 @@ async def test_anything_else_is_refused_in_the_same_words(spectator, cook, usern
     assert refusal["msg"] == "Your username or password is incorrect"
 
 
-async def test_it_takes_as_long_whoever_is_asked_for(spectator, cook, make):
+async def test_it_takes_as_long_for_unknown_users(spectator, cook, make):
     client = await spectator()
     closed = await make.user("Closed", is_active=False)
     await keep(make, closed, await make.connection.value(HASH_OF, user_id=cook.user_id))
@@ -119,7 +119,7 @@ async def test_a_deactivated_user_is_told_so_who_knows_the_password(spectator, m
     wrong.refused("AUTHENTICATION_FAILED", 401)
 
 
-async def test_a_deactivated_realm_lets_nobody_in(spectator, make, cook):
+async def test_a_deactivated_realm_admits_no_user(spectator, make, cook):
     await make.connection.execute(
         "UPDATE realms SET deactivated = true WHERE realm_id = %(realm_id)s",
         realm_id=make.realm_id,
@@ -241,5 +241,5 @@ async def test_developers_see_who_is_there(serving_with, make, connect, cook):
         assert body["direct_users"][0]["realm_url"].startswith("http://")
 
 
-async def test_nobody_else_does(spectator, cook):
+async def test_no_other_server_does(spectator, cook):
     (await (await spectator()).call("GET", "/dev_list_users")).refused()

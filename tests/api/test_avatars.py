@@ -61,9 +61,9 @@ async def test_a_picture_is_given_told_and_shown(alice, bob, spectator):
     own = (await alice.register(fetch_event_types=["realm_user"])).state
     assert (own["avatar_url"], own["avatar_source"]) == (url, "U")
 
-    nobody = await spectator()
+    anonymous = await spectator()
     for address, size in ((url, 100), (own["avatar_url_medium"], 500)):
-        got = await nobody.fetch(address)
+        got = await anonymous.fetch(address)
         assert got.headers["Content-Type"] == "image/png"
         assert "immutable" in got.headers["Cache-Control"]
         assert opened(got.content).size == (size, size)
@@ -130,13 +130,11 @@ async def test_it_is_found_by_who_it_is(alice, bob, spectator):
     assert "max-age" in known.headers["Cache-Control"]
     for nowhere in ("/avatar/999999999", "/avatar/nobody@example.com"):
         assert (await bob.fetch(nowhere)).status == 404
-    nobody = await spectator()
-    assert (await nobody.fetch(f"/avatar/{alice.user.user_id}")).status == 401
+    anonymous = await spectator()
+    assert (await anonymous.fetch(f"/avatar/{alice.user.user_id}")).status == 401
 
 
-async def test_who_may_not_know_somebody_is_led_to_a_picture_that_says_nothing(
-    alice, log_in, make, server
-):
+async def test_a_hidden_user_has_a_picture_that_says_nothing(alice, log_in, make, server):
     groups = await make.role_groups()
     await make.change_settings(can_access_all_users_group=groups["role:members"])
     server.forget(make.realm_id)
@@ -169,10 +167,10 @@ async def test_a_change_of_address_leaves_a_picture_of_ones_own(alice, bob):
     assert not any("avatar_url" in person for person in changes)
 
 
-async def test_without_gravatars_everybody_has_a_pattern(serving_with, connect, make):
+async def test_without_gravatars_all_users_have_a_pattern(serving_with, connect, make):
     async with serving_with(gravatars=False) as server:
         alice = await connect(server, make.realm_id, await make.user())
-        nobody = await connect(server, make.realm_id)
+        anonymous = await connect(server, make.realm_id)
         queue = await alice.register(
             event_types=["message"], client_gravatar=True, fetch_event_types=["realm_user", "realm"]
         )
@@ -185,11 +183,11 @@ async def test_without_gravatars_everybody_has_a_pattern(serving_with, connect, 
         pictures = [state[f"avatar_url{end}"] for end in ("", "_medium")]
         for url, size in zip([*pictures, state["realm_icon_url"]], (100, 500, 100), strict=True):
             assert "gravatar" not in url
-            got = await nobody.fetch(url)
+            got = await anonymous.fetch(url)
             assert got.headers["Content-Type"] == "image/png"
             assert opened(got.content).size == (size, size)
         for wrong in ("x.png", "1.gif", "1-large.png", "../1.png"):
-            assert (await nobody.fetch(f"/user_avatars/identicon/{wrong}")).status == 404
+            assert (await anonymous.fetch(f"/user_avatars/identicon/{wrong}")).status == 404
         await alice.patch("/settings", email_address_visibility=NOBODY)
         assert (await alice.register(fetch_event_types=["realm_user"])).state[
             "avatar_url"

@@ -199,8 +199,8 @@ async def test_bots_are_given_to_others_with_other_keys(log_in, make):
     await heir.patch(path, full_name="Heirloom")
 
     guest, gone = await log_in(role=GUEST), await log_in(is_active=False)
-    for nobody in (guest.user.user_id, gone.user.user_id, made["user_id"], 999_999):
-        (await boss.call("PATCH", path, bot_owner_id=nobody)).refused()
+    for unsuitable in (guest.user.user_id, gone.user.user_id, made["user_id"], 999_999):
+        (await boss.call("PATCH", path, bot_owner_id=unsuitable)).refused()
 
 
 async def test_only_administrators_give_bots_roles(log_in):
@@ -219,8 +219,8 @@ async def test_only_administrators_give_bots_roles(log_in):
 
 
 @pytest.mark.parametrize("at", ["/bots/{}", "/users/{}"])
-async def test_nobody_makes_a_bot_an_owner(log_in, at):
-    """Whoever knew its key would be one: that are all administrators."""
+async def test_a_bot_cannot_become_an_owner(log_in, at):
+    """Any holder of its key would be one: that are all administrators."""
     owner = await log_in(role=OWNER)
     made = await owner.post("/bots", **CALLED)
     path = at.format(made["user_id"])
@@ -242,7 +242,7 @@ async def test_bots_do_not_learn_the_keys_of_others(log_in, make):
     assert {event["type"] for event in events} == {"realm_user"}
 
 
-async def test_people_and_the_systems_bots_are_no_bots_of_anybody(log_in, make):
+async def test_people_and_system_bots_are_no_users_bots(log_in, make):
     boss, system = await log_in(role=ADMINISTRATOR), await make.notification_bot()
     for user_id in (boss.user.user_id, system.user_id, 999_999):
         (await boss.call("PATCH", f"/bots/{user_id}", full_name="Mine")).refused()
@@ -281,7 +281,7 @@ DEFAULTS = {
 
 @pytest_asyncio.fixture
 async def place(log_in, make):
-    """An owner with a public channel and a private one, which nobody else is in."""
+    """An owner with a public channel and a private one, of which they are the only subscriber."""
     owner = await log_in()
     await make.channel("news", subscribers=[owner.user])
     await make.channel("secret", invite_only=True, subscribers=[owner.user])
@@ -415,7 +415,7 @@ async def test_a_channel_that_is_renamed_is_known_by_its_new_name(place, log_in,
         for each in told:
             assert each["default_events_register_stream"] == "open secret"
             assert "default_sending_stream" not in each
-    # Whoever may not know of the channel any more does not learn its next name.
+    # A user who may not know of the channel any more does not learn its next name.
     await place.delete("/users/me/subscriptions", subscriptions=["open secret"])
     await boss.patch(f"/streams/{secret}", new_name="hidden")
     assert await queues[0].poll(dont_block=True) == []

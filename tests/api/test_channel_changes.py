@@ -200,7 +200,7 @@ async def test_two_who_change_it_at_once(log_in, make):
         )
     )
 
-    # Whoever comes second to the same channel finds that it has the name already.
+    # The second change of the same channel finds that it has the name already.
     assert sorted(answer.status for answer in answers) == [200, 200, *[409] * 6]
     rows = [await make.again(channel) for channel in channels]
     assert [row.name for row in rows].count("the one") == 1

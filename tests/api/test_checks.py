@@ -42,7 +42,7 @@ async def get(url: str, method: str = "GET") -> HTTPResponse:
 
 
 @pytest.mark.asyncio
-async def test_health_tells_whether_somebody_ships(server: Server, database: Database):
+async def test_health_tells_whether_events_are_shipped(server: Server, database: Database):
     answer = await get(f"{server.url}/health")
     assert answer.code == 503
     assert json.loads(answer.body) == {
@@ -103,7 +103,7 @@ async def test_a_database_that_is_away_is_told_of_and_found_again(database_url: 
 
 @pytest.mark.asyncio
 async def test_a_database_that_takes_no_writes_is_told_of(server_url: str, template_database: str):
-    """As after a switch to a standby that nobody has promoted."""
+    """As after a switch to a standby that has not been promoted."""
     with new_database(server_url, template_database) as url:
         async with serve(url) as server:
             await _takes_no_writes_for_a_while(server, url)
@@ -147,7 +147,7 @@ async def tick(tx: WriteTx) -> None:
 async def test_a_process_says_for_how_long_it_has_been_behind_the_log(server: Server, make: Make):
     follower = await server.app.realtime.follower(make.realm_id)
     assert server.app.state()["log_lag_seconds"] == 0
-    follower.notice(follower.epoch, Position(follower.position + 1))  # nobody has written it yet
+    follower.notice(follower.epoch, Position(follower.position + 1))  # it is not written yet
     await get(f"{server.url}/ready")
     assert server.app.state()["log_lag_seconds"] > 0
     await server.app.writers.of(make.realm_id).write(tick)

@@ -28,7 +28,7 @@ WRITES = re.compile(r"\b(INSERT|UPDATE|DELETE|NOTIFY|set_config|clock_lock)\b", 
 
 @dataclass
 class Case:
-    """Somebody in an organization, and all that their server asks of its database."""
+    """A user of an organization, and all statements that their server sends to its database."""
 
     make: Make
     wiretap: Wiretap
@@ -85,7 +85,7 @@ async def case(database_url: str, make: Make, connect) -> AsyncIterator[Case]:
         yield Case(make, wiretap, await connect(server, make.realm_id, people[0]), channel, people)
 
 
-async def test_requests_ask_for_the_same_whoever_and_whatever_is_there(case: Case):
+async def test_requests_send_the_same_statements_in_a_crowded_realm(case: Case):
     assert await case.counts() == COUNTS
 
     more = await case.make.users(MANY)
@@ -133,5 +133,5 @@ async def test_a_crowd_at_a_fresh_server_finds_the_organization_once(
     assert len(answers) == MANY + FEW
     asked = [sql for sql in wiretap.heard.statements if "FROM realms" in sql]
     by_name = [sql for sql in asked if "WHERE subdomain" in sql]
-    assert 1 <= len(by_name) <= 2, "whoever asks meanwhile shares the second look"
+    assert 1 <= len(by_name) <= 2, "requests meanwhile share the second look"
     assert len(asked) - len(by_name) == 1

@@ -1,4 +1,4 @@
-"""Drafts and saved snippets: kept for all of a person's clients, and for nobody else."""
+"""Drafts and saved snippets: kept for all of a person's clients, and for no other user."""
 
 import pytest
 import pytest_asyncio

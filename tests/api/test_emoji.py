@@ -28,7 +28,7 @@ async def test_register_points_to_all_emoji_by_their_codes(log_in, spectator):
     contract.validate_mobile(body, "object", "ServerEmojiData")
 
 
-async def test_everybody_sees_the_picture_of_the_servers_own_emoji(log_in, spectator):
+async def test_all_see_the_picture_of_the_servers_own_emoji(log_in, spectator):
     rendered = (await (await log_in()).post("/messages/render", content=":zulip:"))["rendered"]
 
     answer = await (await spectator()).fetch(PICTURE)

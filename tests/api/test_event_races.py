@@ -109,7 +109,7 @@ def bob_leaves(position: int) -> LogEntry:
     return LogEntry(Position(position), event.kind, to_users(BOB).encode(), body)
 
 
-async def test_what_changes_while_somebody_is_adopted_is_not_forgotten(follower):
+async def test_changes_while_a_user_is_adopted_are_not_forgotten(follower):
     """Their subscriptions were read at 10; the follower passes 11 before they are there."""
     bob = LiveUser(BOB, 400, [SpanRow(BOB, CHANNEL, Position(1), None)])
     follower.offer(1, [bob_leaves(11)])
@@ -118,7 +118,7 @@ async def test_what_changes_while_somebody_is_adopted_is_not_forgotten(follower)
     assert not bob.received(CHANNEL, Position(12))
 
 
-async def test_somebody_is_adopted_anew_if_what_has_changed_is_not_known(follower):
+async def test_a_user_is_adopted_anew_if_changes_are_not_known(follower):
     follower.offer(1, [bob_leaves(11)])
     assert not follower.add_user(LiveUser(BOB, 400, []), read_at=Position(9))
     assert BOB not in follower.users.by_id

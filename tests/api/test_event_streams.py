@@ -265,8 +265,8 @@ async def test_a_slow_reader_slows_its_own_stream_only(sender, make):
 
 @pytest.fixture
 def by_what_ends(log_in, make, ada, visitor, database):
-    """`queue, shown, end = await by_what_ends("session")`: a queue of Ada's, with what somebody
-    reads it, and what ends that."""
+    """`queue, shown, end = await by_what_ends("session")`: a queue of Ada's, the
+    credentials that read it, and what ends that."""
 
     async def by_what_ends(kind: str) -> tuple[Events, dict[str, str], Any]:
         await make.channel("general", subscribers=[ada])

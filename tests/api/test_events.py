@@ -27,7 +27,7 @@ async def say(client, content="hello", topic="t"):
 
 async def a_poll_waits(server):
     """Return once a poll has come and found nothing."""
-    while not server.app.realtime.waiting():  # noqa: ASYNC110 - nobody tells us
+    while not server.app.realtime.waiting():  # noqa: ASYNC110 - there is no callback
         await asyncio.sleep(0.01)
 
 
@@ -186,7 +186,7 @@ async def test_a_deleted_queue_is_gone_everywhere(clients, serving_with, make, p
             assert answer.body["queue_id"] == queue.queue_id
 
 
-async def test_nobody_polls_or_deletes_somebody_elses_queue(clients):
+async def test_a_queue_is_polled_and_deleted_by_its_owner_alone(clients):
     alice, bob = clients
     queue = await bob.register()
     for method in ("GET", "DELETE"):
@@ -210,7 +210,7 @@ async def test_an_id_from_the_future_is_refused(clients):
     assert answer.status == 400
 
 
-async def test_a_queue_that_nobody_polled_for_its_lifespan_has_ended(clients, database):
+async def test_a_queue_not_polled_for_its_lifespan_has_ended(clients, database):
     _, bob = clients
     queue = await bob.register(event_types=["message"])
     async with database.connection() as connection:

@@ -1,6 +1,6 @@
 """The examples of the API's documentation are real answers, and as real ones are today.
 
-`scripts/renew-examples` records those that are missing, and those whose shape has changed.
+`scripts/renew-examples` records missing ones, and those with another shape than before.
 """
 
 import shlex

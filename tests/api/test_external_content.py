@@ -39,9 +39,7 @@ async def source_of(client, url):
     return None if found is None else found[1]
 
 
-async def test_whoever_reads_the_message_gets_the_picture_from_the_server(
-    web, log_in, spectator, make
-):
+async def test_readers_of_the_message_get_the_picture_from_the_server(web, log_in, spectator, make):
     alice = await log_in()
     channel = await make.channel(subscribers=[alice.user])
     sent = await alice.post(
@@ -201,7 +199,7 @@ async def test_where_the_server_does_not_go_it_shows_nothing(log_in):
         "https://x.example/a.mp4",
     ):
         assert await source_of(client, url) is None, url
-    # Names are looked up when there is somebody who looks.
+    # Names are resolved only when the picture is requested.
     source = await source_of(client, "http://localhost:1/a.png")
     assert source is not None
     (await client.fetch(source)).refused("BAD_REQUEST", 404)

@@ -1,4 +1,4 @@
-"""While the bucket with the files is away, whoever needs it is told so, and may try again."""
+"""While the bucket with the files is away, requests that need it fail, and may be retried."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.asyncio
 
 TUS = {"Tus-Resumable": "1.0.0", "Content-Type": CONTENT_TYPE}
 PATIENCE_SECONDS = 60.0
-"""Nobody waits for long to hear it."""
+"""Longer than any such request waits."""
 
 
 @dataclass
@@ -156,9 +156,7 @@ async def test_an_upload_goes_on_once_it_is_back(shelf, cuttable_bucket):
     assert (await shelf.olga.fetch(done.succeeded()["url"])).content == b"1234567890"
 
 
-async def test_what_could_not_be_put_together_is_when_somebody_asks_again(
-    shelf, cuttable_bucket, make
-):
+async def test_a_failed_assembly_is_repeated_by_the_next_request(shelf, cuttable_bucket, make):
     path = await begun(shelf)
     # All is there, and nothing else is to come.
     await make.connection.execute("UPDATE resumable_uploads SET size = 5 WHERE received = 5")

@@ -38,7 +38,7 @@ async def shy(make, visibility):
     return await make.user("Shy", email=CANARY, settings=settings)
 
 
-async def test_nothing_that_somebody_does_tells_their_address(log_in, make, visibility):
+async def test_no_action_of_a_user_tells_their_address(log_in, make, visibility):
     """Whatever they do, and whatever others ask."""
     cook = await shy(make, visibility)
     watching = {role: await make.user(role=role) for role in ROLES}
@@ -83,7 +83,7 @@ async def test_nothing_that_somebody_does_tells_their_address(log_in, make, visi
         assert (CANARY in str(told)) == knows(role, visibility), role
 
 
-async def test_nobody_is_found_by_an_address_that_one_may_not_know(log_in, make, visibility):
+async def test_a_hidden_address_finds_no_user(log_in, make, visibility):
     cook = await shy(make, visibility)
     watching = [await make.user(role=role) for role in ROLES]
     await make.channel("kitchen", subscribers=[cook, *watching])
@@ -111,7 +111,7 @@ async def test_nobody_is_found_by_an_address_that_one_may_not_know(log_in, make,
                     principals=[CANARY],
                 )
             )
-        # Whom nobody has seen has no presence: that is said of who is known only.
+        # A user never seen has no presence: that is said only of known users.
         found = [answer.status == 200 or b"presence" in answer.content for answer in asked]
         assert found == [may] * len(found), (row.role, [answer.content for answer in asked])
 
@@ -130,7 +130,7 @@ async def test_administrators_do_not_read_it_in_the_log_of_changes(log_in, make)
     assert "user_created" in str(entries)
 
 
-# -- guests who may know only whom they have met
+# -- guests who may know only people they have met
 
 
 @pytest_asyncio.fixture
@@ -147,7 +147,7 @@ async def neighbour_and_stranger(make, guest):
     return neighbour, stranger
 
 
-async def test_such_a_guest_writes_to_nobody_whom_they_have_not_met(guest, make, log_in):
+async def test_such_a_guest_cannot_write_to_a_stranger(guest, make, log_in):
     neighbour, stranger = await neighbour_and_stranger(make, guest)
     gone = await make.user("Gone", is_active=False)
     bot = await make.user("Bot", bot_type=1, bot_owner=stranger)
@@ -166,7 +166,7 @@ async def test_such_a_guest_writes_to_nobody_whom_they_have_not_met(guest, make,
     fields = {"type": "direct", "to": [stranger.user_id], "content": "hi", **later}
     (await guest.call("POST", "/scheduled_messages", **fields)).refused()
 
-    # Whoever is written to has met the guest.
+    # The recipient of a message has met the guest.
     other = await log_in(stranger)
     await other.post("/messages", type="direct", to=[guest.user.user_id], content="hello")
     await guest.post("/messages", type="direct", to=[stranger.user_id], content="hi")
@@ -206,7 +206,7 @@ def hidden_in(told):
 
 @pytest_asyncio.fixture(params=["with an avatar", "without one"])
 async def quillon(request, make):
-    """Nobody hides anything of them: whoever may know them knows all of it."""
+    """A user who hides nothing: all who may know them know all of it."""
     row = await make.user(HIDDEN_NAME, email=HIDDEN_ADDRESS)
     if request.param == "with an avatar":
         await users.update_avatar(
@@ -293,13 +293,13 @@ async def test_no_answer_tells_such_a_guest_who_a_stranger_is(guest, make, log_i
     assert hidden_in(told) == []
 
 
-async def test_no_answer_tells_such_a_guest_whether_an_address_is_somebodys(
+async def test_no_answer_tells_such_a_guest_whether_an_address_is_used(
     guest, make, log_in, quillon
 ):
     """Not by what is refused, and not by what is found."""
     channel = await make.channel("kitchen", subscribers=[guest.user])
     await busy_stranger(log_in, channel, quillon)
-    nobody = HIDDEN_ADDRESS.replace("4711", "4712")
+    unused = HIDDEN_ADDRESS.replace("4711", "4712")
 
     async def answers(client, address):
         page = {"anchor": "newest", "num_before": 5, "num_after": 0}
@@ -328,9 +328,9 @@ async def test_no_answer_tells_such_a_guest_whether_an_address_is_somebodys(
         found.append(await client.fetch(f"/avatar/{address}"))
         return [(a.status, a.content.decode().replace(address, "ADDRESS")) for a in found]
 
-    assert await answers(guest, HIDDEN_ADDRESS) == await answers(guest, nobody)
+    assert await answers(guest, HIDDEN_ADDRESS) == await answers(guest, unused)
     member = await log_in()
-    assert await answers(member, HIDDEN_ADDRESS) != await answers(member, nobody)
+    assert await answers(member, HIDDEN_ADDRESS) != await answers(member, unused)
 
 
 async def test_a_stranger_is_found_by_what_stands_for_their_address(guest, make, log_in, quillon):
@@ -403,7 +403,7 @@ async def test_no_event_tells_such_a_guest_who_a_stranger_is(guest, make, log_in
 async def test_each_event_shows_people_as_they_were_known_at_its_position(
     guest, make, log_in, quillon
 ):
-    """A guest meets somebody, loses sight of them, and meets them by a direct message.
+    """A guest meets a user, loses sight of them, and meets them by a direct message.
 
     Whether the guest's queue waits meanwhile, or catches up in the end, also in another process.
     """
@@ -493,7 +493,7 @@ async def test_a_queue_of_an_older_release_is_masked_too(guest, make, log_in, qu
     assert hidden_in(await until_the_end(queue)) == []
 
 
-async def test_bots_are_known_to_everybody(guest, make, log_in):
+async def test_bots_are_known_to_all(guest, make, log_in):
     owner = await make.user("Owner")
     await make.channel("kitchen", subscribers=[guest.user])
     queue = await guest.register(event_types=["message"])

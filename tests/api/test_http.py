@@ -141,7 +141,7 @@ async def test_the_form_outweighs_the_query_and_the_last_of_a_name_counts(client
     assert (answer.body["text"], answer.body["number"]) == ("last", 5)
 
 
-async def test_files_that_nobody_asked_for_are_passed_over(client):
+async def test_unrequested_files_are_passed_over(client):
     content_type, body = multipart({"text": "t"}, {"f": ("a.bin", b"123")})
     answer = await client.send(
         "POST", "/test/echo", body=body, headers={"Content-Type": content_type}
@@ -322,9 +322,7 @@ async def test_a_body_far_too_large_is_refused_before_it_comes(server, client):
 
 
 @pytest.mark.parametrize("path", ["/test/unsayable", "/test/unsayable/later"])
-async def test_an_answer_that_cannot_be_given_is_logged_and_nobody_waits_for_it(
-    client, server, path
-):
+async def test_an_answer_that_cannot_be_given_is_logged_and_ends_the_request(client, server, path):
     with capture_logs() as logs:
         async with connected(server.port) as connection:
             authorization = basic(client.email, client.api_key)
@@ -399,10 +397,10 @@ def auth(client: Client) -> str:
     ],
 )
 async def test_without_credentials_one_is_asked_for_them(client, header, message):
-    nobody = Client(client.server, client.host)
+    anonymous = Client(client.server, client.host)
     headers = {} if header is None else {"Authorization": header}
     for method, path in (("GET", "/users/me"), ("POST", "/register"), ("GET", "/events")):
-        answer = await nobody.call(method, path, headers=headers)
+        answer = await anonymous.call(method, path, headers=headers)
         assert answer.refused("UNAUTHORIZED", 401)["msg"].strip() in (message, NO_CREDENTIALS)
         assert answer.headers["WWW-Authenticate"] == 'Basic realm="zulip"'
 
@@ -430,7 +428,7 @@ async def test_a_deactivated_user_is_refused(log_in):
     assert "WWW-Authenticate" not in answer.headers
 
 
-async def test_nobody_is_let_into_a_deactivated_realm(server, log_in, make, spectator):
+async def test_a_deactivated_realm_admits_no_user(server, log_in, make, spectator):
     client = await log_in()
     await make.connection.execute(
         "UPDATE realms SET deactivated = true WHERE realm_id = %(id)s", id=make.realm_id
@@ -496,11 +494,11 @@ async def test_some_endpoints_are_for_administrators(log_in, role, status):
 
 
 async def test_some_endpoints_are_for_development_servers(serving_with, connect, make, client):
-    nobody = Client(client.server, client.host)
-    (await nobody.send("GET", "/test/internal")).refused()
+    anonymous = Client(client.server, client.host)
+    (await anonymous.send("GET", "/test/internal")).refused()
     async with serving_with(routes=EXTRA, development=True) as server:
-        nobody = await connect(server, make.realm_id)
-        assert (await nobody.send("GET", "/test/internal")).status == 200
+        anonymous = await connect(server, make.realm_id)
+        assert (await anonymous.send("GET", "/test/internal")).status == 200
 
 
 # -- connections
@@ -581,7 +579,7 @@ async def test_who_goes_away_during_a_write_has_written(server, client, make):
     assert event["message"]["content"] == "gone"
 
 
-async def test_a_server_that_stops_answers_everybody_and_sends_them_elsewhere(
+async def test_a_server_that_stops_answers_all_and_sends_them_elsewhere(
     serving_with, connect, make
 ):
     user = await make.user()

@@ -1,4 +1,4 @@
-"""Invitations over HTTP: who may invite whom, as what, to where; who sees and takes back which."""
+"""Invitations over HTTP: who may invite which people, to which role and channels; and revoke."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -106,7 +106,7 @@ async def test_it_is_mailed_again_and_ends_when_it_would_have(reception: Recepti
     assert [(await browser.look(link_of(mail))).status for mail in (first, second)] == [200, 200]
 
 
-async def test_nobody_invites_to_a_role_above_their_own(reception: Reception):
+async def test_inviting_to_a_role_above_ones_own_is_refused(reception: Reception):
     make = reception.make
     for role in (OWNER, ADMINISTRATOR, MODERATOR, MEMBER):
         client = await reception.client(await make.user(role=role))
@@ -213,7 +213,7 @@ async def test_addresses_that_cannot_be_stop_all(reception: Reception):
     assert len(await listed(reception.boss)) == 2
 
 
-async def test_disposable_addresses_are_not_invited_where_nobody_wants_them(reception: Reception):
+async def test_disposable_addresses_are_not_invited_where_disallowed(reception: Reception):
     answer = await reception.boss.call("POST", "/invites", **words("a@mailinator.com"))
     [[email, reason, _]] = answer.refused("INVITATION_FAILED")["errors"]
     assert (email, "disposable" in reason) == ("a@mailinator.com", True)
@@ -222,7 +222,7 @@ async def test_disposable_addresses_are_not_invited_where_nobody_wants_them(rece
     await reception.boss.post("/invites", **words("a@mailinator.com"))
 
 
-async def test_whoever_is_given_an_account_is_greeted_as_who_is_invited(reception: Reception):
+async def test_a_user_created_by_an_admin_is_greeted_like_an_invited_one(reception: Reception):
     boss = await reception.person(str(reception.boss.email))
     await user_grants.grant(
         reception.make.connection, reception.make.realm_id, boss.user_id, create_users=True
@@ -286,7 +286,7 @@ async def test_who_sees_and_takes_back_which(reception: Reception):
     assert await listed(owner) == []
 
 
-async def test_nobody_learns_a_link_to_a_role_above_their_own(log_in, make):
+async def test_links_to_a_role_above_ones_own_are_hidden(log_in, make):
     owner, other = [await log_in(role=OWNER) for _ in range(2)]
     boss = await log_in(role=ADMINISTRATOR)
     queues = [await each.register(event_types=["invites_changed"]) for each in (other, boss)]

@@ -188,7 +188,7 @@ async def test_no_secret_reaches_a_key_of_less_than_everything(serving_with, mak
 
         for secret, what in found.items():
             if secret != boss.api_key:
-                assert secret in everything, f"{what} is shown to nobody: this test proves nothing"
+                assert secret in everything, f"{what} is never shown: this test proves nothing"
         for text in (*told[1:], *[await everything_read(client, world) for client in limited]):
             leaked = [what for secret, what in found.items() if secret in text]
             assert not leaked

@@ -1,4 +1,4 @@
-"""A bot that is mentioned where everybody may read hears of it, wherever it is subscribed."""
+"""A bot that is mentioned in a channel open to it hears of it, wherever it is subscribed."""
 
 import pytest
 import pytest_asyncio
@@ -40,7 +40,7 @@ async def test_a_bot_is_called_by_name_and_by_group(alice, bot, make):
     own = await make.channel("own", subscribers=[bot.user])
     await make.group("helpers", members=[bot.user])
     queue = await bot.register(event_types=["message"])
-    await say(alice, channel, "nobody")
+    await say(alice, channel, "no mention")
     await say(alice, channel, "`@**Echo**` and @_**Echo**, @**all**, @**topic**")
     named = await say(alice, channel, "@**Echo** hello")
     grouped = await say(alice, channel, "@*helpers* hello")

@@ -32,7 +32,7 @@ async def is_there(client, message_id):
     return (await client.call("GET", f"/messages/{message_id}")).status == 200
 
 
-async def test_whoever_could_read_it_is_told_in_the_form_they_know(alice, bob, channel):
+async def test_its_readers_are_told_in_the_form_they_know(alice, bob, channel):
     message_id = await send(alice)
     old = await bob.register(event_types=["delete_message"])
     new = await alice.register(
@@ -51,7 +51,7 @@ async def test_whoever_could_read_it_is_told_in_the_form_they_know(alice, bob, c
     (await delete(alice, message_id)).refused()
 
 
-async def test_a_direct_message_is_deleted_for_everybody(alice, bob):
+async def test_a_direct_message_is_deleted_for_all(alice, bob):
     message_id = await send(alice, to=[bob.user.user_id], kind="direct")
     queue = await bob.register(event_types=["delete_message"])
     (await delete(alice, message_id)).succeeded()
@@ -89,7 +89,7 @@ async def test_nothing_is_left_of_what_it_said(make, alice, bob):
 
 
 DELETERS = [
-    # who, what permits it, whether they may delete (somebody else's, their own)
+    # who, what permits it, whether they may delete (another user's, their own)
     ("admin", {}, (True, True)),
     ("member", {}, (False, True)),
     ("member", {"realm": {"can_delete_own_message_group": "role:nobody"}}, (False, False)),

@@ -1,4 +1,4 @@
-"""PATCH /messages/{id} for content: who may, until when, and what everybody is told."""
+"""PATCH /messages/{id} for content: who may, until when, and what all clients are told."""
 
 import hashlib
 from datetime import timedelta
@@ -245,7 +245,7 @@ async def test_an_edit_during_ones_register_tells_ones_flags(alice, bob, monkeyp
     assert sorted(event["flags"]) == ["mentioned", "read"]
 
 
-async def test_a_queue_waits_for_whoever_writes_without_knowing_of_it(make, people, alice):
+async def test_a_queue_waits_for_a_writer_that_does_not_know_of_it(make, people, alice):
     queue = EventQueueRow(
         queue_id=QueueId("q"),
         user_id=people[1].user_id,

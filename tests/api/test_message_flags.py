@@ -115,7 +115,7 @@ async def test_starring_makes_what_one_did_not_receive_history(log_in, sent):
     assert (await stranger.post("/register"))["starred_messages"] == sent[:1]
 
 
-async def test_flags_are_everybodys_own(bob, log_in, people, sent):
+async def test_flags_are_each_users_own(bob, log_in, people, sent):
     alice = await log_in(people[0])
     queue = await alice.register(event_types=["update_message_flags"])
     await bob.post("/messages/flags", messages=sent, op="add", flag="starred")

@@ -1,4 +1,4 @@
-"""GET /messages and GET /messages/{message_id}: what is shown to whom, page by page."""
+"""GET /messages and GET /messages/{message_id}: what each reader is shown, page by page."""
 
 from datetime import UTC, datetime
 

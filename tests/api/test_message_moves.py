@@ -291,7 +291,7 @@ async def test_notices_are_in_the_places_that_were_asked_for(make, alice, bob, c
 @pytest.mark.parametrize(
     "topic", ["x** @**all** @*cooks* y", "@*cooks*", "[x]", "`", "$$", "<b>", ""]
 )
-async def test_a_notice_shows_a_topic_and_calls_nobody(make, alice, bob, channel, topic):
+async def test_a_notice_shows_a_topic_and_notifies_no_user(make, alice, bob, channel, topic):
     await make.group("cooks", members=[bob.user])
     await make.subscribe(channel, await make.users(LARGE_AUDIENCE))
     message_id = await send(alice, topic=topic)
@@ -444,7 +444,7 @@ async def test_realm_or_channel_permits(make, log_in, server, alice, of_realm, o
         assert (answer.status == 200) is is_permitted
 
 
-async def test_nobody_moves_to_where_they_may_not_send(make, log_in, alice, channel):
+async def test_moving_to_where_one_may_not_send_is_refused(make, log_in, alice, channel):
     groups = await make.role_groups()
     hidden = await make.channel("hidden", invite_only=True)
     silent = await make.channel("silent", can_send_message_group=groups["role:nobody"])

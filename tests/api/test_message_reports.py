@@ -71,7 +71,7 @@ async def test_reports_arrive_whatever_the_topic_is_called(make, alice, bob, des
     assert "group-mention" not in told
 
 
-async def test_who_reports_knows_when_nobody_is_told(make, server, alice, bob, desk):
+async def test_a_report_without_recipients_says_so(make, server, alice, bob, desk):
     message_id = await send(alice)
     await make.connection.execute("DELETE FROM users WHERE full_name = 'Notification Bot'")
     server.app.realm_caches.of(make.realm_id).forget_everything()
@@ -102,7 +102,7 @@ def typing(client, message_id, op="start"):
     return client.call("POST", f"/messages/{message_id}/typing", op=op)
 
 
-async def test_others_hear_that_somebody_edits(alice, bob, channel):
+async def test_others_hear_that_a_user_edits(alice, bob, channel):
     message_id = await send(alice)
     queue = await bob.register(event_types=["typing_edit_message"])
     await queue.poll(dont_block=True)

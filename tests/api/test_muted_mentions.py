@@ -1,4 +1,4 @@
-"""Mentions of everybody where a user has muted: they are read like any message, and call nobody."""
+"""Wildcard mentions where a user has muted: read like any message, without a notification."""
 
 from typing import Any
 

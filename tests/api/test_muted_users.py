@@ -123,7 +123,7 @@ async def test_who_is_muted_already_or_not_is_refused(alice, bob):
     assert await muted(bob) == [alice.user.user_id]
 
 
-async def test_nobody_mutes_themselves_or_nobody(bob, make):
+async def test_muting_oneself_or_an_unknown_user_is_refused(bob, make):
     (await mute(bob, bob.user)).refused()
     (await bob.call("POST", "/users/me/muted_users/999999999")).refused()
     (await bob.call("DELETE", "/users/me/muted_users/999999999")).refused()
@@ -147,7 +147,7 @@ async def test_guests_mute_whom_they_may_know(log_in, make, alice):
     (await mute(guest, alice.user)).succeeded()
 
 
-async def test_nobody_of_another_organization_is_muted(bob, server, connect, database):
+async def test_a_user_of_another_organization_cannot_be_muted(bob, server, connect, database):
     async with database.connection() as connection:
         stranger = await (await new_realm(connection)).user()
     (await mute(bob, stranger)).refused()

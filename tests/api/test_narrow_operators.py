@@ -370,7 +370,7 @@ async def test_with_a_message_is_its_conversation(alice, said, people):
     assert await ids(alice, [["with", said["group"]]]) == [said["group"]]
     own = [["with", said["link"]], ["sender", people[0].user_id]]
     assert await ids(alice, own) == [said["own"]]
-    # Nobody is told of what they may not read: the conversation that they name is left.
+    # An unreadable message is not disclosed: the conversation of the other terms is left.
     assert await ids(alice, [["with", 10**9]]) == []
     gone = [["channel", "general"], ["topic", "other"], ["with", 10**9]]
     assert await ids(alice, gone) == [said["plain"]]

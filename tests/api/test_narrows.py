@@ -52,7 +52,7 @@ async def said(alice, bob, people, make, channel):
         "no topic": await channel_message(bob, topic=""),
         "elsewhere": await channel_message(bob, to="second"),
         "mention": await channel_message(bob, content="@**Alice**"),
-        "everybody": await channel_message(bob, content="@**all**"),
+        "wildcard": await channel_message(bob, content="@**all**"),
         "direct": await direct(bob, one),
         "group": await direct(bob, one, third),
         "self": await direct(alice, one),
@@ -61,7 +61,7 @@ async def said(alice, bob, people, make, channel):
 
 async def test_narrows(alice, said, people, channel):
     one, other, third = people
-    general: list[str] = ["topic", "other topic", "no topic", "mention", "everybody"]
+    general: list[str] = ["topic", "other topic", "no topic", "mention", "wildcard"]
     cases: list[tuple[list[Any], list[str]]] = [
         ([], list(said)),
         ([["channel", "general"]], general),
@@ -69,8 +69,8 @@ async def test_narrows(alice, said, people, channel):
         ([["channel", channel.channel_id]], general),
         ([["topic", "other"]], ["other topic"]),
         ([["subject", "OTHER"]], ["other topic"]),
-        ([["channel", "general"], ["topic", "T"]], ["topic", "mention", "everybody"]),
-        ([["topic", "t"]], ["topic", "elsewhere", "mention", "everybody"]),
+        ([["channel", "general"], ["topic", "T"]], ["topic", "mention", "wildcard"]),
+        ([["topic", "t"]], ["topic", "elsewhere", "mention", "wildcard"]),
         ([["topic", "t"], ["topic", "other"]], []),
         ([["topic", "OTHER"], ["topic", "other"]], ["other topic"]),
         ([["is", "dm"], ["topic", "t"]], []),
@@ -98,7 +98,7 @@ async def test_narrows(alice, said, people, channel):
         ([["id", 10**12]], []),
         ([["is", "dm"]], ["direct", "group", "self"]),
         ([["is", "private"]], ["direct", "group", "self"]),
-        ([["is", "mentioned"]], ["mention", "everybody"]),
+        ([["is", "mentioned"]], ["mention", "wildcard"]),
         ([["is", "dm"], ["sender", one.email]], ["self"]),
         ([["is", "unread"], ["is", "dm"]], ["direct", "group", "self"]),
         ([["is", "alerted"]], []),
@@ -190,11 +190,11 @@ async def test_a_page_shows_people_topics_and_reactions_as_they_are_now(alice, b
 
 
 async def test_a_conversation_that_is_not_there_has_no_messages(alice, people, said, channel):
-    nobody = [{"operator": "dm", "operand": [people[2].user_id]}]
+    empty = [{"operator": "dm", "operand": [people[2].user_id]}]
     no_topic = [
         {"operator": "channel", "operand": channel.channel_id},
         {"operator": "topic", "operand": "no such topic"},
     ]
-    for narrow in (nobody, no_topic):
+    for narrow in (empty, no_topic):
         for anchor in ("newest", "oldest", "first_unread", said["topic"]):
             assert await ids(alice, narrow=narrow, anchor=anchor, num_after=5) == []

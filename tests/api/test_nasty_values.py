@@ -61,7 +61,7 @@ NASTY: tuple[str, ...] = (
 )
 
 OF_FEW_VALUES: tuple[str, ...] = ("", "\0", "null", "true", "0", "1", "2", '"x"', "[{}]")
-"""For a parameter whose type accepts few values and was already tried at this endpoint: parsing
+"""For a parameter with few accepted values, already tried at this endpoint: parsing
 refuses all others in the same way."""
 
 ELSEWHERE: dict[str, dict[str, Any]] = {

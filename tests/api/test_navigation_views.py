@@ -67,6 +67,6 @@ async def test_what_is_not_there_is_not_found(log_in):
     assert len(await listed(other)) == 1
 
 
-async def test_nobody_without_an_account_has_any(spectator):
+async def test_spectators_have_none(spectator):
     answer = await (await spectator()).call("GET", "/navigation_views")
     answer.refused("UNAUTHORIZED", 401)

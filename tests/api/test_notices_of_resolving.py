@@ -1,4 +1,4 @@
-"""Notices that a topic is resolved: who has them unread, as everybody chooses."""
+"""Notices that a topic is resolved: unread as each user has chosen."""
 
 from typing import Any
 
@@ -88,7 +88,7 @@ async def flags(client, message_id: int) -> list[str]:
     return shown
 
 
-async def test_it_is_unread_for_those_who_want_it_so_and_everybody_is_told_the_same(readers, topic):
+async def test_it_is_unread_as_each_user_wants_and_all_get_the_same_event(readers, topic):
     queues = {who: await r.register(event_types=["message"]) for who, r in readers.items()}
     wanting = {(True, "by default"), (True, "never"), (False, "never")}
     for _ in range(2):

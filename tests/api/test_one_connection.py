@@ -1,4 +1,4 @@
-"""A server whose pool holds one connection: whoever holds it never waits for another.
+"""A server with one connection in its pool: its holder never waits for another.
 
 With more of them the same wait would be for each other, under load, and only sometimes.
 """

@@ -128,10 +128,10 @@ def test_two_servers_describe_themselves_alike():
 
 
 @pytest.mark.asyncio
-async def test_anybody_may_read_the_document(spectator):
-    nobody: Client = await spectator()
-    first = await nobody.send("GET", "/openapi.json")
-    again = await nobody.send("GET", "/openapi.json?colour=red")
+async def test_the_document_needs_no_account(spectator):
+    anonymous: Client = await spectator()
+    first = await anonymous.send("GET", "/openapi.json")
+    again = await anonymous.send("GET", "/openapi.json?colour=red")
     assert first.status == 200
     assert first.content == again.content
     assert json.loads(first.content) == json.loads(json.dumps(openapi.document()))

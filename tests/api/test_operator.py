@@ -153,7 +153,7 @@ async def test_cookies_of_others_and_old_ones_open_nothing(visitor: Visitor):
     assert (await visitor.get()).code == 200
 
 
-async def test_whoever_guesses_is_slowed_down_and_others_are_not(database_url: str):
+async def test_guessing_clients_are_slowed_down_and_others_are_not(database_url: str):
     async with operated(
         database_url, trusted_proxies="127.0.0.1/32", rate_limit_sign_in="3/1800"
     ) as found:
@@ -166,7 +166,7 @@ async def test_whoever_guesses_is_slowed_down_and_others_are_not(database_url: s
         assert [await guess("x" * 16, "192.0.2.1") for _ in range(4)] == [403, 403, 403, 429]
         assert await guess(PASSWORD, "192.0.2.1") == 429
         assert await guess(PASSWORD, "192.0.2.2") == 303
-        # Whoever has shown that they know it begins anew.
+        # A client that has shown that it knows the password begins anew.
         codes = [await guess(word, "192.0.2.3") for word in ("x", "x", PASSWORD, "x", "x", "x")]
         assert codes == [403, 403, 303, 403, 403, 403]
 

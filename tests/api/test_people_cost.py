@@ -1,4 +1,4 @@
-"""What it costs to mask people: nothing where guests may know everybody."""
+"""What it costs to mask people: nothing where guests may know all users."""
 
 from collections import Counter
 
@@ -15,7 +15,7 @@ NAME = "Quillon Canary"
 
 @pytest_asyncio.fixture
 async def guest(make, log_in):
-    """May know only those whom they meet."""
+    """A guest who may know only people they meet."""
     groups = await make.role_groups()
     await make.change_settings(can_access_all_users_group=groups["role:members"])
     return await log_in(await make.user("Guest", role=GUEST))
@@ -49,7 +49,7 @@ async def statements_of(asked, act):
     return Counter(asked)
 
 
-async def test_organizations_that_restrict_nobody_pay_nothing(make, log_in, server, asked, quillon):
+async def test_organizations_without_restrictions_pay_nothing(make, log_in, server, asked, quillon):
     """No query more for a guest than for a member, and no encoding more of an event."""
     people = [await make.user(role=role) for role in (MEMBER, GUEST)]
     channel = await make.channel("kitchen", subscribers=people)

@@ -1,4 +1,4 @@
-"""Every endpoint for everybody and each kind of object: what is permitted, and nothing else."""
+"""Every endpoint for all users and each kind of object: what is permitted, and nothing else."""
 
 from dataclasses import replace
 
@@ -14,7 +14,7 @@ from tests.api.permissions.world import World
 
 NO_ACCOUNT = "x-"
 OFF = {"POST /dev_fetch_api_key", "GET /dev_list_users", "POST /jwt/fetch_api_key"}
-"""What the operator has to switch on is refused to everybody alike."""
+"""Features that the operator has to switch on: refused to all alike."""
 
 
 def test_every_endpoint_has_its_row():
@@ -61,7 +61,7 @@ def is_open(row: Row) -> bool:
 
 
 @pytest.mark.asyncio
-async def test_everybody_may_what_the_protocol_says_and_nothing_else(serving_with, make, connect):
+async def test_users_may_what_the_protocol_says_and_nothing_else(serving_with, make, connect):
     async with serving_with(web_public_channels=True, smtp_host="127.0.0.1") as server:
         world = await World.of(server, make, connect, "here")
         elsewhere = await (await new_realm(make.connection)).user(role=OWNER)

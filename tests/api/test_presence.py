@@ -243,7 +243,7 @@ async def presence_writes(make: Make) -> int:
 
 
 async def test_what_waits_is_written_by_itself(serving_with, connect, make, people):
-    """Nobody has to ask again: the second passes."""
+    """Without another request: the second passes."""
     async with serving_with() as server:
         for row in people:
             client = await connect(server, make.realm_id, row)
@@ -257,8 +257,8 @@ async def written(make: Make) -> int:
     return len(await presences.changed_since(make.connection, make.realm_id, -1))
 
 
-async def test_registers_share_one_look_at_everybody(clients, server, make):
-    """Only what is newer is read where everybody is in memory already."""
+async def test_registers_share_one_look_at_all_users(clients, server, make):
+    """Only what is newer is read where all users are in memory already."""
     realm_cache = server.app.realm_caches.of(make.realm_id)
     await ping(clients[0])
     roll = realm_cache.recall(ROLL)
@@ -288,7 +288,7 @@ async def test_only_who_is_shown_otherwise_makes_it_be_read_anew(clients, people
 
 
 async def test_what_a_register_sees_is_kept_for_no_other(clients, people, server, make):
-    """It may be of a moment before somebody was closed, or called otherwise."""
+    """It may be of a moment before a user was deactivated, or renamed."""
     realm_cache = server.app.realm_caches.of(make.realm_id)
     await ping(clients[0])
     roll = realm_cache.recall(ROLL)
@@ -411,7 +411,7 @@ async def ping_of(server, realm, client):
 
 @pytest_asyncio.fixture
 async def limited(make, people, log_in, server):
-    """A guest who may know only those whom they meet: Alice, in a channel."""
+    """A guest who may know only people they meet: Alice, in a channel."""
     guest = await make.user("Guest", role=GUEST)
     await make.change_settings(can_access_all_users_group="role:members")
     await make.channel("meeting", subscribers=[people[0], guest])
@@ -438,7 +438,7 @@ async def test_guests_see_whom_they_know(limited, clients, people):
     assert len(ids(await ping(clients[0]))) == 4
 
 
-async def test_an_operator_may_let_guests_see_everybody(clock, serving_with, connect, make, people):
+async def test_an_operator_may_let_guests_see_all_users(clock, serving_with, connect, make, people):
     guest = await make.user("Guest", role=GUEST)
     await make.change_settings(can_access_all_users_group="role:members")
     async with serving_with(
@@ -458,14 +458,14 @@ async def test_an_operator_may_let_guests_see_everybody(clock, serving_with, con
         assert set(state["presences"]) == shown
 
 
-async def test_spectators_see_nobody(make, serving_with, connect, people):
+async def test_spectators_see_no_presence(make, serving_with, connect, people):
     await make.change_settings(enable_spectator_access=True)
     async with serving_with(web_public_channels=True) as server:
         await ping_of(server, make, await connect(server, make.realm_id, people[0]))
-        nobody = await connect(server, make.realm_id)
-        state = await nobody.post("/register", fetch_event_types=["presence", "user_status"])
+        anonymous = await connect(server, make.realm_id)
+        state = await anonymous.post("/register", fetch_event_types=["presence", "user_status"])
         assert (state["presences"], state["user_status"]) == ({}, {})
-        answer = await nobody.call("POST", "/users/me/presence", status="active")
+        answer = await anonymous.call("POST", "/users/me/presence", status="active")
         answer.refused("UNAUTHORIZED", 401)
 
 
@@ -491,7 +491,7 @@ async def test_one_person_shows_before_their_ping_is_written(clients, people):
     assert answer["presence"]["website"]["status"] == "idle"
 
 
-async def test_nobody_and_the_unseen_are_refused(clients, people):
+async def test_unknown_and_hidden_users_are_refused(clients, people):
     for key in (people[1].user_id, 10**9, 0, "nobody@example.com", "me"):
         answer = await clients[0].call("GET", f"/users/{key}/presence")
         answer.refused("BAD_REQUEST")
@@ -565,7 +565,7 @@ async def test_who_comes_is_told_at_once(clients, queues, people, clock):
 
 
 async def test_only_being_more_there_is_told(clients, queues, clock):
-    """Whoever stays what they are, or is less there, tells by the pings of others."""
+    """A ping that does not raise a user's status is told with the pings of others."""
     steps = [
         ("idle", MINUTE, 1),
         ("idle", MINUTE, 0),
@@ -771,7 +771,7 @@ async def test_what_is_wrong_or_missing_is_named(clients, realm_presences):
     assert realm_presences.writes == 0, "nothing of it has counted"
 
 
-async def test_what_nobody_knows_is_ignored(clients):
+async def test_unknown_parameters_are_ignored(clients):
     answer = await ping(clients[0], mood="good")
     assert answer["ignored_parameters_unsupported"] == ["mood"]
     assert json.dumps(answer["presences"])

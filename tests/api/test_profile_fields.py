@@ -200,7 +200,7 @@ async def test_another_organization_has_its_own(boss, make, connect, server, add
 
 
 async def test_register_forgets_with_the_field(boss, log_in, add):
-    """Although nobody has changed, and what is kept of people is as old as they are."""
+    """Although no user row has changed, and the cached rows of people are as old as they are."""
     first, second = await add("One"), await add("Two")
     data = [{"id": first, "value": "a"}, {"id": second, "value": "b"}]
     await boss.patch("/users/me/profile_data", data=data)

@@ -106,21 +106,21 @@ async def test_pictures_and_temporary_links_leave_strangers_their_budget(
 ):
     async with serving_with(rate_limits=True, rate_limit_address=f"2/{WINDOW}") as server:
         alice = await connect(server, make.realm_id, await make.user())
-        nobody = await connect(server, make.realm_id)
+        anonymous = await connect(server, make.realm_id)
         await alice.upload("/realm/emoji/parley", file=("e.png", picture()))
         [emoji] = (await alice.get("/realm/emoji"))["emoji"].values()
         file = (await alice.upload("/user_uploads", file=("a.txt", b"a"))).succeeded()["url"]
         link = (await alice.get(file))["url"]
         for url in (emoji["source_url"], link):
-            answers = [await nobody.fetch(url) for _ in range(5)]
+            answers = [await anonymous.fetch(url) for _ in range(5)]
             assert [answer.status for answer in answers] == [200] * 5
             assert "X-RateLimit-Limit" not in answers[0].headers
-        assert await statuses(nobody, 1, "/server_settings") == [200]
-        guesses = [await nobody.fetch("/user_uploads/temporary/guess/a.txt") for _ in range(2)]
+        assert await statuses(anonymous, 1, "/server_settings") == [200]
+        guesses = [await anonymous.fetch("/user_uploads/temporary/guess/a.txt") for _ in range(2)]
         assert [guess.status for guess in guesses] == [400, 429]
 
 
-async def test_nobody_is_limited_with_limits_off(server, log_in):
+async def test_no_client_is_limited_with_limits_off(server, log_in):
     client = await log_in()
     answers = [await client.call("GET", "/users/me") for _ in range(3)]
     assert not any("X-RateLimit-Limit" in answer.headers for answer in answers)
@@ -133,13 +133,13 @@ async def test_limits_are_on_unless_switched_off(server):
 
 async def test_strangers_are_counted_by_address(serving_with, connect, make):
     async with serving_with(rate_limits=True, rate_limit_address=f"4/{WINDOW}") as server:
-        nobody = await connect(server, make.realm_id)
+        anonymous = await connect(server, make.realm_id)
         user = await make.user()
-        guesser = Client(server, nobody.host, user.email, "wrong" * 8)
-        assert await statuses(nobody, 2, "/server_settings") == [200, 200]
-        assert await statuses(nobody, 1) == [401]
+        guesser = Client(server, anonymous.host, user.email, "wrong" * 8)
+        assert await statuses(anonymous, 2, "/server_settings") == [200, 200]
+        assert await statuses(anonymous, 1) == [401]
         assert await statuses(guesser, 2) == [401, 429]
-        assert await statuses(nobody, 1, "/server_settings") == [429]
+        assert await statuses(anonymous, 1, "/server_settings") == [429]
         # Who is known is not held up by the strangers around.
         assert await statuses(await connect(server, make.realm_id, user), 1) == [200]
 
@@ -147,16 +147,16 @@ async def test_strangers_are_counted_by_address(serving_with, connect, make):
 async def test_who_looks_for_realms_is_counted(serving_with, connect, make):
     async with serving_with(rate_limits=True, rate_limit_address=f"2/{WINDOW}") as server:
         for status in (404, 404, 429):
-            nobody = Client(server, f"realm-{status}.{ROOT_DOMAIN}")
-            answer = await nobody.call("GET", "/server_settings")
+            anonymous = Client(server, f"realm-{status}.{ROOT_DOMAIN}")
+            answer = await anonymous.call("GET", "/server_settings")
             assert answer.status == status
 
 
 async def test_only_a_trusted_proxy_says_for_whom_it_forwards(serving_with, connect, make):
     async def ask(server, forwarded: str) -> int:
-        nobody = await connect(server, make.realm_id)
+        anonymous = await connect(server, make.realm_id)
         headers = {"X-Forwarded-For": forwarded}
-        answer = await nobody.call("GET", "/server_settings", headers=headers)
+        answer = await anonymous.call("GET", "/server_settings", headers=headers)
         return int(answer.status)
 
     limits = {"rate_limits": True, "rate_limit_address": f"2/{WINDOW}"}
@@ -272,7 +272,7 @@ async def test_an_attacker_with_many_addresses_fills_no_memory(database):
     assert await allowed(counting, "address 0", 30) <= 19
 
 
-async def test_nobody_is_refused_while_the_database_is_away(database_url):
+async def test_no_client_is_refused_while_the_database_is_away(database_url):
     async with open_database(database_url, min_size=1) as closed:
         pass
     clock = StoppedClock()
@@ -317,10 +317,10 @@ async def test_old_windows_are_swept(database):
 async def test_a_name_has_few_tries_wherever_they_come_from(serving_with, connect, make):
     proxies = "127.0.0.1"
     async with serving_with(rate_limits=True, trusted_proxies=proxies) as server:
-        nobody = await connect(server, make.realm_id)
+        anonymous = await connect(server, make.realm_id)
 
         async def try_name(name: str, number: int) -> int:
-            answer = await nobody.call(
+            answer = await anonymous.call(
                 "POST",
                 "/fetch_api_key",
                 headers={"X-Forwarded-For": f"198.51.100.{number}"},
@@ -356,10 +356,10 @@ async def test_the_right_password_clears_the_tries(serving_with, connect, make):
                 new=password_hash,
                 id=user.user_id,
             )
-        nobody = await connect(server, make.realm_id)
+        anonymous = await connect(server, make.realm_id)
         passwords = ["wrong", "wrong", "correct horse", "wrong", "wrong", "wrong", "wrong"]
         answers = [
-            await nobody.call("POST", "/fetch_api_key", username=user.email, password=password)
+            await anonymous.call("POST", "/fetch_api_key", username=user.email, password=password)
             for password in passwords
         ]
         assert [answer.status for answer in answers] == [401, 401, 200, 401, 401, 401, 401]
@@ -367,8 +367,8 @@ async def test_the_right_password_clears_the_tries(serving_with, connect, make):
 
 async def test_credentials_are_checked_before_the_form_is_read(serving_with, connect, make):
     async with serving_with(rate_limits=True) as server:
-        nobody = await connect(server, make.realm_id)
-        answer = await nobody.send(
+        anonymous = await connect(server, make.realm_id)
+        answer = await anonymous.send(
             "POST",
             "/messages",
             body=b"\xff",

@@ -1,4 +1,4 @@
-"""Reactions over HTTP: which emoji, on which messages, told to whom."""
+"""Reactions over HTTP: which emoji, on which messages, told to which users."""
 
 import asyncio
 
@@ -109,7 +109,7 @@ async def test_an_emoji_is_taken_off_by_name_or_code(bob, message_id):
     (await unreact(bob, message_id, emoji_name="no such emoji")).refused("BAD_REQUEST")
 
 
-async def test_whoever_reacts_first_names_the_emoji(log_in, people, bob, message_id):
+async def test_the_first_reaction_names_the_emoji(log_in, people, bob, message_id):
     (await react(bob, message_id, **{**TADA, "emoji_name": "party_popper"})).succeeded()
     alice = await log_in(people[0])
     (await react(alice, message_id, emoji_name="tada")).succeeded()
@@ -200,7 +200,7 @@ async def test_who_reacts_to_what_they_never_received_hears_of_it(log_in, messag
     assert event["emoji_name"] == "heart"
 
 
-async def test_nobody_reacts_in_a_channel_from_which_they_are_being_removed(
+async def test_reacting_fails_in_a_channel_one_is_being_removed_from(
     make, people, log_in, database
 ):
     alice, bob = people[:2]

@@ -156,7 +156,7 @@ async def test_bad_values_are_refused_by_name(log_in, name, value):
     assert (await registered(owner))["realm_name"] == "A realm"
 
 
-async def test_somebody_elses_change_is_not_overwritten_unseen(log_in, make):
+async def test_a_concurrent_change_is_not_overwritten_unseen(log_in, make):
     owner, groups = await log_in(role=OWNER), await make.role_groups()
     members, owners = groups["role:members"], groups["role:owners"]
 
@@ -203,7 +203,7 @@ async def test_limits_hold_from_then_on(log_in, make):
     assert answer.status == 400
 
 
-async def test_a_description_is_shown_before_anybody_signs_in(log_in, spectator):
+async def test_a_description_is_shown_before_signing_in(log_in, spectator):
     owner = await log_in(role=OWNER)
 
     await owner.patch("/realm", description="The **best** town")

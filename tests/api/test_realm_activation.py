@@ -12,7 +12,7 @@ from testkit.clients.commands import run
 pytestmark = pytest.mark.asyncio
 
 
-async def test_within_a_second_nobody_is_in_and_nobody_gets_in(server, log_in, make, database):
+async def test_within_a_second_all_are_signed_out_and_kept_out(server, log_in, make, database):
     olga, alice = await log_in(role=OWNER), await log_in()
     queue = await alice.register()
     waiting = asyncio.create_task(queue.poll())

@@ -119,7 +119,7 @@ async def test_who_allows_it_has_their_own_in_it(server, make, olga, bob):
     assert {row["api_key"] for row in rows(content, "users")} == {None}
 
 
-async def test_what_is_still_coming_in_is_nobodys(server, make, olga, bob):
+async def test_unfinished_uploads_are_not_exported(server, make, olga, bob):
     headers = {"Tus-Resumable": "1.0.0", "Upload-Length": "9", "Content-Type": CONTENT_TYPE}
     begun = await bob.send("POST", "/tus", body=b"canary", headers=headers)
     assert begun.status == 201

@@ -29,11 +29,11 @@ async def test_an_icon_is_set_and_removed(boss, alice, spectator):
     assert told["data"] == {"icon_url": url, "icon_source": "U"}
     state = await realm_of(alice)
     assert (state["realm_icon_url"], state["realm_icon_source"]) == (url, "U")
-    nobody = await spectator()
-    assert (await nobody.get("/server_settings"))["realm_icon"] == url
-    assert opened((await nobody.fetch(url)).content).size == (100, 100)
+    anonymous = await spectator()
+    assert (await anonymous.get("/server_settings"))["realm_icon"] == url
+    assert opened((await anonymous.fetch(url)).content).size == (100, 100)
     for suffix, size in (("-medium", 192), ("-large", 512)):
-        larger = await nobody.fetch(url.replace(".png", f"{suffix}.png"))
+        larger = await anonymous.fetch(url.replace(".png", f"{suffix}.png"))
         assert opened(larger.content).size == (size, size)
     assert (await alice.send("GET", "/realm/icon")).headers["Location"] == url
 

@@ -64,7 +64,7 @@ async def test_unread_messages_need_both_of_their_types(alice):
     assert "unread_msgs" in await told(alice, fetch_event_types=both)
 
 
-async def test_types_that_nobody_knows_bring_nothing(alice):
+async def test_unknown_types_bring_nothing(alice):
     assert await told(alice, fetch_event_types=["nonsense", ""]) == set()
 
 
@@ -133,7 +133,7 @@ async def test_archived_channels_are_for_clients_that_know_them(alice, make, peo
         assert ("old" in [row["name"] for row in rows]) is knows
 
 
-async def test_capabilities_that_nobody_knows_mean_nothing(alice):
+async def test_unknown_capabilities_mean_nothing(alice):
     odd = {"fly": True, "apply_markdown": True, "x": {"y": [1]}}
     queue = await alice.register(event_types=["message"], client_capabilities=odd)
     await alice.post("/messages", type="channel", to="general", topic="", content="*x*")
@@ -269,5 +269,5 @@ async def test_deep_and_long_parameters_are_refused(alice):
     (await alice.call("POST", "/register", narrow=many)).refused("REQUEST_VARIABLE_INVALID")
 
 
-async def test_nobody_registers_without_an_account(spectator, channel):
+async def test_spectators_cannot_register(spectator, channel):
     (await (await spectator()).call("POST", "/register")).refused("UNAUTHORIZED", 401)

@@ -35,7 +35,7 @@ TAKEN_APART: Final = {"user_settings", DEFAULTS, "unread_msgs"}
 
 _CHOICES: Final = ("available_notification_sounds", "emojiset_choices")
 NEVER: Final[dict[str, tuple[str, ...]]] = {
-    "how large and how often, the same for everybody": tuple(LIMITS),
+    "how large and how often, the same for all": tuple(LIMITS),
     "of the answer itself": ("idle_queue_timeout_secs", "last_event_id", "msg", "result"),
     "of the release": (
         "server_generation",
@@ -133,7 +133,7 @@ async def test_every_field_may_differ_from_what_a_new_organization_has(
 
         realm = await enrich(make, log_in)
         later = await seen(*realm.people)
-        await realm.owner.patch("/realm", presence_disabled=True)  # hides everybody's
+        await realm.owner.patch("/realm", presence_disabled=True)  # hides that of all users
         for name, values in (await seen(realm.owner)).items():
             later[name] |= values
 

@@ -124,7 +124,7 @@ async def test_a_permission_is_told_as_what_one_may_do(log_in, make):
     assert may(guest) == [False] * 5
 
 
-async def test_a_guest_who_may_not_know_everybody_gets_placeholders_for_the_rest(log_in, make):
+async def test_a_guest_gets_placeholders_for_hidden_users(log_in, make):
     groups = await make.role_groups()
     await make.change_settings(can_access_all_users_group=groups["role:members"])
     guest = await make.user(role=GUEST)

@@ -1,4 +1,4 @@
-"""Reminders: the notification bot writes to whoever asked for one, about what they may read."""
+"""Reminders: the notification bot writes to the user who asked for one, if they may read it."""
 
 import pytest
 import pytest_asyncio
@@ -247,7 +247,7 @@ async def test_only_of_what_one_may_read(alice, bob, log_in, make, channel, bot)
         (await client.call("POST", "/reminders", **given)).refused()
     (await alice.call("POST", LIST, message_id="x")).refused("REQUEST_VARIABLE_INVALID")
     assert await listed(alice) == await listed(guest) == []
-    # Somebody who has not subscribed to a public channel may read it.
+    # A user who has not subscribed to a public channel may read it.
     reader = await log_in()
     await remind(reader, public)
     assert await passes(reader) == 1
@@ -285,12 +285,12 @@ async def test_those_of_others_and_of_other_realms_are_not_there(
 
 
 async def test_without_credentials_there_are_none(spectator, alice, channel):
-    nobody = await spectator()
+    anonymous = await spectator()
     for method, path in (("GET", LIST), ("POST", LIST), ("DELETE", LIST + "/1")):
-        assert (await nobody.call(method, path)).status == 401
+        assert (await anonymous.call(method, path)).status == 401
 
 
-async def test_whoever_is_deactivated_is_not_reminded_and_finds_it_failed(
+async def test_a_deactivated_user_is_not_reminded_and_finds_it_failed(
     alice, bob, make, channel, server, bot
 ):
     await remind(alice, await say(alice, channel))
@@ -306,8 +306,8 @@ async def test_whoever_is_deactivated_is_not_reminded_and_finds_it_failed(
     await alice.delete(f"/reminders/{kept['reminder_id']}")
 
 
-async def test_a_reminder_names_nobody_whom_its_reader_may_not_know(bot, make, log_in):
-    """Neither the sender, nor whoever is mentioned in what the bot quotes, by id or by name."""
+async def test_a_reminder_names_no_user_hidden_from_its_reader(bot, make, log_in):
+    """Neither the sender, nor a user mentioned in what the bot quotes, by id or by name."""
     groups = await make.role_groups()
     await make.change_settings(can_access_all_users_group=groups["role:members"])
     guest = await log_in(await make.user("Guest", role=GUEST))

@@ -175,7 +175,7 @@ async def test_role_groups_are_mentioned_only_silently(alice, channel, make):
 
 
 @pytest.mark.parametrize("sign", ["```", "~~~", "> ```", "* a\n  ```"])
-async def test_code_whose_language_is_not_named_has_that_of_the_organization(
+async def test_code_without_a_language_has_that_of_the_organization(
     sign, alice, channel, make, log_in
 ):
     end = sign.rpartition("\n")[2].replace("* ", "  ")

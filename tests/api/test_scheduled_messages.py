@@ -424,9 +424,9 @@ async def test_those_of_others_and_of_other_realms_are_not_there(
 
 
 async def test_without_credentials_nothing_is_scheduled(spectator, alice, channel):
-    nobody = await spectator()
+    anonymous = await spectator()
     for method, path in (("GET", LIST), ("POST", LIST), ("DELETE", LIST + "/1")):
-        assert (await nobody.call(method, path)).status == 401
+        assert (await anonymous.call(method, path)).status == 401
 
 
 # -- failing

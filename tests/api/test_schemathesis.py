@@ -48,7 +48,7 @@ OPERATIONS: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A server, and the headers of somebody who may do everything there."""
+    """A server, and the headers of a user who may do everything there."""
 
     url: str
     headers: dict[str, str]

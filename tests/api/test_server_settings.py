@@ -12,7 +12,7 @@ from testkit.oracles import contract
 pytestmark = pytest.mark.asyncio
 
 
-async def test_a_client_learns_what_it_needs_before_anybody_signs_in(spectator, make):
+async def test_a_client_learns_what_it_needs_before_signing_in(spectator, make):
     client = await spectator()
 
     body = await client.get("/server_settings")

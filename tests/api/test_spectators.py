@@ -104,14 +104,14 @@ async def test_everything_else_needs_an_account(hall, sent):
         (await hall.call(method, path)).refused("UNAUTHORIZED", 401)
 
 
-async def test_nobody_looks_where_the_organization_does_not_let_them(hall, sent, make):
+async def test_an_organization_may_exclude_spectators(hall, sent, make):
     await make.change_settings(enable_spectator_access=False)
     hall.server.forget(make.realm_id)
     (await page(hall, WEB_PUBLIC)).refused("UNAUTHORIZED", 401)
     (await hall.call("POST", "/register")).refused("UNAUTHORIZED", 401)
 
 
-async def test_nobody_looks_where_the_operator_does_not_let_them(spectator, sent, make):
+async def test_an_operator_may_exclude_spectators(spectator, sent, make):
     await make.change_settings(enable_spectator_access=True)
     client = await spectator()
     (await page(client, WEB_PUBLIC)).refused("UNAUTHORIZED", 401)

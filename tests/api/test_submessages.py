@@ -1,4 +1,4 @@
-"""Widgets over HTTP: sent, shown, voted upon, told to whoever sees them."""
+"""Widgets over HTTP: sent, shown, voted upon, told to the readers of the message."""
 
 import json
 

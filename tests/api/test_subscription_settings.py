@@ -84,7 +84,7 @@ async def test_nothing_to_change_is_no_mistake(log_in):
     await client.post(f"{PATH}/properties", subscription_data=[])
 
 
-async def test_whether_somebody_is_in_a_channel(log_in, make):
+async def test_whether_a_user_is_in_a_channel(log_in, make):
     member, guest = await log_in(), await log_in(role=GUEST)
     other = await make.user()
     plans = await make.channel("plans", subscribers=[other])
@@ -102,7 +102,7 @@ async def test_whether_somebody_is_in_a_channel(log_in, make):
     (await member.call("GET", f"/users/{10**9}/subscriptions/{plans.channel_id}")).refused()
 
 
-async def test_in_which_channels_somebody_is(log_in, make):
+async def test_in_which_channels_a_user_is(log_in, make):
     member, guest = await log_in(), await log_in(role=GUEST)
     admin = await log_in(role=ADMINISTRATOR)
     other, gone = await make.user(), await make.user(is_active=False)

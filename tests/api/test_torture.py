@@ -1,4 +1,4 @@
-"""Connections that misbehave: they are told so or closed, and everybody else is served."""
+"""Connections that misbehave: they are refused or closed, and all others are served."""
 
 import asyncio
 import random
@@ -102,7 +102,7 @@ async def test_garbage_is_told_in_the_envelope_and_closed(server, client, garbag
     await ask_once(client)
 
 
-async def test_random_bytes_harm_nobody(server, client):
+async def test_random_bytes_harm_no_other_client(server, client):
     chance = random.Random(7)
     async with others_are_served(client):
         for _ in range(100):
@@ -140,7 +140,7 @@ async def test_a_head_that_just_fits_is_served(server, client):
         assert (await connection.answer()).status == 200
 
 
-async def test_heads_that_come_byte_by_byte_hold_nobody_up(server, client):
+async def test_heads_that_come_byte_by_byte_do_not_block_others(server, client):
     async with AsyncExitStack() as stack, others_are_served(client):
         slow = [await stack.enter_async_context(connected(server.port)) for _ in range(200)]
         text = ask(client)
@@ -151,7 +151,7 @@ async def test_heads_that_come_byte_by_byte_hold_nobody_up(server, client):
     assert {answer.status for answer in answers} == {200}
 
 
-async def test_bodies_that_never_come_hold_nobody_up(server, client):
+async def test_bodies_that_never_come_do_not_block_others(server, client):
     async with AsyncExitStack() as stack, others_are_served(client):
         for number in range(100):
             slow = await stack.enter_async_context(connected(server.port))

@@ -75,8 +75,8 @@ def kept(server):
 
 
 async def test_a_server_says_what_it_can(alice, spectator):
-    nobody = await spectator()
-    answer = await nobody.send("OPTIONS", "/tus")
+    anonymous = await spectator()
+    answer = await anonymous.send("OPTIONS", "/tus")
     assert answer.status == 204
     assert answer.headers["Tus-Version"] == "1.0.0"
     assert answer.headers["Tus-Max-Size"] == str(25 * MIB)
@@ -85,7 +85,7 @@ async def test_a_server_says_what_it_can(alice, spectator):
     }
     refused = await alice.send("POST", "/tus", headers={"Upload-Length": "1"})
     assert (refused.status, refused.headers["Tus-Version"]) == (412, "1.0.0")
-    assert (await ask(nobody, "POST", TUS, upload_length=1)).status == 401
+    assert (await ask(anonymous, "POST", TUS, upload_length=1)).status == 401
 
 
 async def test_what_comes_in_pieces_is_whole_at_the_end(alice, bob, server):
@@ -278,7 +278,7 @@ async def test_what_had_come_when_the_line_broke_is_there(alice, server):
     path = await begun(alice)
     await cut_off(server, alice, path, 0, CONTENT[:100_000], len(CONTENT))
     async with asyncio.timeout(60):
-        while not (at := await offset(alice, path)):  # noqa: ASYNC110 - it tells nobody
+        while not (at := await offset(alice, path)):  # noqa: ASYNC110 - there is no callback
             await asyncio.sleep(0)
     assert at <= 100_000
     body = (await go_on(alice, path, at, CONTENT[at:])).succeeded()
@@ -294,7 +294,7 @@ async def test_two_who_send_the_same_do_not_spoil_it(alice):
     assert len((await alice.get("/attachments"))["attachments"]) == 1
 
 
-async def test_what_nobody_had_put_together_is_when_somebody_looks(alice, make, server):
+async def test_an_unfinished_assembly_is_completed_when_read(alice, make, server):
     path = await begun(alice, 100)
     await go_on(alice, path, 0, CONTENT[:99])
     # The server ended between the last part and the answer.

@@ -1,4 +1,4 @@
-"""Ids of another organization: they are as good as those that nobody has."""
+"""Ids of another organization: they are treated like ids that do not exist."""
 
 import re
 from collections.abc import AsyncIterator, Iterator
@@ -32,7 +32,7 @@ from tests.api.permissions.world import Values, World
 CANARY = "Kanarienvogel"
 FAR = 1_000_000
 """Where the other realm's clock begins: message ids are positions, and repeat."""
-NOBODYS = 10**9
+UNKNOWN_OFFSET = 10**9
 """To be added to an id: there is none."""
 REFUSED = {400, 403, 404}
 CALLED_LIKE_AN_ID = re.compile(
@@ -43,7 +43,7 @@ CALLED_LIKE_AN_ID = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A request of one realm with something of the other in it, and the same with nobody's."""
+    """A request of one realm with an id of the other in it, and the same with an unknown id."""
 
     endpoint: str
     parameter: str
@@ -59,22 +59,24 @@ class Trial:
         return {**self.sound, **self.fields, self.parameter: value}
 
     @property
-    def nobodys(self) -> Any:
-        return nobodys(self.foreign, texts=self.parameter in TEXTS or isinstance(self.foreign, str))
+    def with_unknown_ids(self) -> Any:
+        return with_unknown_ids(
+            self.foreign, texts=self.parameter in TEXTS or isinstance(self.foreign, str)
+        )
 
 
-def nobodys(value: Any, *, texts: bool) -> Any:
-    """The same, with ids that nobody has, and names where those name something."""
+def with_unknown_ids(value: Any, *, texts: bool) -> Any:
+    """The same, with ids that do not exist, and names where those name something."""
     if isinstance(value, bool):
         return value
     if isinstance(value, int):
-        return value + NOBODYS
+        return value + UNKNOWN_OFFSET
     if isinstance(value, str):
         return f"no{value}" if texts or "@" in value or CANARY in value else value
     if isinstance(value, list):
-        return [nobodys(each, texts=texts) for each in value]
+        return [with_unknown_ids(each, texts=texts) for each in value]
     assert isinstance(value, dict)
-    return {name: nobodys(each, texts=texts) for name, each in value.items()}
+    return {name: with_unknown_ids(each, texts=texts) for name, each in value.items()}
 
 
 @pytest_asyncio.fixture
@@ -146,13 +148,13 @@ async def wrong(here: World, trial: Trial) -> list[str]:
     """What is not as it should be."""
     found = []
     foreign = await ask(here.clients["O"], trial.endpoint, trial.with_value(trial.foreign))
-    nobodys = await ask(here.clients["O"], trial.endpoint, trial.with_value(trial.nobodys))
+    unknown = await ask(here.clients["O"], trial.endpoint, trial.with_value(trial.with_unknown_ids))
     said = f"{trial.name} {trial.foreign}: {foreign.status} {foreign.content[:200]!r}"
     refused = REFUSED | ({401} if trial.parameter == "username" else set())
     if foreign.status not in refused and trial.name not in LENIENT:
         found.append(f"not refused: {said}")
-    if told(trial.foreign, foreign) != told(trial.nobodys, nobodys):
-        found.append(f"otherwise than for nobody's ({nobodys.content[:200]!r}): {said}")
+    if told(trial.foreign, foreign) != told(trial.with_unknown_ids, unknown):
+        found.append(f"otherwise than for unknown ids ({unknown.content[:200]!r}): {said}")
     if CANARY in told(trial.foreign, foreign):
         found.append(f"tells of the other realm: {said}")
     return found
@@ -177,7 +179,7 @@ def texts_in(value: Any) -> Iterator[str]:
 
 
 @pytest.mark.asyncio
-async def test_ids_of_another_realm_are_nobodys(worlds):
+async def test_ids_of_another_realm_do_not_exist(worlds):
     here, there = worlds
     found: list[str] = []
     every = [trial async for trial in trials(here, there)]
@@ -219,7 +221,7 @@ def kinds_of(annotation: Any) -> set[Any]:
 
 @pytest.mark.asyncio
 async def test_the_same_requests_with_ones_own_are_accepted(worlds):
-    """So that what refuses the others is whose it is."""
+    """So that the owner is the only reason for a refusal of the others."""
     here, _ = worlds
     found = []
     for swap in SWAPS:

@@ -1,4 +1,4 @@
-"""POST /typing: told at once to whoever listens, and kept nowhere."""
+"""POST /typing: told at once to connected clients, and kept nowhere."""
 
 import asyncio
 
@@ -134,7 +134,7 @@ async def test_people_who_do_not_tell_are_not_betrayed(log_in, make, people, que
     assert await heard(queues) == [[], [], []]
 
 
-async def test_nobody_types_in_an_archived_channel(make, clients, queues, channel):
+async def test_an_archived_channel_refuses_typing(make, clients, queues, channel):
     message_id = (
         await clients[0].post("/messages", type="channel", to="general", topic="t", content="x")
     )["id"]
@@ -150,7 +150,7 @@ async def test_nobody_types_in_an_archived_channel(make, clients, queues, channe
     assert await heard(queues) == [[], [], []]
 
 
-async def test_in_large_channels_nobody_is_told(log_in, make):
+async def test_large_channels_send_no_event(log_in, make):
     crowd = await make.users(101)
     large = await make.channel(subscribers=crowd)
     client = await log_in(crowd[0])
@@ -221,7 +221,7 @@ async def test_what_is_told_before_the_first_poll_waits_for_it(clients):
     """A queue that has just been registered misses nothing, though no log keeps it."""
     alice, bob = clients[:2]
     queue = await bob.register(event_types=["typing"])
-    while not bob.server.app.realtime.serves(queue.queue_id):  # noqa: ASYNC110 - nobody tells us
+    while not bob.server.app.realtime.serves(queue.queue_id):  # noqa: ASYNC110 - no callback
         await asyncio.sleep(0.01)
     await alice.post("/typing", op="start", to=[bob.user.user_id])
     [event] = await queue.poll()

@@ -1,4 +1,4 @@
-"""Links of emails stop them for whoever holds one, without signing in."""
+"""Links of emails stop them for any holder of the link, without signing in."""
 
 import pytest
 from structlog.testing import capture_logs
@@ -30,9 +30,9 @@ async def token_of(make, row, realm_id=None) -> str:
     return token_for(key, Subscriber(realm_id or make.realm_id, row.user_id))
 
 
-async def click(nobody, token):
+async def click(anonymous, token):
     """What a mail program does with List-Unsubscribe-Post."""
-    return await nobody.send(
+    return await anonymous.send(
         "POST",
         f"/email_notifications/unsubscribe/{token}",
         body=b"List-Unsubscribe=One-Click",
@@ -40,8 +40,8 @@ async def click(nobody, token):
     )
 
 
-async def look(nobody, token):
-    return await nobody.send("GET", f"/email_notifications/unsubscribe/{token}")
+async def look(anonymous, token):
+    return await anonymous.send("GET", f"/email_notifications/unsubscribe/{token}")
 
 
 async def emails_of(client) -> list[bool]:
@@ -51,12 +51,12 @@ async def emails_of(client) -> list[bool]:
 
 async def test_one_click_stops_all_emails_about_messages(log_in, spectator, make):
     ada = await make.user("Ada", settings={"enable_stream_email_notifications": True})
-    client, nobody = await log_in(ada), await spectator()
+    client, anonymous = await log_in(ada), await spectator()
     assert await emails_of(client) == [True, True, True]
     queue = await client.register(event_types=["user_settings"])
     token = await token_of(make, ada)
 
-    answer = await click(nobody, token)
+    answer = await click(anonymous, token)
     assert answer.status == 200
     assert answer.headers["Content-Type"] == "text/html; charset=utf-8"
     assert answer.headers["Cache-Control"] == "no-store"
@@ -64,7 +64,7 @@ async def test_one_click_stops_all_emails_about_messages(log_in, spectator, make
     told = [(await queue.until("user_settings"))["property"] for _ in EMAILS]
     assert sorted(told) == sorted(EMAILS)
 
-    assert (await click(nobody, token)).status == 200
+    assert (await click(anonymous, token)).status == 200
 
 
 async def test_channels_with_emails_are_silenced_too(log_in, spectator, make):
@@ -109,7 +109,7 @@ async def test_each_channel_that_is_silenced_is_written_down_and_no_other(log_in
     assert [(each.subject_id, each.before, each.after) for each in changed] == [
         (loud.channel_id, {"email_notifications": True}, {"email_notifications": False})
     ]
-    # Nobody is told of a channel that was left, and it is no louder when they come back.
+    # No notification for a channel that was left, and it is no louder after a return.
     await client.post("/users/me/subscriptions", subscriptions=[{"name": left.name}])
     state = (await client.register(fetch_event_types=["subscription"])).state
     back = {each["stream_id"]: each["email_notifications"] for each in state["subscriptions"]}
@@ -129,21 +129,21 @@ async def test_a_look_at_the_link_changes_nothing(log_in, spectator, make):
 
 async def test_digests_are_stopped_by_links_of_their_own(log_in, spectator, make):
     ada = await make.user("Ada")
-    client, nobody = await log_in(ada), await spectator()
+    client, anonymous = await log_in(ada), await spectator()
     key = await server_keys.key_for(make.connection, PURPOSE)
     token = token_for(key, Subscriber(make.realm_id, ada.user_id, DIGESTS))
-    assert "weekly digests from A realm" in (await look(nobody, token)).content.decode()
-    assert (await click(nobody, token)).status == 200
+    assert "weekly digests from A realm" in (await look(anonymous, token)).content.decode()
+    assert (await click(anonymous, token)).status == 200
     state = (await client.register(fetch_event_types=["user_settings"])).state["user_settings"]
     assert state["enable_digest_emails"] is False
     assert await emails_of(client) == [True, False, True]
-    assert (await click(nobody, await token_of(make, ada))).status == 200
+    assert (await click(anonymous, await token_of(make, ada))).status == 200
     assert await emails_of(client) == [False, False, False]
 
 
-async def test_links_that_nobody_was_given_are_refused(log_in, spectator, make):
+async def test_forged_links_are_refused(log_in, spectator, make):
     ada = await make.user("Ada")
-    nobody, token = await spectator(), await token_of(make, ada)
+    anonymous, token = await spectator(), await token_of(make, ada)
     other = await new_realm(make.connection)
     forged = token_for(b"another key", Subscriber(make.realm_id, ada.user_id))
     wrong = [
@@ -154,7 +154,7 @@ async def test_links_that_nobody_was_given_are_refused(log_in, spectator, make):
         await token_of(make, ada, other.realm_id),
     ]
     for each in wrong:
-        for answer in (await click(nobody, each), await look(nobody, each)):
+        for answer in (await click(anonymous, each), await look(anonymous, each)):
             assert (answer.status, answer.body["code"]) == (400, "BAD_REQUEST")
     assert await emails_of(await log_in(ada)) == [True, False, True]
 
@@ -165,11 +165,11 @@ async def test_who_has_no_account_any_more_gets_the_same_answer(spectator, make)
 
 
 async def test_no_link_is_ever_in_a_log(spectator, make):
-    nobody, token = await spectator(), await token_of(make, await make.user("Ada"))
+    anonymous, token = await spectator(), await token_of(make, await make.user("Ada"))
     await make.connection.execute("ALTER TABLE server_keys RENAME TO keys")
     try:
         with capture_logs() as logs:
-            assert (await click(nobody, token)).status == 500
+            assert (await click(anonymous, token)).status == 500
     finally:
         await make.connection.execute("ALTER TABLE keys RENAME TO server_keys")
     assert [line["endpoint"] for line in logs if "endpoint" in line] == [PATH]

@@ -201,6 +201,6 @@ async def test_an_organization_does_not_choose_what_is_ones_own(log_in):
     assert body["ignored_parameters_unsupported"] == ["default_language"]
 
 
-async def test_nobody_without_an_account_has_settings(spectator):
+async def test_spectators_have_no_settings(spectator):
     answer = await (await spectator()).call("PATCH", "/settings", color_scheme=2)
     answer.refused("UNAUTHORIZED", 401)

@@ -143,7 +143,7 @@ async def test_what_is_wrong_is_named(alice, channel):
     assert answer.refused("REQUEST_VARIABLE_MISSING")["var_name"] == "stream_id"
 
 
-async def test_policies_are_everybodys_own(alice, bob, channel):
+async def test_policies_are_each_users_own(alice, bob, channel):
     queue = await bob.register(event_types=EVENTS)
     (await set_policy(alice, channel, "t", MUTED)).succeeded()
     assert await policies(bob) == {}
@@ -273,7 +273,7 @@ async def test_who_is_mentioned_follows_unless_they_muted_the_topic(alice, bob, 
     await send(alice, "t", "@**Bob** again")
     assert await policies(bob) == {"t": MUTED}
     await send(alice, "silent", "@_**Bob** said")
-    await send(alice, "everybody", "@**all** look")
+    await send(alice, "wildcard", "@**all** look")
     assert await policies(bob) == {"t": MUTED}
 
 

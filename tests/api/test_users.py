@@ -119,7 +119,7 @@ async def test_a_user_is_found_by_the_address_one_may_know(log_in, make):
     (await member.call("GET", f"/users/{cook.email}")).refused()
 
 
-async def test_nobody_is_found_who_is_not_there(log_in, make):
+async def test_an_unknown_user_is_not_found(log_in, make):
     client = await log_in()
 
     domain = client.host
@@ -138,7 +138,7 @@ async def test_users_of_another_realm_are_not_found(log_in, make, database):
 
 @pytest_asyncio.fixture
 async def guest(make):
-    """A guest of a realm whose guests may know only those whom they meet."""
+    """A guest of a realm in which guests may know only people they meet."""
     groups = await make.role_groups()
     await make.change_settings(can_access_all_users_group=groups["role:members"])
     return await make.user(role=GUEST)
@@ -159,7 +159,7 @@ async def test_such_a_guest_knows_those_whom_they_meet_and_bots(log_in, make, gu
     (await client.call("GET", f"/users/{stranger.email}")).refused()
 
 
-async def test_members_of_that_realm_know_everybody(log_in, make, guest):
+async def test_members_of_that_realm_know_all_users(log_in, make, guest):
     members = (await (await log_in()).get("/users"))["members"]
 
     assert guest.user_id in {m["user_id"] for m in members}

@@ -57,7 +57,7 @@ class Stage:
         return found
 
     async def person(self, user_id: int) -> Client:
-        """The client of a user whom a request has made."""
+        """The client of a user who was created by a request."""
         realm_cache = self.server.app.realm_caches.of(self.make.realm_id)
         row = await realm_cache.user(UserId(user_id))
         assert row is not None

@@ -1,7 +1,7 @@
 """What the protocol says about who may call an endpoint, of which object: not what the code does.
 
 People are letters: Owner, Administrator, Moderator, member, guest, bot (a member's); `x` is the
-owner of another organization with their own key, `-` somebody without one. Where the
+owner of another organization with their own key, `-` a client without one. Where the
 specification is silent, `rule` says what was decided.
 """
 
@@ -17,7 +17,7 @@ PEOPLE: Final = "OAMmg"
 NOT_GUESTS: Final = "OAMmb"
 ADMINISTRATORS: Final = "OA"
 OWNERS: Final = "O"
-NOBODY: Final = ""
+NO_ONE: Final = ""
 ANYONE: Final = EVERYONE + "x-"
 """Also without an account here."""
 ALL: Final = ANYONE
@@ -70,18 +70,18 @@ def may(
     )
 
 
-# What somebody may read follows the channel: subscribers, everybody where it is public save for
-# guests, everybody at all where it is open to the web. Administrators know of private channels,
+# What a user may read follows the channel: subscribers, all users where it is public save for
+# guests, all clients where it is open to the web. Administrators know of private channels,
 # and administer them; they read them no more than others do.
 SEND: Kinds = {
     "own": EVERYONE,
     "others": EVERYONE,
-    "private": NOBODY,
-    "archived": NOBODY,
+    "private": NO_ONE,
+    "archived": NO_ONE,
     "strange": NOT_GUESTS,
 }
-WRITE: Kinds = {"own": EVERYONE, "others": EVERYONE, "archived": NOBODY}
-READ: Kinds = {"own": EVERYONE, "others": EVERYONE, "private": NOBODY, "archived": EVERYONE}
+WRITE: Kinds = {"own": EVERYONE, "others": EVERYONE, "archived": NO_ONE}
+READ: Kinds = {"own": EVERYONE, "others": EVERYONE, "private": NO_ONE, "archived": EVERYONE}
 KNOWN: Kinds = {
     "own": EVERYONE,
     "others": EVERYONE,
@@ -98,12 +98,12 @@ may("GET /server_settings", "spec 23: no authentication", allowed=ANYONE)
 may("GET /emoji_data", "public data", allowed=ANYONE)
 may("GET /openapi.json", "public data", allowed=ANYONE)
 may("POST /fetch_api_key", "spec 8: credentials in the body", world.sign_in, ANYONE)
-may("POST /dev_fetch_api_key", "spec 9: in production always an error", world.sign_in, NOBODY)
-may("GET /dev_list_users", "in production always an error", allowed=NOBODY)
+may("POST /dev_fetch_api_key", "spec 9: in production always an error", world.sign_in, NO_ONE)
+may("GET /dev_list_users", "in production always an error", allowed=NO_ONE)
 may(
     "POST /jwt/fetch_api_key",
     "only where the operator has set a key",
-    allowed=NOBODY,
+    allowed=NO_ONE,
     fields={"token": "a.b.c"},
 )
 
@@ -117,7 +117,7 @@ may("GET /drafts", "one's own", allowed=EVERYONE)
 may("POST /drafts", "one's own", world.new_draft, EVERYONE)
 for method in ("PATCH", "DELETE"):
     path = f"{method} /drafts/{{draft_id}}"
-    may(path, "one's own alone", world.draft, own=EVERYONE, others=NOBODY)
+    may(path, "one's own alone", world.draft, own=EVERYONE, others=NO_ONE)
 may("GET /saved_snippets", "one's own", allowed=EVERYONE)
 may(
     "POST /saved_snippets",
@@ -128,23 +128,23 @@ may(
 for method in ("PATCH", "DELETE"):
     path = f"{method} /saved_snippets/{{saved_snippet_id}}"
     title: Words = {"title": "Another"} if method == "PATCH" else {}
-    may(path, "one's own alone", world.snippet, fields=title, own=EVERYONE, others=NOBODY)
+    may(path, "one's own alone", world.snippet, fields=title, own=EVERYONE, others=NO_ONE)
 may("GET /scheduled_messages", "one's own", allowed=EVERYONE)
 for method in ("PATCH", "DELETE"):
     path = f"{method} /scheduled_messages/{{scheduled_message_id}}"
     other: Words = {"content": "Another"} if method == "PATCH" else {}
     objects = world.scheduled_message
-    may(path, "one's own alone", objects, fields=other, own=EVERYONE, others=NOBODY)
+    may(path, "one's own alone", objects, fields=other, own=EVERYONE, others=NO_ONE)
 tokens: dict[str, Words] = {
     "apns_device_token": {"token": "ab" * 32, "appid": "com.example.app"},
     "android_gcm_reg_id": {"token": "a-token"},
 }
 for name, token in tokens.items():
     may(f"POST /users/me/{name}", "one's own, of people", fields=token, allowed=PEOPLE)
-    may(f"DELETE /users/me/{name}", "one's own alone", world.push_token, own=PEOPLE, others=NOBODY)
-may("POST /mobile_push/register", "nothing reaches phones here", world.sealed_device, NOBODY)
-may("POST /mobile_push/test_notification", "nothing reaches phones here", allowed=NOBODY)
-may("POST /mobile_push/e2ee/test_notification", "nobody has such a device", allowed=NOBODY)
+    may(f"DELETE /users/me/{name}", "one's own alone", world.push_token, own=PEOPLE, others=NO_ONE)
+may("POST /mobile_push/register", "nothing reaches phones here", world.sealed_device, NO_ONE)
+may("POST /mobile_push/test_notification", "nothing reaches phones here", allowed=NO_ONE)
+may("POST /mobile_push/e2ee/test_notification", "there is no such device", allowed=NO_ONE)
 may("GET /web_push/key", "public data", allowed=EVERYONE)
 may("GET /web_push/subscriptions", "one's own", allowed=EVERYONE)
 may("POST /web_push/subscriptions", "one's own, of people", world.new_browser, PEOPLE)
@@ -153,13 +153,13 @@ may(
     "one's own alone",
     world.browser,
     own=PEOPLE,
-    others=NOBODY,
+    others=NO_ONE,
 )
 may(
     "POST /web_push/test_notification",
-    "nobody has such a browser",
+    "there is no such browser",
     fields={"subscription_id": 2**40},
-    allowed=NOBODY,
+    allowed=NO_ONE,
 )
 may("GET /reminders", "one's own", allowed=EVERYONE)
 may(
@@ -167,14 +167,14 @@ may(
     "one's own alone",
     world.reminder,
     own=EVERYONE,
-    others=NOBODY,
+    others=NO_ONE,
 )
 may("GET /navigation_views", "one's own", allowed=EVERYONE)
 may("POST /navigation_views", "spec 13: one's own", world.new_view, EVERYONE)
 for method in ("PATCH", "DELETE"):
     path = f"{method} /navigation_views/{{fragment}}"
     pinned: Words = {"is_pinned": False} if method == "PATCH" else {}
-    may(path, "one's own alone", world.view, fields=pinned, own=EVERYONE, others=NOBODY)
+    may(path, "one's own alone", world.view, fields=pinned, own=EVERYONE, others=NO_ONE)
 may(
     "POST /users/me/onboarding_steps",
     "people's own; bots are shown nothing",
@@ -185,17 +185,17 @@ for path in ("/settings", "/settings/display", "/settings/notifications"):
     may(f"PATCH {path}", "one's own", allowed=EVERYONE, fields={"starred_message_counts": True})
 may(
     "POST /users/me/muted_users/{muted_user_id}",
-    "anybody but oneself",
+    "all but oneself",
     world.muted_user,
-    own=NOBODY,
+    own=NO_ONE,
     others=EVERYONE,
 )
 may(
     "DELETE /users/me/muted_users/{muted_user_id}",
-    "whom one has muted oneself",
+    "users one has muted oneself",
     world.muted_already,
     own=EVERYONE,
-    others=NOBODY,
+    others=NO_ONE,
 )
 may("POST /zcommand", "one's own client", allowed=EVERYONE, fields={"command": "/ping"})
 
@@ -213,9 +213,9 @@ may(
     world.queue,
     fields={"dont_block": True},
     own=EVERYONE,
-    others=NOBODY,
+    others=NO_ONE,
 )
-may("DELETE /events", "one's own queue alone", world.queue, own=EVERYONE, others=NOBODY)
+may("DELETE /events", "one's own queue alone", world.queue, own=EVERYONE, others=NO_ONE)
 
 # -- the organization
 
@@ -233,7 +233,7 @@ may(
     allowed=ADMINISTRATORS,
     fields={"starred_message_counts": True},
 )
-may("GET /realm/linkifiers", "everybody sees links", allowed=EVERYONE)
+may("GET /realm/linkifiers", "all users see links", allowed=EVERYONE)
 may("PATCH /realm/linkifiers", "for administrators", world.order_of_linkifiers, ADMINISTRATORS)
 may("POST /realm/filters", "for administrators", world.pattern, ADMINISTRATORS)
 may(
@@ -266,7 +266,7 @@ may(
 nowhere: Words = {"stream_ids": []}
 may("POST /invites", INVITES, world.new_invitation, NOT_GUESTS, fields=nowhere)
 may("POST /invites/multiuse", INVITES, allowed=ADMINISTRATORS)
-TAKEN_BACK = "by whoever has sent it, and by administrators"
+TAKEN_BACK = "by its sender, and by administrators"
 path = "/invites/{invite_id}"
 may(f"DELETE {path}", TAKEN_BACK, world.invitation, own=EVERYONE, others=ADMINISTRATORS)
 may(f"POST {path}/resend", INVITES, world.invitation, own=NOT_GUESTS, others=ADMINISTRATORS)
@@ -275,7 +275,7 @@ may(f"DELETE {path}", TAKEN_BACK, world.invitation_link, own=EVERYONE, others=AD
 hello: Words = {"welcome_message_custom_text": "Hello"}
 path = "POST /realm/test_welcome_bot_custom_message"
 may(path, "for administrators", allowed=ADMINISTRATORS, fields=hello)
-FIELDS = "fields are for administrators; everybody sees them"
+FIELDS = "fields are for administrators; all users see them"
 may("GET /realm/profile_fields", FIELDS, allowed=EVERYONE)
 may("POST /realm/profile_fields", FIELDS, world.new_profile_field, ADMINISTRATORS)
 may("PATCH /realm/profile_fields", FIELDS, world.order_of_profile_fields, ADMINISTRATORS)
@@ -286,10 +286,10 @@ may(f"DELETE {path}", FIELDS, world.profile_field, ADMINISTRATORS)
 # -- people
 
 ALL_PEOPLE: Kinds = {"own": EVERYONE, "others": EVERYONE, "archived": EVERYONE}
-may("GET /users", "everybody knows everybody by default", allowed=EVERYONE)
+may("GET /users", "all users know each other by default", allowed=EVERYONE)
 may("GET /users/me", "oneself", allowed=EVERYONE)
-may("GET /users/{user_id}", "everybody knows everybody by default", world.user, **ALL_PEOPLE)
-may("GET /users/{email}", "everybody knows everybody by default", world.email, **ALL_PEOPLE)
+may("GET /users/{user_id}", "all users know each other by default", world.user, **ALL_PEOPLE)
+may("GET /users/{email}", "all users know each other by default", world.email, **ALL_PEOPLE)
 may("PATCH /users/me/profile_data", "one's own; bots have none", world.answer, PEOPLE)
 may("PATCH /users/me/profile_data", "for administrators", world.closed_answer, ADMINISTRATORS)
 may("DELETE /users/me/profile_data", "one's own; bots have none", world.answered, PEOPLE)
@@ -313,7 +313,7 @@ may(
 
 may(
     "POST /users",
-    "for administrators whom the operator lets make accounts",
+    "for administrators with the operator's leave to make accounts",
     world.new_person,
     ADMINISTRATORS,
 )
@@ -336,7 +336,7 @@ may(
     OWN_KEYS,
     world.api_key,
     own=EVERYONE,
-    others=NOBODY,
+    others=NO_ONE,
 )
 
 may("GET /bot_storage", "one's own", allowed=EVERYONE)
@@ -345,7 +345,7 @@ may("DELETE /bot_storage", "one's own", allowed=EVERYONE)
 
 for path in ("slack_incoming", "json"):
     # Those of bots, save for outgoing ones, are in the address; a table has none.
-    may(f"POST /external/{path}", "whoever has a key", world.webhook, EVERYONE + "-")
+    may(f"POST /external/{path}", "all holders of a key", world.webhook, EVERYONE + "-")
 
 # -- bots
 
@@ -368,8 +368,8 @@ may(
     allowed=PEOPLE,
     fields={"status": "active"},
 )
-may("GET /realm/presence", "everybody knows everybody by default", allowed=EVERYONE)
-SEEN: Kinds = {"others": EVERYONE, "archived": NOBODY}
+may("GET /realm/presence", "all users know each other by default", allowed=EVERYONE)
+SEEN: Kinds = {"others": EVERYONE, "archived": NO_ONE}
 may("GET /users/{user_id}/presence", "of active people who were seen", world.seen, **SEEN)
 may("GET /users/{email}/presence", "the same", world.seen_by_email, **SEEN)
 may(
@@ -387,15 +387,15 @@ may(
     fields={"status_text": "there"},
     own=ADMINISTRATORS,
     others=ADMINISTRATORS,
-    archived=NOBODY,
+    archived=NO_ONE,
 )
 
 # -- groups
 
 GROUPS = "spec, user group; limits: the creator manages a group, and owners manage all by default"
-ONES_GROUP: Kinds = {"own": NOT_GUESTS, "others": OWNERS, "archived": NOBODY, "system": NOBODY}
+ONES_GROUP: Kinds = {"own": NOT_GUESTS, "others": OWNERS, "archived": NO_ONE, "system": NO_ONE}
 SEEN_GROUP: Kinds = dict.fromkeys(("own", "others", "archived", "system"), EVERYONE)
-may("GET /user_groups", "everybody sees groups", allowed=EVERYONE)
+may("GET /user_groups", "all users see groups", allowed=EVERYONE)
 may(
     "POST /user_groups/create",
     "can_create_groups is for members by default; bots may from level 496 on",
@@ -415,24 +415,24 @@ may(
     world.group,
     fields={"deactivated": False},
     archived=NOT_GUESTS,
-    system=NOBODY,
+    system=NO_ONE,
 )
 may("DELETE /user_groups/{user_group_id}", GROUPS, world.group, **ONES_GROUP)
 may("POST /user_groups/{user_group_id}/deactivate", GROUPS, world.group, **ONES_GROUP)
 may("POST /user_groups/{user_group_id}/members", GROUPS, world.group_and_newcomer, **ONES_GROUP)
 may(
     "POST /user_groups/{user_group_id}/members",
-    "can_join_group is for nobody by default",
+    "can_join_group is role:nobody by default",
     world.group_and_oneself,
     **ONES_GROUP,
 )
 may("POST /user_groups/{user_group_id}/subgroups", GROUPS, world.group_and_subgroup, **ONES_GROUP)
 for part in ("members", "subgroups"):
     path = f"GET /user_groups/{{user_group_id}}/{part}"
-    may(path, "everybody sees groups", world.group, **SEEN_GROUP)
+    may(path, "all users see groups", world.group, **SEEN_GROUP)
 may(
     "GET /user_groups/{user_group_id}/members/{user_id}",
-    "everybody sees groups",
+    "all users see groups",
     world.group_and_user,
     **SEEN_GROUP,
 )
@@ -441,13 +441,13 @@ may(
 
 may("GET /streams", "those that one may know of", allowed=EVERYONE)
 may("GET /users/me/subscriptions", "one's own", allowed=EVERYONE)
-KNOW = "whoever may know of a channel: subscribers; but for guests, of all public ones"
+KNOW = "users who may know of a channel: subscribers; but for guests, of all public ones"
 may("GET /get_stream_id", KNOW, world.channel_name, **KNOWN)
 may("GET /streams/{stream_id}", KNOW, world.channel, **KNOWN)
 may("GET /streams/{stream_id}/members", KNOW, world.channel, **KNOWN)
 may(
     "GET /users/me/{stream_id}/topics",
-    "whoever may read the channel",
+    "readers of the channel",
     world.channel,
     **READ | WEB,
 )
@@ -476,7 +476,7 @@ may(
     "spec 3, rules: everyone but guests may subscribe to any public channel",
     world.subscription,
     strange=NOT_GUESTS,
-    private=NOBODY,
+    private=NO_ONE,
     web=EVERYONE,
 )
 may(
@@ -493,11 +493,11 @@ may(
     own=NOT_GUESTS,
     others=NOT_GUESTS,
     strange=NOT_GUESTS,
-    private=NOBODY,
+    private=NO_ONE,
 )
 may(
     "DELETE /users/me/subscriptions",
-    "everybody leaves by themselves",
+    "all may leave by themselves",
     world.own_subscription,
     own=EVERYONE,
 )
@@ -515,7 +515,7 @@ may(
     world.channel,
     fields={"topic_name": "t"},
     own=ADMINISTRATORS,
-    private=NOBODY,
+    private=NO_ONE,
 )
 ADMINISTER = "spec, channel: the creator administers it by default, administrators always"
 ADMINISTERED: Kinds = {"own": NOT_GUESTS, "others": ADMINISTRATORS, "private": ADMINISTRATORS}
@@ -533,41 +533,41 @@ may(
     "PATCH /streams/{stream_id}",
     f"{ADMINISTER}; for can_subscribe_group with content access",
     world.channel_and_readers,
-    **ADMINISTERED | {"private": NOBODY},
+    **ADMINISTERED | {"private": NO_ONE},
 )
 may(
     "PATCH /streams/{stream_id}",
     f"{ADMINISTER}; what newcomers join is for administrators",
     world.one_channel,
     fields={"is_default_stream": True},
-    **ADMINISTERED | {"own": ADMINISTRATORS, "private": NOBODY},
+    **ADMINISTERED | {"own": ADMINISTRATORS, "private": NO_ONE},
 )
 may("DELETE /streams/{stream_id}", ADMINISTER, world.one_channel, **ADMINISTERED)
 may(
     "GET /streams/{stream_id}/email_address",
-    "whoever may read the channel",
+    "readers of the channel",
     world.channel,
-    **READ | {"archived": NOBODY},
+    **READ | {"archived": NO_ONE},
 )
 NEWCOMERS = "what newcomers join is for administrators; never private"
 may(
     "POST /default_streams",
     NEWCOMERS,
     world.one_channel,
-    **ADMINISTERED | {"own": ADMINISTRATORS, "private": NOBODY},
+    **ADMINISTERED | {"own": ADMINISTRATORS, "private": NO_ONE},
 )
 may("DELETE /default_streams", NEWCOMERS, world.default_channel, ADMINISTRATORS)
 for method in ("GET", "POST"):
     may(
         f"{method} /email_notifications/unsubscribe/{{token}}",
-        "whoever holds the link",
+        "all holders of the link",
         world.unsubscribe_link,
         true=ANYONE,
-        false=NOBODY,
+        false=NO_ONE,
     )
-CALLS = "everybody may have a call; this server is told of none of their services"
-may("GET /calls/bigbluebutton/create", CALLS, fields={"meeting_name": "Lunch"}, allowed=NOBODY)
-may("POST /calls/zoom/create", CALLS, allowed=NOBODY)
+CALLS = "all may have a call; this server has no such service configured"
+may("GET /calls/bigbluebutton/create", CALLS, fields={"meeting_name": "Lunch"}, allowed=NO_ONE)
+may("POST /calls/zoom/create", CALLS, allowed=NO_ONE)
 CHANNEL_GROUPS = "what newcomers may choose is for administrators to say"
 may("POST /default_stream_groups/create", CHANNEL_GROUPS, world.new_channel_group, ADMINISTRATORS)
 may(
@@ -584,7 +584,7 @@ may(
     world.channel_for_a_group,
     ADMINISTRATORS,
 )
-may("GET /channel_folders", "everybody sees folders", allowed=EVERYONE)
+may("GET /channel_folders", "all users see folders", allowed=EVERYONE)
 FOLDERS = "spec 7: for administrators"
 may("POST /channel_folders/create", FOLDERS, world.new_folder, ADMINISTRATORS)
 may("PATCH /channel_folders", FOLDERS, world.order_of_folders, ADMINISTRATORS)
@@ -601,7 +601,7 @@ may(
     world.joined_channel,
     EVERYONE,
 )
-OWN_SUBSCRIPTION: Kinds = {"own": EVERYONE, "others": EVERYONE, "private": NOBODY}
+OWN_SUBSCRIPTION: Kinds = {"own": EVERYONE, "others": EVERYONE, "private": NO_ONE}
 may(
     "PATCH /users/me/subscriptions/{stream_id}",
     "one's own subscription",
@@ -620,42 +620,42 @@ may("GET /users/{user_id}/channels", "those that one may know of", world.user, *
 TOPIC = {"topic_name": "t"}
 may(
     "POST /mark_stream_as_read",
-    "whoever may read the channel",
+    "readers of the channel",
     world.channel,
     **READ,
 )
 may(
     "POST /mark_topic_as_read",
-    "whoever may read the channel",
+    "readers of the channel",
     world.channel,
     fields=TOPIC,
     own=EVERYONE,
-    private=NOBODY,
+    private=NO_ONE,
 )
 may("POST /mark_all_as_read", "one's own", allowed=EVERYONE)
 may(
     "POST /user_topics",
-    "whoever may read the channel",
+    "readers of the channel",
     world.channel,
     fields={"topic": "t", "visibility_policy": 3},
     own=EVERYONE,
     others=EVERYONE,
-    private=NOBODY,
+    private=NO_ONE,
 )
 may(
     "PATCH /users/me/subscriptions/muted_topics",
-    "whoever may read the channel",
+    "readers of the channel",
     world.channel,
     fields={"topic": "t", "op": "add"},
     own=EVERYONE,
-    private=NOBODY,
+    private=NO_ONE,
 )
 
 # -- messages
 
-MESSAGE = "whoever may read the message"
+MESSAGE = "readers of the message"
 may("GET /messages/{message_id}", MESSAGE, world.message, **READ | WEB)
-may("GET /messages/{message_id}", MESSAGE, world.direct_message, own=EVERYONE, private=NOBODY)
+may("GET /messages/{message_id}", MESSAGE, world.direct_message, own=EVERYONE, private=NO_ONE)
 may("GET /messages/{message_id}/history", MESSAGE, world.message, **READ)
 may("GET /messages/{message_id}/read_receipts", MESSAGE, world.message, **READ)
 PAGE = {"anchor": "newest", "num_before": 1, "num_after": 0}
@@ -674,14 +674,14 @@ may(
 )
 may(
     "POST /messages",
-    "spec 1, can_send_message_group is for everybody; nobody sends to an archived channel",
+    "spec 1, can_send_message_group is role:everyone; an archived channel is closed",
     world.place,
     fields={"type": "channel", "topic": "t", "content": "hello"},
     **SEND,
 )
 may(
     "POST /messages",
-    "direct_message_permission_group is for everybody; nobody writes to who is deactivated",
+    "direct_message_permission_group is role:everyone; not to deactivated users",
     world.recipient,
     fields={"type": "direct", "content": "hello"},
     **WRITE,
@@ -695,7 +695,7 @@ may(
 )
 may(
     "POST /scheduled_messages",
-    "spec 2: to whom one may write now",
+    "spec 2: recipients one may write to now",
     world.recipient,
     fields={"type": "direct", "content": "hello", **world.IN_TIME},
     **WRITE,
@@ -714,25 +714,25 @@ may(
     world.message,
     fields={"content": "changed"},
     own=EVERYONE,
-    others=NOBODY,
-    private=NOBODY,
+    others=NO_ONE,
+    private=NO_ONE,
 )
 may(
     "PATCH /messages/{message_id}",
-    "can_move_messages_between_topics_group is for everybody",
+    "can_move_messages_between_topics_group is role:everyone",
     world.message,
     fields={"topic": "elsewhere", "propagate_mode": "change_one"},
     own=EVERYONE,
     others=EVERYONE,
-    private=NOBODY,
+    private=NO_ONE,
 )
 may(
     "DELETE /messages/{message_id}",
-    "spec 18: own ones everybody, any one administrators, with content access",
+    "spec 18: own ones all users, any one administrators, with content access",
     world.message,
     own=EVERYONE,
     others=ADMINISTRATORS,
-    private=NOBODY,
+    private=NO_ONE,
 )
 may(
     "POST /messages/{message_id}/report",
@@ -740,7 +740,7 @@ may(
     world.message,
     fields={"report_type": "spam"},
     others=EVERYONE,
-    private=NOBODY,
+    private=NO_ONE,
 )
 may(
     "POST /messages/flags",
@@ -762,16 +762,16 @@ may(
 for method, objects in (("POST", world.message), ("DELETE", world.reaction)):
     may(
         f"{method} /messages/{{message_id}}/reactions",
-        "whoever may read the message; one takes back one's own reactions alone",
+        "readers of the message; one takes back one's own reactions alone",
         objects,
         fields={"emoji_name": "octopus"},
         own=EVERYONE,
-        others=EVERYONE if method == "POST" else NOBODY,
-        private=NOBODY,
+        others=EVERYONE if method == "POST" else NO_ONE,
+        private=NO_ONE,
     )
 may(
     "POST /submessage",
-    "whoever may read the message",
+    "readers of the message",
     world.poll,
     fields={
         "msg_type": "widget",
@@ -779,24 +779,24 @@ may(
     },
     own=EVERYONE,
     others=EVERYONE,
-    private=NOBODY,
+    private=NO_ONE,
 )
 may(
     "POST /typing",
-    "whoever may write there",
+    "users who may write there",
     world.recipient,
     fields={"op": "start", "type": "direct"},
     others=EVERYONE,
 )
 may(
     "POST /typing",
-    "whoever may write there",
+    "users who may write there",
     world.channel,
     fields={"op": "start", "type": "channel", "topic": "t"},
     own=EVERYONE,
     others=EVERYONE,
-    private=NOBODY,
-    archived=NOBODY,
+    private=NO_ONE,
+    archived=NO_ONE,
 )
 may(
     "POST /messages/{message_id}/typing",
@@ -804,68 +804,68 @@ may(
     world.message,
     fields={"op": "start"},
     own=EVERYONE,
-    others=NOBODY,
-    private=NOBODY,
-    archived=NOBODY,
+    others=NO_ONE,
+    private=NO_ONE,
+    archived=NO_ONE,
 )
 
 # -- files
 
 FILES: Kinds = {
-    "unshared": NOBODY,
+    "unshared": NO_ONE,
     "own": EVERYONE,
     "others": EVERYONE,
-    "private": NOBODY,
+    "private": NO_ONE,
     "web": EVERYONE + "-",
     "strange": NOT_GUESTS,
 }
 SHARED = "their own, and what is in a message that they may read"
-may("POST /user_uploads", "everybody", allowed=EVERYONE)
+may("POST /user_uploads", "all users", allowed=EVERYONE)
 may("GET /user_uploads/{realm_id_str}/{filename}", SHARED, world.file_by_text, **FILES)
 may("GET /user_uploads/{realm_id}/{filename}", SHARED, world.file, **FILES)
 may("GET /user_uploads/download/{realm_id}/{filename}", SHARED, world.file, **FILES)
 may(
     "GET /user_uploads/temporary/{token}/{filename}",
-    "whoever holds the link",
+    "all holders of the link",
     world.file_link,
     true=ANYONE,
-    false=NOBODY,
+    false=NO_ONE,
 )
 may(
     "GET /user_avatars/{realm_id}/{filename}",
-    "whoever knows the address",
+    "all who know the address",
     world.emoji_picture,
     true=ANYONE,
-    false=NOBODY,
+    false=NO_ONE,
 )
 may(
     "GET /user_avatars/identicon/{filename}",
-    "they say nothing of anybody",
+    "they say nothing of any user",
     world.identicon,
     true=ANYONE,
-    false=NOBODY,
+    false=NO_ONE,
 )
 may(
     "GET /external_content/{digest}/{url}",
-    "whoever holds the link, which only the server makes",
+    "all holders of the link, which only the server makes",
     world.linked_picture,
     true=ANYONE,
-    false=NOBODY,
+    false=NO_ONE,
 )
 may("POST /users/me/avatar", "one's own", allowed=EVERYONE)
 may("DELETE /users/me/avatar", "one's own", allowed=EVERYONE)
 for end in ("", "/medium"):
     may(
         f"GET /avatar/{{user_id}}{end}",
-        "of everybody; spectators learn nothing that is made of an address",
+        "of all users; spectators learn nothing that is made of an address",
         world.user,
         own=EVERYONE + "-",
         others=EVERYONE + "-",
         archived=EVERYONE + "-",
     )
-    may(f"GET /avatar/{{email}}{end}", "of everybody", world.email, **ALL_PEOPLE)
-may("GET /realm/emoji", "everybody", allowed=EVERYONE)
-EMOJI = "whom the organization lets add emoji"
+    may(f"GET /avatar/{{email}}{end}", "of all users", world.email, **ALL_PEOPLE)
+may("GET /realm/emoji", "all users", allowed=EVERYONE)
+EMOJI = "users who may add emoji in the organization"
 may("POST /realm/emoji/{emoji_name}", EMOJI, world.new_emoji, NOT_GUESTS)
 may(
     "DELETE /realm/emoji/{emoji_name}",
@@ -876,7 +876,7 @@ may(
 )
 for picture in ("icon", "logo"):
     fields = {"night": True} if picture == "logo" else {}
-    may(f"GET /realm/{picture}", "everybody", allowed=EVERYONE, fields=fields)
+    may(f"GET /realm/{picture}", "all users", allowed=EVERYONE, fields=fields)
     may(f"POST /realm/{picture}", "for administrators", allowed=ADMINISTRATORS, fields=fields)
     may(f"DELETE /realm/{picture}", "for administrators", allowed=ADMINISTRATORS, fields=fields)
 may(
@@ -888,16 +888,16 @@ may(
 may("GET /static/images/loading/loader-black.svg", "it says nothing", allowed=ANYONE)
 may("GET /static/generated/emoji/images/emoji/unicode/zulip.png", "it says nothing", allowed=ANYONE)
 may("OPTIONS /tus", "it says nothing", allowed=ANYONE)
-may("POST /tus", "everybody", allowed=EVERYONE)
+may("POST /tus", "all users", allowed=EVERYONE)
 for method in ("HEAD", "PATCH", "DELETE"):
-    may(f"{method} /tus/{{upload}}", "one's own", world.tus, own=EVERYONE, others=NOBODY)
+    may(f"{method} /tus/{{upload}}", "one's own", world.tus, own=EVERYONE, others=NO_ONE)
 may("GET /attachments", "one's own", allowed=EVERYONE)
 may(
     "DELETE /attachments/{attachment_id}",
     "one's own",
     world.attachment,
     own=EVERYONE,
-    others=NOBODY,
+    others=NO_ONE,
 )
 may("GET /export/realm", "for administrators", allowed=ADMINISTRATORS)
 may("GET /export/realm/consents", "for administrators", allowed=ADMINISTRATORS)
@@ -905,10 +905,10 @@ may("POST /export/realm", "for administrators", world.no_exports, allowed=ADMINI
 may("DELETE /export/realm/{export_id}", "for administrators", world.export, allowed=ADMINISTRATORS)
 may(
     "GET /exports/{folder}/{secret}/{filename}",
-    "whoever knows its address",
+    "all who know its address",
     world.export_file,
     true=ANYONE,
-    false=NOBODY,
+    false=NO_ONE,
 )
 may("POST /realm/deactivate", "for owners", world.open_realm, allowed="O")
 

@@ -290,7 +290,7 @@ for name in CHANNEL_SETTINGS:
 LENIENT: Final = {
     "GET /messages anchor": "any number is a place in a history",
     "GET /messages message_ids": "those of them that there are",
-    "GET /messages narrow": "some operators only choose: what nobody has, nothing is shown of",
+    "GET /messages narrow": "some operators only choose: an unknown id matches nothing",
     "GET /messages/matches_narrow msg_ids": "those of them that there are",
     "GET /messages/matches_narrow narrow": "some operators only choose",
     "GET /realm/audit_log actor_id": "chooses among entries",
@@ -304,7 +304,7 @@ LENIENT: Final = {
     "POST /messages/flags/narrow narrow": "some operators only choose",
     "POST /register narrow": "chooses among events",
 }
-"""What is answered although nobody has the id, as it is for any id that nobody has."""
+"""Requests accepted with an unknown id: the response is the same for any such id."""
 
 NAMES_NOTHING: Final = {
     "POST /mobile_push/register push_account_id": "the client's own name for the account",

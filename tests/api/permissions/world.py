@@ -1,4 +1,4 @@
-"""A realm with somebody of each kind, and the objects that requests are about."""
+"""A realm with a user of each kind, and the objects that requests are about."""
 
 import base64
 import itertools
@@ -64,7 +64,7 @@ _numbers = itertools.count(1)
 
 @dataclass(frozen=True)
 class World:
-    """A realm on a server. What is made in it is somebody's; `mark` is in all its texts."""
+    """A realm on a server. Each object in it belongs to a user; `mark` is in all its texts."""
 
     server: Server
     make: Make
@@ -122,7 +122,7 @@ class World:
         )
 
     def owner_of(self, who: str, kind: str) -> str:
-        """By whom an object of this kind is: for who asks."""
+        """The owner of an object of this kind, in a request by `who`."""
         return who if kind in {"own", "archived"} else OTHER
 
     def text(self) -> str:
@@ -155,7 +155,7 @@ async def open_realm(world: World, who: str, kind: str) -> Values:
 
 
 async def no_exports(world: World, who: str, kind: str) -> Values:
-    """Nobody waits for one."""
+    """Delete all exports, so that no other one is in progress."""
     del who, kind
     await world.make.connection.execute(
         "DELETE FROM realm_exports WHERE realm_id = %(realm_id)s", realm_id=world.make.realm_id
@@ -336,7 +336,7 @@ async def user(world: World, who: str, kind: str) -> Values:
 
 
 async def person(world: World, who: str, kind: str) -> Values:
-    """Somebody of whom no other request speaks."""
+    """A user of no other request."""
     del who
     role = OWNER if kind == "owner" else MEMBER
     return {"user_id": (await world.make.user(world.text(), role=role)).user_id}
@@ -350,7 +350,7 @@ async def person_gone(world: World, who: str, kind: str) -> Values:
 
 
 async def new_person(world: World, who: str, kind: str) -> Values:
-    """As whoever asks may make accounts, as far as the operator is concerned."""
+    """Let the user make accounts, as far as the operator is concerned."""
     del kind
     await user_grants.grant(
         world.make.connection, world.make.realm_id, world.people[who].user_id, create_users=True
@@ -371,7 +371,7 @@ async def webhook(world: World, who: str, kind: str) -> Values:
 
 
 async def key_again(world: World, who: str, kind: str) -> Values:
-    """Whoever asks is known by the first key again, whatever has happened to it."""
+    """Give the user their first API key again, whatever has happened to it."""
     del kind
     row, make = world.people[who], world.make
     await credentials.update_api_keys(make.connection, make.realm_id, {row.user_id: row.api_key})
@@ -643,7 +643,7 @@ async def new_invitation(world: World, who: str, kind: str) -> Values:
 
 
 async def invitation(world: World, who: str, kind: str) -> Values:
-    """One that was mailed, by whoever asks or by another member."""
+    """An invitation that was mailed, by the user or by another member."""
     fields = await new_invitation(world, who, kind)
     return await _invitation(world, who, kind, fields["invitee_emails"])
 
@@ -742,7 +742,7 @@ async def new_bot(world: World, who: str, kind: str) -> Values:
 
 
 async def bot(world: World, who: str, kind: str) -> Values:
-    """Of who asks, or of another one; of a guest or a bot as little as of anybody."""
+    """A bot of the user, or of another user."""
     owner = world.people[world.owner_of(who, kind)]
     return {"bot_id": (await world.make.user(world.text(), bot_type=1, bot_owner=owner)).user_id}
 
