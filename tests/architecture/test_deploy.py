@@ -111,7 +111,7 @@ def test_commands_in_ready_files_are_commands():
 
 
 def test_units_may_open_ports_and_files():
-    """Whoever listens may be told to do so on 443 or 25, and does not run as root."""
+    """The processes that listen may be told to do so on 443 or 25, and do not run as root."""
     units = {path.name: path.read_text().splitlines() for path in DEPLOY.glob("*.service")}
     listening = {"parley.service", "parley-serve.service", "parley-mail-in.service"}
     for name in listening:

@@ -63,5 +63,5 @@ def sources() -> str:
     return "\n".join(path.read_text() for path in sorted((ROOT / "tests" / "web").glob("*.py")))
 
 
-def test_whoever_acts_has_signed_in_or_the_page_is_for_anyone():
+def test_actions_need_a_session_unless_the_page_is_public():
     assert {page.access for page in PAGES} <= {Access.ANONYMOUS, Access.USER, Access.ADMIN}

@@ -37,7 +37,7 @@ ACROSS_REALMS = {
     "scheduled_messages.among": "takes pairs of realm and timer",
     "scheduled_messages.due": "finds what is due in all realms",
     "retention.forget": "by age, in all realms",
-    "search.lagging": "finds realms whose index is behind",
+    "search.lagging": "finds realms with a stale index",
     "sends.forget_idempotency_keys": "by age, in all realms",
     "shared_addresses.fill_foldings": "fills what migrations could not, in all realms",
     "shared_addresses.shared_addresses": "reports to the operator",

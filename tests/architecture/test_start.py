@@ -1,4 +1,4 @@
-"""What a process loads to start: libraries that few need wait until somebody does."""
+"""What a process loads to start: rarely needed libraries are loaded with their first use."""
 
 import subprocess
 import sys

@@ -329,7 +329,7 @@ async def test_the_queue_of_a_process_ends_with_it(network: Network, amqp_url: s
 
 @pytest.mark.parametrize("network", ["rabbitmq"], indirect=True)
 @pytest.mark.asyncio
-async def test_a_queue_that_somebody_deleted_is_a_gap_and_is_made_again(pair: Pair):
+async def test_a_deleted_queue_is_a_gap_and_is_made_again(pair: Pair):
     assert isinstance(pair.follower, RabbitEventBus)
     link = pair.follower._link
     assert link is not None

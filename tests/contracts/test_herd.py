@@ -1,4 +1,4 @@
-"""Everybody comes back at once after a restart: who is as far behind shares what is read."""
+"""All clients return at once after a restart: those equally far behind share what is read."""
 
 import asyncio
 import random
@@ -173,14 +173,14 @@ async def test_others_hear_of_a_herd_in_a_few_pieces_of_news(
         assert sorted(queue_id for some in told for queue_id in some) == sorted(herd.cursors)
         assert len(told) < QUEUES / 5
         monkeypatch.undo()
-        await herd.all_come_back(other)  # which has them still, as nobody has told it
+        await herd.all_come_back(other)  # which has them still, as it has not been told
         for some in told:
             news = {"type": "adopted", "queue_id": some[0], "more": some[1:]}
             other.realtime.on_ephemeral(herd.make.realm_id, msgspec.json.encode(news))
         assert other.realtime.live() == 0
 
 
-async def test_memory_is_bounded_and_nobody_misses_anything(
+async def test_memory_is_bounded_and_no_client_misses_anything(
     herd: Herd,
     start: Callable[[], Any],
     reads: list[Position],

@@ -56,7 +56,7 @@ async def next_of(deliveries: AsyncIterator[Delivery]) -> Delivery:
 
 
 async def first_of(*consumers: AsyncIterator[Delivery]) -> Delivery:
-    """The next delivery, whoever of them gets it."""
+    """The next delivery, to any of them."""
     waiting = [asyncio.ensure_future(anext(deliveries)) for deliveries in consumers]
     done, late = await asyncio.wait(waiting, timeout=60, return_when=asyncio.FIRST_COMPLETED)
     for task in late:
@@ -72,7 +72,7 @@ async def is_empty(place: Place) -> bool:
 
 
 async def waits_untouched(place: Place) -> bool:
-    """Whether one job waits that counts as never handed out, and nobody has any in hand."""
+    """Whether one job waits that counts as never delivered, and none is in hand."""
     found = {one.queue: one for one in await place.desk.stats([QUEUE])}
     attempts = [row.attempts for row in await place.desk.waiting(QUEUE, limit=9)]
     return (found[QUEUE].waiting, found[QUEUE].in_hand, attempts) == (1, 0, [0])
@@ -219,7 +219,7 @@ async def test_a_burst_that_a_consumer_leaves_unanswered_is_given_back_whole(
 
 
 @pytest.mark.asyncio
-async def test_a_job_whose_answer_is_broken_off_is_not_lost(place: Place):
+async def test_a_job_with_an_interrupted_answer_is_not_lost(place: Place):
     bodies = {b"%d" % number for number in range(5)}
     async with place.open_with_short_leases() as broker:
         await broker.publish(*map(job, bodies))
@@ -474,9 +474,7 @@ async def test_of_many_dead_none_is_doubled_and_none_lost(broker: JobBroker, pla
 
 @pytest.mark.parametrize("place", ["rabbitmq"], indirect=True)
 @pytest.mark.asyncio
-async def test_a_queue_that_somebody_deleted_is_made_again(
-    broker: JobBroker, place: Place, amqp_url: str
-):
+async def test_a_deleted_queue_is_made_again(broker: JobBroker, place: Place, amqp_url: str):
     await broker.publish(job(b"one"), job(b"two"))
     async with broker.consume(QUEUE, prefetch=2) as deliveries:
         taken = [await next_of(deliveries), await next_of(deliveries)]
@@ -495,7 +493,7 @@ async def test_a_queue_that_somebody_deleted_is_made_again(
 
 @pytest.mark.parametrize("place", ["rabbitmq"], indirect=True)
 @pytest.mark.asyncio
-async def test_a_consumer_whose_queue_somebody_deleted_goes_on_with_a_new_one(
+async def test_a_consumer_of_a_deleted_queue_goes_on_with_a_new_one(
     broker: JobBroker, place: Place, amqp_url: str
 ):
     async with broker.consume(QUEUE, prefetch=2) as deliveries:
@@ -516,7 +514,7 @@ async def test_a_consumer_whose_queue_somebody_deleted_goes_on_with_a_new_one(
 
 
 async def until_there(amqp_url: str, name: str) -> None:
-    """Until somebody has made the queue."""
+    """Wait until the queue exists."""
     async with asyncio.timeout(60):
         while True:
             publisher = await Publisher.open(amqp_url)
@@ -528,7 +526,7 @@ async def until_there(amqp_url: str, name: str) -> None:
 
 @pytest.mark.parametrize("place", ["rabbitmq"], indirect=True)
 @pytest.mark.asyncio
-async def test_a_job_that_kills_whoever_takes_it_is_set_aside_by_the_broker(
+async def test_a_job_that_kills_its_consumers_is_set_aside_by_the_broker(
     broker: JobBroker, place: Place, amqp_url: str
 ):
     await broker.publish(job(b"killer"))

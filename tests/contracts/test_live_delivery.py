@@ -108,7 +108,7 @@ async def new_reader(database: Database, make: Make) -> Reader:
 
 
 async def tell(process: Process, realm_id: RealmId, numbers: range) -> None:
-    """One write after another, as somebody does who waits for each answer."""
+    """One write after another, as a client does that waits for each response."""
     for number in numbers:
 
         async def action(tx: WriteTx, number: int = number) -> None:
@@ -181,7 +181,7 @@ async def test_one_comparison_of_clocks_finds_the_last_event_that_no_hint_told(
         )
     )
     async with asyncio.timeout(PATIENCE_SECONDS):
-        while not deaf.waiting():  # noqa: ASYNC110 - nobody tells us
+        while not deaf.waiting():  # noqa: ASYNC110 - there is no callback
             await asyncio.sleep(0)
         speaking = Writers(database, RealmCaches(database, clock), lambda *_: None)
 

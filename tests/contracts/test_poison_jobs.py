@@ -24,14 +24,14 @@ async def test_a_poison_job_takes_turns_with_the_others(broker: JobBroker):
                 await delivery.retry(after_seconds=0.001)
             else:
                 await delivery.ack()
-    assert order.count(b"poison") <= len(others) + 1, "never twice before somebody else"
+    assert order.count(b"poison") <= len(others) + 1, "never twice before another job"
     assert sorted(set(order)) == sorted([b"poison", *others])
     assert all(order.count(body) == 1 for body in others)
 
 
 @pytest.mark.asyncio
 async def test_a_poison_job_in_hand_leaves_room_for_the_others(broker: JobBroker):
-    """Nobody answers for it, as when it hangs: it costs one place of those that may be in hand."""
+    """It is never acknowledged, as when it hangs: it costs one place of the prefetch."""
     others = [b"%d" % number for number in range(20)]
     await broker.publish(job(b"poison"), *[job(body) for body in others])
     done: list[bytes] = []

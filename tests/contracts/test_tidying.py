@@ -71,7 +71,7 @@ async def test_all_that_live_are_noted_some_at_a_time(realtime, make: Make, monk
     assert seen == QUEUES
 
 
-async def test_those_that_nobody_polls_go_and_others_stay(realtime, make: Make, clock):
+async def test_unpolled_queues_go_and_others_stay(realtime, make: Make, clock):
     follower = await realtime.follower(make.realm_id)
     clock.advance(timedelta(seconds=IDLE_QUEUE_SECONDS + 1))
     follower.queues["3"].idle_since = clock.monotonic()

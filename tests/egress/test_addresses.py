@@ -56,7 +56,7 @@ def test_a_name_that_leads_there_is_refused(address):
 
 
 @pytest.mark.parametrize("address", PUBLIC)
-def test_the_internet_is_there_for_everybody(address):
+def test_public_addresses_are_allowed(address):
     check(address, guard())
     assert guard().permitted("example.com", 443, [address, address]) == [address]
 

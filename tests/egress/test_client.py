@@ -34,7 +34,7 @@ KIB = 1024
 
 
 class Names:
-    """A resolver whose answers change from question to question."""
+    """A resolver with other answers to each question."""
 
     def __init__(self, *answers: Sequence[str]) -> None:
         self.answers = list(answers)
@@ -108,7 +108,7 @@ async def test_the_system_is_asked_where_a_name_leads(web):
 
 
 async def test_a_name_is_resolved_once_and_its_address_kept(web):
-    """Whoever answers differently the second time is not asked a second time."""
+    """A resolver that answers differently the second time is not asked a second time."""
     async with web_at(THERE) as private:
         names = Names([HERE], [THERE])
         answer = await egress(names).fetch("GET", web.url(host="rebinding.example"))
@@ -125,7 +125,7 @@ async def test_of_several_addresses_one_that_is_private_spoils_all(web):
     assert web.connections == 0
 
 
-async def test_the_next_address_is_tried_where_nobody_answers(web):
+async def test_the_next_address_is_tried_after_one_that_does_not_answer(web):
     allowed = f"{HERE}/32, 127.0.0.9/32"
     names = Names(["127.0.0.9", HERE])
     answer = await egress(names, allowed=allowed).fetch("GET", web.url(host="two.example"))
@@ -168,7 +168,7 @@ async def test_redirects_end(web):
     assert (await egress().fetch("GET", web.url())).status == 302
 
 
-async def test_whoever_drips_is_left(web):
+async def test_a_dripping_server_is_left(web):
     head = b"HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n"
     for answer in (
         raw(b"HTTP/1.1 200 OK\r\n", b"X: y\r\n", pause=0.02),
@@ -187,8 +187,8 @@ async def test_the_time_is_for_all_redirects_together(web):
     await fails(web, TooSlowError, late, seconds=0.4, redirects=50)
 
 
-async def test_whoever_does_not_accept_is_left():
-    """Where the queue of a listener is full, nobody answers."""
+async def test_a_server_that_does_not_accept_is_left():
+    """A listener with a full queue does not answer."""
     with pytest.raises(TooSlowError):
         await egress(_never).fetch("GET", "http://example.com/", limits=Limits(connect_seconds=0.1))
 
@@ -247,7 +247,7 @@ async def test_what_is_not_http_is_no_answer(web, said):
     await fails(web, HostUnreachableError, raw(said))
 
 
-async def test_nobody_listens_there():
+async def test_a_closed_port_is_unreachable():
     async with web_at(HERE) as web:
         pass
     with pytest.raises(HostUnreachableError):
@@ -284,7 +284,7 @@ def many(*bodies: bytes, ends: bool = False) -> Answering:
     return answer
 
 
-async def test_a_connection_is_kept_for_whoever_asks_for_that(web):
+async def test_a_connection_is_kept_on_request(web):
     web.answers = [many(b"one", b"two"), many(b"three", ends=True), many(b"four")]
     client = egress()
     answers = [await client.fetch("GET", web.url(), limits=KEPT) for _ in range(2)]

@@ -122,7 +122,7 @@ async def test_links_of_its_text_can_be_followed(kept, get):
     assert "<d>" not in shown
 
 
-async def test_nobody_else_is_shown_anything(get):
+async def test_the_folder_is_closed_to_all_others(get):
     assert (await get("/", Host="evil.example.com")).code == 403
     assert (await get("/", Host="[")).code in (400, 403)
     assert (await get("/", Host="localhost:9")).code == 200

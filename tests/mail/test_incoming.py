@@ -138,7 +138,7 @@ def test_code_and_quotes_of_ones_own_stay_as_they_are():
     assert content(letter(text)) == text
 
 
-def test_footers_are_cut_where_there_is_one_and_nobody_wants_it():
+def test_footers_are_cut_unless_included():
     assert content(letter("Yes\n\n-- \nAda\nCountess")) == "Yes"
     assert content(letter("Yes\n\n-- \nAda"), "include-footer") == "Yes\n\n-- \nAda"
     table = "a\n--\nb\n--\nc"
@@ -254,7 +254,7 @@ def test_subjects_are_topics(subject, topic):
     assert letter("x", Subject=subject).topic() == topic
 
 
-def test_character_sets_that_nobody_knows_are_read_as_far_as_possible():
+def test_unknown_character_sets_are_read_as_far_as_possible():
     raw = b"Content-Type: text/plain; charset=klingon\n\nGr\xc3\xbc\xc3\x9fe"
     assert content(read(raw)) == "Grüße"
 
@@ -322,7 +322,7 @@ def test_headers_are_read_up_to_some_length(raw):
     assert content(some, "show-sender").endswith("x")
 
 
-def test_mail_whose_parts_have_endless_headers_is_not_read():
+def test_mail_with_endless_headers_in_its_parts_is_not_read():
     part = b"--b\nContent-Type: text/plain" + b";a=b" * 2_000 + b"\n\nx\n"
     raw = b"Content-Type: multipart/mixed; boundary=b\n\n" + part * 1_000 + b"--b--\n"
     with pytest.raises(UnreadableError, match="too many headers"):

@@ -84,7 +84,7 @@ class Office:
         return await self.connect(self.server, self.make.realm_id, row)
 
     def answering(self, row: UserRow, message_id: MessageId, *, days_ago: int = 0) -> str:
-        """Where somebody answers the message that was mailed to them."""
+        """The address at which a user answers the message that was mailed to them."""
         today = self.server.app.clock.now().date().toordinal()
         target = ToMessage(self.make.realm_id, row.user_id, message_id, today - days_ago)
         return self.addresses.of_message(target)
@@ -221,7 +221,7 @@ async def test_who_has_lost_the_right_meanwhile_is_refused(office: Office):
     assert len(await office.said()) == 1
 
 
-async def test_addresses_that_nobody_was_given_or_are_too_old_are_refused(office: Office):
+async def test_forged_or_expired_addresses_are_refused(office: Office):
     ada = await office.make.user("Ada")
     news = await office.make.channel("news", subscribers=[ada])
     sent = await office.make.message(ada, await office.make.topic(news, "t"))
@@ -394,7 +394,7 @@ async def test_files_beyond_the_limits_are_named(
         assert second == "More\n\n*Left out: 0 ü\\.png*"
 
 
-async def test_files_of_refused_mail_are_nobodys(office: Office):
+async def test_files_of_refused_mail_have_no_owner(office: Office):
     ada = await office.make.user("Ada")
     news = await office.make.channel("news", subscribers=[ada])
     sent = await office.make.message(ada, await office.make.topic(news, "t"))
@@ -442,7 +442,7 @@ async def test_what_cannot_be_written_now_is_to_come_again(office: Office):
         ({"Message_ID": "<missed.1.2.3.77@elsewhere.example.com>"}, ADA, "250", "250"),
     ],
 )
-async def test_what_nobody_has_written_is_no_answer_and_what_is_ours_is_nothing(
+async def test_automatic_mail_is_no_answer_and_our_own_is_refused(
     office: Office, headers: dict[str, str], sender: str, answer: str, channel: str
 ):
     ada = await office.make.user("Ada")
@@ -547,7 +547,7 @@ async def test_what_a_session_holds_is_counted_until_it_is_answered(
         to = office.answering(ada, sent)
         good, large = [mail("\n".join(["x" * 900] * lines)).as_bytes() for lines in (1_100, 1_300)]
         async with office.dialogue() as one, office.dialogue() as two:
-            # What was refused is held by nobody.
+            # Refused mail is no longer in memory.
             assert (await one.hand_in(large, to))[0].startswith("552")
             async with office.server.app.database.transaction() as holding:
                 await holding.execute("SELECT FROM realms FOR UPDATE")
@@ -615,14 +615,14 @@ async def test_what_has_come_is_answered_though_the_server_stops(
                 )
                 await until_blocked_on_lock(holding)
                 closing = asyncio.create_task(taking.__aexit__(None, None, None))
-                await until_nobody_listens(office.port)
+                await until_port_is_closed(office.port)
             assert await answer == ["250 2.6.0 Taken"]
             await closing
             assert await idle.answer() == ""
         assert len(await office.said()) == 1
 
 
-async def until_nobody_listens(port: int) -> None:
+async def until_port_is_closed(port: int) -> None:
     async with asyncio.timeout(60):
         while True:
             try:

@@ -169,7 +169,7 @@ def test_one_process_migrates_at_a_time(url: str, tmp_path: Path):
     assert sorted(done) == [[], [], [], ["0001_a"]]
 
 
-def test_nobody_there_is_one_sentence():
+def test_an_absent_server_is_one_sentence():
     with pytest.raises(MigrationError, match=r"^The database does not answer: .*\.$"):
         migrate("postgresql://parley@127.0.0.1:1/parley")
 

@@ -17,7 +17,7 @@ What each action stands for in the server:
              let go of the lock.
 `fail`       The transaction rolls back for any reason: nothing is written, no position is used.
 `tell`       After the commit the process gives the entry to its own queues, publishes a hint,
-             and answers the sender. `crash` instead of it: committed, and nobody was told.
+             and answers the sender. `crash` instead of it: committed, and no process was told.
 `hint`       A hint reaches the other process (server/realtime/follower.py): the next position is
              applied, an old one is nothing, one that is ahead makes it read the gap from the log.
              The hint stays on its way, so it may arrive again, and late.
@@ -66,7 +66,7 @@ class Design:
     reads_gaps: bool = True
     """Off: a hint that is ahead is applied as if nothing were missing."""
     has_guard: bool = True
-    """Off: nobody compares the clock while no hint comes."""
+    """Off: no process compares the clock while no hint comes."""
     client_acknowledges: bool = True
     """Off: the server moves a queue's cursor when it has written an answer."""
 
@@ -100,7 +100,7 @@ class State(NamedTuple):
     """The last id that a sequence has given; with a clock, nothing."""
     writers: tuple[Writer | None, Writer | None]
     accepted: frozenset[int]
-    """Messages whose sender has got its 200."""
+    """Messages for which the sender has got its 200."""
     followers: tuple[Follower, Follower]
     hints: tuple[frozenset[int], frozenset[int]]
     """Positions on their way to each process."""
@@ -153,7 +153,7 @@ def _writing(design: Design, state: State, process: int) -> Iterator[Step]:
 
 
 def _sendable(state: State) -> list[int]:
-    """The next new message, and those whose senders wait or have given up waiting."""
+    """The next new message, and those for which the senders wait or have given up waiting."""
     begun = {writer.message for writer in state.writers if writer}
     begun |= {message for _, message in state.log} | state.accepted
     return [
@@ -352,7 +352,7 @@ def each_message_is_had_once_and_in_order(_design: Design, state: State) -> bool
 
 
 def any_process_serves_any_queue(design: Design, state: State) -> bool:
-    """Invariant 3: whoever dies now, each process alone can show each queue all that it lacks."""
+    """Invariant 3: after any crash, each process alone can show each queue all that it lacks."""
     for process in PROCESSES:
         ready = _guarded(state, process) if design.has_guard else state
         end = ready.followers[process].position

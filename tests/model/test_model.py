@@ -56,7 +56,7 @@ def test_without_the_clock_a_reader_passes_a_message_that_commits_late():
     assert way == ["begin", "begin", "commit", "guard", "poll", "commit"]
 
 
-def test_without_the_clock_a_message_reaches_nobody_ever():
+def test_without_the_clock_a_message_is_never_delivered():
     assert find(NO_CLOCK, any_process_serves_any_queue)
 
 

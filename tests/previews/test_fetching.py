@@ -67,7 +67,7 @@ async def test_many_who_ask_at_once_are_one_request(site):
     assert len(site.web.requests) == 1
 
 
-async def test_whoever_leaves_takes_nobodys_answer_along(site):
+async def test_a_cancelled_caller_does_not_cancel_the_others(site):
     site.web.answers = [ROCK]
     first, second = asyncio.create_task(site.page()), asyncio.create_task(site.page())
     await asyncio.sleep(0)

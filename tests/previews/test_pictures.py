@@ -99,7 +99,7 @@ async def test_few_come_from_one_site_at_once_and_others_do_not_wait_for_it(site
     async with web_at("127.0.0.1", GOOD) as quick:
         found = await site.pictures.picture(quick.url("/a.png"))
         assert found is not None
-        while site.web.connections < AT_ONCE_OF_HOST:  # noqa: ASYNC110 - it tells nobody
+        while site.web.connections < AT_ONCE_OF_HOST:  # noqa: ASYNC110 - it has no callback
             await asyncio.sleep(0)
     assert site.web.connections == AT_ONCE_OF_HOST
     held.set()
@@ -107,7 +107,7 @@ async def test_few_come_from_one_site_at_once_and_others_do_not_wait_for_it(site
     assert site.pictures._turns_of_host == {}
 
 
-async def test_nobody_waits_behind_too_many(site, monkeypatch):
+async def test_no_request_waits_behind_too_many(site, monkeypatch):
     monkeypatch.setattr(pictures, "MAX_COMING", 3)
     held = asyncio.Event()
 

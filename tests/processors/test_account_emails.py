@@ -46,7 +46,7 @@ async def test_who_is_deactivated_is_told_with_the_comment(server, make):
     assert "&lt;b&gt;Bye&lt;/b&gt; {{ 7 * 7 }}" in html
 
 
-async def test_without_a_comment_nobody_says_anything(server, make):
+async def test_without_a_comment_the_mail_has_none(server, make):
     [mail] = await mailed(server, job_for(make))
     assert all("administrators" not in body for body in bodies(mail))
 

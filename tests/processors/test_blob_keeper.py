@@ -1,4 +1,4 @@
-"""Files that nobody needs are removed, and what somebody needs stays."""
+"""Unused files are removed, and used ones stay."""
 
 import asyncio
 import os
@@ -67,7 +67,7 @@ async def test_what_was_never_in_a_message_goes_after_its_time(server, alice, ke
     assert (await queue.until("attachment", "remove"))["upload_space_used"] == 0
 
 
-async def test_what_somebody_needs_stays(server, alice, keeper, clock):
+async def test_used_files_stay(server, alice, keeper, clock):
     urls = [await uploaded(alice) for _ in range(4)]
     to = {"type": "direct", "to": [alice.user.user_id]}
     message = (await alice.post("/messages", **to, content=f"[a]({urls[0]})"))["id"]
@@ -138,7 +138,7 @@ async def test_it_tidies_soon_after_the_start(server, alice, clock):
     async with running(BlobKeeper.of(server.app, first_look_seconds=0.0).run()):
         await queue.until("attachment", "remove")
         async with asyncio.timeout(60):
-            while kept(server):  # noqa: ASYNC110 - a folder tells nobody
+            while kept(server):  # noqa: ASYNC110 - a folder has no callback
                 await asyncio.sleep(0)
 
 

@@ -331,7 +331,7 @@ async def test_only_browsers_that_failed_are_tried_again(
     assert web.counts() == {"sent": 2, "later": 1}
 
 
-async def test_a_job_whose_every_browser_failed_is_retried_when_the_service_says(
+async def test_a_job_that_failed_for_every_browser_is_retried_when_the_service_says(
     hall: Hall, changes: Changes, web: BrowserDesk
 ):
     browser = await web.subscribe(hall.other)

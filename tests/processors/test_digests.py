@@ -103,7 +103,7 @@ async def test_who_was_away_reads_what_is_hot_in_their_channels(press: Press):
     secret = await make.channel("secret", subscribers=[bob], invite_only=True)
     await press.say(bob, news, "soup", "onions", "garlic")
     await press.say(bob, other, "elsewhere", "not hers")
-    await press.say(bob, secret, "hidden", "nobody's")
+    await press.say(bob, secret, "hidden", "unshared")
     await make.connection.execute("UPDATE channels SET created_at = %(at)s", at=TUESDAY)
 
     assert await press.look() == 2
@@ -113,7 +113,7 @@ async def test_who_was_away_reads_what_is_hot_in_their_channels(press: Press):
     assert "#news > soup (Messages this week: 2, people: 1)" in said
     assert said.index("onions") < said.index("garlic")
     assert "New channels: #other, #news" in said
-    assert not any(word in to_ada.as_string() for word in ("not hers", "nobody", "secret"))
+    assert not any(word in to_ada.as_string() for word in ("not hers", "unshared", "secret"))
     key = await server_keys.key_for(make.connection, PURPOSE)
     link = str(to_ada["List-Unsubscribe"]).strip("<>")
     found = subscriber_of(key, link.rpartition("/")[2])

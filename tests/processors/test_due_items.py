@@ -1,4 +1,4 @@
-"""The due-item runner sends each thing once, in order, whoever else does and whatever dies."""
+"""The due-item runner sends each thing once, in order, with other runners and after crashes."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
@@ -43,7 +43,7 @@ FAMILY: ContextVar[set[asyncio.Task[Any]] | None] = ContextVar("FAMILY", default
 
 @dataclass(frozen=True, slots=True)
 class House:
-    """A realm whose people put things off, and what became of them."""
+    """A realm in which people put things off, and what became of them."""
 
     make: Make
     timers: Timers
@@ -329,7 +329,7 @@ async def until_cut(proxy: CuttingProxy) -> None:
 
 
 async def die(proxy: CuttingProxy, tasks: set[asyncio.Task[Any]]) -> None:
-    """Nothing of the process goes on, and it reaches nobody."""
+    """Nothing of the process goes on, and it reaches no server."""
     for task in list(tasks):
         task.cancel()
     await proxy.close()

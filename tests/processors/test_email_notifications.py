@@ -208,12 +208,12 @@ async def test_a_mention_that_was_edited_away_is_not_mailed_by_the_following_tha
     }
 
 
-async def test_a_mention_that_is_gone_before_it_was_looked_at_notifies_nobody(
+async def test_a_mention_removed_before_the_fanout_notifies_no_user(
     hall: Hall, changes: Changes, mailroom: Mailroom
 ):
     await hall.make.channel("news", subscribers=hall.everyone)
     sent = await changes.send(hall.member, "news", topic="soup", content="@**Other**")
-    await changes.edit(hall.member, sent, "nobody")
+    await changes.edit(hall.member, sent, "no mention")
     assert await mailroom.jobs() == []
     assert await mailroom.desk.noted() == []
 
@@ -245,14 +245,14 @@ async def test_nothing_is_mailed_to_who_has_left_or_wants_it_no_more(
     assert [each.email_batch_id for each in await mailroom.desk.noted()] == 3 * [None]
 
 
-@pytest.mark.parametrize("whose", ["their own", "the organization's"])
+@pytest.mark.parametrize("owner", ["their own", "the organization's"])
 async def test_content_is_hidden_where_settings_say_so(
-    hall: Hall, changes: Changes, mailroom: Mailroom, whose: str
+    hall: Hall, changes: Changes, mailroom: Mailroom, owner: str
 ):
     await hall.make.channel("kitchen", subscribers=hall.everyone)
     await changes.send(hall.member, "kitchen", content="@**Other** onions")
     await changes.send(hall.member, user_ids([hall.other]), content="garlic")
-    if whose == "their own":
+    if owner == "their own":
         await mailroom.desk.want(hall.other, message_content_in_email_notifications=False)
     else:
         await hall.make.change_settings(message_content_allowed_in_email_notifications=False)
@@ -406,7 +406,7 @@ async def test_a_refused_mail_is_a_dead_letter_and_holds_up_no_other(
     assert subjects(mailroom.sink.mails)[1:] == ["Direct messages with Member"]
 
 
-async def test_a_refused_mail_whose_message_was_read_is_not_mailed_by_replaying_it(
+async def test_a_refused_mail_about_a_read_message_is_not_mailed_by_replaying_it(
     hall: Hall, changes: Changes, mailroom: Mailroom
 ):
     message_id = await changes.send(hall.member, user_ids([hall.other]))
@@ -480,7 +480,7 @@ async def test_of_very_many_conversations_the_newest_are_shown_and_the_rest_coun
 # -- batches that were lost on their way
 
 
-async def test_a_batch_whose_job_is_lost_is_asked_for_again(
+async def test_a_batch_with_a_lost_job_is_asked_for_again(
     hall: Hall, changes: Changes, mailroom: Mailroom
 ):
     await changes.send(hall.member, user_ids([hall.other]), content="early")
@@ -574,7 +574,7 @@ async def test_guests_read_no_name_of_people_whom_they_may_not_know(
     assert "Member (" in text_of(mail)
     assert "Other" not in mail.as_string()
 
-    # What is written to them directly comes from somebody whom they have met by that.
+    # A direct message to them comes from a user they have met by that.
     await changes.send(hall.other, user_ids([hall.guest]), content="hello")
     await changes.send(hall.other, "news", content="@**Guest** again")
     mails = await mailroom.deliver()

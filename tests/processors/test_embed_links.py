@@ -78,7 +78,7 @@ class Window:
 
 @pytest_asyncio.fixture
 async def window(hall: Hall, changes: Changes, desk: FanoutDesk) -> AsyncIterator[Window]:
-    """Of an organization that shows previews; everybody is in its channel."""
+    """Of an organization that shows previews; all users are in its channel."""
     del changes
     await hall.make.change_settings(inline_url_embed_preview=True)
     await hall.make.channel("news", subscribers=[hall.member, hall.other, hall.guest])
@@ -180,7 +180,7 @@ async def test_pages_without_a_picture_have_none(hall: Hall, changes: Changes, w
     assert hall.stage.happened == []
 
 
-async def test_where_there_is_nothing_to_show_nobody_is_waited_for(
+async def test_without_links_to_show_no_fetch_is_waited_for(
     hall: Hall, changes: Changes, window: Window
 ):
     window.web.answers = [answering(404)]

@@ -1,4 +1,4 @@
-"""Old days of the log go, and what somebody needs stays."""
+"""Old days of the log go, and what is still needed stays."""
 
 from datetime import UTC, datetime, timedelta
 

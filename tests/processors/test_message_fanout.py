@@ -35,7 +35,7 @@ DIRECT = ("direct_message", "direct_message")
 MENTIONED = ("mentioned", "mentioned")
 
 
-async def test_a_direct_message_notifies_everybody_in_it_but_its_sender(
+async def test_a_direct_message_notifies_all_its_recipients_but_the_sender(
     hall: Hall, changes: Changes, desk: FanoutDesk
 ):
     await changes.send(hall.member, user_ids([hall.other, hall.guest]))
@@ -43,7 +43,9 @@ async def test_a_direct_message_notifies_everybody_in_it_but_its_sender(
     assert await desk.reasons() == {"Other": DIRECT, "Guest": DIRECT}
 
 
-async def test_a_message_to_oneself_notifies_nobody(hall: Hall, changes: Changes, desk: FanoutDesk):
+async def test_a_message_to_oneself_sends_no_notification(
+    hall: Hall, changes: Changes, desk: FanoutDesk
+):
     await changes.send(hall.member, user_ids([hall.member]), content="@**Member**")
     await desk.catch_up()
     assert await desk.reasons() == {}
@@ -80,7 +82,7 @@ async def test_the_members_of_a_group_are_looked_up_once_for_all_whom_it_mention
     asked = []
 
     class Counting:
-        """The realm's groups, and who asks for whose members."""
+        """The realm's groups; records the groups asked for their members."""
 
         async def groups_of(self, connection: Any, realm: Any) -> Any:
             self.graph = await hall.stage.realm_caches.of(hall.make.realm_id).groups_of(
@@ -166,7 +168,7 @@ async def test_bots_and_those_who_are_gone_are_not_notified(
     assert await desk.reasons() == {"Other": DIRECT}
 
 
-async def test_nobody_is_notified_in_an_organization_that_is_closed(
+async def test_no_user_of_a_closed_organization_is_notified(
     hall: Hall, changes: Changes, desk: FanoutDesk
 ):
     await changes.send(hall.member, user_ids([hall.other]))
@@ -187,7 +189,9 @@ async def test_who_has_lost_access_or_read_it_meanwhile_is_not_notified(
     assert list(await desk.reasons()) == ["Other"]
 
 
-async def test_a_deleted_message_notifies_nobody(hall: Hall, changes: Changes, desk: FanoutDesk):
+async def test_a_deleted_message_sends_no_notification(
+    hall: Hall, changes: Changes, desk: FanoutDesk
+):
     await hall.make.change_settings(can_delete_own_message_group="role:everyone")
     sent = await changes.send(hall.member, user_ids([hall.other]))
     jobs = await desk.shipped()
@@ -197,7 +201,7 @@ async def test_a_deleted_message_notifies_nobody(hall: Hall, changes: Changes, d
     assert await desk.noted() == []
 
 
-async def test_somebody_muted_notifies_nobody_not_even_by_a_mention(
+async def test_a_muted_sender_notifies_no_user_not_even_by_a_mention(
     hall: Hall, changes: Changes, desk: FanoutDesk
 ):
     await hall.make.channel("news", subscribers=[hall.member, hall.other, hall.guest])
@@ -267,7 +271,7 @@ async def test_pushes_reach_who_is_there_and_wants_them_and_emails_come_later(
     assert len(desk.basket.of(EmailNotifications)) == 1
 
 
-async def test_a_ping_says_that_somebody_is_there(hall: Hall, changes: Changes, desk: FanoutDesk):
+async def test_a_ping_says_that_a_user_is_there(hall: Hall, changes: Changes, desk: FanoutDesk):
     await desk.want(hall.other, enable_online_push_notifications=False)
     now = datetime.now(UTC)  # noqa: TID251 - the database compares it with its own clock
     for row, seconds_ago in ((hall.other, 100), (hall.admin, 150)):
@@ -291,7 +295,7 @@ async def test_who_was_last_seen_some_minutes_ago_is_away(
 @pytest.mark.parametrize(
     ("active_ago", "seen_ago", "is_there"),
     [(10, 10, True), (600, 10, False), (600, 600, True), (100, 100, True)],
-    ids=["at it", "nobody at the client", "silent since long ago", "a moment ago"],
+    ids=["at it", "away from the client", "silent since long ago", "a moment ago"],
 )
 async def test_what_clients_say_of_who_sits_there_counts_more_than_their_polls(
     hall: Hall,
@@ -348,7 +352,7 @@ async def test_an_edit_notifies_those_whom_it_mentions_anew(
     await desk.catch_up()
     assert await desk.reasons() == {"Guest": MENTIONED}
 
-    await changes.edit(hall.member, sent, "nobody")
+    await changes.edit(hall.member, sent, "no mention")
     await desk.catch_up()
     assert list(await desk.reasons()) == ["Guest"]
 
@@ -458,7 +462,7 @@ async def test_who_has_no_phone_gets_no_push(hall: Hall, changes: Changes, desk:
     assert pushes == [(hall.other.user_id, "add"), (hall.other.user_id, "remove")]
 
 
-async def test_queues_that_nobody_works_off_get_nothing(
+async def test_queues_without_a_processor_get_nothing(
     hall: Hall, changes: Changes, desk: FanoutDesk
 ):
     await changes.send(hall.member, user_ids([hall.other]))
@@ -664,7 +668,7 @@ async def test_a_page_of_many_reads_no_more_than_it_holds(
 
 
 async def test_keeping_what_was_decided_does_not_read_what_was_decided_before(hall: Hall):
-    """Also where nobody has analyzed the table since it was empty."""
+    """Also on a table that has not been analyzed since it was empty."""
 
     def decided(count: int, first: int) -> list[NewNotification]:
         return [

@@ -29,7 +29,7 @@ QUEUE = "deferred_work"
 
 
 class Operator:
-    """Somebody at a terminal."""
+    """An operator at a terminal."""
 
     def __init__(self, settings: dict[str, str]) -> None:
         unset = {name: None for name in os.environ if "PARLEY" in name}  # noqa: TID251
@@ -88,11 +88,11 @@ async def test_what_waits_for_its_time_is_counted(operator: Operator, place: Pla
     assert await operator.queues("inspect", QUEUE) == "Nothing waits.\n"
     async with place.open_directly() as broker:
         await broker.publish(OutgoingJob(queue=QUEUE, body=b"{}", key="a", after_seconds=3000))
-    whose = "all queues together" if place.kind == "rabbitmq" else QUEUE
+    queues = "all queues together" if place.kind == "rabbitmq" else QUEUE
     assert (await operator.queues("inspect", QUEUE)).splitlines() == [
         "Nothing waits to be handed out now.",
         (
-            f"1 job of {whose} waits for a later time:"
+            f"1 job of {queues} waits for a later time:"
             f" `parley queues retry {QUEUE}` hands those of {QUEUE} out now."
         ),
     ]
@@ -191,7 +191,7 @@ async def test_status_knows_who_works_and_who_leads(
 
 
 async def _hold_one(log: JobBroker, heartbeat: Heartbeat, operator: Operator) -> None:
-    """While a job of the year 2001 is in hand, everybody knows."""
+    """While a job of the year 2001 is in hand, all processes know."""
     await log.publish(OutgoingJob(queue=QUEUE, body=b"{}", asked_at=1_000_000_000))
     async with log.consume(QUEUE, prefetch=1) as deliveries:
         delivery = await anext(deliveries)

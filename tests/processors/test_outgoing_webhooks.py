@@ -191,7 +191,7 @@ async def test_a_direct_message_calls_it_and_is_answered_there(
     assert await agency.said() == [f"dm {everyone}: Here."]
 
 
-async def test_other_messages_call_nobody(hall: Hall, changes: Changes, agency: Agency):
+async def test_other_messages_call_no_service(hall: Hall, changes: Changes, agency: Agency):
     await hall.make.channel("news", subscribers=[hall.other, agency.bot])
     plain = await hall.make.user("Plain", bot_type=1, bot_owner=hall.member)
     group_id = await hall.make.group("crew", members=[agency.bot])
@@ -387,7 +387,7 @@ async def test_after_a_day_it_is_given_up_and_told(hall: Hall, changes: Changes,
     assert await agency.outcomes() == ["given up"]
 
 
-async def test_whoever_does_not_answer_in_time_is_called_again(
+async def test_a_service_that_does_not_answer_in_time_is_called_again(
     hall: Hall, changes: Changes, agency: Agency
 ):
     async def never(_: Received, writer: asyncio.StreamWriter) -> None:
@@ -464,7 +464,7 @@ async def test_a_call_that_was_not_handed_on_is_handed_on_later(
 
 
 @pytest.mark.parametrize("what", ["bot", "owner", "deleted", "archived", "realm"])
-async def test_nobody_is_called_who_or_for_what_is_gone(
+async def test_bots_or_messages_that_are_gone_cause_no_call(
     hall: Hall, changes: Changes, agency: Agency, what: str
 ):
     channel = await hall.make.channel("news", subscribers=[hall.other, agency.bot])
@@ -531,7 +531,7 @@ async def test_what_the_bot_may_not_post_is_told(hall: Hall, changes: Changes, a
     assert "Its answer was not posted: You do not have permission to post" in told
 
 
-async def test_a_bot_without_an_owner_is_called_and_nobody_told(
+async def test_a_bot_without_an_owner_is_called_without_a_notice(
     hall: Hall, changes: Changes, agency: Agency
 ):
     orphan = await hall.make.user("Orphan", bot_type=3)

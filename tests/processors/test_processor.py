@@ -34,7 +34,7 @@ class Greet(Job, frozen=True, kw_only=True):
 
 
 class Guests:
-    """An app whose handler does what the name of the guest asks for."""
+    """An app with a handler that does what the name of the guest asks for."""
 
     def __init__(self) -> None:
         self.seen: asyncio.Queue[str] = asyncio.Queue()
@@ -167,7 +167,7 @@ async def test_any_other_error_is_retried_up_to_the_limit(broker: JobBroker, pla
 
 
 @pytest.mark.asyncio
-async def test_a_job_that_nobody_lives_to_answer_is_dead_after_the_limit(
+async def test_a_job_that_outlives_its_workers_is_dead_after_the_limit(
     broker: JobBroker, place: Place
 ):
     await publish(broker, "killer")

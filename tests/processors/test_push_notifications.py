@@ -71,7 +71,7 @@ class PushDesk:
         return Pusher(self.courier, self.desk.basket)
 
     async def phone(self, row: UserRow, token: str, kind: Kind = "fcm") -> None:
-        """Give somebody a phone."""
+        """Give a user a phone."""
         app = "com.example.app" if kind == "apns" else None
         now = self.hall.stage.clock.now()
         await self.hall.stage.write(add_token, self.hall.actor(row), kind, token, app, now=now)
@@ -248,7 +248,7 @@ async def test_direct_messages_say_who_is_in_them(hall: Hall, changes: Changes, 
     assert [alone["badge"], three["badge"]] == [2, 2]
 
 
-async def test_groups_and_everybody_are_named_in_the_readers_language(
+async def test_groups_and_wildcards_are_named_in_the_readers_language(
     hall: Hall, changes: Changes, pushes: PushDesk
 ):
     await hall.make.channel("news", subscribers=hall.everyone)
@@ -305,7 +305,7 @@ async def test_where_the_organization_wants_it_only_encrypted_content_leaves(
     assert pushes.opened()[0]["content"] == "garlic"
 
 
-async def test_guests_are_not_told_who_somebody_is_whom_they_may_not_know(
+async def test_guests_are_not_told_the_names_of_hidden_users(
     hall: Hall, changes: Changes, pushes: PushDesk
 ):
     await hall.make.channel("news", subscribers=[hall.member, hall.guest])
@@ -502,7 +502,7 @@ async def test_what_may_go_later_is_not_lost_because_something_else_is_refused(
     assert caught.value.after_seconds == 50
 
 
-async def test_a_bouncer_whose_answer_makes_no_sense_is_asked_again(
+async def test_a_bouncer_with_a_nonsensical_response_is_asked_again(
     hall: Hall, changes: Changes, pushes: PushDesk
 ):
     await pushes.phone(hall.other, "android")

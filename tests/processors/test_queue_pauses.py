@@ -15,7 +15,7 @@ TURNS = 50
 
 
 @pytest.mark.asyncio
-async def test_nobody_works_on_a_stopped_queue(place: Place, database: Database):
+async def test_no_worker_takes_jobs_of_a_stopped_queue(place: Place, database: Database):
     app, pauses = Guests(), Pauses(database)
     async with place.open_directly() as broker:
         work = asyncio.create_task(work_unless_paused(ONE_BY_ONE, app, broker, pauses))

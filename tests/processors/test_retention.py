@@ -1,4 +1,4 @@
-"""Messages are deleted when they are too old, and nothing else is; everybody keeps up with it."""
+"""Messages are deleted when they are too old, and nothing else is; all clients keep up with it."""
 
 import asyncio
 from datetime import timedelta
@@ -122,7 +122,7 @@ async def test_where_nothing_is_said_everything_is_kept(hall, changes, keeper, d
     assert await there(hall) == kept
 
 
-async def test_whoever_could_read_them_is_told_and_register_says_the_same(
+async def test_their_readers_are_told_and_register_says_the_same(
     hall, sent, changes, keeper, days, witnesses
 ):
     secret = await channel(hall, "secret", 7, invite_only=True)
@@ -175,7 +175,7 @@ async def test_they_are_kept_aside_for_a_while_and_nowhere_else(hall, sent, chan
 
 
 async def test_what_is_different_meanwhile_stays(hall, sent, changes, days):
-    """Whoever deletes looks again, holding the channel: at the time, the place and the age."""
+    """The deletion looks again, holding the channel: at the time, the place and the age."""
     week = await hall.make.connection.value(
         "SELECT channel_id FROM channels WHERE realm_id = %(r)s AND name = 'week'",
         r=hall.make.realm_id,
@@ -214,7 +214,9 @@ async def test_what_is_different_meanwhile_stays(hall, sent, changes, days):
     assert sent["week"] in await there(hall)
 
 
-async def test_much_goes_in_pieces_and_once_whoever_looks(hall, changes, keeper, days, monkeypatch):
+async def test_much_goes_in_pieces_and_once_beside_another_keeper(
+    hall, changes, keeper, days, monkeypatch
+):
     monkeypatch.setattr(processor, "MAX_GONE", 2)
     await channel(hall, "week", 7)
     for number in range(7):

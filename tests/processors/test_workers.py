@@ -1,4 +1,4 @@
-"""Workers as processes: the log becomes jobs, and jobs are done, whoever is killed."""
+"""Workers as processes: the log becomes jobs, and jobs are done, also when workers are killed."""
 
 import asyncio
 import os
@@ -24,7 +24,7 @@ PATIENCE_SECONDS = 60
 
 
 async def ask(stage: Stage, make: Make, step: str) -> None:
-    """Ask for work that dies at once: its dead letter shows that somebody has taken it."""
+    """Ask for work that dies at once: its dead letter shows that a worker has taken it."""
 
     async def action(tx: WriteTx) -> None:
         enqueue(tx, DeferredWork.of(make.realm_id, step, {}))

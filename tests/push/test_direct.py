@@ -99,7 +99,7 @@ async def test_each_kind_of_device_is_told_in_its_own_way(makers: Makers):
     assert outcome.counts == {("fcm", "sent"): 1, ("apns", "sent"): 1}
 
 
-async def test_a_removal_wakes_the_app_and_nobody_else(makers: Makers):
+async def test_a_removal_wakes_the_app_but_not_the_user(makers: Makers):
     await makers.direct.push(ADA, REMOVAL, [ANDROID, IPHONE])
     [(_, headers, payload)] = makers.apple.got
     assert headers["apns-priority"] == "5"
@@ -295,7 +295,7 @@ async def test_a_connection_that_apple_has_ended_costs_one_try_at_most(makers: M
     assert len(makers.apple.got) == 2
 
 
-async def test_a_certificate_that_nobody_vouches_for_is_refused(makers: Makers, apple_key: ECKey):
+async def test_an_untrusted_certificate_is_refused(makers: Makers, apple_key: ECKey):
     async with web.client(makers.apple.url, http2=True) as http:
         apns = Apns(http, apple_key, key_id="A" * 10, team_id="B" * 10, clock=makers.clock)
         with pytest.raises(PushServiceUnreachableError):

@@ -58,7 +58,7 @@ class Model:
         self.messages: dict[int, Message] = {}
         self.rows: dict[tuple[int, int], Row] = {}
         self.mutes: set[tuple[int, int]] = set()
-        """Who mutes whom."""
+        """Pairs of a user and one they mute."""
         self.policies: dict[tuple[int, int], int] = {}
         """What a user wants of a topic."""
         self.muted_channels: set[tuple[int, int]] = set()

@@ -25,7 +25,7 @@ CASES = 12
 
 
 async def people_of(make: Make) -> list[UserRow]:
-    """Somebody of each role, old and new ones, and a member more."""
+    """A user of each role, old and new ones, and a member more."""
     now = SystemClock().now()
     return [
         await make.user(role=role, date_joined=now - timedelta(days=days))
@@ -165,7 +165,7 @@ async def test_a_group_that_opens_a_private_channel_opens_it_to_no_guest(make_he
 
 
 async def test_no_function_of_the_database_asks_in_another_way(make_here: Make):
-    """There is one `channel_access`, and whoever calls it calls that one."""
+    """There is one `channel_access`, and all callers call that one."""
     bodies = await make_here.connection.values(
         r"SELECT regexp_replace(prosrc, '\s+', ' ', 'g') FROM pg_proc"
         r" WHERE prosrc LIKE '%%channel_access(%%'"

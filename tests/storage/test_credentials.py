@@ -36,7 +36,7 @@ async def test_a_password_is_rehashed_only_if_it_is_still_the_same(make_here: Ma
     assert not await update("old", "newer")
 
 
-async def test_a_key_opens_the_account_whose_it_is(make_here: Make):
+async def test_a_key_opens_its_account(make_here: Make):
     connection, realm_id = make_here.connection, make_here.realm_id
     cook = await make_here.user()
     await credentials.update_api_keys(connection, realm_id, {cook.user_id: "another key"})

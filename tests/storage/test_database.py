@@ -131,8 +131,8 @@ async def away(server_url: str) -> AsyncIterator[Away]:
 
 
 @pytest.mark.asyncio
-async def test_a_dead_connection_is_handed_to_nobody(away: Away):
-    """All connections of the pool die at once; nobody who asks afterwards notices."""
+async def test_a_dead_connection_is_never_handed_out(away: Away):
+    """All connections of the pool die at once; later requests do not notice."""
     for _ in range(3):
         await asyncio.gather(*[hold_for_a_query(away.database) for _ in range(POOL)])
         away.proxy.cut()
@@ -157,7 +157,7 @@ async def test_a_database_that_is_back_is_found_with_the_next_attempt(away: Away
     away.proxy.refuse()
     waiting = asyncio.create_task(hold_for_a_query(away.database))
     start = away.database.attempts()
-    while away.database.attempts() < start + ATTEMPTS:  # noqa: ASYNC110 - the pool tells nobody
+    while away.database.attempts() < start + ATTEMPTS:  # noqa: ASYNC110 - the pool has no callback
         await asyncio.sleep(0.01)
     assert not waiting.done()
     await away.proxy.allow()
@@ -182,7 +182,7 @@ async def test_who_holds_a_connection_reads_through_it(server_url: str):
 
 
 @pytest.mark.asyncio
-async def test_others_do_not_read_through_what_somebody_holds(server_url: str):
+async def test_other_tasks_do_not_read_through_a_held_connection(server_url: str):
     async def backend() -> int:
         async with database.reading() as connection:
             return connection.backend
@@ -233,7 +233,7 @@ async def test_that_the_database_is_away_is_told_once(away: Away, caplog: pytest
         away.proxy.refuse()
         start = away.database.attempts()
         waiting = asyncio.create_task(hold_for_a_query(away.database))
-        while away.database.attempts() < start + ATTEMPTS:  # noqa: ASYNC110 - the pool tells nobody
+        while away.database.attempts() < start + ATTEMPTS:  # noqa: ASYNC110 - the pool has no callback
             await asyncio.sleep(0.01)
         await away.proxy.allow()
         await waiting

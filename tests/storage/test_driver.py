@@ -175,7 +175,7 @@ async def test_what_cannot_be_prepared_says_so_each_time(raw: PgConnection):
 
 
 @pytest.mark.asyncio
-async def test_of_what_is_sent_together_the_first_failure_is_everybodys(raw: PgConnection):
+async def test_the_first_failure_of_a_pipeline_fails_all_of_it(raw: PgConnection):
     raw.plans.after = 0
 
     async def fail() -> None:
@@ -211,7 +211,7 @@ async def test_a_block_that_fails_by_itself_leaves_the_connection_as_it_was(raw:
 
 @pytest.mark.asyncio
 async def test_much_goes_both_ways_at_once(raw: PgConnection):
-    """More than the sockets hold: whoever only writes waits for one who only writes."""
+    """More than the sockets hold: a peer that only writes waits for one that only writes."""
     much = "x" * (8 * MEGABYTE)
     assert await rows(raw, "SELECT %(much)s::text", much=much) == [(much,)]
     many = [Statement("SELECT %(much)s::text", {"much": much})] * 4
@@ -286,7 +286,7 @@ async def test_a_connection_that_is_closed_while_it_is_waited_for(
 
 
 @pytest.mark.asyncio
-async def test_a_connection_that_is_ended_while_nobody_waits(
+async def test_a_connection_that_is_ended_while_idle(
     raw: PgConnection, killer: psycopg.AsyncConnection[Any], monkeypatch: pytest.MonkeyPatch
 ):
     """It is heard once, not in each turn of the loop, and found by who asks next."""

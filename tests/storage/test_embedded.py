@@ -55,7 +55,7 @@ def data(cluster: Path, empty: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def running():
-    """A data directory whose server runs, for questions that change nothing, and its address."""
+    """A data directory with a running server, for read-only questions, and its address."""
     data = Path(tempfile.mkdtemp(prefix="parley-"))
     with embedded_postgres(data) as url:
         yield data, url
@@ -296,7 +296,7 @@ def test_a_stale_note_with_the_number_of_another_process_is_no_obstacle(data: Pa
         assert ask(url, "SELECT 1") == 1
 
 
-def test_one_whose_socket_was_cleaned_away_is_started_again(data: Path):
+def test_a_server_that_lost_its_socket_is_started_again(data: Path):
     first = EmbeddedPostgres(data)
     first.start()
     first.wait_until_ready()

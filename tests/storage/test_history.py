@@ -135,9 +135,9 @@ ALL_WAYS = {"channel", "topic", "sender there", "ids", "single"}
     [
         pytest.param(0, False, ALL_WAYS, id="a member reads a public channel"),
         pytest.param(0, True, set(), id="a guest does not"),
-        pytest.param(1, False, set(), id="nobody reads a private one from outside"),
+        pytest.param(1, False, set(), id="a private one is closed to non-members"),
         pytest.param(2, False, set(), id="nor one with protected history"),
-        pytest.param(3, True, ALL_WAYS, id="everybody reads a web-public one"),
+        pytest.param(3, True, ALL_WAYS, id="a web-public one is open to all"),
     ],
 )
 async def test_who_was_never_in_a_channel(realm: Realm, number, is_guest, ways):

@@ -69,7 +69,7 @@ async def test_starring_what_one_did_not_receive_makes_it_historical(connection:
 
 
 @pytest.mark.asyncio
-async def test_nobody_flags_what_they_may_not_read(connection: Connection):
+async def test_unreadable_messages_cannot_be_flagged(connection: Connection):
     driver = await Driver.in_new_realm(connection, 2, [PRIVATE])
     writer, outsider = sorted(driver.people)
     [channel] = driver.channels

@@ -14,7 +14,7 @@ MANY_DAYS = 40
 
 
 async def test_several_processes_make_partitions_at_once(database_url):
-    """Each day is made once, and whoever comes second finds it there."""
+    """Each day is made once, and the second process finds it there."""
     ready = asyncio.Barrier(PROCESSES)
 
     async def make() -> int:

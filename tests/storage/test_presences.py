@@ -26,8 +26,8 @@ async def known(make: Make, since: int = -1):
     return {row.user_id: (row.active_at, row.seen_at) for row in rows}
 
 
-async def until_somebody_waits(onlooker: Connection) -> None:
-    """Somebody else in this database waits for a lock."""
+async def until_blocked(onlooker: Connection) -> None:
+    """Wait until another session of this database waits for a lock."""
     while not await onlooker.value(  # noqa: ASYNC110 - nothing tells it
         """
         SELECT count(*) FROM pg_stat_activity
@@ -94,7 +94,7 @@ async def test_numbers_become_visible_in_their_order(make: Make, database: Datab
         await first.run(presences.record(make.realm_id, [Ping(slow, START, START)]))
         other = asyncio.create_task(record(make, Ping(quick, START, START)))
         async with database.connection() as onlooker:
-            await until_somebody_waits(onlooker)
+            await until_blocked(onlooker)
             assert await presences.changed_since(onlooker, make.realm_id, -1) == []
     await other
     rows = await presences.changed_since(make.connection, make.realm_id, -1)
@@ -121,7 +121,7 @@ async def test_a_ping_that_waits_for_its_turn_sees_who_has_left_meanwhile(
         late = START + MINUTE
         other = asyncio.create_task(record(make, Ping(user_id, late, late)))
         async with database.connection() as onlooker:
-            await until_somebody_waits(onlooker)
+            await until_blocked(onlooker)
     assert await other == []
     assert await known(make) == {user_id: (latest, latest)}
 

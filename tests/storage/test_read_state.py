@@ -26,7 +26,7 @@ def told(events: list[Any]) -> list[int]:
 
 
 class Reader:
-    """Somebody in two public channels to which somebody else writes."""
+    """A user in two public channels to which another user writes."""
 
     def __init__(self, driver: Driver) -> None:
         self.driver = driver
@@ -376,7 +376,7 @@ async def test_an_old_unread_message_does_not_ask_again_and_again(reader: Reader
     assert reader.here not in (await reader.unread()).foldable
 
 
-async def test_whoever_has_more_unread_than_is_told_of_is_not_asked_to_fold(reader: Reader):
+async def test_a_user_with_more_unread_than_is_told_of_is_not_asked_to_fold(reader: Reader):
     await reader.get_many(1)
     await reader.driver.connection.execute(
         "UPDATE realm_clock SET position = 1000000 WHERE realm_id = %(realm_id)s",

@@ -411,7 +411,7 @@ class ReadState(RuleBasedStateMachine):
 
     @rule(user=some_user)
     def fold(self, user):
-        """Shorter sets, and nobody can tell: the model does nothing."""
+        """Shorter sets, without a visible difference: the model does nothing."""
         who, realm_id = UserId(self.users[user]), self.driver.realm_id
         every = [read_state.DIRECT, *map(ChannelId, self.channels)]
         folds = self.run(read_state.folds(self.driver.connection, realm_id, who, every))

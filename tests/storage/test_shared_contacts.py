@@ -1,4 +1,4 @@
-"""Who knows whom."""
+"""The people that users know."""
 
 import pytest
 

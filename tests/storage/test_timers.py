@@ -74,7 +74,7 @@ async def test_what_is_left_alone_or_has_failed_is_not_due(connection):
 
 
 async def test_realms_that_have_waited_longest_come_first(connection):
-    """But for those that are busy; and whose only row is left alone is not one of them."""
+    """But for busy ones; one of which the only row is left alone does not count as such."""
     realms = [await new_realm(connection) for _ in range(4)]
     ids = [await put_off(make, seconds) for make, seconds in zip(realms, (4, 3, 2, 1), strict=True)]
     await put_off(realms[0], 5)

@@ -1,4 +1,4 @@
-"""The topics of a channel, as far as somebody may read them."""
+"""The topics of a channel, as far as a user may read them."""
 
 from datetime import UTC, datetime
 

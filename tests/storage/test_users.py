@@ -45,7 +45,7 @@ async def test_a_thousand_are_inserted_in_one_statement(make_here: Make):
     assert all(row.is_active for row in rows)
 
 
-async def test_nobody_can_be_inserted_too(make_here: Make):
+async def test_an_empty_list_can_be_inserted_too(make_here: Make):
     await users.insert(make_here.connection, make_here.realm_id, [])
 
     assert await users.all_of_realm(make_here.connection, make_here.realm_id) == []

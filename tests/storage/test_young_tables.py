@@ -1,4 +1,4 @@
-"""What is done at each send costs no more with what there is, also before anybody analyzed it.
+"""The cost of each send does not grow with what there is, also on tables not yet analyzed.
 
 Plans are made while tables are empty, and kept until they are analyzed for the first time.
 """

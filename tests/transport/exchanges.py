@@ -80,7 +80,7 @@ class Slow(Echo):
 
 
 class Patient(Echo):
-    """One whose answer comes later, from somebody else: a poll."""
+    """One that is answered later, by another task: a poll."""
 
     @override
     def finish(self):

@@ -45,7 +45,7 @@ async def test_who_is_silent_for_too_long_is_let_go(monkeypatch, limit, sent):
 
 
 @pytest.mark.parametrize("limit", ["BODY_SECONDS", "PIECE_SECONDS"])
-async def test_whoever_does_not_go_on_with_a_body_is_told_and_let_go(monkeypatch, limit):
+async def test_a_client_that_stalls_in_a_body_is_told_and_disconnected(monkeypatch, limit):
     monkeypatch.setattr(connections, limit, 0.2)
     async with serving() as (_, port, exchanges), connected(port) as client:
         await client.send(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nabc")
@@ -70,7 +70,7 @@ async def test_a_body_that_comes_slowly_goes_on_as_long_as_it_may(monkeypatch):
         assert connection.due > first
 
 
-async def test_for_the_time_that_a_body_waits_here_nobody_is_let_go(monkeypatch):
+async def test_while_a_body_waits_here_no_client_is_disconnected(monkeypatch):
     monkeypatch.setattr(connections, "PIECE_SECONDS", 0.1)
     async with serving(Slow) as (_, port, exchanges), connected(port) as client:
         await client.send(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 6\r\n\r\nabc")
@@ -83,7 +83,7 @@ async def test_for_the_time_that_a_body_waits_here_nobody_is_let_go(monkeypatch)
         assert (await client.answer()).content == b"abcdef"
 
 
-async def test_whoever_sends_a_head_slowly_gains_no_time(monkeypatch):
+async def test_a_slow_head_gains_no_time(monkeypatch):
     monkeypatch.setattr(connections, "HEAD_SECONDS", 0.5)
     async with serving() as (_, port, _), connected(port) as client:
         sending = asyncio.create_task(drip(client, b"GET / HTTP/1.1\r\nA: " + b"x" * 10_000))
@@ -98,7 +98,7 @@ async def drip(client, data):
         await asyncio.sleep(0.05)
 
 
-async def test_whoever_waits_for_an_answer_may_be_silent(monkeypatch):
+async def test_a_client_waiting_for_an_answer_may_be_silent(monkeypatch):
     for limit in ("IDLE_SECONDS", "HEAD_SECONDS", "BODY_SECONDS"):
         monkeypatch.setattr(connections, limit, 0.2)
     async with serving(Silent) as (_, port, exchanges), connected(port) as client:
@@ -109,7 +109,7 @@ async def test_whoever_waits_for_an_answer_may_be_silent(monkeypatch):
         assert (await client.answer()).status == 200
 
 
-async def test_whoever_takes_nothing_is_let_go(monkeypatch):
+async def test_a_client_that_reads_nothing_is_disconnected(monkeypatch):
     monkeypatch.setattr(response_side, "STALLED_SECONDS", 0.2)
     async with serving(Silent) as (_, port, exchanges), connected(port) as client:
         await client.send(ASK)
@@ -120,7 +120,7 @@ async def test_whoever_takes_nothing_is_let_go(monkeypatch):
         assert exchanges[0].is_gone
 
 
-async def test_whoever_takes_something_is_not_let_go(monkeypatch):
+async def test_a_client_that_reads_something_is_kept(monkeypatch):
     monkeypatch.setattr(response_side, "STALLED_SECONDS", 0.2)
     piece, pieces = 512 * 1024, 32
     async with serving(Silent) as (_, port, exchanges), connected(port) as client:
@@ -157,7 +157,7 @@ async def test_a_client_that_goes_away_while_it_waits_is_seen():
             await client.send(ASK)
             await until(lambda: exchanges)
         await until(lambda: exchanges[0].later.is_gone)
-        exchanges[0].later.finish()  # what is written to nobody is dropped
+        exchanges[0].later.finish()  # what is written to a closed connection is dropped
 
 
 async def test_requests_that_come_before_their_turn_are_answered_in_it():
@@ -219,7 +219,7 @@ class Talkative(Echo):
         super().finish()
 
 
-async def test_whoever_takes_no_answer_is_asked_for_no_more_questions():
+async def test_no_more_requests_are_read_from_a_client_that_reads_no_answer():
     async with serving(Talkative) as (_, port, exchanges), connected(port) as client:
         client.writer.transport.pause_reading()  # type: ignore[attr-defined]
         await client.send(ASK * 1_000)
@@ -245,7 +245,7 @@ async def test_what_comes_behind_an_expectation_is_its_body():
         assert len(exchanges) == 2
 
 
-async def test_a_body_waits_for_whoever_takes_it():
+async def test_a_body_waits_for_its_reader():
     async with serving(Slow) as (_, port, exchanges), connected(port) as client:
         body = bytes(range(256)) * 8_192
         head = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(body)

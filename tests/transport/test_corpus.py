@@ -306,7 +306,7 @@ RIGHT_BY_STANDARD = {
     "length that the connection may drop": [(200, "close")],
     "connection close and keep-alive": [(200, "close")],
     "go on, says an old client": [(200, "close")],
-    # It says so to somebody who has nothing to send, too.
+    # It says so to a client that has nothing to send, too.
     "go on, without a body": [(200, "")],
 }
 """Answers that differ from those of Tornado's server, as RFC 9112 has it."""
@@ -314,7 +314,7 @@ RIGHT_BY_STANDARD = {
 
 @pytest_asyncio.fixture
 async def ports(serving_with, log_in) -> AsyncIterator[dict[str, Any]]:
-    """Both servers on one organization, and somebody's credentials."""
+    """Both servers on one organization, and a user's credentials."""
     async with AsyncExitStack() as stack:
         servers = {
             name: await stack.enter_async_context(serving_with(transport=name))

@@ -41,7 +41,7 @@ async def crowded(people=PEOPLE, tls=None):
 
 
 async def answer(clients, exchanges):
-    """Bring everybody the answer, and forget what had been asked."""
+    """Send all clients the answer, and forget what had been asked."""
     answered = exchanges.copy()
     exchanges.clear()
     for exchange in answered:
@@ -86,7 +86,7 @@ async def test_others_are_read_between():
 
 
 async def test_who_waits_is_not_held(monkeypatch):
-    """However many they are: those who have been answered are held, and nobody else."""
+    """However many they are: answered ones are held, and no others."""
     async with crowded() as (_, _, clients, exchanges):
         answered = 3 * MAX_PER_ITERATION
         left, held, hold = exchanges[answered:], [], HttpConnection.hold

@@ -1,4 +1,4 @@
-"""Our own server's connections: whoever sends garbage or nothing more still gets their answers."""
+"""Our own server's connections: clients that send garbage or no more still get their answers."""
 
 import asyncio
 from functools import partial
@@ -91,7 +91,7 @@ async def test_garbage_in_a_body_ends_an_answer_that_is_under_way():
 # -- clients that send nothing more
 
 
-async def test_whoever_sends_nothing_more_gets_the_answers_and_then_the_end():
+async def test_after_its_eof_a_client_gets_the_answers_and_then_the_end():
     async with serving(Silent) as (_, port, exchanges), connected(port) as client:
         post = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc"
         count = 2 * MAX_AHEAD_BYTES // len(post)
@@ -132,7 +132,7 @@ async def test_what_was_asked_before_the_end_is_done_and_told(serving_with, log_
 
 
 @pytest.mark.parametrize("is_under_way", [True, False])
-async def test_a_stream_to_somebody_who_sends_nothing_more_ends(is_under_way):
+async def test_a_stream_ends_after_the_clients_eof(is_under_way):
     async with serving(Silent) as (_, port, exchanges), connected(port) as client:
         await client.send(ASK)
         await until(lambda: exchanges)
@@ -147,7 +147,7 @@ async def test_a_stream_to_somebody_who_sends_nothing_more_ends(is_under_way):
         assert exchanges[0].is_gone
 
 
-async def test_whoever_sends_nothing_more_gets_all_of_an_answer_in_pieces():
+async def test_after_its_eof_a_client_gets_all_of_an_answer_in_pieces():
     async with serving(Silent) as (_, port, exchanges), connected(port) as client:
         await client.send(ASK)
         client.writer.write_eof()
@@ -178,7 +178,7 @@ async def test_a_body_that_waits_here_is_taken_although_nothing_more_comes():
         assert await client.is_closed()
 
 
-async def test_a_poll_of_somebody_who_sends_nothing_more_ends():
+async def test_a_poll_ends_after_the_clients_eof():
     async with serving(Patient) as (_, port, exchanges), connected(port) as client:
         await client.send(ASK)
         await until(lambda: exchanges)
@@ -187,7 +187,7 @@ async def test_a_poll_of_somebody_who_sends_nothing_more_ends():
         assert exchanges[0].later.is_gone
 
 
-async def test_a_poll_that_comes_to_wait_for_somebody_who_sends_nothing_more_ends():
+async def test_a_poll_that_comes_to_wait_after_the_clients_eof_ends():
     async with serving(Silent) as (server, port, exchanges), connected(port) as client:
         await client.send(ASK)
         client.writer.write_eof()
@@ -208,7 +208,7 @@ async def test_a_poll_that_comes_to_wait_for_somebody_who_sends_nothing_more_end
         b"Expect: 100-continue\r\nContent-Length: 9\r\n\r\n",
     ],
 )
-async def test_half_a_request_of_somebody_who_sends_nothing_more_is_none(sent):
+async def test_half_a_request_before_the_clients_eof_is_none(sent):
     async with serving(Silent) as (_, port, exchanges), connected(port) as client:
         await client.send(ASK, b"POST / HTTP/1.1\r\nHost: x\r\n" + sent)
         client.writer.write_eof()

@@ -18,7 +18,7 @@ async def test_whatever_comes_is_answered_with_http_however_it_is_cut():
 
 
 @pytest.mark.asyncio
-async def test_whoever_takes_their_time_what_is_written_is_http():
+async def test_what_is_written_is_http_however_slow_the_parties():
     server, random = new_server(), Random(SEED)
     for _ in range(1_500):
         await check_slowly(server, random_bytes(random), random)

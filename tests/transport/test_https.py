@@ -56,9 +56,7 @@ async def test_a_server_with_a_certificate_speaks_https_alone(
         assert server.app.settings.public_url.startswith("https://")
 
 
-async def test_who_never_agrees_on_a_cipher_counts_and_keeps_nobody_out_for_ever(
-    certificate, monkeypatch
-):
+async def test_failed_handshakes_count_and_keep_no_client_out_for_ever(certificate, monkeypatch):
     monkeypatch.setattr(transport_server, "HANDSHAKE_SECONDS", 1.0)
     monkeypatch.setattr(acceptor_pool, "CHECK_SECONDS", 0.1)
     async with serving(tls=certificate.server) as (server, port, _), AsyncExitStack() as stack:
@@ -68,7 +66,7 @@ async def test_who_never_agrees_on_a_cipher_counts_and_keeps_nobody_out_for_ever
                 await stack.enter_async_context(connected(port))
             await until(lambda: server._acceptors._is_paused)
             await asyncio.sleep(0.1)
-            assert len(server._arrivals) < 40, "nobody else is let in"
+            assert len(server._arrivals) < 40, "no other client is let in"
             await known.send(ASK)
             assert (await known.answer()).status == 200
         async with asyncio.timeout(60), connected(port, certificate.client) as late:
@@ -105,7 +103,7 @@ async def test_a_connection_that_breaks_off_without_a_word_is_seen(
             assert (await encrypted.answer()).status == 200
 
 
-async def test_nobody_has_keys_agreed_upon_twice_or_weakly(certificate):
+async def test_renegotiation_and_weak_keys_are_refused(certificate):
     folder = certificate.folder
     tls = certificates.https(shown(folder / "certificate.pem", folder / "key.pem"))
     assert tls is not None

@@ -108,7 +108,7 @@ def test_a_guest_never_becomes_full():
     assert not person(GUEST).is_full(timedelta(0), CLOCK.now())
 
 
-def test_the_members_of_a_group_are_admitted_and_nobody_else():
+def test_only_the_members_of_a_group_are_admitted():
     realm = graph(members={COOKS: {7}})
 
     assert realm.contains(group(COOKS), person(user_id=7))
@@ -136,7 +136,7 @@ def test_groups_that_contain_each_other_are_searched_once():
     assert not realm.contains(group(COOKS), person(user_id=8))
 
 
-def test_a_deactivated_group_admits_nobody():
+def test_a_deactivated_group_admits_no_user():
     realm = graph(members={COOKS: {7}}, deactivated={COOKS})
 
     assert not realm.contains(group(COOKS), person(user_id=7))
@@ -152,7 +152,7 @@ def test_what_is_only_within_a_deactivated_group_is_not_reached():
     assert not realm.contains(group(COOKS), person(user_id=7))
 
 
-def test_a_group_that_is_not_there_admits_nobody():
+def test_an_unknown_group_admits_no_user():
     assert not graph().contains(group(GroupId(999)), person())
 
 

@@ -19,7 +19,7 @@ class Shelf:
     def __init__(self):
         self.readings: list[list[int]] = []
         self.begun = asyncio.Event()
-        """Somebody is reading, or has read."""
+        """Set once a load has begun."""
 
     async def read(self, keys):
         self.readings.append(list(keys))
@@ -52,7 +52,7 @@ async def test_what_is_not_there_is_nothing():
     assert await BatchLoader(Shelf().read).find(-1) is None
 
 
-async def test_an_error_is_everybodys_for_whom_it_was_read_and_no_other():
+async def test_an_error_goes_to_all_callers_of_its_batch_and_no_others():
     shelf = Shelf()
     gathering = BatchLoader(shelf.read)
     broken = [asyncio.create_task(gathering.find(number)) for number in (0, 1)]
@@ -63,7 +63,7 @@ async def test_an_error_is_everybodys_for_whom_it_was_read_and_no_other():
     assert await gathering.find(3) == 6
 
 
-async def test_who_goes_away_takes_it_from_nobody():
+async def test_a_cancelled_caller_does_not_cancel_the_others():
     shelf = Shelf()
     gathering = BatchLoader(shelf.read)
     leaving, staying = (asyncio.create_task(gathering.find(1)) for _ in range(2))

@@ -224,15 +224,15 @@ def test_members_of_the_realms_group_add_to_what_they_read():
     assert not standing(GUEST).adds_others(PUBLIC, subscribed=True)
 
 
-def test_where_the_realm_permits_nobody_the_channel_may():
-    nobody = {"can_add_subscribers_group": "role:nobody"}
+def test_where_the_realm_permits_no_user_the_channel_may():
+    no_users = {"can_add_subscribers_group": "role:nobody"}
 
-    assert not standing(**nobody).adds_others(PUBLIC, subscribed=True)
-    assert standing(ADMINISTRATOR, **nobody).adds_others(PUBLIC, subscribed=False)
-    assert not standing(ADMINISTRATOR, **nobody).adds_others(PRIVATE, subscribed=False)
-    assert standing(user_id=CREATOR, **nobody).adds_others(PUBLIC, subscribed=False)
+    assert not standing(**no_users).adds_others(PUBLIC, subscribed=True)
+    assert standing(ADMINISTRATOR, **no_users).adds_others(PUBLIC, subscribed=False)
+    assert not standing(ADMINISTRATOR, **no_users).adds_others(PRIVATE, subscribed=False)
+    assert standing(user_id=CREATOR, **no_users).adds_others(PUBLIC, subscribed=False)
     for_friends = opened(PRIVATE, setting="can_add_subscribers_group")
-    assert standing(user_id=FRIEND, **nobody).adds_others(for_friends, subscribed=False)
+    assert standing(user_id=FRIEND, **no_users).adds_others(for_friends, subscribed=False)
 
 
 def test_who_removes_others():
@@ -253,8 +253,8 @@ def test_a_setting_that_a_channel_lacks_has_its_default():
 
     assert setting_of(bare, "can_send_message_group", GRAPH).group_id == IDS["role:everyone"]
     assert setting_of(bare, "can_administer_channel_group", GRAPH).direct_members == (3,)
-    nobodys = replace(bare, creator_id=None)
-    assert setting_of(nobodys, "can_administer_channel_group", GRAPH).direct_members == ()
+    ownerless = replace(bare, creator_id=None)
+    assert setting_of(ownerless, "can_administer_channel_group", GRAPH).direct_members == ()
 
 
 @pytest.mark.parametrize(
@@ -323,29 +323,29 @@ def test_web_public_needs_three_things():
 
 
 def test_each_kind_of_channel_has_its_permission():
-    nobody = {"can_create_private_channel_group": "role:nobody"}
-    check_creator(standing(**nobody), ChannelTerms())
+    no_users = {"can_create_private_channel_group": "role:nobody"}
+    check_creator(standing(**no_users), ChannelTerms())
     with pytest.raises(CreationNotPermittedError):
-        check_creator(standing(OWNER, **nobody), ChannelTerms(invite_only=True))
-    nobody = {"can_create_public_channel_group": "role:nobody"}
-    check_creator(standing(**nobody), ChannelTerms(invite_only=True))
+        check_creator(standing(OWNER, **no_users), ChannelTerms(invite_only=True))
+    no_users = {"can_create_public_channel_group": "role:nobody"}
+    check_creator(standing(**no_users), ChannelTerms(invite_only=True))
     with pytest.raises(CreationNotPermittedError):
-        check_creator(standing(OWNER, **nobody), ChannelTerms())
+        check_creator(standing(OWNER, **no_users), ChannelTerms())
 
 
 def test_the_topics_policy_has_its_permission():
-    nobody = {"can_set_topics_policy_group": "role:nobody"}
-    check_creator(standing(**nobody), ChannelTerms())
+    no_users = {"can_set_topics_policy_group": "role:nobody"}
+    check_creator(standing(**no_users), ChannelTerms())
     with pytest.raises(CreationNotPermittedError):
-        check_creator(standing(**nobody), ChannelTerms(topics_policy="empty_topic_only"))
+        check_creator(standing(**no_users), ChannelTerms(topics_policy="empty_topic_only"))
 
 
 def test_who_deletes_is_for_moderators_to_say():
     friends = GroupSetting(group_id=FRIENDS)
-    nobody = GroupSetting(group_id=IDS["role:nobody"])
+    no_users = GroupSetting(group_id=IDS["role:nobody"])
     for name in ("can_delete_any_message_group", "can_delete_own_message_group"):
         check_creator(standing(MODERATOR), ChannelTerms(permissions={name: friends}))
-        check_creator(standing(), ChannelTerms(permissions={name: nobody}))
+        check_creator(standing(), ChannelTerms(permissions={name: no_users}))
         with pytest.raises(CreationNotPermittedError):
             check_creator(standing(), ChannelTerms(permissions={name: friends}))
 

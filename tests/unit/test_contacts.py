@@ -1,4 +1,4 @@
-"""Whom a guest knows at each position, whether that was read or followed entry by entry."""
+"""People known to a guest at each position, whether that was read or followed entry by entry."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,7 +18,7 @@ ADDRESS = RealmAddress("https://example.com")
 changes = st.lists(
     st.one_of(
         st.tuples(st.sampled_from([GUEST, *PEOPLE]), st.sampled_from(CHANNELS), st.booleans()),
-        st.sampled_from(PEOPLE),  # whom the guest talks to
+        st.sampled_from(PEOPLE),  # the guest's contacts
     ),
     max_size=25,
 )
@@ -144,7 +144,7 @@ def test_what_is_kept_is_of_channels_of_guests_who_are_here(happened, data):
     assert live.contacts.missing(touched) == touched
 
 
-def test_who_may_know_everybody_pays_nothing():
+def test_users_who_may_know_all_pay_nothing():
     member = LiveUser(GUEST, GUEST_ROLE, [])
     live = LiveUsers()
     live.add(member)

@@ -1,4 +1,4 @@
-"""How often it is looked at what somebody was let in with."""
+"""How often a session's or key's credentials are verified again."""
 
 from datetime import timedelta
 

@@ -68,13 +68,13 @@ def test_numbers_are_ids_and_no_names():
 @pytest.mark.parametrize(
     "named", ["user6@example.com", 6, [6], "user5@example.com, USER6@example.com"]
 )
-def test_a_direct_conversation_is_that_of_the_reader_whoever_writes(sent, named):
+def test_a_direct_conversation_is_that_of_the_reader_for_each_sender(sent, named):
     assert passes([["dm", named]], direct(*sent), reader=5)
     assert not passes([["dm", named]], direct(*sent, 7), reader=5)
     assert not passes([["dm", named]], direct(5), reader=5)
 
 
-def test_with_oneself_nobody_else_is_in_a_conversation():
+def test_no_other_user_is_in_a_conversation_with_oneself():
     assert passes([["dm", 5]], direct(5), reader=5)
     assert not passes([["dm", 5]], direct(6, 5), reader=5)
     assert not passes([["dm", 6]], direct(7, 6, 5), reader=5)

@@ -1,4 +1,4 @@
-"""Links to pictures of others: nobody but this server makes them."""
+"""Links to pictures on other sites: only this server makes them."""
 
 import pytest
 from hypothesis import given
@@ -40,7 +40,7 @@ def test_a_link_leads_to_its_address_and_to_no_other(url):
         ("0" * 64, "٠٠"),
     ],
 )
-def test_what_nobody_has_signed_leads_nowhere(digest, encoded):
+def test_unsigned_links_lead_nowhere(digest, encoded):
     assert LINKS.address_in(digest, encoded) is None
 
 

@@ -1,4 +1,4 @@
-"""Whom a message reaches is told in turns, and misses nothing that comes meanwhile."""
+"""The recipients of a message are told in turns, and miss nothing that comes meanwhile."""
 
 import asyncio
 from typing import TYPE_CHECKING, cast
@@ -85,7 +85,7 @@ async def all_told(follower: RealmFollower) -> None:
         await asyncio.sleep(0)
 
 
-async def test_a_message_holds_nobody_up_until_all_are_told(follower, queues):
+async def test_a_message_does_not_block_others_until_all_are_told(follower, queues):
     polls = [Poll(queue, Position(10)) for queue in queues]
     say(follower, 11)
     assert all(poll.events is None for poll in polls)
@@ -151,7 +151,7 @@ async def test_a_poll_that_has_much_to_read_lets_others_have_their_turn(follower
     assert [queue.cursor_of(event_id)[0] for event_id, _ in events] == list(range(11, 512))
 
 
-async def test_a_poll_whose_queue_ends_while_it_reads_is_told_no_more(follower, queues):
+async def test_a_poll_of_a_queue_that_ends_while_it_reads_is_told_no_more(follower, queues):
     for position in range(11, 511):
         say(follower, position)
     queue = queues[0]

@@ -5,7 +5,7 @@ from server.realtime.audience import LiveUser, LiveUsers
 from storage.ids import ChannelId, Position, UserId
 
 
-def test_somebody_who_leaves_a_channel_of_which_nothing_is_known_goes_without_harm():
+def test_leaving_an_unknown_channel_does_no_harm():
     live = LiveUsers()
     live.add(LiveUser(UserId(7), MEMBER, []))
 

@@ -1,4 +1,4 @@
-"""What polls behind the tail read: what is deleted meanwhile is told to nobody."""
+"""What polls behind the tail read: what is deleted meanwhile is not delivered."""
 
 import asyncio
 from contextlib import asynccontextmanager

@@ -1,4 +1,4 @@
-"""Addresses by which mail becomes messages: nobody makes or changes one without the key."""
+"""Addresses by which mail becomes messages: they cannot be made or changed without the key."""
 
 from datetime import date
 from typing import Any

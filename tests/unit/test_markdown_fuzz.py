@@ -13,8 +13,8 @@ from testkit.markdown.reader import read
 from testkit.markdown.realm import Realm
 
 # Pieces that keep the letters x, y and z in the text, whatever they turn out to be together: no
-# link, whose address is not shown, no fence of code, whose word is not, and no row that is longer
-# than its table, whose last cells are not.
+# link (its address is not shown), no fence of code (its word is not), and no row longer than
+# its table (its last cells are not).
 LOSSLESS = (
     *'*_<>{}!$^|\\"=+-.,;? \n\t', "**", "\n\n", "\n  ", "\n    ", "\n- ", "\n* ", "\n1. ",
     "\n  2. ", "\n> ", "\n# ", "\n---\n", "\n===\n", "\n~~~quote\n", "\n~~~\n", "\n~~~spoiler ",

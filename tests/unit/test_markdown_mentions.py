@@ -1,4 +1,4 @@
-"""What a rendered message says of itself besides its HTML: whom it calls, what it links to."""
+"""What a rendered message says of itself besides its HTML: its mentions and its links."""
 
 from random import Random
 
@@ -32,7 +32,7 @@ def test_mentions_that_notify():
         "[x](http://x.org/@**Ada Byron**) [x](http://x.org '@**all**')",
     ],
 )
-def test_mentions_that_notify_nobody(content):
+def test_mentions_that_notify_no_user(content):
     rendered = render(content, Realm())
     assert not rendered.mentioned_user_ids
     assert not rendered.mentioned_group_ids
@@ -109,7 +109,7 @@ def test_images_and_attachments(content, image, attachment):
     assert (rendered.has_image, rendered.has_attachment) == (image, attachment)
 
 
-def test_descriptions_mention_nobody():
+def test_descriptions_mention_no_user():
     html = render_description("**News** of @**Ada Byron**, @**all**: http://x.org")
     assert html == (
         '<p><strong>News</strong> of @<strong>Ada Byron</strong>, <span class="user-mention '
@@ -118,7 +118,7 @@ def test_descriptions_mention_nobody():
     )
 
 
-def test_the_empty_directory_knows_nobody():
+def test_the_empty_directory_knows_no_user():
     rendered = render("@**Ada Byron** @**|7** @*support* #**general**", EmptyResolver())
     assert "<span" not in rendered.html
     assert "<a" not in rendered.html

@@ -39,7 +39,7 @@ def quiet(**settings: Any) -> UserSettings:
 def facts_of(
     *, settings: UserSettings = DEFAULTS, is_present: bool = False, **row: Any
 ) -> NotificationFacts:
-    """An ordinary message to somebody, but for what is said otherwise."""
+    """An ordinary message to a user, but for what is said otherwise."""
     ordinary: dict[str, Any] = {
         "user_id": UserId(1),
         "message_id": MessageId(1),
@@ -166,8 +166,8 @@ TABLE: dict[str, tuple[dict[str, Any], NotificationDecision]] = {
         NotificationDecision(Reason.FOLLOWED_BY_EMAIL, Reason.FOLLOWED_BY_PUSH),
     ),
     "read already, or out of reach": ({"is_direct": True, "is_unread": False}, NOTHING),
-    "somebody muted": ({"is_mentioned": True, "mutes_sender": True}, NOTHING),
-    "direct from somebody muted": ({"is_direct": True, "mutes_sender": True}, NOTHING),
+    "a muted user": ({"is_mentioned": True, "mutes_sender": True}, NOTHING),
+    "direct from a muted user": ({"is_direct": True, "mutes_sender": True}, NOTHING),
     "there, with pushes anyway": (
         {"is_direct": True, "is_present": True},
         NotificationDecision(push=Reason.DIRECT, look_again=True),
@@ -248,7 +248,7 @@ SETTINGS: dict[str, list[tuple[dict[str, Any], NotificationDecision]]] = {
         ({"policy": FOLLOWED}, NotificationDecision(push=Reason.FOLLOWED_BY_PUSH))
     ],
 }
-"""Settings that alone make a difference to somebody who wants nothing else."""
+"""Settings that alone make a difference to a user who wants nothing else."""
 TOGETHER: dict[str, tuple[dict[str, Any], Reason]] = {
     "wildcard_mentions_notify": ({"channel_wildcard": True}, Reason.CHANNEL_WILDCARD),
     "enable_followed_topic_wildcard_mentions_notify": (
@@ -310,7 +310,7 @@ def test_other_settings_change_nothing():
             assert decide(facts_of(**{**facts, "settings": other})) == decision, name
 
 
-def test_nobody_is_told_of_a_place_they_have_muted_but_by_name():
+def test_only_mentions_by_name_notify_in_a_muted_place():
     bits = [False, True]
     for wildcard, topic, alert, own in itertools.product(bits, bits, bits, [None, *bits]):
         facts: dict[str, Any] = {

@@ -106,7 +106,7 @@ def test_a_group_says_who_may_do_what_with_it():
     assert shown.can_mention_group == {"direct_members": [7], "direct_subgroups": []}
 
 
-def test_a_role_group_is_for_nobody_to_change_or_mention():
+def test_a_role_group_cannot_be_changed_or_mentioned():
     system = replace(COOKS, is_system_group=True, creator_id=None, permissions={})
     shown = groups.shown_group(system, GRAPH, [])
 
@@ -114,7 +114,7 @@ def test_a_role_group_is_for_nobody_to_change_or_mention():
     assert shown.can_manage_group == shown.can_mention_group == shown.can_join_group == nobody
 
 
-def test_whoever_has_changed_is_read_again():
+def test_changed_users_are_read_again():
     for event in EVENTS:
         touched = event.touches()
         if event.wire_type == "user_group":

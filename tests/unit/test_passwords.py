@@ -1,4 +1,4 @@
-"""Passwords are hashed in a few threads, and checking costs the same whoever is asked for."""
+"""Passwords are hashed in a few threads, and checking costs the same for unknown users."""
 
 import asyncio
 import os
@@ -53,7 +53,7 @@ async def test_a_hash_with_less_work_is_to_be_replaced(passwords):
     assert wrong.new_hash is None
 
 
-async def test_who_hashes_stands_back_and_nobody_else(passwords):
+async def test_only_hashing_threads_run_at_low_priority(passwords):
     before = os.getpriority(os.PRIO_PROCESS, 0)
 
     await passwords.hash("correct horse")

@@ -19,7 +19,7 @@ NOW = 1_800_000_000
 
 
 def seen(active: int, idle: int) -> Presence:
-    """Somebody who was active and seen so many seconds ago."""
+    """A user who was active and seen so many seconds ago."""
     return Presence(UserId(7), "seven@example.com", NOW - active, NOW - idle)
 
 

@@ -106,7 +106,7 @@ def test_choices_are_texts_that_differ(data):
     assert refusal.value.details["var_name"] == "field_data"
 
 
-def test_an_account_that_everybody_knows_has_its_own_name():
+def test_a_well_known_account_has_its_own_name():
     kept = checked_terms(replace(account(subtype="github", url_pattern="x"), name="", hint="no"))
 
     assert (kept.name, kept.hint, kept.field_data) == ("GitHub", "", {"subtype": "github"})

@@ -1,4 +1,4 @@
-"""Addresses, pictures, names: what others see of somebody."""
+"""Addresses, pictures, names: what others see of a user."""
 
 from datetime import UTC, datetime
 
@@ -75,7 +75,7 @@ def test_who_hides_the_address_is_known_by_one_that_stands_for_it():
         "",
     ],
 )
-def test_other_addresses_stand_for_nobody(email):
+def test_other_addresses_stand_for_no_user(email):
     assert user_id_of_hidden_email(email, "chat.example.com") is None
 
 
@@ -92,7 +92,7 @@ def test_a_picture_belongs_to_an_address_in_any_letters():
     assert gravatar_url("cook@example.com", 2, medium=True).endswith("&s=500")
 
 
-def test_without_the_service_nobody_s_address_leaves_the_server():
+def test_without_the_service_no_address_leaves_the_server():
     own = RealmAddress("https://chat.example.com", gravatars=False)
     avatars = [avatar_of(user(), own), avatar_of_unknown(UserId(7), own)]
     assert {each.source for each in avatars} == {"J"}

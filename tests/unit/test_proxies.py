@@ -1,4 +1,4 @@
-"""Whose address a request counts for."""
+"""The address for which a request counts."""
 
 import pytest
 
@@ -37,5 +37,5 @@ def test_the_nearest_address_that_is_no_proxy_counts(peer, forwarded, address):
     assert client_address(peer, forwarded, PROXIES) == address
 
 
-def test_nobody_is_believed_where_no_proxy_is_trusted():
+def test_without_trusted_proxies_the_header_is_ignored():
     assert client_address("127.0.0.1", "198.51.100.9", Networks()) == "127.0.0.1"

@@ -119,7 +119,7 @@ def test_a_broken_file_is_one_problem(tmp_path: Path):
     ]
 
 
-def test_variables_that_nobody_reads_are_found():
+def test_unused_variables_are_found():
     environ = {"PARLEY_SERVICE_HOST": "x", "PARLEY_PORT": "1", "PARLEY_PORT_FILE": "x", "HOME": "/"}
 
     assert unused_variables(environ) == ["PARLEY_SERVICE_HOST"]

@@ -22,7 +22,7 @@ PATIENCE = 60.0
 
 
 async def done(
-    typesetter: ProcessTypesetter, jobs: Sequence[TypesetJob], *, share: str = "somebody"
+    typesetter: ProcessTypesetter, jobs: Sequence[TypesetJob], *, share: str = "a user"
 ) -> list[Typeset | None]:
     """What has become of the jobs."""
     await typesetter.set(jobs, share=share)
@@ -143,7 +143,7 @@ async def test_a_killed_process_is_replaced(typesetter):
 
 @pytest.mark.asyncio
 async def test_a_process_that_left_by_itself_is_replaced_without_loss(typesetter):
-    """It leaves when its input ends, as when nobody has needed it for long."""
+    """It leaves when its input ends, as when it has not been needed for long."""
     await done(typesetter, [CODE])
     typesetter.process.stdin.close()
     assert await done(typesetter, [FORMULA]) != [None]

@@ -76,7 +76,7 @@ def test_ordinary_messages(content):
         (TODO, {"type": "new_task", "key": 1, "task": "a", "desc": "", "completed": False}),
     ],
 )
-def test_what_everybody_may_attach(widget, data):
+def test_what_all_may_attach(widget, data):
     check_submessage(widget, json.dumps(data), is_author=False)
 
 
@@ -113,6 +113,6 @@ def test_what_the_author_alone_may_attach(widget, data):
         (POLL, json.dumps({"type": "new_option", "option": "a" * MAX_SUBMESSAGE_LENGTH, "idx": 1})),
     ],
 )
-def test_what_nobody_may_attach(widget, content):
+def test_what_no_user_may_attach(widget, content):
     with pytest.raises(BadRequestError):
         check_submessage(widget, content, is_author=True)
