@@ -27,7 +27,7 @@ async def top_of(person: Person, text: str) -> float:
 
 
 async def channel_with(make: Make, count: int) -> ChannelRow:
-    """A channel with a topic of so many messages, which nobody here has unread."""
+    """A channel with a topic of so many messages, without any unread ones."""
     channel = await make.channel("engines")
     topic = await make.topic(channel, "notes")
     writer = await make.user("Grace Hopper")

@@ -45,7 +45,7 @@ def shots() -> Screenshots:
 
 
 async def visit(browser: Browser, realm: LivelyRealm, **options: Any) -> Person:
-    """Sign the viewer in, in a browser whose clock shows the afternoon of the pictures."""
+    """Sign the viewer in, in a browser with the clock at the afternoon of the pictures."""
     await give_password(realm.make, realm.viewer)
     person = await open_signed_in(
         browser,

@@ -51,7 +51,7 @@ async def test_an_outgoing_webhook_gets_another_address_and_channel(
     await expect(sends_to).to_have_value('""')
 
 
-async def test_an_administrator_fills_in_the_profile_of_somebody(
+async def test_an_administrator_fills_in_the_profile_of_a_user(
     chat: Server, make: Make, sign_in: SignIn
 ):
     ada = await make.user("Ada Lovelace", role=OWNER)

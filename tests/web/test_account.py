@@ -80,7 +80,7 @@ async def test_another_password_ends_the_other_sessions_and_is_told(browser, vis
     await elsewhere.sign_in(ada.email, NEW)
 
 
-async def test_somebody_signs_out_everywhere_else(browser, visitor, ada):
+async def test_a_user_signs_out_everywhere_else(browser, visitor, ada):
     elsewhere = await visitor()
     await elsewhere.sign_in(ada.email, PASSWORD)
     await browser.follow(await browser.submit("/account/sessions"))
@@ -132,7 +132,7 @@ async def test_only_the_last_link_counts(browser, posting, visitor):
     assert (await browser.look(links[1])).status == 200
 
 
-async def test_an_address_that_somebody_has_is_refused(browser, make, posting, visitor):
+async def test_an_address_in_use_is_refused(browser, make, posting, visitor):
     bob = await make.user("Bob", email="bob@new.org")
     answer = await browser.submit("/account/email", email=bob.email.upper(), password=PASSWORD)
     assert (answer.status, browser.problem) == (400, "Already has an account.")
@@ -178,7 +178,7 @@ async def test_who_has_no_password_is_told_how_to_get_one(visitor, make, ada, br
 
 
 async def test_where_there_are_no_passwords_of_ours_none_is_asked_for(browser, make, server, ada):
-    """Somebody may have one from before."""
+    """A user may have one from before."""
     await make.change_settings(authentication_methods=["LDAP"])
     server.forget(make.realm_id)
     await browser.look("/account")
@@ -206,7 +206,7 @@ async def test_keys_of_programs_are_listed_and_revoked(browser, ada, log_in):
     (await program.call("GET", "/users/me")).refused("INVALID_API_KEY", 401)
 
 
-async def test_somebody_closes_their_account(browser, ada, log_in, make):
+async def test_a_user_closes_their_account(browser, ada, log_in, make):
     client = await log_in(ada)
     for fields, problem in (
         ({"password": PASSWORD}, "Tick the box"),

@@ -99,7 +99,7 @@ async def test_who_follows_a_link_is_in_the_call(hall, ada, ben):
     assert await link(hall, ada) != await link(hall, ada)
 
 
-async def test_whoever_has_not_signed_in_does_so_first(hall, ada):
+async def test_visitors_sign_in_first(hall, ada):
     path = await link(hall, ada)
     stranger = Visitor(await hall.connect(hall.server, hall.make.realm_id))
     answer = await stranger.look(path)

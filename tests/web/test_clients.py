@@ -77,18 +77,18 @@ async def test_where_emails_stay_is_told_to_administrators(
 ):
     folder = MailFolder(tmp_path)
     async with serving_with(mailer=folder) as server, folder_pages(folder, 0) as address:
-        somebody, boss = [Visitor(await connect(server, make.realm_id)) for _ in range(2)]
-        await signed_in(somebody, make, ada)
+        user, boss = [Visitor(await connect(server, make.realm_id)) for _ in range(2)]
+        await signed_in(user, make, ada)
         await signed_in(boss, make, await make.user(role=ADMINISTRATOR))
-    assert "Emails stay on the machine of the server" in somebody.text
-    assert address not in somebody.page
+    assert "Emails stay on the machine of the server" in user.text
+    assert address not in user.page
     assert f'href="{address}"' in boss.page
 
 
 # -- inviting
 
 
-async def test_whoever_is_invited_gets_a_mail_and_joins_as_a_member(
+async def test_an_invited_user_gets_a_mail_and_joins_as_a_member(
     reception: Reception, boss: Visitor
 ):
     make = reception.make
@@ -130,10 +130,10 @@ async def test_who_may_not_make_links_has_no_form_for_them(visitor, make, ada):
 
 
 async def test_what_is_wrong_with_addresses_stands_beside_them(reception: Reception, boss: Visitor):
-    answer = await boss.submit("/invite", invitees="nina@example.com, nobody")
+    answer = await boss.submit("/invite", invitees="nina@example.com, unknown")
     assert answer.status == 400
-    assert "nobody: " in boss.text
-    assert 'value="nina@example.com, nobody"' in boss.page
+    assert "unknown: " in boss.text
+    assert 'value="nina@example.com, unknown"' in boss.page
     assert (await boss.submit("/invite", invitees=" ,")).status == 400
     assert boss.problem == "You must specify at least one email address."
     assert (await reception.boss.get("/invites"))["invites"] == []
@@ -163,7 +163,7 @@ async def test_who_may_not_invite_sees_no_form_and_is_refused(reception: Recepti
     assert (await reception.boss.get("/invites"))["invites"] == []
 
 
-async def test_without_mail_nobody_is_invited(visitor, make, ada):
+async def test_without_mail_no_user_is_invited(visitor, make, ada):
     browser = await signed_in(await visitor(), make, ada)
     assert 'action="/invite"' not in browser.page
     token = browser.cookies["csrftoken"]

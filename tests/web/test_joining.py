@@ -1,4 +1,4 @@
-"""Somebody follows an invitation, chooses a name and a password, and is in."""
+"""A new user follows an invitation, chooses a name and a password, and is in."""
 
 import asyncio
 from datetime import timedelta
@@ -36,7 +36,7 @@ async def names_of_channels(reception: Reception, email: str) -> set[str]:
     return {name for channel_id, name in found if channel_id in ids}
 
 
-async def test_somebody_joins_with_all_that_was_promised(reception: Reception):
+async def test_a_new_user_joins_with_all_that_was_promised(reception: Reception):
     make = reception.make
     await make.channel("basic", is_default=True)
     news = await make.channel("news")
@@ -82,7 +82,7 @@ async def test_somebody_joins_with_all_that_was_promised(reception: Reception):
     await another.sign_in("ada@example.com", PASSWORD)
 
 
-async def test_all_who_have_asked_somebody_are_told_that_they_came(reception: Reception):
+async def test_all_inviters_are_told_that_their_guest_came(reception: Reception):
     make = reception.make
     others = [await reception.client(await make.user(name)) for name in ("Bob", "Eve")]
     queues = []
@@ -262,7 +262,7 @@ async def test_what_is_typed_wrong_is_shown_again(reception: Reception):
     assert (await browser.submit(link, full_name="Ada", new_password=PASSWORD)).status == 303
 
 
-async def test_other_organizations_and_closed_ones_take_nobody(reception: Reception):
+async def test_other_organizations_and_closed_ones_take_no_user(reception: Reception):
     link = await reception.invited()
     other = await new_realm(reception.make.connection)
     there = Visitor(await reception.connect(reception.server, other.realm_id))
@@ -277,7 +277,7 @@ async def test_other_organizations_and_closed_ones_take_nobody(reception: Recept
     assert "deactivated" in browser.problem
 
 
-async def test_a_link_takes_anybody_whose_address_is_theirs(reception: Reception):
+async def test_a_link_takes_all_users_with_confirmed_addresses(reception: Reception):
     made = (await reception.boss.post("/invites/multiuse", invite_as=GUEST))["invite_link"]
     place = made.partition("://")[2].partition("/")[2]
     for email in ("ada@example.com", "bob@example.com"):

@@ -31,7 +31,7 @@ async def names(make) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("way", ["ldap_search", "ldap_names"])
-async def test_whoever_the_directory_knows_gets_an_account_and_keeps_it(
+async def test_people_of_the_directory_get_an_account_and_keep_it(
     asking, request, of_directory, grace, make, way
 ):
     async with asking(request.getfixturevalue(way)) as ask:
@@ -100,7 +100,7 @@ async def test_the_same_name_in_other_letters_is_counted_as_one(
         (await ask("grace", SECRET)).refused("RATE_LIMIT_HIT", 429)
 
 
-async def test_whoever_gets_in_is_no_longer_counted(asking, ldap_search, of_directory, grace):
+async def test_a_successful_sign_in_resets_the_count(asking, ldap_search, of_directory, grace):
     async with asking({**ldap_search, "rate_limits": True, "rate_limit_sign_in": "2/600"}) as ask:
         for _ in range(3):
             (await ask("grace", "wrong")).refused("AUTHENTICATION_FAILED", 401)
@@ -166,7 +166,7 @@ async def test_an_invitation_is_taken_up_with_the_first_sign_in(ask, grace, make
     (await ask("grace", SECRET)).succeeded()
 
 
-async def test_an_invitation_of_somebody_who_is_gone_is_none(ask, grace, make):
+async def test_an_invitation_by_a_deactivated_user_is_void(ask, grace, make):
     await make.change_settings(authentication_methods=["LDAP"], invite_required=True)
     ask.server.forget(make.realm_id)
     inviter = await invite(make, "grace@example.com")
@@ -246,7 +246,7 @@ async def test_addresses_may_be_made_of_names(asking, ldap_names, of_directory, 
     assert list(await names(make)) == ["ada@example.org"]
 
 
-async def test_a_name_that_several_have_is_nobodys(ask, people, grace, capfd):
+async def test_an_ambiguous_name_is_refused(ask, people, grace, capfd):
     people.put("other", SECRET, mail="grace@example.com")
     refusal = (await ask("grace@example.com", SECRET)).refused("AUTHENTICATION_FAILED", 401)
     assert refusal["msg"] == WRONG
@@ -254,7 +254,7 @@ async def test_a_name_that_several_have_is_nobodys(ask, people, grace, capfd):
     (await ask("grace", SECRET)).succeeded()
 
 
-# -- people whose entries change
+# -- people with changed entries
 
 
 async def test_an_account_goes_along_with_its_entry(
@@ -274,7 +274,7 @@ async def test_an_account_goes_along_with_its_entry(
         assert other["user_id"] != ada.user_id
 
 
-async def test_nobody_inherits_an_account_with_its_address(
+async def test_an_account_is_not_inherited_with_its_address(
     asking, ldap_search, of_directory, people, make
 ):
     people.put("ada", SECRET, mail="ada@example.com")
@@ -285,7 +285,7 @@ async def test_nobody_inherits_an_account_with_its_address(
         assert "another account here" in refusal["msg"]
 
 
-async def test_an_address_that_somebody_has_is_not_taken_from_them(
+async def test_an_address_in_use_is_not_taken_from_its_user(
     asking, ldap_search, of_directory, people, make
 ):
     await make.user("King", email="king@example.com")
@@ -336,7 +336,7 @@ async def test_a_directory_is_not_asked_where_the_organization_does_not_want_it(
         (await ask("grace", SECRET)).refused("PASSWORD_AUTH_DISABLED", 401)
 
 
-async def test_an_organization_without_its_directory_lets_nobody_in(spectator, of_directory):
+async def test_an_organization_without_its_directory_signs_no_user_in(spectator, of_directory):
     client = await spectator()
     answer = await client.call("POST", "/fetch_api_key", username="grace", password=SECRET)
     answer.refused("PASSWORD_AUTH_DISABLED", 401)
@@ -366,7 +366,7 @@ async def test_owners_choose_the_directory(serving_with, ldap_search, make, conn
 # -- pages
 
 
-async def test_somebody_signs_in_by_the_page_and_by_an_app(
+async def test_a_user_signs_in_by_the_page_and_by_an_app(
     serving_with, connect, ldap_search, of_directory, make, grace
 ):
     async with serving_with(**ldap_search) as server:
@@ -387,8 +387,8 @@ async def test_somebody_signs_in_by_the_page_and_by_an_app(
         assert answer.headers["Location"].startswith("zulip://login?realm=")
 
 
-async def test_nobody_passes_by_the_directory(ask):
-    """Else whoever has any address would be in."""
+async def test_the_directory_cannot_be_bypassed(ask):
+    """Otherwise any owner of an address would be in."""
     browser = Visitor(ask.client)
     await browser.look("/register")
     assert "do not join by email" in browser.text

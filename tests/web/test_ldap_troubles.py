@@ -11,7 +11,7 @@ from testkit.services.ldap import READER_PASSWORD
 pytestmark = pytest.mark.asyncio
 
 
-async def test_a_certificate_of_somebody_else_is_not_trusted(
+async def test_a_certificate_of_another_host_is_not_trusted(
     asking, ldap_search, ldap_names, of_directory, grace
 ):
     for settings in (ldap_search, ldap_names):
@@ -57,7 +57,7 @@ async def test_mistakes_of_the_operator_are_told_in_the_log_alone(
 
 
 @pytest.mark.parametrize("starttls", ["on", "off"])
-async def test_a_server_that_is_no_directory_lets_nobody_in(
+async def test_a_server_that_is_no_directory_signs_no_user_in(
     asking, ldap_search, of_directory, grace, no_directory, starttls, capfd
 ):
     settings = {**ldap_search, "ldap_url": no_directory, "ldap_starttls": starttls}
@@ -76,7 +76,7 @@ async def test_the_next_directory_is_asked_where_one_is_away(
         (await ask("grace", SECRET)).succeeded()
 
 
-async def test_nobody_else_waits_for_a_directory_that_says_nothing(asking, ldap_search, make, ada):
+async def test_no_other_request_waits_for_a_silent_directory(asking, ldap_search, make, ada):
     await make.change_settings(authentication_methods=["Email", "LDAP"])
     asked: asyncio.Queue[asyncio.StreamWriter] = asyncio.Queue()
     listening = await asyncio.start_server(

@@ -34,7 +34,7 @@ def server(posting):
 
 @pytest.fixture
 def newcomer(posting):
-    """Somebody at the server's own address, where there is no organization."""
+    """A visitor at the server's own address, where there is no organization."""
     return Visitor(Client(posting.server, ROOT_DOMAIN))
 
 
@@ -48,7 +48,7 @@ async def test_people_find_their_organization(newcomer, make):
     )
     answer = await newcomer.look(f"/accounts/go?subdomain={subdomain}")
     assert answer.headers["Location"].startswith(f"http://{subdomain}.{ROOT_DOMAIN}")
-    for wanted in ("nobody", "%2F%2Fevil.example", "a b"):
+    for wanted in ("unknown", "%2F%2Fevil.example", "a b"):
         assert (await newcomer.look(f"/accounts/go?subdomain={wanted}")).status == 404
         assert newcomer.problem
 
@@ -96,7 +96,7 @@ async def test_a_server_with_one_organization_leads_there(serving_with, make):
     assert await place() == only
 
 
-async def test_somebody_founds_an_organization_and_signs_in(newcomer, posting):
+async def test_a_newcomer_founds_an_organization_and_signs_in(newcomer, posting):
     await newcomer.look("/new")
     answer = await newcomer.submit("/new", email="grace@example.com")
     assert (await newcomer.follow(answer)).status == 200

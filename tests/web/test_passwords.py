@@ -31,7 +31,7 @@ async def ask(visitor, email):
     return browser
 
 
-async def test_somebody_who_forgot_theirs_chooses_another(visitor, ada, posting, make):
+async def test_a_forgotten_password_is_replaced(visitor, ada, posting, make):
     elsewhere = await visitor()
     await elsewhere.sign_in(ada.email, PASSWORD)
     browser = await ask(visitor, " Ada@Example.com ")
@@ -103,7 +103,7 @@ async def test_a_link_is_too_old_after_a_day(visitor, ada, posting, make):
     assert "too old" in browser.problem
 
 
-async def test_nobody_learns_who_has_an_account(visitor, ada, posting, make):
+async def test_accounts_cannot_be_discovered(visitor, ada, posting, make):
     await make.connection.execute(
         "UPDATE users SET is_active = false WHERE user_id = %(id)s", id=ada.user_id
     )
@@ -142,7 +142,7 @@ async def test_a_mail_that_is_sent_twice_works_twice_but_once(visitor, ada, post
     assert (await browser.look(posting.link(one))).status == 400
 
 
-async def test_a_mail_whose_link_was_used_meanwhile_is_not_sent_again(visitor, ada, posting):
+async def test_a_mail_with_a_link_used_meanwhile_is_not_sent_again(visitor, ada, posting):
     await ask(visitor, ada.email)
     [job] = await posting.jobs()
     await posting.send(job)
@@ -173,7 +173,7 @@ async def test_a_password_that_can_be_guessed_is_refused(visitor, ada, posting, 
     assert (await browser.submit(link, new_password=NEW)).status == 303
 
 
-async def test_somebody_without_a_password_gets_one(visitor, posting, make):
+async def test_a_user_without_a_password_gets_one(visitor, posting, make):
     bob = await make.user("Bob", email="bob@example.com")
     browser = await ask(visitor, bob.email)
     link = posting.link(await posting.mail())

@@ -43,7 +43,7 @@ async def server(serving_with, provider, make, facts):
 
 
 async def go_there(browser: Visitor, provider: Provider, name: str = "own", **query: str) -> str:
-    """Somebody goes to the other site and signs in; where they come back to."""
+    """Go to the other site and sign in; the path to which the browser is sent back."""
     answer = await browser.look(f"{BEGIN}{name}?{urlencode(query)}")
     assert answer.status == 303, browser.text
     place = answer.headers["Location"]
@@ -60,7 +60,7 @@ async def signs_in(visitor, provider, name="own") -> Visitor:
 
 
 @pytest.mark.parametrize("name", ["own", "google", "gitlab"])
-async def test_whoever_another_site_knows_is_let_in(visitor, ada, provider, name):
+async def test_users_known_to_another_site_are_let_in(visitor, ada, provider, name):
     browser = await visitor()
     await browser.look("/login/?next=%2Faccount")
     assert f'href="/accounts/login/social/{name}?next=%2Faccount"' in browser.page
@@ -107,7 +107,7 @@ async def test_the_desktop_app_signs_in_that_way_too(visitor, ada, provider):
 
 
 @pytest.mark.parametrize("verified", [False, None, "false", "yes", 0])
-async def test_an_address_that_is_not_verified_is_nobodys(visitor, ada, provider, verified):
+async def test_an_unverified_address_opens_no_account(visitor, ada, provider, verified):
     provider.claims["email_verified"] = verified
     browser = await signs_in(visitor, provider)
     assert "has not been verified there" in browser.problem
@@ -206,7 +206,7 @@ async def test_a_cookie_that_is_none_of_ours_is_refused(visitor, ada, provider, 
     assert (await browser.look(back)).status == 401
 
 
-async def test_whoever_does_not_want_to_is_told_so(visitor, ada, provider):
+async def test_a_user_who_declines_is_told_so(visitor, ada, provider):
     browser = await visitor()
     back = await go_there(browser, provider)
     state = back.partition("state=")[2]

@@ -214,7 +214,7 @@ async def test_a_first_password_is_one_to_sign_in_with(caller, visitor):
     assert refused_["msg"] == "New password is too weak!"
 
 
-async def test_where_nobody_has_a_password_here_none_is_set(caller, make, server):
+async def test_where_passwords_are_not_used_none_is_set(caller, make, server):
     await make.change_settings(authentication_methods=["LDAP"])
     server.forget(make.realm_id)
     answer = await caller.by_session("PATCH", "/settings", {"new_password": NEW})

@@ -52,7 +52,7 @@ async def server(serving_with, make, described, pairs):
 
 
 async def go_there(browser: Visitor, site: SamlSite, **query: str):
-    """Somebody goes to the site; what they bring there."""
+    """Go to the site; the authentication request that the browser brings there."""
     answer = await browser.look(f"{BEGIN}?{urlencode(query)}")
     assert answer.status == 303, browser.text
     return site.read(answer.headers["Location"])
@@ -69,7 +69,7 @@ async def come_back(browser: Visitor, xml: bytes, state: str, place: str = BACK)
 
 
 async def signs_in(visitor, site: SamlSite, change=lambda xml: xml) -> Visitor:
-    """Somebody signs in there; `change` is what becomes of the answer on its way."""
+    """Sign in there; `change` is what becomes of the response on its way."""
     browser: Visitor = await visitor()
     question = await go_there(browser, site)
     await come_back(browser, change(site.answer(question)), question.state)
@@ -83,7 +83,7 @@ async def is_in(browser: Visitor) -> int | None:
 
 
 @pytest.mark.parametrize("signs", ["assertion", "response", "both"])
-async def test_whoever_the_site_knows_is_let_in(visitor, ada, saml_site, signs):
+async def test_users_known_to_the_site_are_let_in(visitor, ada, saml_site, signs):
     saml_site.signs = signs
     browser = await visitor()
     await browser.look("/login/?next=%2Faccount")
@@ -160,7 +160,7 @@ async def test_places_that_only_begin_like_ours_are_others(visitor, ada, saml_si
 # -- signatures
 
 
-async def test_what_nobody_has_signed_is_refused(visitor, ada, saml_site, pairs):
+async def test_unsigned_responses_are_refused(visitor, ada, saml_site, pairs):
     saml_site.signs = "nothing"
     assert await is_in(await signs_in(visitor, saml_site)) is None
     saml_site.signs = "both"
@@ -405,7 +405,7 @@ async def test_the_site_reads_who_we_are(visitor, server, saml_site):
     assert root.get("entityID") == question.issuer == f"{question.place}/metadata"
     place = root.find(".//{*}AssertionConsumerService")
     assert place.get("Location") == question.place
-    assert (await browser.look("/complete/nobody/metadata")).status == 404
+    assert (await browser.look("/complete/unknown/metadata")).status == 404
 
 
 async def test_questions_are_signed_and_answers_may_be_encrypted(

@@ -31,7 +31,7 @@ async def kept(make):
     return dict(rows)
 
 
-async def test_somebody_signs_in_sees_where_they_are_and_signs_out(visitor, ada, make):
+async def test_a_user_signs_in_sees_where_they_are_and_signs_out(visitor, ada, make):
     browser = await visitor()
     assert (await browser.look("/")).headers["Location"] == "/login/"
     await browser.look("/login/")
@@ -115,7 +115,7 @@ async def test_a_form_that_we_have_not_shown_is_refused(visitor, ada, make, fiel
     assert await kept(make) == {}
 
 
-async def test_a_form_shown_to_somebody_else_is_refused(visitor, ada):
+async def test_a_form_shown_to_another_visitor_is_refused(visitor, ada):
     one, other = await visitor(), await visitor()
     await one.look("/login/")
     await other.look("/login/")
@@ -181,7 +181,7 @@ async def test_a_session_ends_by_itself(visitor, ada, make):
     (await browser.send("GET", "/json/users/me")).refused("UNAUTHORIZED", 401)
 
 
-async def test_whose_account_is_closed_has_no_session_any_more(visitor, ada, server, make):
+async def test_a_deactivated_user_has_no_session_any_more(visitor, ada, server, make):
     await make.user(role=100)
     browser = await signed_in(visitor, ada)
     now = server.app.clock.now()
@@ -195,7 +195,7 @@ async def test_whose_account_is_closed_has_no_session_any_more(visitor, ada, ser
     assert browser.problem == "Account is deactivated"
 
 
-async def test_a_deactivated_organization_lets_nobody_in(visitor, ada, make, server):
+async def test_a_deactivated_organization_signs_no_user_in(visitor, ada, make, server):
     browser = await signed_in(visitor, ada)
     await make.connection.execute(
         "UPDATE realms SET deactivated = true WHERE realm_id = %(realm_id)s", realm_id=make.realm_id
@@ -282,7 +282,7 @@ async def test_a_page_takes_no_api_key(visitor, ada, log_in):
     assert (await browser.look("/")).headers["Location"] == "/login/"
 
 
-async def test_nobody_keeps_sessions_without_end(connection, make, ada):
+async def test_sessions_of_a_user_are_limited(connection, make, ada):
     digests = [digest_of(str(i)) for i in range(sessions.MAX_SESSIONS + 3)]
     for digest in digests:
         await sessions.insert(
@@ -350,7 +350,7 @@ async def test_what_goes_wrong_is_told_on_a_page_to_people_and_in_json_to_progra
 
 async def test_an_organization_that_is_not_there_has_a_page_too(visitor, server):
     browser = await visitor()
-    host = {"Host": f"nobody.{ROOT_DOMAIN}"}
+    host = {"Host": f"unknown.{ROOT_DOMAIN}"}
     assert (await browser.look("/login/", headers=host)).status == 404
     assert browser.problem == "There is no organization at this address."
 

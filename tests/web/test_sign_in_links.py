@@ -161,7 +161,7 @@ async def test_tries_are_counted_by_address(serving_with, connect, ada, make):
         assert browser.problem.startswith("Too many tries. Try again in ")
 
 
-async def test_a_form_of_another_site_signs_nobody_in(visitor, ada, token_for):
+async def test_a_form_of_another_site_signs_no_user_in(visitor, ada, token_for):
     browser = await visitor()
     await browser.look("/sign-in-link/")
     answer = await browser.post("/sign-in-link/", token=await token_for(ada))

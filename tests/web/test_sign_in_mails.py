@@ -25,7 +25,7 @@ async def server(posting):
 
 @pytest_asyncio.fixture
 async def ada(make):
-    """Somebody who has been here a while."""
+    """A user who has been here a while."""
     ada = await make.user("Ada", email="ada@example.com")
     await give_password(make, ada)
     await make.connection.execute(
@@ -148,7 +148,7 @@ async def test_the_mail_stops_itself_with_one_click(visitor, ada, posting, spect
     assert await posting.jobs() == []
 
 
-async def test_somebody_else_on_a_known_browser_is_news_to_them(make, visitor, ada, posting):
+async def test_another_user_on_a_known_browser_is_notified(make, visitor, ada, posting):
     grace = await make.user("Grace", email="grace@example.com")
     await give_password(make, grace)
     browser = await visitor()

@@ -38,7 +38,7 @@ async def ask(visitor, email):
     return browser, await browser.submit("/register", email=email)
 
 
-async def test_somebody_joins_by_a_mail_a_name_and_a_password(
+async def test_a_new_user_joins_by_a_mail_a_name_and_a_password(
     visitor, opened, posting, make, log_in
 ):
     general = await make.channel("general")
@@ -174,7 +174,7 @@ async def test_what_is_wrong_stands_beside_what_was_typed(
     assert (await browser.submit(link, full_name="Grace Hopper", new_password=NEW)).status == 303
 
 
-async def test_nobody_joins_by_mail_where_there_are_no_passwords(visitor, opened, posting, make):
+async def test_joining_by_mail_needs_passwords(visitor, opened, posting, make):
     browser, _ = await ask(visitor, "grace@example.com")
     link = posting.link(await posting.mail())
     await browser.look(link)
@@ -184,7 +184,7 @@ async def test_nobody_joins_by_mail_where_there_are_no_passwords(visitor, opened
         assert "do not join by email" in browser.problem
 
 
-async def test_a_deactivated_organization_takes_nobody(visitor, opened, posting, make):
+async def test_a_deactivated_organization_takes_no_user(visitor, opened, posting, make):
     await make.connection.execute(
         "UPDATE realms SET deactivated = true WHERE realm_id = %(r)s", r=make.realm_id
     )
@@ -194,16 +194,16 @@ async def test_a_deactivated_organization_takes_nobody(visitor, opened, posting,
     assert PASSWORD not in browser.page
 
 
-async def test_whoever_joins_chooses_groups_of_channels(visitor, opened, posting, make):
+async def test_new_users_choose_groups_of_channels(visitor, opened, posting, make):
     cake = await make.channel("cake")
-    for group_id, name, ids in ((1, "Bakers", [cake.channel_id]), (2, "Nobody yet", [])):
+    for group_id, name, ids in ((1, "Bakers", [cake.channel_id]), (2, "Empty yet", [])):
         row = ChannelGroupRow(ChannelGroupId(group_id), name, "<b>Who</b> bakes", ids)
         await default_channel_groups.put(make.connection, make.realm_id, row)
     browser, _ = await ask(visitor, "grace@example.com")
     link = posting.link(await posting.mail())
     await browser.look(link)
     assert "Bakers : <b>Who</b> bakes" in browser.text
-    assert "Nobody yet" not in browser.text
+    assert "Empty yet" not in browser.text
     chosen = {"channel_group_1": "on", "full_name": "Grace Hopper"}
     answer = await browser.submit(link, new_password="short", **chosen)
     assert answer.status == 400
