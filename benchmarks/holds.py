@@ -131,7 +131,7 @@ def print_longest(found: dict[str, Meter], count: int = 15) -> None:
 
 
 def entry_of(name: str) -> str:
-    """To which entry something of this name is sent."""
+    """The entry point to which something of this name is sent."""
     return re.split(r"[ :]", name, maxsplit=1)[0]
 
 

@@ -20,7 +20,7 @@ BOUNDARY: Final = "-----b"
 
 @dataclass(frozen=True)
 class Sender:
-    """Who sends it: a member, and a bot for webhooks."""
+    """An account that sends requests: a member, and a bot for webhooks."""
 
     host: str
     email: str

@@ -18,7 +18,7 @@ OWN_CHANNELS = 200
 FEW = 50
 SUBSCRIBED = 1_000
 PLACES = 10
-"""To which so many people are subscribed in one request."""
+"""Channels to which people are subscribed in one request."""
 NESTED = 20
 ROUNDS = 5
 SENDS = 200

@@ -16,7 +16,7 @@ from benchmarks.world import World
 
 PEOPLE = 2_500
 PRESENT = 1_000
-"""Of them, those who are there at first: an answer holds so many."""
+"""The people present at first: a response holds so many."""
 CONNECTIONS = 8
 PINGS = 1_000
 RATE = 10_000 / 60
@@ -32,7 +32,7 @@ class Measured:
     """Some pings: what they took."""
 
     cpu_seconds: float
-    """Of the serving process, for each of them."""
+    """Processor time of the server for each ping."""
     latencies: list[float]
     crowded: list[float]
     """Latencies where all connections ask at once: each waits for the answers to the others, so

@@ -18,7 +18,7 @@ CONNECTIONS = 8
 SENDS_A_SECOND = 100.0
 SIGN_INS_A_SECOND = 4.0
 SECONDS = 5.0
-"""Of each turn: with and without take turns, so that what else the machine does hits both."""
+"""Of each turn: runs with and without sign-ins alternate, so that noise affects both."""
 TURNS = 6
 PASSWORD = "correct horse battery staple"
 

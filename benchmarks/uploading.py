@@ -30,7 +30,7 @@ class Moved:
 
     seconds: float
     growth_mib: float
-    """By how much the process was larger at its largest than before."""
+    """Peak growth of the process."""
     cpu_seconds: float
 
 

@@ -30,7 +30,7 @@ WARM_UP_SECONDS: Final = 30.0
 MEASURED_SECONDS: Final = 120.0
 TYPING_SECONDS: Final = 5.0
 NOTICED_SECONDS: Final = 3.0
-"""By then the server has seen that the clock was set forward, and begun anew."""
+"""The time after which the server has noticed the clock set forward, and begun anew."""
 TEXT: Final = "A message of an *ordinary* length, as people write them to their colleagues."
 
 

@@ -14,7 +14,7 @@ PEOPLE_PREFIX = "bench"
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """Where the benchmark's people and channels are."""
+    """The realm of the benchmark, and its people."""
 
     realm_id: int
     first_user_id: int

@@ -19,7 +19,7 @@ from testkit.oracles import contract, openapi
 SITE: Final = "https://chat.example.com"
 API_KEY: Final = "YOUR-API-KEY"
 MAX_ITEMS: Final = 3
-"""Of a list or a map that is longer, an example has so many."""
+"""The items that an example shows of a longer list or map."""
 LONG: Final = 60
 _PLACEHOLDER: Final = re.compile(r"\{(\w+)\}")
 _ID: Final = re.compile(r"[0-9]+|[^@ ]+@[^@ ]+")
@@ -128,7 +128,7 @@ async def _answer(
 
 
 def _shown(sent: Mapping[str, Any]) -> dict[str, Any]:
-    """Of what was sent beside the fields, as much as an example shows."""
+    """The part of the request beside its fields that an example shows."""
     shown = {"payload": sent["payload"]} if "payload" in sent else {}
     if "file" in sent:
         shown["file"] = sent["file"][0]

@@ -311,7 +311,7 @@ class Make:
         return MessageId(await self.at_position(insert))
 
     async def position(self) -> Position:
-        """Where the realm's clock stands."""
+        """The current position of the realm's clock."""
         row = await clock.read(self.connection, self.realm_id)
         assert row is not None
         return row.position

@@ -128,7 +128,7 @@ class FanoutDesk:
             )
 
     async def reasons(self) -> dict[str, tuple[str | None, str | None]]:
-        """Who is notified, by name: why by email, and why by push. Each person once."""
+        """The reasons for an email and for a push, by the name of the user; each user once."""
         names = {row.user_id: row.full_name for row in self.hall.everyone}
         return {
             names.get(each.user_id, str(each.user_id)): (each.email_reason, each.push_reason)

@@ -20,7 +20,7 @@ RESET: Final = b"""
 """Does what DISCARD ALL does, but keeps the plans of functions."""
 
 MAX_IDLE: Final = 6
-"""As many as a server of the tests opens: Postgres has a limit that tests beside these share."""
+"""As many as a server of the tests opens: tests run in parallel share the limit of Postgres."""
 
 _CLOSED: Final = psycopg.pq.PGconn.connect_start(b"no address")
 _CLOSED.finish()

@@ -153,7 +153,7 @@ async def _people(make: Make, realm: RichRealm) -> None:
 
 
 async def _channels(make: Make, realm: RichRealm) -> None:
-    """Of `plans` nothing is as it is at first; what excludes that is elsewhere."""
+    """Change every setting of `plans` from its default; conflicting ones are set elsewhere."""
     owner, people = realm.owner, [id_of(client) for client in realm.people]
     folder = await owner.post("/channel_folders/create", name="Kitchen", description="")
     administrators = (await make.role_groups())["role:administrators"]

@@ -43,7 +43,7 @@ CHAT: Final = (
 """Pictures of the chat in the browser."""
 MAX_BYTES: Final = 150_000
 QUALITIES: Final = (85, 75, 60)
-"""Of pictures of the chat: the first with which the file is small enough."""
+"""Tried in turn, for pictures of the chat, until the file is small enough."""
 
 
 def file_names() -> list[str]:

@@ -106,7 +106,7 @@ class Stage:
 
 @pytest_asyncio.fixture
 async def stage(database: Database) -> AsyncIterator[Stage]:
-    """Where actions run, on the module's database."""
+    """Runs actions, on the module's database."""
     stage = Stage(database, StoppedClock())
     yield stage
     await stage.writers.drain()

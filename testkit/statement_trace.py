@@ -48,7 +48,7 @@ class Wiretap:
 
     def __init__(self, url: str) -> None:
         self.url = url
-        """By which a server is heard."""
+        """The address through which a server's statements are recorded."""
         self.heard = Heard()
         self._lines: dict[object, _Line] = defaultdict(_Line)
 
@@ -112,7 +112,7 @@ def _count(heard: Heard) -> tuple[int, int]:
 
 
 def _end(line: _Line) -> int | None:
-    """Where the next message ends, once all of it is there. The first one has no kind."""
+    """The end of the next message, once all of it is there. The first one has no kind."""
     start = 1 if line.has_begun else 0
     if len(line.rest) < start + 4:
         return None

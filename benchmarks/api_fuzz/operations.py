@@ -63,7 +63,7 @@ class Operation:
 
 
 def operations_of(document: Schema) -> list[Operation]:
-    """Those of the document, and those that answer with files."""
+    """The operations of the document, and those that answer with files."""
     found = [
         _operation(method.upper(), path, operation)
         for path, operations in document["paths"].items()
@@ -231,7 +231,7 @@ class RequestGenerator:
 
 @cache
 def contents() -> tuple[bytes, ...]:
-    """Of files: pictures, texts, and what is neither."""
+    """Contents of uploaded files: pictures, texts, and neither."""
     small = picture()
     return (
         *(small, picture("JPEG", size=(300, 200)), animation(), b"", b"text", bytes(50_000)),

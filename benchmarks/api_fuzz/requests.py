@@ -44,7 +44,7 @@ class ReceivedResponse:
 
     @property
     def body(self) -> Any:
-        """As JSON; None if it is none."""
+        """The body parsed as JSON; None if it is no JSON."""
         if not self.content or "json" not in self.headers.get("Content-Type", ""):
             return None
         return json.loads(self.content)
@@ -90,7 +90,7 @@ def authorization(email: str, key: str) -> dict[str, str]:
 
 
 def as_text(value: Any) -> str:
-    """As a field has it: text as it is, and everything else as JSON."""
+    """The value in a form field: text as it is, and everything else as JSON."""
     return value if isinstance(value, str) else json.dumps(value)
 
 
@@ -100,7 +100,7 @@ def encoded(fields: dict[str, Any]) -> str:
 
 
 def segment(value: Any) -> str:
-    """As a part of a path. What is empty or a folder would be another path."""
+    """The value as a path segment. An empty one or a dot segment would change the path."""
     text = as_text(value)
     return quote(text, safe="", errors="surrogatepass") if text.strip(".") else "%20"
 

@@ -8,7 +8,7 @@ from typing import Any
 Scalar = int | str
 
 KEPT = 60
-"""Of each name, the last that were seen: what is old may be gone."""
+"""Recent values kept of each name: older ones may be gone."""
 LONGEST = 300
 PLURALS = {
     "channel_folders": "channel_folder_id",

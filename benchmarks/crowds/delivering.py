@@ -107,7 +107,7 @@ async def most_deliveries(
 async def _send(
     readers: Readers, free: "asyncio.Queue[Client]", channel_id: int, count: int, rate: float
 ) -> None:
-    """So many messages, as evenly as there are connections for them."""
+    """Send `count` messages at `rate`, as evenly as free connections permit."""
 
     async def one(client: Client) -> None:
         number = len(readers.sent)

@@ -18,7 +18,7 @@ MESSAGES: Final = 10
 PAUSE_SECONDS: Final = 3.0
 """Between two messages: all clients poll anew."""
 AGAIN_SECONDS: Final = 1.0
-"""In which all clients have polled anew."""
+"""The time in which all clients have polled anew."""
 PATIENCE_SECONDS: Final = 60.0
 
 

@@ -94,7 +94,7 @@ def users(sizes: tuple[int, ...]) -> Measured:
 
 
 def channels(sizes: tuple[int, ...]) -> Measured:
-    """So many channels; every measured user is in all of them."""
+    """A growing number of channels; every measured user is in all of them."""
     with running() as server, server.database() as database:
         world = worlds.fill(database, people=20)
         made: list[int] = []
@@ -111,7 +111,7 @@ def channels(sizes: tuple[int, ...]) -> Measured:
 
 
 def messages(sizes: tuple[int, ...]) -> Measured:
-    """So many messages, in 100 channels of 7 topics."""
+    """A growing number of messages, in 100 channels of 7 topics."""
     with running() as server, server.database() as database:
         world = worlds.fill(database, people=1_000)
         places = [worlds.channel(database, world, f"growth {n}", 1_000) for n in range(100)]
@@ -143,7 +143,7 @@ def _say(
 
 
 def queues(sizes: tuple[int, ...]) -> Measured:
-    """So many clients that wait at four processes, and a direct message between two of them.
+    """A growing number of clients that poll four processes, and a direct message between two.
 
     One process may not have as many files open as there are clients in the largest.
     """
@@ -168,7 +168,7 @@ def queues(sizes: tuple[int, ...]) -> Measured:
 
 
 def realms(sizes: tuple[int, ...]) -> Measured:
-    """So many organizations, each of which has been asked for something."""
+    """A growing number of organizations, each of which has been asked for something."""
     with running(environment={"PARLEY_ROOT_DOMAIN": ROOT_DOMAIN}) as server:
         there, before = 0, server.rss_kib()
         for size in sizes:

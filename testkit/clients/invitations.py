@@ -118,7 +118,7 @@ def link_of(mail: EmailMessage) -> str:
 
 @pytest.fixture
 def reception_settings() -> dict[str, object]:
-    """Of the server, beside those for mail; a module may have its own."""
+    """Settings of the server, beside those for mail; a module may have its own."""
     return {}
 
 

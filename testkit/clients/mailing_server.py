@@ -102,7 +102,7 @@ async def sink() -> AsyncIterator[Sink]:
 
 @pytest.fixture
 def posting_settings() -> dict[str, object]:
-    """Of the server, beside those for mail; a module or a test may have its own."""
+    """Settings of the server, beside those for mail; a module or a test may have its own."""
     return {}
 
 

@@ -120,7 +120,7 @@ PASSWORD = "correct horse battery"
 
 
 _hashes: dict[str, str] = {}
-"""Of passwords that people in tests have had. A hash costs more than most of what a test does."""
+"""Hashes of the tests' passwords. A hash costs more than most of what a test does."""
 
 
 async def _hash_of(password: str) -> str:

@@ -20,7 +20,7 @@ PATIENCE_SECONDS = 60
 
 @pytest.fixture
 def world() -> World:
-    """Who is there. The first is Alice, the second Bob."""
+    """Two users, Alice and Bob, and their channels."""
     return worlds.imagine(random.Random(1), users=2, public=1, private=0)
 
 

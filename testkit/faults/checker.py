@@ -104,7 +104,7 @@ def _check_queue(
 
 
 def _differences(who: str, queue: QueueHistory, wanted: Expected, due: int) -> Iterator[str]:
-    """In which way a queue saw something else."""
+    """Differences between what a queue saw and what it should have seen."""
     seen = dict(zip(queue.ids, queue.marks, strict=True))
     must = dict(zip(wanted.ids[:due], wanted.marks[:due], strict=True))
     if len(seen) != len(queue.ids):

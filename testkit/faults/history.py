@@ -55,7 +55,7 @@ class Narrow:
     topic: str | None = None
 
     def terms(self) -> list[list[str]]:
-        """As register takes it."""
+        """The narrow in the form that register takes."""
         channel = ["channel", self.channel_name]
         return [channel] if self.topic is None else [channel, ["topic", self.topic]]
 

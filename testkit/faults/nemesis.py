@@ -23,7 +23,7 @@ from testkit.faults.proxy import CuttingProxy
 from testkit.faults.rabbitmq import PrivateRabbit
 
 ENOUGH_IN_FLIGHT = 20
-"""So many writes, and so many polls, or the fault does not count."""
+"""Writes, and polls, that have to be in flight for a fault to count."""
 VOLLEY_SECONDS = 4.0
 """How long a fault waits for enough to be in flight; then it happens all the same."""
 DEEPEST_MOMENT_SECONDS = 0.05
@@ -127,7 +127,7 @@ class Nemesis:
         return found
 
     def shuffled(self, count: int) -> list[str]:
-        """So many faults, each kind of them about as often as its weight says, in random order."""
+        """`count` faults in random order, each kind about as often as its weight says."""
         names = list(self.faults())
         weights = [WEIGHTS[name] for name in names]
         once = names if count >= len(names) else []

@@ -70,7 +70,7 @@ class Ledger:
     bases: dict[str, int]
     """The position at which a queue begins, by its id."""
     spans: dict[tuple[int, int], list[tuple[int, int | None]]]
-    """By (user, channel): first and last position of each time there; None: still."""
+    """First and last position of each subscription span, by (user, channel); None: still open."""
     topics: dict[int, str] = field(default_factory=dict)
     """The names of topics, by conversation."""
 
@@ -151,7 +151,7 @@ class Expected:
     ids: "array[int]" = field(default_factory=_numbers)
     marks: "array[int]" = field(default_factory=_numbers)
     subscribed: frozenset[int] = frozenset()
-    """Where its user was at its base."""
+    """The channels of its user at its base."""
     narrow: Narrow | None = None
 
     def add(self, position: int, mark: int, place: "Place | None") -> None:
@@ -164,11 +164,11 @@ class Expected:
 
 
 Place = tuple[int | None, str]
-"""Where a message is: its channel and its topic; direct messages have none."""
+"""The channel and topic of a message; direct messages have neither."""
 
 
 class Model:
-    """Who is in which channel, as the log says it, entry by entry."""
+    """The members of each channel, as the log says it, entry by entry."""
 
     def __init__(self, world: World, ledger: Ledger, sends: Iterable[SendRecord]) -> None:
         self.members = {c: set(users) for c, users in world.members.items()}
@@ -186,7 +186,7 @@ class Model:
         self.problems: list[str] = []
 
     def apply(self, entry: Entry) -> Iterator[tuple[frozenset[int] | set[int], int, "Personal"]]:
-        """Who must get the entry, its mark, and what is different for some."""
+        """The users who must get the entry, its mark, and what is different for some."""
         if entry.kind == "message":
             yield self._message(entry)
         elif entry.kind in ("subscription/add", "subscription/remove"):
@@ -202,7 +202,7 @@ class Model:
         return message is not None and message.channel_id not in {None, *self._private}
 
     def place_of(self, entry: Entry) -> Place | None:
-        """Where the message is that the entry announces; None if it is about something else."""
+        """The place of the message that the entry announces; None for other entries."""
         if entry.kind != "message" or entry.position not in self._ledger.messages:
             return None
         message = self._ledger.messages[entry.position]
@@ -329,7 +329,7 @@ def foretell(
 
 
 def _base(ledger: Ledger, queue: QueueHistory) -> int | None:
-    """Where the queue begins; None for one that is deleted and got no message."""
+    """The position at which the queue begins; None for a deleted one that got no message."""
     return ledger.bases.get(queue.queue_id, queue.base)
 
 
@@ -348,7 +348,7 @@ def _compare_spans(
     model: Mapping[tuple[int, int], list[tuple[int, int | None]]],
     stored: Mapping[tuple[int, int], list[tuple[int, int | None]]],
 ) -> Iterator[str]:
-    """Where the rows of subscriptions say something else than the log.
+    """Differences between the rows of subscriptions and the log.
 
     A row's span begins after the position of joining and ends with that of leaving; which of
     the two positions it counts in matters to no message, for neither is one.

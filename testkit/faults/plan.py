@@ -54,7 +54,7 @@ class Plan:
     """How long emails and pushes may take then: what has failed often waits for minutes."""
     report_seconds: float = 60.0
     keep_log: Path | None = None
-    """Where to leave what the server processes have logged."""
+    """The folder in which to leave the logs of the server processes."""
 
 
 @dataclass(slots=True)

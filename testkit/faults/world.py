@@ -50,14 +50,14 @@ class Channel:
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """Who and what there is, and who is where before anything happens."""
+    """The users and channels, and the subscriptions before anything happens."""
 
     users: list[User]
     channels: list[Channel]
     members: dict[int, frozenset[int]] = field(default_factory=dict)
     """User ids by channel id."""
     away: int = 0
-    """So many of the users, the last ones, have no client: they get emails."""
+    """The number of users, the last ones, without a client: they get emails."""
 
     @property
     def present(self) -> list[User]:

@@ -15,9 +15,9 @@ class ReadAccess:
     channel: int
     people: frozenset[int]
     readers: frozenset[int]
-    """Those with content access."""
+    """Users with content access."""
     messages: Mapping[int, frozenset[int]]
-    """Of each message in the channel, those who may read it."""
+    """The readers of each message in the channel."""
     policies: frozenset[tuple[int, str]]
     """Users, and topics known to them for which they may have set a policy."""
 

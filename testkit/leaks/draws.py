@@ -73,7 +73,7 @@ class Draws:
         return sender if has_account and self.rng.random() < 0.8 else self.reader_of(message)
 
     def target(self, actor: int) -> int:
-        """Where to move something: as a rule a channel that the actor is in, so that they may."""
+        """The target of a move: as a rule a channel that the actor is in, so that they may."""
         own = [number for number in self.model.channels if self.model.is_in(actor, number)]
         if not own or self.rng.random() < 0.3:
             return self.channel().number

@@ -219,7 +219,7 @@ class History:
                 await self._read(realm, ANONYMOUS, name, rng)
 
     async def look_at(self, suspects: frozenset[Suspect]) -> None:
-        """Those read who were shown something wrong; all queues are polled."""
+        """Let users read again who were shown something wrong; all queues are polled."""
         rng = random.Random(f"{self._seed} suspects")
         for realm in self._realms:
             await self._poll(realm.queues, realm)

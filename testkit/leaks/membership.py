@@ -368,7 +368,7 @@ def _join(model: Model, channel: Channel, people: frozenset[int]) -> list[Expect
 
 
 def _found_read(model: Model, channel: int, joining: frozenset[int]) -> list[ExpectedEvent]:
-    """Who comes to read what others moved there, and they had received elsewhere, has read it."""
+    """Messages moved there that new members received elsewhere may become read for them."""
     expected = []
     for number, message in model.messages.items():
         if message.channel == channel:

@@ -71,7 +71,7 @@ class Message:
     channel: int | None
     topic: str
     people: frozenset[int]
-    """Of a direct message; sender included."""
+    """The participants of a direct message, its sender included."""
     origin: int | None
     content: str
     sent: int
@@ -80,7 +80,7 @@ class Message:
     """When it last came to its channel from another."""
     is_poll: bool = False
     mentioned: set[int] = field(default_factory=set)
-    """Who received it and is named in it, by themselves or by a group."""
+    """Users who received it and are named in it, by themselves or by a group."""
     mentions_everyone: bool = False
     starred: set[int] = field(default_factory=set)
     read: set[int] = field(default_factory=set)
@@ -89,11 +89,11 @@ class Message:
     place as read in which it was, though they could not read it, and who may read it no longer.
     """
     perhaps_read: set[int] = field(default_factory=set)
-    """Who received it and may have it read by what it is, or since they came to where it is."""
+    """Recipients who may have it read by what it is, or since they came to where it is."""
     reactions: set[tuple[int, str]] = field(default_factory=set)
     noticed: set[int] = field(default_factory=set)
-    """Who starred it, reacted to it or marked it unread without having received it: it is in their
-    history.
+    """Users who starred it, reacted to it or marked it unread without having received it: it is in
+    their history.
     """
 
 
@@ -113,9 +113,9 @@ class Model:
         self.gone: set[int] = set()
         """Messages that have been deleted."""
         self.spans: dict[tuple[int, int], list[list[int | None]]] = defaultdict(list)
-        """By (user, channel): when each stay began, and when it ended (None: it has not)."""
+        """When each subscription began and ended (None: still open), by (user, channel)."""
         self.policies: dict[tuple[int, int, str], int | None] = {}
-        """By (user, channel, topic): what the user wants of the topic; None: it is not certain."""
+        """The user's policy, by (user, channel, topic); None: it is not certain."""
         self.learned: set[tuple[int, int, str]] = set()
         """The same keys: names of topics that the user has given or met."""
 
@@ -262,7 +262,7 @@ class Model:
         return frozenset(u.number for u in self.active() if self.may_read(u, message))
 
     def followers(self, message: Message) -> frozenset[int]:
-        """Those who may read it and are where it is: they hear of what becomes of it."""
+        """Its readers in its channel or conversation: they get events of its changes."""
         if message.channel is None:
             return frozenset(u.number for u in self.active() if u.number in message.people)
         return self.readers(message) & self.subscribers(message.channel)

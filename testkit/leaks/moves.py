@@ -140,7 +140,7 @@ def _moved(
     *,
     lost_by_public: bool,
 ) -> list[ExpectedEvent]:
-    """Who read it before and who does now: it changes for some, and goes for others."""
+    """Events for readers before and after a move: it changes for some, and goes for others."""
     after = model.readers(message)
     number = message.number
     return [

@@ -163,9 +163,9 @@ class Send(Step):
 def new_message(
     model: Model, message: Message, bots: frozenset[int] = frozenset()
 ) -> list[ExpectedEvent]:
-    """Who hears of a message that has just been sent, and that they are named in it.
+    """The events of a message that has just been sent, mentions included.
 
-    These bots do wherever they are.
+    `bots` get it wherever they are.
     """
     number, kind = message.number, "message"
     if message.channel is None:

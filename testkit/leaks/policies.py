@@ -11,7 +11,7 @@ Place = tuple[int, str]
 
 
 def policies_may_follow(model: Model, users: Iterable[int], place: Place) -> list[ExpectedEvent]:
-    """Who takes part in a topic, or is named in it, may follow it from then on."""
+    """Participants of a topic, or users named in it, may follow it from then on."""
     concerned = frozenset(users)
     for user in concerned:
         model.policies[user, *place] = None
@@ -68,7 +68,7 @@ def policies_known(model: Model, channel: int, users: frozenset[int]) -> frozens
 def policies_lost(
     model: Model, channel: int, known: frozenset[tuple[int, str]]
 ) -> list[ExpectedEvent]:
-    """Of what was known: who may not read the channel now, but knows of it, has nothing set."""
+    """Events that unset known policies of users who see the channel and may no longer read it."""
     place, expected = model.channels[channel], []
     for user, topic in sorted(known):
         own = frozenset({user})

@@ -42,7 +42,7 @@ class Founding:
     roles: tuple[int, ...]
     bots: frozenset[int] = frozenset()
     groups: tuple[tuple[frozenset[int], frozenset[int]], ...] = ()
-    """Of each group its people, and the groups nested in it."""
+    """The people of each group, and the groups nested in it."""
     guests_know_all_users: bool = True
 
 

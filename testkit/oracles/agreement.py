@@ -112,5 +112,5 @@ def _alike(state: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.fixture
 def witnesses(stage: Stage, make: Make) -> Witnesses:
-    """Who sees to it that events and register agree."""
+    """Checks that events and register agree."""
     return Witnesses(stage, make)

@@ -241,7 +241,7 @@ RULES: Final[dict[str, Rule]] = {
     "realm_user": people,
     "user_group": groups,
 }
-"""By the type of an event: how it changes what is held."""
+"""How an event changes what is held, by the event's type."""
 
 HELD: Final = {
     "alert_words",

@@ -67,7 +67,7 @@ class FakeBouncer:
     answers_to: dict[str, list[Answer]] = field(default_factory=dict)
     """The same for requests to one path."""
     lost: int = 0
-    """Of so many requests the answers get lost on their way, after they have been handled."""
+    """The number of requests to handle without delivering the response."""
     arrived: asyncio.Event = field(default_factory=asyncio.Event)
     """Something has reached a phone."""
     requests: list[str] = field(default_factory=list)

@@ -56,7 +56,7 @@ class Cuttable:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Of a server that keeps its files there."""
+        """The settings of a server that keeps its files in this bucket."""
         return {
             "s3_bucket": self.bucket.name,
             "s3_endpoint": self.bucket.endpoint,
