@@ -62,7 +62,7 @@ class Meter:
 
 
 def measure(server: Server, database: psycopg.Connection[Any]) -> dict[str, Meter]:
-    """What the worst of each entry does to the loop, by name."""
+    """The effect of each entry point's worst input on the event loop, by name."""
     world = worlds.fill(database, people=3)
     channel_id = worlds.channel(database, world, "hostile", 2)
     bot_id = world.first_user_id + 2
@@ -108,7 +108,7 @@ async def _measure(database_url: str, world: World, sender: Sender) -> dict[str,
 
 
 async def held_by(work: Callable[[], Any]) -> Meter:
-    """What the loop looks like while the work goes on."""
+    """Measure the event loop while the work goes on."""
     meter = Meter()
     beating = asyncio.create_task(meter.run())
     try:

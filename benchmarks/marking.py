@@ -1,4 +1,4 @@
-"""What those who get a message do with it, beside the next sends."""
+"""Sends while the recipients mark each message as read."""
 
 import asyncio
 import json

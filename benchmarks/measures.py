@@ -1,4 +1,4 @@
-"""What is measured, each on a fresh server: functions from nothing to figures by name."""
+"""The measurements, each on a fresh server: functions from nothing to figures by name."""
 
 import asyncio
 import time
@@ -123,7 +123,7 @@ def processing() -> Figures:
 
 
 def presence() -> Figures:
-    """What pings cost the serving process where 1,000 people are there, and 10,000 a minute."""
+    """The cost of pings for the serving process: 1,000 people present, 10,000 pings a minute."""
     figures: Figures = {}
     with running() as server, server.database() as database:
         measured = benchmarks.presence.measure(server, database)
@@ -161,7 +161,7 @@ def holding() -> Figures:
 
 
 def signing_in() -> Figures:
-    """What 4 people a second who sign in with a password cost those who send messages."""
+    """The cost of 4 password sign-ins a second for users who send messages."""
     with running() as server, server.database() as database:
         measured = benchmarks.signing_in.measure(server, database)
     ratio = percentile(measured.beside, 0.99) / percentile(measured.alone, 0.99)
@@ -215,7 +215,7 @@ def starts() -> Figures:
 
 
 def idling() -> Figures:
-    """What an idle installation with RabbitMQ takes of the memory, by part."""
+    """The memory of an idle installation with RabbitMQ, by part."""
     taken = benchmarks.idling.measure()
     parts = {f"idle, {name}, MiB (PSS)": mib for name, mib in taken.items()}
     ours = taken["the server"] + taken["the worker"]

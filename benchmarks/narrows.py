@@ -70,7 +70,7 @@ DECORATIONS: Final = (
      WHERE m.realm_id = %(realm)s AND m.id %% 100 = 51 AND m.id / 100 %% 50 + 1 = g.n
     """,
 )
-"""What narrows look for."""
+"""The measured narrows."""
 
 
 def fill(database: psycopg.Connection[Any], count: int = MESSAGES) -> tuple[World, list[int]]:

@@ -1,4 +1,4 @@
-"""What it takes to decide who is notified of a message to very many people."""
+"""The cost of the fan-out decision for a message to very many people."""
 
 import time
 from typing import Any

@@ -56,7 +56,7 @@ def fill(database: Any) -> worlds.World:
 
 
 def _permissions(database: Any, world: worlds.World) -> Jsonb:
-    """What the server keeps for a channel that the first of the people makes by name only."""
+    """The permissions that the server stores for a channel made by name only by the first user."""
     rows = database.execute(
         "SELECT name, group_id FROM user_groups WHERE realm_id = %s AND is_system_group",
         [world.realm_id],

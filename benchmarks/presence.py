@@ -1,4 +1,4 @@
-"""What pings take, with full answers or none: one after another, all at once, at a steady rate."""
+"""The cost of pings, with full responses or none: in sequence, all at once, at a steady rate."""
 
 import asyncio
 import time

@@ -78,7 +78,7 @@ async def bouncing() -> AsyncIterator[tuple[Bouncer, int]]:
 
 @dataclass
 class Pushed:
-    """What was measured."""
+    """The measurements."""
 
     single: list[float]
     """Seconds from the answer to a send to the bouncer, one after another."""

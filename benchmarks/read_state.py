@@ -40,7 +40,7 @@ AWAY = UserId(1001)
 BUSY_CHANNEL = ChannelId(101)
 BUSY_TOPIC = 2_000_000
 MANY_UNREAD = 100_000
-"""What one who was away has not read of one topic."""
+"""Unread messages of one topic after a long absence."""
 NARROW = 5_000
 
 # How many of the newest messages have not been seen by a vacuum yet.

@@ -94,7 +94,7 @@ class Server:
         return sum(pss(p) for p in every) / 1024
 
     def cpu_seconds(self) -> float:
-        """What the serving process has used of the processors so far."""
+        """Processor seconds of the serving process so far."""
         assert self._process is not None
         times = psutil.Process(self._process.pid).cpu_times()
         return float(times.user + times.system)

@@ -45,7 +45,7 @@ class Processes:
             self._process = None
 
     def cpu_seconds(self) -> float:
-        """What all of them have used of the processors so far."""
+        """Processor seconds of all processes so far."""
         times = [each.cpu_times() for each in self._all()]
         return float(sum(each.user + each.system for each in times))
 

@@ -23,7 +23,7 @@ CONTENT: LiteralString = (
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What one command took."""
+    """The cost of one command."""
 
     seconds: float
     mib: float

@@ -36,7 +36,7 @@ TEXT: Final = "A message of an *ordinary* length, as people write them to their 
 
 @dataclass(slots=True)
 class Worked:
-    """What it took while all were at work."""
+    """The costs while all were at work."""
 
     server_cores: float
     database_cores: float

@@ -29,7 +29,7 @@ NOT_IN_THE_CONTRACT: Final = frozenset({"GET /emoji_data", "GET /openapi.json"})
 ALWAYS_REFUSED: Final = frozenset({"POST /calls/zoom/create"})
 JSON_TYPE: Final = {"Content-Type": "application/json"}
 BESIDE: Final = ("file", "payload", "raw")
-"""What may be sent beside fields."""
+"""Parameters that may be sent beside fields."""
 NONE: Final[Mapping[str, str]] = {}
 PATH: Final = Path(server.api.__file__).with_name(FILE)
 
@@ -49,7 +49,7 @@ class Recorder:
     """Makes requests and keeps the first of each operation."""
 
     secrets: dict[str, str] = field(default_factory=dict)
-    """What must not stand in an example, and what stands there instead."""
+    """Secrets that must not stand in an example, and their replacements."""
     examples: dict[str, Example] = field(default_factory=dict)
 
     async def call(

@@ -31,7 +31,7 @@ MODULES: Final = (
     *("queue_processors.registry", "scripts.cli.process", "server.main", "storage.embedded"),
     *("scripts.cli.first_start", "scripts.cli.run", "scripts.cli.serve", "scripts.cli.worker"),
 )
-"""What processes of the server load sooner or later."""
+"""Modules that the server's processes load sooner or later."""
 
 HEADER: Final = struct.Struct("!I")
 """Length of the following request, or the process id that answers it."""

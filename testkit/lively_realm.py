@@ -310,7 +310,7 @@ async def _morning(realm: LivelyRealm) -> None:
 
 
 async def _noon(realm: LivelyRealm) -> None:
-    """What the viewer has not read, except for what they wrote themselves."""
+    """Write the messages that the viewer has not read, and a few of their own."""
     say = realm.say
     topic = "faster tiles"
     await say(

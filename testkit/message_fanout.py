@@ -81,7 +81,7 @@ class FanoutDesk:
         return Fanout(**{**whole, **parts})
 
     async def shipped(self) -> list[MessageFanout]:
-        """What the log asks of message_fanout since the last time; the rest is published."""
+        """The new jobs for message_fanout in the log; others are published."""
         realm_id = self.hall.make.realm_id
         async with self.hall.stage.database.connection() as connection:
             [realm] = [
@@ -115,7 +115,7 @@ class FanoutDesk:
         await self.fanout().handle(job)
 
     async def noted(self) -> list[Noted]:
-        """What has been decided and not withdrawn, by message and user."""
+        """Notifications decided upon and not withdrawn, by message and user."""
         async with self.hall.stage.database.connection() as connection:
             return await connection.many(
                 Noted,

@@ -85,7 +85,7 @@ class Hall:
         return self.stage.realm_services(self.make.realm_id)
 
     def told(self, kind: str) -> list[Any]:
-        """What was appended of this kind by the last action."""
+        """The log entries of this kind that the last action appended."""
         return [each for each in self.stage.happened if each.event.kind == kind]
 
 

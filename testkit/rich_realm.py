@@ -32,7 +32,7 @@ SERVER: Final[dict[str, Any]] = {
     "smtp_port": 1,
     "web_public_channels": True,
 }
-"""What an operator may decide otherwise, as far as clients are told."""
+"""Settings of the server other than the defaults, as far as clients are told of them."""
 
 REALM: Final[dict[str, Any]] = {
     "allow_message_editing": False,
@@ -198,7 +198,7 @@ async def _messages(realm: RichRealm) -> None:
 
 
 async def _ones_own(make: Make, realm: RichRealm) -> None:
-    """What only the one who has it is told: the moderator."""
+    """Make all that is shown to its owner alone: the moderator."""
     owner, moderator, guest = realm.people
     now = StoppedClock().now()
     later = int((now + timedelta(days=3650)).timestamp())
@@ -246,7 +246,7 @@ async def _ones_own(make: Make, realm: RichRealm) -> None:
 
 
 async def _organization(owner: Client) -> None:
-    """What administrators make, and an answer of one of them."""
+    """Make all that only administrators make, and an answer of one of them."""
     for path, fields in (
         ("/realm/icon", {}),
         ("/realm/logo", {"night": "false"}),

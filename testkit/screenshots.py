@@ -19,7 +19,7 @@ WIDTH: Final = 760
 LEAST_HEIGHT: Final = 10
 """Less than any page has."""
 DRAWN_SECONDS: Final = 0.5
-"""What was not in sight, like the frame of an email, is drawn once it is."""
+"""Time to draw parts that come into sight only then, like the frame of an email."""
 COLORS: Final = 48
 TERMINAL: Final = """<!DOCTYPE html><meta charset="utf-8"><style>
 body {{ margin: 0; background: #12161d; color: #e6e9ef; width: max-content; }}
@@ -56,12 +56,12 @@ class Screenshots:
         self._directory = directory
 
     async def page(self, page: Page, name: str) -> None:
-        """What the page looks like now, from top to bottom."""
+        """Keep a picture of the whole page, from top to bottom."""
         if self._directory is not None:
             await self._keep(page, name)
 
     async def terminal(self, page: Page, shown: str, name: str) -> None:
-        """What a terminal shows; the page is another one afterwards."""
+        """Keep a picture of a terminal; the page is another one afterwards."""
         if self._directory is not None:
             page_of_it = self._directory / f"{name}.html"
             page_of_it.write_text(TERMINAL.format(escape(_without_blanks(shown))))
@@ -70,7 +70,7 @@ class Screenshots:
             await self._keep(page, name)
 
     async def browser(self, page: BrowserPage, name: str, part: Locator | None = None) -> None:
-        """What a window of the browser client shows now, or a part of it."""
+        """Keep a picture of a window of the browser client, or of a part of it."""
         assert name in CHAT
         if self._directory is not None:
             taken = await (part or page).screenshot()
@@ -91,7 +91,7 @@ class Screenshots:
 
 
 def _without_blanks(shown: str) -> str:
-    """What is shown, without the lines of which there is only a frame."""
+    """The text, without the lines that hold only a frame."""
     return "\n".join(line for line in shown.splitlines() if line.strip("│ "))
 
 

@@ -51,7 +51,7 @@ def docstrings(tree: ast.AST) -> set[ast.AST]:
 
 
 class Texts:
-    """What a module's string expressions stand for, with its own constants filled in."""
+    """The values of a module's string expressions, with its own constants filled in."""
 
     def __init__(self, tree: ast.Module) -> None:
         self._constants: dict[str, str] = {}

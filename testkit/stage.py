@@ -55,7 +55,7 @@ class Happened:
     audience: Audience
 
     def wire(self, view: ClientView = NEWEST_CLIENT) -> list[Any]:
-        """What a client with this view gets, without ids and flags."""
+        """The events for a client with this view, without ids and flags."""
         return list(self.event.wire(self.position, view)) if self.event.wire_type else []
 
 

@@ -1,4 +1,4 @@
-"""What a server sends to its database: statements and round trips, read off the wire."""
+"""A server's traffic to its database: statements and round trips, read off the wire."""
 
 import asyncio
 import re
@@ -20,7 +20,7 @@ WARM_UP = 10
 QUIET_SECONDS = 0.08
 """A connection is done when it has sent no statement for so long."""
 BY_ITSELF = re.compile(r"FROM clocks_now\(\$1::bigint\[\]\)\s*$")
-"""What a server asks each second, with requests or without."""
+"""A statement that a server sends each second, with requests or without."""
 
 
 @dataclass
@@ -62,7 +62,7 @@ class Wiretap:
             line.has_begun = True
 
     async def usual(self, act: Callable[[], Awaitable[object]]) -> Heard:
-        """What the act asks of the database, done several times."""
+        """The usual statements of an act, which is repeated several times."""
         for _ in range(WARM_UP):
             await act()
         found = []

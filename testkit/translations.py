@@ -96,7 +96,7 @@ def forms(message: str | Sequence[str] | None) -> tuple[str, ...]:
 
 
 def placeholders(text: str) -> set[str]:
-    """What is replaced in a text, in braces or in the way of templates."""
+    """The placeholders of a text, in braces or in the way of templates."""
     named = set(NAMED.findall(text))
     return named or {name for _, name, _, _ in Formatter().parse(text.replace("%", "")) if name}
 

@@ -180,7 +180,7 @@ PIECES = re.compile(rb"(?:5\r\npiece\r\n)*(?:0\r\n\r\n)?")
 
 
 def check_answers(written: bytes) -> tuple[list[int], bool]:
-    """What is written is HTTP, one answer behind another; only the last may be cut.
+    """Check that the bytes are HTTP responses in a row, of which only the last may be cut.
 
     The statuses of the answers, and whether the last has no end, or none but the connection's.
     """

@@ -25,7 +25,7 @@ FILES = {
     "GET /avatar/{user_id}": "user_id",
     "GET /exports/{filename}": "export_url",
 }
-"""What is asked at the root, and is not described: by which name answers tell of it."""
+"""Undescribed paths at the root, with the names by which responses tell of them."""
 PLACED = frozenset({"/messages", "/scheduled_messages", "/typing"})
 """Which name a place to write to, by fields that have to go together."""
 SOUND: Mapping[str, dict[str, Any]] = {

@@ -20,7 +20,7 @@ from testkit.oracles import openapi
 SHOWN_EVERY = 2_000
 TRACE_LINES = 12
 ENDS_ALL = ("POST", "/realm/deactivate")
-"""What an owner is not let do: nothing could be asked after it."""
+"""A request that is never sent as the owner: all later ones would fail."""
 EXPECTED_FAILURES = ("RetryLaterError", "mail_in.failed")
 
 
@@ -41,7 +41,7 @@ def fuzz(requests: int, seed: int, *, slowest_seconds: float, log: Path | None) 
 
 
 class Run:
-    """What is known and has been found so far."""
+    """A run: its accounts, its known values and its findings so far."""
 
     def __init__(self, server: Server, people: People, random: Random, slowest: float) -> None:
         self._line = Line(server.port)
@@ -145,7 +145,7 @@ class Run:
         print(f"FOUND: {what}\n    {asked.curl(self._line.root)}", flush=True)
 
     def report(self) -> None:
-        """What was reached, and how quickly."""
+        """Print how much was reached, and how quickly."""
         statuses = ", ".join(
             f"{status}: {count}" for status, count in sorted(self._statuses.items())
         )
@@ -162,7 +162,7 @@ def _code(answered: ReceivedResponse) -> str:
 
 
 def _failures(log: Path) -> list[str]:
-    """What the server has logged as a fault, each kind once, with how often."""
+    """Failures in the server's log, each kind once, with its count."""
     found: Counter[str] = Counter()
     for line in log.read_text(errors="replace").splitlines():
         try:

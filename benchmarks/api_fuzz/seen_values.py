@@ -28,7 +28,7 @@ PLURALS = {
     "user_groups": "user_group_id",
     "attachments": "attachment_id",
 }
-"""What the `id` is called of the things in such a list."""
+"""The parameter that takes the `id` of items in such a list."""
 SAME = {
     "sender_id": "user_id",
     "bot_id": "user_id",
@@ -73,7 +73,7 @@ BY_PATH = {
     "/users/me/api_keys": "key_id",
     "/invites/multiuse": "invite_id",
 }
-"""What a bare `id`, or `ids`, of an answer is, by the path that was asked."""
+"""The parameter that takes a bare `id`, or `ids`, of a response, by the path requested."""
 
 
 OWN = frozenset(
@@ -82,7 +82,7 @@ OWN = frozenset(
         *("fragment", "attachment_id", "queue_id", "last_event_id", "url"),
     }
 )
-"""What is of use only to the users who received it."""
+"""Values of use only to the users who received them."""
 NEWEST = 4
 """Half the time one of so few is taken: what is new is there still."""
 

@@ -51,7 +51,7 @@ class Readers(Crowd):
 
 @dataclass(frozen=True, slots=True)
 class Delivered:
-    """What was sent in a while, and delivered to all queues."""
+    """The messages sent in a while, and delivered to all queues."""
 
     seconds: list[float]
     """From each send to each of its deliveries."""

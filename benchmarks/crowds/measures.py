@@ -1,4 +1,4 @@
-"""What is measured with thousands of clients."""
+"""The measurements with thousands of clients."""
 
 import asyncio
 

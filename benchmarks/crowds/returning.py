@@ -25,7 +25,7 @@ _LATE_BIND: Final = getattr(socket, "IP_BIND_ADDRESS_NO_PORT", 24)
 
 @dataclass(slots=True)
 class Answers:
-    """What a process of clients saw."""
+    """The results of a process of clients."""
 
     seconds: list[float] = field(default_factory=list)
     """From connecting to the last byte of the answer."""

@@ -33,7 +33,7 @@ class Woken:
     held_again: list[float] = field(default_factory=list)
     """The same while all clients poll again, in one instant."""
     idle: list[float] = field(default_factory=list)
-    """What such requests take when nothing is delivered."""
+    """Durations of such requests when nothing is delivered."""
 
 
 async def wake(server: Server, world: World, channel_id: int, queue_ids: list[str]) -> Woken:

@@ -1,4 +1,4 @@
-"""What grows, and what is measured at each size: one server for all sizes of an axis."""
+"""The axes of growth, and the measurements at each size: one server for all sizes of an axis."""
 
 import asyncio
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""What an operation costs: time of the processors, which holds on a busy machine, and latency."""
+"""The cost of an operation: processor time, which holds on a busy machine, and latency."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ class Operation:
 
 
 class Serving(Protocol):
-    """What is measured, and its database."""
+    """A server under measurement, and its database."""
 
     def cpu_seconds(self) -> float: ...
 

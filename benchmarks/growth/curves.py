@@ -13,7 +13,7 @@ TOP: Final = 40
 BOTTOM: Final = 45
 COLOURS: Final = ("#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#ff7f0e", "#8c564b", "#17becf")
 LEAST: Final = 0.001
-"""What is nothing is drawn here, for it has no logarithm."""
+"""The value at which zero is drawn, for it has no logarithm."""
 
 Points = Sequence[tuple[float, float]]
 

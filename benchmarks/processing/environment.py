@@ -27,7 +27,7 @@ PAGE: Final = (
 
 @dataclass(frozen=True)
 class JobEnvironment:
-    """What jobs are made of."""
+    """The server and the data from which jobs are made."""
 
     app: App
     database: psycopg.Connection[Any]

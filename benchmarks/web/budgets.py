@@ -1,4 +1,4 @@
-"""What the browser client may cost at most, by figure. Frames of 60 Hz take 16.7 ms."""
+"""Upper bounds of the browser client's costs, by figure. Frames of 60 Hz take 16.7 ms."""
 
 SCRIPT = "web, JavaScript before the first message, compressed KB"
 STYLE = "web, CSS before the first message, compressed KB"

@@ -39,7 +39,7 @@ FIRST_LOAD = """async () => {
         .reduce((sum, [, each]) => sum + each.encodedBodySize, 0);
     return [size(".js", true), size(".css", false), size(".js", false)];
 }"""
-"""What the page names is what the first message waits for; other parts may come before it."""
+"""Bytes loaded before the first message: scripts that the page names, styles, all scripts."""
 
 SHOWN_AFTER = """(id) =>
     probe.until(() => document.querySelector(`[data-message-id="${id}"]`), 0)"""
@@ -92,7 +92,7 @@ LATE_FRAME_MS = 32
 
 
 async def weight(tab: Tab) -> Figures:
-    """What is loaded before the first message shows, with nothing cached."""
+    """The bytes loaded before the first message shows, with nothing cached."""
     await tab.session.send("Network.enable")
     await tab.session.send("Network.setCacheDisabled", {"cacheDisabled": True})
     await tab.open(tab.scene.topic(1))

@@ -58,7 +58,7 @@ class Tab:
         self.scene = scene
 
     async def run(self, script: str, argument: Any = None) -> Any:
-        """What the script, a function, returns in the page."""
+        """Call the script, a function, in the page; its result."""
         return await self.page.evaluate(script, argument)
 
     async def open(self, address: str) -> None:

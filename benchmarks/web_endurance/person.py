@@ -30,7 +30,7 @@ TO_NEWEST = """() => document.querySelector(".feed-to-newest")?.click()"""
 
 @dataclass(frozen=True)
 class Stand:
-    """What a page shows."""
+    """The state of a page."""
 
     shown: list[tuple[int, str]]
     """Ids and texts of the messages in the page, in their order."""
@@ -107,7 +107,7 @@ class Person:
         )
 
     async def heap_mib(self) -> float:
-        """What the page's scripts hold, after garbage collection."""
+        """The heap of the page's scripts, after garbage collection."""
         await self.session.send("HeapProfiler.collectGarbage")
         used = await self.session.send("Runtime.getHeapUsage")
         return float(used["usedSize"]) / 1024 / 1024

@@ -52,7 +52,7 @@ class Course:
         return [each for each in self.people if each.name in WRITERS]
 
     async def trouble(self, minute: int) -> None:
-        """What goes wrong in one minute: each at a moment of its own."""
+        """Cause the faults of one minute, each at a moment of its own."""
         one, other = self.chance.sample(self.people, 2)
         troubles = [self._kill(), self._flap(one)]
         if minute % RELOADS_EVERY == 0:

@@ -66,7 +66,7 @@ class Ledger:
 
 
 def difference(wanted: Sequence[object], found: Sequence[object]) -> str:
-    """What is missing, doubled or out of order, in a few words."""
+    """A short description of items that are missing, doubled or out of order."""
     seen = set(found)
     missing = [each for each in wanted if each not in seen]
     extra = len(found) - len(seen)
@@ -81,14 +81,14 @@ def difference(wanted: Sequence[object], found: Sequence[object]) -> str:
 
 @dataclass
 class Rest:
-    """What pages show when every one has come to rest."""
+    """The state of all pages at rest."""
 
     stands: list[Stand]
     problems: list[str]
-    """What was still wrong when they had had their time."""
+    """Problems that were left at the end of the wait."""
     seconds: float
     waited_for: list[str]
-    """What was wrong last before nothing was."""
+    """The last problems before there were none."""
 
 
 async def settled(people: Sequence[Person], ledger: Ledger) -> Rest:

@@ -38,7 +38,7 @@ NO_BODY = frozenset({"GET", "HEAD", "DELETE", "OPTIONS"})
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came back."""
+    """A response."""
 
     status: int
     headers: HTTPHeaders
@@ -183,7 +183,7 @@ class Events:
 
     client: Client
     state: dict[str, Any]
-    """What register answered."""
+    """The response to register."""
     last_event_id: int = -1
 
     def __post_init__(self) -> None:

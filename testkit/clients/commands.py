@@ -19,7 +19,7 @@ def parley(*arguments: str | Path, **settings: str) -> Result:
 
 
 def refusal(*arguments: str | Path, **settings: str) -> str:
-    """What the command says that does not do what it is asked."""
+    """Run a command that must fail; its error message."""
     done = parley(*arguments, **settings)
     assert done.exit_code == 1, done.output
     return done.stderr

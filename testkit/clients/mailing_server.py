@@ -67,7 +67,7 @@ class Posting:
         return self.sink.mails[-1]
 
     async def send(self, job: Job) -> None:
-        """What a worker does with the job."""
+        """Handle the job as a worker does."""
         if isinstance(job, AccountEmail):
             await account_emails.handle(self.server.app, job)
         elif isinstance(job, ConfirmationEmail):

@@ -48,7 +48,7 @@ class Visitor:
     client: Client
     cookies: dict[str, str] = field(default_factory=dict)
     page: str = ""
-    """What was shown last."""
+    """The last page shown."""
 
     async def look(self, path: str, /, *, headers: Mapping[str, str] | None = None) -> Answer:
         return await self.send("GET", path, headers=headers)
@@ -106,12 +106,12 @@ class Visitor:
 
     @property
     def text(self) -> str:
-        """What one reads on the page."""
+        """The page's text, as a reader sees it."""
         return " ".join(unescape(re.sub(r"<[^>]*>", " ", self.page)).split())
 
     @property
     def problem(self) -> str:
-        """What the page says is wrong."""
+        """The page's error message; empty if there is none."""
         found = re.search(r'role="alert"[^>]*>(.*?)</p>', self.page, re.DOTALL)
         return unescape(found[1]).strip() if found else ""
 

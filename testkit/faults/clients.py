@@ -32,7 +32,7 @@ class Pace:
     """The pace of all clients, and the end of the run."""
 
     think_seconds: float
-    """What a sender waits between messages, on average, while nothing is up."""
+    """The pause of a sender between messages, on average, while nothing is up."""
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     volley: asyncio.Event = field(default_factory=asyncio.Event)
     """Set: all send without a pause."""
@@ -52,7 +52,7 @@ class Pace:
 
 @dataclass(eq=False)
 class Surroundings:
-    """What all clients share."""
+    """State shared by all clients."""
 
     world: World
     pace: Pace

@@ -48,7 +48,7 @@ def wire_mark(event: dict[str, Any]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Narrow:
-    """What a queue asked for of messages: those of one channel, perhaps of one topic there."""
+    """A queue's narrow: the messages of one channel, perhaps of one topic there."""
 
     channel_id: int
     channel_name: str
@@ -82,7 +82,7 @@ class QueueHistory:
     ids: "array[int]" = field(default_factory=_numbers)
     marks: "array[int]" = field(default_factory=_numbers)
     last_id: int = -1
-    """What the client acknowledges next; less than `reached` after it has lost an answer."""
+    """The client's next acknowledgement; less than `reached` after it has lost a response."""
     reached: int = -1
     base: int | None = None
     """The position at which it begins, as the ids of its messages tell."""
@@ -121,7 +121,7 @@ class QueueHistory:
     def _compare_with_known(
         self, asked: int, reached: int, durable: list[tuple[int, int]]
     ) -> list[str]:
-        """What was given out once has to come again the same, and whole."""
+        """Check that events delivered once come again the same, and completely."""
         start, end = bisect_right(self.ids, asked), bisect_right(self.ids, reached)
         known = list(zip(self.ids[start:end], self.marks[start:end], strict=True))
         if not known:
@@ -158,7 +158,7 @@ class Evidence:
     queues: list[QueueHistory] = field(default_factory=list)
     violations: list[str] = field(default_factory=list)
     troubles: Counter[str] = field(default_factory=Counter)
-    """What went wrong in ways that faults explain."""
+    """Failures that the faults explain."""
     accepted: int = 0
     highest_id: int = 0
     events: int = 0

@@ -24,7 +24,7 @@ SHOWN: Final = 5
 Key = tuple[str, str]
 """An address, and the token of a message."""
 Mood = Literal["takes", "refuses", "forgets"]
-"""What it does with mail: `forgets` takes it, and hangs up before it says so."""
+"""The behavior of the server: `forgets` takes a mail, and hangs up before it says so."""
 
 
 @dataclass(eq=False)

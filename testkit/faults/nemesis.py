@@ -242,7 +242,7 @@ class Nemesis:
         self.database_proxy.forgive()
 
     async def _delay_database(self) -> None:
-        """What servers ask arrives when they have given up waiting and tried again."""
+        """Deliver statements of servers late: they have given up waiting and tried again."""
         self.database_proxy.strand_soon(self.rng, share=0.5)
         await asyncio.sleep(self.rng.choice((0.05, 0.2, 1.0)))
         self.database_proxy.forgive()

@@ -60,7 +60,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """What the database holds when everything is over."""
+    """The contents of the database at the end of a run."""
 
     position: int
     epoch: int
@@ -143,7 +143,7 @@ def _numbers() -> "array[int]":
 
 @dataclass(eq=False, slots=True)
 class Expected:
-    """What one queue must see: ids and marks, in order."""
+    """The events that one queue must see: ids and marks, in order."""
 
     base: int
     until: int
@@ -278,7 +278,7 @@ class Model:
 
 @dataclass(frozen=True, slots=True)
 class Personal:
-    """What is different for some queues."""
+    """Differences of an event for some queues."""
 
     by_user: Mapping[int, int]
     queue_id: str | None
@@ -291,7 +291,7 @@ NOTHING_PERSONAL = Personal({}, None, 0)
 def foretell(
     world: World, ledger: Ledger, sends: Sequence[SendRecord], queues: Sequence[QueueHistory]
 ) -> tuple[dict[str, Expected], list[str]]:
-    """What each queue must have seen, from its base to the end of the log; and what is odd."""
+    """The events due to each queue, from its base to the end of the log; and all oddities."""
     model = Model(world, ledger, sends)
     expected = {
         queue.queue_id: Expected(base, _until(ledger, queue, base), narrow=queue.narrow)

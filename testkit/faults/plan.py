@@ -19,7 +19,7 @@ SHOWN_VIOLATIONS = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What a run is to be."""
+    """The parameters of a run."""
 
     seconds: float
     seed: int
@@ -59,7 +59,7 @@ class Plan:
 
 @dataclass(slots=True)
 class Report:
-    """What a run came to."""
+    """The results of a run."""
 
     plan: Plan
     seconds: float = 0.0
@@ -70,7 +70,7 @@ class Report:
     commits: int = 0
     starts: int = 0
     notices: Counter[str] = field(default_factory=Counter)
-    """What became of emails and pushes."""
+    """The outcomes of emails and pushes."""
 
     def lines(self) -> Iterator[str]:
         """The report, for people."""

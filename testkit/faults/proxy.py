@@ -123,7 +123,7 @@ class CuttingProxy:
         self.links: set[_Link] = set()
         self.cuts = 0
         self.stranded: list[tuple[_Link, bytes]] = []
-        """What was asked on connections that have ended, and is still on its way."""
+        """Requests on connections that have ended, still on their way."""
         self._server: asyncio.Server | None = None
         self._connecting: set[asyncio.Task[None]] = set()
 

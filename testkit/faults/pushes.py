@@ -32,7 +32,7 @@ KINDS: Final[tuple[Kind, ...]] = ("plain", "sealed")
 Key = tuple[int, Kind, str]
 """A phone of a user, and the token of a message."""
 Mood = Literal["takes", "refuses", "forgets"]
-"""What it does with notices: `forgets` passes them on, and hangs up before it says so."""
+"""The behavior of the bouncer: `forgets` passes a push on, and hangs up before it says so."""
 
 
 def give_phones(url: str, world: World) -> None:

@@ -10,7 +10,7 @@ from testkit.leaks.policies import policies_known, policies_lost, policies_resto
 
 @dataclass(frozen=True, slots=True)
 class ReadAccess:
-    """What some users may read in a channel at one time."""
+    """The messages in a channel that some users may read at one time."""
 
     channel: int
     people: frozenset[int]

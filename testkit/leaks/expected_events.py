@@ -38,7 +38,7 @@ class ExpectedEvent:
 
 
 def of_person(model: Model, expected: ExpectedEvent, person: int) -> list[ExpectedEvent]:
-    """What is expected, and how it shows a person: by name to those who know them, else masked."""
+    """The expected events that show a person: by name to users who know them, else masked."""
     other, some = model.users[person], expected.must | expected.may
     knowing = _those(model, some, other, model.knows)
     perhaps = _those(model, some, other, model.has_known)
@@ -66,7 +66,7 @@ def _those(
 
 
 def things(event: Mapping[str, Any], clients: ServerClients) -> Iterator[Key]:
-    """What an event says, one by one; nothing for events that no operation foretells."""
+    """The keys of what an event tells; none for events that no operation foretells."""
     reader = _READERS.get(event["type"])
     if reader is not None:
         yield from reader(event, clients)

@@ -283,4 +283,4 @@ _BESIDE: dict[Callable[[HistoryGenerator, int], Operation | None], float] = {
     HistoryGenerator.change_group: 4,
     HistoryGenerator.change_role: 2,
 }
-"""What is done at the same time as something else."""
+"""Operations performed at the same time as another, with their weights."""

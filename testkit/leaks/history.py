@@ -28,7 +28,7 @@ OPENED_QUEUES = 1
 
 @dataclass(slots=True)
 class Tally:
-    """What has been done and compared."""
+    """Counts of operations and comparisons."""
 
     operations: Counter[str] = field(default_factory=Counter)
     refused: Counter[str] = field(default_factory=Counter)
@@ -89,7 +89,7 @@ class Realm:
         return [f"user {q.user}, {q.habit.name} queue: goes on in another role" for q in alive]
 
     def learn(self) -> None:
-        """What may be known now may be in the next events; queues of those who left are gone."""
+        """Update what may be named in the next events; drop queues of users who have left."""
         self.queues = [q for q in self.queues if self.model.users[q.user].is_active]
         learn(self.queues, self.model)
 

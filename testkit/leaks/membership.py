@@ -25,7 +25,7 @@ CHANNEL_EVENTS = "channel events"
 
 @dataclass(frozen=True, slots=True)
 class Privacy:
-    """What kind of channel: at most one is true."""
+    """The privacy of a channel: at most one is true."""
 
     is_private: bool = False
     is_protected: bool = False

@@ -49,7 +49,7 @@ class Operation(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """What all operations have."""
+    """The base of all operations."""
 
     number: int
     realm: int

@@ -20,7 +20,7 @@ def policies_may_follow(model: Model, users: Iterable[int], place: Place) -> lis
 
 
 def policies_move(model: Model, old: Place, new: Place) -> list[ExpectedEvent]:
-    """What people wanted of a topic may go with its messages: as far as they may know of it.
+    """Policies of a topic may go with its messages, for users who may know of both.
 
     To be asked before they move, and after it.
     """
@@ -41,7 +41,7 @@ def policies_move(model: Model, old: Place, new: Place) -> list[ExpectedEvent]:
 def policies_restored(
     model: Model, channel: int, readers: frozenset[int], newcomers: frozenset[int]
 ) -> list[ExpectedEvent]:
-    """What readers of the channel want of topics that they may know of.
+    """Policies that readers of the channel may regain, of topics that they may know of.
 
     Newcomers, who could not read it before, must get it if it is certain.
     """

@@ -43,7 +43,7 @@ class Habit:
     """Only messages of this channel."""
 
     def fields(self) -> dict[str, Any]:
-        """What register is asked for."""
+        """The parameters of the register request."""
         asked: dict[str, Any] = {"fetch_event_types": ["realm"]}
         if self.kinds is not None:
             asked["event_types"] = list(self.kinds)
@@ -70,7 +70,7 @@ class Queue:
     must: Counter[Key] = field(default_factory=Counter)
     may: Counter[Key] = field(default_factory=Counter)
     got: Counter[Key] = field(default_factory=Counter)
-    """What has come since the last look."""
+    """Events received since the last look."""
     met: list[tuple[str, int, str]] = field(default_factory=list)
     """Channels and messages in events that no operation foretells."""
     channels: set[int] = field(default_factory=set)
@@ -144,7 +144,7 @@ class Queue:
         self.met.clear()
 
     def wrong(self) -> list[str]:
-        """What has come that must not, and what has not come that must."""
+        """Unexpected events, and missing ones."""
         problems = [f"never got {key}" for key in (self.must - self.got).elements()]
         extra = self.got - self.must - self.may
         problems += [f"must not have got {key}" for key in extra.elements()]
@@ -157,7 +157,7 @@ class Queue:
         return [f"{who}: {problem}" for problem in problems]
 
     def _known(self, name: str) -> set[int]:
-        """What its user may know of, of the kind that a field of this name is about."""
+        """The ids that its user may know of, of the kind to which a field of this name refers."""
         if name == _PERSON:
             return self.people
         return self.messages if name.startswith("message") else self.channels

@@ -83,7 +83,7 @@ class Look:
         self.compare(what, shown, must, may, of=len(self.model.messages))
 
     def wrong_in(self, what: str, message: Message, shown: Mapping[str, Any]) -> list[str]:
-        """What a message that is shown holds, other than it should."""
+        """Differences between a message as shown and as it should be."""
         who = f"user {self.user.number}, {what}: message {message.number}"
         wrong = []
         if shown["content"] != message.content:

@@ -23,7 +23,7 @@ REPORT_SECONDS = 30.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What a run is to be."""
+    """The parameters of a run."""
 
     checks: int
     seed: int
@@ -37,7 +37,7 @@ class Plan:
 
 @dataclass(slots=True)
 class Report:
-    """What a run came to."""
+    """The results of a run."""
 
     plan: Plan
     tally: Tally = field(default_factory=Tally)

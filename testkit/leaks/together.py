@@ -32,7 +32,7 @@ class Together(Step):
         return self.first.fits(model) and self.second.fits(model)
 
     async def perform(self, clients: ServerClients) -> Answer:
-        """What became of each, as `first` and `second`."""
+        """Perform both at once; the responses as `first` and `second`."""
         first, second = await asyncio.gather(
             self.first.perform(clients), self.second.perform(clients)
         )
@@ -40,12 +40,12 @@ class Together(Step):
 
 
 Drawn = Operation | Together
-"""What a history consists of: the one comes about in one way, the other in one of two."""
+"""A step of a history: one operation, or two at once, in either order."""
 
 
 @dataclass(slots=True)
 class Outcome:
-    """What has to be seen if the two came about in one of their orders."""
+    """The expectations if the two took effect in one of their orders."""
 
     model: Model
     queues: list[Queue]
@@ -72,7 +72,7 @@ class Outcome:
         learn(self.queues, self.model)
 
     def problems(self, queues: Sequence[Queue], clients: ServerClients) -> list[str]:
-        """What these queues got that they must not have, or did not get though they must."""
+        """Unexpected events of these queues, and missing ones."""
         if self.contradiction is not None:
             return [self.contradiction]
         sent = sorted(self.model.messages.values(), key=lambda message: message.sent)
@@ -87,7 +87,7 @@ class Outcome:
         return found
 
     def leave_to(self, queues: Sequence[Queue], now: int) -> None:
-        """What has been compared is done with; the rest is still due."""
+        """Drop what has been compared, and leave the rest still due to the queues."""
         for due, queue in zip(self.queues, queues, strict=True):
             queue.must, queue.may = due.must, due.may
             if queue.user not in self.in_doubt:

@@ -37,7 +37,7 @@ BOT = 1
 
 @dataclass(frozen=True, slots=True)
 class Founding:
-    """What an organization starts with."""
+    """The initial state of an organization."""
 
     roles: tuple[int, ...]
     bots: frozenset[int] = frozenset()

@@ -1,4 +1,4 @@
-"""What holds of every rendering, and sources put together at random to show it."""
+"""Properties of every rendering, and random sources to check them on."""
 
 from random import Random
 

@@ -34,7 +34,7 @@ class Witness:
     view: ClientView
     model: ModelClient
     events: list[dict[str, Any]]
-    """What the client was sent."""
+    """The events that the client was sent."""
 
 
 class Witnesses:

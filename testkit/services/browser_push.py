@@ -83,7 +83,7 @@ class Browser:
 
     @property
     def pending(self) -> list[dict[str, Any]]:
-        """What it gets if it comes online only now: of each topic the last."""
+        """Notifications that a browser gets if it comes online only now: the last of each topic."""
         kept: dict[str, dict[str, Any]] = {}
         for number, each in enumerate(self.got):
             topic = each.headers.get("topic", f"#{number}")
@@ -115,7 +115,7 @@ class BrowserPushService:
     """The sizes of all bodies, accepted or not."""
     claims: list[dict[str, Any]] = field(default_factory=list)
     connections: set[BaseIOStream] = field(default_factory=set)
-    """What each request came over."""
+    """The connections on which requests have arrived."""
     server_keys: set[str] = field(default_factory=set)
     """The public keys of servers that have pushed here."""
     stop_listening: Callable[[], None] = lambda: None

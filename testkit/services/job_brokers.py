@@ -98,7 +98,7 @@ async def _on_rabbitmq(stack: AsyncExitStack, database: Database, amqp_url: str)
 
 
 async def _delete_all_queues(amqp_url: str) -> None:
-    """What one test leaves behind is nothing to the next, and what is on its way goes nowhere."""
+    """Delete all queues after a test, so that its messages do not reach the next one."""
     publisher = await Publisher.open(amqp_url)
     lanes = [
         name for queue in TEST_QUEUES for name in (*lanes_of(queue), dead_letter_queue_of(queue))

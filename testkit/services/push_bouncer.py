@@ -58,7 +58,7 @@ class FakeBouncer:
     knows_all_realms: bool = True
     can_push: bool = True
     phones: dict[tuple[str, int, str], list[dict[str, Any]]] = field(default_factory=dict)
-    """What each has got, by its user, the kind and the token."""
+    """The notifications received by each phone, by its user, kind and token."""
     app_ids: dict[str, str] = field(default_factory=dict)
     sealed: dict[int, SealedPhone] = field(default_factory=dict)
     gone: set[str | int] = field(default_factory=set)
@@ -89,7 +89,7 @@ class FakeBouncer:
         return [each for (_, _, t), got in self.phones.items() if t == token for each in got]
 
     def registration(self, token: str, kind: str = "fcm", **more: Any) -> str:
-        """What a client encrypts for the bouncer."""
+        """The registration that a client encrypts for the bouncer."""
         content = {
             "token": token,
             "token_kind": kind,

@@ -191,7 +191,7 @@ class FakeApns:
                 each.transport.abort()
 
     def _provider(self, authorization: str) -> str:
-        """What is wrong with who says to send."""
+        """The reason to refuse the sender's credentials; empty if there is none."""
         scheme, _, token = authorization.partition(" ")
         if scheme.lower() != "bearer":
             return "MissingProviderToken"
