@@ -3,9 +3,11 @@
 import pytest
 from playwright.async_api import Page, expect
 
-from server.domain.access import OWNER
+from server.domain.access import MODERATOR, OWNER
+from testkit.clients.api import Client
 from testkit.clients.server import Server
 from testkit.factories import Make
+from testkit.images import picture
 from tests.browser.conftest import SignIn
 
 pytestmark = pytest.mark.asyncio
@@ -110,7 +112,12 @@ async def test_linkifiers_are_edited_and_ordered(chat: Server, make: Make, sign_
 async def test_code_opens_in_a_playground(chat: Server, make: Make, sign_in: SignIn):
     channel, ada = await make.channel("engines"), await make.user("Ada Lovelace", role=OWNER)
     await make.subscribe(channel, [ada])
-    owner = await sign_in(ada)
+    grace = await make.user("Grace Hopper")
+    await make.subscribe(channel, [grace])
+    owner, reader = await sign_in(ada), await sign_in(grace)
+    topic = f"#narrow/channel/{channel.channel_id}-engines/topic/notes"
+    await reader.go(topic)
+    await reader.write("```python\nprint('a & b')\n```")
     await owner.go("#organization/playgrounds")
     page = owner.page
     await add(
@@ -121,8 +128,11 @@ async def test_code_opens_in_a_playground(chat: Server, make: Make, sign_in: Sig
         Address="https://run.example/{?code}",
     )
     await expect(page.get_by_text("Python: Runner")).to_be_visible()
-    await owner.go(f"#narrow/channel/{channel.channel_id}-engines/topic/notes")
-    await owner.write("```python\nprint('a & b')\n```\n\n```ruby\nputs 1\n```")
+    # The page of others follows: messages that they read already get the link.
+    await expect(reader.page.get_by_role("link", name="Open in Runner")).to_have_count(1)
+    await owner.go(topic)
+    await expect(owner.page.get_by_role("link", name="Open in Runner")).to_have_count(1)
+    await owner.write("```ruby\nputs 1\n```")
     link = owner.page.get_by_role("link", name="Open in Runner")
     await expect(link).to_have_count(1)
     await expect(link).to_have_attribute(
@@ -131,3 +141,48 @@ async def test_code_opens_in_a_playground(chat: Server, make: Make, sign_in: Sig
     await owner.go("#organization/playgrounds")
     await page.get_by_role("button", name="Remove Python: Runner").click()
     await expect(page.get_by_text("There are none yet.")).to_be_visible()
+    await expect(reader.page.get_by_role("link", name="Open in Runner")).to_have_count(0)
+    await expect(reader.message("print").get_by_role("button", name="Copy code")).to_be_attached()
+
+
+async def test_the_audit_log_is_read_as_sentences(chat: Server, make: Make, sign_in: SignIn):
+    ada, grace = await make.user("Ada Lovelace", role=OWNER), await make.user("Grace Hopper")
+    owner = await sign_in(ada)
+    client = Client(chat, await chat.host_of(make.realm_id), ada.email, ada.api_key, ada)
+    await client.patch(f"/users/{grace.user_id}", role=MODERATOR)
+    await client.patch("/realm", message_content_edit_limit_seconds=120)
+    await owner.go("#organization/audit-log")
+    log = owner.page.get_by_role("list", name="Audit log")
+    made = log.get_by_role("listitem").filter(has_text="Ada Lovelace made Grace Hopper a moderator")
+    await expect(made).to_contain_text("Member")
+    await expect(made.get_by_role("link", name="Grace Hopper")).to_have_attribute(
+        "href", f"#user/{grace.user_id}"
+    )
+    await expect(log).to_contain_text("Edit within")
+    chosen = owner.page.get_by_role("combobox", name="Only changes made by")
+    await chosen.fill("Grace")
+    await owner.page.get_by_role("option", name="Grace Hopper").click()
+    await expect(owner.page.get_by_text("Nothing has been changed yet.")).to_be_visible()
+
+
+async def test_the_organization_shows_its_name_and_then_its_logos(
+    chat: Server, make: Make, sign_in: SignIn
+):
+    ada = await make.user("Ada Lovelace", role=OWNER)
+    owner = await sign_in(ada)
+    client = Client(chat, await chat.host_of(make.realm_id), ada.email, ada.api_key, ada)
+    link = owner.page.get_by_role("link", name="Analytical Engines", exact=True)
+    await expect(link).to_contain_text("Analytical Engines")
+    await expect(link).to_have_attribute("href", "#inbox")
+    for night in ("false", "true"):
+        file = ("logo.png", picture(size=(400, 100)))
+        await client.upload("/realm/logo", fields={"night": night}, file=file)
+    # The open page follows: one logo is shown, that of the theme.
+    day, night_logo = link.locator("img.for-light"), link.locator("img.for-dark")
+    await expect(day).to_be_visible()
+    await expect(night_logo).to_be_hidden()
+    await client.patch("/settings", color_scheme=2)
+    await expect(night_logo).to_be_visible()
+    await expect(day).to_be_hidden()
+    await client.patch("/realm", name="Engines")
+    await expect(owner.page.get_by_role("link", name="Engines", exact=True)).to_be_visible()

@@ -30,6 +30,8 @@ export type Part =
   | "navigationViews"
   | "onboarding"
   | "bots"
+  /** What is shown within the bodies of messages that may be there already: names, times, playgrounds. */
+  | "bodies"
   | "feeds"
   | "outbox"
   | `message:${number}`

@@ -37,6 +37,17 @@ export function enhance(body: HTMLElement): void {
   enlargeEmoji(body);
 }
 
+/** Show within a message what has changed since: names, times, playgrounds. What was opened stays open. */
+export function refresh(body: HTMLElement): void {
+  for (const link of body.querySelectorAll<HTMLAnchorElement>("a.stream[data-stream-id]")) nameChannel(link);
+  for (const span of body.querySelectorAll<HTMLElement>(".user-mention, .user-group-mention")) enhanceMention(span);
+  for (const time of body.querySelectorAll<HTMLTimeElement>("time")) enhanceTime(time);
+  for (const block of body.querySelectorAll<HTMLElement>(".codehilite")) {
+    for (const link of block.querySelectorAll(".code-playground")) link.remove();
+    block.querySelector(".code-language")?.after(...playgroundLinks(block));
+  }
+}
+
 function applyStyle(element: HTMLElement): void {
   for (const [property, value] of declarations(element.dataset.style!)) element.style.setProperty(property, value);
 }
@@ -53,8 +64,7 @@ function enhanceLink(link: HTMLAnchorElement): void {
   const isOwn = url.origin === location.origin;
   if (isOwn && url.pathname === "/" && url.hash) {
     link.setAttribute("href", url.hash);
-    const channel = state().channels.get(Number(link.dataset.streamId));
-    if (channel && link.classList.contains("stream")) link.textContent = `#${channel.name}`;
+    if (link.classList.contains("stream")) nameChannel(link);
     return;
   }
   link.target = "_blank";
@@ -62,6 +72,11 @@ function enhanceLink(link: HTMLAnchorElement): void {
   if (!isOwn || !url.pathname.startsWith("/user_uploads/") || link.closest(".message_inline_image, .message_embed")) return;
   link.classList.add("file-link");
   if (AUDIO.test(url.pathname)) addPlayer(link);
+}
+
+function nameChannel(link: HTMLAnchorElement): void {
+  const channel = state().channels.get(Number(link.dataset.streamId));
+  if (channel) link.textContent = `#${channel.name}`;
 }
 
 function addPlayer(link: HTMLAnchorElement): void {
@@ -89,7 +104,7 @@ function enhanceMention(span: HTMLElement): void {
     span.tabIndex = 0;
     span.setAttribute("role", "button");
   }
-  if (isMine && !isSilent) span.classList.add("is-mine");
+  span.classList.toggle("is-mine", isMine && !isSilent);
 }
 
 function enhanceEmoji(span: HTMLElement): void {
@@ -125,6 +140,7 @@ function enhanceCode(block: HTMLElement): void {
   const head = document.createElement("div");
   head.className = "code-head";
   const language = document.createElement("span");
+  language.className = "code-language";
   language.textContent = block.dataset.codeLanguage ?? "";
   const copy = document.createElement("button");
   copy.type = "button";
@@ -132,12 +148,14 @@ function enhanceCode(block: HTMLElement): void {
   copy.dataset.icon = "copy" satisfies IconName;
   copy.setAttribute("aria-label", i18n.t("Copy code"));
   copy.title = i18n.t("Copy code");
-  head.append(language, ...playgroundLinks(block.dataset.codeLanguage ?? "", pre.textContent ?? ""), copy);
+  head.append(language, ...playgroundLinks(block), copy);
   block.prepend(head);
 }
 
-/** Return links that open code in the organization's playgrounds for its language. */
-function playgroundLinks(language: string, code: string): HTMLAnchorElement[] {
+/** Return links that open a block of code in the organization's playgrounds for its language. */
+function playgroundLinks(block: HTMLElement): HTMLAnchorElement[] {
+  const language = block.dataset.codeLanguage ?? "";
+  const code = block.querySelector("pre")?.textContent ?? "";
   const playgrounds = (state().fields.realm_playgrounds ?? []) as Playground[];
   const fitting = playgrounds.filter((each) => each.pygments_language.toLowerCase() === language.toLowerCase());
   return fitting.map(({ name, url_template }) => {

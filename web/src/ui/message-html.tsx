@@ -1,6 +1,8 @@
+import { effect } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { enhance } from "./message-enhance";
+import { enhance, refresh } from "./message-enhance";
 import { messageHtml } from "./trusted";
+import { watchedVersion } from "./watch";
 
 /** The rendered HTML of a message. The only place where HTML of the server enters the page. */
 export function MessageHtml({ html }: { html: string }) {
@@ -12,3 +14,9 @@ export function MessageHtml({ html }: { html: string }) {
   }, [html]);
   return <div class="message-body" ref={body} />;
 }
+
+// Bodies stay as they were put in: what they show of the state follows its changes here.
+effect(() => {
+  watchedVersion("bodies");
+  for (const body of document.querySelectorAll<HTMLElement>(".message-body")) refresh(body);
+});

@@ -5,13 +5,22 @@ import { i18n } from "../i18n";
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 
+/** Return the locale of times: that of the page, in the region of the browser's where it names none. */
+function timeLocale(): string {
+  const { locale } = i18n;
+  if (locale.includes("-")) return locale;
+  return navigator.languages?.find((each) => each.startsWith(`${locale}-`)) ?? locale;
+}
+
 function format(options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
-  const key = `${i18n.locale}${JSON.stringify(options)}`;
+  const locale = timeLocale();
+  const key = `${locale}${JSON.stringify(options)}`;
   let found = formats.get(key);
-  if (!found) formats.set(key, (found = new Intl.DateTimeFormat(i18n.locale, options)));
+  if (!found) formats.set(key, (found = new Intl.DateTimeFormat(locale, options)));
   return found;
 }
 
+/** Twelve or twenty-four hours, as the person has chosen; else as the locale has it. */
 function clock(): Intl.DateTimeFormatOptions {
   const is24 = state().settings.twenty_four_hour_time;
   const hours: Intl.DateTimeFormatOptions = { hour: "numeric", minute: "2-digit" };
@@ -32,6 +41,23 @@ export function fullTime(seconds: number): string {
 /** Return date and time, short. */
 export function shortTime(seconds: number): string {
   return format({ year: "numeric", month: "short", day: "numeric", ...clock() }).format(seconds * 1000);
+}
+
+/** Return the time of day in another zone. Throws RangeError for a zone that the browser does not know. */
+export function timeOfDayIn(zone: string, seconds: number): string {
+  return format({ ...clock(), timeZone: zone }).format(seconds * 1000);
+}
+
+/** Return a moment near now: "Fri, 27 Nov, 16:00"; with its year where it is another. */
+export function nearTime(seconds: number, now: number = Date.now()): string {
+  const isThisYear = new Date(seconds * 1000).getFullYear() === new Date(now).getFullYear();
+  const date: Intl.DateTimeFormatOptions = { weekday: "short", day: "numeric", month: "short" };
+  return format({ ...date, ...(isThisYear ? {} : { year: "numeric" }), ...clock() }).format(seconds * 1000);
+}
+
+/** Return a date without the time of day, of medium length. */
+export function shortDate(seconds: number): string {
+  return format({ dateStyle: "medium" }).format(seconds * 1000);
 }
 
 /** Return text that is the same for all times of a day. */

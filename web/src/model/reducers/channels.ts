@@ -42,6 +42,7 @@ function forget(state: State, id: number, changes: Changes): void {
 }
 
 function rename(state: State, id: number, name: string, changes: Changes): void {
+  changes.mark("bodies");
   for (const message of state.messages.values()) {
     if (message.stream_id !== id) continue;
     message.display_recipient = name;

@@ -5,6 +5,7 @@ import type { Reducers } from "./reducer";
 
 function userSettings(state: State, event: EventOf<"user_settings">, changes: Changes): void {
   changes.mark("settings");
+  if (event.property === "twenty_four_hour_time") changes.mark("bodies");
   state.settings[event.property] = event.value;
   if (event.property === "enable_drafts_synchronization" && !event.value) {
     state.drafts.clear();

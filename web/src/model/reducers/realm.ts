@@ -26,7 +26,7 @@ function realmLinkifiers(state: State, event: EventOf<"realm_linkifiers">, chang
 }
 
 function realmPlaygrounds(state: State, event: EventOf<"realm_playgrounds">, changes: Changes): void {
-  changes.mark("realm");
+  changes.mark("realm", "bodies");
   state.fields.realm_playgrounds = event.realm_playgrounds;
 }
 

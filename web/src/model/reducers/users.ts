@@ -44,6 +44,7 @@ function changePerson(state: State, user: User, change: PersonChange, changes: C
   Object.assign(user, changed);
   if (changed.is_active === false) forgetPresence(state, user.user_id, changes);
   if (user.user_id === state.userId) changeSelf(state, { ...changed, avatar_url_medium, avatar_source }, changes);
+  if (changed.full_name !== undefined) changes.mark("bodies");
   if (changed.full_name !== undefined || changed.email !== undefined || changed.avatar_url !== undefined) {
     for (const message of state.messages.values()) {
       if (message.sender_id !== user.user_id) continue;
@@ -77,6 +78,7 @@ function userGroup(state: State, event: EventOf<"user_group">, changes: Changes)
     return;
   }
   const group = state.groups.get(event.group_id);
+  if (changesMentions(state, event)) changes.mark("bodies");
   if (event.op === "remove") state.groups.delete(event.group_id);
   if (!group) return;
   const without = (ids: number[], removed: number[]) => ids.filter((id) => !removed.includes(id));
@@ -100,6 +102,12 @@ function userGroup(state: State, event: EventOf<"user_group">, changes: Changes)
       group.direct_subgroup_ids = without(group.direct_subgroup_ids, event.direct_subgroup_ids);
       break;
   }
+}
+
+/** Whether mentions of groups have another name, or mean the user or no longer do. */
+function changesMentions(state: State, event: Exclude<EventOf<"user_group">, { op: "add" }>): boolean {
+  if (event.op === "update") return event.data.name !== undefined || event.data.deactivated !== undefined;
+  return "user_ids" in event ? event.user_ids.includes(state.userId) : true;
 }
 
 function presence(state: State, event: EventOf<"presence">, changes: Changes): void {

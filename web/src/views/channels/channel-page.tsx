@@ -6,7 +6,7 @@ import type { Channel } from "../../model/state";
 import { del, get } from "../../protocol/client";
 import { channelAddress, closeDialog } from "../../router";
 import { type Confirmation, confirm, Dialog } from "../../ui/dialog";
-import { deletionOf } from "./retention";
+import { deletionOf, retentionOptions, topicsPolicies } from "./message-settings";
 import { watch } from "../../ui/watch";
 import { useState } from "preact/hooks";
 import { ActionButton, SaveNote, useSaving } from "../settings/parts/saving";
@@ -108,14 +108,9 @@ export function generalSections(channel: Channel): Section[] {
           kind: "choice",
           name: "topics_policy",
           label: i18n.t("Topics"),
-          options: [
-            ["inherit", i18n.t("As the organization has it")],
-            ["allow_empty_topic", i18n.t("Messages may go without a topic")],
-            ["disable_empty_topic", i18n.t("Every message needs a topic")],
-            ["empty_topic_only", i18n.t("No topics: one conversation")],
-          ],
+          options: topicsPolicies(),
         },
-        { kind: "choice", name: "message_retention_days", label: i18n.t("Keep messages"), options: retentionOptions(channel), confirm: deletionOf },
+        { kind: "choice", name: "message_retention_days", label: i18n.t("Keep messages"), options: retentionOptions(channel.message_retention_days), confirm: deletionOf },
       ],
     },
   ];
@@ -153,18 +148,6 @@ function General({ channel }: { channel: Channel }) {
       <Archive channel={channel} />
     </>
   );
-}
-
-function retentionOptions(channel: Channel): readonly (readonly [unknown, string])[] {
-  const days = (count: number) => i18n.t("{count, plural, one {# day} other {# days}}", { count });
-  const listed = new Set([7, 30, 90, 365, 1095]);
-  const now = channel.message_retention_days;
-  if (now && now > 0) listed.add(now);
-  return [
-    ["realm_default", i18n.t("As the organization has it")],
-    ["unlimited", i18n.t("Forever")],
-    ...[...listed].sort((one, other) => one - other).map((each) => [each, days(each)] as const),
-  ];
 }
 
 function EmailAddress({ channel }: { channel: Channel }) {

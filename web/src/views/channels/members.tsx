@@ -6,7 +6,7 @@ import { addsSubscribers } from "../../model/permissions";
 import type { Channel } from "../../model/state";
 import { get } from "../../protocol/client";
 import { watch } from "../../ui/watch";
-import { PeoplePicker } from "../settings/parts/people-picker";
+import { AddPeople } from "../settings/parts/add-people";
 import { ActionButton } from "../settings/parts/saving";
 import { FilteredList } from "../settings/parts/table";
 import { UserLine } from "../people/user-line";
@@ -19,7 +19,6 @@ export function ChannelMembers({ channel }: { channel: Channel }) {
   const id = channel.stream_id;
   const [ids, setIds] = useState<ReadonlySet<number>>();
   const [problem, setProblem] = useState<string>();
-  const [chosen, setChosen] = useState<number[]>([]);
   useEffect(() => {
     let isCurrent = true;
     const load = () =>
@@ -44,19 +43,7 @@ export function ChannelMembers({ channel }: { channel: Channel }) {
   return (
     <>
       {addsSubscribers(state(), channel) ? (
-        <div class="add-row">
-          <PeoplePicker label={i18n.t("Add people")} chosen={chosen} onChange={setChosen} without={ids} />
-          <ActionButton
-            kind="primary"
-            name={i18n.t("Add")}
-            done={i18n.t("Added")}
-            reason={chosen.length ? undefined : i18n.t("Choose people first.")}
-            action={async () => {
-              await addMembers(channel, chosen);
-              setChosen([]);
-            }}
-          />
-        </div>
+        <AddPeople members={ids} add={(chosen) => addMembers(channel, chosen)} />
       ) : null}
       <FilteredList
         name={i18n.t("Members")}

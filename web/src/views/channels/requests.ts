@@ -26,8 +26,10 @@ export async function leave(channel: Channel): Promise<unknown> {
   return del("/users/me/subscriptions", { subscriptions: [channel.name] });
 }
 
-export function addMembers(channel: Channel, principals: number[]): Promise<unknown> {
-  return post("/users/me/subscriptions", { subscriptions: [{ name: channel.name }], principals });
+/** Subscribe people to a channel. Resolves to the ids of those who were not in it before. */
+export async function addMembers(channel: Channel, principals: number[]): Promise<number[]> {
+  const { subscribed } = await post<{ subscribed: Record<string, string[]> }>("/users/me/subscriptions", { subscriptions: [{ name: channel.name }], principals });
+  return Object.keys(subscribed).map(Number);
 }
 
 export function removeMember(channel: Channel, userId: number): Promise<unknown> {

@@ -1,6 +1,7 @@
 /** Moments to send later at, and how they are written. */
 
 import { i18n } from "../../i18n";
+import { nearTime } from "../../ui/time";
 
 export interface Moment {
   label: string;
@@ -33,12 +34,5 @@ export function localValue(date: Date): string {
 
 /** Return a moment for people: "Fri, 27 Nov, 16:00". */
 export function shownMoment(date: Date): string {
-  return date.toLocaleString(i18n.locale, {
-    weekday: "short",
-    day: "numeric",
-    month: "short",
-    ...(date.getFullYear() === new Date().getFullYear() ? {} : { year: "numeric" }),
-    hour: "numeric",
-    minute: "2-digit",
-  });
+  return nearTime(date.getTime() / 1000);
 }

@@ -1,6 +1,7 @@
 /** Times for `<time:...>`, which each reader sees in their own zone. */
 
 import { i18n } from "../../i18n";
+import { nearTime } from "../../ui/time";
 
 export interface TimeChoice {
   label: string;
@@ -18,7 +19,7 @@ export function isoWithOffset(date: Date): string {
 }
 
 function shown(date: Date): string {
-  return date.toLocaleString(i18n.locale, { weekday: "short", day: "numeric", month: "short", hour: "numeric", minute: "2-digit" });
+  return nearTime(date.getTime() / 1000);
 }
 
 function at(day: Date, hour: number, minute = 0): Date {

@@ -9,6 +9,7 @@ import { namesOf } from "../compose/directory";
 import { shownMoment } from "../compose/moments";
 import { emptyTopicName } from "../compose/rules";
 import { narrowOf, type Target } from "../compose/target";
+import { fullTime } from "../../ui/time";
 
 export interface Action {
   name: string;
@@ -49,7 +50,7 @@ export function LaterItem(props: {
     <li class={props.failed ? "later-item failed" : "later-item"}>
       <div class="later-head">
         <strong dir="auto">{narrow ? <a href={addressOf(narrow)}>{name}</a> : name}</strong>
-        <time dateTime={when.toISOString()} title={when.toLocaleString(i18n.locale)}>
+        <time dateTime={when.toISOString()} title={fullTime(when.getTime() / 1000)}>
           {props.atLabel ? `${props.atLabel} ` : ""}
           {shownMoment(when)}
         </time>

@@ -12,7 +12,7 @@ import { Icon } from "../../ui/icons";
 import { watch } from "../../ui/watch";
 import { UserLine } from "../people/user-line";
 import { groupName } from "../settings/parts/names";
-import { PeoplePicker } from "../settings/parts/people-picker";
+import { AddPeople } from "../settings/parts/add-people";
 import { ActionButton } from "../settings/parts/saving";
 import { SectionsDialog } from "../settings/parts/sections-dialog";
 import { type Section, type Setting, SettingsForm, type Source } from "../settings/parts/settings";
@@ -213,7 +213,6 @@ function General({ group, source }: { group: Group; source: Source }) {
 function Members({ group }: { group: Group }) {
   watch("groups", "users");
   const { users, groups } = state();
-  const [chosen, setChosen] = useState<number[]>([]);
   const [subgroup, setSubgroup] = useState("");
   const path = `/user_groups/${group.id}/members`;
   const isFixed = group.is_system_group || group.deactivated;
@@ -226,19 +225,13 @@ function Members({ group }: { group: Group }) {
     <>
       {mayAdd ? (
         <>
-          <div class="add-row">
-            <PeoplePicker label={i18n.t("Add people")} chosen={chosen} onChange={setChosen} without={new Set(group.members)} />
-            <ActionButton
-              kind="primary"
-              name={i18n.t("Add")}
-              done={i18n.t("Added")}
-              reason={chosen.length ? undefined : i18n.t("Choose people first.")}
-              action={async () => {
-                await post(path, { add: chosen });
-                setChosen([]);
-              }}
-            />
-          </div>
+          <AddPeople
+            members={new Set(group.members)}
+            add={async (chosen) => {
+              await post(path, { add: chosen });
+              return chosen;
+            }}
+          />
           <div class="add-row">
             <select aria-label={i18n.t("Group")} value={subgroup} onChange={(event) => setSubgroup(event.currentTarget.value)}>
               <option value="">{i18n.t("Choose a group")}</option>

@@ -9,10 +9,10 @@ import { load } from "../../ui/lazy";
 import { attempt } from "../../ui/toast";
 import { watch } from "../../ui/watch";
 
-/** The organization's and the user's names; opens the menu of the account. */
+/** The user's picture and name; opens the menu of the account. */
 export function AccountButton() {
-  watch("users", "realm");
-  const { users, userId, fields } = state();
+  watch("users");
+  const { users, userId } = state();
   const me = users.get(userId);
   return (
     <div class="account">
@@ -26,8 +26,7 @@ export function AccountButton() {
         <Avatar user={me} size={28} />
       </button>
       <span class="account-names">
-        <strong>{String(fields.realm_name ?? "")}</strong>
-        <span>{me?.full_name}</span>
+        <strong>{me?.full_name}</strong>
       </span>
     </div>
   );

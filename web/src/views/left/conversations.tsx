@@ -14,6 +14,7 @@ import { startDirect, startTopic } from "../compose/target";
 import { AccountButton } from "./account";
 import { ChannelItem } from "./channel-item";
 import { openSide } from "./drawer";
+import { OrganizationLink } from "./organization";
 
 /** What the lists are filtered by. */
 const filter = signal("");
@@ -25,6 +26,7 @@ export function Conversations() {
   return (
     <nav class={`left${openSide.value === "left" ? " open" : ""}`} aria-label="Conversations" id="conversations" tabIndex={-1}>
       <div class="left-head">
+        <OrganizationLink />
         <AccountButton />
       </div>
       <FilterBox />

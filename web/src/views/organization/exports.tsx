@@ -5,6 +5,7 @@ import { del, get, post } from "../../protocol/client";
 import type { RealmExport } from "../../protocol/types";
 import { userName } from "../settings/parts/names";
 import { ActionButton } from "../settings/parts/saving";
+import { shortTime } from "../../ui/time";
 
 const PUBLIC = 1;
 const WITH_CONSENT = 2;
@@ -40,7 +41,7 @@ export function ExportsPanel() {
           <li key={each.id}>
             <div class="item">
               <div class="item-text">
-                <strong>{new Date(each.export_time * 1000).toLocaleString(i18n.locale, { dateStyle: "medium", timeStyle: "short" })}</strong>
+                <strong>{shortTime(each.export_time)}</strong>
                 <span class="tag">{each.export_type === PUBLIC ? i18n.t("Public data") : i18n.t("With private data")}</span>
                 <span class="item-about">
                   {userName(each.acting_user_id)} · {each.failed_timestamp ? i18n.t("Failed") : each.pending ? i18n.t("Running…") : i18n.t("Ready")}

@@ -12,6 +12,7 @@ import { isDefault } from "../channels/requests";
 import { ROLES, roleName, userName } from "../settings/parts/names";
 import { ActionButton, SaveNote, useSaving } from "../settings/parts/saving";
 import { FilteredList } from "../settings/parts/table";
+import { shortTime } from "../../ui/time";
 
 const MINUTES_A_DAY = 1440;
 
@@ -61,7 +62,7 @@ function PendingInvitation({ invitation, onDone }: { invitation: Invitation; onD
         <span class="tag">{roleName(invitation.invited_as)}</span>
         <span class="item-about">
           {i18n.t("By {name}", { name: userName(invitation.invited_by_user_id) })} ·{" "}
-          {ends ? i18n.t("until {date}", { date: new Date(ends * 1000).toLocaleString(i18n.locale, { dateStyle: "medium", timeStyle: "short" }) }) : i18n.t("without an end")}
+          {ends ? i18n.t("until {date}", { date: shortTime(ends) }) : i18n.t("without an end")}
         </span>
         {link ? <SecretLink label={i18n.t("Invitation link")} link={link} /> : null}
       </div>

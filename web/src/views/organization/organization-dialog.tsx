@@ -1,6 +1,7 @@
 import { state } from "../../app";
 import { i18n } from "../../i18n";
 import { mayInvite } from "../../model/permissions";
+import { watch } from "../../ui/watch";
 import { SectionsDialog } from "../settings/parts/sections-dialog";
 import { BotList, UserList } from "./users";
 import { DomainsPanel, EmojiPanel, FieldsPanel, LinkifiersPanel, PlaygroundsPanel } from "./lists";
@@ -13,6 +14,7 @@ import { InvitationsPanel } from "./invitations";
 
 /** The dialog of `#organization/...`. What only administrators see is left out for others. */
 export default function OrganizationDialog({ path }: { path: string[] }) {
+  watch("realm", "groups", "users");
   const { is_admin: isAdmin } = state().fields;
   const invites = isAdmin || mayInvite(state());
   const panels = [

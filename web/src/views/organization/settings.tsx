@@ -1,7 +1,7 @@
 import { state } from "../../app";
 import { i18n } from "../../i18n";
 import { amount } from "../../ui/time";
-import { deletionOf } from "../channels/retention";
+import { deletionOf } from "../channels/message-settings";
 import { languageChoices } from "../../languages";
 import { COLLATOR } from "../../model/counts";
 import { del, post } from "../../protocol/client";

@@ -17,6 +17,7 @@ import { roleName, userName } from "../settings/parts/names";
 import { ActionButton } from "../settings/parts/saving";
 import { ManageUser } from "./manage-user";
 import { FIELD, type ProfileField, textOfField, valueOfField } from "./profile-fields";
+import { shortDate, timeOfDayIn } from "../../ui/time";
 
 /** The profile of `#user/ID`. */
 export default function ProfileDialog({ path }: { path: string[] }) {
@@ -101,7 +102,7 @@ function availabilityText(user: User): string {
 
 function localTime(zone: string): string | undefined {
   try {
-    return new Date(minute.value).toLocaleTimeString(i18n.locale, { timeZone: zone, timeStyle: "short" });
+    return timeOfDayIn(zone, minute.value / 1000);
   } catch {
     // A zone that this browser does not know.
     return undefined;
@@ -144,7 +145,7 @@ function Facts({ user }: { user: User }) {
       {user.date_joined ? (
         <>
           <dt>{i18n.t("Joined")}</dt>
-          <dd>{new Date(user.date_joined).toLocaleDateString(i18n.locale, { dateStyle: "medium" })}</dd>
+          <dd>{shortDate(Date.parse(user.date_joined) / 1000)}</dd>
         </>
       ) : null}
       {groups.length ? (
