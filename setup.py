@@ -20,7 +20,7 @@ class BuildWithCatalogues(build_py):
         built = Path(self.build_lib, LOCALES)
         for source in LOCALES.glob("*.po"):
             with source.open(encoding="utf-8") as text:
-                messages = read_po(text, locale=source.stem)
+                messages = read_po(text, ignore_obsolete=True)
             with (built / source.name).with_suffix(".mo").open("wb") as content:
                 write_mo(content, messages)
             (built / source.name).unlink(missing_ok=True)

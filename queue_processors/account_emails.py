@@ -5,7 +5,10 @@ from queue_processors.single_mail import post
 from server.app import App
 from server.domain.account_news import Deactivated
 from server.domain.addresses import mail_domain
+from server.domain.realm_settings import RealmSettings
 from server.domain.unsubscribing import PURPOSE, Subscriber, link_for
+from server.domain.user_settings import UserSettings
+from server.i18n import catalogue_language
 from server.jobs import AccountEmail
 from server.mail.account_emails import AccountHead, about_account
 from storage import realms, server_keys, users
@@ -31,12 +34,14 @@ async def _head(app: App, connection: Connection, job: AccountEmail) -> AccountH
     assert realm is not None, "a realm is never removed"
     address = app.realm_caches.of(job.realm_id).address_of(realm)
     to, name, unsubscribe_url = job.address, job.full_name, ""
+    language = RealmSettings.of(realm.settings).default_language
     if job.user_id is not None:
         [row] = await users.by_ids(connection, job.realm_id, [job.user_id])
         # What changes credentials is mailed to the address of that moment, whatever came after.
         if not (row.is_active or job.address or isinstance(job.news, Deactivated)):
             return None
         to, name = to or row.email, name or row.full_name
+        language = UserSettings.of(row.settings).default_language
         if job.news.stopped_as:
             key = await server_keys.key_for(connection, PURPOSE)
             subscriber = Subscriber(job.realm_id, job.user_id, job.news.stopped_as)
@@ -49,6 +54,7 @@ async def _head(app: App, connection: Connection, job: AccountEmail) -> AccountH
         address=to,
         full_name=name,
         now=app.clock.now(),
+        language=catalogue_language(language),
         unsubscribe_url=unsubscribe_url,
     )
 

@@ -13,7 +13,10 @@ from server.domain.confirmations import (
     RESET_PASSWORD,
     SIGN_UP,
 )
+from server.domain.realm_settings import RealmSettings
 from server.domain.sessions import digest_of, new_token
+from server.domain.user_settings import UserSettings
+from server.i18n import SOURCE, catalogue_language
 from server.jobs import ConfirmationEmail
 from server.mail import confirmation_mails as mails
 from server.mail.account_emails import AccountHead, about_account
@@ -30,6 +33,8 @@ class _Addressed:
     letter: EmailContent
     address: str
     full_name: str = ""
+    language: str = ""
+    """The display language of the account; empty without one."""
 
 
 async def handle(app: App, job: ConfirmationEmail) -> None:
@@ -54,6 +59,7 @@ async def handle(app: App, job: ConfirmationEmail) -> None:
         address=addressed.address,
         full_name=addressed.full_name,
         now=app.clock.now(),
+        language=catalogue_language(addressed.language or job.language or place.language),
     )
     key = f"{row.purpose}.{job.realm_id}.{job.confirmation_id}"
     await post(app.mailer, lambda: about_account(head, addressed.letter, key=key), job.realm_id)
@@ -62,10 +68,15 @@ async def handle(app: App, job: ConfirmationEmail) -> None:
 async def _place(app: App, job: ConfirmationEmail) -> EmailOrigin:
     """Return the organization or server in the name of which the email is sent."""
     if job.realm_id == THE_SERVER:
-        return EmailOrigin(name="Parley", url=RealmAddress(app.settings.public_url).url)
+        url = RealmAddress(app.settings.public_url).url
+        return EmailOrigin(name="Parley", url=url, language=SOURCE)
     realm_cache = app.realm_caches.afresh(job.realm_id)
     realm = await realm_cache.realm()
-    return EmailOrigin(name=realm.name, url=realm_cache.address_of(realm).url)
+    return EmailOrigin(
+        name=realm.name,
+        url=realm_cache.address_of(realm).url,
+        language=RealmSettings.of(realm.settings).default_language,
+    )
 
 
 async def _addressed(
@@ -78,10 +89,11 @@ async def _addressed(
     user = await _user(app, job, row)
     closed = user is not None and not user.is_active
     name = "" if user is None else user.full_name
+    language = "" if user is None else UserSettings.of(user.settings).default_language
     if row.purpose == RESET_PASSWORD and (user is None or closed):
-        return _Addressed(mails.no_account(place, is_closed=closed), row.email)
+        return _Addressed(mails.no_account(place, is_closed=closed), row.email, language=language)
     if row.purpose == SIGN_UP and user is not None:
-        return _Addressed(mails.has_account(place), row.email, name)
+        return _Addressed(mails.has_account(place), row.email, name, language)
     token = await _new_token(app, job, user)
     if token is None:
         return None
@@ -94,8 +106,8 @@ async def _addressed(
     }[row.purpose]
     # Never to what was typed: that may only look like the address of the account.
     if row.purpose == RESET_PASSWORD and user is not None:
-        return _Addressed(letter, user.email, name)
-    return _Addressed(letter, row.email, name)
+        return _Addressed(letter, user.email, name, language)
+    return _Addressed(letter, row.email, name, language)
 
 
 async def _user(app: App, job: ConfirmationEmail, row: ConfirmationRow) -> UserRow | None:

@@ -20,6 +20,7 @@ from server.domain.page_links import message_page
 from server.domain.realm_settings import RealmSettings
 from server.domain.unsubscribing import PURPOSE, Subscriber, link_for
 from server.domain.user_settings import UserSettings
+from server.i18n import _, catalogue_language
 from server.jobs import EmailNotifications
 from server.mail.mailer import (
     AddressRefusedError,
@@ -64,17 +65,19 @@ AUTOMATIC, ALWAYS = 1, 2
 """Values of realm_name_in_email_notifications_policy: with several organizations, and always."""
 
 _REASONS: Final[dict[Reason, str]] = {
-    Reason.DIRECT: "you were sent a direct message",
-    Reason.MENTIONED: "you were mentioned",
-    Reason.TOPIC_WILDCARD: "everyone in the topic was mentioned",
-    Reason.TOPIC_WILDCARD_WHERE_FOLLOWED: "everyone in a topic that you follow was mentioned",
-    Reason.CHANNEL_WILDCARD: "everyone in the channel was mentioned",
-    Reason.CHANNEL_WILDCARD_WHERE_FOLLOWED: (
-        "everyone in the channel of a topic that you follow was mentioned"
+    Reason.DIRECT: _("You get this because you were sent a direct message."),
+    Reason.MENTIONED: _("You get this because you were mentioned."),
+    Reason.TOPIC_WILDCARD: _("You get this because everyone in the topic was mentioned."),
+    Reason.TOPIC_WILDCARD_WHERE_FOLLOWED: _(
+        "You get this because everyone in a topic that you follow was mentioned."
     ),
-    Reason.ALERT_WORD: "one of your alert words was used",
-    Reason.FOLLOWED_BY_EMAIL: "you follow this topic",
-    Reason.CHANNEL_BY_EMAIL: "you want emails about this channel",
+    Reason.CHANNEL_WILDCARD: _("You get this because everyone in the channel was mentioned."),
+    Reason.CHANNEL_WILDCARD_WHERE_FOLLOWED: _(
+        "You get this because everyone in the channel of a topic that you follow was mentioned."
+    ),
+    Reason.ALERT_WORD: _("You get this because one of your alert words was used."),
+    Reason.FOLLOWED_BY_EMAIL: _("You get this because you follow this topic."),
+    Reason.CHANNEL_BY_EMAIL: _("You get this because you want emails about this channel."),
 }
 
 
@@ -200,6 +203,7 @@ class Post:
             names_realm=names_realm,
             unsubscribe_url=link_for(key, Subscriber(realm.realm_id, row.user_id), address),
             now=self.clock.now(),
+            language=catalogue_language(UserSettings.of(row.settings).default_language),
         )
 
     async def _send(self, parcel: "_Parcel") -> None:
@@ -344,8 +348,9 @@ class _Parcel:
             return f"#{row.channel_name} > {row.topic or empty}"
         others = [self.names[each] for each in self._others(row)]
         if len(others) == 1:
-            return f"Direct messages with {others[0]}"
-        return f"Group direct messages with {', '.join(others[:-1])} and {others[-1]}"
+            return _("Direct messages with {names}", names=others[0])
+        names = ", ".join(others[:-1])
+        return _("Group direct messages with {names} and {last}", names=names, last=others[-1])
 
     def _others(self, row: MissedRow) -> list[UserId]:
         return [each for each in row.user_ids or () if each != self.job.user_id]

@@ -237,6 +237,8 @@ class ConfirmationEmail(Job, frozen=True, kw_only=True):
     idempotent_by: ClassVar[str] = "the row of `done_jobs`, and its Message-ID"
 
     confirmation_id: int
+    language: str = ""
+    """Language of the page that the address was entered on; empty if an older release asked."""
 
 
 def enqueue(tx: Tx, job: Job, *, after_seconds: float = 0.0) -> None:

@@ -6,10 +6,11 @@ from email.message import EmailMessage
 from functools import partial
 from typing import Any
 
+from server.i18n import in_any_catalogue
 from server.mail import confirmation_mails as letters
 from server.mail.account_emails import AccountHead, about_account
 from server.mail.confirmation_mails import EmailOrigin
-from server.mail.invitations import PHRASES, Asking, asking
+from server.mail.invitations import Asking, asking
 from server.mail.missed_messages import Conversation, Letterhead, MailedMessage
 
 URL = "https://chat.example.com"
@@ -86,9 +87,9 @@ def confirmation(letter: letters.EmailContent) -> EmailMessage:
     return about_account(head, letter, key="key")
 
 
-PLACE = EmailOrigin(name=EVIL, url=URL)
+PLACE = EmailOrigin(name=EVIL, url=URL, language="en")
 MAILS: dict[str, Callable[[], EmailMessage]] = {
-    **{f"invitation, {language}": partial(invitation, language) for language in PHRASES},
+    **{f"invitation, {language}": partial(invitation, language) for language in in_any_catalogue()},
     "new password": lambda: confirmation(letters.reset_password(PLACE, EVIL, URL)),
     "no account": lambda: confirmation(letters.no_account(PLACE, is_closed=False)),
     "new address": lambda: confirmation(letters.confirm_new_address(PLACE, EVIL, URL)),

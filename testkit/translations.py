@@ -15,7 +15,7 @@ from babel.messages.extract import extract_from_dir
 from babel.messages.pofile import read_po, write_po
 
 from server.i18n import LANGUAGES, SOURCE
-from server.i18n.catalogues import FOLDER
+from server.i18n.catalogues import FOLDER, babel_name
 from testkit.sources import ROOT
 
 PACKAGES = ("server", "queue_processors")
@@ -59,7 +59,7 @@ def languages() -> list[str]:
 
 def load(language: str) -> Catalog:
     with (FOLDER / f"{language}.po").open(encoding="utf-8") as file:
-        return read_po(file, locale=language)
+        return read_po(file, locale=babel_name(language))
 
 
 def save(catalogue: Catalog, language: str) -> None:
@@ -80,13 +80,14 @@ def save(catalogue: Catalog, language: str) -> None:
 def merged(language: str, texts: Catalog) -> Catalog:
     """The catalogue with the texts of the code and no others."""
     path = FOLDER / f"{language}.po"
-    known = load(language) if path.exists() else Catalog(locale=language)
-    renewed = Catalog(locale=language, project="Parley", fuzzy=False)
+    known = load(language) if path.exists() else Catalog(locale=babel_name(language))
+    renewed = Catalog(locale=babel_name(language), project="Parley", fuzzy=False)
     for message in texts:
         if message.id:
             old = known.get(message.id, message.context)
             string = old.string if old is not None and not old.fuzzy else None
-            renewed.add(message.id, string, locations=message.locations, flags=message.flags)
+            if string or language in COMPLETE:
+                renewed.add(message.id, string, locations=message.locations, flags=message.flags)
     return renewed
 
 

@@ -17,12 +17,13 @@ class LinkExpiredError(DomainError):
 
 
 async def ask_to_confirm(
-    tx: Tx, *, purpose: str, email: str, user_id: UserId | None = None
+    tx: Tx, *, purpose: str, email: str, user_id: UserId | None = None, language: str = ""
 ) -> None:
     """Enqueue an email with a confirmation link to this address.
 
     A password reset records the account of the address, so that it ends with the account's other
-    pending ones; the work is the same if there is no account.
+    pending ones; the work is the same if there is no account. `language`: of the email, if there
+    is no account.
     """
     connection = await tx.changing()
     if purpose == RESET_PASSWORD:
@@ -36,7 +37,10 @@ async def ask_to_confirm(
         user_id=user_id,
         seconds=VALID_SECONDS,
     )
-    enqueue(tx, ConfirmationEmail(realm_id=tx.realm_id, confirmation_id=confirmation_id))
+    job = ConfirmationEmail(
+        realm_id=tx.realm_id, confirmation_id=confirmation_id, language=language
+    )
+    enqueue(tx, job)
 
 
 async def to_be_confirmed(tx: Tx, digest: bytes, *purposes: str) -> ConfirmationRow:

@@ -1,8 +1,10 @@
 """Accept an invitation: its offers are checked again, against the present state."""
 
 import hmac
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
 from server.actions import audit
 from server.actions.invitations import append_invitations_changed, check_may_invite, grantable
@@ -49,6 +51,8 @@ class Newcomer:
     full_name: str
     password_hash: str | None
     timezone: str = ""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """Personal settings that differ from the realm's defaults."""
 
 
 async def open_invitation(
@@ -130,6 +134,7 @@ async def _join(
         role=row.role,
         password_hash=newcomer.password_hash,
         timezone=newcomer.timezone,
+        settings=newcomer.settings,
         start=start,
     )
     [made] = await create_users(tx, [new], now=now)

@@ -48,7 +48,10 @@ async def admit(tx: Tx, new: NewUser, *, now: datetime) -> UserId:
     not open to them, and as `create_users` does.
     """
     newcomer = Newcomer(
-        full_name=new.full_name, password_hash=new.password_hash, timezone=new.timezone
+        full_name=new.full_name,
+        password_hash=new.password_hash,
+        timezone=new.timezone,
+        settings=new.settings,
     )
     invited = await accept_of_address(tx, new.email, newcomer, now=now)
     if invited is not None:

@@ -1,7 +1,7 @@
 """The language in which a request is answered."""
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 from server.api.endpoint import Request
 from server.domain.actor import Actor
@@ -26,6 +26,15 @@ async def page_language(request: Request) -> str:
     if request.realm_id is None:
         return SOURCE
     return catalogue_language((await request.realm_cache.settings()).default_language)
+
+
+async def settings_of_newcomer(request: Request) -> dict[str, Any]:
+    """Return the initial settings of an account: the browser's language, if we have it."""
+    accepted = accepted_language(request.headers.get(HEADER))
+    if accepted is None:
+        return {}
+    settings = await request.realm_cache.settings()
+    return settings.start_of_speaker(accepted.language, accepted.tag)
 
 
 def error_language(caller: Actor | None, headers: Mapping[str, str]) -> str:

@@ -9,8 +9,10 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
+from server.domain.browsers import device_in_words
 from server.domain.credential_changes import Ended
 from server.domain.unsubscribing import SIGN_INS, WELCOMES
+from server.i18n import _, localized_date
 
 
 class News(msgspec.Struct, frozen=True):
@@ -27,7 +29,7 @@ class Deactivated(News, frozen=True, tag="account_deactivated"):
     """The administrator's comment."""
 
     def subject(self, realm_name: str) -> str:
-        return f"Your account at {realm_name} has been deactivated"
+        return _("Your account at {realm} has been deactivated", realm=realm_name)
 
 
 class PasswordChanged(News, frozen=True, tag="account_password_changed"):
@@ -37,7 +39,7 @@ class PasswordChanged(News, frozen=True, tag="account_password_changed"):
     """None if the job comes from a release without this field."""
 
     def subject(self, realm_name: str) -> str:
-        return f"Your password for {realm_name} was changed"
+        return _("Your password for {realm} was changed", realm=realm_name)
 
 
 class AddressChanged(News, frozen=True, tag="account_address_changed"):
@@ -47,7 +49,7 @@ class AddressChanged(News, frozen=True, tag="account_address_changed"):
     ended: Ended | None = None
 
     def subject(self, realm_name: str) -> str:
-        return f"Your address at {realm_name} was changed"
+        return _("Your address at {realm} was changed", realm=realm_name)
 
 
 class KeysReplaced(News, frozen=True, tag="account_keys_replaced"):
@@ -56,7 +58,7 @@ class KeysReplaced(News, frozen=True, tag="account_keys_replaced"):
     ended: Ended
 
     def subject(self, realm_name: str) -> str:
-        return f"Your API key for {realm_name} was replaced"
+        return _("Your API key for {realm} was replaced", realm=realm_name)
 
 
 class Closed(News, frozen=True, tag="account_closed"):
@@ -65,7 +67,7 @@ class Closed(News, frozen=True, tag="account_closed"):
     ended: Ended
 
     def subject(self, realm_name: str) -> str:
-        return f"Your account at {realm_name} was closed"
+        return _("Your account at {realm} was closed", realm=realm_name)
 
 
 class Welcome(News, frozen=True, tag="account_welcome"):
@@ -74,7 +76,7 @@ class Welcome(News, frozen=True, tag="account_welcome"):
     stopped_as: ClassVar[str] = WELCOMES
 
     def subject(self, realm_name: str) -> str:
-        return f"Welcome to {realm_name}"
+        return _("Welcome to {realm}", realm=realm_name)
 
 
 class SignedIn(News, frozen=True, tag="account_signed_in"):
@@ -90,14 +92,20 @@ class SignedIn(News, frozen=True, tag="account_signed_in"):
     has_password_here: bool = True
     """Whether the account has a password here, and not at an identity provider or directory."""
 
-    @property
-    def when(self) -> str:
+    def when(self, language: str) -> str:
         """Return the time in the recipient's time zone, formatted."""
-        zone = ZoneInfo(self.timezone) if self.timezone else UTC
-        return f"{self.at.astimezone(zone):%A, %Y-%m-%d, %H:%M} ({self.timezone or 'UTC'})"
+        there = self.at.astimezone(ZoneInfo(self.timezone) if self.timezone else UTC)
+        return f"{localized_date(there, language)}, {there:%H:%M} ({self.timezone or 'UTC'})"
+
+    @property
+    def device_in_words(self) -> str:
+        """Return the client, to be translated."""
+        if self.device is None:
+            return _("a browser or program that does not say what it is")
+        return device_in_words(self.device)
 
     def subject(self, realm_name: str) -> str:
-        return f"New sign-in to your account at {realm_name}"
+        return _("New sign-in to your account at {realm}", realm=realm_name)
 
 
 AccountNews = (

@@ -3,9 +3,11 @@
 import re
 from typing import Final
 
+from server.i18n import _, marked
+
 _BROWSERS: Final = (
-    ("the desktop app Zulip", re.compile(r"\bZulip(?:Electron|Desktop)?/")),
-    ("the app Zulip", re.compile(r"\bZulip(?:Flutter|Mobile)/")),
+    (marked("the desktop app Zulip"), re.compile(r"\bZulip(?:Electron|Desktop)?/")),
+    (marked("the app Zulip"), re.compile(r"\bZulip(?:Flutter|Mobile)/")),
     ("Edge", re.compile(r"\bEdgA?(?:iOS)?/")),
     ("Opera", re.compile(r"\bOPR/")),
     ("Samsung Internet", re.compile(r"\bSamsungBrowser/")),
@@ -15,19 +17,32 @@ _BROWSERS: Final = (
 )
 """Most also claim to be one of those that follow."""
 _SYSTEMS: Final = (
-    ("an iPhone", re.compile(r"\biPhone\b|\(iOS\b")),
-    ("an iPad", re.compile(r"\biPad\b")),
+    (marked("an iPhone"), re.compile(r"\biPhone\b|\(iOS\b")),
+    (marked("an iPad"), re.compile(r"\biPad\b")),
     ("Android", re.compile(r"\bAndroid\b")),
     ("Windows", re.compile(r"\bWindows\b")),
-    ("a Mac", re.compile(r"\bMac OS X\b|\bMacintosh\b")),
+    (marked("a Mac"), re.compile(r"\bMac OS X\b|\bMacintosh\b")),
     ("ChromeOS", re.compile(r"\bCrOS\b")),
     ("Linux", re.compile(r"\bLinux\b")),
 )
 
+ON: Final = " on "
+
 
 def browser_name(user_agent: str) -> str:
     """Return a name such as "Firefox on Windows"; an unknown User-Agent is returned as it is."""
-    return known_device(user_agent) or user_agent or "An unknown browser"
+    known = known_device(user_agent)
+    if known is not None:
+        return device_in_words(known)
+    return user_agent or _("An unknown browser")
+
+
+def device_in_words(known: str) -> str:
+    """Return what `known_device` has returned, to be translated."""
+    browser, _on, system = known.partition(ON)
+    if not system:
+        return _(browser)
+    return _("{browser} on {system}", browser=_(browser), system=_(system))
 
 
 def known_device(user_agent: str) -> str | None:
@@ -36,4 +51,4 @@ def known_device(user_agent: str) -> str | None:
     if not browser:
         return None
     system = next((name for name, said in _SYSTEMS if said.search(user_agent)), "")
-    return f"{browser} on {system}" if system else browser
+    return f"{browser}{ON}{system}" if system else browser

@@ -15,6 +15,7 @@ from server.domain.access import (
     GroupSetting,
 )
 from server.domain.permission_settings import REALM_PERMISSIONS
+from server.i18n import uses_24_hours
 
 TEN_MINUTES = 600
 ONE_WEEK = 604_800
@@ -162,12 +163,29 @@ class RealmSettings(msgspec.Struct, frozen=True, kw_only=True):
     def start_of_newcomers(self) -> dict[str, Any]:
         """Return the initial personal settings of new users that differ from UserSettings."""
         language = self.default_language
-        own = {} if language == DEFAULTS.default_language else {"default_language": language}
+        own: dict[str, Any] = {}
+        if language != DEFAULTS.default_language:
+            own = {"default_language": language} | clock_of(language)
         return own | self.user_settings_defaults
+
+    def start_of_speaker(self, language: str, tag: str) -> dict[str, Any]:
+        """Return the same for a new user with another language, by its tag with the region."""
+        clock = DEFAULT_CLOCK | clock_of(tag)
+        return {"default_language": language, **clock} | {
+            name: value for name, value in self.user_settings_defaults.items() if name in clock
+        }
 
     def wants_method(self, name: str) -> bool:
         """Return whether the realm enables this method."""
         return name in self.authentication_methods
+
+
+DEFAULT_CLOCK: Final = {"twenty_four_hour_time": False}
+
+
+def clock_of(tag: str) -> dict[str, Any]:
+    """Return the setting of a 24-hour clock, if the language usually has one."""
+    return {"twenty_four_hour_time": True} if uses_24_hours(tag) else {}
 
 
 DEFAULTS: Final = RealmSettings()

@@ -10,6 +10,7 @@ from server.i18n.catalogues import (
     SOURCE,
     catalogue_language,
     in_any_catalogue,
+    language_of_mail,
 )
 from server.i18n.formats import (
     direction,
@@ -31,6 +32,7 @@ __all__ = [
     "catalogue_language",
     "direction",
     "in_any_catalogue",
+    "language_of_mail",
     "localized_date",
     "localized_span",
     "localized_time",

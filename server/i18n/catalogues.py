@@ -34,6 +34,17 @@ def in_any_catalogue() -> tuple[str, ...]:
     return (SOURCE, *sorted(found))
 
 
+def language_of_mail(code: str, message: str) -> str:
+    """Return the language for an email to a reader with this display language.
+
+    It is English unless there is a catalogue with its `message`: an email is in one language, and
+    some catalogues are partial.
+    """
+    language = catalogue_language(code, in_any_catalogue())
+    is_translated = language == SOURCE or catalogue(language).gettext(message) != message
+    return language if is_translated else SOURCE
+
+
 @cache
 def catalogue(language: str) -> NullTranslations:
     """Return the translations into this language; those into English change nothing."""
@@ -66,10 +77,16 @@ def compiled(source: Path) -> bytes:
     from babel.messages.pofile import read_po
 
     with source.open(encoding="utf-8") as text:
-        messages = read_po(text, locale=source.stem)
+        messages = read_po(text, locale=babel_name(source.stem))
     content = BytesIO()
     write_mo(content, messages)
     return content.getvalue()
+
+
+def babel_name(language: str) -> str:
+    """Return a language as Babel's functions name it: `zh-hans` is `zh_Hans`."""
+    main, _hyphen, script = language.partition("-")
+    return f"{main}_{script.capitalize()}" if script else main
 
 
 def _replace(target: Path, content: bytes) -> None:

@@ -64,7 +64,11 @@ def _text(message: str, plural: str, count: int, values: dict[str, Any]) -> Text
 
 
 def _filled(pattern: str, values: dict[str, Any], language: str) -> str:
-    return _Filler(language).vformat(pattern, (), values) if values else pattern
+    if not values:
+        return pattern
+    if language == SOURCE and not any(isinstance(each, timedelta) for each in values.values()):
+        return pattern.format(**values)
+    return _Filler(language).vformat(pattern, (), values)
 
 
 class _Filler(Formatter):

@@ -13,12 +13,14 @@ MAX_SUBJECT: Final = 150
 MAX_NAME: Final = 100
 
 
-def fill(message: EmailMessage, template: str, **values: object) -> None:
-    """Render the template into the email's body, as text and as HTML."""
-    templates = templates_of("server.mail")
+def fill(message: EmailMessage, template: str, language: str, **values: object) -> None:
+    """Render the template into the email's body, as text and as HTML, in the language."""
+    templates = templates_of("server.mail", language)
     message.set_content(templates.get_template(f"{template}.txt").render(values))
     html = templates.get_template(f"{template}.html").render(values)
     message.add_alternative(_inliner().inline(html), subtype="html")
+    # At last: with a second part, headers of the content go to the first.
+    message["Content-Language"] = language
 
 
 def line(text: str, longest: int) -> str:

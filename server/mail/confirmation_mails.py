@@ -4,6 +4,8 @@ from collections.abc import Sequence
 
 import msgspec
 
+from server.i18n import _
+
 
 class EmailContent(msgspec.Struct, frozen=True, kw_only=True, tag="confirmation"):
     """The content of an email, in plain sentences."""
@@ -24,35 +26,45 @@ class EmailOrigin(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     url: str
+    language: str
+    """The display language of its visitors."""
 
 
 def reset_password(place: EmailOrigin, full_name: str, url: str) -> EmailContent:
     return EmailContent(
-        title=f"Choose a new password for {place.name}",
+        title=_("Choose a new password for {name}", name=place.name),
         paragraphs=(
-            f"Hello {full_name},",
-            (
-                f"somebody, probably you, wants a new password for your account at {place.url}. The"
-                " link below leads to a page where you choose one. It works once, within a day."
+            _("Hello {full_name},", full_name=full_name),
+            _(
+                "somebody, probably you, wants a new password for your account at {url}."
+                " The link below leads to a page where you choose one. It works once, within a"
+                " day.",
+                url=place.url,
             ),
-            "If it was not you, do nothing: your password stays as it is.",
+            _("If it was not you, do nothing: your password stays as it is."),
         ),
-        button="Choose a new password",
+        button=_("Choose a new password"),
         url=url,
     )
 
 
 def no_account(place: EmailOrigin, *, is_closed: bool) -> EmailContent:
-    what = (
-        "the account of this address is deactivated"
-        if is_closed
-        else ("no account has this address")
+    what = _(
+        "Somebody, probably you, wants a new password at {url}, but no account has this address"
+        " there.",
+        url=place.url,
     )
+    if is_closed:
+        what = _(
+            "Somebody, probably you, wants a new password at {url}, but the account of this"
+            " address is deactivated there.",
+            url=place.url,
+        )
     return EmailContent(
-        title=f"No account at {place.name}",
+        title=_("No account at {name}", name=place.name),
         paragraphs=(
-            f"Somebody, probably you, wants a new password at {place.url}, but {what} there.",
-            (
+            what,
+            _(
                 "If you have an account, it may have another address. Who looks after the"
                 " organization can tell you."
             ),
@@ -62,60 +74,66 @@ def no_account(place: EmailOrigin, *, is_closed: bool) -> EmailContent:
 
 def confirm_new_address(place: EmailOrigin, full_name: str, url: str) -> EmailContent:
     return EmailContent(
-        title=f"Confirm your new address for {place.name}",
+        title=_("Confirm your new address for {name}", name=place.name),
         paragraphs=(
-            f"Hello {full_name},",
-            (
-                f"your account at {place.url} is to have this address. Confirm on the page to which"
-                " the link below leads that it is yours. It works once, within a day."
+            _("Hello {full_name},", full_name=full_name),
+            _(
+                "your account at {url} is to have this address. Confirm on the page to which"
+                " the link below leads that it is yours. It works once, within a day.",
+                url=place.url,
             ),
-            "If you do not know what this is about, do nothing.",
+            _("If you do not know what this is about, do nothing."),
         ),
-        button="Confirm the address",
+        button=_("Confirm the address"),
         url=url,
     )
 
 
 def confirm_sign_up(place: EmailOrigin, url: str) -> EmailContent:
     return EmailContent(
-        title=f"Join {place.name}",
+        title=_("Join {name}", name=place.name),
         paragraphs=(
-            (
-                f"This address was entered to join {place.name} at {place.url}. Go on where the"
-                " link below leads. It works once, within a day."
+            _(
+                "This address was entered to join {name} at {url}. Go on where the link below"
+                " leads. It works once, within a day.",
+                name=place.name,
+                url=place.url,
             ),
-            "If it was not you, do nothing.",
+            _("If it was not you, do nothing."),
         ),
-        button="Join",
+        button=_("Join"),
         url=url,
     )
 
 
 def has_account(place: EmailOrigin) -> EmailContent:
     return EmailContent(
-        title=f"You have an account at {place.name}",
+        title=_("You have an account at {name}", name=place.name),
         paragraphs=(
-            (
-                f"This address was entered to join {place.name} at {place.url}, but it has an"
-                " account there already. Sign in with it; if you have forgotten the password, or"
-                " never had one, the page for new passwords helps."
+            _(
+                "This address was entered to join {name} at {url}, but it has an account there"
+                " already. Sign in with it; if you have forgotten the password, or never had"
+                " one, the page for new passwords helps.",
+                name=place.name,
+                url=place.url,
             ),
         ),
-        button="Sign in",
+        button=_("Sign in"),
         url=f"{place.url}/login",
     )
 
 
 def confirm_founding(place: EmailOrigin, url: str) -> EmailContent:
     return EmailContent(
-        title="A new organization",
+        title=_("A new organization"),
         paragraphs=(
-            (
-                f"This address was entered to create an organization at {place.url}. Go on where"
-                " the link below leads. It works once, within a day."
+            _(
+                "This address was entered to create an organization at {url}. Go on where the"
+                " link below leads. It works once, within a day.",
+                url=place.url,
             ),
-            "If it was not you, do nothing.",
+            _("If it was not you, do nothing."),
         ),
-        button="Create the organization",
+        button=_("Create the organization"),
         url=url,
     )

@@ -6,6 +6,8 @@ from email.message import EmailMessage
 from typing import Final, NamedTuple
 
 from server.domain.page_links import CHANNELS, topic_page
+from server.i18n import language_of_mail, marked
+from server.i18n.catalogues import catalogue
 from server.mail.composing import MAX_NAME, MAX_SUBJECT, fill, line
 from server.mail.mailer import mailbox
 from server.mail.missed_messages import Letterhead, MailedMessage, envelope, shown
@@ -24,57 +26,19 @@ class DigestPhrases(NamedTuple):
 
 
 ENGLISH: Final = DigestPhrases(
-    "What happened at {realm}",
-    "Conversations in your channels",
-    "Messages this week: {count}, people: {people}",
-    "This week in your channels: conversations: {topics}, messages: {messages}.",
-    "New channels",
-    "Open in Parley",
-    "You get this once a week, as you have not been there for some days. Answers to this email are"
-    " not read by anybody.",
-    "choose what you are notified of",
-    "get no more of these emails",
+    marked("What happened at {realm}"),
+    marked("Conversations in your channels"),
+    marked("Messages this week: {count}, people: {people}"),
+    marked("This week in your channels: conversations: {topics}, messages: {messages}."),
+    marked("New channels"),
+    marked("Open in Parley"),
+    marked(
+        "You get this once a week, as you have not been there for some days. Answers"
+        " to this email are not read by anybody."
+    ),
+    marked("choose what you are notified of"),
+    marked("get no more of these emails"),
 )
-PHRASES: Final = {
-    "en": ENGLISH,
-    "de": DigestPhrases(
-        "Was bei {realm} los war",
-        "Unterhaltungen in deinen Kanälen",
-        "Nachrichten diese Woche: {count}, Personen: {people}",
-        "Diese Woche in deinen Kanälen: Unterhaltungen: {topics}, Nachrichten: {messages}.",
-        "Neue Kanäle",
-        "In Parley öffnen",
-        "Du bekommst das einmal in der Woche, weil du einige Tage nicht da warst. Antworten auf"
-        " diese E-Mail liest niemand.",
-        "wähle, worüber du benachrichtigt wirst",
-        "bekomme keine solchen E-Mails mehr",
-    ),
-    "es": DigestPhrases(
-        "Lo que ha pasado en {realm}",
-        "Conversaciones en tus canales",
-        "Mensajes esta semana: {count}, personas: {people}",
-        "Esta semana en tus canales: conversaciones: {topics}, mensajes: {messages}.",
-        "Canales nuevos",
-        "Abrir en Parley",
-        "Recibes esto una vez por semana porque llevas unos días sin entrar. Nadie lee las"
-        " respuestas a este correo.",
-        "elige qué se te notifica",
-        "no recibas más correos como este",
-    ),
-    "fr": DigestPhrases(
-        "Ce qui s'est passé chez {realm}",
-        "Conversations dans vos canaux",
-        "Messages cette semaine : {count}, personnes : {people}",
-        "Cette semaine dans vos canaux : conversations : {topics}, messages : {messages}.",
-        "Nouveaux canaux",
-        "Ouvrir dans Parley",
-        "Vous recevez ceci une fois par semaine, car vous n'êtes pas venu depuis quelques jours."
-        " Personne ne lit les réponses à cet e-mail.",
-        "choisissez vos notifications",
-        "ne recevez plus ces e-mails",
-    ),
-}
-"""By language; English for all others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,20 +70,19 @@ class Digest:
 def digest_email(digest: Digest) -> EmailMessage:
     """Build the email. Raises AddressRefusedError."""
     head = digest.head
-    language = digest.language.partition("-")[0]
-    language = language if language in PHRASES else "en"
-    phrases = PHRASES[language]
+    language = language_of_mail(digest.language, ENGLISH.title)
+    phrases = DigestPhrases(*map(catalogue(language).gettext, ENGLISH))
     title = line(phrases.title.format(realm=head.realm_name), MAX_SUBJECT)
-    message = envelope(head, title, f"digest.{digest.key}", language)
+    message = envelope(head, title, f"digest.{digest.key}")
     message["From"] = mailbox(f"{line(head.realm_name, MAX_NAME)} (Parley)", head.sender)
     fill(
         message,
         "digest",
-        language=language,
+        language,
         head=head,
         title=title,
         phrases=phrases,
-        talks=[_shown(talk, phrases, head.realm_url) for talk in digest.talks]
+        talks=[_shown(talk, phrases, head.realm_url, language) for talk in digest.talks]
         if digest.shows
         else [],
         summary=_summary(digest, phrases),
@@ -129,12 +92,12 @@ def digest_email(digest: Digest) -> EmailMessage:
     return message
 
 
-def _shown(talk: Talk, phrases: DigestPhrases, realm_url: str) -> dict[str, object]:
+def _shown(talk: Talk, phrases: DigestPhrases, realm_url: str, language: str) -> dict[str, object]:
     return {
         "title": f"#{talk.channel} > {talk.title}",
         "url": f"{realm_url}{topic_page(talk.channel_id, talk.topic)}",
         "more": phrases.more.format(count=talk.count, people=talk.people),
-        "messages": shown(talk.messages, realm_url),
+        "messages": shown(talk.messages, realm_url, language),
     }
 
 

@@ -10,6 +10,7 @@ from email.utils import format_datetime
 from markupsafe import Markup
 
 from server.domain.page_links import message_page
+from server.i18n import SOURCE, _, localized_time, ngettext, translated
 from server.mail.composing import MAX_NAME, MAX_SUBJECT, fill, line
 from server.mail.mailer import mailbox
 from server.mail.message_html import as_text, for_mail
@@ -30,6 +31,8 @@ class Letterhead:
     """Whether the subject begins with the organization's name."""
     unsubscribe_url: str
     now: datetime
+    language: str = SOURCE
+    """The language of the email, which has a complete catalogue."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +54,7 @@ class Conversation:
     """The title in the subject: channel and topic, or the users of a direct message."""
     url: str
     reason: str
-    """The reason of the notification, as the end of a sentence."""
+    """The reason of the notification, as a sentence."""
     messages: Sequence[MailedMessage]
     earlier: int
     """The number of earlier missed messages."""
@@ -65,19 +68,22 @@ def about(head: Letterhead, conversation: Conversation) -> EmailMessage:
     Raises AddressRefusedError.
     """
     senders = list(dict.fromkeys(message.sender_name for message in conversation.messages))
-    title = line(conversation.title, MAX_SUBJECT)
+    language = head.language
+    title = line(translated(conversation.title, language), MAX_SUBJECT)
     message = _envelope(head, title, conversation.key, conversation.last_id)
     if conversation.answers_to is not None:
         message["Reply-To"] = mailbox(line(head.realm_name, MAX_NAME), conversation.answers_to)
-    message["From"] = mailbox(f"{_named(senders)} (Parley)", head.sender)
+    named = translated(_named(senders), language)
+    message["From"] = mailbox(f"{named} (Parley)", head.sender)
     fill(
         message,
         "missed_messages",
+        language,
         head=head,
         title=title,
         url=conversation.url,
         reason=conversation.reason,
-        messages=shown(conversation.messages, head.realm_url),
+        messages=shown(conversation.messages, head.realm_url, language),
         earlier=conversation.earlier,
         takes_answers=conversation.answers_to is not None,
     )
@@ -89,16 +95,20 @@ def _named(senders: Sequence[str]) -> str:
     first, *others = senders
     if not others:
         return line(first, MAX_NAME)
-    rest = f" and {len(others)} others" if len(others) > 1 else f" and {line(others[0], MAX_NAME)}"
-    return line(first, MAX_NAME) + rest
+    name = line(first, MAX_NAME)
+    if len(others) == 1:
+        return _("{name} and {other}", name=name, other=line(others[0], MAX_NAME))
+    return ngettext("{name} and {count} other", "{name} and {count} others", len(others), name=name)
 
 
-def shown(messages: Sequence[MailedMessage], realm_url: str) -> list[dict[str, object]]:
+def shown(
+    messages: Sequence[MailedMessage], realm_url: str, language: str
+) -> list[dict[str, object]]:
     """Return the messages for templates."""
     return [
         {
             "sender_name": message.sender_name,
-            "sent_at": message.sent_at.strftime("%Y-%m-%d %H:%M UTC"),
+            "sent_at": f"{localized_time(message.sent_at, language)} UTC",
             "html": Markup(for_mail(message.rendered, realm_url)),  # noqa: S704 - ours
             "text": as_text(message.rendered)
             if "spoiler-block" in message.rendered
@@ -116,14 +126,16 @@ def without_content(
     It links to the page of the message `last_id`. `shown_elsewhere`: other emails show the rest of
     the batch. Raises AddressRefusedError.
     """
-    title = "New messages" if count > 1 else "New message"
+    text = _("New messages") if count > 1 else _("New message")
     if shown_elsewhere:
-        title = "More new messages"
+        text = _("More new messages")
+    title = translated(text, head.language)
     message = _envelope(head, title, "hidden", batch_id)
     message["From"] = mailbox(f"{line(head.realm_name, MAX_NAME)} (Parley)", head.sender)
     fill(
         message,
         "missed_hidden",
+        head.language,
         head=head,
         title=title,
         url=f"{head.realm_url}{message_page(last_id)}",
@@ -153,7 +165,7 @@ def _envelope(head: Letterhead, title: str, key: str, last_id: int) -> EmailMess
     return message
 
 
-def envelope(head: Letterhead, title: str, key: str, language: str = "en") -> EmailMessage:
+def envelope(head: Letterhead, title: str, key: str) -> EmailMessage:
     """Return the headers of an email with a way to unsubscribe; `key` identifies it.
 
     Raises AddressRefusedError.
@@ -169,5 +181,4 @@ def envelope(head: Letterhead, title: str, key: str, language: str = "en") -> Em
     message["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
     message["Auto-Submitted"] = "auto-generated"
     message["X-Auto-Response-Suppress"] = "All"
-    message["Content-Language"] = language
     return message

@@ -15,6 +15,7 @@ from server.actions.joining import (
     open_invitation,
 )
 from server.api.endpoint import Access, Request
+from server.api.languages import settings_of_newcomer
 from server.api.pages import PageRoute
 from server.domain.access import Person
 from server.domain.accounts import checked_full_name, checked_new_email
@@ -156,7 +157,8 @@ async def _newcomer(request: Request, opened: _Opened, email: str) -> Newcomer:
     name = checked_full_name(request.form_value("full_name"))
     takes = _takes_passwords(opened)
     password_hash = await new_password_hash(request, name, email) if takes else None
-    return Newcomer(full_name=name, password_hash=password_hash)
+    settings = await settings_of_newcomer(request)
+    return Newcomer(full_name=name, password_hash=password_hash, settings=settings)
 
 
 def _takes_passwords(opened: _Opened) -> bool:

@@ -92,7 +92,9 @@ async def send(request: Request) -> Page:
             connection, THE_SERVER, purpose=FOUND_REALM, email=email, seconds=VALID_SECONDS
         )
     # There is no log yet that could carry the job; a lost mail is requested again.
-    job = ConfirmationEmail(realm_id=THE_SERVER, confirmation_id=confirmation_id)
+    job = ConfirmationEmail(
+        realm_id=THE_SERVER, confirmation_id=confirmation_id, language=request.language
+    )
     await request.app.jobs.publish(outgoing(job, key=f"found.{confirmation_id}"))
     return go(request, f"{ASK}?sent=yes")
 

@@ -39,7 +39,10 @@ async def send(request: Request) -> Page:
         await count_mail(request, email)
     except DomainError as error:
         return await show(request, "reset_ask.html", error=error, email=email)
-    await request.transact(lambda tx: ask_to_confirm(tx, purpose=RESET_PASSWORD, email=email))
+    language = request.language
+    await request.transact(
+        lambda tx: ask_to_confirm(tx, purpose=RESET_PASSWORD, email=email, language=language)
+    )
     return go(request, f"{ASK}?sent=yes")
 
 

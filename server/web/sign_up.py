@@ -12,6 +12,7 @@ from server.actions.sign_up import (
 )
 from server.actions.users import NewUser
 from server.api.endpoint import Access, Request
+from server.api.languages import settings_of_newcomer
 from server.api.pages import PageRoute
 from server.domain.accounts import checked_full_name, checked_new_email
 from server.domain.confirmations import PATHS, SIGN_UP, VOUCHED_SIGN_UP
@@ -55,7 +56,10 @@ async def send(request: Request) -> Page:
         await count_mail(request, email)
     except DomainError as error:
         return await _asking(request, error)
-    await request.transact(lambda tx: ask_to_confirm(tx, purpose=SIGN_UP, email=email))
+    language = request.language
+    await request.transact(
+        lambda tx: ask_to_confirm(tx, purpose=SIGN_UP, email=email, language=language)
+    )
     return go(request, f"{ASK}?sent=yes")
 
 
@@ -77,6 +81,7 @@ async def join(request: Request) -> Page:
             full_name=name,
             password_hash=password_hash,
             channel_groups=_chosen(request),
+            settings=await settings_of_newcomer(request),
         )
         user_id = await request.transact(lambda tx: sign_up(tx, digest, new, now=app.clock.now()))
     except BadRequestError as error:

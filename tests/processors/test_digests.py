@@ -233,7 +233,7 @@ async def test_it_is_in_the_readers_language(press: Press):
     assert str(mail["Subject"]) == "Was bei A realm los war"
     html = mail.get_body(("html",))
     assert html is not None
-    assert '<html lang="de">' in str(html.get_content())
+    assert '<html lang="de" dir="ltr">' in str(html.get_content())
 
 
 async def test_a_digest_that_cannot_be_made_holds_up_no_other(press: Press):
