@@ -1,33 +1,53 @@
-"""Endpoints of incoming webhooks.
+"""Endpoints of incoming webhooks: of any program, and of the services of `server/integrations`.
 
 The bot's key is in the URL, with the destination: `?api_key=...&stream=...&topic=...`.
 """
 
 import hashlib
 import re
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
+from fnmatch import fnmatchcase
 from typing import Final, Literal
 
 from server.actions.messages import send
 from server.actions.messages.decide import OutgoingMessage
 from server.actions.messages.notices import deliver
 from server.api import forms
-from server.api.endpoint import Access, Empty, Endpoint, RawPayload, Request, Result
+from server.api.endpoint import Access, Empty, Endpoint, RawPayload, Remark, Request, Result
 from server.api.params import Params
 from server.domain.api_keys import Scope
 from server.domain.errors import (
     BadRequestError,
     DomainError,
     InvalidJsonError,
+    NotFoundError,
     ServerNotReadyError,
     WebhookPayloadError,
 )
 from server.domain.incoming_webhooks import JSON_WEBHOOK, SLACK_WEBHOOK
 from server.domain.markdown.writing import mention, quoted
 from server.domain.messages import cut_topic
-from server.domain.webhook_payloads import JSON, READERS, SLACK, Said
+from server.domain.webhook_payloads import (
+    JSON,
+    READERS,
+    SLACK,
+    Said,
+    cut_content,
+    without_command,
+)
+from server.integrations.base import (
+    PREFIX,
+    Ignored,
+    Integration,
+    Malformed,
+    Outcome,
+    Unknown,
+)
+from server.integrations.registry import integrations, read_delivery
 from server.parsing import ParserUnavailableError, TooCostlyError
-from server.parsing.wire import WebhookOrder
+from server.parsing.wire import IntegrationOrder, WebhookOrder
 
 SMALL_BYTES: Final = 16 * 1024
 """Parsing the worst payload of this size takes a few milliseconds."""
@@ -43,6 +63,19 @@ class WebhookParams(Params):
     topic: str | None = None
     """Topic of the message. Default: a topic named after the format, or the channel that the sender
     names."""
+
+
+class IntegrationParams(WebhookParams):
+    integration: str
+    """Name of the service, as `realm_incoming_webhook_bots` of `POST /register` has it."""
+    only_events: list[str] | None = None
+    """Events to post; others are accepted and not posted. `*` stands for any characters."""
+    exclude_events: list[str] | None = None
+    """Events not to post, likewise."""
+    branches: str | None = None
+    """Branches of which pushes are posted, separated by commas. Default: all."""
+    ignore_private_repositories: bool = False
+    """Whether to post nothing about private repositories."""
 
 
 class SlackAnswer(Result):
@@ -62,6 +95,69 @@ async def plain_json(request: Request, params: WebhookParams) -> Empty:
     return Empty()
 
 
+async def integrated(request: Request, params: IntegrationParams) -> Remark:
+    """Post what the service's delivery says. Repeated deliveries are posted once."""
+    integration = integrations().get(params.integration)
+    if integration is None:
+        raise NotFoundError(f"There is no integration {params.integration}.")
+    outcome = await _outcome(request, params, integration)
+    request.app.metrics.webhook_delivered(integration.name, type(outcome).__name__.lower())
+    match outcome:
+        case Malformed(reason):
+            reason = f"This is not what {integration.display_name} sends: {reason}"
+            await _notify_owner(request, reason)
+            raise WebhookPayloadError(reason, integration.display_name)
+        case Unknown(event):
+            return Remark(f"Not posted: the event {event} is not known.")
+        case Ignored(_, reason):
+            return Remark(f"Not posted: {reason}")
+    if not _is_wanted(outcome.event, params):
+        return Remark(f"Not posted: the address does not ask for {outcome.event}.")
+    delivery_id = request.headers.get(integration.delivery_id) if integration.delivery_id else None
+    await _post(
+        request,
+        params,
+        params.topic or outcome.topic or integration.display_name,
+        without_command(cut_content(outcome.content)),
+        key=f"webhook:{integration.name}:{delivery_id[:200]}" if delivery_id else None,
+    )
+    return Remark()
+
+
+async def _outcome(
+    request: Request, params: IntegrationParams, integration: Integration
+) -> Outcome:
+    """Return the outcome of the delivery; a large one is read in a separate process."""
+    body = _payload(request, integration.display_name)
+    headers = {each.lower(): request.headers.get(each, "") for each in integration.headers}
+    given = {option.key: getattr(params, option.key) for option in integration.options}
+    options = {key: str(value) for key, value in given.items() if value}
+    if len(body) <= SMALL_BYTES:
+        return read_delivery(integration.name, body, headers, options)
+    order = IntegrationOrder(integration.name, body, headers, options)
+    async with _parsing():
+        return await request.app.parser.delivery(order, share=request.actor.user_id)
+
+
+def _is_wanted(event: str, params: IntegrationParams) -> bool:
+    def matches(patterns: Sequence[str]) -> bool:
+        return any(fnmatchcase(event, pattern) for pattern in patterns)
+
+    is_excluded = params.exclude_events is not None and matches(params.exclude_events)
+    return not is_excluded and (params.only_events is None or matches(params.only_events))
+
+
+@asynccontextmanager
+async def _parsing() -> AsyncIterator[None]:
+    """Raise the errors of the parser as those of the API."""
+    try:
+        yield
+    except TooCostlyError:
+        raise InvalidJsonError("This JSON takes too long to read.") from None
+    except ParserUnavailableError:
+        raise ServerNotReadyError("The server is not ready. Try again shortly.") from None
+
+
 async def _said(request: Request, kind: Literal["slack", "json"], body: bytes) -> Said:
     """Return the parsed payload; a large one is parsed in a separate process.
 
@@ -70,13 +166,9 @@ async def _said(request: Request, kind: Literal["slack", "json"], body: bytes) -
     if len(body) <= SMALL_BYTES:
         said = READERS[kind](body)
     else:
-        order = WebhookOrder(kind, body)
-        try:
+        async with _parsing():
+            order = WebhookOrder(kind, body)
             said = await request.app.parser.webhook(order, share=request.actor.user_id)
-        except TooCostlyError:
-            raise InvalidJsonError("This JSON takes too long to read.") from None
-        except ParserUnavailableError:
-            raise ServerNotReadyError("The server is not ready. Try again shortly.") from None
     said.check()
     return said
 
@@ -98,15 +190,22 @@ def _payload(request: Request, name: str) -> bytes:
     return body
 
 
-async def _post(request: Request, params: WebhookParams, topic: str, content: str) -> None:
-    """Send the message to the channel or to the bot's owner, who is notified of failures."""
-    row = request.actor.row
+async def _post(
+    request: Request, params: WebhookParams, topic: str, content: str, *, key: str | None = None
+) -> None:
+    """Send the message to the channel or to the bot's owner, who is notified of failures.
+
+    Messages with the same key are one.
+    """
     draft = _draft(request, params, topic, content)
+    if key is not None:
+        digest = hashlib.sha256(key.encode()).digest()
+        draft = replace(draft, idempotency_key=key, idempotency_digest=digest)
     try:
         decision = await send.prepare(request.realm_cache, request.actor, draft, request.read)
         await request.write(send.send_message, draft, decision, request.app.clock.now())
     except DomainError as refusal:
-        if row.bot_owner_id is not None and params.stream is not None:
+        if params.stream is not None:
             await _notify_owner(request, refusal.message)
         raise
 
@@ -125,7 +224,8 @@ def _draft(request: Request, params: WebhookParams, topic: str, content: str) ->
 async def _notify_owner(request: Request, reason: str) -> None:
     """Notify the bot's owner, once an hour: the calling program's response is read by no one."""
     row, now = request.actor.row, request.app.clock.now()
-    assert row.bot_owner_id is not None
+    if row.bot_owner_id is None:
+        return
     content = f"Your bot {mention(row)} could not post what it was sent:\n\n{quoted(reason)}"
     key = f"webhook:{row.user_id}:{now:%Y-%m-%dT%H}"
     draft = OutgoingMessage(type="direct", to=[row.bot_owner_id], topic=None, content=content)
@@ -162,5 +262,21 @@ ENDPOINTS = (
         scope=Scope.MESSAGES,
         summary="Post any JSON as a message",
         description="The body is shown as a block of code, indented.",
+    ),
+    Endpoint(
+        "POST",
+        f"{PREFIX}{{integration}}",
+        Access.WEBHOOK,
+        IntegrationParams,
+        integrated,
+        Remark,
+        body=RawPayload(),
+        scope=Scope.MESSAGES,
+        summary="Post what a service's webhook says",
+        description=(
+            "Give a service this address with the API key of an incoming webhook bot. Events that"
+            " are not posted are answered with success, and `msg` says why; deliveries that a"
+            " service repeats are posted once."
+        ),
     ),
 )

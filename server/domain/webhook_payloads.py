@@ -75,6 +75,16 @@ def read_json(body: bytes) -> Said:
     return Said(f"{fence}json\n{_cut(shown + end, CUT + end)}")
 
 
+def cut_content(content: str) -> str:
+    """Return Markdown cut to the maximum length of a message."""
+    return _cut(content, CUT)
+
+
+def without_command(content: str) -> str:
+    """Return Markdown that begins with no slash command (`/poll`, `/todo`, `/me`)."""
+    return f"\\{content}" if content.startswith("/") else content
+
+
 READERS: Final[Mapping[str, Callable[[bytes], Said]]] = {"slack": read_slack, "json": read_json}
 
 

@@ -10,6 +10,7 @@ from server.events.bot_defaults import visible_to
 from server.events.bots import Bot, shown_bot
 from server.initial_state.base import Snapshot, StateSection
 from server.initial_state.people import people_of
+from server.integrations.registry import integrations
 from storage import bots
 
 
@@ -64,7 +65,9 @@ async def fetch(snapshot: Snapshot) -> dict[str, Any]:
 
 
 async def fetch_incoming_webhooks(_: Snapshot) -> dict[str, Any]:
-    return {"realm_incoming_webhook_bots": [each.wire() for each in INCOMING_WEBHOOKS]}
+    shown = [each.wire() for each in INCOMING_WEBHOOKS]
+    shown += [each.wire() for each in integrations().values()]
+    return {"realm_incoming_webhook_bots": shown}
 
 
 async def fetch_embedded(_: Snapshot) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import msgspec
 from typing_extensions import override
 
 from server.domain.webhook_payloads import Said
+from server.integrations.base import Outcome
 from server.parsing import wire
 from server.parsing.lane import Lane, ParserUnavailableError, TooCostlyError
 from server.previews.page import PageMetadata, PageReader
@@ -45,6 +46,10 @@ class Parser(PageReader):
     async def webhook(self, order: wire.WebhookOrder, *, share: Hashable) -> Said:
         """Parse the payload of a webhook."""
         return cast("Said", await self._ask(order, share))
+
+    async def delivery(self, order: wire.IntegrationOrder, *, share: Hashable) -> Outcome:
+        """Read the delivery of a service."""
+        return cast("Outcome", await self._ask(order, share))
 
     async def close(self) -> None:
         """Terminate the processes."""

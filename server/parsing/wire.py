@@ -6,6 +6,7 @@ from typing import Any, Final, Literal, TypeAlias
 import msgspec
 
 from server.domain.webhook_payloads import Said
+from server.integrations.base import Outcome
 from server.mail.incoming import Content
 from server.previews.page import PageMetadata
 
@@ -43,9 +44,19 @@ class WebhookOrder(msgspec.Struct, frozen=True, tag="webhook"):
     body: bytes
 
 
-Order: TypeAlias = MailOrder | PageOrder | OembedOrder | WebhookOrder
+class IntegrationOrder(msgspec.Struct, frozen=True, tag="integration"):
+    """A delivery to an integration, as `read_delivery` takes it."""
+
+    name: str
+    body: bytes
+    headers: Mapping[str, str]
+    options: Mapping[str, str]
+
+
+Order: TypeAlias = MailOrder | PageOrder | OembedOrder | WebhookOrder | IntegrationOrder
 
 ANSWERS: Final[Mapping[type[Any], Any]] = {
+    IntegrationOrder: Outcome,
     MailOrder: MailAnswer,
     PageOrder: PageMetadata,
     OembedOrder: PageMetadata,
@@ -54,6 +65,7 @@ ANSWERS: Final[Mapping[type[Any], Any]] = {
 """Response type of each kind of request."""
 
 CPU_SECONDS: Final[Mapping[type[Any], float]] = {
+    IntegrationOrder: 2.0,
     MailOrder: 5.0,
     PageOrder: 2.0,
     OembedOrder: 2.0,

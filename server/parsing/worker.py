@@ -6,6 +6,7 @@ from typing import Final
 import msgspec
 
 from server.domain import webhook_payloads
+from server.integrations.registry import read_delivery
 from server.mail import incoming
 from server.parsing import wire
 from server.previews import page
@@ -34,6 +35,8 @@ def answer(order: wire.Order) -> object:
             return page.with_oembed(order.page, order.body, url=order.url)
         case wire.WebhookOrder():
             return webhook_payloads.READERS[order.kind](order.body)
+        case wire.IntegrationOrder():
+            return read_delivery(order.name, order.body, order.headers, order.options)
 
 
 def read_mail(order: wire.MailOrder) -> wire.MailAnswer:

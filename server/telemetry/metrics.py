@@ -64,6 +64,9 @@ class Metrics:
         came = "Mail that came in: taken, refused, later (it may come again)."
         self._mails_in = counter("parley_mails_in", came, ["answer"])
 
+        posted = "Deliveries of incoming webhooks: message, ignored, unknown, malformed."
+        self._deliveries = counter("parley_webhook_deliveries", posted, ["integration", "outcome"])
+
         blocked = "How long the event loop was blocked, each time that it was noticed."
         self._blocked = seconds("parley_loop_blocked_seconds", blocked, buckets=BLOCKED_BUCKETS)
 
@@ -95,6 +98,10 @@ class Metrics:
     def mail_in(self, answer: str) -> None:
         """Record the response to one recipient of an incoming mail."""
         self._mails_in.labels(answer).inc()
+
+    def webhook_delivered(self, integration: str, outcome: str) -> None:
+        """Record a delivery of an incoming webhook, and what was made of it."""
+        self._deliveries.labels(integration, outcome).inc()
 
     def timer_done(self, kind: str, seconds: float) -> None:
         """Record a handled timer, and its delay."""

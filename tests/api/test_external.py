@@ -13,6 +13,7 @@ from server.api.endpoint import Access
 from server.api.routes import ROUTES
 from server.domain.access import OWNER
 from server.domain.addresses import API_PREFIX
+from server.integrations.registry import integrations
 from storage import users
 from storage.channels import ChannelRow
 from testkit.clients.api import Client
@@ -65,8 +66,9 @@ async def newest(client):
 
 async def test_each_webhook_of_which_clients_are_told_has_its_address(hook):
     told = (await hook.member.post("/register"))["realm_incoming_webhook_bots"]
-    assert [each["name"] for each in told] == ["slack_incoming", "json"]
-    for each in told:
+    names = [each["name"] for each in told]
+    assert names == ["slack_incoming", "json", *integrations()]
+    for each in told[:2]:
         assert each["display_name"]
         (await hook(f"/external/{each['name']}", {"text": each["name"]})).succeeded()
         assert each["name"] in (await newest(hook.member))["content"]
@@ -226,3 +228,116 @@ async def test_the_key_is_in_no_log(hook, capfd):
     (await hook(SLACK, None, raw=b"{")).refused("INVALID_JSON")
     written = capfd.readouterr()
     assert hook.bot["api_key"] not in written.out + written.err
+
+
+# -- integrations
+
+GITHUB = "/external/github"
+STARRED: dict[str, Any] = {
+    "action": "created",
+    "sender": {"login": "ada"},
+    "repository": {
+        "name": "engine",
+        "full_name": "ada/engine",
+        "html_url": "https://example.com/e",
+    },
+}
+
+
+def github(event="star", delivery="1", kind="application/json"):
+    return {"Content-Type": kind, "X-GitHub-Event": event, "X-GitHub-Delivery": delivery}
+
+
+async def test_what_a_service_sends_is_a_message(hook):
+    (await hook(GITHUB, STARRED, headers=github())).succeeded()
+    message = await newest(hook.member)
+    assert message["subject"] == "engine"
+    assert message["content"] == (
+        "**ada** starred the repository [ada\\/engine](https://example.com/e)."
+    )
+    (await hook(GITHUB, STARRED, headers=github(delivery="2"), topic="stars")).succeeded()
+    assert (await newest(hook.member))["subject"] == "stars"
+
+
+async def test_services_that_send_forms_are_read_too(hook):
+    raw = urlencode({"payload": json.dumps(STARRED)}).encode()
+    headers = github(kind="application/x-www-form-urlencoded")
+    (await hook(GITHUB, None, raw=raw, headers=headers)).succeeded()
+    assert (await newest(hook.member))["subject"] == "engine"
+
+
+async def test_a_repeated_delivery_is_posted_once(hook):
+    for _ in range(2):
+        (await hook(GITHUB, STARRED, headers=github())).succeeded()
+    page = await hook.member.get("/messages", anchor="newest", num_before=9, num_after=0)
+    assert [each["subject"] for each in page["messages"]].count("engine") == 1
+
+
+@pytest.mark.parametrize(
+    ("query", "is_posted"),
+    [
+        ({"only_events": '["star"]'}, True),
+        ({"only_events": '["st*"]'}, True),
+        ({"only_events": '["push"]'}, False),
+        ({"only_events": "[]"}, False),
+        ({"exclude_events": '["push"]'}, True),
+        ({"exclude_events": '["s*r"]'}, False),
+        ({"only_events": '["star"]', "exclude_events": '["star"]'}, False),
+    ],
+)
+async def test_the_address_says_which_events_are_posted(hook, query, is_posted):
+    answer = (await hook(GITHUB, STARRED, headers=github(), **query)).succeeded()
+    assert bool(answer["msg"]) is not is_posted
+    page = await hook.member.get("/messages", anchor="newest", num_before=9, num_after=0)
+    assert ("engine" in [each["subject"] for each in page["messages"]]) is is_posted
+
+
+async def test_private_repositories_may_be_left_out(hook):
+    private = {**STARRED, "repository": {**STARRED["repository"], "private": True}}
+    headers = github()
+    answer = await hook(GITHUB, private, headers=headers, ignore_private_repositories="true")
+    assert "private" in answer.succeeded()["msg"]
+
+
+async def test_an_unknown_event_is_a_success_that_posts_nothing(hook, server):
+    answer = await hook(GITHUB, STARRED, headers=github("from_the_future"))
+    assert answer.succeeded()["msg"] == "Not posted: the event from_the_future is not known."
+    (await hook(GITHUB, STARRED, headers={"Content-Type": "application/json"})).succeeded()
+
+
+async def test_a_large_delivery_is_read_too(hook):
+    large = {**STARRED, "padding": "x" * 100_000}
+    (await hook(GITHUB, large, headers=github())).succeeded()
+    assert (await newest(hook.member))["subject"] == "engine"
+
+
+@pytest.mark.parametrize(
+    "raw", [b"{", b"\xff", b"[]", b"null", b"[" * 100_000, b'{"repository": {"name": ""}}']
+)
+async def test_what_the_service_does_not_send_is_refused_and_the_owner_hears_of_it(hook, raw):
+    for _ in range(2):
+        answer = await hook(GITHUB, None, raw=raw, headers=github())
+        assert "not what GitHub sends" in answer.refused("ANOMALOUS_WEBHOOK_PAYLOAD")["msg"]
+    page = await hook.member.get(
+        "/messages", anchor="newest", num_before=9, num_after=0, apply_markdown=False
+    )
+    notes = [each["content"] for each in page["messages"] if each["type"] == "private"]
+    assert len(notes) == 1
+    assert "not what GitHub sends" in notes[0]
+
+
+async def test_there_is_no_such_service(hook):
+    answer = await hook("/external/teapot", STARRED)
+    assert answer.status == 404
+
+
+async def test_a_command_of_the_service_is_text(hook):
+    commented = {
+        **STARRED,
+        "comment": {"body": "/poll @**all**", "html_url": "https://example.com/c"},
+        "issue": {"number": 1, "title": "/me @**all**", "html_url": "https://example.com/i"},
+    }
+    (await hook(GITHUB, commented, headers=github("issue_comment"))).succeeded()
+    message = await newest(hook.member)
+    assert "wildcard_mentioned" not in message["flags"]
+    assert "@\u2060**all**" in message["content"]

@@ -152,6 +152,19 @@ async def webhooks(stage: Stage) -> None:
     await stage.see("POST /external/slack_incoming", stage.visitor, payload=slack, **where)
     plain = {"build": 42, "passed": True}
     await stage.see("POST /external/json", stage.visitor, payload=plain, **where)
+    starred = {
+        "action": "created",
+        "sender": {"login": "ada"},
+        "repository": {"name": "engine", "full_name": "ada/engine"},
+    }
+    await stage.see(
+        "POST /external/{integration}",
+        stage.visitor,
+        payload=starred,
+        headers={"X-GitHub-Event": "star"},
+        integration="github",
+        **where,
+    )
 
 
 async def conversations(stage: Stage) -> None:

@@ -343,9 +343,15 @@ may("GET /bot_storage", "one's own", allowed=EVERYONE)
 may("PUT /bot_storage", "one's own", allowed=EVERYONE, fields={"storage": {"a": "b"}})
 may("DELETE /bot_storage", "one's own", allowed=EVERYONE)
 
-for path in ("slack_incoming", "json"):
+for path in ("slack_incoming", "json", "{integration}"):
     # Those of bots, save for outgoing ones, are in the address; a table has none.
-    may(f"POST /external/{path}", "all holders of a key", world.webhook, EVERYONE + "-")
+    may(
+        f"POST /external/{path}",
+        "all holders of a key",
+        world.webhook,
+        EVERYONE + "-",
+        fields={"integration": "github"} if "{" in path else {},
+    )
 
 # -- bots
 

@@ -1,0 +1,139 @@
+"""What an integration is: its declaration, what it receives, and its outcomes."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from fnmatch import fnmatchcase
+from typing import Any, Final, TypeAlias
+
+import msgspec
+
+from server.integrations.payload import Payload
+
+PREFIX: Final = "/external/"
+_LIST: Final = re.compile(r"[,\s]+")
+
+
+class Category(Enum):
+    """The groups in which integrations are listed."""
+
+    VERSION_CONTROL = "Version control"
+    CONTINUOUS_INTEGRATION = "Continuous integration and deployment"
+    MONITORING = "Monitoring and alerts"
+    PROJECT_MANAGEMENT = "Project management"
+    SUPPORT = "Customer support and payments"
+    AUTOMATION = "Automation and other"
+
+
+class Message(msgspec.Struct, frozen=True, tag="message"):
+    """A message to post. Topic and content are cut to what a message may hold."""
+
+    topic: str
+    content: str
+    event: str = ""
+    """The event as `only_events` and `exclude_events` name it."""
+
+
+class Ignored(msgspec.Struct, frozen=True, tag="ignored"):
+    """A known event of which there is nothing to say."""
+
+    event: str
+    reason: str
+
+
+class Unknown(msgspec.Struct, frozen=True, tag="unknown"):
+    """An event that the integration does not know."""
+
+    event: str
+
+
+class Malformed(msgspec.Struct, frozen=True, tag="malformed"):
+    """A payload that is not what the service sends."""
+
+    reason: str
+
+
+Outcome: TypeAlias = Message | Ignored | Unknown | Malformed
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """A parameter of the address, beside those of all integrations."""
+
+    key: str
+    label: str
+    """What it does, as a sentence."""
+    is_flag: bool = False
+
+
+BRANCHES: Final = Option("branches", "Branches of which pushes are posted, separated by commas.")
+IGNORE_PRIVATE: Final = Option(
+    "ignore_private_repositories", "Post nothing about private repositories.", is_flag=True
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """What a service has sent."""
+
+    payload: Payload
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """Those that the integration declares, by lower-case name."""
+    options: Mapping[str, str] = field(default_factory=dict)
+    """Those that the integration declares, and that the address has."""
+
+    def header(self, header: str) -> str:
+        """Return the value of the header, or an empty text."""
+        return self.headers.get(header.lower(), "")
+
+    def flag(self, option: Option) -> bool:
+        """Return whether the option is on."""
+        return self.options.get(option.key, "").lower() in ("true", "1", "yes", "on")
+
+    def wants_branch(self, branch: str) -> bool:
+        """Return whether the address asks for pushes of this branch; patterns may have `*`."""
+        wanted = [each for each in _LIST.split(self.options.get(BRANCHES.key, "")) if each]
+        return not wanted or any(fnmatchcase(branch, each) for each in wanted)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Integration:
+    """A service whose webhooks are understood."""
+
+    name: str
+    """The last part of the path; clients build addresses from it."""
+    display_name: str
+    category: Category
+    read: Callable[[Delivery], Outcome]
+    """Raises MalformedPayloadError. Any payload must lead to an outcome or that error."""
+    setup: str
+    """How to connect it: steps in Markdown, each a line. `{url}` stands for the address."""
+    events: tuple[str, ...] = ()
+    """Names that `only_events` and `exclude_events` may have; empty if there is one event alone."""
+    headers: tuple[str, ...] = ()
+    """Headers that `read` looks at."""
+    options: tuple[Option, ...] = ()
+    delivery_id: str = ""
+    """A header that is the same when a delivery is repeated."""
+
+    @property
+    def path(self) -> str:
+        return PREFIX + self.name
+
+    def wire(self) -> dict[str, Any]:
+        """Return its description in register."""
+        kinds = {
+            option.key: "check_bool" if option.is_flag else "check_string"
+            for option in self.options
+        }
+        return {
+            "name": self.name,
+            "display_name": self.display_name,
+            "all_event_types": list(self.events) or None,
+            "config_options": [],
+            "url_options": [
+                {"key": option.key, "label": option.label, "validator": kinds[option.key]}
+                for option in self.options
+            ],
+        }

@@ -1,0 +1,223 @@
+"""Pull requests, issues, discussions, and their comments, of GitHub and what speaks like it."""
+
+from typing import Final
+
+from server.integrations.base import Delivery, Ignored, Message, Outcome, Unknown
+from server.integrations.markdown import bold, code, link, listed, text
+from server.integrations.payload import Payload
+from server.integrations.repositories import acted, repository_topic, thing_topic
+
+_QUIET_PULL_REQUEST: Final = {"labeled", "unlabeled", "synchronize_draft", "dequeued", "enqueued"}
+_REVIEWS: Final = {
+    "approved": "approved",
+    "changes_requested": "requested changes to",
+    "commented": "reviewed",
+}
+
+
+def sender(payload: Payload) -> str:
+    """Return the name of the acting user."""
+    return payload["sender"]["login"].text("Someone")
+
+
+def repository(payload: Payload) -> str:
+    """Return the name of the repository."""
+    return payload["repository"]["name"].required_text()
+
+
+def linked_repository(payload: Payload) -> str:
+    """Return a link to the repository, with its full name."""
+    return linked(payload["repository"], "full_name")
+
+
+def linked(thing: Payload, label: str) -> str:
+    """Return a link to the page of a thing, with one of its fields as the label."""
+    return link(thing[label].text(), thing["html_url"].text())
+
+
+def about_repository(payload: Payload, event: str, content: str) -> Message:
+    """Return a message in the topic of the repository."""
+    return Message(repository_topic(repository(payload)), content, event)
+
+
+def _thing(payload: Payload, thing: Payload, kind: str) -> tuple[str, str]:
+    """Return the topic of a pull request, an issue or a discussion, and a link to it."""
+    number, title = thing["number"].text(), thing["title"].required_text()
+    topic = thing_topic(repository(payload), kind, number, title)
+    return topic, link(f"{kind} #{number} {title}", thing["html_url"].text())
+
+
+# -- pull requests
+
+
+def pull_request(delivery: Delivery, event: str) -> Outcome:
+    """Read what happened to a pull request."""
+    payload = delivery.payload
+    action, pull = payload["action"].required_text(), payload["pull_request"].required()
+    if action in _QUIET_PULL_REQUEST:
+        return Ignored(event, f"Nothing is said of the action {action}.")
+    topic, shown = _thing(payload, pull, "PR")
+    said = _said_of_pull_request(payload, pull, action)
+    if said is None:
+        return Unknown(f"{event}.{action}")
+    verb, extra, body = said
+    return Message(topic, acted(sender(payload), verb, shown, extra=extra, body=body), event)
+
+
+def _said_of_pull_request(
+    payload: Payload, pull: Payload, action: str
+) -> tuple[str, str, str] | None:
+    """Return verb, addition and body of what happened to a pull request."""
+    branches = f"from {code(pull['head']['ref'].text())} into {code(pull['base']['ref'].text())}"
+    if action == "closed":
+        return ("merged" if pull["merged"].flag() else "closed without merging", "", "")
+    if action in ("review_requested", "review_request_removed"):
+        of = (
+            payload["requested_reviewer"]["login"].text()
+            or payload["requested_team"]["name"].text()
+        )
+        verb = "requested" if action == "review_requested" else "no longer requests"
+        return (f"{verb} a review of {bold(of)} for" if of else f"{verb} a review for", "", "")
+    if action in ("assigned", "unassigned"):
+        to = bold(payload["assignee"]["login"].text())
+        return (action, f"{'to' if action == 'assigned' else 'from'} {to}" if to else "", "")
+    plain = {
+        "opened": ("opened", branches, pull["body"].text()),
+        "reopened": ("reopened", branches, ""),
+        "synchronize": ("updated", branches, ""),
+        "edited": ("edited", "", pull["body"].text() if payload["changes"]["body"] else ""),
+        "ready_for_review": ("marked as ready for review:", "", ""),
+        "converted_to_draft": ("made a draft of", "", ""),
+        "auto_merge_enabled": ("switched on automatic merging of", "", ""),
+        "auto_merge_disabled": ("switched off automatic merging of", "", payload["reason"].text()),
+        "locked": ("locked", "", ""),
+        "unlocked": ("unlocked", "", ""),
+        "milestoned": ("added a milestone to", "", ""),
+        "demilestoned": ("removed the milestone of", "", ""),
+    }
+    return plain.get(action)
+
+
+def pull_request_review(delivery: Delivery, event: str) -> Outcome:
+    """Read a review."""
+    payload = delivery.payload
+    review, action = payload["review"].required(), payload["action"].text()
+    topic, shown = _thing(payload, payload["pull_request"].required(), "PR")
+    if action == "submitted":
+        verb = _REVIEWS.get(review["state"].text().lower(), "reviewed")
+        link_to_review = link("review", review["html_url"].text())
+        content = acted(
+            sender(payload), verb, shown, extra=f"({link_to_review})", body=review["body"].text()
+        )
+        return Message(topic, content, event)
+    if action in ("edited", "dismissed"):
+        what = f"a {link('review', review['html_url'].text())} of"
+        return Message(topic, acted(sender(payload), f"{action} {what}", shown), event)
+    return Unknown(f"{event}.{action}")
+
+
+def pull_request_review_comment(delivery: Delivery, event: str) -> Outcome:
+    """Read a comment on a line of a pull request."""
+    payload = delivery.payload
+    topic, shown = _thing(payload, payload["pull_request"].required(), "PR")
+    return _commented(payload, event, topic, f"on a line of {shown}")
+
+
+# -- issues, discussions, comments
+
+
+def issues(delivery: Delivery, event: str) -> Outcome:
+    """Read what happened to an issue."""
+    payload = delivery.payload
+    action, issue = payload["action"].required_text(), payload["issue"].required()
+    topic, shown = _thing(payload, issue, "issue")
+    extra, body, verb = "", "", action
+    match action:
+        case "opened":
+            body = issue["body"].text()
+            people = listed(bold(each["login"].text()) for each in issue["assignees"])
+            extra = f"(assigned to {people})" if people else ""
+        case "edited":
+            body = issue["body"].text() if payload["changes"]["body"] else ""
+        case "closed":
+            reason = issue["state_reason"].text().replace("_", " ")
+            extra = f"as {text(reason)}" if reason else ""
+        case "assigned" | "unassigned":
+            to = "to" if action == "assigned" else "from"
+            extra = f"{to} {bold(payload['assignee']['login'].text())}"
+        case "labeled" | "unlabeled":
+            verb = "added the label" if action == "labeled" else "removed the label"
+            verb = f"{verb} {code(payload['label']['name'].text())} {_to_or_from(action)}"
+        case "milestoned" | "demilestoned":
+            milestone = payload["milestone"]
+            shown_milestone = link(milestone["title"].text(), milestone["html_url"].text())
+            verb = "added" if action == "milestoned" else "removed"
+            verb = f"{verb} {shown_milestone} {_to_or_from(action)}"
+        case "reopened" | "deleted" | "transferred" | "pinned" | "unpinned" | "locked" | "unlocked":
+            pass
+        case _:
+            return Unknown(f"{event}.{action}")
+    return Message(topic, acted(sender(payload), verb, shown, extra=extra, body=body), event)
+
+
+def _to_or_from(action: str) -> str:
+    return "from" if action.startswith(("un", "de")) else "to"
+
+
+def issue_comment(delivery: Delivery, event: str) -> Outcome:
+    """Read a comment on an issue or a pull request."""
+    payload = delivery.payload
+    issue = payload["issue"].required()
+    kind = "PR" if issue["pull_request"] else "issue"
+    topic, shown = _thing(payload, issue, kind)
+    return _commented(payload, event, topic, f"on {shown}")
+
+
+def discussion(delivery: Delivery, event: str) -> Outcome:
+    """Read what happened to a discussion."""
+    payload = delivery.payload
+    thread, action = payload["discussion"].required(), payload["action"].text()
+    topic, shown = _thing(payload, thread, "discussion")
+    category = text(thread["category"]["name"].text())
+    extra, body = (f"in {category}" if category else ""), ""
+    if action == "created":
+        body = thread["body"].text()
+    elif action not in (
+        "closed",
+        "reopened",
+        "answered",
+        "locked",
+        "unlocked",
+        "deleted",
+        "edited",
+    ):
+        return Unknown(f"{event}.{action}")
+    return Message(topic, acted(sender(payload), action, shown, extra=extra, body=body), event)
+
+
+def discussion_comment(delivery: Delivery, event: str) -> Outcome:
+    """Read a comment in a discussion."""
+    payload = delivery.payload
+    topic, shown = _thing(payload, payload["discussion"].required(), "discussion")
+    return _commented(payload, event, topic, f"on {shown}")
+
+
+def commit_comment(delivery: Delivery, event: str) -> Outcome:
+    """Read a comment on a commit."""
+    payload = delivery.payload
+    topic = repository_topic(repository(payload))
+    return _commented(
+        payload, event, topic, f"on commit {code(payload['comment']['commit_id'].text()[:10])}"
+    )
+
+
+def _commented(payload: Payload, event: str, topic: str, where: str) -> Outcome:
+    comment, action = payload["comment"].required(), payload["action"].text("created")
+    shown = link("comment", comment["html_url"].text())
+    verbs = {"created": "left a", "edited": "edited a", "deleted": "deleted a"}
+    if action not in verbs:
+        return Unknown(f"{event}.{action}")
+    body = "" if action == "deleted" else comment["body"].text()
+    return Message(
+        topic, acted(sender(payload), f"{verbs[action]} {shown}", where, body=body), event
+    )
