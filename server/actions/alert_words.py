@@ -7,6 +7,7 @@ from server.domain.alert_words import MAX_WORDS, clean_words
 from server.domain.errors import BadRequestError
 from server.events.alert_words import AlertWordsChanged
 from server.events.base import to_users
+from server.i18n import _
 from server.transactions import Tx
 from storage import alert_words, users
 
@@ -18,7 +19,7 @@ async def add_alert_words(tx: Tx, actor: Actor, words: Sequence[str]) -> list[st
     has = {word.casefold() for word in known}
     new = [word for word in wanted if word.casefold() not in has]
     if len(known) + len(new) > MAX_WORDS:
-        raise BadRequestError(f"Too many alert words (limit: {MAX_WORDS})")
+        raise BadRequestError(_("Too many alert words (limit: {limit})", limit=MAX_WORDS))
     if not new:
         return known
     await alert_words.insert(await tx.changing(), tx.realm_id, actor.user_id, new)

@@ -31,6 +31,7 @@ from server.domain.errors import BadRequestError, UserDeactivatedError
 from server.events.base import NO_AUDIENCE
 from server.events.bots import BotChange, BotChanged
 from server.events.log import Tick
+from server.i18n import _
 from server.transactions import Tx
 from storage import api_keys, users
 from storage.ids import ApiKeyId, UserId
@@ -70,7 +71,9 @@ async def make_key(
         await check_proof(tx, user_id, proof)
     connection = await tx.changing()
     if len(await api_keys.of_user(connection, tx.realm_id, user_id)) >= MAX_KEYS:
-        raise BadRequestError(f"Too many API keys (limit: {MAX_KEYS}): revoke some first.")
+        raise BadRequestError(
+            _("Too many API keys (limit: {limit}): revoke some first.", limit=MAX_KEYS)
+        )
     key = new_named_key()
     scopes = sorted(scope.value for scope in new.scopes)
     key_id = await api_keys.insert(
@@ -99,7 +102,7 @@ async def revoke_key(tx: Tx, user_id: UserId, key_id: ApiKeyId, *, by: UserId | 
     connection = await tx.changing()
     name = await api_keys.delete(connection, tx.realm_id, user_id, key_id)
     if name is None:
-        raise BadRequestError("No such API key")
+        raise BadRequestError(_("No such API key"))
     entry = await end_queues(tx, [user_id])
     changed = {user_id: {"key_id": (key_id, None), "name": (name, None)}}
     audit.record_each(tx, entry, by, "api_key_revoked", changed)
@@ -144,5 +147,5 @@ async def _lock(tx: Tx, user_id: UserId) -> UserRow:
     await lock_realm(tx, alone=False)
     locked = await tx.lock(users.locking(tx.realm_id, [user_id]))
     if not locked or not locked[0].is_active:
-        raise UserDeactivatedError("Account is deactivated")
+        raise UserDeactivatedError(_("Account is deactivated"))
     return locked[0]

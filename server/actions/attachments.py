@@ -13,6 +13,7 @@ from server.domain.thumbnails import has_thumbnails, keys_of
 from server.events.attachments import AttachmentRemoved, AttachmentShown, GoneAttachment
 from server.events.base import NO_AUDIENCE, to_users
 from server.events.log import Tick
+from server.i18n import _
 from server.jobs import BlobRemoval, Thumbnails, enqueue
 from server.transactions import Clocked, Tx
 from storage import attachments, upload_space
@@ -34,7 +35,9 @@ async def readable(connection: Connection, actor: Actor, path_id: str) -> Attach
     """
     found = await attachments.readable(connection, actor.realm_id, actor.user_id, [path_id])
     if not found:
-        raise NotFoundError("This file does not exist, or you do not have permission to view it.")
+        raise NotFoundError(
+            _("This file does not exist, or you do not have permission to view it.")
+        )
     return found[0]
 
 
@@ -90,13 +93,13 @@ def has_room(quota_mib: int | None, used: int, size: int) -> bool:
 def check_quota(quota_mib: int | None, used: int, size: int) -> None:
     """Raise UploadQuotaError if there is no room for so many bytes."""
     if not has_room(quota_mib, used, size):
-        raise UploadQuotaError("Upload would exceed your organization's upload quota.")
+        raise UploadQuotaError(_("Upload would exceed your organization's upload quota."))
 
 
 async def delete_attachment(tx: Tx, actor: Actor, attachment_id: AttachmentId) -> None:
     """Delete one's own file, even if messages refer to it. Raises BadRequestError."""
     if not await delete_file_of(tx, actor.user_id, attachment_id):
-        raise BadRequestError("Invalid attachment")
+        raise BadRequestError(_("Invalid attachment"))
 
 
 async def delete_file_of(tx: Tx, owner_id: UserId, attachment_id: AttachmentId) -> bool:

@@ -11,6 +11,7 @@ from server.domain.channels import Standing
 from server.domain.errors import BadRequestError
 from server.events.bots import BotChange, BotChanged
 from server.events.users import AvatarChanged
+from server.i18n import _
 from server.jobs import BlobRemoval, enqueue
 from server.transactions import Tx
 from storage import users
@@ -20,7 +21,7 @@ from storage.users import UserRow
 def check_may_change(standing: Standing) -> None:
     """Raise BadRequestError if the realm does not allow this person a new avatar."""
     if standing.settings.avatar_changes_disabled and not standing.person.is_administrator:
-        raise BadRequestError("Avatar changes are disabled in this organization.")
+        raise BadRequestError(_("Avatar changes are disabled in this organization."))
 
 
 async def change_own_avatar(tx: Tx, actor: Actor, avatar_key: str | None) -> Avatar:

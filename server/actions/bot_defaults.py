@@ -11,6 +11,7 @@ from server.domain.errors import BadRequestError
 from server.events.base import Audience
 from server.events.bot_defaults import by_name, subscribed_in
 from server.events.bots import BotChange, BotChanged, BotDefaults
+from server.i18n import _
 from server.transactions import Tx
 from storage import bots, channels, users
 from storage.bots import DefaultsRow
@@ -96,7 +97,7 @@ async def decide(
             return None
         channel_id = ids[name]
         if channel_id not in readable or found[channel_id].is_archived:
-            raise BadRequestError(f"Invalid channel name '{name}'")
+            raise BadRequestError(_("Invalid channel name '{name}'", name=name))
         return channel_id
 
     everywhere = wanted.all_public_channels

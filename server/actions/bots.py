@@ -33,6 +33,7 @@ from server.events.bots import (
 )
 from server.events.log import Tick
 from server.events.users import PersonChange, UserChanged
+from server.i18n import _
 from server.transactions import Tx
 from storage import bots, users
 from storage.bots import DefaultsRow, ServiceRow
@@ -40,7 +41,7 @@ from storage.database import Connection
 from storage.ids import UserId
 from storage.users import UserRow
 
-NO_SUCH_BOT: Final = "No such bot"
+NO_SUCH_BOT: Final = _("No such bot")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -237,14 +238,14 @@ def _owner(context: LockedRealm, bot: UserRow, changes: BotChanges) -> UserId | 
         return bot.bot_owner_id
     row = context.people.get(owner_id)
     if row is None:
-        raise BadRequestError("Failed to change owner, no such user")
+        raise BadRequestError(_("Failed to change owner, no such user"))
     person = context.standing_of(row).person
     if not row.is_active:
-        raise BadRequestError("Failed to change owner, user is deactivated")
+        raise BadRequestError(_("Failed to change owner, user is deactivated"))
     if person.is_bot or person.is_guest:
-        raise BadRequestError("Failed to change owner, bots and guests can't own bots")
+        raise BadRequestError(_("Failed to change owner, bots and guests can't own bots"))
     if (bot.role if changes.role is None else changes.role) < row.role:
-        raise BadRequestError("Failed to change owner, the bot has a higher role than they have")
+        raise BadRequestError(_("Failed to change owner, the bot has a higher role than they have"))
     return owner_id
 
 
@@ -252,7 +253,7 @@ def _service(service: ServiceRow | None, changes: BotChanges) -> ServiceRow | No
     if changes.payload_url is None and changes.interface is None:
         return service
     if service is None:
-        raise BadRequestError("This bot is not called: it is no outgoing webhook.")
+        raise BadRequestError(_("This bot is not called: it is no outgoing webhook."))
     return replace(
         service,
         base_url=service.base_url if changes.payload_url is None else changes.payload_url,

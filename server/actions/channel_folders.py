@@ -20,6 +20,7 @@ from server.events.channel_folders import (
     FoldersReordered,
     ShownFolder,
 )
+from server.i18n import _
 from server.transactions import Tx
 from storage import channel_folders
 from storage.channel_folders import FolderRow
@@ -45,7 +46,7 @@ async def add_folder(
     name, description = checked_name(name), checked_description(description)
     there = await _held(tx, actor)
     if len(there) >= MAX_FOLDERS:
-        raise BadRequestError(f"Too many channel folders (limit: {MAX_FOLDERS})")
+        raise BadRequestError(_("Too many channel folders (limit: {limit})", limit=MAX_FOLDERS))
     _check_free(name, there)
     row = await channel_folders.insert(
         await tx.changing(),
@@ -78,7 +79,7 @@ async def change_folder(tx: Tx, actor: Actor, folder_id: FolderId, wish: FolderW
     there = await _held(tx, actor)
     old = next((row for row in there if row.folder_id == folder_id), None)
     if old is None:
-        raise BadRequestError("Invalid channel folder ID")
+        raise BadRequestError(_("Invalid channel folder ID"))
     new = _changed(old, wish)
     if new == old:
         return
@@ -103,7 +104,7 @@ async def check_folder(connection: Connection, realm_id: RealmId, folder_id: int
         return
     row = await channel_folders.by_id(connection, realm_id, FolderId(folder_id))
     if row is None or row.is_archived:
-        raise BadRequestError("Invalid channel folder ID")
+        raise BadRequestError(_("Invalid channel folder ID"))
 
 
 def _changed(old: FolderRow, wish: FolderWish) -> FolderRow:
@@ -127,7 +128,7 @@ async def order_folders(tx: Tx, actor: Actor, folder_ids: Sequence[FolderId]) ->
     """
     there = [row.folder_id for row in await _held(tx, actor)]
     if sorted(there) != sorted(folder_ids):
-        raise InvalidParameterError("order", "Invalid order: it must name each folder once.")
+        raise InvalidParameterError("order", _("Invalid order: it must name each folder once."))
     if there == list(folder_ids):
         return
     await channel_folders.update_order(await tx.changing(), tx.realm_id, folder_ids)
@@ -153,7 +154,7 @@ async def _held(tx: Tx, actor: Actor) -> list[FolderRow]:
 def _check_free(name: str, others: Sequence[FolderRow]) -> None:
     taken = {fold_name(row.name) for row in others if not row.is_archived}
     if fold_name(name) in taken:
-        raise InvalidParameterError("name", "There is a channel folder of this name already.")
+        raise InvalidParameterError("name", _("There is a channel folder of this name already."))
 
 
 def _facts(row: FolderRow) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from server.domain.confirmations import RESET_PASSWORD, VALID_SECONDS
 from server.domain.errors import DomainError
+from server.i18n import _
 from server.jobs import ConfirmationEmail, enqueue
 from server.transactions import Tx
 from storage import confirmations, credentials
@@ -13,7 +14,7 @@ class LinkExpiredError(DomainError):
     """The confirmation is done already, or expired."""
 
     def __init__(self) -> None:
-        super().__init__("This link has been used already, or it is too old. Ask for a new one.")
+        super().__init__(_("This link has been used already, or it is too old. Ask for a new one."))
 
 
 async def ask_to_confirm(

@@ -19,6 +19,7 @@ from server.domain.credential_changes import Ended
 from server.domain.errors import BadRequestError
 from server.events.base import NO_AUDIENCE, Entry
 from server.events.log import QueuesEnded
+from server.i18n import _
 from server.transactions import Tx
 from storage import api_keys, confirmations, credentials, event_queues, sessions
 from storage.database import Connection
@@ -64,7 +65,7 @@ async def check_proof(tx: Tx, user_id: UserId, proof: Proof) -> None:
     """
     now = await credentials.of_user(await tx.connection(), tx.realm_id, user_id)
     if now.changed_at != proof.changed_at:
-        raise BadRequestError("The account's credentials have changed meanwhile. Sign in again.")
+        raise BadRequestError(_("The account's credentials have changed meanwhile. Sign in again."))
 
 
 async def end_pending(

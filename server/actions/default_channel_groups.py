@@ -18,6 +18,7 @@ from server.domain.errors import BadRequestError, InvalidParameterError
 from server.domain.names import fold_name
 from server.events.base import MEMBERS
 from server.events.default_channel_groups import DefaultChannelGroupsChanged, shown_groups
+from server.i18n import _
 from server.transactions import Tx
 from storage import channels, default_channel_groups
 from storage.channels import ChannelRow
@@ -34,7 +35,9 @@ async def add_group(
     description = checked_group_description(description, parameter="description")
     there = await _held(tx, actor)
     if len(there) >= MAX_GROUPS:
-        raise BadRequestError(f"Too many default channel groups (limit: {MAX_GROUPS})")
+        raise BadRequestError(
+            _("Too many default channel groups (limit: {limit})", limit=MAX_GROUPS)
+        )
     _check_free(name, there, parameter="group_name")
     ids = [row.channel_id for row in await _channels(tx, channel_names)]
     group_id = await default_channel_groups.new_id(await tx.connection())
@@ -65,7 +68,9 @@ async def add_channels(
     found = await _channels(tx, channel_names)
     for row in found:
         if row.channel_id in old.channel_ids:
-            raise InvalidParameterError("stream_names", f"'{row.name}' is in the group already.")
+            raise InvalidParameterError(
+                "stream_names", _("'{name}' is in the group already.", name=row.name)
+            )
     ids = {*old.channel_ids, *(row.channel_id for row in found)}
     await _keep(tx, actor, old, replace(old, channel_ids=sorted(ids)))
 
@@ -78,7 +83,9 @@ async def remove_channels(
     named = await channels.named(await tx.connection(), tx.realm_id, channel_names)
     for each in named:
         if each.channel_id not in old.channel_ids:
-            raise InvalidParameterError("stream_names", f"'{each.name}' is not in the group.")
+            raise InvalidParameterError(
+                "stream_names", _("'{name}' is not in the group.", name=each.name)
+            )
     gone = {each.channel_id for each in named}
     left = [channel_id for channel_id in old.channel_ids if channel_id not in gone]
     await _keep(tx, actor, old, replace(old, channel_ids=left))
@@ -129,12 +136,16 @@ def _found(group_id: ChannelGroupId, there: Collection[ChannelGroupRow]) -> Chan
     for row in there:
         if row.group_id == group_id:
             return row
-    raise BadRequestError(f"Default channel group with id '{group_id}' does not exist.")
+    raise BadRequestError(
+        _("Default channel group with id '{group_id}' does not exist.", group_id=group_id)
+    )
 
 
 def _check_free(name: str, others: Collection[ChannelGroupRow], *, parameter: str) -> None:
     if fold_name(name) in {fold_name(row.name) for row in others}:
-        raise InvalidParameterError(parameter, f"Default channel group '{name}' already exists")
+        raise InvalidParameterError(
+            parameter, _("Default channel group '{name}' already exists", name=name)
+        )
 
 
 async def _channels(tx: Tx, names: Sequence[str]) -> list[ChannelRow]:
@@ -147,11 +158,12 @@ async def _channels(tx: Tx, names: Sequence[str]) -> list[ChannelRow]:
         row = None if each.channel_id is None else rows[each.channel_id]
         if row is not None and row.is_default:
             raise InvalidParameterError(
-                "stream_names", f"'{row.name}' is a default channel: every new user joins it."
+                "stream_names",
+                _("'{name}' is a default channel: every new user joins it.", name=row.name),
             )
         if row is None or not may_be_in_a_group(row):
             raise InvalidParameterError(
-                "stream_names", f"There is no public channel named '{each.name}'."
+                "stream_names", _("There is no public channel named '{name}'.", name=each.name)
             )
     return list(rows.values())
 
@@ -161,7 +173,8 @@ async def _keep(tx: Tx, actor: Actor, old: ChannelGroupRow | None, new: ChannelG
         return
     if len(new.channel_ids) > MAX_CHANNELS:
         raise InvalidParameterError(
-            "stream_names", f"Too many channels in a default channel group (limit: {MAX_CHANNELS})"
+            "stream_names",
+            _("Too many channels in a default channel group (limit: {limit})", limit=MAX_CHANNELS),
         )
     await default_channel_groups.put(await tx.changing(), tx.realm_id, new)
     await _append_groups_event(tx, actor.user_id, old, new)

@@ -10,6 +10,7 @@ from server.domain.messages import clean_content, clean_topic
 from server.domain.user_settings import UserSettings
 from server.events.base import to_users
 from server.events.drafts import DraftRemoved, DraftsAdded, DraftUpdated, ShownDraft
+from server.i18n import _
 from server.transactions import Tx
 from storage import channels, drafts, subscriptions
 from storage.drafts import Draft, DraftRow
@@ -20,7 +21,7 @@ from storage.users import UserRow
 def check_keeps_drafts(row: UserRow) -> None:
     """Raise BadRequestError for a user who has switched synchronization off."""
     if not UserSettings.of(row.settings).enable_drafts_synchronization:
-        raise BadRequestError("User has disabled synchronizing drafts.")
+        raise BadRequestError(_("User has disabled synchronizing drafts."))
 
 
 async def create_drafts(tx: Tx, actor: Actor, new: Sequence[Draft]) -> list[DraftId]:
@@ -59,7 +60,7 @@ async def delete_draft(tx: Tx, actor: Actor, draft_id: DraftId) -> None:
 
 async def _lock(tx: Tx, actor: Actor, draft_id: DraftId) -> None:
     if not await tx.lock(drafts.locking(tx.realm_id, actor.user_id, draft_id)):
-        raise NotFoundError("Draft does not exist")
+        raise NotFoundError(_("Draft does not exist"))
 
 
 def _row(draft_id: DraftId, draft: Draft) -> DraftRow:
@@ -80,10 +81,10 @@ async def _checked(tx: Tx, actor: Actor, new: Sequence[Draft]) -> list[Draft]:
     check_keeps_drafts(context.people[actor.user_id])
     unknown = people - context.people.keys()
     if unknown:
-        raise BadRequestError(f"Invalid user ID {min(unknown)}")
+        raise BadRequestError(_("Invalid user ID {unknown}", unknown=min(unknown)))
     for draft in new:
         if draft.type == "stream" and len(draft.to_ids) != 1:
-            raise BadRequestError("Must specify exactly 1 channel ID for channel messages")
+            raise BadRequestError(_("Must specify exactly 1 channel ID for channel messages"))
     places = {ChannelId(i) for draft in new if draft.type == "stream" for i in draft.to_ids}
     await _check_channels(tx, actor, context, places)
     display_name = context.settings.empty_topic_display_name
@@ -114,4 +115,4 @@ async def _check_channels(
         if standing.sees(row, subscribed=row.channel_id in subscribed)
     }
     if places - seen:
-        raise BadRequestError("Invalid channel ID")
+        raise BadRequestError(_("Invalid channel ID"))

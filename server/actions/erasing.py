@@ -28,6 +28,7 @@ from server.events.log import LogBlanked, Tick
 from server.events.reactions import ReactionRemoved, Reactor
 from server.events.user_status import UserStatusChanged
 from server.events.users import AvatarChanged, ChangedValue, EmailChanged, PersonChange, UserChanged
+from server.i18n import _
 from server.jobs import BlobRemoval, enqueue
 from server.transactions import Tx
 from storage import (
@@ -81,7 +82,7 @@ async def erase_person(tx: Tx, user_id: UserId, *, now: datetime) -> str | None:
     await lock_realm(tx, alone=True)
     found = await users.by_ids(await tx.connection(), tx.realm_id, [user_id])
     if not found or found[0].is_system_bot:
-        raise BadRequestError("No such user")
+        raise BadRequestError(_("No such user"))
     row = found[0]
     await deactivate_user(tx, user_id, by=None, now=now)
     plan = ErasurePlan(user_id=user_id, words=[row.email, row.full_name])

@@ -15,6 +15,7 @@ from server.domain.channels import allows_named_topics
 from server.domain.errors import BadRequestError
 from server.domain.mail_addresses import Target, ToChannel, ToMessage
 from server.domain.system_bots import EMAIL_GATEWAY
+from server.i18n import _
 from server.realm_cache import RealmCache
 from server.transactions import Clocked, Tx
 from storage import conversations, message_places
@@ -90,11 +91,11 @@ async def _in_channel(
         await decide(realm_cache, Actor(tx.realm_id, creator, CLIENT), draft, tx.reading)
         bot = await realm_cache.user_by_email(EMAIL_GATEWAY.email)
         if bot is None:
-            raise BadRequestError("This organization has no bot for email.")
+            raise BadRequestError(_("This organization has no bot for email."))
         return Actor(tx.realm_id, bot, CLIENT), draft
     sender = await _active(realm_cache, target.sender_id)
     if creator.user_id not in (sender.user_id, sender.bot_owner_id):
-        raise BadRequestError("This address is no longer valid.")
+        raise BadRequestError(_("This address is no longer valid."))
     return Actor(tx.realm_id, sender, CLIENT), draft
 
 
@@ -105,7 +106,7 @@ async def _as_answer(
     connection = await tx.connection()
     place = await message_places.visible(connection, tx.realm_id, target.user_id, target.message_id)
     if place is None:
-        raise BadRequestError("The message that you answer is gone, or you may not read it now.")
+        raise BadRequestError(_("The message that you answer is gone, or you may not read it now."))
     name = f"message {target.message_id}"
     if place.channel_id is None:
         to = await message_places.dm_user_ids(connection, tx.realm_id, place.conversation_id)
@@ -121,5 +122,5 @@ async def _as_answer(
 async def _active(realm_cache: RealmCache, user_id: UserId) -> UserRow:
     row = await realm_cache.user(user_id)
     if row is None or not row.is_active:
-        raise BadRequestError("This address is no longer valid.")
+        raise BadRequestError(_("This address is no longer valid."))
     return row

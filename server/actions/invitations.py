@@ -17,6 +17,7 @@ from server.domain.groups import may_add
 from server.domain.invitations import MAX_ADDRESSES, looks_after, sees
 from server.events.base import Entry, to_users
 from server.events.invitations import InvitationsChanged
+from server.i18n import _
 from server.jobs import InvitationEmail, enqueue
 from server.transactions import Tx
 from storage import channels, groups, invitations, realm_domains, subscriptions, users
@@ -31,7 +32,7 @@ RETENTION: Final = timedelta(days=90)
 
 Each = TypeVar("Each")
 
-NO_SUCH: Final = "No such invitation"
+NO_SUCH: Final = _("No such invitation")
 Problem = tuple[str, str, bool]
 """An address, why it is not invited, and whether it has a deactivated account."""
 
@@ -67,9 +68,9 @@ async def invite(
     admitted, if the daily limit is reached, and if all of them have accounts.
     """
     if not emails:
-        raise BadRequestError("You must specify at least one email address.")
+        raise BadRequestError(_("You must specify at least one email address."))
     if len(emails) > MAX_ADDRESSES:
-        raise BadRequestError(f"Too many addresses (limit: {MAX_ADDRESSES})")
+        raise BadRequestError(_("Too many addresses (limit: {limit})", limit=MAX_ADDRESSES))
     context = await lock_context(
         tx, actor, names_change=True
     )  # one after another: mails are counted
@@ -79,7 +80,7 @@ async def invite(
     passed_over = await _with_accounts(connection, tx.realm_id, emails)
     wanted = _without(emails, [email for email, _, _ in passed_over])
     if not wanted:
-        raise InvitationFailedError("We weren't able to invite anyone.", passed_over)
+        raise InvitationFailedError(_("We weren't able to invite anyone."), passed_over)
     mailed = await invitations.mailed_since(connection, tx.realm_id, now - A_DAY)
     check_limit(mailed + len(wanted), per_day, len(emails))
 
@@ -209,11 +210,11 @@ def check_may_invite(standing: Standing, role: int, *, by_link: bool) -> None:
     """Raise BadRequestError unless they may invite, and to that role."""
     name = "create_multiuse_invite_group" if by_link else "can_invite_users_group"
     if not standing.realm_permits(name):
-        raise BadRequestError("Insufficient permission")
+        raise BadRequestError(_("Insufficient permission"))
     if role not in ROLES:
-        raise BadRequestError("Invalid role")
+        raise BadRequestError(_("Invalid role"))
     if role < standing.person.role:
-        raise BadRequestError("You cannot invite a user to a role above your own.")
+        raise BadRequestError(_("You cannot invite a user to a role above your own."))
 
 
 async def grantable(
@@ -272,12 +273,18 @@ async def _terms(
     given = await grantable(await tx.connection(), context, tx.realm_id, terms)
     if refused := _without(terms.channel_ids, given.channel_ids):
         raise BadRequestError(
-            f"Invalid channel ID {refused[0]}, or you do not have permission to subscribe other"
-            " users to it."
+            _(
+                "Invalid channel ID {value}, or you do not have permission to subscribe other"
+                " users to it.",
+                value=refused[0],
+            )
         )
     if missing := _without(terms.group_ids, given.group_ids):
         raise BadRequestError(
-            f"Invalid user group ID {missing[0]}, or you do not have permission to add members."
+            _(
+                "Invalid user group ID {value}, or you do not have permission to add members.",
+                value=missing[0],
+            )
         )
     return terms
 
@@ -309,9 +316,13 @@ def check_limit(mails: int, per_day: int, wanted: int) -> None:
     if mails > per_day:
         people = "one person" if wanted == 1 else f"{wanted} people"
         raise InvitationFailedError(
-            f"To protect users, the number of invitations that an organization sends in a day is"
-            f" limited (to {per_day}), and inviting {people} now would be too many. None was"
-            " invited. Try again later, or share a link.",
+            _(
+                "To protect users, the number of invitations that an organization sends in a"
+                " day is limited (to {per_day}), and inviting {people} now would be too many."
+                " None was invited. Try again later, or share a link.",
+                per_day=per_day,
+                people=people,
+            ),
             daily_limit_reached=True,
         )
 
@@ -330,7 +341,7 @@ async def _check_addresses(
             problems.append((email, error.message, False))
     if problems:
         raise InvitationFailedError(
-            "Some emails did not validate, so we didn't send any invitations.", problems
+            _("Some emails did not validate, so we didn't send any invitations."), problems
         )
 
 

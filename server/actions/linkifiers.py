@@ -15,6 +15,7 @@ from server.events.linkifiers import (
     ShownLinkifier,
     ShownPlayground,
 )
+from server.i18n import _
 from server.transactions import Tx
 from storage import linkifiers, playgrounds
 from storage.database import Connection
@@ -27,7 +28,7 @@ async def add_linkifier(tx: Tx, actor: Actor, pattern: str, url_template: str) -
     pattern, url_template = checked_linkifier(pattern, url_template)
     there = await _held(tx, actor)
     if len(there) >= MAX_LINKIFIERS:
-        raise BadRequestError(f"Too many linkifiers (limit: {MAX_LINKIFIERS})")
+        raise BadRequestError(_("Too many linkifiers (limit: {limit})", limit=MAX_LINKIFIERS))
     _check_new(pattern, there)
     linkifier_id = await linkifiers.insert(
         await tx.changing(), tx.realm_id, pattern=pattern, url_template=url_template
@@ -74,7 +75,7 @@ async def order_linkifiers(tx: Tx, actor: Actor, ids: Sequence[LinkifierId]) -> 
     there = [row.linkifier_id for row in await _held(tx, actor)]
     if sorted(ids) != sorted(there):
         raise InvalidParameterError(
-            "ordered_linkifier_ids", "The ordered list must enumerate all existing linkifiers."
+            "ordered_linkifier_ids", _("The ordered list must enumerate all existing linkifiers.")
         )
     if list(ids) == there:
         return
@@ -91,7 +92,9 @@ async def add_playground(
     connection = await _as_administrator(tx, actor)
     for row in await playgrounds.of_realm(connection, tx.realm_id):
         if (row.name, row.pygments_language) == (name, language):
-            raise BadRequestError("There is a playground of this name for this language already.")
+            raise BadRequestError(
+                _("There is a playground of this name for this language already.")
+            )
     connection = await tx.changing()
     playground_id = await playgrounds.insert(
         connection, tx.realm_id, name=name, language=language, url_template=url_template
@@ -108,7 +111,7 @@ async def remove_playground(tx: Tx, actor: Actor, playground_id: PlaygroundId) -
     rows = await playgrounds.of_realm(connection, tx.realm_id)
     old = next((row for row in rows if row.playground_id == playground_id), None)
     if old is None:
-        raise BadRequestError("Invalid playground")
+        raise BadRequestError(_("Invalid playground"))
     await playgrounds.delete(await tx.changing(), tx.realm_id, playground_id)
     entry = await _append_playgrounds(tx)
     audit.record_removal(tx, entry, actor.user_id, "playground_removed", playground_id, asdict(old))
@@ -129,12 +132,12 @@ def _found(linkifier_id: LinkifierId, there: Sequence[LinkifierRow]) -> Linkifie
     for row in there:
         if row.linkifier_id == linkifier_id:
             return row
-    raise BadRequestError("Linkifier not found.")
+    raise BadRequestError(_("Linkifier not found."))
 
 
 def _check_new(pattern: str, others: Sequence[LinkifierRow]) -> None:
     if any(row.pattern == pattern for row in others):
-        raise InvalidParameterError("pattern", "There is a linkifier with this pattern already.")
+        raise InvalidParameterError("pattern", _("There is a linkifier with this pattern already."))
 
 
 async def _append_linkifiers(tx: Tx) -> Entry:

@@ -9,6 +9,7 @@ from server.domain.actor import Actor
 from server.domain.channels import Standing
 from server.domain.errors import BadRequestError, UserDeactivatedError
 from server.domain.realm_settings import RealmSettings
+from server.i18n import _
 from server.transactions import Tx
 from storage import realms, users
 from storage.ids import UserId
@@ -51,7 +52,7 @@ async def lock_context(
     context = await lock_realm_context(tx, [actor.user_id, *others], names_change=names_change)
     row = context.people.get(actor.user_id)
     if row is None or not row.is_active:
-        raise UserDeactivatedError("Account is deactivated")
+        raise UserDeactivatedError(_("Account is deactivated"))
     return context
 
 
@@ -75,7 +76,7 @@ async def lock_as_administrator(tx: Tx, actor: Actor) -> RealmRow:
     """Lock the realm's row exclusively, for an administrator. Raises a DomainError."""
     realm, row = await lock_with_actor(tx, actor)
     if row.role > ADMINISTRATOR:
-        raise BadRequestError("Must be an organization administrator")
+        raise BadRequestError(_("Must be an organization administrator"))
     return realm
 
 
@@ -83,7 +84,7 @@ async def lock_as_owner(tx: Tx, actor: Actor) -> RealmRow:
     """Lock the realm's row exclusively, for an owner. Raises a DomainError."""
     realm, row = await lock_with_actor(tx, actor)
     if row.role != OWNER:
-        raise BadRequestError("Must be an organization owner")
+        raise BadRequestError(_("Must be an organization owner"))
     return realm
 
 
@@ -92,7 +93,7 @@ async def lock_with_actor(tx: Tx, actor: Actor) -> tuple[RealmRow, UserRow]:
     realm = await lock_realm(tx, alone=True)
     [row] = await tx.lock(users.locking(tx.realm_id, [actor.user_id]))
     if not row.is_active:
-        raise UserDeactivatedError("Account is deactivated")
+        raise UserDeactivatedError(_("Account is deactivated"))
     return realm, row
 
 

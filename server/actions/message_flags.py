@@ -12,6 +12,7 @@ from server.domain.actor import Actor
 from server.domain.errors import BadRequestError
 from server.events.base import LogEntry, to_users
 from server.events.message_flags import MessageFlagsChanged
+from server.i18n import _
 from server.transactions import Clocked, ClockedWrite, SharedWrite, Tx
 from storage import message_flags, read_marks, read_state
 from storage.database import Statement
@@ -33,9 +34,9 @@ class Changed:
 def check_flag(flag: str, message_ids: Sequence[MessageId]) -> None:
     """Raise BadRequestError for a flag that users cannot set."""
     if flag not in SETTABLE:
-        raise BadRequestError(f"Invalid flag: '{flag}'")
+        raise BadRequestError(_("Invalid flag: '{flag}'", flag=flag))
     if len(message_ids) > MAX_MESSAGES:
-        raise BadRequestError(f"Too many messages (limit: {MAX_MESSAGES})")
+        raise BadRequestError(_("Too many messages (limit: {limit})", limit=MAX_MESSAGES))
 
 
 async def change_flag(

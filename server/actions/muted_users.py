@@ -7,6 +7,7 @@ from server.actions.locked_realm import lock_context
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError
 from server.events.base import to_users
+from server.i18n import _
 from server.transactions import Tx
 from storage import muted_users, shared_contacts
 from storage.ids import UserId
@@ -18,7 +19,7 @@ async def mute_user(tx: Tx, actor: Actor, user_id: UserId, *, now: datetime) -> 
     Raises BadRequestError, also if the user is muted already.
     """
     if user_id == actor.user_id:
-        raise BadRequestError("Cannot mute self")
+        raise BadRequestError(_("Cannot mute self"))
     await _check_known(tx, actor, user_id)
     statement = muted_users.mute(
         tx.realm_id,
@@ -47,7 +48,7 @@ async def _check_known(tx: Tx, actor: Actor, user_id: UserId) -> None:
     context = await lock_context(tx, actor, [user_id])
     row = context.people.get(user_id)
     if row is None:
-        raise BadRequestError("No such user")
+        raise BadRequestError(_("No such user"))
     own = context.people[actor.user_id]
     if (
         Actor(actor.realm_id, own, actor.client).is_guest
@@ -56,4 +57,4 @@ async def _check_known(tx: Tx, actor: Actor, user_id: UserId) -> None:
         and user_id
         not in await shared_contacts.known_to(await tx.connection(), tx.realm_id, actor.user_id)
     ):
-        raise BadRequestError("No such user")
+        raise BadRequestError(_("No such user"))

@@ -18,6 +18,7 @@ from server.events.navigation_views import (
     NavigationViewRemoved,
     ShownView,
 )
+from server.i18n import _
 from server.transactions import Tx
 from storage import navigation_views, users
 from storage.navigation_views import NavigationViewRow
@@ -30,13 +31,13 @@ MAX_NAME_LENGTH: Final = 100
 async def add_view(tx: Tx, actor: Actor, view: NavigationViewRow) -> None:
     """Add a view. Raises BadRequestError, also for a fragment that exists."""
     if not view.fragment.strip() or len(view.fragment) > MAX_FRAGMENT_LENGTH:
-        raise BadRequestError("fragment is blank or too long")
+        raise BadRequestError(_("fragment is blank or too long"))
     view = replace(view, name=_checked_name(view.name))
     there = await _held(tx, actor)
     if view.fragment in there:
-        raise BadRequestError("Navigation view already exists.")
+        raise BadRequestError(_("Navigation view already exists."))
     if len(there) >= MAX_VIEWS:
-        raise BadRequestError(f"Too many navigation views (limit: {MAX_VIEWS})")
+        raise BadRequestError(_("Too many navigation views (limit: {limit})", limit=MAX_VIEWS))
     await navigation_views.put(await tx.changing(), tx.realm_id, actor.user_id, view)
     event = NavigationViewAdded(navigation_view=ShownView.of(view))
     _append(tx, actor, "navigation_view_added", event, before={}, after=asdict(view))
@@ -73,14 +74,14 @@ async def _held(tx: Tx, actor: Actor) -> dict[str, NavigationViewRow]:
     """Lock the actor's row, which guards the views; return them by fragment."""
     [row] = await tx.lock(users.locking(tx.realm_id, [actor.user_id]))
     if not row.is_active:
-        raise UserDeactivatedError("Account is deactivated")
+        raise UserDeactivatedError(_("Account is deactivated"))
     rows = await navigation_views.of_user(await tx.connection(), tx.realm_id, actor.user_id)
     return {each.fragment: each for each in rows}
 
 
 def _found(there: dict[str, NavigationViewRow], fragment: str) -> NavigationViewRow:
     if fragment not in there:
-        raise NotFoundError("Navigation view does not exist.")
+        raise NotFoundError(_("Navigation view does not exist."))
     return there[fragment]
 
 
@@ -92,7 +93,7 @@ def _checked_name(name: str | None) -> str | None:
     name = (name or "").strip()
     if len(name) > MAX_NAME_LENGTH:
         raise InvalidParameterError(
-            "name", f"name is too long (limit: {MAX_NAME_LENGTH} characters)"
+            "name", _("name is too long (limit: {limit} characters)", limit=MAX_NAME_LENGTH)
         )
     return name or None
 

@@ -16,6 +16,7 @@ from server.domain.profile_fields import (
     people_in,
 )
 from server.events.users import ChangedValue, PersonChange, ShownValue, UserChanged
+from server.i18n import _
 from server.transactions import Tx
 from storage import profile_data, profile_fields, shared_contacts, users
 from storage.database import Connection
@@ -41,7 +42,7 @@ async def change_data_of(tx: Tx, actor: Actor, user_id: UserId, answers: Answers
     """Change values of another user, as an administrator."""
     context = await lock_context(tx, actor, [user_id])
     if not context.standing(actor.user_id).person.is_administrator:
-        raise BadRequestError("Must be an organization administrator")
+        raise BadRequestError(_("Must be an organization administrator"))
     await _change(tx, actor, context, user_id, answers)
 
 
@@ -50,7 +51,7 @@ async def _change(
 ) -> None:
     known = context.people.get(user_id)
     if known is None or known.bot_type is not None:
-        raise BadRequestError("No such user")
+        raise BadRequestError(_("No such user"))
     [row] = await tx.lock(users.locking(tx.realm_id, [user_id]))
     connection = await tx.connection()
     old = (await profile_data.of_users(connection, tx.realm_id, [user_id])).get(user_id, NO_DATA)
@@ -75,10 +76,10 @@ def _answerable(
     field: FieldRow | None, field_id: ProfileFieldId, *, is_administrator: bool
 ) -> FieldRow:
     if field is None:
-        raise BadRequestError(f"Field id {field_id} not found.")
+        raise BadRequestError(_("Field id {field_id} not found.", field_id=field_id))
     if not (field.editable_by_user or is_administrator):
         raise BadRequestError(
-            "You are not allowed to change this field. Contact an administrator to update it."
+            _("You are not allowed to change this field. Contact an administrator to update it.")
         )
     return field
 
@@ -104,11 +105,11 @@ async def _check_people(
     for user_id in ids:
         row = found.get(user_id)
         if row is None:
-            raise BadRequestError(f"Invalid user ID: {user_id}")
+            raise BadRequestError(_("Invalid user ID: {user_id}", user_id=user_id))
         if not row.is_active:
-            raise BadRequestError(f"User with ID {user_id} is deactivated")
+            raise BadRequestError(_("User with ID {user_id} is deactivated", user_id=user_id))
         if row.bot_type is not None:
-            raise BadRequestError(f"User with ID {user_id} is a bot")
+            raise BadRequestError(_("User with ID {user_id} is a bot", user_id=user_id))
 
 
 Changed = Mapping[ProfileFieldId, ValueRow | None]

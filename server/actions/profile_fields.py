@@ -18,6 +18,7 @@ from server.domain.profile_fields import (
 )
 from server.events.base import EVERYONE, Entry
 from server.events.profile_fields import ProfileFieldsChanged, shown_fields
+from server.i18n import _
 from server.transactions import Tx
 from storage import profile_fields
 from storage.ids import ProfileFieldId
@@ -40,9 +41,11 @@ class FieldWish:
 async def add_field(tx: Tx, actor: Actor, terms: FieldDefinition) -> ProfileFieldId:
     """Create a field at the end; publish it to all. Raises a DomainError."""
     terms = checked_terms(terms)
-    there, _ = await _held(tx, actor)
+    there, _realm = await _held(tx, actor)
     if len(there) >= MAX_FIELDS:
-        raise BadRequestError(f"Too many custom profile fields (limit: {MAX_FIELDS})")
+        raise BadRequestError(
+            _("Too many custom profile fields (limit: {limit})", limit=MAX_FIELDS)
+        )
     connection = await tx.connection()
     row = _row(await profile_fields.new_id(connection), terms)
     _check_fits(row, there)
@@ -81,7 +84,7 @@ async def change_field(
 
 async def remove_field(tx: Tx, actor: Actor, field_id: ProfileFieldId) -> None:
     """Delete a field and all its values. Raises BadRequestError."""
-    there, _ = await _held(tx, actor)
+    there, _realm = await _held(tx, actor)
     old = _found(field_id, there)
     await profile_fields.delete(await tx.changing(), tx.realm_id, field_id)
     entry = await _append_fields(tx)
@@ -92,7 +95,7 @@ async def order_fields(tx: Tx, actor: Actor, field_ids: Sequence[ProfileFieldId]
     """Set the display order, which names each once. Raises InvalidParameterError."""
     there = [row.field_id for row in (await _held(tx, actor))[0]]
     if sorted(field_ids) != sorted(there):
-        raise InvalidParameterError("order", "Invalid order mapping: it names each field once.")
+        raise InvalidParameterError("order", _("Invalid order mapping: it names each field once."))
     if list(field_ids) == there:
         return
     await profile_fields.update_order(await tx.changing(), tx.realm_id, field_ids)
@@ -110,7 +113,7 @@ def _found(field_id: ProfileFieldId, there: Sequence[FieldRow]) -> FieldRow:
     for row in there:
         if row.field_id == field_id:
             return row
-    raise BadRequestError(f"Field id {field_id} not found.")
+    raise BadRequestError(_("Field id {field_id} not found.", field_id=field_id))
 
 
 def _row(field_id: ProfileFieldId, terms: FieldDefinition) -> FieldRow:
@@ -133,7 +136,7 @@ def _changed(old: FieldRow, wish: FieldWish) -> FieldRow:
     if terms.external_account is not None:
         was = (terms.name, terms.hint, terms.field_data)
         if (wanted.name, wanted.hint, wanted.field_data) != was:
-            raise BadRequestError("Default custom field cannot be updated.")
+            raise BadRequestError(_("Default custom field cannot be updated."))
     return _row(old.field_id, checked_terms(wanted))
 
 
@@ -151,12 +154,15 @@ def _terms(row: FieldRow) -> FieldDefinition:
 
 def _check_fits(row: FieldRow, others: Sequence[FieldRow]) -> None:
     if any(other.name == row.name for other in others):
-        raise InvalidParameterError("name", "A field with that label already exists.")
+        raise InvalidParameterError("name", _("A field with that label already exists."))
     shown = sum(other.display_in_profile_summary for other in others)
     if row.display_in_profile_summary and shown >= MAX_IN_SUMMARY:
         raise InvalidParameterError(
             "display_in_profile_summary",
-            f"Only {MAX_IN_SUMMARY} custom profile fields can be displayed in the profile summary.",
+            _(
+                "Only {limit} custom profile fields can be displayed in the profile summary.",
+                limit=MAX_IN_SUMMARY,
+            ),
         )
 
 

@@ -10,6 +10,7 @@ from server.domain.actor import Actor
 from server.domain.errors import BadRequestError, UserDeactivatedError
 from server.events.base import to_users
 from server.events.push_devices import PushDeviceChanged
+from server.i18n import _
 from server.jobs import GoneDevice, PushRegistration, enqueue
 from server.transactions import Tx
 from storage import push_devices, users
@@ -51,7 +52,7 @@ async def remove_token(tx: Tx, actor: Actor, kind: Kind, token: str) -> None:
         await tx.connection(), tx.realm_id, actor.user_id, kind, token
     )
     if row is None:
-        raise BadRequestError("Token does not exist")
+        raise BadRequestError(_("Token does not exist"))
     await _delete(tx, actor.user_id, [row])
 
 
@@ -155,7 +156,7 @@ async def lock_owner(tx: Tx, user_id: UserId) -> None:
     """Lock the row of the user. Raises UserDeactivatedError."""
     [row] = await tx.lock(users.locking(tx.realm_id, [user_id]))
     if not row.is_active:
-        raise UserDeactivatedError("Account is deactivated")
+        raise UserDeactivatedError(_("Account is deactivated"))
 
 
 async def lock_device(tx: Tx, user_id: UserId, device_id: PushDeviceId) -> DeviceRow | None:

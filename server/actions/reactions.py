@@ -13,6 +13,7 @@ from server.domain.errors import (
 )
 from server.domain.shown_people import EVERYTHING
 from server.events.reactions import ReactionAdded, ReactionRemoved, Reactor
+from server.i18n import _
 from server.transactions import Tx
 from storage import message_flags, reactions
 from storage.ids import MessageId
@@ -36,7 +37,7 @@ async def add_reaction(
         emoji = emoji_of(wanted.name, wanted.code, wanted.type, known)
     reaction = ReactionRow(place.id, actor.user_id, emoji.type, emoji.code, emoji.name)
     if any(_is_same(reaction, each) for each in there):
-        raise ReactionAlreadyExistsError("Reaction already exists.")
+        raise ReactionAlreadyExistsError(_("Reaction already exists."))
     # The first reaction decides the name of an emoji on this message.
     kind = (emoji.type, emoji.code)
     names = (r.emoji_name for r in there if (r.reaction_type, r.emoji_code) == kind)
@@ -90,7 +91,7 @@ async def remove_reaction(
         None,
     )
     if reaction is None:
-        raise ReactionDoesNotExistError("Reaction doesn't exist.")
+        raise ReactionDoesNotExistError(_("Reaction doesn't exist."))
     event = ReactionRemoved(
         message_id=place.id,
         user_id=actor.user_id,

@@ -11,6 +11,7 @@ from server.domain.errors import BadRequestError, InvalidParameterError
 from server.domain.realm_domains import MAX_DOMAINS, checked_domain
 from server.events.base import EVERYONE, Event
 from server.events.realm_domains import DomainAdded, DomainChanged, DomainRemoved, ShownDomain
+from server.i18n import _
 from server.transactions import Tx
 from storage import realm_domains
 from storage.realm_domains import DomainRow
@@ -22,13 +23,14 @@ async def add_domain(
 ) -> tuple[int, str]:
     """Add a domain; return its id and normalized form. Raises a DomainError."""
     row = DomainRow(checked_domain(domain), allow_subdomains)
-    _, there = await _held(tx, actor)
+    _realm, there = await _held(tx, actor)
     if any(each.domain == row.domain for each in there):
         raise InvalidParameterError(
-            "domain", f"The domain {row.domain} is already a part of your organization."
+            "domain",
+            _("The domain {domain} is already a part of your organization.", domain=row.domain),
         )
     if len(there) >= MAX_DOMAINS:
-        raise BadRequestError(f"Too many domains (limit: {MAX_DOMAINS})")
+        raise BadRequestError(_("Too many domains (limit: {limit})", limit=MAX_DOMAINS))
     domain_id = await realm_domains.insert(await tx.changing(), tx.realm_id, row)
     event = DomainAdded(realm_domain=ShownDomain.of(row))
     audit.append_recorded(
@@ -39,7 +41,7 @@ async def add_domain(
 
 async def change_domain(tx: Tx, actor: Actor, domain: str, *, allow_subdomains: bool) -> None:
     """Set whether subdomains belong to it, too. Raises BadRequestError."""
-    _, there = await _held(tx, actor)
+    _realm, there = await _held(tx, actor)
     old = _found(domain, there)
     new = replace(old, allow_subdomains=allow_subdomains)
     if new == old:
@@ -77,7 +79,7 @@ def _found(domain: str, there: Sequence[DomainRow]) -> DomainRow:
     for row in there:
         if row.domain == domain.strip().lower():
             return row
-    raise BadRequestError(f"No entry found for domain {domain}.")
+    raise BadRequestError(_("No entry found for domain {domain}.", domain=domain))
 
 
 def _append(

@@ -15,6 +15,7 @@ from server.domain.errors import (
 )
 from server.events.base import EVERYONE, Entry
 from server.events.realm_emoji import RealmEmojiChanged, shown
+from server.i18n import _
 from server.transactions import Tx
 from storage import realm_emoji
 from storage.ids import EmojiId
@@ -37,13 +38,15 @@ class NewEmoji:
 def check_new(standing: Standing, there: list[EmojiRow], name: str) -> None:
     """Raise BadRequestError if this person may not add an emoji of this name."""
     if not standing.realm_permits(PERMISSION):
-        raise BadRequestError("Insufficient permission")
+        raise BadRequestError(_("Insufficient permission"))
     if any(row.name == name and not row.deactivated for row in there):
-        raise BadRequestError("A custom emoji with this name already exists.")
+        raise BadRequestError(_("A custom emoji with this name already exists."))
     if len(there) >= MAX_EMOJI:
-        raise BadRequestError(f"Too many custom emoji (limit: {MAX_EMOJI})")
+        raise BadRequestError(_("Too many custom emoji (limit: {limit})", limit=MAX_EMOJI))
     if is_built_in(name) and not standing.person.is_administrator:
-        raise InvalidParameterError("emoji_name", "Only administrators can override default emoji.")
+        raise InvalidParameterError(
+            "emoji_name", _("Only administrators can override default emoji.")
+        )
 
 
 async def add_emoji(tx: Tx, actor: Actor, new: NewEmoji) -> None:
@@ -69,10 +72,10 @@ async def deactivate_emoji(tx: Tx, actor: Actor, name: str) -> None:
     standing, there = await _stand(tx, actor)
     row = next((each for each in there if each.name == name and not each.deactivated), None)
     if row is None:
-        raise NotFoundError(f"Emoji '{name}' does not exist")
+        raise NotFoundError(_("Emoji '{name}' does not exist", name=name))
     is_authors = row.author_id == actor.user_id and standing.realm_permits(PERMISSION)
     if not (standing.person.is_administrator or is_authors):
-        raise BadRequestError("Must be an organization administrator or emoji author")
+        raise BadRequestError(_("Must be an organization administrator or emoji author"))
     await realm_emoji.deactivate(await tx.changing(), tx.realm_id, row.emoji_id)
     entry = await _append_emoji(tx, row.emoji_id, is_new=False)
     changed = {row.emoji_id: {"name": (name, name), "deactivated": (False, True)}}

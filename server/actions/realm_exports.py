@@ -14,6 +14,7 @@ from server.domain.actor import Actor
 from server.domain.errors import BadRequestError
 from server.events.base import Audience, Entry
 from server.events.realm_exports import ExportConsentChanged, ExportsChanged, ShownExport
+from server.i18n import _
 from server.jobs import BlobRemoval, DeferredWork, enqueue
 from server.transactions import Tx
 from storage import realm_exports, users
@@ -42,7 +43,7 @@ async def ask_for_export(tx: Tx, actor: Actor, export_type: int, *, now: datetim
     await lock_as_administrator(tx, actor)
     there = await realm_exports.all_of_them(await tx.connection(), tx.realm_id)
     if any(row.is_pending for row in there):
-        raise BadRequestError("An export is being made already. Wait until it is there.")
+        raise BadRequestError(_("An export is being made already. Wait until it is there."))
     export_id = await realm_exports.insert(
         await tx.changing(),
         tx.realm_id,
@@ -123,13 +124,13 @@ async def drop_exports(tx: Tx, *, now: datetime) -> None:
 async def _delete(tx: Tx, export_id: int, *, by: UserId | None, now: datetime) -> None:
     row = await _lock(tx, export_id)
     if row is None:
-        raise BadRequestError("Invalid data export ID")
+        raise BadRequestError(_("Invalid data export ID"))
     if row.deleted_at is not None:
-        raise BadRequestError("Export already deleted")
+        raise BadRequestError(_("Export already deleted"))
     if row.failed_at is not None:
-        raise BadRequestError("Export failed, nothing to delete")
+        raise BadRequestError(_("Export failed, nothing to delete"))
     if row.blob_key is None:
-        raise BadRequestError("Export still in progress")
+        raise BadRequestError(_("Export still in progress"))
     entry = await _become(tx, replace(row, deleted_at=now))
     audit.record(tx, entry, by, "realm_export_deleted", subject_id=export_id, before={}, after={})
     enqueue(tx, BlobRemoval(realm_id=tx.realm_id, keys=(row.blob_key,)))

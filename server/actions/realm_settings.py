@@ -33,6 +33,7 @@ from server.events.groups import MembersAdded, MembersRemoved
 from server.events.log import QueuesEnded, Tick
 from server.events.realm import RealmSettingChanged, RealmSettingsChanged
 from server.events.user_settings import SettingValue
+from server.i18n import _
 from server.transactions import Tx
 from storage import channels, event_queues, groups, realms, users
 from storage.database import Connection
@@ -106,17 +107,17 @@ async def _follow(tx: Tx, actor: Actor, context: LockedRealm, values: Mapping[st
 def _check_may(role: int, change: RealmChange) -> None:
     """Raise BadRequestError if a user of this role may not change that."""
     if role > ADMINISTRATOR:
-        raise BadRequestError("Must be an organization administrator")
+        raise BadRequestError(_("Must be an organization administrator"))
     wanted = {*change.settings, *change.permissions}
     if role != OWNER and (wanted & FOR_OWNERS or change.subdomain is not None):
-        raise BadRequestError("Must be an organization owner")
+        raise BadRequestError(_("Must be an organization owner"))
 
 
 async def _checked(connection: Connection, context: LockedRealm, change: RealmChange) -> RealmRow:
     """Return the changed realm. Raises BadRequestError for invalid values."""
     realm = context.realm
     if change.subdomain not in (None, realm.subdomain):
-        raise BadRequestError("Must be a demo organization.")
+        raise BadRequestError(_("Must be a demo organization."))
     new: dict[str, Any] = checked_changes(change.settings)
     await _check_channels(connection, context, new)
     new |= await _permissions(connection, context, change.permissions)
@@ -144,9 +145,9 @@ async def _check_channels(
     for name, channel_id in named.items():
         channel = found.get(channel_id)
         if channel is None:
-            raise InvalidParameterError(name, "Invalid channel ID")
+            raise InvalidParameterError(name, _("Invalid channel ID"))
         if name == "moderation_request_channel_id" and not channel.invite_only:
-            raise InvalidParameterError(name, "Moderation request channel must be private.")
+            raise InvalidParameterError(name, _("Moderation request channel must be private."))
 
 
 async def _permissions(

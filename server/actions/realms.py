@@ -15,6 +15,7 @@ from server.domain.groups import DESCRIPTIONS
 from server.domain.realm_settings import NEW_REALM, RealmSettings
 from server.domain.realms import checked_realm_name, checked_subdomain
 from server.domain.system_bots import SYSTEM_BOTS
+from server.i18n import _
 from server.jobs import Greeting, enqueue
 from server.transactions import Tx
 from storage import clock, groups, realms
@@ -51,7 +52,7 @@ async def create_realm(
     owner = checked_user(replace(owner, role=OWNER))
     bots = [NewUser(email=b.email, full_name=b.full_name, bot_type=1) for b in SYSTEM_BOTS]
     if fold_address(owner.email) in {bot.email for bot in bots}:
-        raise BadRequestError(f"Email '{owner.email}' is reserved for system bots")
+        raise BadRequestError(_("Email '{email}' is reserved for system bots", email=owner.email))
     realm_id = await realms.insert(
         connection,
         subdomain=checked_subdomain(subdomain),
@@ -59,7 +60,7 @@ async def create_realm(
         settings=settings.stored(),
     )
     if realm_id is None:
-        raise BadRequestError("Subdomain is already in use. Please choose a different one.")
+        raise BadRequestError(_("Subdomain is already in use. Please choose a different one."))
     await clock.create(connection, realm_id)
     await groups.insert_system_groups(connection, realm_id, DESCRIPTIONS, SYSTEM_GROUP_NESTING)
     await insert_users(connection, realm_id, bots, now=now, defaults={}, are_system_bots=True)

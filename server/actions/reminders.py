@@ -31,6 +31,7 @@ from server.events.reminders import (
     ReminderRemoved,
     ShownReminder,
 )
+from server.i18n import _
 from server.realm_cache import RealmCache
 from server.transactions import Tx
 from storage import message_edits, reminders
@@ -59,12 +60,14 @@ async def set_reminder(
     due_at = due_time(timestamp, now)
     note = note.strip()
     if len(note) > MAX_NOTE_LENGTH:
-        raise BadRequestError(f"note is too long (limit: {MAX_NOTE_LENGTH} characters)")
+        raise BadRequestError(
+            _("note is too long (limit: {limit} characters)", limit=MAX_NOTE_LENGTH)
+        )
     await check_room(tx, actor, "reminders", reminders.count_of_user)
     realm_cache, connection = await tx.realm_cache(), await tx.connection()
     row = await _visible(connection, realm_cache, actor.user_id, message_id)
     if row is None and message_id is not None:
-        raise BadRequestError("Invalid message(s)")
+        raise BadRequestError(_("Invalid message(s)"))
     content = await _opening(realm_cache, connection, actor.user_id, row, note)
     reminder = ReminderRow(
         realm_id=tx.realm_id,
@@ -84,7 +87,7 @@ async def set_reminder(
 async def delete_reminder(tx: Tx, actor: Actor, reminder_id: ReminderId) -> None:
     """Delete it. Raises NotFoundError."""
     if not await tx.lock(reminders.locking(tx.realm_id, actor.user_id, reminder_id)):
-        raise NotFoundError("Reminder does not exist")
+        raise NotFoundError(_("Reminder does not exist"))
     await reminders.delete(await tx.changing(), tx.realm_id, reminder_id)
     tx.append(ReminderRemoved(reminder_id=reminder_id), to_users(actor.user_id))
 

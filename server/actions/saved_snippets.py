@@ -14,6 +14,7 @@ from server.events.saved_snippets import (
     SnippetRemoved,
     SnippetUpdated,
 )
+from server.i18n import _
 from server.transactions import Tx
 from storage import saved_snippets
 from storage.ids import SavedSnippetId
@@ -41,7 +42,7 @@ async def edit_snippet(
 ) -> None:
     """Change title or content. Raises NotFoundError, BadRequestError."""
     if title is None and content is None:
-        raise BadRequestError("No new data is supplied")
+        raise BadRequestError(_("No new data is supplied"))
     new_title = None if title is None else _clean_title(title)
     new_content = None if content is None else clean_content(content)
     row = await _lock(tx, actor, snippet_id)
@@ -69,14 +70,16 @@ async def delete_snippet(tx: Tx, actor: Actor, snippet_id: SavedSnippetId) -> No
 def _clean_title(title: str) -> str:
     title = title.strip()
     if not title:
-        raise BadRequestError("Title cannot be empty.")
+        raise BadRequestError(_("Title cannot be empty."))
     if len(title) > MAX_TITLE_LENGTH:
-        raise BadRequestError(f"Title is too long (limit: {MAX_TITLE_LENGTH} characters)")
+        raise BadRequestError(
+            _("Title is too long (limit: {limit} characters)", limit=MAX_TITLE_LENGTH)
+        )
     return title
 
 
 async def _lock(tx: Tx, actor: Actor, snippet_id: SavedSnippetId) -> SavedSnippetRow:
     locked = await tx.lock(saved_snippets.locking(tx.realm_id, actor.user_id, snippet_id))
     if not locked:
-        raise NotFoundError("Saved snippet does not exist.")
+        raise NotFoundError(_("Saved snippet does not exist."))
     return locked[0]

@@ -29,6 +29,7 @@ from server.events.scheduled_messages import (
     ScheduledMessageUpdated,
     ShownScheduledMessage,
 )
+from server.i18n import _
 from server.transactions import Tx
 from storage import scheduled_messages
 from storage.ids import ScheduledMessageId, UserId
@@ -100,7 +101,7 @@ async def edit_scheduled_message(
     A failed one needs a new time.
     """
     if changes == Changes():
-        raise BadRequestError("Nothing to change.")
+        raise BadRequestError(_("Nothing to change."))
     tx.must_be_exact()
     row = await _lock(tx, actor, message_id)
     timestamp = changes.timestamp
@@ -229,7 +230,7 @@ def _notice(row: ScheduledMessageRow) -> OutgoingMessage:
 async def _lock(tx: Tx, actor: Actor, message_id: ScheduledMessageId) -> ScheduledMessageRow:
     locked = await tx.lock(scheduled_messages.locking(tx.realm_id, actor.user_id, message_id))
     if not locked:
-        raise NotFoundError("Scheduled message does not exist")
+        raise NotFoundError(_("Scheduled message does not exist"))
     return locked[0]
 
 
@@ -261,7 +262,7 @@ def _changed(row: ScheduledMessageRow, changes: Changes) -> OutgoingMessage:
     draft = _draft(row)
     kind = changes.type or draft.type
     if kind != draft.type and changes.to is None:
-        raise BadRequestError("A message of another type needs a recipient.")
+        raise BadRequestError(_("A message of another type needs a recipient."))
     topic = changes.topic
     if topic is None and kind == draft.type:
         topic = draft.topic

@@ -9,6 +9,7 @@ from server.domain.actor import Actor
 from server.domain.errors import BadRequestError
 from server.domain.widgets import MSG_TYPE, check_submessage
 from server.events.submessages import SubmessageAdded
+from server.i18n import _
 from server.transactions import Tx
 from storage import submessages
 from storage.ids import MessageId
@@ -22,7 +23,7 @@ async def add_submessage(
     It counts as participation in the topic, which may give them a policy for it.
     """
     if msg_type != MSG_TYPE:
-        raise BadRequestError(f"Invalid msg_type: {msg_type!r}")
+        raise BadRequestError(_("Invalid msg_type: {msg_type!r}", msg_type=msg_type))
     place = await lock_place(tx, actor, message_id)
     first = await submessages.first_of(await tx.connection(), tx.realm_id, place.id)
     check_submessage(

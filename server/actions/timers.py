@@ -7,6 +7,7 @@ from typing import Final, TypeVar
 from server.actions.locked_realm import lock_realm
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError, DomainError
+from server.i18n import _
 from server.transactions import Tx
 from storage import users
 from storage.database import Connection, Locking
@@ -31,7 +32,7 @@ class TakenError(DomainError):
 def due_time(timestamp: int, now: datetime) -> datetime:
     """Return the requested time. Raises BadRequestError unless it is in the future."""
     if timestamp <= now.timestamp():
-        raise BadRequestError("Scheduled delivery time must be in the future.")
+        raise BadRequestError(_("Scheduled delivery time must be in the future."))
     return datetime.fromtimestamp(timestamp, UTC)
 
 
@@ -41,10 +42,10 @@ async def check_room(tx: Tx, actor: Actor, what: str, count_of_user: CountOfUser
     Locks the actor against adding others until the commit.
     """
     tx.must_be_exact()
-    _ = await lock_realm(tx, alone=False)
+    await lock_realm(tx, alone=False)
     await tx.lock(users.locking(tx.realm_id, [actor.user_id]))
     if await count_of_user(await tx.connection(), tx.realm_id, actor.user_id) >= MAX_WAITING:
-        raise BadRequestError(f"Too many {what} (limit: {MAX_WAITING})")
+        raise BadRequestError(_("Too many {what} (limit: {limit})", what=what, limit=MAX_WAITING))
 
 
 async def claim(tx: Tx, locking: Locking[Row], row: Row) -> None:
@@ -60,4 +61,4 @@ async def check_realm(tx: Tx) -> None:
     """Raise BadRequestError if nothing is sent in the realm any more. For exact writes."""
     realm = await (await tx.realm_cache()).realm()
     if realm.deactivated:
-        raise BadRequestError("This organization has been deactivated.")
+        raise BadRequestError(_("This organization has been deactivated."))

@@ -16,6 +16,7 @@ from server.domain.user_settings import UserSettings
 from server.events.base import Audience, Event
 from server.events.message_changes import EditTyping
 from server.events.typing import ChannelTyping, DirectTyping, TypingPerson
+from server.i18n import _
 from server.realm_cache import RealmCache
 from storage import conversations, message_edits, message_places, subscriptions
 from storage.ids import ChannelId, MessageId, TopicId, UserId
@@ -34,11 +35,13 @@ async def in_direct_messages(
 ) -> TypingNotice | None:
     """Return the event and its audience; None if the actor does not share typing."""
     if not user_ids:
-        raise BadRequestError("Empty 'to' list")
+        raise BadRequestError(_("Empty 'to' list"))
     people = await known_people(realm_cache, actor, [*user_ids, actor.user_id])
     for row in people:
         if not row.is_active:
-            raise BadRequestError(f"'{row.full_name}' is no longer using Parley.")
+            raise BadRequestError(
+                _("'{full_name}' is no longer using Parley.", full_name=row.full_name)
+            )
     if (
         len(people) > MAX_DIRECT_RECIPIENTS
         or not _settings(actor).send_private_typing_notifications
@@ -94,10 +97,10 @@ async def in_edit(
     async with read() as connection:
         row = await message_edits.visible(connection, actor.realm_id, actor.user_id, message_id)
         if row is None:
-            raise BadRequestError("Invalid message(s)")
+            raise BadRequestError(_("Invalid message(s)"))
         settings = await realm_cache.settings()
         if row.sender_id != actor.user_id or not settings.allow_message_editing:
-            raise BadRequestError("You don't have permission to edit this message")
+            raise BadRequestError(_("You don't have permission to edit this message"))
         wants = _settings(actor)
         recipient: dict[str, Any]
         if row.channel_id is None:

@@ -34,6 +34,7 @@ from server.events.base import EVERYONE, Entry
 from server.events.bots import BotChange, BotChanged, shown_services
 from server.events.groups import MembersAdded, MembersRemoved
 from server.events.users import InaccessibleUserChanged, PersonChange, UserChanged
+from server.i18n import _
 from server.transactions import Tx
 from storage import (
     bots,
@@ -49,7 +50,7 @@ from storage.users import UserRow
 
 MAX_COMMENT: Final = 2_000
 CLOSING: Final = Extent(sessions=True, api_key=True, named_keys=True)
-ONLY_OWNER: Final = "Cannot deactivate the only organization owner"
+ONLY_OWNER: Final = _("Cannot deactivate the only organization owner")
 
 
 async def deactivate_as_administrator(
@@ -155,9 +156,9 @@ async def reactivate_user(
     connection = await tx.connection()
     row = (await _lock(tx, [user_id])).get(user_id)
     if row is None or row.is_system_bot:
-        raise BadRequestError("No such user")
+        raise BadRequestError(_("No such user"))
     if row.is_active:
-        raise BadRequestError("User is already active")
+        raise BadRequestError(_("User is already active"))
     context = await locked_realm_of(tx, realm, [replace(row, is_active=True)])
     await check_unique(connection, context, row, row.full_name)
     change = await _subscribed(tx, connection, {user_id: row})
@@ -179,9 +180,9 @@ async def _known(tx: Tx, actor: Actor, user_id: UserId) -> UserRow:
     rows = {row.user_id: row for row in found}
     row = rows.get(user_id)
     if row is None or row.is_system_bot:
-        raise BadRequestError("No such user")
+        raise BadRequestError(_("No such user"))
     if row.role == OWNER and rows[actor.user_id].role != OWNER:
-        raise BadRequestError("Must be an organization owner")
+        raise BadRequestError(_("Must be an organization owner"))
     return row
 
 
@@ -193,7 +194,7 @@ async def _refuse_to_deactivate(
 ) -> None:
     """Raise BadRequestError if there is no such user, or if no owner would be left."""
     if user is None or user.is_system_bot:
-        raise BadRequestError("No such user")
+        raise BadRequestError(_("No such user"))
     owners = await owners_of(connection, realm_id)
     if owners and set(owners) <= set(leaving):
         raise BadRequestError(ONLY_OWNER)
@@ -215,7 +216,7 @@ async def _heir(tx: Tx, actor: Actor, row: UserRow) -> UserRow | None:
     if owner is not None and owner.is_active and owner.role <= MEMBER:
         return None
     if actor.is_bot:
-        raise BadRequestError("The bot has no owner any more, and a bot cannot be one.")
+        raise BadRequestError(_("The bot has no owner any more, and a bot cannot be one."))
     return found[actor.user_id]
 
 

@@ -9,6 +9,7 @@ from server.actions.user_roles import change_role
 from server.actions.user_settings import rename
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError
+from server.i18n import _
 from server.transactions import Tx
 from storage import users
 from storage.ids import UserId
@@ -30,7 +31,7 @@ async def change_user(
     realm = await lock_as_administrator(tx, actor)
     found = await users.by_ids(await tx.connection(), tx.realm_id, [user_id])
     if not found or found[0].is_system_bot:
-        raise BadRequestError("No such user")
+        raise BadRequestError(_("No such user"))
     [row] = await tx.lock(users.locking(tx.realm_id, [user_id]))
     if change.full_name is not None:
         await rename(tx, actor, await locked_realm_of(tx, realm, [row]), row, change.full_name)

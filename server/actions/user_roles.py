@@ -17,6 +17,7 @@ from server.events.base import EVERYONE, NO_AUDIENCE
 from server.events.groups import MembersAdded, MembersRemoved
 from server.events.log import QueuesEnded
 from server.events.users import PersonChange, UserChanged
+from server.i18n import _
 from server.transactions import Tx
 from storage import event_queues, groups, users
 from storage.database import Connection
@@ -78,23 +79,23 @@ async def _changeable(
     """Return the user if the actor may give them the role. Raises BadRequestError."""
     own = context.people.get(actor.user_id)
     if own is None or not own.is_active:
-        raise UserDeactivatedError("Account is deactivated")
+        raise UserDeactivatedError(_("Account is deactivated"))
     row = context.people.get(user_id)
     if row is None or row.is_system_bot or not row.is_active:
-        raise BadRequestError("No such user")
+        raise BadRequestError(_("No such user"))
     if role not in ROLES:
-        raise BadRequestError("Invalid role")
+        raise BadRequestError(_("Invalid role"))
     if not context.standing_of(own).person.is_administrator:
-        raise BadRequestError("Insufficient permission")
+        raise BadRequestError(_("Insufficient permission"))
     if row.bot_type is not None:
         owner = None if row.bot_owner_id is None else context.people.get(row.bot_owner_id)
         check_role_of_bot(role, owner)
     if OWNER in (row.role, role) and row.role != role:
         if own.role != OWNER:
-            raise BadRequestError("Must be an organization owner")
+            raise BadRequestError(_("Must be an organization owner"))
         if set(await owners_of(connection, actor.realm_id)) == {user_id}:
             raise BadRequestError(
-                "The owner permission cannot be removed from the only organization owner."
+                _("The owner permission cannot be removed from the only organization owner.")
             )
     return row
 

@@ -38,6 +38,7 @@ from server.events.user_settings import (
     UserSettingChanged,
 )
 from server.events.users import EmailChanged, PersonChange, UserChanged
+from server.i18n import _
 from server.transactions import Tx
 from storage import (
     channels,
@@ -149,7 +150,7 @@ async def change_settings_defaults(tx: Tx, actor: Actor, changes: Mapping[str, A
     realm = await lock_realm(tx, alone=True)
     context = await locked_realm_of(tx, realm, await _locked(tx, actor))
     if not context.standing(actor.user_id).person.is_administrator:
-        raise BadRequestError("Must be an organization administrator")
+        raise BadRequestError(_("Must be an organization administrator"))
     old = UserSettings.of(context.settings.user_settings_defaults)
     new = old.changed(changes)
     changed = audit.differences(asdict(old), asdict(new))
@@ -183,7 +184,7 @@ async def _locked(tx: Tx, actor: Actor) -> list[UserRow]:
     """Lock and return the actor's row. Raises UserDeactivatedError."""
     [row] = await tx.lock(users.locking(tx.realm_id, [actor.user_id]))
     if not row.is_active:
-        raise UserDeactivatedError("Account is deactivated")
+        raise UserDeactivatedError(_("Account is deactivated"))
     return [row]
 
 
@@ -207,7 +208,7 @@ async def _check_renaming(
 ) -> None:
     person = context.standing_of(row).person
     if context.settings.name_changes_disabled and not person.is_administrator:
-        raise BadRequestError("Name changes are disabled in this organization.")
+        raise BadRequestError(_("Name changes are disabled in this organization."))
     await check_unique(connection, context, row, name)
 
 

@@ -13,6 +13,7 @@ from server.domain.actor import Actor
 from server.domain.emoji import Emoji
 from server.domain.errors import BadRequestError
 from server.events.user_status import ShownStatus, UserStatusChanged
+from server.i18n import _
 from server.transactions import Tx
 from storage import user_status, users
 from storage.ids import UserId
@@ -62,7 +63,9 @@ def checked_text(text: str) -> str:
     """Return the normalized text. Raises BadRequestError."""
     text = text.strip()
     if len(text) > MAX_TEXT_LENGTH:
-        raise BadRequestError(f"status_text is too long (limit: {MAX_TEXT_LENGTH} characters)")
+        raise BadRequestError(
+            _("status_text is too long (limit: {limit} characters)", limit=MAX_TEXT_LENGTH)
+        )
     return text
 
 
@@ -80,12 +83,12 @@ async def change_status_of(tx: Tx, actor: Actor, user_id: UserId, change: Status
     """Change another user's status, as an administrator. Raises BadRequestError."""
     context = await lock_context(tx, actor, [user_id])
     if not context.standing(actor.user_id).person.is_administrator:
-        raise BadRequestError("Must be an organization administrator")
+        raise BadRequestError(_("Must be an organization administrator"))
     target = context.people.get(user_id)
     if target is None or target.bot_type is not None:
-        raise BadRequestError("No such user")
+        raise BadRequestError(_("No such user"))
     if not target.is_active:
-        raise BadRequestError("User is deactivated")
+        raise BadRequestError(_("User is deactivated"))
     await _change(tx, actor, context, user_id, change)
 
 

@@ -11,6 +11,7 @@ from server.domain.names import fold_name
 from server.domain.topic_policies import NONE, policy_gained
 from server.domain.user_settings import UserSettings
 from server.events.base import Entry
+from server.i18n import _
 from server.transactions import Tx
 from storage import channels, subscriptions, user_topics, users
 from storage.ids import ChannelId, TopicId
@@ -35,7 +36,7 @@ async def change_policy(
         wanted = [channel]
     locked = await tx.lock(channels.locking(tx.realm_id, wanted).shared()) if wanted else []
     if not locked:
-        raise BadRequestError("Invalid channel ID")
+        raise BadRequestError(_("Invalid channel ID"))
     [row] = locked
     own = await subscriptions.of_user_in(connection, tx.realm_id, actor.user_id, row.channel_id)
     is_in = own is not None and own.active
@@ -46,7 +47,7 @@ async def change_policy(
             (u.channel_id, fold_name(u.name)) == (row.channel_id, fold_name(name)) for u in known
         )
         if policy != NONE or not has_one:
-            raise BadRequestError("Invalid channel ID")
+            raise BadRequestError(_("Invalid channel ID"))
     statement = user_topics.change(
         tx.realm_id,
         actor.user_id,

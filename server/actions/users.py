@@ -21,6 +21,7 @@ from server.events.base import EVERYONE
 from server.events.bots import BotAdded, shown_bot
 from server.events.groups import MembersAdded, MembersRemoved
 from server.events.user_status import UserStatusChanged
+from server.i18n import _
 from server.runtime.grouping import grouped
 from server.transactions import Tx
 from storage import bots, channels, credentials, groups, realms, users
@@ -166,9 +167,9 @@ async def insert_users(
 def checked_user(new: NewUser) -> NewUser:
     """Return the normalized user. Raises BadRequestError."""
     if new.role not in ROLES:
-        raise BadRequestError("Invalid role")
+        raise BadRequestError(_("Invalid role"))
     if new.bot_type is not None and new.bot_type not in BOT_TYPES:
-        raise BadRequestError("Invalid bot type")
+        raise BadRequestError(_("Invalid bot type"))
     if new.bot_type is not None:
         check_role_of_bot(new.role, owner=None)
     return replace(
@@ -196,14 +197,16 @@ async def _refuse_taken(
     wanted: set[FoldedAddress] = set()
     for each in new:
         if user_id_of_hidden_email(each.email, domain) is not None:
-            raise BadRequestError(f"Email '{each.email}' is reserved.")
+            raise BadRequestError(_("Email '{email}' is reserved.", email=each.email))
         if fold_address(each.email) in wanted:
-            raise BadRequestError(f"Email '{each.email}' is given twice.")
+            raise BadRequestError(_("Email '{email}' is given twice.", email=each.email))
         wanted.add(fold_address(each.email))
     for row in await users.by_emails(connection, realm_id, list(wanted)):
         if not row.is_active:
-            raise BadRequestError(f"Email '{row.email}' belongs to an account that is deactivated.")
-        raise BadRequestError(f"Email '{row.email}' is already in use.")
+            raise BadRequestError(
+                _("Email '{email}' belongs to an account that is deactivated.", email=row.email)
+            )
+        raise BadRequestError(_("Email '{email}' is already in use.", email=row.email))
 
 
 def _start_of(row: UserRow, new: NewUser, chosen: Collection[ChannelId]) -> Start:

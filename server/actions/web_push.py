@@ -6,6 +6,7 @@ from typing import Final
 from server.actions.push_devices import lock_device, lock_owner
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError, UnauthorizedError
+from server.i18n import _
 from server.transactions import Tx
 from storage import push_devices, sessions
 from storage.ids import PushDeviceId
@@ -37,7 +38,7 @@ async def subscribe_browser(
     if session is not None and not await sessions.hold(
         connection, tx.realm_id, actor.user_id, session
     ):
-        raise UnauthorizedError("Not logged in: the session has ended")
+        raise UnauthorizedError(_("Not logged in: the session has ended"))
     device_id = await push_devices.put_browser(
         connection,
         tx.realm_id,
@@ -61,5 +62,5 @@ async def unsubscribe_browser(tx: Tx, actor: Actor, device_id: PushDeviceId) -> 
     """Delete the actor's subscription. Raises BadRequestError."""
     row = await lock_device(tx, actor.user_id, device_id)
     if row is None or row.kind != WEB:
-        raise BadRequestError("Subscription does not exist")
+        raise BadRequestError(_("Subscription does not exist"))
     await push_devices.delete(await tx.changing(), tx.realm_id, actor.user_id, [device_id])

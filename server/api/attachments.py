@@ -17,6 +17,7 @@ from server.domain.attachments import (
     url_of,
 )
 from server.domain.errors import BadRequestError, NotFoundError
+from server.i18n import _
 from storage import attachments, server_keys, upload_space
 from storage.attachments import ShownAttachment
 from storage.ids import AttachmentId
@@ -128,7 +129,7 @@ async def read_by_link(request: Request, params: TemporaryParams) -> None:
     if reader is None or reader.realm_id != request.realm_id:
         # Those that were made are fetched by pages full of pictures; this one is a guess.
         await request.limits.count_address(request.remote_address, request.response_headers)
-        raise BadRequestError("This link is invalid, or too old.")
+        raise BadRequestError(_("This link is invalid, or too old."))
     await _send(request, await _actor(request, reader), reader.path_id)
 
 
@@ -144,7 +145,7 @@ async def _actor(request: Request, reader: file_links.LinkHolder) -> Actor:
         row = await realm_cache.user(reader.user_id)
         if row is not None and row.is_active and not (await realm_cache.realm()).deactivated:
             return Actor(reader.realm_id, row)
-    raise NotFoundError("This file does not exist, or you do not have permission to view it.")
+    raise NotFoundError(_("This file does not exist, or you do not have permission to view it."))
 
 
 async def _send(request: Request, actor: Actor, path_id: str, *, is_download: bool = False) -> None:

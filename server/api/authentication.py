@@ -19,6 +19,7 @@ from server.domain.errors import (
     UserDeactivatedError,
 )
 from server.events.users import User, shown_user
+from server.i18n import _
 from server.realm_cache import RealmCache
 from storage import credentials, profile_data, users
 from storage.credentials import CredentialsRow
@@ -85,10 +86,10 @@ async def fetch_api_key(request: Request, params: FetchParams) -> KeyFetched:
 async def dev_fetch_api_key(request: Request, params: DevFetchParams) -> KeyFetched:
     """Return any user's API key, on a development server."""
     if not request.app.settings.development:
-        raise BadRequestError("This is not a development server.")
+        raise BadRequestError(_("This is not a development server."))
     found = await _credentials(request, await _realm_cache(request), params.username)
     if found is None:
-        raise AuthenticationFailedError("Your username or password is incorrect")
+        raise AuthenticationFailedError(_("Your username or password is incorrect"))
     return _key(found)
 
 
@@ -98,7 +99,7 @@ async def jwt_fetch_api_key(request: Request, params: JwtParams) -> KeyOfToken:
     realm = await realm_cache.realm()
     key = request.app.settings.jwt_keys.by_subdomain.get(realm.subdomain)
     if key is None:
-        raise BadRequestError("JWT authentication is not enabled for this organization")
+        raise BadRequestError(_("JWT authentication is not enabled for this organization"))
     from server.identity.jwt_keys import email_in  # starts faster without joserfc
 
     logged = partial(
@@ -114,7 +115,7 @@ async def jwt_fetch_api_key(request: Request, params: JwtParams) -> KeyOfToken:
         found = await _credentials(request, realm_cache, email)
         row = None if found is None else await realm_cache.user(found.user_id)
         if found is None or row is None or row.bot_type is not None:
-            raise AuthenticationFailedError("Your username or password is incorrect")
+            raise AuthenticationFailedError(_("Your username or password is incorrect"))
         fetched = await _fetch_key_for_sign_in(request, found)
     profile: User | UnsetType = UNSET
     if params.include_profile:
@@ -157,10 +158,10 @@ async def dev_list_users(request: Request, params: NoParams) -> DevUsers:
 async def _realm_cache(request: Request) -> RealmCache:
     """Return the realm at this address. Raises DomainError if its users cannot sign in."""
     if request.realm_id is None:
-        raise BadRequestError("Subdomain required")
+        raise BadRequestError(_("Subdomain required"))
     realm_cache = request.app.realm_caches.of(request.realm_id)
     if (await realm_cache.realm()).deactivated:
-        raise RealmDeactivatedError("This organization has been deactivated")
+        raise RealmDeactivatedError(_("This organization has been deactivated"))
     return realm_cache
 
 
@@ -184,7 +185,7 @@ async def _fetch_key_for_sign_in(request: Request, found: CredentialsRow) -> Key
 
 def _key(found: CredentialsRow) -> KeyFetched:
     if not found.is_active:
-        raise UserDeactivatedError("Account is deactivated")
+        raise UserDeactivatedError(_("Account is deactivated"))
     return KeyFetched(api_key=found.api_key, email=found.email, user_id=found.user_id)
 
 

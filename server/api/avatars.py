@@ -19,6 +19,7 @@ from server.api.picture_uploads import keep_pictures, max_picture_bytes
 from server.domain.avatars import Avatar
 from server.domain.channels import Standing
 from server.domain.errors import NotFoundError
+from server.i18n import _
 from storage.ids import UserId
 
 _KNOWN_VERSION: Final = "private, max-age=86400"
@@ -89,7 +90,7 @@ async def _avatar(request: Request, user_id: UserId) -> Avatar:
     """Return the user's avatar, as far as the caller may know them. Raises NotFoundError."""
     row = await request.realm_cache.user(user_id)
     if row is None:
-        raise NotFoundError("No such user")
+        raise NotFoundError(_("No such user"))
     sight = await request.realm_cache.sight(request.actor.row, [row.user_id])
     return sight.shown(row, await request.realm_cache.address()).avatar
 
@@ -98,7 +99,7 @@ async def _avatar_of_address(request: Request, email: str) -> Avatar:
     """Return the avatar of the user with this address. Raises NotFoundError if there is none."""
     row = await user_by_email(request, email)
     if row is None:
-        raise NotFoundError("No such user")
+        raise NotFoundError(_("No such user"))
     sight = await request.realm_cache.sight(request.actor.row, [row.user_id])
     return sight.shown(row, await request.realm_cache.address()).avatar
 

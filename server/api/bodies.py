@@ -3,6 +3,7 @@
 from typing import Final
 
 from server.domain.errors import BodyTooLargeError, ServerNotReadyError
+from server.i18n import _
 
 BODIES_AT_ONCE: Final = 16
 """Buffer space of a process, in bodies of the maximum size."""
@@ -74,9 +75,9 @@ class Body:
     def check(self) -> None:
         """Raise a DomainError if it is too large or was evicted."""
         if self.is_too_large:
-            raise BodyTooLargeError("The request is too large.")
+            raise BodyTooLargeError(_("The request is too large."))
         if self._is_evicted:
-            raise ServerNotReadyError("Too much is being sent at once. Try again shortly.")
+            raise ServerNotReadyError(_("Too much is being sent at once. Try again shortly."))
 
     def content(self) -> bytes:
         return bytes(self._content)

@@ -28,6 +28,7 @@ from server.domain.profiles import public_email
 from server.egress import EgressRefusedError
 from server.events.bot_defaults import visible_to
 from server.events.bots import BotDefaults
+from server.i18n import _
 from storage import bots as stored_bots
 from storage import users
 from storage.ids import UserId
@@ -153,7 +154,7 @@ async def create(request: Request, params: CreateParams) -> CreatedBot:
         _check_url(request, "payload_url", params.payload_url)
         service = NewService(base_url=params.payload_url, interface=params.interface_type)
     elif params.payload_url:
-        raise InvalidParameterError("payload_url", "Only outgoing webhooks are called.")
+        raise InvalidParameterError("payload_url", _("Only outgoing webhooks are called."))
     realm_cache, person = request.realm_cache, request.actor.person
     graph, settings = await realm_cache.groups(), await realm_cache.settings()
     check_may_create(params.bot_type, person, graph, settings)
@@ -243,7 +244,9 @@ async def regenerate_key(request: Request, params: BotParams) -> BotKey:
 
 def _check_interface(name: str, interface: int) -> None:
     if interface not in INTERFACES:
-        raise InvalidParameterError(name, f"{name} must be one of {list(INTERFACES)}")
+        raise InvalidParameterError(
+            name, _("{name} must be one of {interfaces}", name=name, interfaces=list(INTERFACES))
+        )
 
 
 def _check_url(request: Request, name: str, url: str) -> None:
@@ -267,7 +270,7 @@ def _name(name: str | None) -> str | None:
 
 def _refuse_config(config: dict[str, str]) -> None:
     if config:
-        raise InvalidParameterError("config_data", "Only embedded bots have one.")
+        raise InvalidParameterError("config_data", _("Only embedded bots have one."))
 
 
 ENDPOINTS = (

@@ -3,6 +3,7 @@
 from server.api.endpoint import Request
 from server.domain.channels import Standing
 from server.domain.errors import BadRequestError
+from server.i18n import _
 from storage import channels, subscriptions
 from storage.channels import ChannelRow
 from storage.database import Connection
@@ -27,5 +28,5 @@ async def seen_channel(
     own = await subscriptions.of_user_in(connection, realm_id, user_id, channel_id)
     is_in = own is not None and own.active
     if not found or not standing.sees(found[0], subscribed=is_in):
-        raise BadRequestError("Invalid channel ID")
+        raise BadRequestError(_("Invalid channel ID"))
     return found[0], standing, is_in

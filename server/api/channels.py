@@ -27,6 +27,7 @@ from server.domain.names import composed
 from server.domain.permission_settings import CHANNEL_PERMISSIONS
 from server.domain.system_bots import EMAIL_GATEWAY
 from server.events.channels import ChannelInfo
+from server.i18n import _
 from server.initial_state.channels import VisibleChannels
 from storage import channels, subscriptions
 from storage.channels import ChannelRow
@@ -148,7 +149,7 @@ class IdResult(Result):
 
 async def find_id(request: Request, params: NameParams) -> IdResult:
     name = composed(params.stream)
-    unknown = BadRequestError(f"Invalid channel name '{name}'")
+    unknown = BadRequestError(_("Invalid channel name '{name}'", name=name))
     async with request.read() as connection:
         [found] = await channels.named(connection, request.actor.realm_id, [name])
         if found.channel_id is None:
@@ -282,13 +283,13 @@ async def show_address(request: Request, params: AddressParams) -> AddressResult
     async with request.read() as connection:
         channel, standing, is_in = await seen_channel(request, connection, params.stream_id)
         if channel.is_archived or not standing.reads(channel, subscribed=is_in):
-            raise BadRequestError("Invalid channel ID")
+            raise BadRequestError(_("Invalid channel ID"))
         sender_id = None
         if params.sender_id is not None:
             sender = await known_user(request, connection, params.sender_id)
             own = request.actor.user_id in (sender.user_id, sender.bot_owner_id)
             if not sender.is_active or not (own or sender.email == EMAIL_GATEWAY.email):
-                raise BadRequestError("Invalid sender ID")
+                raise BadRequestError(_("Invalid sender ID"))
             sender_id = sender.user_id if own else None
     addresses = request.app.mail_addresses
     if addresses is None:

@@ -9,6 +9,7 @@ from server.domain.api_keys import digest_of as digest_of_key
 from server.domain.clock import Clock
 from server.domain.errors import DomainError, InvalidApiKeyError, SessionEndedError
 from server.domain.sessions import Session
+from server.i18n import _
 from server.runtime.batch_loader import BatchLoader
 from storage import api_keys, sessions
 from storage.database import Connection
@@ -98,4 +99,4 @@ def _session_ended() -> DomainError:
 
 
 def _key_ended() -> DomainError:
-    return InvalidApiKeyError("Invalid API key")
+    return InvalidApiKeyError(_("Invalid API key"))

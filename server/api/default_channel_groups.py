@@ -7,6 +7,7 @@ from server.api.endpoint import Access, Empty, Endpoint, Request
 from server.api.params import Field, Params
 from server.domain.default_channel_groups import MAX_CHANNELS
 from server.domain.errors import BadRequestError
+from server.i18n import _
 from storage.ids import ChannelGroupId
 
 PATH: Final = "/default_stream_groups"
@@ -50,7 +51,7 @@ async def add(request: Request, params: AddParams) -> Empty:
 async def change(request: Request, params: ChangeParams) -> Empty:
     name, description = params.new_group_name, params.new_description
     if name is None and description is None:
-        raise BadRequestError('You must pass "new_description" or "new_group_name".')
+        raise BadRequestError(_('You must pass "new_description" or "new_group_name".'))
     await request.write(actions.change_group, params.group_id, name, description)
     return Empty()
 

@@ -10,6 +10,7 @@ from typing import Final
 from server.api.endpoint import Request
 from server.domain.attachments import PDF
 from server.domain.errors import NotFoundError
+from server.i18n import _
 
 _RANGE: Final = re.compile(r"bytes=([0-9]{0,18})-([0-9]{0,18})")
 SAFE_HEADERS: Final = {
@@ -119,7 +120,7 @@ async def _send(
         try:
             first = await anext(chunks, b"")
         except FileNotFoundError:
-            raise NotFoundError("This file does not exist.") from None
+            raise NotFoundError(_("This file does not exist.")) from None
         stream = request.open_stream()
         await stream.start({**request.response_headers, **headers}, status)
         if first:

@@ -18,6 +18,7 @@ from server.domain.errors import BadRequestError
 from server.domain.groups import within
 from server.domain.permission_settings import GROUP_PERMISSIONS
 from server.events.groups import UserGroup
+from server.i18n import _
 from server.initial_state.groups import direct_members, shown_groups
 from server.initial_state.people import People, read_people
 from storage import groups, realms
@@ -113,7 +114,7 @@ async def change_it(request: Request, params: Params) -> Empty:
     given = {name: getattr(params, name) for name in GROUP_PERMISSIONS}
     wanted = {name: permission_change(v) for name, v in given.items() if v is not None}
     if not wanted and (params.name, params.description, params.deactivated) == (None, None, None):
-        raise BadRequestError("No new data supplied")
+        raise BadRequestError(_("No new data supplied"))
     work_id = await request.write(
         change.change_group,
         params.user_group_id,
@@ -184,7 +185,7 @@ async def _change_members(
     request: Request, group_id: GroupId, wanted: members.MembersChange
 ) -> Empty:
     if wanted == members.MembersChange():
-        raise BadRequestError('Nothing to do. Specify at least one of "add" or "delete".')
+        raise BadRequestError(_('Nothing to do. Specify at least one of "add" or "delete".'))
     work_id = await request.write(members.change_members, group_id, wanted)
     await stepped_work.finish(request.realm_services, ACCESS_CHANGE, work_id)
     return Empty()
@@ -272,7 +273,7 @@ async def _looked_at(request: Request, group_id: GroupId) -> AsyncIterator[_Look
         row = await groups.by_id(connection, realm_id, group_id)
         realm = await realms.by_id(connection, realm_id)
         if row is None or realm is None:
-            raise BadRequestError("Invalid user group")
+            raise BadRequestError(_("Invalid user group"))
         graph = await request.realm_cache.groups_of(connection, realm)
         yield _Look(connection, row, graph, await read_people(connection, request.realm_cache))
 

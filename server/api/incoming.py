@@ -16,6 +16,7 @@ from multipart import (
 from server.api.forms import MAX_FIELDS
 from server.domain.attachments import MIB
 from server.domain.errors import BadRequestError, DomainError
+from server.i18n import _
 from storage.blobs import BlobStore, IncomingBlob
 
 MAX_FORM_BYTES: Final = 256 * 1024
@@ -74,7 +75,7 @@ class IncomingBody:
                 async with asyncio.timeout(IDLE_TIMEOUT_SECONDS):
                     await self._arrived.wait()
             except TimeoutError:
-                raise BadRequestError("The upload has stopped.") from None
+                raise BadRequestError(_("The upload has stopped.")) from None
             self._arrived.clear()
             chunk, self._chunk = self._chunk, None
             if chunk is not None:
@@ -125,7 +126,7 @@ async def receive(
     """
     kind, options = parse_options_header(content_type)
     if kind != "multipart/form-data":
-        raise BadRequestError("You must specify a file to upload, as multipart/form-data.")
+        raise BadRequestError(_("You must specify a file to upload, as multipart/form-data."))
     try:
         # Only the allowed size is parsed, so the parser needs no limits for files.
         parser = PushMultipartParser(options.get("boundary", ""), max_segment_count=MAX_FIELDS)
@@ -135,9 +136,9 @@ async def receive(
                 await reader.take(event)
         parser.close()
     except ParserLimitReached:
-        raise BadRequestError("The form is too large.") from None
+        raise BadRequestError(_("The form is too large.")) from None
     except (MultipartError, UnicodeDecodeError):
-        raise BadRequestError("Malformed form") from None
+        raise BadRequestError(_("Malformed form")) from None
 
 
 class _MultipartReader:
@@ -163,7 +164,7 @@ class _MultipartReader:
         else:
             self._left -= len(event)
             if self._left < 0:
-                raise BadRequestError("The form is too large.")
+                raise BadRequestError(_("The form is too large."))
             self._text += event
 
     async def _begin(self, segment: MultipartSegment) -> None:
@@ -171,7 +172,7 @@ class _MultipartReader:
         self._field = segment.name or ""
         if segment.filename is not None or segment.content_type is not None:
             if self._received.files:
-                raise BadRequestError("You may only upload one file at a time")
+                raise BadRequestError(_("You may only upload one file at a time"))
             self._field = None
             file = ReceivedFile(segment.filename or "", await self._store.receive())
             self._received.files.append(file)
@@ -180,7 +181,10 @@ class _MultipartReader:
 def too_large(max_file_bytes: int) -> DomainError:
     """Return the error for a file that is larger than this."""
     return BadRequestError(
-        f"Uploaded file is larger than the allowed limit of {max_file_bytes // MIB} MiB"
+        _(
+            "Uploaded file is larger than the allowed limit of {limit} MiB",
+            limit=max_file_bytes // MIB,
+        )
     )
 
 

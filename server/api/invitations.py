@@ -14,14 +14,15 @@ from server.domain.api_keys import Secret
 from server.domain.errors import BadRequestError, InvitationFailedError
 from server.domain.invitations import MAX_MINUTES, PATH, PURPOSE, addresses_in, link_key
 from server.domain.realm_changes import MAX_WELCOME_LENGTH
+from server.i18n import _
 from storage import server_keys
 from storage.ids import ChannelId, GroupId, InvitationId
 from storage.invitations import InvitationRow
 
-NO_MAIL: Final = "This server sends no emails. Share a link instead."
-SKIPPED: Final = (
-    "Some of those addresses have accounts here already, so we didn't send them an invitation. We"
-    " did send invitations to everyone else!"
+NO_MAIL: Final = _("This server sends no emails. Share a link instead.")
+SKIPPED: Final = _(
+    "Some of those addresses have accounts here already, so we didn't send them an"
+    " invitation. We did send invitations to everyone else!"
 )
 
 

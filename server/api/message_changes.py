@@ -16,6 +16,7 @@ from server.domain.api_keys import Scope
 from server.domain.errors import BadRequestError
 from server.events.base import ClientView
 from server.history import edit_history
+from server.i18n import _
 from storage import attachments
 from storage.attachments import ShownAttachment
 from storage.ids import AttachmentId, ChannelId, MessageId
@@ -55,9 +56,9 @@ async def change(request: Request, params: ChangeParams) -> ChangeResult:
     if params.prev_content_sha256 is not None:
         request.check_reaches(Scope.READ)  # the response confirms a guess of the content
     if params.content is None and not moves:
-        raise BadRequestError("Nothing to change")
+        raise BadRequestError(_("Nothing to change"))
     if params.propagate_mode != "change_one" and not moves:
-        raise BadRequestError("propagate_mode needs a topic or a channel")
+        raise BadRequestError(_("propagate_mode needs a topic or a channel"))
     content = None
     if params.content is not None:
         content = NewContent(params.content, params.prev_content_sha256)

@@ -12,6 +12,7 @@ from server.domain.messages import clean_topic
 from server.domain.narrow import GivenNarrow, parse_narrow
 from server.events.base import ClientView
 from server.history import fetch
+from server.i18n import _
 from storage import conversations, history
 from storage.history import NEWEST, HistoryScope, HistoryWindow
 from storage.ids import ChannelId, MessageId
@@ -120,7 +121,7 @@ async def mark_channel_as_read(request: Request, params: ChannelParams) -> Empty
     async with request.read() as connection:
         channel, standing, is_in = await seen_channel(request, connection, params.stream_id)
     if not standing.reads(channel, subscribed=is_in):
-        raise BadRequestError("Invalid channel ID")
+        raise BadRequestError(_("Invalid channel ID"))
     await request.write(message_flags.mark_channel_read, channel.channel_id)
     return Empty()
 
@@ -138,7 +139,7 @@ async def mark_topic_as_read(request: Request, params: TopicParams) -> Empty:
     async with request.read() as connection:
         channel, standing, is_in = await seen_channel(request, connection, params.stream_id)
         if not standing.reads(channel, subscribed=is_in):
-            raise BadRequestError("Invalid channel ID")
+            raise BadRequestError(_("Invalid channel ID"))
         topic = await conversations.topic_named(
             connection, actor.realm_id, channel.channel_id, name
         )
@@ -146,7 +147,7 @@ async def mark_topic_as_read(request: Request, params: TopicParams) -> Empty:
         scope = HistoryScope(conversation_ids=[] if topic is None else [topic.topic_id])
         page = await history.page_of_ids(connection, actor.realm_id, actor.user_id, scope, newest)
     if topic is None or not page.ids:
-        raise BadRequestError(f"No such topic '{params.topic_name}'")
+        raise BadRequestError(_("No such topic '{topic_name}'", topic_name=params.topic_name))
     await request.write(message_flags.mark_conversation_read, topic.topic_id)
     return Empty()
 

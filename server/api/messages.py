@@ -24,6 +24,7 @@ from server.domain.narrow import GivenNarrow, Term, parse_narrow
 from server.events.base import ClientView
 from server.events.messages import MessageObject
 from server.history import fetch
+from server.i18n import _
 from storage import bots
 from storage.ids import MessageId
 
@@ -70,7 +71,7 @@ class SendResult(Result, kw_only=True, omit_defaults=True):
 async def send_message(request: Request, params: SendParams) -> SendResult:
     if params.queue_id is not None and params.local_id is None:
         raise BadRequestError(
-            "queue_id needs local_id",
+            _("queue_id needs local_id"),
             set_parameter="queue_id",
             required_parameter="local_id",
         )
@@ -138,7 +139,10 @@ def _idempotency_key(request: Request, params: SendParams) -> str | None:
     if header is not None:
         if not 0 < len(header) <= MAX_IDEMPOTENCY_KEY_LENGTH:
             raise BadRequestError(
-                f"Idempotency-Key must have 1 to {MAX_IDEMPOTENCY_KEY_LENGTH} characters"
+                _(
+                    "Idempotency-Key must have 1 to {limit} characters",
+                    limit=MAX_IDEMPOTENCY_KEY_LENGTH,
+                )
             )
         return f"key:{header}"
     if params.queue_id is not None and params.local_id is not None:
@@ -215,7 +219,7 @@ def _named(params: FetchParams, message_ids: list[int]) -> tuple[list[MessageId]
     """Return the messages requested by id, and the terms that they must match."""
     given = sorted(params.model_fields_set & _OF_A_RANGE)
     if given:
-        raise BadRequestError(f"message_ids cannot go with {', '.join(given)}")
+        raise BadRequestError(_("message_ids cannot go with {names}", names=", ".join(given)))
     return [MessageId(each) for each in message_ids], parse_narrow(params.narrow)
 
 
@@ -246,7 +250,7 @@ def _moment(text: str | None) -> datetime:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
-        raise InvalidParameterError("anchor_date", "anchor_date is not a date") from None
+        raise InvalidParameterError("anchor_date", _("anchor_date is not a date")) from None
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 

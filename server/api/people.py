@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from server.api.endpoint import Request
 from server.domain.errors import BadRequestError
+from server.i18n import _
 from storage import shared_contacts, users
 from storage.database import Connection
 from storage.ids import UserId
@@ -29,7 +30,7 @@ async def known_user(request: Request, connection: Connection, user_id: UserId) 
     rows = await users.by_ids(connection, request.actor.realm_id, [user_id])
     known = await known_users(request, rows)
     if not known:
-        raise BadRequestError("No such user")
+        raise BadRequestError(_("No such user"))
     return known[0]
 
 

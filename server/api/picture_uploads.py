@@ -3,6 +3,7 @@
 from server.api.endpoint import Request
 from server.domain.attachments import MAX_PICTURE_MIB, MIB
 from server.domain.errors import BadRequestError
+from server.i18n import _
 from server.pictures import Recipe
 from server.settings import Settings
 from storage.blobs import new_key
@@ -21,7 +22,7 @@ async def keep_pictures(request: Request, recipe: Recipe) -> dict[str, str]:
     """
     (file,) = request.files
     if file.content.size == 0:
-        raise BadRequestError("You must specify a file to upload")
+        raise BadRequestError(_("You must specify a file to upload"))
     store = request.app.blobs
     made = await request.app.pictures.make(recipe, file.content.read())
     base = new_key(recipe, request.actor.realm_id)

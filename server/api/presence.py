@@ -11,6 +11,7 @@ from server.api.people import known_ids, known_users, user_by_email
 from server.domain.errors import BadRequestError
 from server.domain.presence import DEFAULT_HISTORY_DAYS, NOTHING_YET, SECONDS_A_DAY
 from server.domain.user_settings import UserSettings
+from server.i18n import _
 from server.initial_state.presence_index import PresenceEntry, as_known, as_object
 from storage.ids import UserId
 from storage.users import UserRow
@@ -129,14 +130,14 @@ async def _entries(
 
 async def _of_user(request: Request, row: UserRow | None, name: str) -> UserPresence:
     if row is None or not row.is_active or not await _may_see(request, row):
-        raise BadRequestError("No such user")
+        raise BadRequestError(_("No such user"))
     if row.bot_type is not None:
-        raise BadRequestError("Presence is not supported for bot users.")
+        raise BadRequestError(_("Presence is not supported for bot users."))
     presence = None
     if not (await request.realm_cache.settings()).presence_disabled:
         presence = await request.app.presences.of(request.actor.realm_id).of(row.user_id)
     if presence is None:
-        raise BadRequestError(f"No presence data for {name}")
+        raise BadRequestError(_("No presence data for {name}", name=name))
     is_offline = presence.status(request.app.clock.now().timestamp()) == "offline"
     return UserPresence(
         presence={

@@ -6,6 +6,7 @@ from server.api.params import Params
 from server.domain.api_keys import Scope
 from server.domain.emoji import WantedEmoji
 from server.domain.errors import BadRequestError
+from server.i18n import _
 from storage.ids import MessageId
 
 
@@ -43,7 +44,7 @@ async def add(request: Request, params: AddParams) -> Empty:
 async def remove(request: Request, params: RemoveParams) -> Empty:
     if params.emoji_name is None and params.emoji_code is None:
         raise BadRequestError(
-            "At least one of the following arguments must be present: emoji_name, emoji_code"
+            _("At least one of the following arguments must be present: emoji_name, emoji_code")
         )
     await request.write(
         reactions.remove_reaction,

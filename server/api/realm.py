@@ -18,6 +18,7 @@ from server.domain.permission_settings import REALM_PERMISSIONS
 from server.domain.realm_changes import BIG_BLUE_BUTTON, MAX_WELCOME_LENGTH, TIME_LIMITS
 from server.domain.realm_settings import RealmSettings
 from server.domain.sign_in import FOR_DEVELOPERS
+from server.i18n import _
 from server.settings import Settings
 from storage.ids import MessageId
 
@@ -163,7 +164,9 @@ def _settings(params: IdentityParams, available: Sequence[str]) -> dict[str, Any
 
 def _positive(name: str, value: int) -> int:
     if value <= 0:
-        raise InvalidParameterError(name, f"Bad value for '{name}': {value}")
+        raise InvalidParameterError(
+            name, _("Bad value for '{name}': {value}", name=name, value=value)
+        )
     return value
 
 
@@ -173,7 +176,7 @@ def _methods(wanted: dict[str, bool | MethodParam], available: Sequence[str]) ->
     unknown = sorted({*wanted} - {*available})
     if unknown:
         raise InvalidParameterError(
-            name_of_parameter, f"Invalid authentication method: {unknown[0]}."
+            name_of_parameter, _("Invalid authentication method: {value}.", value=unknown[0])
         )
     chosen = [
         name
@@ -182,7 +185,7 @@ def _methods(wanted: dict[str, bool | MethodParam], available: Sequence[str]) ->
     ]
     if not chosen:
         raise InvalidParameterError(
-            name_of_parameter, "At least one authentication method must be enabled."
+            name_of_parameter, _("At least one authentication method must be enabled.")
         )
     return tuple(sorted(chosen))
 

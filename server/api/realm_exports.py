@@ -13,6 +13,7 @@ from server.domain.errors import InvalidParameterError, NotFoundError
 from server.domain.realm_exports import KEYS, NAMES, PATH
 from server.domain.user_settings import UserSettings
 from server.events.realm_exports import ShownExport
+from server.i18n import _
 from storage import realm_exports, users
 from storage.ids import UserId
 
@@ -47,7 +48,7 @@ async def ask(request: Request, params: AskParams) -> Asked:
     kind: Any = NAMES.get(params.export_type) if isinstance(params.export_type, str) else None
     kind = params.export_type if kind is None else kind
     if kind not in NAMES.values():
-        raise InvalidParameterError("export_type", "Invalid export_type")
+        raise InvalidParameterError("export_type", _("Invalid export_type"))
     now = request.app.clock.now()
     return Asked(id=await request.write(actions.ask_for_export, kind, now=now))
 
@@ -114,12 +115,12 @@ async def read(request: Request, params: FileParams) -> None:
             )
     if row is None or request.realm_id is None:
         await request.limits.count_address(request.remote_address, request.response_headers)
-        raise NotFoundError("This file does not exist.")
+        raise NotFoundError(_("This file does not exist."))
     realm_cache = request.app.realm_caches.of(request.realm_id)
     asker = await realm_cache.user(row.acting_user_id)
     closed = (await realm_cache.realm()).deactivated
     if closed or asker is None or not asker.is_active or asker.role > ADMINISTRATOR:
-        raise NotFoundError("This file does not exist.")
+        raise NotFoundError(_("This file does not exist."))
     assert row.blob_key is not None
     file = File(
         blob_key=row.blob_key,

@@ -9,6 +9,7 @@ from server.domain.api_keys import Scope
 from server.domain.clock import LAST_SECOND
 from server.domain.errors import BadRequestError
 from server.events.reminders import ShownReminder
+from server.i18n import _
 from storage import reminders
 from storage.ids import MessageId, ReminderId
 
@@ -45,7 +46,7 @@ async def get_all(request: Request, params: NoParams) -> Reminders:
 
 async def create(request: Request, params: CreateParams) -> CreatedReminder:
     if params.scheduled_delivery_timestamp is None:
-        raise BadRequestError("Say when: scheduled_delivery_timestamp is missing.")
+        raise BadRequestError(_("Say when: scheduled_delivery_timestamp is missing."))
     entry = await request.write(
         actions.set_reminder,
         params.message_id,

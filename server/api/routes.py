@@ -67,6 +67,7 @@ from server.api import (
 from server.api.endpoint import Access, Endpoint
 from server.api.forms import percent_decoded
 from server.domain.errors import MethodNotAllowedError, NotFoundError
+from server.i18n import _
 
 _AREAS: Final[tuple[Endpoint[Any], ...]] = (
     *alert_words.ENDPOINTS,
@@ -167,7 +168,7 @@ class Router(Generic[RouteT]):
         # If a segment may be an integer or text, the integer is tried first.
         self._patterns.sort(key=lambda item: (_openness(item[0].pattern), item[1]))
         self._by_head: dict[str, list[int]] = {}
-        for number, (_, declared, _) in enumerate(self._patterns):
+        for number, (_pattern, declared, _methods) in enumerate(self._patterns):
             self._by_head.setdefault(_head(declared), []).append(number)
 
     def find(self, method: str, path: str) -> tuple[RouteT, dict[str, str]]:
@@ -189,11 +190,11 @@ class Router(Generic[RouteT]):
             allowed.update(by_method)
         if allowed:
             raise MethodNotAllowedError(sorted(allowed))
-        raise NotFoundError("Page not found.")
+        raise NotFoundError(_("Page not found."))
 
     def knows(self, path: str) -> bool:
         """Return whether there is an endpoint at this path, for any method."""
-        return path in self._fixed or any(True for _ in self._matches(path))
+        return path in self._fixed or any(True for _match in self._matches(path))
 
     def _matches(self, path: str) -> Iterator[tuple[re.Match[str], dict[str, RouteT]]]:
         """Yield the matches, the most specific first.
@@ -205,7 +206,7 @@ class Router(Generic[RouteT]):
         while end:
             numbers += self._by_head.get(path[:end], ())
             end = path.find("/", end) + 1
-        for pattern, _, by_method in (self._patterns[number] for number in sorted(numbers)):
+        for pattern, _declared, by_method in (self._patterns[number] for number in sorted(numbers)):
             match = pattern.fullmatch(path)
             if match is not None:
                 yield match, by_method
@@ -217,7 +218,7 @@ class Router(Generic[RouteT]):
             by_method = self._fixed.setdefault(endpoint.full_path, {})
         else:
             pattern = re.compile(re.sub(r"\{(\w+)\}", _segment, endpoint.full_path))
-            by_method = next((m for p, _, m in self._patterns if p == pattern), {})
+            by_method = next((m for p, _declared, m in self._patterns if p == pattern), {})
             if not by_method:
                 self._patterns.append((pattern, endpoint.full_path, by_method))
         if endpoint.method in by_method:

@@ -26,6 +26,7 @@ from server.api.people import known_user
 from server.domain.channels import clean_name
 from server.domain.errors import BadRequestError
 from server.events.subscriptions import SubscriptionInfo
+from server.i18n import _
 from server.initial_state.channels import VisibleChannels
 from server.initial_state.subscriptions import lists
 from storage import subscriptions
@@ -129,7 +130,7 @@ class UpdateResult(SubscribeResult, kw_only=True):
 
 async def update(request: Request, params: UpdateParams) -> UpdateResult:
     if not params.add and not params.delete:
-        raise BadRequestError("Nothing to do. Name channels to 'add' or to 'delete'.")
+        raise BadRequestError(_("Nothing to do. Name channels to 'add' or to 'delete'."))
     add = params.add or []
     wanted = [ChannelSpec(clean_name(each.name), each.description) for each in add]
     colors = {

@@ -6,6 +6,7 @@ from server.api.channel_access import seen_channel
 from server.api.endpoint import Access, Endpoint, Request, Result
 from server.api.params import Params
 from server.domain.errors import BadRequestError
+from server.i18n import _
 from storage import conversations
 from storage.ids import ChannelId, MessageId
 
@@ -32,7 +33,7 @@ async def list_topics(request: Request, params: TopicsParams) -> TopicsResult:
     async with request.read() as connection:
         channel, standing, is_in = await seen_channel(request, connection, channel_id)
         if not standing.reads(channel, subscribed=is_in):
-            raise BadRequestError("Invalid channel ID")
+            raise BadRequestError(_("Invalid channel ID"))
         if standing.reads_history(channel, subscribed=is_in):
             heads = await conversations.topics_of(connection, realm_id, channel_id)
         else:

@@ -21,6 +21,7 @@ from server.domain.unsubscribing import (
     Subscriber,
     subscriber_of,
 )
+from server.i18n import _
 from storage import server_keys
 
 CLIENT: Final = "email"
@@ -104,7 +105,9 @@ async def _subscriber(request: Request, token: str) -> Subscriber:
         key = await server_keys.key_for(connection, PURPOSE)
     subscriber = subscriber_of(key, token)
     if subscriber is None or subscriber.realm_id != request.realm_id:
-        raise BadRequestError("This link is invalid, or too old. Your settings stop emails, too.")
+        raise BadRequestError(
+            _("This link is invalid, or too old. Your settings stop emails, too.")
+        )
     return subscriber
 
 

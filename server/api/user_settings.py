@@ -14,6 +14,7 @@ from server.domain.api_keys import Scope
 from server.domain.errors import BadRequestError, PasswordAuthDisabledError
 from server.domain.sign_in import PASSWORDS
 from server.domain.user_settings import ONES_OWN, UserSettings
+from server.i18n import _
 from storage.address_folding import fold_address
 
 HomeView = Literal["recent_topics", "recent", "inbox", "all_messages"]
@@ -105,7 +106,7 @@ async def _new_address(request: Request, params: PersonalParams) -> str | None:
 async def _ask_for_address(request: Request, email: str, proof: Proof) -> None:
     """Enqueue a confirmation link to the new address."""
     if request.app.mailer is None:
-        raise BadRequestError("The address cannot be changed: this server sends no emails.")
+        raise BadRequestError(_("The address cannot be changed: this server sends no emails."))
     await request.limits.count_account_mail(
         request.actor.realm_id, email, request.remote_address, request.response_headers
     )
@@ -120,10 +121,12 @@ async def _new_password(
         return None
     checked_password(params.new_password)
     if not (await request.realm_cache.settings()).wants_method(PASSWORDS):
-        raise PasswordAuthDisabledError("Password authentication is disabled in your organization")
+        raise PasswordAuthDisabledError(
+            _("Password authentication is disabled in your organization")
+        )
     row, passwords = request.actor.row, request.app.passwords
     if await passwords.is_weak(params.new_password, row.email, row.full_name):
-        raise BadRequestError("New password is too weak!")
+        raise BadRequestError(_("New password is too weak!"))
     return NewPassword(await passwords.hash(params.new_password), proof)
 
 

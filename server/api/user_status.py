@@ -8,6 +8,7 @@ from server.api.people import known_user
 from server.domain.emoji import RealmEmoji, emoji_of
 from server.domain.errors import BadRequestError
 from server.events.user_status import ShownStatus
+from server.i18n import _
 from storage import user_status
 from storage.ids import UserId
 
@@ -63,7 +64,7 @@ async def get(request: Request, params: UserParams) -> StatusFound:
         user = await known_user(request, connection, UserId(params.user_id))
         statuses = await user_status.of_users(connection, request.actor.realm_id, [user.user_id])
     if user.bot_type is not None:
-        raise BadRequestError("No such user")
+        raise BadRequestError(_("No such user"))
     return StatusFound(status=ShownStatus.of(statuses[0]))
 
 
@@ -73,10 +74,10 @@ def _change(params: StatusParams, known: RealmEmoji, *, is_empty: bool) -> Statu
     if params.emoji_name is None:
         if params.emoji_code is not None or params.reaction_type is not None:
             raise BadRequestError(
-                "Client must pass emoji_name if they pass either emoji_code or reaction_type."
+                _("Client must pass emoji_name if they pass either emoji_code or reaction_type.")
             )
         if is_empty and text is None:
-            raise BadRequestError("Client did not pass any new values.")
+            raise BadRequestError(_("Client did not pass any new values."))
         return StatusChange(text=text)
     if params.emoji_name == "":
         return StatusChange(text=text, clears_emoji=True)

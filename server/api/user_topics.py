@@ -7,6 +7,7 @@ from server.api.endpoint import Access, Empty, Endpoint, Request
 from server.api.params import Params
 from server.domain.errors import BadRequestError
 from server.domain.topic_policies import MUTED, NONE
+from server.i18n import _
 from storage.ids import ChannelId
 
 
@@ -44,10 +45,10 @@ class MuteParams(Params):
 async def mute_topic(request: Request, params: MuteParams) -> Empty:
     """Mute or unmute a topic of a channel, by id or name."""
     if params.stream_id is not None and params.stream is not None:
-        raise BadRequestError("Please choose one: 'stream' or 'stream_id'.")
+        raise BadRequestError(_("Please choose one: 'stream' or 'stream_id'."))
     channel = params.stream if params.stream_id is None else params.stream_id
     if channel is None:
-        raise BadRequestError("Please supply 'stream'.")
+        raise BadRequestError(_("Please supply 'stream'."))
     await request.write(
         user_topics.change_policy,
         channel,

@@ -25,6 +25,7 @@ from server.domain.profile_fields import MAX_FIELDS
 from server.domain.profiles import knows_email
 from server.events.base import ClientView
 from server.events.users import User, shown_user
+from server.i18n import _
 from storage import profile_data, users
 from storage.ids import UserId
 from storage.profile_data import NO_DATA, ProfileData
@@ -142,7 +143,7 @@ async def get_by_id(request: Request, params: UserByIdParams) -> UserFound:
 async def get_by_email(request: Request, params: UserByEmailParams) -> UserFound:
     row = await user_by_email(request, params.email)
     if row is None:
-        raise BadRequestError("No such user")
+        raise BadRequestError(_("No such user"))
     accessible = await known_users(request, [row])
     return await _found(request, accessible, params)
 
@@ -166,14 +167,14 @@ async def change_by_id(request: Request, params: ChangeByIdParams) -> Empty:
 async def change_by_email(request: Request, params: ChangeByEmailParams) -> Empty:
     row = await user_by_email(request, params.email)
     if row is None:
-        raise BadRequestError("No such user")
+        raise BadRequestError(_("No such user"))
     return await _change(request, row.user_id, params)
 
 
 async def _change(request: Request, user_id: UserId, params: ChangeParams) -> Empty:
     if params.new_email is not None:
         # It would have to be confirmed by the reader of that address.
-        raise BadRequestError("User not authorized to change user emails")
+        raise BadRequestError(_("User not authorized to change user emails"))
     change = UserChange(
         full_name=params.full_name,
         role=params.role,
@@ -236,7 +237,7 @@ async def _found(request: Request, rows: Sequence[UserRow], params: HowToShow) -
     """Return the user, if the caller may know them. Raises BadRequestError."""
     shown = await _shown(request, rows, params)
     if not shown:
-        raise BadRequestError("No such user")
+        raise BadRequestError(_("No such user"))
     return UserFound(user=shown[0])
 
 

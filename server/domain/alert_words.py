@@ -13,6 +13,7 @@ from unicodedata import normalize
 from server.domain.errors import BadRequestError
 from server.domain.markdown.addresses import addresses_in
 from server.domain.words import JOINING, tokens_of
+from server.i18n import _
 from storage.ids import UserId
 
 MAX_LENGTH: Final = 100
@@ -32,7 +33,9 @@ def clean_words(words: Iterable[str]) -> list[str]:
     for word in words:
         stripped = " ".join(word.split())
         if len(stripped) > MAX_LENGTH:
-            raise BadRequestError(f"alert_words is too long (limit: {MAX_LENGTH} characters)")
+            raise BadRequestError(
+                _("alert_words is too long (limit: {limit} characters)", limit=MAX_LENGTH)
+            )
         if stripped:
             cleaned.setdefault(stripped.casefold(), stripped)
     return list(cleaned.values())

@@ -10,6 +10,7 @@ from enum import Enum
 from typing import Annotated, Final
 
 from server.domain.errors import BadRequestError, InvalidParameterError
+from server.i18n import _
 
 API_KEY_LENGTH: Final = 32
 NAMED_PREFIX: Final = "ply_"
@@ -93,7 +94,8 @@ def checked_name(name: str) -> str:
     name = " ".join(name.split())
     if not 1 <= len(name) <= MAX_NAME_LENGTH or not name.isprintable():
         raise InvalidParameterError(
-            "name", f"The name of a key has 1 to {MAX_NAME_LENGTH} printable characters."
+            "name",
+            _("The name of a key has 1 to {limit} printable characters.", limit=MAX_NAME_LENGTH),
         )
     return name
 
@@ -103,7 +105,9 @@ def checked_scopes(names: Iterable[str]) -> Scopes:
     known = {scope.value: scope for scope in GRANTABLE}
     wanted = set(names)
     if not wanted or wanted - known.keys():
-        raise InvalidParameterError("scopes", f"scopes: one or more of {', '.join(known)}")
+        raise InvalidParameterError(
+            "scopes", _("scopes: one or more of {names}", names=", ".join(known))
+        )
     return frozenset(known[name] for name in wanted)
 
 
@@ -116,7 +120,7 @@ def scopes_of(names: Iterable[str]) -> Scopes:
 def checked_expiry(expires_at: datetime | None, now: datetime) -> datetime | None:
     """Return when a key expires, or None; raise BadRequestError."""
     if expires_at is not None and expires_at <= now:
-        raise BadRequestError("A key cannot have expired before it is made.")
+        raise BadRequestError(_("A key cannot have expired before it is made."))
     return expires_at
 
 

@@ -7,16 +7,17 @@ nothing; link previews are not added.
 """
 
 from server.domain.errors import BadRequestError
+from server.i18n import _
 from storage.channels import ChannelRow
 
 
 def check_accepts_messages(channel: ChannelRow) -> None:
     """Raise BadRequestError for a channel to which nothing is sent any more."""
     if channel.is_archived:
-        raise BadRequestError(f"Not authorized to send to channel '{channel.name}'")
+        raise BadRequestError(_("Not authorized to send to channel '{name}'", name=channel.name))
 
 
 def check_messages_may_change(*, is_archived: bool) -> None:
     """Raise BadRequestError where messages stay as they are: text, topic, reactions, existence."""
     if is_archived:
-        raise BadRequestError("Messages of an archived channel cannot be changed")
+        raise BadRequestError(_("Messages of an archived channel cannot be changed"))

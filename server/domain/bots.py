@@ -6,6 +6,7 @@ from typing import Final
 from server.domain.access import OWNER, GroupGraph, Person
 from server.domain.errors import BadRequestError
 from server.domain.realm_settings import RealmSettings
+from server.i18n import _
 from storage.users import UserRow
 
 GENERIC: Final = 1
@@ -22,14 +23,14 @@ def email_of_bot(short_name: str, domain: str) -> str:
     """Return the address of a bot with this name; raise BadRequestError."""
     name = short_name.strip()
     if len(name) > MAX_SHORT_NAME_LENGTH or _SHORT_NAME.fullmatch(name) is None:
-        raise BadRequestError("Bad name or username")
+        raise BadRequestError(_("Bad name or username"))
     return f"{name.lower()}-bot@{domain}"
 
 
 def check_may_have_bots(person: Person) -> None:
     """Raise BadRequestError for bots and guests."""
     if person.is_bot or person.is_guest:
-        raise BadRequestError("Insufficient permission")
+        raise BadRequestError(_("Insufficient permission"))
 
 
 def check_may_create(
@@ -37,13 +38,13 @@ def check_may_create(
 ) -> None:
     """Raise BadRequestError unless the person may create a bot of this kind."""
     if bot_type not in BOT_TYPES:
-        raise BadRequestError("Invalid bot type")
+        raise BadRequestError(_("Invalid bot type"))
     check_may_have_bots(person)
     # Not can_create_write_only_bots_group: there are no write-only bots.
     if not graph.contains(settings.permission("can_create_bots_group", graph), person):
-        raise BadRequestError("Insufficient permission")
+        raise BadRequestError(_("Insufficient permission"))
     if bot_type == EMBEDDED:
-        raise BadRequestError("Embedded bots are not enabled.")
+        raise BadRequestError(_("Embedded bots are not enabled."))
 
 
 def check_role_of_bot(role: int, owner: UserRow | None) -> None:
@@ -52,9 +53,9 @@ def check_role_of_bot(role: int, owner: UserRow | None) -> None:
     Administrators can read the keys of all bots: an owner's role would make owners of them.
     """
     if role == OWNER:
-        raise BadRequestError("Bots cannot be organization owners.")
+        raise BadRequestError(_("Bots cannot be organization owners."))
     if owner is not None and role < owner.role:
-        raise BadRequestError("A bot cannot have a higher role than its owner.")
+        raise BadRequestError(_("A bot cannot have a higher role than its owner."))
 
 
 def looks_after(person: Person, bot: UserRow) -> bool:

@@ -17,6 +17,7 @@ from server.domain.errors import BadRequestError
 from server.domain.group_settings import PermissionChange
 from server.domain.markdown import render_description
 from server.domain.permission_settings import CHANNEL_PERMISSIONS
+from server.i18n import _
 from storage.channels import ChannelRow
 
 PRIVACY: Final = ("invite_only", "is_web_public", "history_public_to_subscribers")
@@ -76,12 +77,12 @@ def changed_channel(channel: ChannelRow, change: ChannelChange) -> ChannelRow:
         facts["folder_id"] = change.folder_id
     if change.is_archived is not None:
         if change.is_archived == channel.is_archived:
-            are = "already archived" if channel.is_archived else "not archived"
-            raise BadRequestError(f"Channel is {are}")
+            already, not_yet = _("Channel is already archived"), _("Channel is not archived")
+            raise BadRequestError(already if channel.is_archived else not_yet)
         facts["is_archived"] = change.is_archived
     changed = replace(channel, **facts)
     if change.is_default and changed.is_archived:
-        raise BadRequestError("An archived channel cannot be a default channel.")
+        raise BadRequestError(_("An archived channel cannot be a default channel."))
     is_default = channel.is_default if change.is_default is None else change.is_default
     return replace(changed, is_default=is_default and not changed.is_archived)
 
@@ -98,7 +99,7 @@ def _privacy(channel: ChannelRow, change: ChannelChange) -> dict[str, Any]:
         is_kept = invite_only == channel.invite_only
         history = channel.history_public_to_subscribers if is_kept else not invite_only
     if (is_web_public and invite_only) or not (invite_only or history):
-        raise BadRequestError("Invalid parameters")
+        raise BadRequestError(_("Invalid parameters"))
     return dict(zip(PRIVACY, (invite_only, is_web_public, history), strict=True))
 
 
@@ -135,17 +136,17 @@ def check_change(
     privacy = privacy_differs(old, new)
     needs_content = privacy or any(name in NEEDS_CONTENT for name in permissions)
     if needs_content and not standing.reads(old, subscribed=subscribed):
-        raise BadRequestError("Channel content access is required.")
+        raise BadRequestError(_("Channel content access is required."))
     if privacy:
         _check_kind(standing, old, new, web_public_enabled=web_public_enabled)
     if new.is_default and new.invite_only:
-        raise BadRequestError("A default channel cannot be private.")
+        raise BadRequestError(_("A default channel cannot be private."))
     if not all(standing.realm_permits(name) for name in _wanted(old, new, permissions)):
-        raise BadRequestError("Insufficient permission")
+        raise BadRequestError(_("Insufficient permission"))
     if old.message_retention_days != new.message_retention_days and not standing.person.is_owner:
-        raise BadRequestError("Must be an organization owner")
+        raise BadRequestError(_("Must be an organization owner"))
     if _changes_default(old, new) and not standing.person.is_administrator:
-        raise BadRequestError("Must be an organization administrator")
+        raise BadRequestError(_("Must be an organization administrator"))
 
 
 def _check_kind(
@@ -153,10 +154,10 @@ def _check_kind(
 ) -> None:
     opened = new.is_web_public and not old.is_web_public
     if opened and not (web_public_enabled and standing.settings.enable_spectator_access):
-        raise BadRequestError("Web-public channels are not enabled.")
+        raise BadRequestError(_("Web-public channels are not enabled."))
     is_moderation = standing.settings.moderation_request_channel_id == new.channel_id
     if is_moderation and not new.invite_only:
-        raise BadRequestError("Moderation request channel must be private.")
+        raise BadRequestError(_("Moderation request channel must be private."))
 
 
 def _wanted(old: ChannelRow, new: ChannelRow, permissions: list[str]) -> Iterator[str]:

@@ -9,6 +9,7 @@ from server.domain.channels import Standing
 from server.domain.errors import BadRequestError
 from server.domain.group_settings import checked_setting
 from server.domain.permission_settings import CHANNEL_PERMISSIONS
+from server.i18n import _
 from storage.ids import GroupId, UserId
 
 KEPT_FOR_EVER: Final = -1
@@ -46,20 +47,20 @@ def check_terms(terms: ChannelTerms, *, web_public_enabled: bool, spectators: bo
     """Raise BadRequestError if no channel can have these settings."""
     if terms.is_web_public:
         if not (web_public_enabled and spectators):
-            raise BadRequestError("Web-public channels are not enabled.")
+            raise BadRequestError(_("Web-public channels are not enabled."))
         if terms.invite_only:
-            raise BadRequestError("Invalid parameters")
+            raise BadRequestError(_("Invalid parameters"))
     if terms.is_default and terms.invite_only:
-        raise BadRequestError("A default channel cannot be private.")
+        raise BadRequestError(_("A default channel cannot be private."))
     retention_days(terms.message_retention_days)
 
 
 def check_creator(standing: Standing, terms: ChannelTerms) -> None:
     """Raise CreationNotPermittedError if the person may not create such a channel."""
     if not _may_create(standing, terms):
-        raise CreationNotPermittedError("Insufficient permission")
+        raise CreationNotPermittedError(_("Insufficient permission"))
     if retention_days(terms.message_retention_days) is not None and not standing.person.is_owner:
-        raise CreationNotPermittedError("Must be an organization owner")
+        raise CreationNotPermittedError(_("Must be an organization owner"))
 
 
 def _may_create(standing: Standing, terms: ChannelTerms) -> bool:
@@ -90,7 +91,7 @@ def retention_days(value: int | str | None) -> int | None:
         return KEPT_FOR_EVER
     if isinstance(value, int) and 0 < value <= MAX_RETENTION_DAYS:
         return value
-    raise BadRequestError("Bad value for 'message_retention_days'")
+    raise BadRequestError(_("Bad value for 'message_retention_days'"))
 
 
 def default_permissions(

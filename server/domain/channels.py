@@ -18,6 +18,7 @@ from server.domain.errors import BadRequestError
 from server.domain.names import composed, unprintable_at
 from server.domain.permission_settings import CHANNEL_PERMISSIONS, REALM_PERMISSIONS
 from server.domain.realm_settings import RealmSettings
+from server.i18n import _
 from storage.channels import ChannelRow
 
 MAX_NAME_LENGTH: Final = 60
@@ -82,11 +83,15 @@ def clean_name(name: str) -> str:
     """
     cleaned = composed(name)
     if not cleaned:
-        raise BadRequestError("Channel name can't be empty.")
+        raise BadRequestError(_("Channel name can't be empty."))
     if len(cleaned) > MAX_NAME_LENGTH:
-        raise BadRequestError(f"Channel name too long (limit: {MAX_NAME_LENGTH} characters).")
+        raise BadRequestError(
+            _("Channel name too long (limit: {limit} characters).", limit=MAX_NAME_LENGTH)
+        )
     if place := unprintable_at(cleaned):
-        raise BadRequestError(f"Invalid character in channel name, at position {place}.")
+        raise BadRequestError(
+            _("Invalid character in channel name, at position {place}.", place=place)
+        )
     return cleaned
 
 
@@ -95,7 +100,7 @@ def clean_description(description: str) -> str:
     cleaned = " ".join(description.replace("\x00", "").splitlines()).strip()
     if len(cleaned) > MAX_DESCRIPTION_LENGTH:
         raise BadRequestError(
-            f"description is too long (limit: {MAX_DESCRIPTION_LENGTH} characters)"
+            _("description is too long (limit: {limit} characters)", limit=MAX_DESCRIPTION_LENGTH)
         )
     return cleaned
 

@@ -9,6 +9,7 @@ from importlib.resources import files
 from typing import Final
 
 from server.domain.errors import BadRequestError, InvalidParameterError
+from server.i18n import _
 
 PICTURES_PATH: Final = "/user_avatars"
 _NAME: Final = re.compile(r"[0-9a-z_+-]{1,100}")
@@ -72,9 +73,9 @@ def checked_name(given: str) -> str:
     """Return a name for a custom emoji; raise InvalidParameterError."""
     name = given.strip().lower().replace(" ", "_")
     if not name:
-        raise InvalidParameterError("emoji_name", "Emoji name is missing")
+        raise InvalidParameterError("emoji_name", _("Emoji name is missing"))
     if _NEW_NAME.fullmatch(name) is None:
-        raise InvalidParameterError("emoji_name", "Invalid characters in emoji name")
+        raise InvalidParameterError("emoji_name", _("Invalid characters in emoji name"))
     return name
 
 
@@ -99,21 +100,21 @@ def emoji_of(
     known_id = realm_emoji.ids.get(name)
     if reaction_type == "realm_emoji" or (known_id and reaction_type is None and code is None):
         if known_id is None:
-            raise BadRequestError(f"Emoji '{name}' does not exist")
+            raise BadRequestError(_("Emoji '{name}' does not exist", name=name))
         if code not in (None, known_id):
-            raise BadRequestError("Invalid custom emoji ID.")
+            raise BadRequestError(_("Invalid custom emoji ID."))
         return Emoji(name, known_id, "realm_emoji")
     if name == SERVICE_EMOJI and reaction_type in (None, "zulip_extra_emoji"):
         return Emoji(SERVICE_EMOJI, SERVICE_EMOJI, "zulip_extra_emoji")
     if reaction_type not in (None, "unicode_emoji"):
-        raise BadRequestError("Invalid emoji type.")
+        raise BadRequestError(_("Invalid emoji type."))
     if code is None:
         known = codes_by_name().get(name)
         if known is None:
-            raise BadRequestError(f"Emoji '{name}' does not exist")
+            raise BadRequestError(_("Emoji '{name}' does not exist", name=name))
         return Emoji(name, known, "unicode_emoji")
     if code not in _codes():
-        raise BadRequestError("Invalid emoji code.")
+        raise BadRequestError(_("Invalid emoji code."))
     if _NAME.fullmatch(name) is None:
-        raise BadRequestError("Invalid emoji name.")
+        raise BadRequestError(_("Invalid emoji name."))
     return Emoji(name, code, "unicode_emoji")

@@ -15,6 +15,8 @@ from typing import Any, ClassVar
 
 from typing_extensions import override
 
+from server.i18n import _
+
 
 class DomainError(Exception):
     """A refused request: a message for people, a stable code, and details by name."""
@@ -136,7 +138,7 @@ class CannotDeactivateLastUserError(DomainError):
     code = "CANNOT_DEACTIVATE_LAST_USER"
 
     def __init__(self, *, entity: str, is_last_owner: bool) -> None:
-        message = f"Cannot deactivate the only {entity}."
+        message = _("Cannot deactivate the only {entity}.", entity=entity)
         super().__init__(message, entity=entity, is_last_owner=is_last_owner)
 
 
@@ -196,7 +198,7 @@ class RateLimitedError(DomainError):
     status = 429
 
     def __init__(self, retry_after: float) -> None:
-        super().__init__("API usage exceeded rate limit", **{"retry-after": retry_after})
+        super().__init__(_("API usage exceeded rate limit"), **{"retry-after": retry_after})
 
     @property
     @override
@@ -263,11 +265,11 @@ class ChannelDoesNotExistError(DomainError):
 
     @classmethod
     def named(cls, name: str) -> "ChannelDoesNotExistError":
-        return cls(f"Channel '{name}' does not exist", stream=name)
+        return cls(_("Channel '{name}' does not exist", name=name), stream=name)
 
     @classmethod
     def with_id(cls, channel_id: int) -> "ChannelDoesNotExistError":
-        return cls(f"Channel with ID '{channel_id}' does not exist", stream_id=channel_id)
+        return cls(_("Channel with ID '{id}' does not exist", id=channel_id), stream_id=channel_id)
 
 
 class ChannelAlreadyExistsError(DomainError):
@@ -277,7 +279,7 @@ class ChannelAlreadyExistsError(DomainError):
     status = 409
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"Channel '{name}' already exists", channel_name=name)
+        super().__init__(_("Channel '{name}' already exists", name=name), channel_name=name)
 
 
 class ChannelWildcardNotAllowedError(DomainError):
@@ -302,7 +304,9 @@ class ExpectationMismatchError(DomainError):
     code = "EXPECTATION_MISMATCH"
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"'{name}' does not match the expected value.", field_name=name)
+        super().__init__(
+            _("'{name}' does not match the expected value.", name=name), field_name=name
+        )
 
 
 class SystemGroupRequiredError(DomainError):
@@ -311,7 +315,7 @@ class SystemGroupRequiredError(DomainError):
     code = "SYSTEM_GROUP_REQUIRED"
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"'{name}' must be a system user group.", setting_name=name)
+        super().__init__(_("'{name}' must be a system user group.", name=name), setting_name=name)
 
 
 class GroupInUseError(DomainError):
@@ -320,7 +324,7 @@ class GroupInUseError(DomainError):
     code = "CANNOT_DEACTIVATE_GROUP_IN_USE"
 
     def __init__(self, objections: list[dict[str, Any]]) -> None:
-        super().__init__("Cannot deactivate user group in use.", objections=objections)
+        super().__init__(_("Cannot deactivate user group in use."), objections=objections)
 
 
 class MoveTimeLimitError(DomainError):
@@ -359,7 +363,7 @@ class PushServiceNotConfiguredError(DomainError):
     code = "PUSH_SERVICE_NOT_CONFIGURED"
 
     def __init__(self) -> None:
-        super().__init__("Server is not configured to use push notification service.")
+        super().__init__(_("Server is not configured to use push notification service."))
 
 
 class InvalidPushDeviceTokenError(DomainError):

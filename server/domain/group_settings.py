@@ -17,6 +17,7 @@ from server.domain.errors import (
     SystemGroupRequiredError,
 )
 from server.domain.permission_settings import PermissionRule
+from server.i18n import _
 from storage.ids import UserId
 
 
@@ -92,10 +93,10 @@ def checked_setting(
     Raises BadRequestError if this setting cannot have it.
     """
     if not set(value.direct_members) <= set(active_user_ids):
-        raise BadRequestError("Invalid user ID")
+        raise BadRequestError(_("Invalid user ID"))
     for group_id in value.group_ids:
         if group_id not in graph.members or group_id in graph.deactivated:
-            raise BadRequestError("Invalid user group")
+            raise BadRequestError(_("Invalid user group"))
     kept = shortest(value, graph)
     role_group = None if kept.group_id is None else graph.system_names.get(kept.group_id)
     if role_group is not None:
@@ -123,4 +124,6 @@ def _check_role_group(name: str, rule: PermissionRule, group: str) -> None:
         NOBODY_GROUP: not rule.allow_nobody,
     }
     if refused.get(group, False) or (rule.only and group not in rule.only):
-        raise BadRequestError(f"'{name}' setting cannot be set to '{group}' group.")
+        raise BadRequestError(
+            _("'{name}' setting cannot be set to '{group}' group.", name=name, group=group)
+        )

@@ -19,6 +19,7 @@ from server.domain.channels import Standing
 from server.domain.errors import BadRequestError
 from server.domain.names import composed, fold_name, unprintable_at
 from server.domain.permission_settings import GROUP_CREATOR, GROUP_PERMISSIONS
+from server.i18n import _
 from storage.groups import GroupRow
 from storage.ids import GroupId, UserId
 
@@ -83,14 +84,18 @@ def checked_group_name(name: str) -> str:
     """Return the normalized name: composed and trimmed; raise BadRequestError."""
     cleaned = composed(name)
     if not cleaned:
-        raise BadRequestError("User group name can't be empty!")
+        raise BadRequestError(_("User group name can't be empty!"))
     if len(cleaned) > MAX_NAME_LENGTH:
-        raise BadRequestError(f"User group name cannot exceed {MAX_NAME_LENGTH} characters.")
+        raise BadRequestError(
+            _("User group name cannot exceed {limit} characters.", limit=MAX_NAME_LENGTH)
+        )
     for prefix in RESERVED_PREFIXES:
         if cleaned.startswith(prefix):
-            raise BadRequestError(f"User group name cannot start with '{prefix}'.")
+            raise BadRequestError(_("User group name cannot start with '{prefix}'.", prefix=prefix))
     if place := unprintable_at(cleaned):
-        raise BadRequestError(f"Invalid character in user group name, at position {place}.")
+        raise BadRequestError(
+            _("Invalid character in user group name, at position {place}.", place=place)
+        )
     return cleaned
 
 
@@ -102,7 +107,7 @@ def checked_group_description(description: str) -> str:
     cleaned = description.strip()
     if len(cleaned) > MAX_DESCRIPTION_LENGTH:
         raise BadRequestError(
-            f"description is too long (limit: {MAX_DESCRIPTION_LENGTH} characters)"
+            _("description is too long (limit: {limit} characters)", limit=MAX_DESCRIPTION_LENGTH)
         )
     return cleaned
 

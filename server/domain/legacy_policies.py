@@ -15,6 +15,7 @@ from server.domain.access import (
     GroupSetting,
 )
 from server.domain.errors import InvalidParameterError
+from server.i18n import _
 
 CREATE_CHANNELS: Final[Mapping[str, int]] = {
     MEMBERS_GROUP: 1,
@@ -99,7 +100,7 @@ def group_of_policy(parameter: str, number: int) -> str:
     for name, known in OLD_PARAMETERS[parameter][1].items():
         if known == number:
             return name
-    raise InvalidParameterError(parameter, f"Invalid {parameter}")
+    raise InvalidParameterError(parameter, _("Invalid {parameter}", parameter=parameter))
 
 
 def shown_policy(parameter: str, setting: GroupSetting, graph: GroupGraph) -> int:

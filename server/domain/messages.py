@@ -6,6 +6,7 @@ from typing import Final
 from server.domain.errors import BadRequestError
 from server.domain.narrow import RESOLVED_PREFIX
 from server.domain.resolved_topics import base_name, is_resolved, without_mark
+from server.i18n import _
 
 MAX_MESSAGE_LENGTH: Final = 10_000
 MAX_TOPIC_LENGTH: Final = 60
@@ -19,11 +20,13 @@ def clean_content(content: str) -> str:
     """Return the normalized content; raise BadRequestError."""
     content = content.rstrip()
     if not content.strip():
-        raise BadRequestError("Message must not be empty")
+        raise BadRequestError(_("Message must not be empty"))
     if "\0" in content:
-        raise BadRequestError("Message must not contain null bytes")
+        raise BadRequestError(_("Message must not contain null bytes"))
     if len(content) > MAX_MESSAGE_LENGTH:
-        raise BadRequestError(f"Message is too long (limit: {MAX_MESSAGE_LENGTH} characters)")
+        raise BadRequestError(
+            _("Message is too long (limit: {limit} characters)", limit=MAX_MESSAGE_LENGTH)
+        )
     return content
 
 
@@ -40,10 +43,14 @@ def clean_topic(topic: str, empty_topic_display_name: str) -> str:
     if is_resolved(topic):
         topic = RESOLVED_PREFIX + name
     if len(name) > MAX_TOPIC_LENGTH:
-        raise BadRequestError(f"Topic is too long (limit: {MAX_TOPIC_LENGTH} characters)")
+        raise BadRequestError(
+            _("Topic is too long (limit: {limit} characters)", limit=MAX_TOPIC_LENGTH)
+        )
     for position, character in enumerate(topic, start=1):
         if unicodedata.category(character) in ("Cc", "Cs", "Cn"):
-            raise BadRequestError(f"Invalid character in topic, at position {position}!")
+            raise BadRequestError(
+                _("Invalid character in topic, at position {position}!", position=position)
+            )
     return topic
 
 
@@ -55,7 +62,12 @@ def clean_new_topic(topic: str, empty_topic_display_name: str) -> str:
     topic = clean_topic(topic, empty_topic_display_name)
     base = base_name(topic)
     if base != topic and base in ("", NO_TOPIC, empty_topic_display_name):
-        raise BadRequestError(f"The topic '{empty_topic_display_name}' cannot be resolved.")
+        raise BadRequestError(
+            _(
+                "The topic '{empty_topic_display_name}' cannot be resolved.",
+                empty_topic_display_name=empty_topic_display_name,
+            )
+        )
     return topic
 
 

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from server.domain.errors import BadRequestError, InvalidParameterError
 from server.domain.names import unprintable_at
+from server.i18n import _
 
 MAX_FIELDS: Final = 100
 """Maximum per realm: each client gets all of them."""
@@ -127,11 +128,11 @@ def choices(field_data: str) -> set[str]:
 def checked_terms(terms: FieldDefinition) -> FieldDefinition:
     """Return the normalized field; raise InvalidParameterError."""
     if terms.field_type not in {*FieldType}:
-        raise InvalidParameterError("field_type", "Invalid field type.")
+        raise InvalidParameterError("field_type", _("Invalid field type."))
     if terms.display_in_profile_summary and terms.field_type in _NOT_IN_SUMMARY:
         raise InvalidParameterError(
             "display_in_profile_summary",
-            "Field type not supported for display in profile summary.",
+            _("Field type not supported for display in profile summary."),
         )
     data = terms.field_data if terms.field_type in _WITH_DATA else {}
     if terms.field_type == FieldType.SELECT:
@@ -155,7 +156,7 @@ def checked_terms(terms: FieldDefinition) -> FieldDefinition:
 def _checked_label(name: str) -> str:
     name = _checked_text("name", name, MAX_NAME_LENGTH)
     if not name:
-        raise InvalidParameterError("name", "Label cannot be blank.")
+        raise InvalidParameterError("name", _("Label cannot be blank."))
     return name
 
 
@@ -163,11 +164,21 @@ def _checked_text(parameter: str, text: str, limit: int) -> str:
     text = text.strip()
     if len(text) > limit:
         raise InvalidParameterError(
-            parameter, f"{parameter} is too long (limit: {limit} characters)"
+            parameter,
+            _(
+                "{parameter} is too long (limit: {limit} characters)",
+                parameter=parameter,
+                limit=limit,
+            ),
         )
     if place := unprintable_at(text):
         raise InvalidParameterError(
-            parameter, f"Invalid character in {parameter}, at position {place}."
+            parameter,
+            _(
+                "Invalid character in {parameter}, at position {place}.",
+                parameter=parameter,
+                place=place,
+            ),
         )
     return text
 
@@ -247,32 +258,44 @@ def checked_value(name: str, field_type: int, field_data: str, value: Value) -> 
     """
     if field_type == FieldType.USER:
         if isinstance(value, str):
-            raise BadRequestError(f"{name} is not a list")
+            raise BadRequestError(_("{name} is not a list", name=name))
         ids = list(dict.fromkeys(value))
         if len(ids) > MAX_PEOPLE:
-            raise BadRequestError(f"{name} names too many people (limit: {MAX_PEOPLE})")
+            raise BadRequestError(
+                _("{name} names too many people (limit: {limit})", name=name, limit=MAX_PEOPLE)
+            )
         return json.dumps(ids, separators=(",", ":"))
     if not isinstance(value, str):
-        raise BadRequestError(f"{name} is not a string")
+        raise BadRequestError(_("{name} is not a string", name=name))
     return _checked_text_value(name, field_type, field_data, value.strip())
 
 
 def _checked_text_value(name: str, field_type: int, field_data: str, value: str) -> str:
     if field_type == FieldType.SELECT:
         if value not in choices(field_data):
-            raise BadRequestError(f"'{value[:MAX_SHORT_TEXT]}' is not a valid choice for '{name}'.")
+            raise BadRequestError(
+                _(
+                    "'{value}' is not a valid choice for '{name}'.",
+                    value=value[:MAX_SHORT_TEXT],
+                    name=name,
+                )
+            )
     elif field_type == FieldType.DATE:
         if not _is_date(value):
-            raise BadRequestError(f"{name} is not a date")
+            raise BadRequestError(_("{name} is not a date", name=name))
     elif field_type == FieldType.URL:
         if not _is_url(value):
-            raise BadRequestError(f"{name} is not a URL")
+            raise BadRequestError(_("{name} is not a URL", name=name))
     else:
         limit = MAX_LONG_TEXT if field_type == FieldType.LONG_TEXT else MAX_SHORT_TEXT
         if len(value) > limit:
-            raise BadRequestError(f"{name} is too long (limit: {limit} characters)")
+            raise BadRequestError(
+                _("{name} is too long (limit: {limit} characters)", name=name, limit=limit)
+            )
         if field_type != FieldType.LONG_TEXT and (place := unprintable_at(value)):
-            raise BadRequestError(f"Invalid character in {name}, at position {place}.")
+            raise BadRequestError(
+                _("Invalid character in {name}, at position {place}.", name=name, place=place)
+            )
     return value
 
 

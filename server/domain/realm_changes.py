@@ -8,6 +8,7 @@ from server.domain.errors import InvalidParameterError
 from server.domain.languages import LANGUAGES
 from server.domain.markdown.languages import language_name
 from server.domain.realm_settings import NO_CHANNEL
+from server.i18n import _
 
 MAX_WELCOME_LENGTH: Final = 8_000
 MAX_URL_LENGTH: Final = 200
@@ -72,7 +73,7 @@ def checked_changes(changes: Mapping[str, Any]) -> dict[str, Any]:
     for name, value in changes.items():
         allows = _ALLOWS.get(name)
         if allows is not None and not allows(value):
-            raise InvalidParameterError(name, f"Bad value for '{name}'")
+            raise InvalidParameterError(name, _("Bad value for '{name}'", name=name))
     return dict(changes)
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from server.domain.errors import BadRequestError, InvalidParameterError
+from server.i18n import _
 from storage.address_folding import fold_address
 from storage.realm_domains import DomainRow
 
@@ -39,13 +40,15 @@ def check_admitted(email: str, domains: Iterable[DomainRow]) -> None:
 
     An address with a plus sign stands for any number of addresses, and so is refused.
     """
-    local, _, domain = fold_address(email.strip()).rpartition("@")
+    local, _at, domain = fold_address(email.strip()).rpartition("@")
     if "+" in local:
-        raise BadRequestError("Email addresses containing + are not allowed.")
+        raise BadRequestError(_("Email addresses containing + are not allowed."))
     for row in domains:
         if domain == row.domain or (row.allow_subdomains and domain.endswith(f".{row.domain}")):
             return
-    raise BadRequestError(f"Email '{email.strip()}' is not allowed in this organization.")
+    raise BadRequestError(
+        _("Email '{email}' is not allowed in this organization.", email=email.strip())
+    )
 
 
 def _refusal(message: str) -> InvalidParameterError:

@@ -4,6 +4,7 @@ import re
 from typing import Final
 
 from server.domain.errors import BadRequestError
+from server.i18n import _
 
 MAX_NAME_LENGTH: Final = 40
 MAX_SUBDOMAIN_LENGTH: Final = 40
@@ -15,9 +16,9 @@ def checked_realm_name(name: str) -> str:
     """Return the normalized name; raise BadRequestError."""
     name = " ".join(name.split())
     if not name:
-        raise BadRequestError("Organization name cannot be empty.")
+        raise BadRequestError(_("Organization name cannot be empty."))
     if len(name) > MAX_NAME_LENGTH:
-        raise BadRequestError("Organization name is too long.")
+        raise BadRequestError(_("Organization name is too long."))
     return name
 
 
@@ -25,7 +26,7 @@ def checked_realm_description(description: str) -> str:
     """Return the normalized description; raise BadRequestError."""
     description = description.replace("\r\n", "\n").strip()
     if len(description) > MAX_DESCRIPTION_LENGTH:
-        raise BadRequestError("Organization description is too long.")
+        raise BadRequestError(_("Organization description is too long."))
     return description
 
 
@@ -36,7 +37,7 @@ def checked_subdomain(subdomain: str) -> str:
     """
     subdomain = subdomain.strip().lower()
     if len(subdomain) > MAX_SUBDOMAIN_LENGTH:
-        raise BadRequestError("Subdomain is too long.")
+        raise BadRequestError(_("Subdomain is too long."))
     if subdomain and _SUBDOMAIN.fullmatch(subdomain) is None:
-        raise BadRequestError("Subdomain can only have lowercase letters, numbers, and '-'s.")
+        raise BadRequestError(_("Subdomain can only have lowercase letters, numbers, and '-'s."))
     return subdomain

@@ -9,6 +9,7 @@ import uritemplate
 from server.domain.errors import InvalidParameterError
 from server.domain.markdown.linkifiers import Linkifier
 from server.domain.markdown.links import safe_href
+from server.i18n import _
 
 MAX_PATTERN_LENGTH: Final = 1_000
 MAX_TEMPLATE_LENGTH: Final = 2_000
@@ -30,16 +31,21 @@ def checked_template(name: str, template: str) -> str:
     template = template.strip()
     if len(template) > MAX_TEMPLATE_LENGTH:
         raise InvalidParameterError(
-            name, f"{name} is too long (limit: {MAX_TEMPLATE_LENGTH} characters)"
+            name,
+            _(
+                "{name} is too long (limit: {limit} characters)",
+                name=name,
+                limit=MAX_TEMPLATE_LENGTH,
+            ),
         )
     if re.search(r"[{}]", _EXPRESSION.sub("", template)):
-        raise InvalidParameterError(name, "Invalid URL template.")
+        raise InvalidParameterError(name, _("Invalid URL template."))
     parsed = uritemplate.URITemplate(template)
     example = parsed.expand(dict.fromkeys(parsed.variable_names, "1"))
     href = safe_href(example)
     if href is None or "://" not in href:
         raise InvalidParameterError(
-            name, f"{name} must lead to an address like https://example.com/{{id}}"
+            name, _("{name} must lead to an address like https://example.com/{{id}}", name=name)
         )
     return template
 
@@ -48,10 +54,11 @@ def checked_linkifier(pattern: str, url_template: str) -> tuple[str, str]:
     """Return both; raise InvalidParameterError if either is invalid."""
     pattern = pattern.strip()
     if not pattern:
-        raise InvalidParameterError("pattern", "pattern cannot be blank")
+        raise InvalidParameterError("pattern", _("pattern cannot be blank"))
     if len(pattern) > MAX_PATTERN_LENGTH:
         raise InvalidParameterError(
-            "pattern", f"pattern is too long (limit: {MAX_PATTERN_LENGTH} characters)"
+            "pattern",
+            _("pattern is too long (limit: {limit} characters)", limit=MAX_PATTERN_LENGTH),
         )
     url_template = checked_template("url_template", url_template)
     _check_pattern(pattern)
@@ -59,16 +66,20 @@ def checked_linkifier(pattern: str, url_template: str) -> tuple[str, str]:
     named = {name.decode() for name in re2.compile(pattern.encode()).groupindex}
     if unknown := sorted(wanted - named):
         raise InvalidParameterError(
-            "url_template", f"Group '{unknown[0]}' in URL template is not present in the pattern."
+            "url_template",
+            _("Group '{value}' in URL template is not present in the pattern.", value=unknown[0]),
         )
     if unused := sorted(named - wanted):
         raise InvalidParameterError(
-            "pattern", f"Group '{unused[0]}' in pattern is not present in the URL template."
+            "pattern",
+            _("Group '{value}' in pattern is not present in the URL template.", value=unused[0]),
         )
     try:
         Linkifier(pattern, url_template)
     except ValueError as error:
-        raise InvalidParameterError("pattern", f"Bad regular expression: {error}") from error
+        raise InvalidParameterError(
+            "pattern", _("Bad regular expression: {error}", error=error)
+        ) from error
     return pattern, url_template
 
 
@@ -83,28 +94,30 @@ def _check_pattern(pattern: str) -> None:
         hint = ""
         if _LACKING.search(pattern):
             hint = ". Patterns are those of RE2, which has no look-around and no back references"
-        raise InvalidParameterError("pattern", f"Bad regular expression: {shown}{hint}") from error
+        raise InvalidParameterError(
+            "pattern", _("Bad regular expression: {shown}{hint}", shown=shown, hint=hint)
+        ) from error
     if compiled.fullmatch(b""):
-        raise InvalidParameterError("pattern", "pattern must not match the empty text")
+        raise InvalidParameterError("pattern", _("pattern must not match the empty text"))
 
 
 def checked_playground(name: str, language: str, url_template: str) -> tuple[str, str, str]:
     """Return all three normalized; raise InvalidParameterError."""
     name, language = name.strip(), language.strip()
     if not name or len(name) > MAX_PLAYGROUND_NAME_LENGTH:
-        raise InvalidParameterError("name", "name is blank or too long")
+        raise InvalidParameterError("name", _("name is blank or too long"))
     if len(language) > MAX_LANGUAGE_LENGTH or _LANGUAGE.fullmatch(language) is None:
         raise InvalidParameterError(
-            "pygments_language", "Invalid characters in pygments language, or too many"
+            "pygments_language", _("Invalid characters in pygments language, or too many")
         )
     url_template = checked_template("url_template", url_template)
     variables = {*uritemplate.URITemplate(url_template).variable_names}
     if CODE not in variables:
         raise InvalidParameterError(
-            "url_template", 'Missing the required variable "code" in the URL template'
+            "url_template", _('Missing the required variable "code" in the URL template')
         )
     if variables != {CODE}:
         raise InvalidParameterError(
-            "url_template", '"code" should be the only variable present in the URL template'
+            "url_template", _('"code" should be the only variable present in the URL template')
         )
     return name, language, url_template

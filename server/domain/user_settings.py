@@ -8,6 +8,7 @@ import msgspec
 
 from server.domain.errors import InvalidParameterError
 from server.domain.languages import LANGUAGES
+from server.i18n import _
 
 EVERYONE: Final = 1
 MEMBERS: Final = 2
@@ -119,7 +120,7 @@ class UserSettings(msgspec.Struct, frozen=True, kw_only=True):
         for name, value in changes.items():
             allows = _ALLOWS.get(name)
             if allows is not None and not allows(value):
-                raise InvalidParameterError(name, f"Invalid {name}")
+                raise InvalidParameterError(name, _("Invalid {name}", name=name))
         return msgspec.structs.replace(self, **changes)
 
     def stored(self) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from server.domain.markdown.typesetting import Typesetter
 from server.domain.realm_settings import RealmSettings
 from server.events.base import ClientView
 from server.events.messages import EditHistoryEntry, shown_topic
+from server.i18n import _
 from server.realm_cache import RealmCache
 from storage import message_edits
 from storage.database import Connection
@@ -85,9 +86,9 @@ async def fetch_history(
     settings = await realm_cache.settings()
     row = await message_edits.history_of(connection, actor.realm_id, actor.user_id, message_id)
     if row is None:
-        raise BadRequestError("Invalid message(s)")
+        raise BadRequestError(_("Invalid message(s)"))
     if settings.message_edit_history_visibility_policy == "none":
-        raise BadRequestError("Message edit history is disabled in this organization")
+        raise BadRequestError(_("Message edit history is disabled in this organization"))
     return _snapshots(row, shown_history(row.edit_history, settings, view), settings, view)
 
 

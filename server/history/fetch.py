@@ -14,6 +14,7 @@ from server.events.base import ClientView
 from server.events.messages import MessageObject
 from server.history.narrow import Look, among, narrowed
 from server.history.render import show
+from server.i18n import _
 from server.realm_cache import RealmCache
 from storage import history, messages
 from storage import read_receipts as receipts
@@ -104,7 +105,9 @@ async def _locate(
 ) -> tuple[HistoryScope, HistoryWindow] | None:
     """Return the scope and window; None if no message can match."""
     if wanted.before + wanted.after > MAX_MESSAGES:
-        raise BadRequestError(f"Too many messages requested (maximum {MAX_MESSAGES}).")
+        raise BadRequestError(
+            _("Too many messages requested (maximum {limit}).", limit=MAX_MESSAGES)
+        )
     where = await narrowed(Look(realm_cache, connection, actor), wanted.terms)
     if where.scope is None:
         return None
@@ -193,7 +196,9 @@ async def matching(
     Each with its content and topic, with search highlights.
     """
     if len(message_ids) > MAX_MESSAGES:
-        raise BadRequestError(f"Too many messages requested (maximum {MAX_MESSAGES}).")
+        raise BadRequestError(
+            _("Too many messages requested (maximum {limit}).", limit=MAX_MESSAGES)
+        )
     where, rows = await _narrowed_rows(realm_cache, connection, actor, message_ids, terms)
     search = None if where is None else where.search
     html = await _html(connection, actor.realm_id, rows)
@@ -211,9 +216,11 @@ async def by_ids(
 ) -> list[MessageObject]:
     """Return those of the messages that the actor may read and that match the terms, by id."""
     if len(message_ids) > MAX_MESSAGES:
-        raise BadRequestError(f"Too many messages requested (maximum {MAX_MESSAGES}).")
+        raise BadRequestError(
+            _("Too many messages requested (maximum {limit}).", limit=MAX_MESSAGES)
+        )
     if terms:
-        _, found = await _narrowed_rows(realm_cache, connection, actor, message_ids, terms)
+        _terms, found = await _narrowed_rows(realm_cache, connection, actor, message_ids, terms)
         message_ids = [row.id for row in found]
     rows = await messages.for_reader(
         connection, actor.realm_id, actor.user_id, message_ids, rendered=view.apply_markdown
@@ -251,9 +258,9 @@ async def read_receipts(
     if not await messages.for_reader(
         connection, realm_id, actor.user_id, [message_id], rendered=False
     ):
-        raise BadRequestError("Invalid message(s)")
+        raise BadRequestError(_("Invalid message(s)"))
     if not (await realm_cache.settings()).enable_read_receipts:
-        raise BadRequestError("Read receipts are disabled in this organization.")
+        raise BadRequestError(_("Read receipts are disabled in this organization."))
     return await receipts.readers(
         connection,
         realm_id,
@@ -276,7 +283,7 @@ async def one(
         connection, actor.realm_id, actor.user_id, [message_id], rendered=False
     )
     if not shown or not raw:
-        raise BadRequestError("Invalid message(s)")
+        raise BadRequestError(_("Invalid message(s)"))
     return shown[0], raw[0].content
 
 

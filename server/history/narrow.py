@@ -9,6 +9,7 @@ from server.domain.channels import Standing
 from server.domain.errors import BadNarrowError, UnauthorizedError
 from server.domain.narrow import EMPTY_TOPIC, Operand, Term
 from server.domain.search import SearchTerm, language_of, parse_search
+from server.i18n import _
 from server.realm_cache import RealmCache
 from storage import conversations, message_bits, messages, narrows, search
 from storage.channels import ChannelRow
@@ -87,7 +88,7 @@ def _check_spectators(terms: Sequence[Term]) -> None:
         term.operator in _OF_SPECTATORS or (term.operator, term.operand) == ("is", "resolved")
         for term in terms
     ):
-        raise UnauthorizedError("Not logged in: API authentication or user session required")
+        raise UnauthorizedError(_("Not logged in: API authentication or user session required"))
 
 
 def message_id(operand: Operand) -> MessageId:

@@ -11,6 +11,7 @@ from server.domain.actor import Actor
 from server.domain.errors import UserDeactivatedError
 from server.domain.realm_settings import RealmSettings
 from server.events.queue_params import QueueParams
+from server.i18n import _
 from server.initial_state.base import Snapshot
 from server.initial_state.messages import FOLDABLE
 from server.initial_state.registry import SECTIONS
@@ -168,7 +169,7 @@ async def _snapshot(
     assert realm is not None, "a realm is never removed"
     assert user is not None, "a user is never removed"
     if not user.is_active:
-        raise UserDeactivatedError("Account is deactivated")
+        raise UserDeactivatedError(_("Account is deactivated"))
     snapshot = Snapshot(
         connection=connection,
         realm_id=actor.realm_id,

@@ -15,6 +15,7 @@ from server.domain.errors import BadEventQueueError, ServerNotReadyError
 from server.events import catalogue
 from server.events.base import Audience, Event, LogEntry
 from server.events.queue_params import queue_params
+from server.i18n import _
 from server.messaging.event_bus import EventBus, Hint
 from server.realm_cache import RealmCaches
 from server.realtime import bus_messages, lineage_relay
@@ -205,7 +206,7 @@ class Realtime:
         if row is None or row.position < position:
             return False
         if not await follower.reach(position, CATCH_UP_SECONDS):
-            raise ServerNotReadyError("The server is catching up. Try again shortly.")
+            raise ServerNotReadyError(_("The server is catching up. Try again shortly."))
         return True
 
     async def delete_queue(self, realm_id: RealmId, user_id: UserId, queue_id: QueueId) -> None:

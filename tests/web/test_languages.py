@@ -128,3 +128,14 @@ async def test_a_deactivated_account_is_told_so_in_german(visitor, make, server)
     fields = {**form.fields, "username": user.email, "password": PASSWORD}
     await browser.send_form("/login/", fields, headers=ASKING)
     assert browser.problem == "Das Konto ist deaktiviert"
+
+
+async def test_errors_name_things_in_the_language_and_keep_code_and_details(log_in, make):
+    client = await log_in(await make.user("Ada"))
+    message = {"type": "channel", "to": "kitchen & co", "topic": "tea", "content": "Hello"}
+    english = (await client.call("POST", "/messages", **message)).refused("STREAM_DOES_NOT_EXIST")
+    await client.patch("/settings", default_language="ar")
+    arabic = (await client.call("POST", "/messages", **message)).refused("STREAM_DOES_NOT_EXIST")
+    assert english["msg"] == "Channel 'kitchen & co' does not exist"
+    assert arabic["msg"] == "القناة «kitchen & co» غير موجودة"
+    assert english["stream"] == arabic["stream"] == "kitchen & co"

@@ -32,6 +32,7 @@ from server.domain.group_settings import changed_settings, named_in
 from server.domain.permission_settings import CHANNEL_PERMISSIONS
 from server.events.base import MEMBERS, Entry
 from server.events.channels import ChannelInfo, DefaultChannelsChanged
+from server.i18n import _
 from server.transactions import Tx
 from storage import channels, subscriptions, users
 from storage.channels import ChannelRow
@@ -95,7 +96,7 @@ async def _administered(
 
     Raises BadRequestError unless the actor sees and administers it.
     """
-    unknown = BadRequestError("Invalid channel ID")
+    unknown = BadRequestError(_("Invalid channel ID"))
     connection = await tx.connection()
     if not await channels.by_ids(connection, tx.realm_id, [channel_id]):
         raise unknown
@@ -106,7 +107,7 @@ async def _administered(
     if not standing.sees(channel, subscribed=is_in):
         raise unknown
     if not standing.administers(channel):
-        raise BadRequestError("You do not have permission to administer this channel.")
+        raise BadRequestError(_("You do not have permission to administer this channel."))
     return channel, is_in
 
 
@@ -139,7 +140,9 @@ async def _check_surroundings(
     is_to_be_empty = new.topics_policy == "empty_topic_only" != old.topics_policy
     if is_to_be_empty and await channels.has_named_topics(connection, realm_id, channel_id):
         empty = context.settings.empty_topic_display_name
-        raise BadRequestError(f"All messages of this channel must be in the {empty} topic.")
+        raise BadRequestError(
+            _("All messages of this channel must be in the {empty} topic.", empty=empty)
+        )
 
 
 def _steps(old: ChannelRow, new: ChannelRow) -> Iterator[tuple[ChannelRow, ChannelRow]]:

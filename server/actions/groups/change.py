@@ -27,6 +27,7 @@ from server.domain.groups import (
 from server.domain.permission_settings import GROUP_PERMISSIONS, REALM_PERMISSIONS
 from server.events.base import EVERYONE, Entry
 from server.events.groups import GroupChanged, UserGroup, permissions_of, shown_group
+from server.i18n import _
 from server.transactions import Tx
 from storage import channels, groups, subscriptions, users
 from storage.channels import ChannelRow
@@ -34,7 +35,7 @@ from storage.database import Connection
 from storage.groups import GroupRow
 from storage.ids import ChannelId, GroupId
 
-IS_DEACTIVATED = "User group is deactivated."
+IS_DEACTIVATED = _("User group is deactivated.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +114,7 @@ async def _become(
 
 def _check_manages(context: LockedRealm, actor: Actor, row: GroupRow) -> None:
     if not manages(context.standing(actor.user_id), row):
-        raise BadRequestError("Insufficient permission")
+        raise BadRequestError(_("Insufficient permission"))
 
 
 def _changed(context: LockedRealm, row: GroupRow, change: GroupChange) -> GroupRow:
@@ -123,7 +124,7 @@ def _changed(context: LockedRealm, row: GroupRow, change: GroupChange) -> GroupR
     if change.name is not None:
         name = checked_group_name(change.name)
         if is_name_taken(name, graph, by_others_than=row.group_id):
-            raise BadRequestError(f"User group '{name}' already exists.")
+            raise BadRequestError(_("User group '{name}' already exists.", name=name))
     if change.description is not None:
         description = checked_group_description(change.description)
     permissions = changed_settings(

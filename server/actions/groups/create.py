@@ -24,6 +24,7 @@ from server.domain.groups import (
 from server.domain.permission_settings import GROUP_PERMISSIONS
 from server.events.base import EVERYONE
 from server.events.groups import GroupAdded, shown_group
+from server.i18n import _
 from server.transactions import Tx
 from storage import groups
 from storage.groups import GroupRow
@@ -59,7 +60,7 @@ async def create_group(tx: Tx, actor: Actor, new: NewGroup, *, now: datetime) ->
     check_people(context, members)
     check_subgroups(context.graph, subgroups)
     if is_name_taken(name, context.graph):
-        raise BadRequestError(f"User group '{name}' already exists.")
+        raise BadRequestError(_("User group '{name}' already exists.", name=name))
     permissions = _permissions(context, actor, new.permissions)
 
     kept = {setting: value.as_json() for setting, value in permissions.items()}
@@ -86,9 +87,9 @@ async def create_group(tx: Tx, actor: Actor, new: NewGroup, *, now: datetime) ->
 
 def _check_may(context: LockedRealm, actor: Actor) -> None:
     if actor.is_bot:
-        raise BadRequestError("This endpoint does not accept bot requests.")
+        raise BadRequestError(_("This endpoint does not accept bot requests."))
     if not context.standing(actor.user_id).realm_permits("can_create_groups"):
-        raise BadRequestError("Insufficient permission")
+        raise BadRequestError(_("Insufficient permission"))
 
 
 def _permissions(

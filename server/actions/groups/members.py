@@ -24,6 +24,7 @@ from server.events.groups import (
     SubgroupsRemoved,
 )
 from server.events.log import Tick
+from server.i18n import _
 from server.transactions import Tx
 from storage import groups
 from storage.database import Connection
@@ -95,7 +96,7 @@ def _check_may(context: LockedRealm, actor: Actor, row: GroupRow, change: Member
     if (adds and not may_add(standing, row, only_themselves=coming)) or (
         removes and not may_remove(standing, row, only_themselves=going)
     ):
-        raise BadRequestError("Insufficient permission")
+        raise BadRequestError(_("Insufficient permission"))
 
 
 def _check_members(context: LockedRealm, row: GroupRow, change: MembersChange) -> None:
@@ -103,7 +104,9 @@ def _check_members(context: LockedRealm, row: GroupRow, change: MembersChange) -
     members = set(row.member_ids)
     for user_id in change.add:
         if user_id in members:
-            raise BadRequestError(f"User {user_id} is already a member of this group")
+            raise BadRequestError(
+                _("User {user_id} is already a member of this group", user_id=user_id)
+            )
     _check_leaving(change.delete, members, "There is no user '{}' in this user group")
 
 
@@ -112,10 +115,15 @@ def _check_subgroups(context: LockedRealm, row: GroupRow, change: MembersChange)
     around = context.graph.around(row.group_id)
     for group_id in change.add_subgroups:
         if group_id in row.subgroup_ids:
-            raise BadRequestError(f"User group {group_id} is already a subgroup of this group.")
+            raise BadRequestError(
+                _("User group {group_id} is already a subgroup of this group.", group_id=group_id)
+            )
         if group_id in around:
             raise BadRequestError(
-                f"User group {row.group_id} is already a subgroup of one of the passed subgroups."
+                _(
+                    "User group {group_id} is already a subgroup of one of the passed subgroups.",
+                    group_id=row.group_id,
+                )
             )
     _check_leaving(
         change.delete_subgroups,

@@ -14,6 +14,7 @@ from server.domain.actor import Actor
 from server.domain.channels import GRANTS_METADATA, setting_of
 from server.domain.errors import BadRequestError
 from server.events.base import Entry
+from server.i18n import _
 from server.transactions import Tx
 from storage import channels, groups, realms, users
 from storage.channels import ChannelRow
@@ -34,7 +35,7 @@ async def stand_on_group(
     context = await lock_context(tx, actor, people, names_change=True)
     row = await groups.by_id(await tx.connection(), tx.realm_id, group_id)
     if row is None:
-        raise BadRequestError("Invalid user group")
+        raise BadRequestError(_("Invalid user group"))
     return context, row
 
 
@@ -48,14 +49,14 @@ def check_people(context: LockedRealm, user_ids: Iterable[UserId]) -> None:
     for user_id in user_ids:
         row = context.people.get(user_id)
         if row is None or not row.is_active or row.is_system_bot:
-            raise BadRequestError(f"Invalid user ID: {user_id}")
+            raise BadRequestError(_("Invalid user ID: {user_id}", user_id=user_id))
 
 
 def check_subgroups(graph: GroupGraph, subgroup_ids: Iterable[GroupId]) -> None:
     """Raise BadRequestError for groups that cannot be subgroups."""
     for group_id in subgroup_ids:
         if group_id not in graph.members or group_id in graph.deactivated:
-            raise BadRequestError(f"Invalid user group ID: {group_id}")
+            raise BadRequestError(_("Invalid user group ID: {group_id}", group_id=group_id))
 
 
 def conclude(

@@ -41,6 +41,7 @@ from server.domain.shown_people import INACCESSIBLE_NAME
 from server.domain.thumbnails import has_thumbnails, with_thumbnails
 from server.domain.user_settings import UserSettings
 from server.domain.widgets import widget_of
+from server.i18n import _
 from server.realm_cache import RealmCache
 from storage import attachments, message_bits, sends
 from storage.attachments import AttachmentRow
@@ -224,7 +225,9 @@ async def check_mentions(
 def _check_groups(graph: GroupGraph, author: Actor, group_ids: Collection[GroupId]) -> None:
     for name, group_id in graph.ids_by_name.items():
         if group_id in group_ids and not graph.may_mention(group_id, author.person):
-            raise BadRequestError(f"You are not allowed to mention user group '{name}'.")
+            raise BadRequestError(
+                _("You are not allowed to mention user group '{name}'.", name=name)
+            )
 
 
 async def _check_wildcards(
@@ -249,11 +252,11 @@ async def _check_wildcards(
             )
         if count > LARGE_AUDIENCE:
             raise ChannelWildcardNotAllowedError(
-                "You do not have permission to use channel wildcard mentions in this channel."
+                _("You do not have permission to use channel wildcard mentions in this channel.")
             )
     if len(written.topic_mentioned) > LARGE_AUDIENCE:
         raise TopicWildcardNotAllowedError(
-            "You do not have permission to use topic wildcard mentions in this topic."
+            _("You do not have permission to use topic wildcard mentions in this topic.")
         )
 
 

@@ -33,6 +33,7 @@ from server.domain.markdown.writing import mentioned_ids, with_masked_mentions
 from server.domain.messages import clean_content, clean_new_topic
 from server.domain.names import composed
 from server.domain.realm_settings import RealmSettings
+from server.i18n import _
 from server.realm_cache import RealmCache
 from storage import conversations
 from storage.channels import ChannelRow
@@ -100,7 +101,7 @@ async def decide(
     """Check the draft, and render it. Raises a DomainError."""
     sender = await realm_cache.user(actor.user_id)
     if sender is None or not sender.is_active:
-        raise UserDeactivatedError("Account is deactivated")
+        raise UserDeactivatedError(_("Account is deactivated"))
     realm = await realm_cache.realm()
     settings = await realm_cache.settings()
     graph = await realm_cache.groups()
@@ -201,7 +202,7 @@ async def _channel_of(
     """Return the channel that `to` names, if the actor may know that it exists."""
     if isinstance(to, list | tuple):
         if len(to) != 1:
-            raise BadRequestError("Expected exactly one channel")
+            raise BadRequestError(_("Expected exactly one channel"))
         to = to[0]
     if isinstance(to, int):
         missing = ChannelDoesNotExistError.with_id(to)
@@ -243,11 +244,13 @@ def _refusal(
         is_subscribed or standing.reads_history(channel, subscribed=False)
         for standing, is_subscribed in senders
     ):
-        return BadRequestError(f"Not authorized to send to channel '{channel.name}'")
+        return BadRequestError(_("Not authorized to send to channel '{name}'", name=channel.name))
     if not any(
         standing.channel_permits(channel, "can_send_message_group") for standing, _ in senders
     ):
-        return BadRequestError(f"You do not have permission to post in channel '{channel.name}'.")
+        return BadRequestError(
+            _("You do not have permission to post in channel '{name}'.", name=channel.name)
+        )
     return None
 
 
@@ -255,12 +258,15 @@ def check_topic_policy(channel: ChannelRow, topic_name: str, settings: RealmSett
     """Raise BadRequestError if the channel does not allow such topics."""
     if topic_name == "" and not allows_empty_topic(channel, settings):
         raise BadRequestError(
-            "Topics are required in this organization.",
+            _("Topics are required in this organization."),
             empty_topic_display_name=settings.empty_topic_display_name,
         )
     if topic_name != "" and not allows_named_topics(channel):
         raise BadRequestError(
-            f"Only the {settings.empty_topic_display_name} topic is allowed in this channel.",
+            _(
+                "Only the {empty_topic_display_name} topic is allowed in this channel.",
+                empty_topic_display_name=settings.empty_topic_display_name,
+            ),
             empty_topic_display_name=settings.empty_topic_display_name,
         )
 
@@ -287,9 +293,9 @@ async def _recipients(realm_cache: RealmCache, actor: Actor, to: object) -> list
         to = [part.strip() for part in to.split(",") if part.strip()]
     named = list(to) if isinstance(to, (list, tuple)) else [to]
     if not named:
-        raise BadRequestError("Message must have recipients")
+        raise BadRequestError(_("Message must have recipients"))
     if len(named) > MAX_DM_RECIPIENTS:
-        raise BadRequestError(f"Too many recipients (limit: {MAX_DM_RECIPIENTS})")
+        raise BadRequestError(_("Too many recipients (limit: {limit})", limit=MAX_DM_RECIPIENTS))
     ids = [UserId(each) for each in named if isinstance(each, int)]
     if len(ids) == len(named):
         rows = await known_people(realm_cache, actor, ids)
@@ -298,11 +304,13 @@ async def _recipients(realm_cache: RealmCache, actor: Actor, to: object) -> list
         for email in dict.fromkeys(str(each) for each in named):
             found = await realm_cache.users_known_by(actor.row, [email])
             if not found or await _strangers(realm_cache, actor, found):
-                raise BadRequestError(f"Invalid email '{email}'")
+                raise BadRequestError(_("Invalid email '{email}'", email=email))
             rows += found
     for row in rows:
         if not row.is_active:
-            raise BadRequestError(f"'{row.full_name}' is no longer using Parley.")
+            raise BadRequestError(
+                _("'{full_name}' is no longer using Parley.", full_name=row.full_name)
+            )
     return rows
 
 
@@ -318,7 +326,7 @@ async def known_people(
     strangers = {row.user_id for row in await _strangers(realm_cache, actor, found.values())}
     for user_id in user_ids:
         if user_id not in found or user_id in strangers:
-            raise BadRequestError(f"Invalid user ID {user_id}")
+            raise BadRequestError(_("Invalid user ID {user_id}", user_id=user_id))
     return [found[user_id] for user_id in sorted(found)]
 
 
@@ -342,7 +350,7 @@ async def _check_direct_permissions(
     permitted = standing.settings.permission("direct_message_permission_group", graph)
     if not any(graph.contains(permitted, Actor(actor.realm_id, p).person) for p in persons):
         raise BadRequestError(
-            "You do not have permission to send direct messages to this recipient."
+            _("You do not have permission to send direct messages to this recipient.")
         )
     if standing.realm_permits("direct_message_initiator_group"):
         return
@@ -352,5 +360,5 @@ async def _check_direct_permissions(
         )
     if not has_begun:
         raise BadRequestError(
-            "You do not have permission to initiate direct message conversations."
+            _("You do not have permission to initiate direct message conversations.")
         )

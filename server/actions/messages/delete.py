@@ -15,6 +15,7 @@ from server.domain.errors import BadRequestError, UnauthorizedPrincipalError
 from server.domain.messages import clean_topic
 from server.events.base import Entry
 from server.events.message_changes import MAX_GONE, MessagesGone
+from server.i18n import _
 from server.transactions import Tx
 from storage import (
     channels,
@@ -31,7 +32,7 @@ from storage.message_edits import ChangingRow, LockedRow
 
 LOG_RETENTION: Final = timedelta(days=30)
 """Longer than the log's retention: older messages are not in it any more."""
-NOT_PERMITTED: Final = "You don't have permission to delete this message"
+NOT_PERMITTED: Final = _("You don't have permission to delete this message")
 
 
 async def delete_message(tx: Tx, actor: Actor, message_id: MessageId, now: datetime) -> None:
@@ -54,7 +55,7 @@ def _check_permitted(subject: Subject, now: datetime) -> None:
         raise BadRequestError(NOT_PERMITTED)
     limit = subject.context.settings.message_content_delete_limit_seconds
     if limit is not None and (now - subject.row.sent_at).total_seconds() > limit:
-        raise BadRequestError("The time limit for deleting this message has passed")
+        raise BadRequestError(_("The time limit for deleting this message has passed"))
 
 
 async def delete_from_topic(
@@ -68,7 +69,7 @@ async def delete_from_topic(
     context = await lock_context(tx, actor)
     standing = context.standing(actor.user_id)
     if not standing.person.is_administrator:
-        raise UnauthorizedPrincipalError("Must be an organization administrator")
+        raise UnauthorizedPrincipalError(_("Must be an organization administrator"))
     name = clean_topic(topic_name, context.settings.empty_topic_display_name)
     channel, topic = await _lock_topic(tx, actor, standing, channel_id, name)
     some = await message_moves.newest_in_topic(
@@ -94,7 +95,7 @@ async def _lock_topic(
     locked = await tx.lock(channels.locking(tx.realm_id, [channel_id]).shared())
     is_in = await is_subscribed(tx, actor, channel_id)
     if not locked or not standing.sees(locked[0], subscribed=is_in):
-        raise BadRequestError("Invalid channel ID")
+        raise BadRequestError(_("Invalid channel ID"))
     [channel] = locked
     connection = await tx.connection()
     topic = await conversations.topic_named(connection, tx.realm_id, channel_id, name)
@@ -102,7 +103,7 @@ async def _lock_topic(
         connection, tx.realm_id, channel_id, [], outsiders_only=True, also=[actor.user_id]
     )
     if topic is None or not reads:
-        raise BadRequestError(f"There is no topic '{name}'")
+        raise BadRequestError(_("There is no topic '{name}'", name=name))
     check_messages_may_change(is_archived=channel.is_archived)
     return channel, topic
 

@@ -15,6 +15,7 @@ from server.domain.errors import BadRequestError, ExpectationMismatchError
 from server.domain.markdown.previews import without_previews
 from server.domain.messages import clean_content
 from server.events.message_changes import ContentChange, MessagesChanged
+from server.i18n import _
 from server.jobs import EmbedLinks, MessageFanout, Thumbnails, enqueue
 from server.transactions import Tx
 from storage import message_bits, message_edits, message_flags, submessages
@@ -48,19 +49,19 @@ async def check_editable(tx: Tx, subject: Subject, new: NewContent, now: datetim
     """Raise BadRequestError if the actor may not make this edit."""
     settings = subject.context.settings
     if subject.row.sender_id != subject.actor.user_id:
-        raise BadRequestError("You don't have permission to edit this message")
+        raise BadRequestError(_("You don't have permission to edit this message"))
     if not settings.allow_message_editing:
-        raise BadRequestError("Your organization has turned off message editing")
+        raise BadRequestError(_("Your organization has turned off message editing"))
     limit = settings.message_content_edit_limit_seconds
     age = (now - subject.row.sent_at).total_seconds()
     if limit is not None and age > limit + GRACE_SECONDS:
-        raise BadRequestError("The time limit for editing this message has passed")
+        raise BadRequestError(_("The time limit for editing this message has passed"))
     if new.prev_content_sha256 is not None:
         known = hashlib.sha256(subject.row.content.encode()).hexdigest()
         if new.prev_content_sha256.lower() != known:
             raise ExpectationMismatchError("prev_content_sha256")
     if await submessages.first_of(await tx.connection(), tx.realm_id, subject.row.id) is not None:
-        raise BadRequestError("Polls and lists of tasks cannot be edited")
+        raise BadRequestError(_("Polls and lists of tasks cannot be edited"))
     _cleaned(new.content)
 
 

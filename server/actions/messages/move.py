@@ -31,6 +31,7 @@ from server.domain.resolved_topics import MarkChange, changes_only_marks, mark_c
 from server.events.base import LogEntry
 from server.events.log import JobEnqueued
 from server.events.message_changes import MessagesChanged, PropagateMode, Relocation
+from server.i18n import _
 from server.jobs import asking_for
 from server.transactions import Clocked, ClockedWrite, StaleDecisionError, Tx
 from storage import message_moves
@@ -41,7 +42,7 @@ from storage.ids import ChannelId, MessageId
 from storage.message_moves import MovableRow, Rename
 
 EVERYTHING = 1_000_000
-NOT_PERMITTED = "You don't have permission to move this message"
+NOT_PERMITTED = _("You don't have permission to move this message")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,15 +199,16 @@ class _Move:
 
 async def _decide(tx: Tx, subject: Subject, request: MoveRequest, now: datetime) -> _Move:
     if subject.channel is None or subject.topic is None:
-        what = "have topics" if request.channel_id is None else "be moved to channels"
-        raise BadRequestError(f"Direct messages cannot {what}.")
+        if request.channel_id is None:
+            raise BadRequestError(_("Direct messages cannot have topics."))
+        raise BadRequestError(_("Direct messages cannot be moved to channels."))
     new_channel = await _new_channel(tx, subject)
     crosses = new_channel.channel_id != subject.channel.channel_id
     new_name = subject.new_topic_name
     if not crosses and new_name == subject.topic.name:
-        raise BadRequestError("Nothing to change")
+        raise BadRequestError(_("Nothing to change"))
     if crosses and request.content is not None:
-        raise BadRequestError("Cannot change message content while changing channel")
+        raise BadRequestError(_("Cannot change message content while changing channel"))
     _check_permitted(subject, new_name, crosses=crosses)
     if crosses or new_name != subject.topic.name:
         check_topic_policy(new_channel, new_name, subject.context.settings)
@@ -216,7 +218,7 @@ async def _decide(tx: Tx, subject: Subject, request: MoveRequest, now: datetime)
     found = await _movable(tx, subject, request.mode, limit, now)
     if _names_its_place(subject) and not found.holds_all:
         # Topics are case-insensitive: a part of one cannot be spelled otherwise.
-        raise BadRequestError("Nothing to change")
+        raise BadRequestError(_("Nothing to change"))
     _check_age(request.mode, found, limit)
     return _Move(
         subject=subject,
@@ -239,8 +241,10 @@ async def _new_channel(tx: Tx, subject: Subject) -> ChannelRow:
         if subject.standing.posts(channel, subscribed=is_in):
             return channel
         if subject.standing.sees(channel, subscribed=is_in):
-            raise BadRequestError(f"Not authorized to send to channel '{channel.name}'")
-    raise BadRequestError("Invalid channel ID")
+            raise BadRequestError(
+                _("Not authorized to send to channel '{name}'", name=channel.name)
+            )
+    raise BadRequestError(_("Invalid channel ID"))
 
 
 def _check_permitted(subject: Subject, new_name: str, *, crosses: bool) -> None:
@@ -258,13 +262,13 @@ def _check_permitted(subject: Subject, new_name: str, *, crosses: bool) -> None:
             standing.realm_permits("can_resolve_topics_group")
             or subject.channel_permits("can_resolve_topics_group")
         ):
-            raise BadRequestError("You don't have permission to resolve topics.")
+            raise BadRequestError(_("You don't have permission to resolve topics."))
         return
     if not (
         standing.realm_permits("can_move_messages_between_topics_group")
         or subject.channel_permits("can_move_messages_within_channel_group")
     ):
-        raise BadRequestError("You don't have permission to edit this message")
+        raise BadRequestError(_("You don't have permission to edit this message"))
 
 
 def _limit(subject: Subject, *, crosses: bool, renames: bool) -> timedelta | None:
@@ -303,9 +307,9 @@ def _check_age(mode: PropagateMode, found: MovableRow, limit: timedelta | None) 
     if limit is None or found.recent == found.total:
         return
     if mode != "change_all":
-        raise BadRequestError("The time limit for moving this message has passed")
+        raise BadRequestError(_("The time limit for moving this message has passed"))
     raise MoveTimeLimitError(
-        "You only have permission to move some of the messages in this topic.",
+        _("You only have permission to move some of the messages in this topic."),
         first_message_id_allowed_to_move=found.first_recent_id,
         total_messages_in_topic=found.total,
         total_messages_allowed_to_move=found.recent,

@@ -16,6 +16,7 @@ from server.domain.markdown.links import narrow_href
 from server.domain.markdown.writing import link, mention, topic_link
 from server.domain.resolved_topics import MarkChange
 from server.domain.system_bots import NOTIFICATION_BOT, SystemBot
+from server.i18n import _
 from server.realm_cache import RealmCache
 from storage.ids import ChannelId, MessageId, UserId
 from storage.users import UserRow
@@ -36,7 +37,7 @@ async def system_bot(realm_cache: RealmCache, bot: SystemBot) -> Actor:
     """Return a system bot of this realm as an actor. Raises BadRequestError."""
     row = await realm_cache.user_by_email(bot.email)
     if row is None:
-        raise BadRequestError(f"This organization has no {bot.full_name}.")
+        raise BadRequestError(_("This organization has no {full_name}.", full_name=bot.full_name))
     return Actor(realm_cache.realm_id, row, CLIENT)
 
 

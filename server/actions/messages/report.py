@@ -9,6 +9,7 @@ from server.domain.actor import Actor
 from server.domain.errors import BadRequestError, DomainError
 from server.domain.markdown.writing import mention, quoted, topic_link
 from server.domain.realm_settings import NO_CHANNEL
+from server.i18n import _
 from server.realm_cache import RealmCache
 from storage import conversations, message_edits
 from storage.database import Connection
@@ -46,16 +47,16 @@ async def report(
     if settings.moderation_request_channel_id != NO_CHANNEL:
         channel = await realm_cache.channel(ChannelId(settings.moderation_request_channel_id))
     if channel is None or channel.is_archived:
-        raise BadRequestError("This organization has no channel for reports.")
+        raise BadRequestError(_("This organization has no channel for reports."))
     if len(description) > MAX_DESCRIPTION_LENGTH:
         raise BadRequestError(
-            f"description is too long (limit: {MAX_DESCRIPTION_LENGTH} characters)"
+            _("description is too long (limit: {limit} characters)", limit=MAX_DESCRIPTION_LENGTH)
         )
     if report_type == "other" and not description.strip():
-        raise BadRequestError("Say in the description what is wrong with the message.")
+        raise BadRequestError(_("Say in the description what is wrong with the message."))
     row = await message_edits.visible(connection, actor.realm_id, actor.user_id, message_id)
     if row is None:
-        raise BadRequestError("Invalid message(s)")
+        raise BadRequestError(_("Invalid message(s)"))
     where = await _where(realm_cache, connection, row, settings.empty_topic_display_name)
     sender = await realm_cache.user(row.sender_id)
     assert sender is not None, "senders are never removed"
@@ -79,7 +80,9 @@ async def deliver(bench: RealmServices, draft: OutgoingMessage) -> None:
     try:
         await notices.post(bench, draft)
     except DomainError as refusal:
-        raise BadRequestError(f"The report was not delivered: {refusal.message}") from refusal
+        raise BadRequestError(
+            _("The report was not delivered: {message}", message=refusal.message)
+        ) from refusal
 
 
 async def _where(

@@ -20,6 +20,7 @@ from server.domain.user_settings import DEFAULTS, UserSettings
 from server.events.base import Audience, LogEntry, decode_audience
 from server.events.messages import MessageSent, Recipient, Sender, ShownMessage
 from server.events.user_topics import UserTopicChanged
+from server.i18n import _
 from server.realm_cache import RealmCache
 from server.transactions import (
     Clocked,
@@ -114,7 +115,7 @@ async def sent_before(tx: Tx, actor: Actor, draft: OutgoingMessage) -> Clocked[S
 
 def _check_digest(draft: OutgoingMessage, digest: bytes) -> None:
     if bytes(digest) != draft.idempotency_digest:
-        raise IdempotencyKeyReusedError("This Idempotency-Key was used with another request.")
+        raise IdempotencyKeyReusedError(_("This Idempotency-Key was used with another request."))
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from server.domain.channels import Standing
 from server.domain.errors import BadRequestError
 from server.domain.messages import MAX_TOPIC_LENGTH
 from server.domain.resolved_topics import renamed
+from server.i18n import _
 from server.transactions import StaleDecisionError, Tx
 from storage import (
     channels,
@@ -25,7 +26,7 @@ from storage.ids import ChannelId, MessageId, TopicId
 from storage.message_edits import ChangingRow
 from storage.message_places import MessagePlace
 
-INVALID_MESSAGE = "Invalid message(s)"
+INVALID_MESSAGE = _("Invalid message(s)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

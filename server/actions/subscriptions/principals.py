@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from server.actions.locked_realm import LockedRealm
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError
+from server.i18n import _
 from server.transactions import Tx
 from storage.address_folding import fold_address
 from storage.ids import UserId
@@ -24,7 +25,7 @@ async def principal_ids(
     if emails:
         found = await (await tx.realm_cache()).users_known_by(actor.row, emails)
         if len(found) < len({fold_address(email) for email in emails}):
-            raise BadRequestError("No such user")
+            raise BadRequestError(_("No such user"))
         ids += [row.user_id for row in found]
     return list(dict.fromkeys(ids))
 
@@ -34,6 +35,6 @@ def refuse_unfit(context: LockedRealm, user_ids: Sequence[UserId]) -> None:
     for user_id in user_ids:
         row = context.people.get(user_id)
         if row is None or row.is_system_bot:
-            raise BadRequestError("No such user")
+            raise BadRequestError(_("No such user"))
         if not row.is_active:
-            raise BadRequestError("User is deactivated")
+            raise BadRequestError(_("User is deactivated"))

@@ -11,6 +11,7 @@ from server.domain.actor import Actor
 from server.domain.errors import BadRequestError
 from server.events.base import to_users
 from server.events.subscriptions import NOTIFICATIONS, PropertyUpdate, settings_events
+from server.i18n import _
 from server.transactions import Tx
 from storage import channels, subscriptions, users
 from storage.ids import ChannelId
@@ -39,7 +40,7 @@ def checked_color(value: bool | str) -> str:  # noqa: FBT001 - a value, not a ch
     Raises BadRequestError for an invalid color.
     """
     if not isinstance(value, str) or not _HEX_COLOR.fullmatch(value):
-        raise BadRequestError("color is not a valid hex color code")
+        raise BadRequestError(_("color is not a valid hex color code"))
     digits = value[1:].lower()
     return f"#{digits if len(digits) == _DIGITS else ''.join(2 * digit for digit in digits)}"
 
@@ -53,9 +54,9 @@ def checked_change(channel_id: ChannelId, name: str, value: bool | str) -> Prope
     if name == COLOR:
         return PropertyChange(channel_id, name, checked_color(value))
     if name not in _SWITCHES:
-        raise BadRequestError(f"Unknown subscription property: {name}")
+        raise BadRequestError(_("Unknown subscription property: {name}", name=name))
     if not isinstance(value, bool):
-        raise BadRequestError(f"{name} is not a boolean")
+        raise BadRequestError(_("{name} is not a boolean", name=name))
     if name == "in_home_view":
         return PropertyChange(channel_id, "is_muted", not value)
     return PropertyChange(channel_id, name, value)
@@ -67,7 +68,7 @@ async def change_properties(tx: Tx, actor: Actor, changes: Sequence[PropertyChan
     Raises BadRequestError for too many, too.
     """
     if len(changes) > MAX_CHANGES:
-        raise BadRequestError(f"Too many changes (limit: {MAX_CHANGES})")
+        raise BadRequestError(_("Too many changes (limit: {limit})", limit=MAX_CHANGES))
     await set_properties(tx, actor, changes)
 
 
@@ -89,7 +90,9 @@ async def set_properties(tx: Tx, actor: Actor, changes: Sequence[PropertyChange]
     old = {row.channel_id: row for row in rows if row.active}
     for channel_id in ids:
         if channel_id not in old:
-            raise BadRequestError(f"Not subscribed to channel id {channel_id}")
+            raise BadRequestError(
+                _("Not subscribed to channel id {channel_id}", channel_id=channel_id)
+            )
     new = _changed(old, changes)
     if not new:
         return
@@ -107,7 +110,7 @@ async def set_properties(tx: Tx, actor: Actor, changes: Sequence[PropertyChange]
         for name, value in audit.after(changes).items()
     ]
     own = to_users(actor.user_id)
-    first, *_ = [tx.append(event, own) for event in settings_events(actor.user_id, updates)]
+    first, *_others = [tx.append(event, own) for event in settings_events(actor.user_id, updates)]
     tx.at_position(first, subscriptions.changed(tx.realm_id, actor.user_id, list(new)))
     audit.record_each(tx, first, actor.user_id, "subscription_changed", changed)
 

@@ -22,6 +22,7 @@ from server.actions.subscriptions.steps import (
 from server.domain.actor import Actor
 from server.domain.channel_creation import ChannelTerms, CreationNotPermittedError, check_creator
 from server.domain.errors import BadRequestError, ChannelAlreadyExistsError
+from server.i18n import _
 from server.runtime.grouping import grouped
 from server.transactions import StaleDecisionError, Tx
 from storage import channels, subscriptions
@@ -108,7 +109,7 @@ async def subscribe(
     given = dict.fromkeys(each.name for each in request.wanted)
     refused = [name for name in given if name in refused]
     if refused and request.authorization_errors_fatal:
-        raise BadRequestError(f"Unable to access channel ({', '.join(refused)}).")
+        raise BadRequestError(_("Unable to access channel ({names}).", names=", ".join(refused)))
 
     created = []
     if makes:

@@ -9,6 +9,7 @@ from server.actions.subscriptions.principals import principal_ids, refuse_unfit
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError, ChannelDoesNotExistError
 from server.domain.names import composed
+from server.i18n import _
 from server.transactions import Tx
 from storage import channels, subscriptions
 from storage.channels import ChannelRow
@@ -59,7 +60,7 @@ async def unsubscribe(
         if not standing.sees(channel, subscribed=is_in) and channel.channel_id not in own:
             raise ChannelDoesNotExistError.named(name)
         if others:
-            raise BadRequestError("Insufficient permission")
+            raise BadRequestError(_("Insufficient permission"))
 
     pairs = [(user_id, i) for user_id in people for i in targets if (user_id, i) in there]
     leaving = {user_id: context.people[user_id] for user_id in people}
