@@ -7,6 +7,7 @@ from typing import Any, Final
 import msgspec
 import structlog
 
+from server.actions import message_flags
 from server.actions.messages import send
 from server.actions.messages.decide import OutgoingMessage
 from server.actions.realm_services import RealmServices
@@ -49,7 +50,18 @@ async def post(
     now = bench.clock.now()
     bot = await system_bot(bench.realm_cache, sender)
     decision = await send.prepare(bench.realm_cache, bot, draft, bench.read)
-    await bench.write(lambda tx: send.send_message(tx, bot, draft, decision, now))
+    sent = await bench.write(lambda tx: send.send_message(tx, bot, draft, decision, now))
+    if draft.caused_by is not None:
+        await _mark_read(bench, draft.caused_by, sent.result.message_id)
+
+
+async def _mark_read(bench: RealmServices, user_id: UserId, message_id: MessageId) -> None:
+    """Mark a notice as read for the user who knows what it says: they did it."""
+    row = await bench.realm_cache.user(user_id)
+    if row is None or not row.is_active:
+        return
+    actor = Actor(bench.realm_cache.realm_id, row, CLIENT)
+    await bench.write(lambda tx: message_flags.change_flag(tx, actor, [message_id], "add", "read"))
 
 
 async def deliver(
@@ -69,6 +81,8 @@ class Notice(msgspec.Struct, frozen=True, kw_only=True):
     topic: str = ""
     content: str
     tells_of_resolving: bool = False
+    caused_by: UserId | None = None
+    """User whose action it reports, who need not read it."""
 
     def draft(self, work_id: str) -> OutgoingMessage:
         """Return the notice with a key by which it is sent once however often it is retried."""
@@ -82,6 +96,7 @@ class Notice(msgspec.Struct, frozen=True, kw_only=True):
             idempotency_key=f"notice:{work_id}:{self.to}:{self.topic}",
             idempotency_digest=digest,
             tells_of_resolving=self.tells_of_resolving,
+            caused_by=self.caused_by,
         )
 
 
@@ -142,17 +157,26 @@ def of_move(
     if notify_new:
         content = f"{who} moved {what} here from {move.old.link(empty_topic_name)}"
         content += f" and marked it as {move.mark_change}." if move.mark_change else "."
-        notices.append(Notice(to=new.channel_id, topic=new.topic, content=content))
+        notices.append(_notice(move.actor, new, content))
     if notify_old:
         content = f"{who} moved {what} from here to {new.link(empty_topic_name)}."
-        notices.append(Notice(to=move.old.channel_id, topic=move.old.topic, content=content))
+        notices.append(_notice(move.actor, move.old, content))
     return notices
 
 
 def of_resolving(actor: UserRow, place: Location, change: MarkChange) -> list[Notice]:
     """Return the notice in a topic that has been resolved or unresolved."""
     content = f"{mention(actor)} marked this topic as {change}."
-    notice = Notice(
-        to=place.channel_id, topic=place.topic, content=content, tells_of_resolving=True
+    return [_notice(actor, place, content, tells_of_resolving=True)]
+
+
+def _notice(
+    actor: UserRow, place: Location, content: str, *, tells_of_resolving: bool = False
+) -> Notice:
+    return Notice(
+        to=place.channel_id,
+        topic=place.topic,
+        content=content,
+        tells_of_resolving=tells_of_resolving,
+        caused_by=actor.user_id,
     )
-    return [notice]
