@@ -1,8 +1,9 @@
 /** A list of completions below or above a field, which keeps the focus. */
 
-import type { ComponentChildren } from "preact";
+import type { ComponentChildren, RefObject } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { i18n } from "../i18n";
+import { placeBox } from "./popover";
 
 export interface Completion {
   key: string;
@@ -18,6 +19,8 @@ export interface CompletionsProps<Item extends Completion> {
   items: readonly Item[];
   active: number;
   hint?: string;
+  /** What the list floats beside, above all else; without it styles place the list. */
+  anchor?: RefObject<HTMLElement | null>;
   onPick: (item: Item) => void;
   onActive: (index: number) => void;
 }
@@ -43,13 +46,15 @@ export function moved(key: string, active: number, count: number): number | unde
   }
 }
 
-export function Completions<Item extends Completion>({ id, label, items, active, hint, onPick, onActive }: CompletionsProps<Item>) {
+export function Completions<Item extends Completion>({ id, label, items, active, hint, anchor, onPick, onActive }: CompletionsProps<Item>) {
+  const box = useRef<HTMLDivElement>(null);
   const list = useRef<HTMLUListElement>(null);
+  useFloating(box, anchor, items);
   useLayoutEffect(() => {
     list.current?.children[active]?.scrollIntoView({ block: "nearest" });
   }, [active, items]);
   return (
-    <div class="completions">
+    <div class="completions" ref={box}>
       <ul
         ref={list}
         id={id}
@@ -76,6 +81,24 @@ export function Completions<Item extends Completion>({ id, label, items, active,
       {hint ? <p class="completions-hint" aria-hidden="true">{hint}</p> : null}
     </div>
   );
+}
+
+/** Show a box in the top layer, beside its anchor also while that is scrolled. */
+function useFloating(box: RefObject<HTMLElement | null>, anchor: RefObject<HTMLElement | null> | undefined, content: unknown): void {
+  const place = () => box.current && anchor?.current && placeBox(box.current, anchor.current);
+  useLayoutEffect(() => {
+    const element = box.current;
+    if (!anchor || !element?.showPopover) return undefined;
+    element.popover = "manual";
+    element.showPopover();
+    addEventListener("scroll", place, { capture: true, passive: true });
+    addEventListener("resize", place);
+    return () => {
+      removeEventListener("scroll", place, { capture: true });
+      removeEventListener("resize", place);
+    };
+  }, []);
+  useLayoutEffect(() => void place(), [content]);
 }
 
 /** Say which completion is chosen, to those who do not see the list. */

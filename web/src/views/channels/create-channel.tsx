@@ -8,6 +8,7 @@ import { post } from "../../protocol/client";
 import type { Json } from "../../protocol/json";
 import { channelAddress, closeDialog, go } from "../../router";
 import { Dialog } from "../../ui/dialog";
+import { LimitedText } from "../../ui/limited-text";
 import { watch } from "../../ui/watch";
 import { Preview } from "../compose/preview";
 import { GroupPicker } from "../settings/parts/group-picker";
@@ -135,15 +136,7 @@ function NameAndDescription({ draft, change }: PartProps) {
     <>
       <label class="field">
         <span>{i18n.t("Name")}</span>
-        <input
-          type="text"
-          data-autofocus
-          required
-          autocomplete="off"
-          maxLength={fields.max_stream_name_length}
-          value={draft.name}
-          onInput={(event) => change({ name: event.currentTarget.value })}
-        />
+        <LimitedText data-autofocus required autocomplete="off" max={fields.max_stream_name_length} value={draft.name} onText={(name) => change({ name })} />
       </label>
       <div class="field">
         <span class="field-head">
@@ -155,7 +148,7 @@ function NameAndDescription({ draft, change }: PartProps) {
         {isPreviewed ? (
           <Preview text={draft.description} />
         ) : (
-          <textarea id={id} rows={2} maxLength={fields.max_stream_description_length} value={draft.description} onInput={(event) => change({ description: event.currentTarget.value })} />
+          <LimitedText id={id} rows={2} max={fields.max_stream_description_length} value={draft.description} onText={(description) => change({ description })} />
         )}
       </div>
     </>

@@ -3,12 +3,12 @@
 import { state } from "../../app";
 import { i18n } from "../../i18n";
 import { get, post } from "../../protocol/client";
+import { composeBox } from "./compose-box";
 import { newKey } from "./composition";
 import { insertion } from "./formatting";
 import { problem } from "./sending";
 import { namesOf } from "./directory";
 import { target } from "./target";
-import { apply, selection } from "./textarea";
 
 export type CallProvider = "jitsi_meet" | "big_blue_button" | "zoom" | "zoom_server_to_server";
 
@@ -49,9 +49,9 @@ export async function startCall(provider: CallProvider, hasVideo: boolean): Prom
   try {
     const url = await addressOfCall(provider, hasVideo);
     const label = hasVideo ? i18n.t("Join video call.") : i18n.t("Join voice call.");
-    const { text, start, end } = selection();
+    const { text, start, end } = composeBox.selection();
     const before = start > 0 && !/\s$/.test(text.slice(0, start)) ? " " : "";
-    apply(insertion(text, start, end, `${before}[${label}](${url}) `));
+    composeBox.apply(insertion(text, start, end, `${before}[${label}](${url}) `));
   } catch (error) {
     problem.value = (error as Error).message;
   }

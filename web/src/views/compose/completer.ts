@@ -10,8 +10,8 @@ import { moved } from "../../ui/completions";
 import { load } from "../../ui/lazy";
 import { peopleIndex, relevance } from "./directory";
 import type { TextCompletion } from "./sources";
-import type { Target } from "./target";
-import { apply, selection, textarea } from "./textarea";
+import { type Target, targetKey } from "./target";
+import type { TextBox } from "./textarea";
 import { type Token, tokenAt } from "./tokens";
 
 interface View {
@@ -21,29 +21,8 @@ interface View {
   hint?: string;
 }
 
-export interface Completer {
-  readonly view: View;
-  /** Load what is needed: the user is about to write. */
-  prepare(): void;
-  /** Look at the text again: it has changed. */
-  look(): void;
-  /** The same, if the caret was moved by hand. */
-  lookIfMoved(): void;
-  close(): void;
-  pick(item: TextCompletion): void;
-  activate(index: number): void;
-  /** Return whether the key was one of the list. */
-  onKey(event: KeyboardEvent): boolean;
-}
-
 const NOTHING: View = { items: [], active: 0, label: "" };
 const MAX_SUBSCRIBERS = 5_000;
-
-const view = signal<View>(NOTHING);
-let token: Token | undefined;
-let closedAt: number | undefined;
-let score: ((user: User) => number) | undefined;
-let scoredFor: string | undefined;
 
 /** What completions are made of: loaded when the user begins to write. */
 const sources = signal<typeof import("./sources") | undefined>(undefined);
@@ -59,6 +38,8 @@ async function loadSources(): Promise<void> {
 }
 
 const subscribers = new Map<number, ReadonlySet<number>>();
+/** Changes with what is known of subscribers. */
+let subscribersVersion = 0;
 
 /** Fetch who is subscribed, so that subscribers come first; large channels are not asked for. */
 async function fetchSubscribers(channelId: number): Promise<void> {
@@ -71,12 +52,13 @@ async function fetchSubscribers(channelId: number): Promise<void> {
   } catch {
     subscribers.delete(channelId);
   }
-  scoredFor = undefined;
+  subscribersVersion += 1;
 }
 
-/** Return the subscribers of a channel, as far as they were fetched for completion. */
-export function knownSubscribers(channelId: number): ReadonlySet<number> | undefined {
-  return subscribers.get(channelId);
+function hintOf(token: Token): string | undefined {
+  if (token.kind === "channel") return i18n.t("Enter to link the channel, > to link one of its topics");
+  if (token.kind === "person" && !token.isSilent) return i18n.t("Enter to mention, Shift+Enter to mention without notifying");
+  return undefined;
 }
 
 function labelOf({ kind }: Token): string {
@@ -98,126 +80,149 @@ function labelOf({ kind }: Token): string {
   }
 }
 
-function relevanceFor(to: Target): (user: User) => number {
-  const channelId = to.kind === "topic" ? to.channelId : undefined;
-  // Made once a word: the order does not change while the user types on.
-  const key = `${JSON.stringify(to)} ${token?.from}`;
-  if (!score || scoredFor !== key) {
-    score = relevance(to, channelId === undefined ? undefined : subscribers.get(channelId));
-    scoredFor = key;
+/** The completions of one box. */
+export class Completer {
+  readonly #view = signal<View>(NOTHING);
+  #token: Token | undefined;
+  /** Where the list was closed by hand: it stays so until another word is begun. */
+  #closedAt: number | undefined;
+  #score: ((user: User) => number) | undefined;
+  #scoredFor: string | undefined;
+
+  constructor(
+    private readonly box: TextBox,
+    /** What is being written to. */
+    public to: Target,
+    /** Whether a text may begin with a command: messages do, their edits do not. */
+    private readonly hasCommands: boolean,
+  ) {}
+
+  get view(): View {
+    return this.#view.value;
   }
-  return score;
-}
 
-function update(to: Target): void {
-  const { text, start, end } = selection();
-  token = start === end ? tokenAt(text, start) : undefined;
-  if (!token || token.from === closedAt) {
-    if (!token) closedAt = undefined;
-    if (view.peek() !== NOTHING) view.value = NOTHING;
-    return;
+  /** Load what is needed: the user is about to write. */
+  prepare(): void {
+    if (!sources.peek()) void loadSources();
   }
-  closedAt = undefined;
-  const made = sources.peek();
-  if (!made) return;
-  if (token.kind === "person" && to.kind === "topic" && to.channelId !== undefined) void fetchSubscribers(to.channelId);
-  const items = made.completionsOf(token, to, relevanceFor(to));
-  if (!items.length) {
-    view.value = NOTHING;
-    return;
+
+  /** Look at the text again: it has changed. */
+  look(): void {
+    const { box, to } = this;
+    const { text, start, end } = box.selection();
+    const token = start === end ? tokenAt(text, start) : undefined;
+    this.#token = token;
+    if (!token || token.from === this.#closedAt || (token.kind === "command" && !this.hasCommands)) {
+      if (!token) this.#closedAt = undefined;
+      return this.close();
+    }
+    this.#closedAt = undefined;
+    const made = sources.peek();
+    if (!made) return;
+    if (token.kind === "person" && to.kind === "topic" && to.channelId !== undefined) void fetchSubscribers(to.channelId);
+    const items = made.completionsOf(token, to, this.#relevance(token));
+    if (!items.length) return this.close();
+    const hint = hintOf(token);
+    this.#view.value = { items, active: 0, label: labelOf(token), ...(hint ? { hint } : {}) };
   }
-  const hint =
-    token.kind === "channel"
-      ? i18n.t("Enter to link the channel, > to link one of its topics")
-      : token.kind === "person" && !token.isSilent
-        ? i18n.t("Enter to mention, Shift+Enter to mention without notifying")
-        : undefined;
-  view.value = { items, active: 0, label: labelOf(token), ...(hint ? { hint } : {}) };
-}
 
-function pick(item: TextCompletion, isSilent = false): void {
-  if (!token) return;
-  let insert = item.text;
-  if (isSilent && token.kind === "person" && insert.startsWith("@") && !insert.startsWith("@_")) insert = `@_${insert.slice(1)}`;
-  const { text } = selection();
-  let { to } = token;
-  // Marks that were typed, or left over from before, are replaced; a blank is not doubled.
-  const rest = /^\*{1,2}/.exec(text.slice(to));
-  if (rest && insert.includes("*")) to += rest[0].length;
-  if (insert.endsWith(" ") && text[to] === " ") to += 1;
-  const at = token.from + insert.length;
-  view.value = NOTHING;
-  apply({ from: token.from, to, insert, start: at, end: at });
-}
+  /** Look again at what the list was made of, as far as the user is writing here. */
+  refresh(): void {
+    if (this.#token && document.activeElement === this.box.element) this.look();
+  }
 
-function close(): void {
-  if (view.peek() !== NOTHING) view.value = NOTHING;
-}
+  /** Look again, if the caret was moved by hand. */
+  lookIfMoved(): void {
+    const { start, end } = this.box.selection();
+    if (this.#view.peek() !== NOTHING && (start !== end || start !== this.#token?.to)) this.look();
+  }
 
-function onKey(event: KeyboardEvent, to: Target): boolean {
-  const { items, active } = view.peek();
-  if (!items.length || event.ctrlKey || event.metaKey || event.altKey) return false;
-  const next = moved(event.key, active, items.length);
-  if (next !== undefined) {
-    view.value = { ...view.peek(), active: next };
+  close(): void {
+    if (this.#view.peek() !== NOTHING) this.#view.value = NOTHING;
+  }
+
+  activate(active: number): void {
+    this.#view.value = { ...this.#view.peek(), active };
+  }
+
+  /** Put an item in the place of the word. */
+  pick(item: TextCompletion, isSilent = false): void {
+    const token = this.#token;
+    if (!token) return;
+    let insert = item.text;
+    if (isSilent && token.kind === "person" && insert.startsWith("@") && !insert.startsWith("@_")) insert = `@_${insert.slice(1)}`;
+    const { text } = this.box.selection();
+    let { to } = token;
+    // Marks that were typed, or left over from before, are replaced; a blank is not doubled.
+    const rest = /^\*{1,2}/.exec(text.slice(to));
+    if (rest && insert.includes("*")) to += rest[0].length;
+    if (insert.endsWith(" ") && text[to] === " ") to += 1;
+    const at = token.from + insert.length;
+    this.#view.value = NOTHING;
+    this.box.apply({ from: token.from, to, insert, start: at, end: at });
+  }
+
+  /** Return whether the key was one of the list. */
+  onKey(event: KeyboardEvent): boolean {
+    const { items, active } = this.#view.peek();
+    if (!items.length || event.ctrlKey || event.metaKey || event.altKey) return false;
+    const next = moved(event.key, active, items.length);
+    if (next !== undefined) {
+      this.activate(next);
+      return true;
+    }
+    const chosen = items[active]!;
+    switch (event.key) {
+      case "Enter":
+        this.pick(chosen, event.shiftKey);
+        return true;
+      case "Tab":
+        if (event.shiftKey) return false;
+        this.pick(chosen);
+        return true;
+      case "Escape":
+        this.#closedAt = this.#token?.from;
+        this.close();
+        return true;
+      case ">":
+        return chosen.channel ? this.#toTopics(chosen) : false;
+      default:
+        return false;
+    }
+  }
+
+  /** Go on from a channel to its topics. */
+  #toTopics(chosen: TextCompletion): boolean {
+    const token = this.#token;
+    const link = sources.peek()?.linkOf(chosen.channel!);
+    if (!token || !link?.startsWith("#**")) return false;
+    const insert = `${link.slice(0, -2)}>`;
+    const at = token.from + insert.length;
+    this.box.apply({ from: token.from, to: token.to, insert, start: at, end: at });
+    this.look();
     return true;
   }
-  const chosen = items[active]!;
-  switch (event.key) {
-    case "Enter":
-      pick(chosen, event.shiftKey);
-      return true;
-    case "Tab":
-      if (event.shiftKey) return false;
-      pick(chosen);
-      return true;
-    case "Escape":
-      closedAt = token?.from;
-      close();
-      return true;
-    case ">":
-      return chosen.channel ? toTopics(chosen, to) : false;
-    default:
-      return false;
+
+  #relevance(token: Token): (user: User) => number {
+    const { to } = this;
+    const channelId = to.kind === "topic" ? to.channelId : undefined;
+    // Made once a word: the order does not change while the user types on.
+    const key = `${JSON.stringify(to)} ${token.from} ${subscribersVersion}`;
+    if (!this.#score || this.#scoredFor !== key) {
+      this.#score = relevance(to, channelId === undefined ? undefined : subscribers.get(channelId));
+      this.#scoredFor = key;
+    }
+    return this.#score;
   }
 }
 
-function toTopics(chosen: TextCompletion, to: Target): boolean {
-  const link = sources.peek()?.linkOf(chosen.channel!);
-  if (!token || !link?.startsWith("#**")) return false;
-  const insert = `${link.slice(0, -2)}>`;
-  const at = token.from + insert.length;
-  apply({ from: token.from, to: token.to, insert, start: at, end: at });
-  update(to);
-  return true;
-}
-
-export function useCompleter(to: Target): Completer {
-  // What was fetched meanwhile is shown.
+/** Return the completer of a box, which renders its list anew when what it is made of was fetched. */
+export function useCompleter(box: TextBox, to: Target, hasCommands: boolean): Completer {
+  const completer = useMemo(() => new Completer(box, to, hasCommands), [box, hasCommands]);
+  completer.to = to;
   const made = sources.value;
   const version = made?.fetchedVersion.value;
-  useEffect(() => {
-    if (token && document.activeElement === textarea()) update(to);
-  }, [made, version]);
-  useEffect(() => close, [to]);
-  const methods = useMemo(
-    () => ({
-      prepare: () => {
-        if (!sources.peek()) void loadSources();
-      },
-      look: () => update(to),
-      lookIfMoved: () => {
-        const { start, end } = selection();
-        if (view.peek() !== NOTHING && (start !== end || start !== token?.to)) update(to);
-      },
-      close,
-      pick: (item: TextCompletion) => pick(item),
-      activate: (active: number) => {
-        view.value = { ...view.peek(), active };
-      },
-      onKey: (event: KeyboardEvent) => onKey(event, to),
-    }),
-    [to],
-  );
-  return { ...methods, view: view.value };
+  useEffect(() => completer.refresh(), [made, version]);
+  useEffect(() => () => completer.close(), [completer, targetKey(to)]);
+  return completer;
 }

@@ -5,28 +5,31 @@ import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { onBatch, state } from "../../app";
 import { i18n } from "../../i18n";
 import { ground } from "../../router";
+import { editLast } from "../feed/edit-last";
 import { focusMain } from "../../ui/focus";
 import { Icon } from "../../ui/icons";
 import { lazy, load } from "../../ui/lazy";
 import { watch } from "../../ui/watch";
 import { Banners } from "./banners";
+import { Closed, closingOf } from "./closed";
+import { composeBox } from "./compose-box";
+import { ComposeTools } from "./compose-tools";
 import { content, follow, saveNow } from "./composition";
 import { forgetPeople, namesOf } from "./directory";
 import { dialog, hideDialog, showDialog } from "./dialogs";
 import { flush } from "./drafts";
 import { focusField } from "./fields";
 import { insertion } from "./formatting";
-import { enterSends, MessageBox, placeholderFor } from "./message-box";
-import { pasted } from "./paste";
+import { enterSends, MessageBox } from "./message-box";
 import { Preview } from "./preview";
 import { Recipients } from "./recipients";
 import { emptyTopicName, overLimit } from "./rules";
 import { clearNotices, isRefused, refusal, send } from "./sending";
-import { close, compose, open, requests, type Target, takeRequests, target, targetOfGround } from "./target";
-import { apply, selection } from "./textarea";
+import { close, compose, hasText, isSame, open, requests, type Target, takeRequests, target, targetOfGround } from "./target";
 import { Toolbar } from "./toolbar";
-import { stopTyping } from "./typing";
-import { uploads } from "./upload-list";
+import { noteTyping, stopTyping } from "./typing";
+import { uploadsOf } from "./upload-list";
+import { useDrop } from "./use-drop";
 
 const REASON_ID = "compose-reason";
 /** How near to the limit of characters it is shown. */
@@ -54,10 +57,15 @@ function SpectatorCompose() {
 
 function UserCompose() {
   useFollowing();
+  watch("channels", "users", "groups", "realm", "conversations");
   const to = target.value;
+  // What was begun before, and recipients that were chosen by hand, can be changed in the box.
+  const closing = to && !hasText.value && isSame(to, targetOfGround()) ? closingOf(to) : undefined;
   return (
     <section class={to ? "compose open" : "compose"} aria-label="Compose">
-      {to ? (
+      {to && closing ? (
+        <Closed closing={closing} />
+      ) : to ? (
         <>
           <Box to={to} />
           <Dialogs to={to} />
@@ -98,8 +106,8 @@ function useFollowing(): void {
     for (const request of takeRequests()) {
       if (request.kind === "focus") focusField(request.field);
       else {
-        const { text, start, end } = selection();
-        apply(insertion(text, start, end, request.text, request.asBlock));
+        const { text, start, end } = composeBox.selection();
+        composeBox.apply(insertion(text, start, end, request.text, request.asBlock));
       }
     }
   }, [requests.value, target.value]);
@@ -133,18 +141,22 @@ function nameOf(to: Target): string | undefined {
   return `#${channel.name} > ${to.topic || emptyTopicName(state())}`;
 }
 
+function placeholderFor(name: string | undefined): string {
+  return name === undefined ? i18n.t("Write a message") : i18n.t("Message {name}", { name });
+}
+
 function Box({ to }: { to: Target }) {
   watch("channels", "users", "groups", "realm", "conversations");
   const [isPreview, setPreview] = useState(false);
-  const [isOver, setOver] = useState(false);
   const refused = useComputed(() => refusal(target.value, content.value));
   const reason = refused.value?.reason;
   const key = to.kind === "direct" ? `direct ${to.userIds.join()}` : `topic ${to.channelId}`;
   useEffect(() => setPreview(false), [key]);
   const onFiles = (files: File[]) => {
     setPreview(false);
-    void load(() => import("./uploads")).then((module) => module.attach(files));
+    void load(() => import("./uploads")).then((module) => module.attach(files, composeBox));
   };
+  const { isOver, handlers } = useDrop(onFiles);
   const isInvalid = isRefused.value && reason !== undefined;
   return (
     <div
@@ -155,19 +167,7 @@ function Box({ to }: { to: Target }) {
         event.stopPropagation();
         escape();
       }}
-      onDragOver={(event) => {
-        if (!event.dataTransfer?.types.includes("Files")) return;
-        event.preventDefault();
-        setOver(true);
-      }}
-      onDragLeave={(event) => event.currentTarget.contains(event.relatedTarget as Node | null) || setOver(false)}
-      onDrop={(event) => {
-        setOver(false);
-        const files = [...(event.dataTransfer?.files ?? [])];
-        if (!files.length) return;
-        event.preventDefault();
-        onFiles(files);
-      }}
+      {...handlers}
     >
       <Banners to={to} refusal={reason} />
       <div class="compose-head">
@@ -182,17 +182,26 @@ function Box({ to }: { to: Target }) {
         <Preview text={content.value} />
       ) : (
         <MessageBox
+          box={composeBox}
+          label="Message"
+          listId="compose-completions"
           to={to}
+          text={content.value}
+          hasCommands
           placeholder={placeholderFor(nameOf(to))}
           describedBy={isInvalid ? REASON_ID : undefined}
           onFiles={onFiles}
-          onPaste={pasted}
+          onSubmit={send}
           onEscape={escape}
+          onTyping={noteTyping}
+          onUpFromEmpty={editLast}
         />
       )}
-      {uploads.value.length ? <Uploads /> : null}
+      {uploadsOf(composeBox).length ? <Uploads box={composeBox} /> : null}
       <div class="compose-bar">
-        <Toolbar isPreview={isPreview} onPreview={() => setPreview(!isPreview)} onFiles={onFiles} />
+        <Toolbar box={composeBox} isPreview={isPreview} onPreview={() => setPreview(!isPreview)} onFiles={onFiles}>
+          <ComposeTools />
+        </Toolbar>
         <div class="compose-sending">
           <Remaining />
           <button

@@ -1,7 +1,7 @@
 /** Which dialog of the compose box is open: they are loaded when they are first used. */
 
 import { signal } from "@preact/signals";
-import { selection, textarea } from "./textarea";
+import { composeBox } from "./compose-box";
 
 export type ComposeDialog = "schedule" | "snippets";
 
@@ -10,7 +10,7 @@ export const dialog = signal<ComposeDialog | undefined>(undefined);
 let before = { start: 0, end: 0 };
 
 export function showDialog(kind: ComposeDialog): void {
-  before = selection();
+  before = composeBox.selection();
   dialog.value = kind;
 }
 
@@ -21,8 +21,8 @@ export function hideDialog(): Promise<void> {
   return new Promise((resolve) => {
     // While a modal dialog is there the box is inert, and browsers then forget its selection.
     requestAnimationFrame(() => {
-      textarea()?.focus();
-      textarea()?.setSelectionRange(start, end);
+      composeBox.element?.focus();
+      composeBox.element?.setSelectionRange(start, end);
       resolve();
     });
   });

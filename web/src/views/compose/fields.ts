@@ -13,7 +13,11 @@ export const fields = {
 /** Move the focus to a field, if it is there. */
 export function focusField(field: Field): void {
   const element = fields[field].current;
-  if (!element) return;
+  if (!element) {
+    // Where nothing can be written, it is said why.
+    document.querySelector<HTMLElement>(".compose-refused")?.focus();
+    return;
+  }
   element.focus();
   if (element instanceof HTMLTextAreaElement) {
     const end = element.value.length;

@@ -1,75 +1,79 @@
-/** The textarea, its completions and keys. */
+/** The textarea of a message, its completions and keys: for a new one, and for one that is edited. */
 
-import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { useLayoutEffect } from "preact/hooks";
 import { state } from "../../app";
-import { i18n } from "../../i18n";
 import { Completions, CompletionsStatus, optionId } from "../../ui/completions";
 import { watch } from "../../ui/watch";
 import { type Completer, useCompleter } from "./completer";
-import { content, write } from "./composition";
-import { fields } from "./fields";
 import { formatOf } from "./formats";
-import { continueList, format } from "./formatting";
-import { send } from "./sending";
+import { continueList } from "./formatting";
+import { pasted } from "./paste";
 import type { Target } from "./target";
-import { apply, selection, setTextarea } from "./textarea";
-import { noteTyping } from "./typing";
-
-const LIST_ID = "compose-completions";
+import type { TextBox } from "./textarea";
+import { applyFormat } from "./toolbar";
 
 export interface MessageBoxProps {
+  box: TextBox;
+  /** The accessible name. */
+  label: string;
+  listId: string;
   to: Target;
-  placeholder: string;
-  describedBy: string | undefined;
+  text: string;
+  /** Whether completions float above all else: what is around the box would cut them off. */
+  isFloating?: boolean;
+  /** Whether the text may begin with a command. */
+  hasCommands?: boolean;
+  placeholder?: string;
+  describedBy?: string | undefined;
   onFiles: (files: File[]) => void;
-  onPaste: (event: ClipboardEvent) => void;
+  /** Enter, where the user's settings send by it, or Ctrl+Enter. */
+  onSubmit: () => void;
   onEscape: () => void;
+  onTyping?: () => void;
+  /** ArrowUp in the empty box. Returns whether the key was taken. */
+  onUpFromEmpty?: () => boolean;
 }
 
 export function MessageBox(props: MessageBoxProps) {
   watch("settings");
-  const area = fields.Message;
-  const text = content.value;
-  const completer = useCompleter(props.to);
-  useAutosize(text);
-  useEffect(() => {
-    setTextarea(area.current);
-    return () => setTextarea(null);
-  }, []);
+  const { box, listId, text } = props;
+  const completer = useCompleter(box, props.to, props.hasCommands ?? false);
+  useAutosize(box, text);
   const { items, active, label, hint } = completer.view;
   const isListed = items.length > 0;
   return (
     <div class="compose-text">
       {isListed ? (
         <Completions
-          id={LIST_ID}
+          id={listId}
           label={label}
           items={items}
           active={active}
           hint={hint}
+          anchor={props.isFloating ? box.area : undefined}
           onPick={(item) => completer.pick(item)}
-          onActive={completer.activate}
+          onActive={(index) => completer.activate(index)}
         />
       ) : null}
       <textarea
-        ref={area}
-        aria-label="Message"
+        ref={box.area}
+        aria-label={props.label}
         aria-describedby={props.describedBy}
-        aria-controls={isListed ? LIST_ID : undefined}
-        aria-activedescendant={isListed ? optionId(LIST_ID, active) : undefined}
+        aria-controls={isListed ? listId : undefined}
+        aria-activedescendant={isListed ? optionId(listId, active) : undefined}
         aria-autocomplete="list"
         rows={1}
         dir="auto"
         placeholder={props.placeholder}
         value={text}
         onInput={(event) => {
-          write(event.currentTarget.value);
-          noteTyping();
+          box.holder.write(event.currentTarget.value);
+          props.onTyping?.();
           completer.look();
         }}
-        onFocus={completer.prepare}
-        onSelect={completer.lookIfMoved}
-        onBlur={completer.close}
+        onFocus={() => completer.prepare()}
+        onSelect={() => completer.lookIfMoved()}
+        onBlur={() => completer.close()}
         onKeyDown={(event) => onKey(event, completer, props)}
         onPaste={(event) => {
           const files = [...(event.clipboardData?.files ?? [])];
@@ -77,7 +81,7 @@ export function MessageBox(props: MessageBoxProps) {
           if (files.length && !event.clipboardData!.types.includes("text/plain")) {
             event.preventDefault();
             props.onFiles(files);
-          } else props.onPaste(event);
+          } else pasted(event, box);
         }}
       />
       <CompletionsStatus items={items} active={active} />
@@ -86,39 +90,36 @@ export function MessageBox(props: MessageBoxProps) {
 }
 
 /** Grow with the text, up to a part of the window. */
-function useAutosize(text: string): void {
-  const height = useRef(0);
+function useAutosize({ element }: TextBox, text: string): void {
   useLayoutEffect(() => {
-    const element = fields.Message.current;
-    if (!element) return;
     // Browsers that know the property do it themselves, without a layout for each key.
-    if (CSS.supports("field-sizing", "content")) return;
+    if (!element || CSS.supports("field-sizing", "content")) return;
     element.style.height = "auto";
-    const needed = element.scrollHeight;
-    height.current = needed;
-    element.style.height = `${needed}px`;
-  }, [text]);
+    element.style.height = `${element.scrollHeight}px`;
+  }, [element, text]);
 }
 
-function onKey(event: KeyboardEvent, completer: Completer, { onEscape }: MessageBoxProps): void {
+function onKey(event: KeyboardEvent, completer: Completer, props: MessageBoxProps): void {
   if (event.isComposing) return;
-  if (completer.onKey(event) || formatKey(event)) {
+  if (completer.onKey(event) || isFormatted(event, props.box)) {
     event.preventDefault();
     event.stopPropagation();
-  } else if (event.key === "Enter") enter(event);
+  } else if (event.key === "Enter") enter(event, props);
   else if (event.key === "Escape") {
     event.preventDefault();
     event.stopPropagation();
-    onEscape();
-  }
+    props.onEscape();
+  } else if (event.key === "ArrowUp" && !hasModifier(event) && !props.text && props.onUpFromEmpty?.()) event.preventDefault();
 }
 
-function formatKey(event: KeyboardEvent): boolean {
+function hasModifier({ ctrlKey, metaKey, altKey, shiftKey }: KeyboardEvent): boolean {
+  return ctrlKey || metaKey || altKey || shiftKey;
+}
+
+function isFormatted(event: KeyboardEvent, box: TextBox): boolean {
   const kind = formatOf(event);
-  if (!kind) return false;
-  const { text, start, end } = selection();
-  apply(format(kind, text, start, end));
-  return true;
+  if (kind) applyFormat(box, kind);
+  return kind !== undefined;
 }
 
 /** Whether Enter alone sends; Ctrl+Enter does in any case. */
@@ -126,21 +127,17 @@ export function enterSends(): boolean {
   return Boolean(state().settings.enter_sends);
 }
 
-function enter(event: KeyboardEvent): void {
+function enter(event: KeyboardEvent, { box, onSubmit }: MessageBoxProps): void {
   const isForced = event.ctrlKey || event.metaKey;
   if (isForced || (enterSends() && !event.shiftKey && !event.altKey)) {
     event.preventDefault();
-    send();
+    event.stopPropagation();
+    onSubmit();
     return;
   }
-  const { text, start, end } = selection();
+  const { text, start, end } = box.selection();
   const next = continueList(text, start, end);
   if (!next) return;
   event.preventDefault();
-  apply(next);
-}
-
-/** Return what stands in the empty box. */
-export function placeholderFor(name: string | undefined): string {
-  return name === undefined ? i18n.t("Write a message") : i18n.t("Message {name}", { name });
+  box.apply(next);
 }

@@ -2,6 +2,7 @@
 
 import type { ComponentChildren, RefObject } from "preact";
 import { useId, useMemo, useState } from "preact/hooks";
+import { LimitNote } from "../../ui/limited-text";
 import { type Completion, Completions, moved, optionId } from "../../ui/completions";
 
 export interface RecipientFieldProps<Item extends Completion> {
@@ -13,7 +14,9 @@ export interface RecipientFieldProps<Item extends Completion> {
   isInvalid?: boolean;
   describedBy?: string | undefined;
   readOnly?: boolean;
-  maxLength?: number;
+  /** How long the text may be: more can be typed, and is said to be too much. */
+  max?: number;
+  lengthOf?: (text: string) => number;
   /** Shown before the text, inside the field. */
   before?: ComponentChildren;
   suggest: (text: string) => readonly Item[];
@@ -69,7 +72,7 @@ export function RecipientField<Item extends Completion>(props: RecipientFieldPro
         aria-controls={isShown ? listId : undefined}
         aria-activedescendant={isShown ? optionId(listId, chosen) : undefined}
         aria-invalid={props.isInvalid || undefined}
-        aria-describedby={props.describedBy}
+        aria-describedby={[props.describedBy, props.max === undefined ? undefined : `${id}-limit`].filter(Boolean).join(" ") || undefined}
         autocomplete="off"
         spellcheck={false}
         readOnly={props.readOnly}
@@ -88,6 +91,7 @@ export function RecipientField<Item extends Completion>(props: RecipientFieldPro
         }}
         onKeyDown={onKeyDown}
       />
+      {props.max === undefined ? null : <LimitNote id={`${id}-limit`} length={props.lengthOf?.(value) ?? value.length} max={props.max} />}
       {isShown ? (
         <Completions id={listId} label={label} items={items} active={chosen} onPick={pick} onActive={setActive} />
       ) : null}

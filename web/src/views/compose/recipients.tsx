@@ -11,7 +11,7 @@ import { watch } from "../../ui/watch";
 import { channelNamed, findChannels, findPeople, peopleIndex, relevance, userNamed } from "./directory";
 import { fields } from "./fields";
 import { RecipientField } from "./recipient-field";
-import { allowsEmptyTopic, allowsNamedTopics, cleanTopic, emptyTopicName } from "./rules";
+import { allowsEmptyTopic, allowsNamedTopics, cleanTopic, emptyTopicName, lengthOfTopic } from "./rules";
 import { retarget, type Target } from "./target";
 import { findTopics, topicsOf, topicsVersion } from "./topics";
 
@@ -107,6 +107,8 @@ function TopicField({ to, channel, invalid }: { to: Target & { kind: "topic" }; 
   return (
     <RecipientField
       label="Topic"
+      max={Number(state().fields.max_topic_length ?? 60)}
+      lengthOf={lengthOfTopic}
       field={fields.Topic}
       placeholder={placeholder}
       value={hasNames ? to.topic : ""}

@@ -62,6 +62,11 @@ export function channelRefusal(state: State, channel: Channel): string | undefin
   return undefined;
 }
 
+/** Return the length of a topic as its limit counts it: the mark of resolved topics does not count. */
+export function lengthOfTopic(topic: string): number {
+  return lengthOf(topic.replace(RESOLVED_PREFIX, ""));
+}
+
 function topicTargetRefusal(state: State, to: Target & { kind: "topic" }): Refusal | undefined {
   if (to.channelId === undefined) return { reason: i18n.t("Choose a channel."), field: "Channel" };
   const channel = state.channels.get(to.channelId);
@@ -77,7 +82,7 @@ function topicTargetRefusal(state: State, to: Target & { kind: "topic" }): Refus
     return { reason: i18n.t("Only the topic “{name}” is allowed in this channel.", { name }), field: "Topic" };
   }
   const limit = Number(state.fields.max_topic_length ?? 60);
-  if (lengthOf(topic.replace(RESOLVED_PREFIX, "")) > limit) {
+  if (lengthOfTopic(topic) > limit) {
     return { reason: i18n.t("The topic is too long: at most {limit} characters.", { limit }), field: "Topic" };
   }
   return undefined;

@@ -8,10 +8,11 @@ import type { Snippet } from "../../model/state";
 import { del, patch, post } from "../../protocol/client";
 import { confirm, Dialog } from "../../ui/dialog";
 import { Icon } from "../../ui/icons";
+import { LimitedText } from "../../ui/limited-text";
 import { watch } from "../../ui/watch";
+import { composeBox } from "./compose-box";
 import { content } from "./composition";
 import { insertion } from "./formatting";
-import { apply, selection } from "./textarea";
 
 const MAX_TITLE_LENGTH = 60;
 
@@ -34,8 +35,8 @@ function SnippetList({ onClose, onEdit }: { onClose: () => Promise<void>; onEdit
   const found = best(entries, fold(query.trim()), all.length, () => 0);
   const insert = async ({ content: text }: Snippet) => {
     await onClose();
-    const { text: before, start, end } = selection();
-    apply(insertion(before, start, end, text));
+    const { text: before, start, end } = composeBox.selection();
+    composeBox.apply(insertion(before, start, end, text));
   };
   const remove = async (snippet: Snippet) => {
     const isSure = await confirm({
@@ -116,7 +117,7 @@ function EditSnippet({ snippet, onDone }: { snippet: Snippet | undefined; onDone
     >
       <label class="field">
         <span>{i18n.t("Title")}</span>
-        <input type="text" data-autofocus maxLength={MAX_TITLE_LENGTH} value={title} onInput={(event) => setTitle(event.currentTarget.value)} />
+        <LimitedText data-autofocus max={MAX_TITLE_LENGTH} value={title} onText={setTitle} />
       </label>
       <label class="field">
         <span>{i18n.t("Text")}</span>

@@ -73,7 +73,8 @@ export function targetOfGround(): Target | undefined {
   return here.kind === "narrow" ? targetOfNarrow(here.narrow) : undefined;
 }
 
-function targetOfMessage(message: Message): Target {
+/** Return the conversation of a message, for writing to it. */
+export function targetOfMessage(message: Message): Target {
   if (message.type === "stream") return { kind: "topic", channelId: message.stream_id, topic: message.subject };
   const people = (message.display_recipient as { id: number }[]).map((each) => each.id);
   const self = state().userId;

@@ -1,58 +1,78 @@
-/** The textarea of the compose box, for all that writes into it. */
+/** Textareas in which Markdown is written, for all that writes into them. */
 
+import type { RefObject } from "preact";
 import { applied, type Edit } from "./formatting";
-import { content, write } from "./composition";
 
-let area: HTMLTextAreaElement | null = null;
-
-export function setTextarea(element: HTMLTextAreaElement | null): void {
-  area = element;
+/** What a text belongs to: the compose box, or a message that is being edited. */
+export interface TextHolder {
+  read(): string;
+  write(text: string): void;
+  /** Say why an action on the text has failed. */
+  report(problem: string): void;
+  /** Replace a part of a text that was put away since: an upload ends after that. */
+  replaceKept?(wanted: string, by: string): void;
 }
 
-export function textarea(): HTMLTextAreaElement | null {
-  return area;
+export interface Selected {
+  text: string;
+  start: number;
+  end: number;
 }
 
-/** Return text and selection, whether the box is shown or not. */
-export function selection(): { text: string; start: number; end: number } {
-  const text = content.peek();
-  if (!area) return { text, start: text.length, end: text.length };
-  return { text: area.value, start: area.selectionStart, end: area.selectionEnd };
-}
+/** A text, and the textarea that shows it while there is one. */
+export class TextBox {
+  constructor(
+    readonly area: RefObject<HTMLTextAreaElement | null>,
+    readonly holder: TextHolder,
+  ) {}
 
-/** Carry out an edit, in a way that the browser's undo takes back. */
-export function apply(edit: Edit): void {
-  const element = area;
-  if (!element) {
-    write(applied(content.peek(), edit));
-    return;
+  get element(): HTMLTextAreaElement | null {
+    return this.area.current;
   }
-  element.focus();
-  element.setSelectionRange(edit.from, edit.to);
-  const expected = applied(element.value, edit);
-  // The command is the only way of changing a text that keeps the history of undo.
-  const done = edit.insert
-    ? document.execCommand("insertText", false, edit.insert)
-    : edit.from === edit.to || document.execCommand("delete");
-  if (!done || element.value !== expected) {
-    element.value = expected;
-    write(expected);
-  }
-  element.setSelectionRange(edit.start, edit.end);
-}
 
-/** Replace a part of the text by another, wherever it stands now: what was uploaded has an address. */
-export function replaceText(wanted: string, by: string): boolean {
-  const text = content.peek();
-  const from = text.indexOf(wanted);
-  if (from < 0) return false;
-  const shift = (at: number) => (at <= from ? at : at >= from + wanted.length ? at + by.length - wanted.length : from + by.length);
-  const [start, end] = area ? [shift(area.selectionStart), shift(area.selectionEnd)] : [0, 0];
-  const changed = text.slice(0, from) + by + text.slice(from + wanted.length);
-  write(changed);
-  if (area) {
-    area.value = changed;
-    area.setSelectionRange(start, end);
+  /** Return text and selection, whether the box is shown or not. */
+  selection(): Selected {
+    const { element } = this;
+    if (element) return { text: element.value, start: element.selectionStart, end: element.selectionEnd };
+    const text = this.holder.read();
+    return { text, start: text.length, end: text.length };
   }
-  return true;
+
+  /** Carry out an edit, in a way that the browser's undo takes back. */
+  apply(edit: Edit): void {
+    const { element, holder } = this;
+    if (!element) {
+      holder.write(applied(holder.read(), edit));
+      return;
+    }
+    element.focus();
+    element.setSelectionRange(edit.from, edit.to);
+    const expected = applied(element.value, edit);
+    // The command is the only way of changing a text that keeps the history of undo.
+    const done = edit.insert
+      ? document.execCommand("insertText", false, edit.insert)
+      : edit.from === edit.to || document.execCommand("delete");
+    if (!done || element.value !== expected) {
+      element.value = expected;
+      holder.write(expected);
+    }
+    element.setSelectionRange(edit.start, edit.end);
+  }
+
+  /** Replace a part of the text by another, wherever it stands now. Returns whether it was found. */
+  replace(wanted: string, by: string): boolean {
+    const { element, holder } = this;
+    const text = holder.read();
+    const from = text.indexOf(wanted);
+    if (from < 0) return false;
+    const shift = (at: number) => (at <= from ? at : at >= from + wanted.length ? at + by.length - wanted.length : from + by.length);
+    const [start, end] = element ? [shift(element.selectionStart), shift(element.selectionEnd)] : [0, 0];
+    const changed = text.slice(0, from) + by + text.slice(from + wanted.length);
+    holder.write(changed);
+    if (element) {
+      element.value = changed;
+      element.setSelectionRange(start, end);
+    }
+    return true;
+  }
 }

@@ -1,7 +1,7 @@
 /** Buttons of the compose box. */
 
-import { signal } from "@preact/signals";
-import { useRef } from "preact/hooks";
+import type { ComponentChildren } from "preact";
+import { useRef, useState } from "preact/hooks";
 import { state } from "../../app";
 import { i18n } from "../../i18n";
 import type { Emoji } from "../../ui/emoji-data";
@@ -9,30 +9,25 @@ import { tone, toned } from "../../ui/emoji-tones";
 import { Icon, type IconName } from "../../ui/icons";
 import { load } from "../../ui/lazy";
 import { watch } from "../../ui/watch";
-import { callProvider, startCall } from "./calls";
-import { showDialog } from "./dialogs";
 import { format, type Format, insertion } from "./formatting";
 import { formats } from "./formats";
-import { apply, selection } from "./textarea";
-
-/** Whether the formatting buttons are unfolded on a narrow screen. */
-const isUnfolded = signal(false);
+import type { TextBox } from "./textarea";
 
 /** Open the picker of emoji; what is picked stands at the caret. */
-async function pickEmoji(event: MouseEvent): Promise<void> {
-  const anchor = event.currentTarget as HTMLElement;
+async function pickEmoji(box: TextBox, anchor: HTMLElement): Promise<void> {
   const { openEmojiPicker } = await load(() => import("../../ui/emoji-picker"));
   const insert = ({ name, glyph }: Emoji) => {
-    const { text, start, end } = selection();
+    const { text, start, end } = box.selection();
     const before = start > 0 && !/\s$/.test(text.slice(0, start)) ? " " : "";
-    apply(insertion(text, start, end, `${before}${toned(glyph, tone.value) ?? `:${name}:`} `));
+    box.apply(insertion(text, start, end, `${before}${toned(glyph, tone.value) ?? `:${name}:`} `));
   };
   openEmojiPicker(anchor, insert, { hasTones: true });
 }
 
-function applyFormat(kind: Format): void {
-  const { text, start, end } = selection();
-  apply(format(kind, text, start, end));
+/** Apply a format to what is selected. */
+export function applyFormat(box: TextBox, kind: Format): void {
+  const { text, start, end } = box.selection();
+  box.apply(format(kind, text, start, end));
 }
 
 export function ToolButton(props: {
@@ -67,15 +62,19 @@ export function ToolButton(props: {
 }
 
 export interface ToolbarProps {
+  box: TextBox;
   isPreview: boolean;
   onPreview: () => void;
   onFiles: (files: File[]) => void;
+  /** Buttons beside those of formats. */
+  children?: ComponentChildren;
 }
 
-export function Toolbar({ isPreview, onPreview, onFiles }: ToolbarProps) {
+/** Buttons for a text that is written; those of formats are folded where there is little room. */
+export function Toolbar({ box, isPreview, onPreview, onFiles, children }: ToolbarProps) {
   watch("realm");
   const picker = useRef<HTMLInputElement>(null);
-  const provider = callProvider();
+  const [isUnfolded, setUnfolded] = useState(false);
   return (
     <div class="compose-tools">
       <input
@@ -91,26 +90,20 @@ export function Toolbar({ isPreview, onPreview, onFiles }: ToolbarProps) {
       {Number(state().fields.max_file_upload_size_mib ?? 0) > 0 ? (
         <ToolButton icon="attach" label="Attach files" title={i18n.t("Attach files")} onClick={() => picker.current?.click()} />
       ) : null}
-      <ToolButton icon="smile" label="Emoji" title={i18n.t("Emoji")} onClick={pickEmoji} />
+      <ToolButton icon="smile" label="Emoji" title={i18n.t("Emoji")} onClick={(event) => void pickEmoji(box, event.currentTarget as HTMLElement)} />
       <ToolButton icon={isPreview ? "edit" : "eye"} label="Preview" title={i18n.t("Preview")} isPressed={isPreview} onClick={onPreview} />
       <ToolButton
         icon="format"
         class="fold"
         label={i18n.t("Formatting")}
-        isExpanded={isUnfolded.value}
-        onClick={() => (isUnfolded.value = !isUnfolded.value)}
+        isExpanded={isUnfolded}
+        onClick={() => setUnfolded(!isUnfolded)}
       />
-      <div class={isUnfolded.value ? "formats unfolded" : "formats"} role="group" aria-label={i18n.t("Formatting buttons")}>
+      <div class={isUnfolded ? "formats unfolded" : "formats"} role="group" aria-label={i18n.t("Formatting buttons")}>
         {formats().map(([kind, icon, label, keys]) => (
-          <ToolButton key={kind} icon={icon} label={label} keys={keys} onClick={() => applyFormat(kind)} />
+          <ToolButton key={kind} icon={icon} label={label} keys={keys} onClick={() => applyFormat(box, kind)} />
         ))}
-        <ToolButton icon="snippet" label={i18n.t("Saved snippets")} onClick={() => showDialog("snippets")} />
-        {provider ? (
-          <>
-            <ToolButton icon="video" label={i18n.t("Add a video call")} onClick={() => void startCall(provider, true)} />
-            <ToolButton icon="phone" label={i18n.t("Add a voice call")} onClick={() => void startCall(provider, false)} />
-          </>
-        ) : null}
+        {children}
       </div>
     </div>
   );

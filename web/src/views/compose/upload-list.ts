@@ -2,9 +2,12 @@
 
 import { signal } from "@preact/signals";
 import { i18n } from "../../i18n";
+import type { TextBox } from "./textarea";
 
 export interface Upload {
   id: string;
+  /** Where its address is wanted. */
+  box: TextBox;
   name: string;
   size: number;
   /** What stands in the text until the file has an address. */
@@ -16,6 +19,11 @@ export interface Upload {
 }
 
 export const uploads = signal<readonly Upload[]>([]);
+
+/** Return the uploads for a text. */
+export function uploadsOf(box: TextBox): readonly Upload[] {
+  return uploads.value.filter((each) => each.box === box);
+}
 
 /** Return whether the text waits for files that are being uploaded. */
 export function waitsForUploads(text: string): boolean {

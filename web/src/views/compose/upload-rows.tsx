@@ -2,7 +2,8 @@
 
 import { i18n } from "../../i18n";
 import { Icon } from "../../ui/icons";
-import { type Upload, uploads } from "./upload-list";
+import type { TextBox } from "./textarea";
+import { type Upload, uploadsOf } from "./upload-list";
 import { cancelUpload, retryUpload } from "./uploads";
 
 /** Return a size for people: 1.4 MB. */
@@ -21,10 +22,10 @@ export function shownSize(bytes: number): string {
   }).format(value);
 }
 
-export default function UploadRows() {
+export default function UploadRows({ box }: { box: TextBox }) {
   return (
     <ul class="uploads" aria-label={i18n.t("Files being uploaded")}>
-      {uploads.value.map((upload) => (
+      {uploadsOf(box).map((upload) => (
         <Row key={upload.id} upload={upload} />
       ))}
     </ul>

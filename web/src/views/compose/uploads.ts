@@ -5,10 +5,8 @@ import { i18n } from "../../i18n";
 import { csrfToken } from "../../protocol/client";
 import { load } from "../../ui/lazy";
 import { newKey } from "./composition";
-import { replaceInDrafts } from "./drafts";
 import { insertion } from "./formatting";
-import { problem } from "./sending";
-import { apply, replaceText, selection } from "./textarea";
+import type { TextBox } from "./textarea";
 import { removeUpload, type Upload, updateUpload, uploads } from "./upload-list";
 
 const MIB = 1024 * 1024;
@@ -24,16 +22,18 @@ const works = new Map<string, Work>();
 const queue: string[] = [];
 let running = 0;
 
-/** Attach files to what is being written. Those that are too large are refused before they are sent. */
-export function attach(files: readonly File[]): void {
+/** Attach files to what is being written in a box. Those that are too large are refused before they are sent. */
+export function attach(files: readonly File[], box: TextBox): void {
   const limit = Number(state().fields.max_file_upload_size_mib ?? 0);
   const refused = files.filter((each) => each.size > limit * MIB);
   if (refused.length) {
-    problem.value = limit
-      ? i18n.t("{name} is too large: files have at most {limit} MiB.", { name: refused.map((each) => each.name).join(", "), limit })
-      : i18n.t("This server takes no files.");
+    box.holder.report(
+      limit
+        ? i18n.t("{name} is too large: files have at most {limit} MiB.", { name: refused.map((each) => each.name).join(", "), limit })
+        : i18n.t("This server takes no files."),
+    );
   }
-  for (const file of files.filter((each) => !refused.includes(each))) add(file);
+  for (const file of files.filter((each) => !refused.includes(each))) add(file, box);
   startNext();
 }
 
@@ -52,9 +52,10 @@ function uniquePlaceholder(name: string): string {
   }
 }
 
-function add(file: File): void {
+function add(file: File, box: TextBox): void {
   const upload: Upload = {
     id: newKey(),
+    box,
     name: shownName(file),
     size: file.size,
     placeholder: uniquePlaceholder(shownName(file)),
@@ -64,9 +65,9 @@ function add(file: File): void {
   works.set(upload.id, { file, isCancelled: false });
   uploads.value = [...uploads.peek(), upload];
   queue.push(upload.id);
-  const { text, start, end } = selection();
+  const { text, start, end } = box.selection();
   const before = start > 0 && !/\s$/.test(text.slice(0, start)) ? "\n" : "";
-  apply(insertion(text, start, end, `${before}${upload.placeholder}\n`));
+  box.apply(insertion(text, start, end, `${before}${upload.placeholder}\n`));
 }
 
 function startNext(): void {
@@ -102,13 +103,13 @@ function finish(id: string, url: string, filename: string): void {
   const upload = uploads.peek().find((each) => each.id === id);
   works.delete(id);
   if (!upload) return;
-  replaceEverywhere(upload.placeholder, `[${filename.replace(/[[\]\\\s]+/g, " ").trim()}](${url})`);
+  replaceEverywhere(upload, `[${filename.replace(/[[\]\\\s]+/g, " ").trim()}](${url})`);
   removeUpload(id);
 }
 
-/** Replace in the text, or in the draft that it has become meanwhile. */
-function replaceEverywhere(placeholder: string, by: string): void {
-  if (!replaceText(placeholder, by)) replaceInDrafts(placeholder, by);
+/** Replace what stands for an upload in the text, or in the draft that it has become meanwhile. */
+function replaceEverywhere({ box, placeholder }: Upload, by: string): void {
+  if (!box.replace(placeholder, by)) box.holder.replaceKept?.(placeholder, by);
 }
 
 /** Give an upload up: nothing of it stays, neither here nor on the server. */
@@ -122,7 +123,12 @@ export function cancelUpload(id: string): void {
   works.delete(id);
   removeUpload(id);
   if (!upload) return;
-  if (!replaceText(`${upload.placeholder}\n`, "") && !replaceText(upload.placeholder, "")) replaceInDrafts(upload.placeholder, "");
+  if (!upload.box.replace(`${upload.placeholder}\n`, "")) replaceEverywhere(upload, "");
+}
+
+/** Give up all uploads of a text that is not wanted any more. */
+export function cancelUploadsOf(box: TextBox): void {
+  for (const { id } of uploads.peek().filter((each) => each.box === box)) cancelUpload(id);
 }
 
 /** Try an upload again that has failed: it goes on where it was. */

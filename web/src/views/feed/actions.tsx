@@ -22,6 +22,8 @@ import { unreadFrom } from "./unread-from";
 
 /** The message that is being edited in its place. */
 export const editing = signal<number | undefined>(undefined);
+/** What had the focus when the edit began. */
+let editedFrom: Element | null = null;
 
 function isOwn(message: Message): boolean {
   return message.sender_id === state().userId;
@@ -66,7 +68,17 @@ export function toggleStar(message: Message): Promise<boolean> {
 }
 
 export function edit(message: Message): void {
-  if (canEditContent(state(), message, Date.now())) editing.value = message.id;
+  if (!canEditContent(state(), message, Date.now())) return;
+  editedFrom = document.activeElement;
+  editing.value = message.id;
+}
+
+/** End the edit: the focus goes back to the field that it began in, or to the message. */
+export function endEditing(): void {
+  const article = document.querySelector<HTMLElement>(`[data-message-id="${editing.peek()}"]`);
+  editing.value = undefined;
+  const field = editedFrom instanceof HTMLTextAreaElement && editedFrom.isConnected ? editedFrom : undefined;
+  (field ?? article)?.focus({ preventScroll: true });
 }
 
 export async function remove(message: Message): Promise<void> {

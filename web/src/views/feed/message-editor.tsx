@@ -1,11 +1,22 @@
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useState } from "preact/hooks";
 import { state } from "../../app";
 import { i18n } from "../../i18n";
 import type { Message } from "../../model/state";
-import { ApiError, get, patch } from "../../protocol/client";
+import { ApiError, patch } from "../../protocol/client";
 import { confirm } from "../../ui/dialog";
+import { lazy, load } from "../../ui/lazy";
 import { attempt } from "../../ui/toast";
-import { editing } from "./actions";
+import { MessageBox } from "../compose/message-box";
+import { Preview } from "../compose/preview";
+import { overLimit } from "../compose/rules";
+import { targetOfMessage } from "../compose/target";
+import { Toolbar } from "../compose/toolbar";
+import { uploadsOf, waitsForUploads } from "../compose/upload-list";
+import { useDrop } from "../compose/use-drop";
+import { editing, endEditing } from "./actions";
+import { type EditSession, endSession, sessionOf } from "./edit-session";
+
+const Uploads = lazy(() => import("../compose/upload-rows"));
 
 /** SHA-256 in hexadecimal; undefined without a secure context, where browsers offer none. */
 async function sha256(text: string): Promise<string | undefined> {
@@ -14,115 +25,120 @@ async function sha256(text: string): Promise<string | undefined> {
   return [...new Uint8Array(digest)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-async function sourceOf(id: number): Promise<string> {
-  const { message } = await get<{ message: { content: string } }>(`/messages/${id}`, {
-    apply_markdown: false,
-    allow_empty_topic_name: true,
-  });
-  return message.content;
-}
-
-/** Texts that were being edited when a message left the page. */
-const drafts = new Map<number, { original: string; text: string }>();
-
 /** Edit a message in its place. */
 export function MessageEditor({ message }: { message: Message }) {
-  const [original, setOriginal] = useState<string | undefined>(drafts.get(message.id)?.original);
-  const [text, setText] = useState(drafts.get(message.id)?.text ?? "");
-  const [problem, setProblem] = useState("");
-  const [isSaving, setSaving] = useState(false);
-  const area = useRef<HTMLTextAreaElement>(null);
-  const limit = Number(state().fields.max_message_length ?? 10_000);
-
-  const close = () => {
-    drafts.delete(message.id);
-    const article = area.current?.closest<HTMLElement>("[data-message-id]");
-    editing.value = undefined;
-    article?.focus({ preventScroll: true });
-  };
+  const session = sessionOf(message.id);
   useEffect(() => {
-    if (original !== undefined) return;
-    void attempt(async () => {
-      const content = await sourceOf(message.id);
-      setOriginal(content);
-      setText(content);
-    }).then((isFetched) => {
-      if (!isFetched) editing.value = undefined;
+    if (session.original.peek() !== undefined) return;
+    void attempt(() => session.begin()).then((isFetched) => {
+      if (!isFetched) close(session);
     });
-  }, []);
-  useLayoutEffect(() => {
-    if (original === undefined) return;
-    area.current?.focus();
-    area.current?.setSelectionRange(text.length, text.length);
-  }, [original]);
-  useLayoutEffect(() => {
-    if (original !== undefined && text !== original) drafts.set(message.id, { original, text });
-    const element = area.current;
-    if (!element) return;
-    element.style.height = "auto";
-    element.style.height = `${Math.min(element.scrollHeight + 2, innerHeight / 2)}px`;
-  }, [text]);
+  }, [session]);
+  if (session.original.value === undefined) return <p class="message-loading">{i18n.t("Loading the text")}</p>;
+  return <EditForm message={message} session={session} />;
+}
 
-  const cancel = async () => {
-    const isKept = text === original;
-    const isSure =
-      isKept ||
-      (await confirm({
-        title: i18n.t("Discard your changes?"),
-        text: i18n.t("The message stays as it was."),
-        action: i18n.t("Discard"),
-        isDangerous: true,
-      }));
-    if (isSure) close();
+/** End an edit: what is uploaded for it still is given up, and the focus goes back to where it began. */
+function close(session: EditSession): void {
+  const { box, id } = session;
+  if (uploadsOf(box).length) void load(() => import("../compose/uploads")).then((module) => module.cancelUploadsOf(box));
+  endSession(session);
+  if (editing.peek() === id) endEditing();
+}
+
+async function cancel(session: EditSession): Promise<void> {
+  const isSure =
+    !session.isChanged ||
+    (await confirm({
+      title: i18n.t("Discard your changes?"),
+      text: i18n.t("The message stays as it was."),
+      action: i18n.t("Discard"),
+      isDangerous: true,
+    }));
+  if (isSure) close(session);
+}
+
+/** Replace the message's text, unless it was changed elsewhere meanwhile. */
+async function save(session: EditSession): Promise<void> {
+  const original = session.original.peek()!;
+  if (!session.isChanged) return close(session);
+  session.problem.value = "";
+  try {
+    await patch(`/messages/${session.id}`, { content: session.text.peek(), prev_content_sha256: await sha256(original) });
+    close(session);
+  } catch (error) {
+    if (error instanceof ApiError && error.code === "EXPECTATION_MISMATCH") {
+      session.problem.value = i18n.t("The message was changed elsewhere meanwhile. Save again to replace it by your text, or cancel.");
+      await session.renew();
+    } else session.problem.value = (error as Error).message;
+  }
+}
+
+/** Return why a text cannot be saved; undefined if it can. */
+function refusalOf(text: string): string | undefined {
+  const limit = Number(state().fields.max_message_length ?? 10_000);
+  if (overLimit(state(), text) > 0) return i18n.t("A message has at most {limit} characters.", { limit });
+  return waitsForUploads(text) ? i18n.t("Wait until all files are uploaded.") : undefined;
+}
+
+function EditForm({ message, session }: { message: Message; session: EditSession }) {
+  const { box } = session;
+  const text = session.text.value;
+  const to = useMemo(() => targetOfMessage(message), [message.subject, message.stream_id]);
+  const [isSaving, setSaving] = useState(false);
+  const [isPreview, setPreview] = useState(false);
+  useLayoutEffect(() => {
+    const isElsewhere = session.isBegun && document.activeElement?.matches("input, textarea");
+    if (isPreview || isElsewhere) return;
+    session.isBegun = true;
+    box.element?.focus();
+    box.element?.setSelectionRange(text.length, text.length);
+  }, [isPreview]);
+  const onFiles = (files: File[]) => {
+    setPreview(false);
+    void load(() => import("../compose/uploads")).then((module) => module.attach(files, box));
   };
-  const save = async () => {
-    if (isSaving || original === undefined) return;
-    if (text === original) return close();
+  const { isOver, handlers } = useDrop(onFiles);
+  const refusal = refusalOf(text);
+  const submit = async () => {
+    if (isSaving || refusal) return;
     setSaving(true);
-    setProblem("");
-    try {
-      await patch(`/messages/${message.id}`, { content: text, prev_content_sha256: await sha256(original) });
-      close();
-    } catch (error) {
-      if (error instanceof ApiError && error.code === "EXPECTATION_MISMATCH") {
-        setProblem(i18n.t("The message was changed elsewhere meanwhile. Save again to replace it by your text, or cancel."));
-        setOriginal(await sourceOf(message.id).catch(() => original));
-      } else setProblem((error as Error).message);
-    } finally {
-      setSaving(false);
-    }
+    await save(session);
+    setSaving(false);
   };
-  if (original === undefined) return <p class="message-loading">{i18n.t("Loading the text")}</p>;
-  const isLong = [...text].length > limit;
+  const shown = refusal ?? session.problem.value;
   return (
     <form
-      class="message-editor"
+      class={isOver ? "message-editor dropping" : "message-editor"}
+      {...handlers}
       onSubmit={(event) => {
         event.preventDefault();
-        void save();
+        void submit();
       }}
     >
-      <textarea
-        ref={area}
-        aria-label={i18n.t("Edit message")}
-        dir="auto"
-        value={text}
-        onInput={(event) => setText(event.currentTarget.value)}
-        onKeyDown={(event) => {
-          if (event.isComposing) return;
-          const isSubmit = event.key === "Enter" && (event.ctrlKey || event.metaKey || (state().settings.enter_sends === true && !event.shiftKey));
-          if (event.key === "Escape") void cancel();
-          else if (isSubmit) void save();
-          else return;
-          event.preventDefault();
-          event.stopPropagation();
-        }}
-      />
-      {isLong ? <p class="problem" role="alert">{i18n.t("A message has at most {limit} characters.", { limit })}</p> : null}
-      {problem ? <p class="problem" role="alert">{problem}</p> : null}
-      <div class="editor-buttons">
-        <button type="submit" class="primary" aria-disabled={isSaving || isLong}>{i18n.t("Save")}</button>
-        <button type="button" onClick={() => void cancel()}>{i18n.t("Cancel")}</button>
+      {isPreview ? (
+        <Preview text={text} />
+      ) : (
+        <MessageBox
+          box={box}
+          label={i18n.t("Edit message")}
+          listId={`edit-completions-${session.id}`}
+          to={to}
+          isFloating
+          text={text}
+          onFiles={onFiles}
+          onSubmit={() => void submit()}
+          onEscape={() => void cancel(session)}
+        />
+      )}
+      {uploadsOf(box).length ? <Uploads box={box} /> : null}
+      {shown ? <p class="problem" role="alert">{shown}</p> : null}
+      <div class="editor-bar">
+        <Toolbar box={box} isPreview={isPreview} onPreview={() => setPreview(!isPreview)} onFiles={onFiles} />
+        <div class="editor-buttons">
+          <button type="submit" class="primary" aria-disabled={isSaving || refusal !== undefined}>{i18n.t("Save")}</button>
+          <button type="button" onClick={() => void cancel(session)}>{i18n.t("Cancel")}</button>
+        </div>
       </div>
     </form>
   );

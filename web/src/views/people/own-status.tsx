@@ -3,6 +3,7 @@ import { state } from "../../app";
 import { i18n } from "../../i18n";
 import { post } from "../../protocol/client";
 import { load } from "../../ui/lazy";
+import { LimitedText } from "../../ui/limited-text";
 import { attempt } from "../../ui/toast";
 import { watch } from "../../ui/watch";
 import { SaveNote, useSaving } from "../settings/parts/saving";
@@ -52,7 +53,7 @@ export function OwnStatus() {
       >
         <label>
           <span>{i18n.t("Status text")}</span>
-          <input type="text" maxLength={MAX_LENGTH} autocomplete="off" value={shownText} onInput={(event) => setText(event.currentTarget.value)} />
+          <LimitedText max={MAX_LENGTH} autocomplete="off" value={shownText} onText={setText} />
         </label>
         <div class="form-actions">
           <button type="button" aria-haspopup="dialog" onClick={(event) => void pick(event.currentTarget)}>

@@ -3,6 +3,7 @@ import { state } from "../../app";
 import { i18n } from "../../i18n";
 import { COLLATOR } from "../../model/counts";
 import { del, post } from "../../protocol/client";
+import { LimitedText } from "../../ui/limited-text";
 import { watch } from "../../ui/watch";
 import { ActionButton, SaveNote, useSaving } from "./parts/saving";
 
@@ -25,7 +26,7 @@ export function AlertWords() {
           });
         }}
       >
-        <input type="text" aria-label={i18n.t("Word or phrase")} placeholder={i18n.t("Word or phrase")} maxLength={100} value={word} onInput={(event) => setWord(event.currentTarget.value)} />
+        <LimitedText aria-label={i18n.t("Word or phrase")} placeholder={i18n.t("Word or phrase")} max={100} value={word} onText={setWord} />
         <button type="submit" class="primary">
           {i18n.t("Add")}
         </button>

@@ -6,6 +6,7 @@ import { realmPermits } from "../../model/permissions";
 import type { User } from "../../model/state";
 import { del, get, post } from "../../protocol/client";
 import { confirm } from "../../ui/dialog";
+import { LimitedText } from "../../ui/limited-text";
 import { SecretLink } from "../../ui/secret-link";
 import { watch } from "../../ui/watch";
 import { UserLine } from "../people/user-line";
@@ -178,7 +179,7 @@ function CreateBot() {
       </label>
       <label>
         <span>{i18n.t("Name")}</span>
-        <input type="text" required maxLength={100} value={fullName} onInput={(event) => setFullName(event.currentTarget.value)} />
+        <LimitedText required max={100} value={fullName} onText={setFullName} />
       </label>
       <label>
         <span>{i18n.t("First part of its email address")}</span>

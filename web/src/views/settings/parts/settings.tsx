@@ -4,6 +4,7 @@ import type { ComponentChild } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { i18n } from "../../../i18n";
 import { type Confirmation, confirm } from "../../../ui/dialog";
+import { LimitedText } from "../../../ui/limited-text";
 import { GroupPicker, type PermissionKind } from "./group-picker";
 import { PeoplePicker } from "./people-picker";
 import { SaveNote, useSaving } from "./saving";
@@ -225,7 +226,7 @@ function TextControl({ id, described, isOff, save, value, max, placeholder, isLo
     event.stopPropagation();
     setText(undefined);
   };
-  const common = { onKeyDown, id, disabled: isOff, maxLength: max, placeholder, "aria-describedby": described, value: shown };
+  const common = { onKeyDown, id, disabled: isOff, max, placeholder, "aria-describedby": described, value: shown, onText: setText };
   return (
     <form
       class="setting-text"
@@ -234,11 +235,7 @@ function TextControl({ id, described, isOff, save, value, max, placeholder, isLo
         finish();
       }}
     >
-      {isLong ? (
-        <textarea {...common} rows={3} onInput={(event) => setText(event.currentTarget.value)} />
-      ) : (
-        <input type="text" autocomplete="off" {...common} onInput={(event) => setText(event.currentTarget.value)} />
-      )}
+      <LimitedText {...common} autocomplete="off" rows={isLong ? 3 : undefined} />
       {isChanged ? (
         <>
           <button type="submit" class="primary">
