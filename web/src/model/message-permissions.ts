@@ -69,6 +69,19 @@ export function canMoveChannel(state: State, message: Message, now: number): boo
   );
 }
 
+/** Return whether the user may move topics as a whole; how old their messages may be is the server's to say. */
+export function canMoveTopics(state: State, channel: Channel): boolean {
+  return !channel.is_archived && either(state, channel, "can_move_messages_between_topics_group", "can_move_messages_within_channel_group");
+}
+
+export function canMoveTopicsOut(state: State, channel: Channel): boolean {
+  return !channel.is_archived && either(state, channel, "can_move_messages_between_channels_group", "can_move_messages_out_of_channel_group");
+}
+
+export function canDeleteTopics(state: State, channel: Channel): boolean {
+  return !channel.is_archived && either(state, channel, "can_delete_any_message_group", "can_delete_any_message_group");
+}
+
 export function canResolve(state: State, channel: Channel): boolean {
   return !channel.is_archived && either(state, channel, "can_resolve_topics_group", "can_resolve_topics_group");
 }

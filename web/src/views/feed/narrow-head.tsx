@@ -1,20 +1,20 @@
 import { useMemo } from "preact/hooks";
 import { state } from "../../app";
 import { i18n } from "../../i18n";
-import { channelPermits, realmPermits } from "../../model/permissions";
-import { isResolved, listed, RESOLVED_PREFIX, topicName, userName } from "../../model/names";
+import { canResolve } from "../../model/message-permissions";
+import { isResolved, listed, topicName, userName } from "../../model/names";
 import { conversationOf, type Narrow, operandFor } from "../../model/narrow";
 import { type Channel, directKey, Policy, topicKey } from "../../model/state";
-import { get, patch, post } from "../../protocol/client";
 import { channelAddress } from "../../router";
 import { confirm } from "../../ui/dialog";
 import { ChannelIcon, type IconName } from "../../ui/icons";
-import { type MenuItem, openMenu } from "../../ui/menu";
+import { openMenu } from "../../ui/menu";
 import { attempt } from "../../ui/toast";
 import { parseHtml } from "../../ui/trusted";
 import { showUserCard } from "../../ui/user-card";
 import { watch } from "../../ui/watch";
 import { markAllRead } from "./reading";
+import { policyItems, toggleResolved } from "./topic-actions";
 
 /** The name of what is shown, and the actions on it as a whole. */
 export function NarrowHead({ narrow }: { narrow: Narrow }) {
@@ -92,8 +92,7 @@ function ChannelDescription({ channel }: { channel: Channel }) {
 function TopicButtons({ channel, topic }: { channel: Channel; topic: string }) {
   watch("channels", "topicPolicies", "realm", "groups");
   const policy = state().topicPolicies.get(topicKey(channel.stream_id, topic))?.visibility_policy ?? Policy.INHERIT;
-  const mayResolve =
-    topic !== "" && !channel.is_archived && (realmPermits(state(), "can_resolve_topics_group") || channelPermits(state(), channel, "can_resolve_topics_group"));
+  const mayResolve = topic !== "" && canResolve(state(), channel);
   const resolveLabel = isResolved(topic) ? i18n.t("Mark the topic as unresolved") : i18n.t("Mark the topic as resolved");
   const icon = policy === Policy.FOLLOWED ? "bell" : policy === Policy.MUTED ? "mute" : "topic";
   return (
@@ -112,46 +111,6 @@ function TopicButtons({ channel, topic }: { channel: Channel; topic: string }) {
       />
     </>
   );
-}
-
-function policyItems(channel: Channel, topic: string, policy: number): MenuItem[] {
-  const choose = (value: number, name: string, icon: IconName): MenuItem => ({
-    name,
-    icon,
-    isChecked: policy === value,
-    onSelect: () =>
-      void attempt(() => post("/user_topics", { stream_id: channel.stream_id, topic, visibility_policy: value })),
-  });
-  return [
-    choose(Policy.FOLLOWED, i18n.t("Follow"), "bell"),
-    ...(channel.is_muted ? [choose(Policy.UNMUTED, i18n.t("Unmute"), "topic")] : []),
-    choose(Policy.INHERIT, i18n.t("As the channel"), "hash"),
-    choose(Policy.MUTED, i18n.t("Mute"), "mute"),
-  ];
-}
-
-/** Resolve a topic, or open it again: it is renamed, from its newest message. */
-async function toggleResolved(channel: Channel, topic: string): Promise<void> {
-  await attempt(async () => {
-    const { messages } = await get<{ messages: { id: number }[] }>("/messages", {
-      anchor: "newest",
-      num_before: 1,
-      num_after: 0,
-      narrow: [
-        { operator: "channel", operand: channel.stream_id },
-        { operator: "topic", operand: topic },
-      ],
-      allow_empty_topic_name: true,
-    });
-    const newest = messages.at(-1);
-    if (!newest) throw new Error(i18n.t("There are no messages in this topic."));
-    await patch(`/messages/${newest.id}`, {
-      topic: isResolved(topic) ? topic.replace(/^(✔ )+/u, "") : RESOLVED_PREFIX + topic,
-      propagate_mode: "change_all",
-      send_notification_to_old_thread: false,
-      send_notification_to_new_thread: true,
-    });
-  });
 }
 
 function PeopleTitle({ userIds }: { userIds: number[] }) {

@@ -10,6 +10,7 @@ import { nameWithUnread, UnreadCount } from "../../ui/count";
 import { ChannelIcon, Icon } from "../../ui/icons";
 import { memo } from "../../ui/memo";
 import { watch } from "../../ui/watch";
+import { onRowMenu, RowMenuButton } from "./row-menu";
 
 const RECENT_TOPICS = 6;
 /** Channels that show their topics beside the open conversation. */
@@ -38,7 +39,7 @@ export const ChannelItem = memo(({ channel }: { channel: Channel }) => {
   const name = channel.name;
   return (
     <li>
-      <div class="channel-row">
+      <div class="channel-row" onContextMenu={onRowMenu({ kind: "channel", id }, name)}>
         <a
           href={channelAddress(id)}
           aria-label={nameWithUnread(name, countOfChannel(state(), id))}
@@ -51,16 +52,19 @@ export const ChannelItem = memo(({ channel }: { channel: Channel }) => {
           <span class="name">{name}</span>
           <UnreadCount of={countOfChannel(state(), id)} isFaded={channel.is_muted ?? false} />
         </a>
-        <button
-          type="button"
-          class="quiet icon-button expander"
-          aria-expanded={isExpanded}
-          aria-label={i18n.t("Topics of {name}", { name })}
-          disabled={isHere}
-          onClick={() => (expanded.value = withToggled(expanded.value, id))}
-        >
-          <Icon name="chevron" />
-        </button>
+        <span class="row-buttons">
+          <RowMenuButton row={{ kind: "channel", id }} name={name} />
+          <button
+            type="button"
+            class="quiet icon-button expander"
+            aria-expanded={isExpanded}
+            aria-label={i18n.t("Topics of {name}", { name })}
+            disabled={isHere}
+            onClick={() => (expanded.value = withToggled(expanded.value, id))}
+          >
+            <Icon name="chevron" />
+          </button>
+        </span>
       </div>
       {isExpanded ? <TopicList channel={channel} /> : null}
     </li>
@@ -94,7 +98,7 @@ function TopicList({ channel }: { channel: Channel }) {
         const isMuted = isTopicMuted(state(), id, name);
         const isFollowed = policyOf(state(), id, name) === Policy.FOLLOWED;
         return (
-          <li key={topicKey(id, name)}>
+          <li key={topicKey(id, name)} class="menu-row" onContextMenu={onRowMenu({ kind: "topic", id, topic: name }, topicName(name))}>
             <a
               href={addressOf(topicNarrow(id, name))}
               aria-label={nameWithUnread(topicName(name), countOfTopic(state(), id, name))}
@@ -109,6 +113,9 @@ function TopicList({ channel }: { channel: Channel }) {
               ) : null}
               <UnreadCount of={countOfTopic(state(), id, name)} isFaded={isMuted} />
             </a>
+            <span class="row-buttons">
+              <RowMenuButton row={{ kind: "topic", id, topic: name }} name={topicName(name)} />
+            </span>
           </li>
         );
       })}

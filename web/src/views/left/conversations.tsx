@@ -15,6 +15,7 @@ import { AccountButton } from "./account";
 import { ChannelItem } from "./channel-item";
 import { openSide } from "./drawer";
 import { OrganizationLink } from "./organization";
+import { onRowMenu, RowMenuButton } from "./row-menu";
 
 /** What the lists are filtered by. */
 const filter = signal("");
@@ -166,7 +167,7 @@ function DirectMessages() {
       <Heading name={i18n.t("Direct messages")} addName="New direct message" onAdd={() => startDirect()} />
       <ul aria-label="Direct messages" class="links">
         {shown.map(({ key, ids, name, narrow }) => (
-          <li key={key}>
+          <li key={key} class="menu-row" onContextMenu={onRowMenu({ kind: "direct", ids }, name)}>
             <a
               href={addressOf(narrow)}
               aria-label={nameWithUnread(name, countOfDirect(state(), key))}
@@ -177,6 +178,9 @@ function DirectMessages() {
               <span class="name">{name}</span>
               <UnreadCount of={countOfDirect(state(), key)} />
             </a>
+            <span class="row-buttons">
+              <RowMenuButton row={{ kind: "direct", ids }} name={name} />
+            </span>
           </li>
         ))}
       </ul>

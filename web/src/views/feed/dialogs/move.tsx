@@ -6,17 +6,25 @@ import { channelPermits } from "../../../model/permissions";
 import type { Message } from "../../../model/state";
 import { ApiError, get, patch } from "../../../protocol/client";
 import { Dialog } from "../../../ui/dialog";
+import { LimitedText } from "../../../ui/limited-text";
 
 type Mode = "change_one" | "change_later" | "change_all";
 
+interface MoveDialogProps {
+  message: Message;
+  /** What may be changed of the whole topic; without it, which messages are moved is asked for. */
+  scope?: "name" | "place";
+  onClose: () => void;
+}
+
 /** Move a message, or more of its topic, to another topic or channel. */
-export function MoveDialog({ message, onClose }: { message: Message; onClose: () => void }) {
+export function MoveDialog({ message, scope, onClose }: MoveDialogProps) {
   const now = Date.now();
   const mayMoveTopic = canMoveTopic(state(), message, now);
   const mayMoveChannel = canMoveChannel(state(), message, now);
   const [topic, setTopic] = useState(message.subject);
   const [channelId, setChannelId] = useState(message.stream_id!);
-  const [mode, setMode] = useState<Mode>("change_later");
+  const [mode, setMode] = useState<Mode>(scope ? "change_all" : "change_later");
   const [noticeOld, setNoticeOld] = useState(false);
   const [noticeNew, setNoticeNew] = useState(true);
   const [problem, setProblem] = useState("");
@@ -44,13 +52,13 @@ export function MoveDialog({ message, onClose }: { message: Message; onClose: ()
   };
   return (
     <Dialog
-      title={i18n.t("Move messages")}
+      title={scope === "name" ? i18n.t("Rename topic") : scope ? i18n.t("Move topic") : i18n.t("Move messages")}
       onClose={onClose}
       footer={
         <>
           <button type="button" onClick={onClose}>{i18n.t("Cancel")}</button>
           <button type="button" class="primary" aria-disabled={isSame || isMoving} onClick={() => void move(mode)}>
-            {isMoving ? i18n.t("Moving") : i18n.t("Move")}
+            {isMoving ? i18n.t("Moving") : scope === "name" ? i18n.t("Rename") : i18n.t("Move")}
           </button>
         </>
       }
@@ -61,18 +69,18 @@ export function MoveDialog({ message, onClose }: { message: Message; onClose: ()
           void move(mode);
         }}
       >
-        <ChannelField value={channelId} onChange={setChannelId} mayChange={mayMoveChannel} />
+        {scope === "name" ? null : <ChannelField value={channelId} onChange={setChannelId} mayChange={mayMoveChannel} />}
         <label class="field">
           <span>{i18n.t("Topic")}</span>
-          <input
+          <LimitedText
             value={topic}
             dir="auto"
             list="move-topics"
             data-autofocus
             readOnly={!mayMoveTopic && channelId === message.stream_id}
-            maxLength={Number(state().fields.max_topic_length ?? 60)}
+            max={Number(state().fields.max_topic_length ?? 60)}
             placeholder={String(state().fields.realm_empty_topic_display_name ?? "")}
-            onInput={(event) => setTopic(event.currentTarget.value)}
+            onText={setTopic}
           />
           <datalist id="move-topics">
             {topics.map((each) => (
@@ -80,12 +88,14 @@ export function MoveDialog({ message, onClose }: { message: Message; onClose: ()
             ))}
           </datalist>
         </label>
-        <fieldset class="choices">
-          <legend>{i18n.t("Which messages")}</legend>
-          <ModeChoice mode="change_one" now={mode} onChange={setMode} text={i18n.t("This message only")} />
-          <ModeChoice mode="change_later" now={mode} onChange={setMode} text={i18n.t("This message and those after it")} />
-          <ModeChoice mode="change_all" now={mode} onChange={setMode} text={i18n.t("All messages of the topic")} />
-        </fieldset>
+        {scope ? null : (
+          <fieldset class="choices">
+            <legend>{i18n.t("Which messages")}</legend>
+            <ModeChoice mode="change_one" now={mode} onChange={setMode} text={i18n.t("This message only")} />
+            <ModeChoice mode="change_later" now={mode} onChange={setMode} text={i18n.t("This message and those after it")} />
+            <ModeChoice mode="change_all" now={mode} onChange={setMode} text={i18n.t("All messages of the topic")} />
+          </fieldset>
+        )}
         <label class="choice">
           <input type="checkbox" checked={noticeNew} onChange={(event) => setNoticeNew(event.currentTarget.checked)} />
           {i18n.t("Post a notice in the new place")}

@@ -1,0 +1,84 @@
+"""The menus of conversations on the left."""
+
+import pytest
+from playwright.async_api import Locator, Page, expect
+
+from server.domain.access import GUEST, OWNER
+from testkit.clients.server import Server
+from testkit.factories import Make
+from tests.browser.conftest import Person, SignIn
+
+pytestmark = pytest.mark.asyncio
+
+
+def conversations(page: Page) -> Locator:
+    return page.get_by_role("navigation", name="Conversations")
+
+
+def menu(page: Page) -> Locator:
+    return page.get_by_role("menu")
+
+
+async def items(person: Person) -> list[str]:
+    await expect(menu(person.page)).to_be_visible()
+    return [
+        str(await each.get_attribute("aria-label"))
+        for each in await menu(person.page).locator("[role^=menuitem]").all()
+    ]
+
+
+async def test_a_topic_is_changed_by_its_menu(chat: Server, make: Make, sign_in: SignIn):
+    owner, member = await make.user("Ada Lovelace", role=OWNER), await make.user("Grace Hopper")
+    channel = await make.channel("engines", subscribers=[owner, member])
+    topic = await make.topic(channel, "notes")
+    for text in ("one", "two"):
+        await make.message(member, topic, content=f"<p>{text}</p>")
+    person = await sign_in(owner)
+    page = person.page
+    await person.go("#inbox")
+    await conversations(page).get_by_role("button", name="Topics of engines").click(force=True)
+    link = conversations(page).get_by_role("link", name="notes")
+    await expect(link).to_be_visible()
+
+    # By the keys that stand for a right click, where the focus is.
+    await link.focus()
+    await page.keyboard.press("Shift+F10")
+    assert "Rename topic" in await items(person)
+    await page.keyboard.press("Escape")
+    await expect(link).to_be_focused()
+
+    await link.click(button="right")
+    await menu(page).get_by_role("menuitemradio", name="Follow").click()
+    await expect(conversations(page).locator(".followed")).to_be_visible()
+
+    await conversations(page).get_by_role("button", name="Menu of notes").click(force=True)
+    await menu(page).get_by_role("menuitem", name="Rename topic").click()
+    await page.get_by_role("dialog").get_by_label("Topic").fill("ملاحظات")
+    await page.get_by_role("dialog").get_by_role("button", name="Rename").click()
+    renamed = conversations(page).get_by_role("link", name="ملاحظات")
+    await expect(renamed).to_be_visible()
+    await expect(conversations(page).get_by_role("link", name="notes")).to_have_count(0)
+
+    await renamed.click(button="right")
+    await menu(page).get_by_role("menuitem", name="Delete topic").click()
+    await page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+    await expect(renamed).to_have_count(0)
+
+
+async def test_menus_offer_what_is_permitted(chat: Server, make: Make, sign_in: SignIn):
+    guest, member = await make.user("Ada Lovelace", role=GUEST), await make.user("Grace Hopper")
+    channel = await make.channel("engines", subscribers=[guest, member])
+    await make.message(member, await make.topic(channel, "notes"), content="<p>one</p>")
+    person = await sign_in(guest)
+    page = person.page
+    await person.go(f"#narrow/channel/{channel.channel_id}-engines")
+    await conversations(page).get_by_role("link", name="notes").click(button="right")
+    assert {"Delete topic", "Move topic"}.isdisjoint(await items(person))
+    await page.keyboard.press("Escape")
+    row = conversations(page).get_by_role("link", name="engines")
+    await row.click(button="right")
+    await menu(page).get_by_role("menuitem", name="Pin channel").click()
+    await expect(conversations(page).get_by_role("heading", name="Pinned")).to_be_visible()
+    await row.click(button="right")
+    await menu(page).get_by_role("menuitem", name="Unsubscribe").click()
+    await expect(row).to_have_count(0)
