@@ -7,6 +7,7 @@ import type { ServerEvent } from "../../model/events";
 import { addressOf, go } from "../../router";
 import { dayKey } from "../../ui/time";
 import { watch } from "../../ui/watch";
+import { SearchNote } from "../search/search-note";
 import { FeedNotice, FeedProblem } from "./feed-notice";
 import { MessageRow } from "./message-row";
 import { NarrowHead } from "./narrow-head";
@@ -23,6 +24,7 @@ export function FeedView({ narrow }: { narrow: Narrow }) {
   return (
     <>
       <NarrowHead narrow={narrow} />
+      <SearchNote narrow={narrow} />
       <Messages key={`${keyOf(narrow)}${feed.serial}`} feed={feed} narrow={narrow} />
       <TypingNotice narrow={narrow} />
     </>

@@ -49,6 +49,25 @@ export function narrowOfQuery(query: string, state: State): Narrow {
 const OPERATORS = new Set(["channel", "stream", "channels", "streams", "topic", "subject", "dm", "pm-with", "dm-including", "sender", "from", "is", "has", "in", "near", "id", "mentions"]);
 const CANONICAL: Record<string, string> = { stream: "channel", streams: "channels", subject: "topic", "pm-with": "dm", from: "sender" };
 
+const UNKNOWN = /^-?([a-z][a-z_-]*):(?!\/\/)["\p{L}\p{N}]/iu;
+
+/** Return the operators in a query that the protocol does not have: with quotes around them they are text. */
+export function unknownOperators(query: string): string[] {
+  const names = wordsOf(query).map((word) => UNKNOWN.exec(word)?.[1]);
+  return [...new Set(names.filter((name): name is string => name !== undefined && !OPERATORS.has(name)))];
+}
+
+/** Return a sentence about the operators in a query that do not exist; undefined if all do. */
+export function aboutUnknown(query: string): string | undefined {
+  const names = unknownOperators(query);
+  if (!names.length) return undefined;
+  const filters = names.map((name) => `${name}:`).join(" ");
+  return i18n.t("{count, plural, one {There is no filter “{filters}”: it is searched for as text.} other {There are no filters “{filters}”: they are searched for as text.}}", {
+    count: names.length,
+    filters,
+  });
+}
+
 function termOf(word: string, state: State): Term | undefined {
   const [, minus, name, raw] = /^(-?)([\w-]+):(.*)$/s.exec(word) ?? [];
   if (name === undefined || raw === undefined || !OPERATORS.has(name)) return undefined;
@@ -122,7 +141,7 @@ export function suggestionsFor(query: string, state: State, topics: readonly { c
   const wanted = foldText((colon > 0 ? last.slice(colon + 1) : last).replace(/"/g, ""));
   const sign = last.startsWith("-") ? "-" : "";
   const begins = (name: string) => hasWord(foldText(name), wanted);
-  if (query.trim()) found.push({ text: query.trim(), description: i18n.t("Search for {query}", { query: query.trim() }) });
+  if (query.trim()) found.push({ text: query.trim(), description: aboutUnknown(query) ?? i18n.t("Search for {query}", { query: query.trim() }) });
   if (!operator || operator === "is" || operator === "has") {
     for (const [word, describe] of FIXED) {
       if (operator ? word.startsWith(`${operator}:`) && begins(word.split(":")[1]!) : !wanted || begins(word.split(":")[1]!) || word.startsWith(wanted)) {
