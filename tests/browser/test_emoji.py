@@ -1,7 +1,7 @@
 """Emoji in what people write."""
 
 import pytest
-from playwright.async_api import expect
+from playwright.async_api import Page, expect
 
 from testkit.clients.server import Server
 from testkit.factories import Make
@@ -43,3 +43,42 @@ async def test_a_skin_tone_is_chosen_and_remembered(chat: Server, make: Make, si
     await message.get_by_role("button", name="React").click()
     await expect(picker.get_by_role("button", name=":+1:").first).to_have_text("👍")
     await expect(picker.get_by_role("radio")).to_have_count(0)
+
+
+async def test_emoji_are_drawn_by_the_chosen_set(chat: Server, make: Make, sign_in: SignIn):
+    ada = await make.user("Ada Lovelace")
+    channel = await make.channel("engines", subscribers=[ada])
+    person = await sign_in(ada)
+    page = person.page
+    fonts: list[str] = []
+    page.on("response", lambda answer: fonts.append(answer.url) if "woff2" in answer.url else None)
+    await person.go(f"#narrow/channel/{channel.channel_id}-engines/topic/notes")
+    await person.write("plain")
+    await expect(person.message("plain")).to_be_visible()
+    await page.wait_for_function("document.styleSheets.length > 1")
+    assert fonts == []
+    async with page.expect_response("**/*.woff2") as google:
+        await person.write("hooray :tada:")
+    answer = await google.value
+    assert "immutable" in answer.headers["cache-control"]
+    emoji = person.message("hooray").locator("span.emoji")
+    await expect(emoji).to_have_text("🎉")
+    await expect(emoji).to_have_accessible_name(":tada:")
+
+    async with page.expect_response("**/twemoji*.woff2"):
+        await choose_set(page, "twitter")
+    await choose_set(page, "text")
+    await expect(emoji).to_have_text(":tada:")
+
+
+async def choose_set(page: Page, name: str) -> None:
+    done = await page.evaluate(
+        """async (name) => {
+            const body = new URLSearchParams({ emojiset: name });
+            const token = document.cookie.match(/csrftoken=([^;]*)/)?.[1] ?? "";
+            const headers = { "X-CSRFToken": token };
+            return (await fetch("/json/settings", { method: "PATCH", body, headers })).status;
+        }""",
+        name,
+    )
+    assert done == 200

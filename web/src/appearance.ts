@@ -3,6 +3,7 @@
 import { effect } from "@preact/signals";
 import { state } from "./app";
 import { i18n } from "./i18n";
+import { applyEmojiSet } from "./ui/emoji-set";
 import { watch } from "./ui/watch";
 
 const THEMES: Record<number, string> = { 2: "dark", 3: "light" };
@@ -28,6 +29,7 @@ function apply(): void {
   if (size) root.style.setProperty("--font-size", `${size}px`);
   if (line) root.style.setProperty("--line", String(line / 100));
   applyLanguage();
+  applyEmojiSet();
 }
 
 /** Apply the settings now, and whenever they change. */

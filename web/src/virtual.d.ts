@@ -4,6 +4,8 @@ declare module "virtual:catalogue/*" {
 }
 
 declare module "virtual:icons.css";
+declare module "@infolektuell/noto-color-emoji/index.css";
+declare module "twemoji-colr-font/twemoji.css";
 
 declare module "@messageformat/core/compile-module" {
   import type MessageFormat from "@messageformat/core";

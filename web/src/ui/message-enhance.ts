@@ -2,6 +2,7 @@
 
 import { state } from "../app";
 import { i18n } from "../i18n";
+import { directionOf } from "../model/direction";
 import { charactersOf } from "../model/emoji";
 import { isInGroup } from "../model/permissions";
 import { expand } from "../model/url-template";
@@ -9,12 +10,15 @@ import type { Playground } from "../protocol/types";
 import { go } from "../router";
 import { copyText } from "./copy";
 import type { IconName } from "./icons";
+import { showsEmojiAsText } from "./emoji-set";
 import { load } from "./lazy";
 import { declarations } from "./message-markup";
 import { fullTime, shortTime } from "./time";
 import { attempt, toast } from "./toast";
 import { showUserCard } from "./user-card";
 
+/** Blocks of blocks that have directions of their own: browsers do not look into these for `dir=auto`. */
+const FRAMES = "blockquote, table, .spoiler-block, .message_embed";
 const BLOCKS = "p, li, h1, h2, h3, h4, h5, h6, th, td, .message_embed_title, .message_embed_description";
 const AUDIO = /\.(?:mp3|ogg|oga|opus|wav|m4a|aac|flac|weba)$/i;
 const MAX_LARGE_EMOJI = 9;
@@ -26,6 +30,7 @@ const MAX_IMAGE = { width: 420, height: 300 };
 export function enhance(body: HTMLElement): void {
   for (const element of body.querySelectorAll<HTMLElement>("[data-style]")) applyStyle(element);
   for (const block of body.querySelectorAll<HTMLElement>(BLOCKS)) block.dir = "auto";
+  for (const frame of body.querySelectorAll<HTMLElement>(FRAMES)) frame.dir = directionOf(frame.textContent);
   for (const link of body.querySelectorAll<HTMLAnchorElement>("a[href]")) enhanceLink(link);
   for (const span of body.querySelectorAll<HTMLElement>(".user-mention, .user-group-mention, .topic-mention")) enhanceMention(span);
   for (const emoji of body.querySelectorAll<HTMLElement>("span.emoji")) enhanceEmoji(emoji);
@@ -35,6 +40,7 @@ export function enhance(body: HTMLElement): void {
   for (const table of body.querySelectorAll("table")) enhanceTable(table);
   for (const media of body.querySelectorAll<HTMLElement>(".message_inline_image")) enhanceMedia(media);
   enlargeEmoji(body);
+  drawToned(body);
 }
 
 /** Show within a message what has changed since: names, times, playgrounds. What was opened stays open. */
@@ -111,8 +117,30 @@ function enhanceEmoji(span: HTMLElement): void {
   const code = [...span.classList].find((each) => each.startsWith("emoji-"))?.slice(6);
   const characters = code ? charactersOf(code) : "";
   if (!characters) return;
-  span.title = span.textContent!;
+  const name = span.textContent!;
+  span.title = name;
+  if (showsEmojiAsText()) return;
+  span.setAttribute("role", "img");
+  span.setAttribute("aria-label", name);
   span.textContent = characters;
+}
+
+/** Draw emoji with a skin tone, which the server leaves as characters, by the chosen set too. */
+function drawToned(body: HTMLElement): void {
+  if (!/\p{Emoji_Modifier}/u.test(body.textContent)) return;
+  const walker = document.createTreeWalker(body, NodeFilter.SHOW_TEXT);
+  const texts: Text[] = [];
+  while (walker.nextNode()) texts.push(walker.currentNode as Text);
+  for (const text of texts) {
+    for (const found of [...text.data.matchAll(EMOJI_WITH_TONE)].reverse()) {
+      const part = text.splitText(found.index);
+      part.splitText(found[0].length);
+      const span = document.createElement("span");
+      span.className = "emoji-text";
+      part.replaceWith(span);
+      span.append(part);
+    }
+  }
 }
 
 /** Return how many emoji a text has, those with a skin tone are written so; NaN if it has anything else. */

@@ -34,7 +34,10 @@ export function appearanceSections(): Section[] {
         choice(
           "emojiset",
           i18n.t("Emoji"),
-          ((state().settings.emojiset_choices ?? []) as { key: string; text: string }[]).map(({ key, text }) => [key, text]),
+          // The older artwork of Google is drawn as the present one is: it is offered to those who have it only.
+          ((state().settings.emojiset_choices ?? []) as { key: string; text: string }[])
+            .filter(({ key }) => key !== "google-blob" || state().settings.emojiset === key)
+            .map(({ key, text }) => [key, text]),
         ),
         toggle("high_contrast_mode", i18n.t("High contrast")),
         choice("web_animate_image_previews", i18n.t("Animated pictures move"), [
