@@ -1,11 +1,11 @@
 import { render } from "preact";
-import { start, state } from "./app";
+import { feeds, start, state } from "./app";
 import { applyLanguage, followAppearance } from "./appearance";
 import { i18n } from "./i18n";
 import { ApiError, NetworkError } from "./protocol/client";
 import { startKeyboard } from "./keyboard";
 import { chosenLanguage, followLanguage, speak } from "./languages";
-import { startRouter } from "./router";
+import { ground, startRouter } from "./router";
 import "./styles/index.css";
 import "virtual:icons.css";
 import { load } from "./ui/lazy";
@@ -31,9 +31,11 @@ async function main(): Promise<void> {
     render(<StartFailed error={error as Error} onRetry={() => void main()} />, root);
     return;
   }
+  startRouter(state);
+  // Its messages are fetched while the texts are loaded and the page around them is rendered.
+  if (ground.value.kind === "narrow") feeds.open(ground.value.narrow);
   await spoken;
   await speak(chosenLanguage());
-  startRouter(state);
   startKeyboard();
   followAppearance();
   followLanguage();

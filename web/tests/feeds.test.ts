@@ -130,3 +130,13 @@ test("messages of a channel that is joined again are fetched anew: no event told
   expect(feeds.open(PLANS).ids).toEqual(newest(50));
   expect(feeds.open(PLANS).ids.every((id) => model.state.messages.has(id))).toBe(true);
 });
+
+test("messages that no feed has are kept up to a number, and those of feeds always", () => {
+  const elsewhere = Array.from({ length: 7000 }, (_, index) => aMessage(1000 + index, { subject: "elsewhere" }));
+  for (const message of elsewhere) happen({ type: "message", message, flags: [] });
+  const { messages } = model.state;
+  expect(messages.size).toBeLessThan(5200);
+  expect(messages.has(elsewhere.at(-1)!.id)).toBe(true);
+  expect(messages.has(elsewhere[0]!.id)).toBe(false);
+  expect(feed.ids.every((id) => messages.has(id))).toBe(true);
+});

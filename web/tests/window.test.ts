@@ -21,8 +21,8 @@ describe("the window of a feed", () => {
   it("is around the message that it opens at", () => {
     const all = ids(1000);
     const { start, end } = rangeOf(all, windowAt(all, all[500])!);
-    expect(start).toBeLessThan(480);
-    expect(end).toBeGreaterThan(520);
+    expect(start).toBeLessThan(496);
+    expect(end).toBeGreaterThan(515);
   });
 
   it("never grows beyond the maximum, in either direction", () => {

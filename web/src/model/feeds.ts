@@ -16,8 +16,10 @@ const FIRST_PAGE = 50;
 const MAX_FEEDS = 24;
 /** Ids that a feed holds: what is further away is fetched again. */
 const MAX_IDS = 3000;
-/** Messages kept that no feed shows: other views may show some of them. */
+/** Messages kept that no feed has: other views may show some of them. */
 const MAX_LOOSE_MESSAGES = 4000;
+/** After how many new messages it is looked again whether there are too many. */
+const SWEEP_EVERY = 1000;
 /** Arrived messages that a fetch under way may have missed. */
 const MAX_RECENT = 500;
 /** After how long what is shown is fetched again, if the server could not be reached. */
@@ -71,6 +73,8 @@ export class Feeds {
   #feeds = new Map<string, Feed>();
   #recent: number[] = [];
   #serial = 0;
+  /** With how many messages those that no feed has are counted again. */
+  #sweepAt = MAX_LOOSE_MESSAGES + SWEEP_EVERY;
 
   constructor(private readonly model: Model) {}
 
@@ -100,6 +104,7 @@ export class Feeds {
   reset(previous?: State): void {
     const [key, shown] = [...this.#feeds].at(-1) ?? [];
     this.#feeds.clear();
+    this.#sweepAt = MAX_LOOSE_MESSAGES + SWEEP_EVERY;
     if (key !== undefined && shown?.isLoaded && previous) {
       this.#feeds.set(key, shown);
       for (const id of shown.ids) {
@@ -162,6 +167,7 @@ export class Feeds {
     this.#add(arrived);
     for (const event of moves) void this.#followMove(event);
     if (isIncomplete) this.reset(this.model.state);
+    this.#sweep();
   }
 
   /** Return whether messages of a feed were forgotten, as the user has joined their channel again. */
@@ -299,33 +305,38 @@ export class Feeds {
       if (feed.foundNewest) this.#addArrived(feed, this.#recent.filter((id) => id > (ids.at(-1) ?? 0)));
     }
     this.#trim(feed, loading === "older" ? "newer" : "older");
+    this.#sweep();
   }
 
   /** Drop ids at one end of a feed that has too many. */
   #trim(feed: Feed, end: "older" | "newer"): void {
     const excess = feed.ids.length - MAX_IDS;
     if (excess <= 0) return;
-    const dropped = end === "older" ? feed.ids.splice(0, excess) : feed.ids.splice(MAX_IDS);
-    if (end === "older") feed.foundOldest = false;
-    else feed.foundNewest = false;
-    this.#evict(dropped);
+    if (end === "older") {
+      feed.ids.splice(0, excess);
+      feed.foundOldest = false;
+    } else {
+      feed.ids.splice(MAX_IDS);
+      feed.foundNewest = false;
+    }
   }
 
   #dropFeeds(): void {
     while (this.#feeds.size > MAX_FEEDS) {
-      const [key, feed] = this.#feeds.entries().next().value!;
-      this.#feeds.delete(key);
-      this.#evict(feed.ids);
+      const [key] = this.#feeds.keys();
+      this.#feeds.delete(key!);
     }
   }
 
-  #evict(ids: readonly number[]): void {
+  /** Forget the messages kept longest that no feed has, where there are too many of them. */
+  #sweep(): void {
     const { messages } = this.model.state;
-    const feeds = [...this.#feeds.values()];
-    for (const id of ids) {
-      if (messages.size <= MAX_LOOSE_MESSAGES) return;
-      if (!feeds.some((feed) => feed.has(id))) messages.delete(id);
-    }
+    if (messages.size < this.#sweepAt) return;
+    const held = new Set<number>();
+    for (const { ids } of this.#feeds.values()) for (const id of ids) held.add(id);
+    const loose = [...messages.keys()].filter((id) => !held.has(id));
+    for (const id of loose.slice(0, -MAX_LOOSE_MESSAGES)) messages.delete(id);
+    this.#sweepAt = messages.size + SWEEP_EVERY;
   }
 
   #announce(): void {

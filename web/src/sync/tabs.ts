@@ -84,6 +84,8 @@ const ROLL_CALL_MS = 3_000;
 export class Tabs {
   #isLeader = false;
   #isStarted = false;
+  /** Whether a tab has asked for the state before there was one. */
+  #isAwaited = false;
   #pong: ReturnType<typeof setTimeout> | undefined;
   #present = new Set<string>();
   #rollCall: ReturnType<typeof setTimeout> | undefined;
@@ -135,7 +137,9 @@ export class Tabs {
     this.#isStarted = true;
     if (this.#isLeader) {
       this.#lead();
-      this.broadcastState();
+      if (this.#isAwaited) this.broadcastState();
+      // To tabs that have followed another leader: they ask for the state if theirs is of another queue.
+      else this.#send({ kind: "pong", position: this.host.position() });
     } else this.#send({ kind: "here", tab: this.tab });
     setInterval(() => this.check(), PING_EVERY_MS);
   }
@@ -244,7 +248,10 @@ export class Tabs {
     switch (message.kind) {
       case "ask-state":
         if (this.#isStarted) this.broadcastState();
-        else this.#send({ kind: "starting" });
+        else {
+          this.#isAwaited = true;
+          this.#send({ kind: "starting" });
+        }
         break;
       case "ping":
         if (this.#isStarted) this.#send({ kind: "pong", position: this.host.position() });

@@ -4,8 +4,9 @@ import { Component, type FunctionComponent, h } from "preact";
 export function memo<P extends object>(component: FunctionComponent<P>): FunctionComponent<P> {
   class Memo extends Component<P> {
     override shouldComponentUpdate(next: P): boolean {
-      const keys = new Set([...Object.keys(next), ...Object.keys(this.props)]) as Set<keyof P>;
-      for (const key of keys) if (next[key] !== (this.props as P)[key]) return true;
+      const now = this.props as P;
+      for (const key in next) if (next[key] !== now[key]) return true;
+      for (const key in now) if (!(key in next)) return true;
       return false;
     }
     render() {

@@ -20,6 +20,21 @@ function format(options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
   return found;
 }
 
+/** Texts of times that were formatted last: formatting takes longer than a message's elements do. */
+const texts = new Map<string, string>();
+const MAX_TEXTS = 5_000;
+
+function textOf(kind: string, seconds: number, options: () => Intl.DateTimeFormatOptions): string {
+  const minutes = Math.floor(seconds / 60);
+  const key = `${kind} ${i18n.locale} ${state().settings.twenty_four_hour_time} ${minutes}`;
+  let text = texts.get(key);
+  if (text === undefined) {
+    if (texts.size >= MAX_TEXTS) texts.clear();
+    texts.set(key, (text = format(options()).format(minutes * 60_000)));
+  }
+  return text;
+}
+
 /** Twelve or twenty-four hours, as the person has chosen; else as the locale has it. */
 function clock(): Intl.DateTimeFormatOptions {
   const is24 = state().settings.twenty_four_hour_time;
@@ -29,13 +44,13 @@ function clock(): Intl.DateTimeFormatOptions {
 
 /** Return the time of day of a Unix time in seconds. */
 export function timeOfDay(seconds: number): string {
-  return format(clock()).format(seconds * 1000);
+  return textOf("time", seconds, clock);
 }
 
 /** Return date and time in full, with the zone. */
 export function fullTime(seconds: number): string {
   const date: Intl.DateTimeFormatOptions = { weekday: "long", year: "numeric", month: "long", day: "numeric" };
-  return format({ ...date, ...clock(), timeZoneName: "short" }).format(seconds * 1000);
+  return textOf("full", seconds, () => ({ ...date, ...clock(), timeZoneName: "short" }));
 }
 
 /** Return date and time, short. */
@@ -60,10 +75,19 @@ export function shortDate(seconds: number): string {
   return format({ dateStyle: "medium" }).format(seconds * 1000);
 }
 
+/** Keys of days by quarters of an hour: no zone's day begins within one. */
+const days = new Map<number, string>();
+
 /** Return text that is the same for all times of a day. */
 export function dayKey(seconds: number): string {
-  const date = new Date(seconds * 1000);
-  return `${date.getFullYear()}-${date.getMonth()}-${date.getDate()}`;
+  const quarter = Math.floor(seconds / 900);
+  let key = days.get(quarter);
+  if (key === undefined) {
+    if (days.size >= MAX_TEXTS) days.clear();
+    const date = new Date(quarter * 900_000);
+    days.set(quarter, (key = `${date.getFullYear()}-${date.getMonth()}-${date.getDate()}`));
+  }
+  return key;
 }
 
 /** Return the name of a day: today, yesterday, or its date. */

@@ -1,14 +1,19 @@
 /** Signals of the model's parts: a component that reads one is rendered again when it changes. */
 
-import { batch, type Signal, signal } from "@preact/signals";
+import { batch, effect, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import type { Part } from "../model/changes";
 
 const versions = new Map<Part, Signal<number>>();
 
 function versionOf(part: Part): Signal<number> {
   let version = versions.get(part);
-  if (!version) versions.set(part, (version = signal(0)));
+  if (!version) versions.set(part, (version = signal(0, part.startsWith("message:") ? { unwatched: () => forget(part, version!) } : {})));
   return version;
+}
+
+/** Forget the signal of a message that is no longer shown: one may pass any number of them. */
+function forget(part: Part, version: Signal<number>): void {
+  if (versions.get(part) === version) versions.delete(part);
 }
 
 /** Subscribe the component that is being rendered to parts of the model. */
@@ -19,6 +24,27 @@ export function watch(...parts: Part[]): void {
 /** Subscribe as `watch` does, and return a number that changes with the part: what to keep results by. */
 export function watchedVersion(part: Part): number {
   return versionOf(part).value;
+}
+
+/**
+ * Return a signal that follows the version of a part, at once or up to `every` milliseconds later.
+ *
+ * For what changes all the time without a person's doing, and need not be shown at once.
+ */
+export function calmVersion(part: Part, every: number): ReadonlySignal<number> {
+  const version = versionOf(part);
+  const calm = signal(version.peek());
+  let isWaiting = false;
+  const follow = () => {
+    isWaiting = calm.peek() !== version.peek();
+    calm.value = version.peek();
+    if (isWaiting) setTimeout(follow, every);
+  };
+  effect(() => {
+    version.value;
+    if (!isWaiting) follow();
+  });
+  return calm;
 }
 
 /** Render what reads any of the parts again. */

@@ -65,7 +65,7 @@ function Messages({ feed, narrow }: { feed: Feed; narrow: Narrow }) {
   const end = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => viewport.mount(scroller.current!, content.current!), []);
   useLayoutEffect(() => viewport.settle());
-  useEffect(() => viewport.observeEdges({ start: start.current, end: end.current }), [viewport.edgesKey]);
+  useLayoutEffect(() => viewport.observeEdges({ start: start.current, end: end.current }), [viewport.edgesKey]);
 
   const pending = outbox.pending(narrow);
   const sent = pending.at(-1)?.outgoing.localId;

@@ -15,6 +15,10 @@ const INPUTS = ["wheel", "touchmove", "pointerdown", "keydown"] as const;
 
 /** So near to the end counts as being there. */
 const END_TOLERANCE = 24;
+/** Messages on each side of the place that are laid out and painted before they are scrolled to. */
+const NEAR = 45;
+/** By how many messages the place moves before what is near is marked anew. */
+const NEAR_STEP = 12;
 
 export class Scroller {
   anchor: Anchor | undefined;
@@ -22,6 +26,8 @@ export class Scroller {
   isAtEnd = true;
   readonly #sizes: ResizeObserver;
   #settlesAt = 0;
+  /** The message around which others count as near. */
+  #middle: number | undefined;
 
   constructor(
     readonly element: HTMLElement,
@@ -46,11 +52,30 @@ export class Scroller {
   }
 
   get articles(): HTMLElement[] {
-    return [...this.element.querySelectorAll<HTMLElement>("[data-message-id]")];
+    return [...this.#rows] as HTMLElement[];
+  }
+
+  /** The articles as a live collection: scrolling needs few of them. */
+  get #rows(): ArrayLike<Element> & Iterable<Element> {
+    return this.element.querySelector(".feed")?.children ?? [];
   }
 
   article(id: number): HTMLElement | undefined {
-    return this.element.querySelector<HTMLElement>(`[data-message-id="${id}"]`) ?? undefined;
+    const article = this.#rows[this.#indexOf(id)];
+    return article && idOf(article) === id ? (article as HTMLElement) : undefined;
+  }
+
+  /** Return the index of the first article with an id that is not less: they stand in ascending order. */
+  #indexOf(id: number): number {
+    const rows = this.#rows;
+    let low = 0;
+    let high = rows.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (idOf(rows[middle]!) < id) low = middle + 1;
+      else high = middle;
+    }
+    return low;
   }
 
   /** Put everything back to where it was, after the content or a size has changed. */
@@ -62,7 +87,7 @@ export class Scroller {
     const { anchor } = this;
     const article = anchor && this.article(anchor.id);
     if (!article) return;
-    const difference = this.#topOf(article) - anchor.top;
+    const difference = this.#topOf(article, this.#top) - anchor.top;
     if (Math.abs(difference) >= 0.5) this.element.scrollTop += difference;
   }
 
@@ -87,8 +112,8 @@ export class Scroller {
   /** Scroll as little as needed for a message to be seen. */
   reveal(article: HTMLElement): void {
     this.#settlesAt = 0;
-    const { height } = this.element.getBoundingClientRect();
-    const top = this.#topOf(article);
+    const { height, top: start } = this.element.getBoundingClientRect();
+    const top = this.#topOf(article, start);
     const bottom = top + article.offsetHeight;
     const margin = Math.min(60, height / 5);
     if (top < margin) this.element.scrollTop += top - margin;
@@ -102,16 +127,16 @@ export class Scroller {
 
   /** Return the ids of messages that are seen: to their end, or as much of them as fits. */
   seen(): number[] {
-    const { height } = this.element.getBoundingClientRect();
+    const { height, top: start } = this.element.getBoundingClientRect();
     const found: number[] = [];
-    const { articles } = this;
-    for (let index = this.#firstVisible(articles); index < articles.length; index += 1) {
-      const article = articles[index]!;
-      const top = this.#topOf(article);
+    const rows = this.#rows;
+    for (let index = this.#firstVisible(rows, start); index < rows.length; index += 1) {
+      const article = rows[index]!;
+      const { top: from, bottom: to } = article.getBoundingClientRect();
+      const [top, bottom] = [from - start, to - start];
       if (top >= height) break;
-      const bottom = top + article.offsetHeight;
       const isSeen = bottom <= height + 4 || (top <= 0 && bottom > 0) || top < height / 3;
-      if (isSeen) found.push(Number(article.dataset.messageId));
+      if (isSeen) found.push(idOf(article));
     }
     return found;
   }
@@ -135,36 +160,61 @@ export class Scroller {
     const { element } = this;
     this.isAtEnd = element.scrollHeight - element.scrollTop - element.clientHeight < END_TOLERANCE && this.reachesEnd();
     this.#takeAnchor();
+    this.#markFar();
     this.onMoved();
   }
 
   /** Take the first message that begins within what is seen: what grows above it is not noticed. */
   #takeAnchor(): void {
-    const { articles } = this;
-    const index = this.#firstVisible(articles);
+    const rows = this.#rows;
+    const start = this.#top;
+    const index = this.#firstVisible(rows, start);
     const height = this.element.clientHeight;
-    const next = articles[index + 1];
-    const first = articles[index];
+    const next = rows[index + 1];
+    const first = rows[index];
     if (!first) return;
-    const takesNext = this.#topOf(first) < 0 && next && this.#topOf(next) < height * 0.8;
+    const takesNext = this.#topOf(first, start) < 0 && next && this.#topOf(next, start) < height * 0.8;
     const article = takesNext ? next : first;
-    this.anchor = { id: Number(article.dataset.messageId), top: this.#topOf(article) };
+    this.anchor = { id: idOf(article), top: this.#topOf(article, start) };
+  }
+
+  /**
+   * Mark messages that are far from the place: their layout is skipped until they come near.
+   *
+   * What the browser skips by itself, it looks at in each frame, and paints anew when it comes into
+   * view. So it is left to it only where nothing is scrolled to soon.
+   */
+  #markFar(): void {
+    const id = this.anchor?.id;
+    if (id === undefined) return;
+    const index = this.#indexOf(id);
+    if (this.#middle !== undefined && Math.abs(this.#indexOf(this.#middle) - index) < NEAR_STEP) return;
+    this.#middle = id;
+    const rows = this.#rows;
+    for (let each = 0; each < rows.length; each += 1) rows[each]!.classList.toggle("is-far", Math.abs(each - index) > NEAR);
   }
 
   /** Return the index of the first article that ends below the top. */
-  #firstVisible(articles: readonly HTMLElement[]): number {
+  #firstVisible(rows: ArrayLike<Element>, start: number): number {
     let low = 0;
-    let high = articles.length;
+    let high = rows.length;
     while (low < high) {
       const middle = (low + high) >>> 1;
-      const article = articles[middle]!;
-      if (this.#topOf(article) + article.offsetHeight <= 0) low = middle + 1;
+      if (rows[middle]!.getBoundingClientRect().bottom <= start) low = middle + 1;
       else high = middle;
     }
     return low;
   }
 
-  #topOf(article: HTMLElement): number {
-    return article.getBoundingClientRect().top - this.element.getBoundingClientRect().top;
+  get #top(): number {
+    return this.element.getBoundingClientRect().top;
   }
+
+  #topOf(article: Element, start: number): number {
+    return article.getBoundingClientRect().top - start;
+  }
+}
+
+function idOf(article: Element): number {
+  return Number((article as HTMLElement).dataset.messageId);
 }

@@ -28,6 +28,24 @@ function show(id: number, isWhole: boolean): void {
   whole.value = changed;
 }
 
+let sizes: ResizeObserver | undefined;
+const onHeight = new WeakMap<Element, (height: number) => void>();
+
+/**
+ * Call a function with the height of an element, once it is near the window and when it changes, as
+ * when its pictures have come. Returns a function that ends this.
+ */
+function followHeight(element: Element, then: (height: number) => void): () => void {
+  // One observer for all messages: each has its cost in every frame.
+  sizes ??= new ResizeObserver((entries) => {
+    for (const { target, contentRect } of entries) if (contentRect.height) onHeight.get(target)?.(contentRect.height);
+  });
+  const observer = sizes;
+  onHeight.set(element, then);
+  observer.observe(element);
+  return () => observer.unobserve(element);
+}
+
 /**
  * The HTML of a message, cut off where it is much taller than the window, with a button that shows the rest.
  *
@@ -40,13 +58,7 @@ export function TallBody({ id, html }: { id: number; html: string }) {
   useLayoutEffect(() => {
     const element = frame.current!;
     const body = element.firstElementChild as HTMLElement;
-    // It is called once the message is near the window, and when its pictures have come.
-    const sizes = new ResizeObserver(() => {
-      const height = body.offsetHeight;
-      if (height) setFit(fitOf(height, Math.max(MIN_LIMIT_PX, innerHeight * OF_WINDOW)));
-    });
-    sizes.observe(body);
-    return () => sizes.disconnect();
+    return followHeight(body, (height) => setFit(fitOf(height, Math.max(MIN_LIMIT_PX, innerHeight * OF_WINDOW))));
   }, []);
   const reveal = () => {
     const element = frame.current!;

@@ -20,6 +20,8 @@ const EDGE_MARGIN = "1200px 0px";
 /** How long the message of an address is highlighted. */
 const HIGHLIGHT_MS = 2500;
 const READING_DELAY_MS = 150;
+/** Messages beyond an edge of the page from which on more are fetched while a person scrolls there. */
+const AHEAD = 100;
 
 /** Elements that mark the edges of the messages in the page. */
 export interface Edges {
@@ -235,10 +237,21 @@ export class Viewport {
     const { anchor, isAtEnd } = this.#scroller!;
     const isChanged = this.#isAtEnd !== isAtEnd;
     this.#isAtEnd = isAtEnd;
-    if (anchor) feed.place = { ...anchor, isAtEnd };
+    if (anchor) {
+      this.#fetchAhead(anchor.id - (feed.place?.id ?? anchor.id));
+      feed.place = { ...anchor, isAtEnd };
+    }
     if (isAtEnd) this.#lastSeen = feed.ids.at(-1) ?? 0;
     this.#scheduleReading();
     if (isChanged) this.redraw();
+  }
+
+  /** Fetch before the edge is reached, in the direction in which the place moves. */
+  #fetchAhead(direction: number): void {
+    const { feed } = this;
+    if (feed.isLoading) return;
+    if (direction < 0 && this.#range.start < AHEAD) void feeds.loadOlder(feed);
+    else if (direction > 0 && feed.ids.length - this.#range.end < AHEAD) void feeds.loadNewer(feed);
   }
 
   /** Scroll to where the feed opens, once; afterwards hold the place. */
@@ -301,7 +314,8 @@ export class Viewport {
 
   /** Mark what is seen as read, if the page is looked at. */
   #readSeen(): void {
-    if (!state().unread.total) return;
+    const { unread } = state();
+    if (!unread.total || !this.feed.ids.some((id) => unread.has(id))) return;
     if (!isLookedAt()) this.#separateUnread();
     else if (marksAsRead(this.narrow) && !isHeld(keyOf(this.narrow))) markRead(this.#readIds());
   }

@@ -3,9 +3,19 @@
 import { lowerBound } from "../../model/feeds";
 
 export const MAX_SHOWN = 280;
-/** Messages that are added at once when an edge comes near. */
-export const STEP = 60;
-const FIRST = 50;
+/** Messages that are added at once when an edge comes near: as many as a frame has time for. */
+export const STEP = 20;
+/** So many more messages than there is room for make the window jump to the end. */
+const MAX_FOLLOWED = 60;
+/** The height of a short message, and the height of the page where there is none. */
+const ROW_HEIGHT = 30;
+const PAGE_HEIGHT = 800;
+const MIN_FIRST = 24;
+
+/** Return how many messages fill the page: a feed opens with them, and what is around comes in steps. */
+function firstCount(): number {
+  return Math.max(MIN_FIRST, Math.ceil((globalThis.innerHeight ?? PAGE_HEIGHT) / ROW_HEIGHT));
+}
 
 /** The first and the last message shown. */
 export interface Window {
@@ -17,8 +27,10 @@ export interface Window {
 export function windowAt(ids: readonly number[], anchor: number | undefined): Window | undefined {
   if (!ids.length) return undefined;
   const index = anchor === undefined ? ids.length : lowerBound(ids, anchor);
-  const end = Math.min(ids.length, Math.max(index + FIRST / 2, FIRST));
-  const start = Math.max(0, Math.min(index - FIRST / 2, end - FIRST));
+  const count = firstCount();
+  // A message that is gone to stands at a quarter of the height.
+  const end = Math.min(ids.length, Math.max(index + Math.ceil(count * 0.75), count));
+  const start = Math.max(0, Math.min(index - Math.floor(count * 0.25), end - count));
   return { first: ids[start]!, last: ids[end - 1]! };
 }
 
@@ -58,7 +70,7 @@ export function fit(ids: readonly number[], window: Window | undefined, follows:
   const { start, end } = rangeOf(ids, window);
   if (start === end) return windowAt(ids, window.first);
   const to = follows ? ids.length : end;
-  if (to - start > MAX_SHOWN && to - end > STEP) return windowAt(ids, undefined);
+  if (to - start > MAX_SHOWN && to - end > MAX_FOLLOWED) return windowAt(ids, undefined);
   return between(ids, Math.max(start, to - MAX_SHOWN), to);
 }
 

@@ -1,4 +1,5 @@
-import { signal } from "@preact/signals";
+import { computed, signal } from "@preact/signals";
+import { useState } from "preact/hooks";
 import { state } from "../../app";
 import { i18n } from "../../i18n";
 import { type Availability, availabilityOf } from "../../model/availability";
@@ -11,12 +12,28 @@ import { minute } from "../../ui/clock";
 import { UnreadCount } from "../../ui/count";
 import { memo } from "../../ui/memo";
 import { StatusEmoji } from "../../ui/status-emoji";
-import { watch, watchedVersion } from "../../ui/watch";
+import { calmVersion, watch, watchedVersion } from "../../ui/watch";
 import { openSide } from "../left/drawer";
 
 const filter = signal("");
 /** People that are shown at once; the box finds the others. */
 const MAX_SHOWN = 150;
+/** People that are shown at first, at least: more come when the list is scrolled. */
+const MIN_FIRST = 40;
+const ROW_HEIGHT = 24;
+const STEP = 40;
+/** Distance from the end within which more are shown. */
+const EDGE_MARGIN = 600;
+/** In large organizations some person comes or goes each second. */
+const PRESENCE_EVERY_MS = 5_000;
+
+const presence = calmVersion("presence", PRESENCE_EVERY_MS);
+
+/** What is unread in direct messages, as text: other messages change nothing here. */
+const unreadDirects = computed(() => {
+  watch("unread");
+  return [...state().unread.directs].map(([key, ids]) => `${key} ${ids.size}`).join();
+});
 
 let named: { users: Map<number, User>; version: number; locale: string; people: User[] } | undefined;
 
@@ -54,13 +71,19 @@ function inOrder(people: readonly User[], wanted: string): Listed[] {
 
 /** Who is here. */
 export function People() {
-  watch("presence", "unread", "mutedUsers");
+  watch("mutedUsers");
+  presence.value;
+  unreadDirects.value;
+  const [count, setCount] = useState(() => Math.max(MIN_FIRST, Math.ceil(innerHeight / ROW_HEIGHT)));
   const version = watchedVersion("users");
   const listed = inOrder(peopleByName(version), foldText(filter.value));
   const looks = `${version} ${watchedVersion("statuses")}`;
-  const hidden = listed.length - MAX_SHOWN;
+  const hidden = count < MAX_SHOWN ? 0 : listed.length - MAX_SHOWN;
+  const showMore = ({ currentTarget: { scrollHeight, scrollTop, clientHeight } }: { currentTarget: HTMLElement }) => {
+    if (count < MAX_SHOWN && scrollHeight - scrollTop - clientHeight < EDGE_MARGIN) setCount(Math.min(MAX_SHOWN, count + STEP));
+  };
   return (
-    <aside class={`right${openSide.value === "right" ? " open" : ""}`} aria-label="People" id="people" tabIndex={-1}>
+    <aside class={`right${openSide.value === "right" ? " open" : ""}`} aria-label="People" id="people" tabIndex={-1} onScroll={showMore}>
       <input
         type="search"
         class="filter"
@@ -72,7 +95,7 @@ export function People() {
         }}
       />
       <ul class="links">
-        {listed.slice(0, MAX_SHOWN).map(({ user, availability }) => (
+        {listed.slice(0, Math.min(count, MAX_SHOWN)).map(({ user, availability }) => (
           <PersonRow key={user.user_id} user={user} availability={availability} looks={`${looks} ${unreadOf(user)}`} />
         ))}
       </ul>
