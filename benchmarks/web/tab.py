@@ -28,7 +28,8 @@ window.probe = {
       return true;
     };
     const changes = new MutationObserver(look);
-    changes.observe(document, { subtree: true, childList: true, attributes: true });
+    // Messages are put in with their number: watching all attributes would be measured with them.
+    changes.observe(document, { subtree: true, childList: true });
     look();
   }),
 };
@@ -62,8 +63,11 @@ class Tab:
         return await self.page.evaluate(script, argument)
 
     async def open(self, address: str) -> None:
-        """Load the page at an address of the client, from nothing."""
-        await self.page.goto("about:blank")
+        """Load the page at an address of the client, from another page of the server.
+
+        From a page without an origin the browser would start another process first.
+        """
+        await self.page.goto(f"{self.scene.url}/manifest.webmanifest")
         await self.page.goto(f"{self.scene.url}/{address}")
 
     async def metrics(self) -> dict[str, float]:
