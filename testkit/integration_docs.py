@@ -33,8 +33,8 @@ def document() -> str:
 
 def _section(integration: Integration) -> str:
     url = ADDRESS.format(name=integration.name)
-    steps = [line for line in integration.setup.replace("{url}", url).splitlines() if line.strip()]
-    numbered = [f"{number}. {step}" for number, step in enumerate(steps, 1)]
+    steps = enumerate(integration.steps, 1)
+    numbered = [f"{number}. {step.replace('{url}', url)}" for number, step in steps]
     return "\n\n".join(
         [f"### {integration.display_name}", "\n".join(numbered), *_details(integration)]
     )

@@ -28,6 +28,7 @@ AREA_TITLES: Final = {
     "default_channel_groups": "Groups of default channels",
     "emoji": "Unicode emoji",
     "external": "Incoming webhooks",
+    "integrations": "Integrations",
     "groups": "User groups",
     "linkifiers": "Linkifiers and playgrounds",
     "message_changes": "Editing and deleting messages",

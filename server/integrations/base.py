@@ -121,6 +121,11 @@ class Integration:
     def path(self) -> str:
         return PREFIX + self.name
 
+    @property
+    def steps(self) -> list[str]:
+        """The lines of `setup`."""
+        return [line for line in self.setup.splitlines() if line.strip()]
+
     def wire(self) -> dict[str, Any]:
         """Return its description in register."""
         kinds = {

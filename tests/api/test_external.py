@@ -341,3 +341,12 @@ async def test_a_command_of_the_service_is_text(hook):
     message = await newest(hook.member)
     assert "wildcard_mentioned" not in message["flags"]
     assert "@\u2060**all**" in message["content"]
+
+
+async def test_the_services_are_listed_with_the_steps_to_connect_them(hook):
+    listed = (await hook.member.get("/integrations"))["integrations"]
+    assert [each["name"] for each in listed] == list(integrations())
+    [found] = [each for each in listed if each["name"] == "github"]
+    assert any("{url}" in step for step in found["setup"])
+    assert "star" in found["events"]
+    assert {each["key"] for each in found["options"]} == {"branches", "ignore_private_repositories"}

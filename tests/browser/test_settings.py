@@ -1,9 +1,12 @@
 """Pages that change settings: bots, people and the organization."""
 
+import json
+
 import pytest
 from playwright.async_api import expect
 
 from server.domain.access import OWNER
+from server.domain.addresses import API_PREFIX
 from testkit.clients.server import Server
 from testkit.factories import Make
 from tests.browser.conftest import SignIn
@@ -49,6 +52,47 @@ async def test_an_outgoing_webhook_gets_another_address_and_channel(
     await page.reload()
     await page.get_by_role("button", name="Settings of Robot").click()
     await expect(sends_to).to_have_value('""')
+
+
+async def test_a_service_posts_to_the_address_that_was_made_for_it(
+    chat: Server, make: Make, sign_in: SignIn, connect
+):
+    user = await make.user("Ada Lovelace")
+    channel = await make.channel("engines", subscribers=[user])
+    ada = await sign_in(user)
+    await ada.go("#settings/bots")
+    page = ada.page
+    await page.get_by_role("button", name="Create a bot").click()
+    await page.get_by_role("combobox", name="Kind").select_option(
+        label="Incoming webhook: another service sends messages"
+    )
+    await page.get_by_role("textbox", name="Name", exact=True).fill("Octo")
+    await page.get_by_role("textbox", name="First part of its email address").fill("octo")
+    await page.get_by_role("button", name="Create", exact=True).click()
+    await page.get_by_role("button", name="Show key: Octo").click()
+    await page.get_by_role("combobox", name="Service that posts").select_option(label="GitHub")
+    await page.get_by_role("combobox", name="Channel for its messages").select_option("engines")
+    await page.get_by_role("textbox", name="Branches of which pushes").fill("main")
+    await page.get_by_text("All events are posted").click()
+    await page.get_by_role("checkbox", name="star", exact=True).check()
+    await expect(page.get_by_text("1 event is posted")).to_be_visible()
+    address = await page.get_by_role("textbox", name="Address for the service").input_value()
+
+    service = await connect(chat, make.realm_id)
+    starred = {"sender": {"login": "ada"}, "repository": {"name": "difference"}}
+    headers = {"X-GitHub-Event": "star", "Content-Type": "application/json"}
+    _, _, path = address.partition(API_PREFIX)
+    for event, posted in (("watch", False), ("star", True)):
+        answer = await service.send(
+            "POST",
+            path,
+            body=json.dumps(starred).encode(),
+            headers={**headers, "X-GitHub-Event": event},
+        )
+        assert bool(answer.succeeded()["msg"]) is not posted
+    await page.keyboard.press("Escape")
+    await ada.go(f"#narrow/channel/{channel.channel_id}-engines/topic/difference")
+    await expect(page.get_by_role("article", name="Octo")).to_contain_text("starred")
 
 
 async def test_an_administrator_fills_in_the_profile_of_a_user(

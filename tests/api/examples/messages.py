@@ -152,6 +152,7 @@ async def webhooks(stage: Stage) -> None:
     await stage.see("POST /external/slack_incoming", stage.visitor, payload=slack, **where)
     plain = {"build": 42, "passed": True}
     await stage.see("POST /external/json", stage.visitor, payload=plain, **where)
+    await stage.see("GET /integrations")
     starred = {
         "action": "created",
         "sender": {"login": "ada"},

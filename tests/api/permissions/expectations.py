@@ -353,6 +353,8 @@ for path in ("slack_incoming", "json", "{integration}"):
         fields={"integration": "github"} if "{" in path else {},
     )
 
+may("GET /integrations", "all users", allowed=EVERYONE)
+
 # -- bots
 
 HAVE_BOTS: Final = "OAMm"

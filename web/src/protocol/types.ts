@@ -534,6 +534,19 @@ export interface IncomingWebhookKind {
   url_options: unknown[];
 }
 
+/** A service. */
+export interface IntegrationResult {
+  /** The last part of its address, `/api/v1/external/NAME`. */
+  name: string;
+  display_name: string;
+  category: string;
+  /** Steps to connect it, in Markdown; `{url}` stands for the address. */
+  setup: string[];
+  /** Names for `only_events` and `exclude_events`; empty if there is one event alone. */
+  events: string[];
+  options: OptionResult[];
+}
+
 /** An invitation in its wire form. */
 export interface Invitation {
   id: number;
@@ -818,6 +831,14 @@ export interface OnboardingStepsEvent {
   id: number;
   type: "onboarding_steps";
   onboarding_steps: OnboardingStep[];
+}
+
+/** A parameter of an address, beside those of all integrations. */
+export interface OptionResult {
+  key: string;
+  label: string;
+  /** Whether it is true or false; else it is a text. */
+  is_flag: boolean;
 }
 
 export interface OwnBot {
@@ -2890,6 +2911,13 @@ export interface Endpoints {
     };
     answer: {
       stream_id: number;
+    };
+  };
+  /** List the services whose webhooks are understood */
+  "GET /integrations": {
+    params: Record<never, never>;
+    answer: {
+      integrations: IntegrationResult[];
     };
   };
   /** List invitations */

@@ -7,10 +7,10 @@ import type { User } from "../../model/state";
 import { del, get, post } from "../../protocol/client";
 import { confirm } from "../../ui/dialog";
 import { LimitedText } from "../../ui/limited-text";
-import { SecretLink } from "../../ui/secret-link";
 import { watch } from "../../ui/watch";
 import { UserLine } from "../people/user-line";
 import { BotSettings, interfaces, OUTGOING, privatePartOf } from "./bot-settings";
+import { IncomingAddresses } from "./incoming-addresses";
 import { ActionButton, SaveNote, useSaving } from "./parts/saving";
 
 const GENERIC = 1;
@@ -93,36 +93,6 @@ function BotLine({ bot }: { bot: User }) {
       {key && bot.bot_type === INCOMING ? <IncomingAddresses apiKey={key} /> : null}
       {isOpen ? <BotSettings bot={bot} /> : <OutgoingAddress bot={bot} />}
     </>
-  );
-}
-
-/** The addresses to which other services post: the key is a part of them. */
-function IncomingAddresses({ apiKey }: { apiKey: string }) {
-  const [channel, setChannel] = useState("");
-  const channels = [...state().channels.values()].filter((each) => !each.is_archived).sort((one, other) => COLLATOR.compare(one.name, other.name));
-  const address = (format: string) => {
-    const url = new URL(`/api/v1/external/${format}`, location.href);
-    url.searchParams.set("api_key", apiKey);
-    if (channel) url.searchParams.set("stream", channel);
-    return url.href;
-  };
-  return (
-    <div class="small-form">
-      <label>
-        <span>{i18n.t("Channel for its messages")}</span>
-        <select value={channel} onChange={(event) => setChannel(event.currentTarget.value)}>
-          <option value="">{i18n.t("None: you get direct messages")}</option>
-          {channels.map(({ stream_id: id, name }) => (
-            <option key={id} value={String(id)}>{name}</option>
-          ))}
-        </select>
-      </label>
-      <p class="faded">{i18n.t("Give one of these addresses to the other service. Whoever has it can send messages as this bot.")}</p>
-      <span>{i18n.t("For services that can post to Slack")}</span>
-      <SecretLink label={i18n.t("Address in Slack's format")} link={address("slack_incoming")} />
-      <span>{i18n.t("For any other service that posts JSON")}</span>
-      <SecretLink label={i18n.t("Address for JSON")} link={address("json")} />
-    </div>
   );
 }
 
