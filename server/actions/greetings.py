@@ -11,15 +11,17 @@ from server.domain.actor import Actor
 from server.domain.markdown.writing import literal, mention
 from server.domain.realm_settings import NO_CHANNEL
 from server.domain.system_bots import NOTIFICATION_BOT, WELCOME_BOT, SystemBot
+from server.domain.user_settings import UserSettings
+from server.i18n import _, catalogue_language, marked, translated
 from storage import users
 from storage.ids import ChannelId, MessageId, UserId
 
 SIGNUPS_TOPIC: Final = "signups"
-WELCOME: Final = """\
-Hello {name}, and welcome to {realm}! :wave:
-
-People talk in **channels** here, and in each channel in **topics**: look around in those that you \
-are in, and answer where you have something to say. Only you and I see this conversation."""
+WELCOME: Final = marked(
+    "Hello {name}, and welcome to {realm}! :wave:\n\nPeople talk in **channels** here, and in each"
+    " channel in **topics**: look around in those that you are in, and answer where you have"
+    " something to say. Only you and I see this conversation."
+)
 
 
 async def greet(
@@ -36,16 +38,20 @@ async def greet(
     [row] = found
     realm, settings = await bench.realm_cache.realm(), await bench.realm_cache.settings()
     own = settings.welcome_message_custom_text if text is None else text
-    welcome = WELCOME.format(name=literal(row.full_name), realm=literal(realm.name))
+    own_language = catalogue_language(UserSettings.of(row.settings).default_language)
+    names = {"name": literal(row.full_name), "realm": literal(realm.name)}
+    welcome = translated(_(WELCOME, **names), own_language)
     for name, content in (("welcome", welcome), ("custom", own)):
         if content.strip():
             await _say(bench, WELCOME_BOT, [user_id], content, f"{name}:{user_id}")
     place = settings.signup_announcements_stream_id
     if place != NO_CHANNEL:
-        content = f"{mention(row)} joined this organization."
+        joined = _("{person} joined this organization.", person=mention(row))
+        content = translated(joined, settings.language)
         await _say(bench, NOTIFICATION_BOT, ChannelId(place), content, f"signup:{user_id}")
     if inviter_id is not None:
-        content = f"{mention(row)} accepted your invitation to join."
+        accepted = _("{person} accepted your invitation to join.", person=mention(row))
+        content = translated(accepted, settings.language)
         await _say(bench, NOTIFICATION_BOT, [inviter_id], content, f"joined:{user_id}")
 
 

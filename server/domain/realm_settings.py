@@ -15,7 +15,7 @@ from server.domain.access import (
     GroupSetting,
 )
 from server.domain.permission_settings import REALM_PERMISSIONS
-from server.i18n import uses_24_hours
+from server.i18n import catalogue_language, uses_24_hours
 
 TEN_MINUTES = 600
 ONE_WEEK = 604_800
@@ -158,6 +158,11 @@ class RealmSettings(msgspec.Struct, frozen=True, kw_only=True):
         """Return whether guests know users without a common channel or conversation."""
         setting = self.permission("can_access_all_users_group", graph)
         return setting.group_id == graph.ids_by_name[EVERYONE_GROUP]
+
+    @property
+    def language(self) -> str:
+        """The language of automatic messages, which has a complete catalogue."""
+        return catalogue_language(self.default_language)
 
     @property
     def start_of_newcomers(self) -> dict[str, Any]:

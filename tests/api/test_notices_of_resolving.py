@@ -152,3 +152,16 @@ async def test_other_notices_are_unread_for_all(alice, readers, topic):
     [notice] = page["messages"]
     for reader in readers.values():
         assert await unread(reader) == [notice["id"]]
+
+
+async def test_the_notice_is_in_the_language_of_the_organization(alice, channel, make, server):
+    await make.change_settings(default_language="de")
+    server.forget(make.realm_id)
+    sent = await alice.post("/messages", type="channel", to="general", topic="tea", content="Hi")
+    await alice.patch(f"/messages/{sent['id']}", topic="✔ tea", propagate_mode="change_all")
+    found = await alice.get(
+        "/messages", anchor="newest", num_before=1, num_after=0, apply_markdown=False
+    )
+    [notice] = found["messages"]
+    assert notice["content"].startswith("@_**Alice|")
+    assert notice["content"].endswith("** hat dieses Thema als gelöst markiert.")

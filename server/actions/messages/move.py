@@ -351,7 +351,7 @@ def _notices(move: _Move, new_name: str) -> list[Notice]:
     new = Location(move.new_channel.channel_id, move.new_channel.name, new_name)
     change = move.mark_change
     if move.changes_only_marks and change is not None:
-        return notices.of_resolving(actor, new, change)
+        return notices.of_resolving(actor, new, change, move.subject.context.settings.language)
     is_whole = move.found.holds_all
     if move.is_same_place or (move.changes_only_marks and is_whole):
         return []
@@ -369,6 +369,7 @@ def _notices(move: _Move, new_name: str) -> list[Notice]:
         notify_old=move.request.notify_old,
         notify_new=move.request.notify_new,
         empty_topic_name=move.subject.context.settings.empty_topic_display_name,
+        language=move.subject.context.settings.language,
     )
 
 

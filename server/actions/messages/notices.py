@@ -17,7 +17,7 @@ from server.domain.markdown.links import narrow_href
 from server.domain.markdown.writing import link, mention, topic_link
 from server.domain.resolved_topics import MarkChange
 from server.domain.system_bots import NOTIFICATION_BOT, SystemBot
-from server.i18n import _
+from server.i18n import _, marked, ngettext, translated
 from server.realm_cache import RealmCache
 from storage.ids import ChannelId, MessageId, UserId
 from storage.users import UserRow
@@ -27,6 +27,19 @@ logger = structlog.get_logger(__name__)
 NO_TOPIC_NAME: Final = "(no topic)"
 CLIENT: Final = "Internal"
 """Client name of the notification bot."""
+
+
+_ARRIVALS: Final[dict[MarkChange | None, str]] = {
+    None: marked("{person} moved {messages} here from {topic}."),
+    "resolved": marked("{person} moved {messages} here from {topic} and marked it as resolved."),
+    "unresolved": marked(
+        "{person} moved {messages} here from {topic} and marked it as unresolved."
+    ),
+}
+_MARKINGS: Final[dict[MarkChange, str]] = {
+    "resolved": marked("{person} marked this topic as resolved."),
+    "unresolved": marked("{person} marked this topic as unresolved."),
+}
 
 
 async def notification_bot(realm_cache: RealmCache) -> Actor:
@@ -135,38 +148,42 @@ class MoveSummary:
     mark_change: MarkChange | None
     """Whether the topic as a whole was resolved or unresolved by it."""
 
-    def messages(self) -> str:
+    def messages(self, language: str) -> str:
         """Return the messages that were moved, as Markdown; a single one as a link to it."""
         if self.is_whole:
-            return "this topic"
-        if self.count == 1:
-            return link("1 message", self.new.message_href(self.message_id))
-        return f"{self.count} messages"
+            return translated(_("this topic"), language)
+        many = translated(ngettext("{count} message", "{count} messages", self.count), language)
+        return link(many, self.new.message_href(self.message_id)) if self.count == 1 else many
 
 
 def of_move(
-    move: MoveSummary, *, notify_old: bool, notify_new: bool, empty_topic_name: str
+    move: MoveSummary, *, notify_old: bool, notify_new: bool, empty_topic_name: str, language: str
 ) -> list[Notice]:
     """Return the notices in the topic that messages have left, and in the new one."""
     new = move.new
     if move.mark_change is not None and not notify_new:
-        notices = of_resolving(move.actor, new, move.mark_change)
+        notices = of_resolving(move.actor, new, move.mark_change, language)
     else:
         notices = []
-    who, what = mention(move.actor), move.messages()
+    facts = {"person": mention(move.actor), "messages": move.messages(language)}
     if notify_new:
-        content = f"{who} moved {what} here from {move.old.link(empty_topic_name)}"
-        content += f" and marked it as {move.mark_change}." if move.mark_change else "."
+        facts["topic"] = move.old.link(empty_topic_name)
+        content = translated(_(_ARRIVALS[move.mark_change], **facts), language)
         notices.append(_notice(move.actor, new, content))
     if notify_old:
-        content = f"{who} moved {what} from here to {new.link(empty_topic_name)}."
+        facts["topic"] = new.link(empty_topic_name)
+        content = translated(
+            _("{person} moved {messages} from here to {topic}.", **facts), language
+        )
         notices.append(_notice(move.actor, move.old, content))
     return notices
 
 
-def of_resolving(actor: UserRow, place: Location, change: MarkChange) -> list[Notice]:
+def of_resolving(
+    actor: UserRow, place: Location, change: MarkChange, language: str
+) -> list[Notice]:
     """Return the notice in a topic that has been resolved or unresolved."""
-    content = f"{mention(actor)} marked this topic as {change}."
+    content = translated(_(_MARKINGS[change], person=mention(actor)), language)
     return [_notice(actor, place, content, tells_of_resolving=True)]
 
 

@@ -8,6 +8,7 @@ from server.domain.channels import CHANNEL_EVENTS_TOPIC
 from server.domain.markdown.writing import channel_link, mention
 from server.domain.messages import MAX_MESSAGE_LENGTH
 from server.domain.realm_settings import NO_CHANNEL
+from server.i18n import _, ngettext, translated
 from storage.channels import ChannelRow
 from storage.ids import ChannelId, UserId
 from storage.users import UserRow
@@ -21,7 +22,7 @@ rest."""
 
 
 def of_new_channels(
-    actor: UserRow, created: Sequence[ChannelRow], announcements: ChannelId
+    actor: UserRow, created: Sequence[ChannelRow], announcements: ChannelId, language: str
 ) -> list[Notice]:
     """Return announcements of new public channels, if the realm has a channel for them.
 
@@ -31,39 +32,44 @@ def of_new_channels(
     if not public:
         return []
     if announcements == NO_CHANNEL:
-        said = f"{mention(actor)} created this channel."
+        said = translated(_("{person} created this channel.", person=mention(actor)), language)
         return [
             Notice(to=each.channel_id, topic=CHANNEL_EVENTS_TOPIC, content=said) for each in public
         ]
-    names = _names(public)
-    said = (
-        f"{mention(actor)} created a new channel {names[0]}."
-        if len(names) == 1
-        else f"{mention(actor)} created the following new channels: {', '.join(names)}."
-    )
+    names = _names(public, language)
+    facts = {"person": mention(actor), "names": ", ".join(names)}
+    text = _("{person} created the following new channels: {names}.", **facts)
+    if len(names) == 1:
+        text = _("{person} created a new channel {names}.", **facts)
+    said = translated(text, language)
     return [Notice(to=announcements, topic=NEW_CHANNELS_TOPIC, content=said)]
 
 
 def of_subscriptions(
-    actor: UserRow, joined: Mapping[UserId, Sequence[ChannelRow]], people: Mapping[UserId, UserRow]
+    actor: UserRow,
+    joined: Mapping[UserId, Sequence[ChannelRow]],
+    people: Mapping[UserId, UserRow],
+    language: str,
 ) -> list[Notice]:
     """Return direct messages to users that another user has subscribed."""
     return [
-        Notice(to=[user_id], content=_subscribed(actor, channels))
+        Notice(to=[user_id], content=_subscribed(actor, channels, language))
         for user_id, channels in joined.items()
         if user_id != actor.user_id and people[user_id].bot_type is None and channels
     ]
 
 
-def _subscribed(actor: UserRow, channels: Sequence[ChannelRow]) -> str:
-    names = _names(channels)
+def _subscribed(actor: UserRow, channels: Sequence[ChannelRow], language: str) -> str:
+    names, person = _names(channels, language), mention(actor)
     if len(names) == 1:
-        return f"{mention(actor)} subscribed you to the channel {names[0]}."
+        text = _("{person} subscribed you to the channel {name}.", person=person, name=names[0])
+        return translated(text, language)
     listed = "\n".join(f"* {name}" for name in names)
-    return f"{mention(actor)} subscribed you to the following channels:\n\n{listed}"
+    text = _("{person} subscribed you to the following channels:", person=person)
+    return f"{translated(text, language)}\n\n{listed}"
 
 
-def _names(channels: Sequence[ChannelRow]) -> list[str]:
+def _names(channels: Sequence[ChannelRow], language: str) -> list[str]:
     """Return links to the channels.
 
     If a message has no room for all, the last says how many are missing.
@@ -74,6 +80,7 @@ def _names(channels: Sequence[ChannelRow]) -> list[str]:
         name = channel_link(channel.channel_id, channel.name)
         left -= len(f"* {name}\n")
         if left < 0:
-            return [*names, f"{len(channels) - len(names)} more"]
+            more = ngettext("{count} more", "{count} more", len(channels) - len(names))
+            return [*names, translated(more, language)]
         names.append(name)
     return names

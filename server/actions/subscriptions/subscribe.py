@@ -289,8 +289,10 @@ def _notices(
     notices = []
     if announce:
         place = ChannelId(plan.context.settings.new_stream_announcements_stream_id)
-        notices += of_new_channels(actor, created, place)
+        notices += of_new_channels(actor, created, place, plan.context.settings.language)
     if notify and len(plan.principal_ids) <= MAX_NOTIFIED_USERS:
         joined = {user_id: plan.joins(user_id, targets) for user_id in plan.principal_ids}
-        notices += of_subscriptions(actor, joined, plan.context.people)
+        notices += of_subscriptions(
+            actor, joined, plan.context.people, plan.context.settings.language
+        )
     return notices
