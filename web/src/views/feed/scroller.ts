@@ -118,11 +118,14 @@ export class Scroller {
     const margin = Math.min(60, height / 5);
     if (top < margin) this.element.scrollTop += top - margin;
     else if (bottom > height - 8) this.element.scrollTop += Math.min(bottom - height + 8, top - margin);
+    this.#notePlace();
   }
 
   scrollBy(pages: number): void {
     this.#settlesAt = 0;
     this.element.scrollTop += pages * Math.max(80, this.element.clientHeight - 80);
+    // The event comes with the next frame: a message that grows before it must not undo this.
+    this.#notePlace();
   }
 
   /** Return the ids of messages that are seen: to their end, or as much of them as fits. */
