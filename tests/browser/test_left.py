@@ -1,12 +1,13 @@
-"""The menus of conversations on the left."""
+"""The conversations on the left: their menus, and what spectators see of them."""
 
 import pytest
-from playwright.async_api import Locator, Page, expect
+from playwright.async_api import Browser, Locator, Page, expect
 
 from server.domain.access import GUEST, OWNER
 from testkit.clients.server import Server
 from testkit.factories import Make
-from tests.browser.conftest import Person, SignIn
+from tests.browser.conftest import Person, SignIn, show
+from tests.browser.furnished import Furnished
 
 pytestmark = pytest.mark.asyncio
 
@@ -75,10 +76,42 @@ async def test_menus_offer_what_is_permitted(chat: Server, make: Make, sign_in: 
     await conversations(page).get_by_role("link", name="notes").click(button="right")
     assert {"Delete topic", "Move topic"}.isdisjoint(await items(person))
     await page.keyboard.press("Escape")
-    row = conversations(page).get_by_role("link", name="engines")
+    row = conversations(page).get_by_role("link", name="engines", exact=True)
     await row.click(button="right")
     await menu(page).get_by_role("menuitem", name="Pin channel").click()
     await expect(conversations(page).get_by_role("heading", name="Pinned")).to_be_visible()
+    # A guest who leaves may not read the channel any more.
+    await show(page, "#inbox")
     await row.click(button="right")
     await menu(page).get_by_role("menuitem", name="Unsubscribe").click()
     await expect(row).to_have_count(0)
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_spectators_see_what_is_public_to_the_web(place: Furnished, chromium: Browser):
+    context = await chromium.new_context()
+    page = await context.new_page()
+    await page.goto(f"{place.url}/#inbox")
+    feed = page.get_by_role("feed", name="Messages")
+    await expect(feed.get_by_role("article").filter(has_text="For all to read")).to_be_visible()
+    left = conversations(page)
+    await expect(left.get_by_role("list", name="Views").get_by_role("link")).to_have_text(
+        ["Combined feed"]
+    )
+    channels = left.get_by_role("list", name="Channels")
+    await expect(channels.get_by_role("link", name="plans", exact=True)).to_be_visible()
+    await expect(channels.get_by_role("link", name="engines")).to_have_count(0)
+    for name in ("Account", "New direct message", "New topic", "React", "People"):
+        await expect(page.get_by_role("button", name=name)).to_have_count(0)
+    await expect(left.get_by_role("link", name="Sign in")).to_be_visible()
+    await feed.get_by_role("button", name="Message actions").first.click(force=True)
+    await expect(menu(page).get_by_role("menuitem")).to_have_count(1)
+    await expect(menu(page).get_by_role("menuitem", name="Copy link")).to_be_visible()
+    await page.keyboard.press("Escape")
+    for fragment in ("#settings/profile", "#channels/available", "#organization"):
+        await show(page, fragment)
+        await expect(feed).to_be_visible()
+        await expect(page.get_by_role("dialog")).to_have_count(0)
+    await show(page, "#narrow/is/starred")
+    await expect(page.get_by_role("alert")).to_contain_text("Sign in to see these messages")
+    await context.close()

@@ -34,6 +34,12 @@ function channelId(name: string): number | undefined {
 const HOME_VIEWS: Record<string, View> = { inbox: "inbox", recent_topics: "recent", recent: "recent", all_messages: "feed" };
 
 export function parse(hash: string): Place {
+  const found = placeOf(hash);
+  // Spectators have no conversations, settings or lists of their own: they read the feed and its narrows.
+  return stateOf().userId || found.kind === "narrow" ? found : { kind: "view", view: "feed" };
+}
+
+function placeOf(hash: string): Place {
   const path = hash.replace(/^#/, "").split("/");
   const head = path[0]!;
   if (head === "narrow") {

@@ -72,7 +72,8 @@ export function countOfAll(state: State): number {
 /** Return the channels that the user is subscribed to, archived ones left out, by name. */
 export function subscribedChannels(state: State): Channel[] {
   return [...state.channels.values()]
-    .filter((each) => each.is_subscribed && !each.is_archived)
+    // Spectators are subscribed to nothing, and know of what is public to the web only.
+    .filter((each) => (each.is_subscribed || !state.userId) && !each.is_archived)
     .sort((one, other) => COLLATOR.compare(one.name, other.name));
 }
 

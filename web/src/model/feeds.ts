@@ -213,7 +213,7 @@ export class Feeds {
     try {
       const { messages } = await get<{ messages: Record<string, { match_content: string; match_subject: string }> }>(
         "/messages/matches_narrow",
-        { msg_ids: ids, narrow: wireTerms(feed.narrow) },
+        { msg_ids: ids, narrow: wireTerms(feed.narrow, !this.model.state.userId) },
       );
       for (const id of Object.keys(messages).map(Number)) {
         if (state.messages.has(id)) insert(feed.ids, id);
@@ -272,7 +272,7 @@ export class Feeds {
         anchor: String(anchor),
         num_before: before,
         num_after: after,
-        narrow: wireTerms(feed.narrow),
+        narrow: wireTerms(feed.narrow, !this.model.state.userId),
       });
       if (feed.stretch === stretch) this.#accept(feed, loading, answer);
     } catch (error) {
@@ -348,8 +348,12 @@ export class Feeds {
 const FORMAT = { allow_empty_topic_name: true, client_gravatar: false } as const;
 const NOT_MUTED = [{ operator: "is", operand: "muted", negated: true }];
 
+/** What spectators may read; their narrows name this, or a channel. */
+const WEB_PUBLIC = { operator: "channels", operand: "web-public" };
+
 /** Return the terms as the server takes them. The combined feed is without what is muted. */
-export function wireTerms({ terms }: Narrow): Json {
+export function wireTerms({ terms }: Narrow, isSpectator = false): Json {
+  if (isSpectator && !terms.some((term) => term.operator === "channel" && !term.negated)) return [...terms.map((term) => ({ ...term })), WEB_PUBLIC];
   return terms.length ? terms.map((term) => ({ ...term })) : NOT_MUTED;
 }
 

@@ -1,5 +1,5 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { health } from "../app";
+import { health, state } from "../app";
 import { i18n } from "../i18n";
 import { ground, place } from "../router";
 import { keepFocus } from "../ui/focus";
@@ -23,7 +23,7 @@ export function Shell() {
   const side = openSide.value;
   useFocus(below, side);
   return (
-    <div class="shell">
+    <div class={state().userId ? "shell" : "shell of-spectator"}>
       <Bar />
       <Conversations />
       <main class="middle" tabIndex={-1} inert={side !== undefined}>
@@ -31,7 +31,7 @@ export function Shell() {
         {below.kind === "narrow" ? <FeedView narrow={below.narrow} /> : <ViewOf view={below.view} />}
         <Compose />
       </main>
-      <People />
+      {state().userId ? <People /> : null}
       {side ? <button type="button" class="scrim" aria-label={i18n.t("Close")} onClick={closeSide} /> : null}
       {now.kind === "dialog" ? <DialogOf dialog={now.dialog} path={now.path} /> : null}
     </div>
@@ -66,16 +66,18 @@ function Bar() {
         <Icon name="menu" />
       </button>
       <SearchBox />
-      <button
-        type="button"
-        class="quiet icon-button side-toggle of-right"
-        aria-label={i18n.t("People")}
-        aria-expanded={openSide.value === "right"}
-        aria-controls="people"
-        onClick={() => toggleSide("right")}
-      >
-        <Icon name="people" />
-      </button>
+      {state().userId ? (
+        <button
+          type="button"
+          class="quiet icon-button side-toggle of-right"
+          aria-label={i18n.t("People")}
+          aria-expanded={openSide.value === "right"}
+          aria-controls="people"
+          onClick={() => toggleSide("right")}
+        >
+          <Icon name="people" />
+        </button>
+      ) : null}
     </header>
   );
 }

@@ -37,6 +37,10 @@ function isSent(message: Message): boolean {
 /** Add a reaction of the user, or take it back. It is shown at once. */
 export async function toggleReaction(message: Message, { name, code, type }: Emoji): Promise<void> {
   const { userId } = state();
+  if (!userId) {
+    toast(i18n.t("Sign in to react to messages."));
+    return;
+  }
   const is = message.reactions.some((each) => each.user_id === userId && each.emoji_code === code && each.reaction_type === type);
   const show = (op: "add" | "remove") => {
     const model = theModel();
@@ -55,7 +59,7 @@ export async function toggleReaction(message: Message, { name, code, type }: Emo
 }
 
 export function openReactionPicker(message: Message, anchor: Element): void {
-  if (!isSent(message)) return;
+  if (!isSent(message) || !state().userId) return;
   void attempt(async () => {
     const { openEmojiPicker } = await load(() => import("../../ui/emoji-picker"));
     openEmojiPicker(anchor, (emoji) => void toggleReaction(message, emoji));
@@ -150,6 +154,8 @@ function itemsFor(message: Message): MenuGroups {
     ...more,
   });
   const when = (condition: boolean, found: MenuItem): MenuItem[] => (condition ? [found] : []);
+  // Spectators may read, and pass on where.
+  if (!given.userId) return [[item("Copy link", i18n.t("Copy link"), "link", () => void copyLink(message))]];
   const canMove = canMoveTopic(given, message, now) || canMoveChannel(given, message, now);
   const isChanged = Boolean(message.last_edit_timestamp ?? message.last_moved_timestamp);
   return [

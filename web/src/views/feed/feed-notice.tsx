@@ -56,8 +56,22 @@ function ofOneTerm(narrow: Narrow): { title: string; text: string } | undefined 
   }
 }
 
+/** What spectators see where an account is needed. */
+function ForUsers() {
+  return (
+    <div class="feed-notice" role="alert">
+      <h2>{i18n.t("Sign in to see these messages")}</h2>
+      <p>
+        <a href={`/login/?next=${encodeURIComponent(`/${location.hash}`)}`}>{i18n.t("Sign in")}</a>{" "}
+        <a href="#feed">{i18n.t("Go to the combined feed")}</a>
+      </p>
+    </div>
+  );
+}
+
 /** Why messages could not be fetched, and a way to go on. */
 export function FeedProblem({ error, onRetry }: { error: Error; onRetry: () => void }) {
+  if (!state().userId && error instanceof ApiError && error.status === 401) return <ForUsers />;
   const isTransient = error instanceof NetworkError || (error instanceof ApiError && error.isTransient);
   return (
     <div class="feed-notice" role="alert">

@@ -92,7 +92,7 @@ function page(scroller: Scroller, by: 1 | -1): void {
 function actOnMessage(scroller: Scroller, event: KeyboardEvent): boolean {
   const action = actOf(MESSAGE_KEYS, event.key);
   const article = focused(scroller);
-  if (!action || !article || (event.key === "Enter" && isOnControl(event))) return false;
+  if (!action || !article || !state().userId || (event.key === "Enter" && isOnControl(event))) return false;
   const message = state().messages.get(Number(article.dataset.messageId));
   if (!message) return false;
   action(message, article);

@@ -81,7 +81,9 @@ function Shown({ message, isContinued }: { message: Message; isContinued: boolea
         <Reactions message={message} />
       </div>
       <div class="message-tools">
-        <button type="button" class="icon-button" data-icon="react" aria-label="React" aria-haspopup="dialog" title={i18n.t("React")} onClick={(event) => openReactionPicker(message, event.currentTarget)} />
+        {state().userId ? (
+          <button type="button" class="icon-button" data-icon="react" aria-label="React" aria-haspopup="dialog" title={i18n.t("React")} onClick={(event) => openReactionPicker(message, event.currentTarget)} />
+        ) : null}
         <button type="button" class="icon-button" data-icon="more" aria-label="Message actions" aria-haspopup="menu" title={i18n.t("Message actions")} onClick={(event) => openActions(message, event.currentTarget)} />
       </div>
     </div>

@@ -72,12 +72,12 @@ function ChannelTitle({ channel, topic }: { channel: Channel; topic: string | un
       </h1>
       {topic === undefined ? (
         <ChannelDescription channel={channel} />
-      ) : (
+      ) : state().userId ? (
         <TopicButtons channel={channel} topic={topic} />
-      )}
-      <a class="narrow-count" data-icon="people" href={`#channels/${id}/subscribers`} aria-label={i18n.t("{count, plural, one {# subscriber} other {# subscribers}}", { count })} title={i18n.t("Subscribers")}>
+      ) : null}
+      {state().userId ? <a class="narrow-count" data-icon="people" href={`#channels/${id}/subscribers`} aria-label={i18n.t("{count, plural, one {# subscriber} other {# subscribers}}", { count })} title={i18n.t("Subscribers")}>
         {count}
-      </a>
+      </a> : null}
     </div>
   );
 }

@@ -18,13 +18,15 @@ export function Reactions({ message }: { message: Message }) {
       {grouped(message.reactions).map((group) => (
         <ReactionButton key={`${group.type},${group.code}`} message={message} group={group} />
       ))}
-      <button
-        type="button"
-        class="reaction reaction-add"
-        data-icon="react"
-        aria-label={i18n.t("Add a reaction")}
-        onClick={(event) => openReactionPicker(message, event.currentTarget)}
-      />
+      {state().userId ? (
+        <button
+          type="button"
+          class="reaction reaction-add"
+          data-icon="react"
+          aria-label={i18n.t("Add a reaction")}
+          onClick={(event) => openReactionPicker(message, event.currentTarget)}
+        />
+      ) : null}
     </div>
   );
 }

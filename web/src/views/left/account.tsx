@@ -2,7 +2,7 @@ import { state } from "../../app";
 import { i18n } from "../../i18n";
 import { mayInvite } from "../../model/permissions";
 import { csrfToken } from "../../protocol/client";
-import { go } from "../../router";
+import { go, ground } from "../../router";
 import { Avatar } from "../../ui/avatar";
 import { type MenuItem, openMenu } from "../../ui/menu";
 import { load } from "../../ui/lazy";
@@ -29,6 +29,16 @@ export function AccountButton() {
         <strong>{me?.full_name}</strong>
       </span>
     </div>
+  );
+}
+
+/** What spectators have in the place of an account. */
+export function SignInLink() {
+  const next = ground.value && encodeURIComponent(`/${location.hash}`);
+  return (
+    <a class="button sign-in" href={`/login/?next=${next}`}>
+      {i18n.t("Sign in")}
+    </a>
   );
 }
 

@@ -11,7 +11,7 @@ import { nameWithUnread, UnreadCount } from "../../ui/count";
 import { Icon, type IconName } from "../../ui/icons";
 import { watch } from "../../ui/watch";
 import { startDirect, startTopic } from "../compose/target";
-import { AccountButton } from "./account";
+import { AccountButton, SignInLink } from "./account";
 import { ChannelItem } from "./channel-item";
 import { openSide } from "./drawer";
 import { OrganizationLink } from "./organization";
@@ -24,15 +24,16 @@ const showsAllDirects = signal(false);
 
 /** Views, direct messages and channels, with what is unread. */
 export function Conversations() {
+  const isUser = state().userId !== 0;
   return (
     <nav class={`left${openSide.value === "left" ? " open" : ""}`} aria-label="Conversations" id="conversations" tabIndex={-1}>
       <div class="left-head">
         <OrganizationLink />
-        <AccountButton />
+        {isUser ? <AccountButton /> : <SignInLink />}
       </div>
       <FilterBox />
       <Views />
-      <DirectMessages />
+      {isUser ? <DirectMessages /> : null}
       <Channels />
     </nav>
   );
@@ -86,6 +87,7 @@ function Views() {
   ];
   if (scheduled.size) views.push({ icon: "clock", name: i18n.t("Scheduled"), href: "#scheduled", count: scheduled.size });
   if (reminders.size) views.push({ icon: "bell", name: i18n.t("Reminders"), href: "#reminders", count: reminders.size });
+  if (!state().userId) views.splice(0, views.length, ...views.filter((each) => each.href === "#feed"));
   const known = new Set(views.map((each) => each.href));
   for (const own of navigationViews.values()) {
     const href = `#${own.fragment}`;
@@ -234,11 +236,17 @@ function Channels() {
   const sections = sectionsOf(wanted);
   return (
     <>
-      <Heading name={i18n.t("Channels")} addName="New topic" addIcon="edit" onAdd={() => startTopic()}>
-        <a class="icon-button quiet" role="button" href="#channels/available" aria-label="Browse channels" title={i18n.t("Browse and create channels")}>
-          <Icon name="plus" />
-        </a>
-      </Heading>
+      {state().userId ? (
+        <Heading name={i18n.t("Channels")} addName="New topic" addIcon="edit" onAdd={() => startTopic()}>
+          <a class="icon-button quiet" role="button" href="#channels/available" aria-label="Browse channels" title={i18n.t("Browse and create channels")}>
+            <Icon name="plus" />
+          </a>
+        </Heading>
+      ) : (
+        <div class="section-head">
+          <h2>{i18n.t("Channels")}</h2>
+        </div>
+      )}
       <ul aria-label="Channels" class="links">
         {sections.map((section) => (
           <>
@@ -253,7 +261,7 @@ function Channels() {
           </>
         ))}
       </ul>
-      {!all.length ? (
+      {!all.length && state().userId ? (
         <p class="hint">
           <a href="#channels/available">{i18n.t("Browse channels to join some.")}</a>
         </p>

@@ -28,6 +28,9 @@ const FIXED: readonly [string, () => string][] = [
   ["has:reaction", () => i18n.t("Messages with reactions")],
 ];
 
+/** What spectators may search by. */
+const FOR_ALL = /^(?:has:|is:resolved)/;
+
 /** Split a query into words; a phrase in quotes, or after an operator, is one. */
 export function wordsOf(query: string): string[] {
   return query.match(/-?[\w-]+:"[^"]*"?|"[^"]*"?|\S+/g) ?? [];
@@ -144,6 +147,7 @@ export function suggestionsFor(query: string, state: State, topics: readonly { c
   if (query.trim()) found.push({ text: query.trim(), description: aboutUnknown(query) ?? i18n.t("Search for {query}", { query: query.trim() }) });
   if (!operator || operator === "is" || operator === "has") {
     for (const [word, describe] of FIXED) {
+      if (!state.userId && !FOR_ALL.test(word)) continue;
       if (operator ? word.startsWith(`${operator}:`) && begins(word.split(":")[1]!) : !wanted || begins(word.split(":")[1]!) || word.startsWith(wanted)) {
         add(sign + word, describe());
       }
