@@ -19,6 +19,13 @@ from server.integrations.markdown import (
 MAX_COMMITS: Final = 10
 """Commits that are listed; the others are counted."""
 SHORT_ID: Final = 10
+HEADS: Final = "refs/heads/"
+TAGS: Final = "refs/tags/"
+
+
+def is_no_commit(sha: str) -> bool:
+    """Return whether an id of a commit stands for none: before the first or after the last."""
+    return bool(sha) and not sha.strip("0")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +41,9 @@ def repository_topic(repository: str, *, branch: str = "") -> str:
     return f"{repository} / {branch}" if branch else repository
 
 
-def thing_topic(repository: str, kind: str, number: str, title: str) -> str:
+def thing_topic(repository: str, kind: str, number: str, title: str, *, sign: str = "#") -> str:
     """Return the topic of a pull request or an issue: its whole story reads in one place."""
-    return f"{repository} / {kind} #{number} {one_line(title)}"
+    return f"{repository} / {kind} {sign}{number} {one_line(title)}"
 
 
 def pushed(

@@ -14,9 +14,12 @@ from server.integrations.base import (
     Outcome,
     Unknown,
 )
+from server.integrations.builds import state_words
 from server.integrations.markdown import bold, code, link, listed, paragraphs, text
 from server.integrations.payload import Payload
 from server.integrations.repositories import (
+    HEADS,
+    TAGS,
     Commit,
     acted,
     branch_deleted,
@@ -40,22 +43,7 @@ from server.integrations.services._github_threads import (
     sender,
 )
 
-HEADS: Final = "refs/heads/"
-TAGS: Final = "refs/tags/"
 MERGE_QUEUE: Final = "gh-readonly-queue/"
-
-_STATES: Final = {
-    "success": ":check: succeeded",
-    "failure": ":cross_mark: failed",
-    "error": ":cross_mark: failed",
-    "pending": "is pending",
-    "neutral": "completed",
-    "cancelled": "was cancelled",
-    "timed_out": ":cross_mark: timed out",
-    "action_required": "needs action",
-    "skipped": "was skipped",
-    "stale": "became stale",
-}
 
 
 def read(delivery: Delivery) -> Outcome:
@@ -130,7 +118,7 @@ def _delete(delivery: Delivery, event: str) -> Outcome:
 
 def _status(delivery: Delivery, event: str) -> Outcome:
     payload = delivery.payload
-    state = _STATES.get(payload["state"].text(), text(payload["state"].text()))
+    state = state_words(payload["state"].text())
     check = link(payload["context"].text("a check"), payload["target_url"].text())
     commit = link(payload["sha"].text()[:10], payload["commit"]["html_url"].text())
     return about_repository(payload, event, f"{check} {state} for commit {commit}.")
@@ -142,7 +130,7 @@ def _check_run(delivery: Delivery, event: str) -> Outcome:
     if run["status"].text() != "completed":
         return Ignored(event, "The check has not been completed.")
     check = link(run["name"].text("A check"), run["html_url"].text())
-    state = _STATES.get(run["conclusion"].text(), "completed")
+    state = state_words(run["conclusion"].text("completed"))
     sha = run["head_sha"].text()
     commit = link(sha[:10], f"{payload['repository']['html_url'].text()}/commit/{sha}")
     return about_repository(payload, event, f"{check} {state} for commit {commit}.")
@@ -160,7 +148,7 @@ def _deployment(delivery: Delivery, event: str) -> Outcome:
 def _deployment_status(delivery: Delivery, event: str) -> Outcome:
     payload = delivery.payload
     status = payload["deployment_status"].required()
-    state = _STATES.get(status["state"].text(), text(status["state"].text()))
+    state = state_words(status["state"].text())
     shown = link("Deployment", status.first("environment_url", "target_url").text())
     where = code(payload["deployment"]["environment"].text())
     return about_repository(payload, event, f"{shown} to {where} {state}.")

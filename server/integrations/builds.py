@@ -1,0 +1,40 @@
+"""The words in which all services of builds and deployments speak: states, durations, topics."""
+
+from typing import Final
+
+from server.integrations.markdown import text
+
+SUCCEEDED: Final = ":check: succeeded"
+FAILED: Final = ":cross_mark: failed"
+CANCELLED: Final = "was cancelled"
+
+_WORDS: Final = {
+    SUCCEEDED: ("success", "successful", "succeeded", "passed", "ready"),
+    FAILED: ("failure", "failed", "error", "errored", "infrastructure_fail", "broken"),
+    CANCELLED: ("cancelled", "canceled", "aborted", "stopped"),
+    ":cross_mark: timed out": ("timed_out", "timedout"),
+    "succeeded in part": ("partiallysucceeded", "partial"),
+    "is pending": ("pending", "waiting", "queued", "scheduled"),
+    "has started": ("started", "running", "in_progress", "inprogress", "building"),
+    "was skipped": ("skipped", "not_run"),
+    "is unstable": ("unstable",),
+    "completed": ("neutral", "completed"),
+    "needs action": ("action_required", "manual"),
+    "became stale": ("stale",),
+}
+_BY_STATE: Final = {state: words for words, states in _WORDS.items() for state in states}
+
+
+def state_words(state: str, default: str = "") -> str:
+    """Return what is said of a build in this state: `has started`, `was cancelled`."""
+    return _BY_STATE.get(state.lower().strip(), default) or f"is in the state {text(state or '?')}"
+
+
+def lasted(seconds: float) -> str:
+    """Return ` in 3 min 20 s`, to follow a state; empty if unknown."""
+    whole = round(seconds) if 0 < seconds < 10**9 else 0
+    minutes, rest = divmod(whole, 60)
+    hours, minutes = divmod(minutes, 60)
+    units = ((hours, "h"), (minutes, "min"), (rest, "s"))
+    shown = " ".join(f"{number} {unit}" for number, unit in units if number)
+    return f" in {shown}" if shown else ""
