@@ -54,8 +54,12 @@ def pushed(
     compare_url: str = "",
     total: int | None = None,
     is_forced: bool = False,
+    is_truncated: bool = False,
 ) -> str:
-    """Return the message of a push; `total` counts commits that the payload does not list."""
+    """Return the message of a push; `total` counts commits that the payload does not list.
+
+    It is truncated if there are more commits, and the payload does not say how many.
+    """
     number = max(total or 0, len(commits))
     verb = "force pushed" if is_forced else "pushed"
     verb = link(verb, compare_url) if compare_url else verb
@@ -72,7 +76,9 @@ def pushed(
     ]
     rest = number - len(lines)
     more = f"and {counted(rest, 'more commit')}" if rest > 0 else ""
-    intro = f"{bold(who)} {verb} {counted(number, 'commit')} {where}.".replace(" .", ".")
+    more = more or ("and more" if is_truncated else "")
+    count = f"{'more than ' if is_truncated else ''}{counted(number, 'commit')}"
+    intro = f"{bold(who)} {verb} {count} {where}.".replace(" .", ".")
     return paragraphs(intro, bullets([*lines, more]))
 
 

@@ -4,6 +4,7 @@ import json
 import random
 import re
 from collections.abc import Iterator
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -56,12 +57,12 @@ def broken(value: Any, rng: random.Random) -> Any:
     for _ in range(rng.randint(1, 4)):
         places = list(places_of(copy))
         if not places:
-            return rng.choice(ODD_VALUES)
+            return deepcopy(rng.choice(ODD_VALUES))
         parent, key = rng.choice(places)
         if rng.random() < 0.2:
             del parent[key]
         else:
-            parent[key] = rng.choice(ODD_VALUES)
+            parent[key] = deepcopy(rng.choice(ODD_VALUES))
     return copy
 
 
