@@ -76,6 +76,14 @@ class IntegrationParams(WebhookParams):
     """Branches of which pushes are posted, separated by commas. Default: all."""
     ignore_private_repositories: bool = False
     """Whether to post nothing about private repositories."""
+    name: str | None = None
+    """For Alertmanager: annotation or label of alerts that becomes the topic. Default: the alert's
+    name."""
+    desc: str | None = None
+    """For Alertmanager: annotation or label of alerts that describes them. Default:
+    `description`."""
+    eu_region: bool = False
+    """For Opsgenie: whether the account is in its EU region, where links have to lead."""
 
 
 class SlackAnswer(Result):

@@ -63,7 +63,8 @@ def web_address(url: str) -> str:
         return ""
     if parts.scheme.lower() not in ("http", "https") or not parts.netloc:
         return ""
-    return _UNSAFE_IN_URL.sub(lambda found: percent_encoded(found[0]), url)[:2_000]
+    url = _UNSAFE_IN_URL.sub(lambda found: percent_encoded(found[0]), url)
+    return _MENTION.sub("%40", url)[:2_000]
 
 
 def code(value: str, limit: int = MAX_LINE) -> str:

@@ -24,6 +24,7 @@ from server.integrations.markdown import (
         (code("a`b``c"), "``` a`b``c ```"),
         (code("x\ny"), "`x y`"),
         (link("a]b", "https://example.com/(x) y"), r"[a\]b](https://example.com/%28x%29%20y)"),
+        (link("a", "https://example.com/@**all**"), "[a](https://example.com/%40**all**)"),
         (link("bad", "javascript:alert(1)"), "bad"),
         (link("", "http://example.com/"), "[http\\:\\/\\/example\\.com\\/](http://example.com/)"),
         (code_block("a\n```\nb", "sh"), "````sh\na\n```\nb\n````"),

@@ -2886,6 +2886,12 @@ export interface Endpoints {
       branches?: string;
       /** Whether to post nothing about private repositories. */
       ignore_private_repositories?: boolean;
+      /** For Alertmanager: annotation or label of alerts that becomes the topic. Default: the alert's name. */
+      name?: string;
+      /** For Alertmanager: annotation or label of alerts that describes them. Default: `description`. */
+      desc?: string;
+      /** For Opsgenie: whether the account is in its EU region, where links have to lead. */
+      eu_region?: boolean;
     };
     answer: Record<never, never>;
   };
