@@ -26,7 +26,7 @@ const MAX_TEXTS = 5_000;
 
 function textOf(kind: string, seconds: number, options: () => Intl.DateTimeFormatOptions): string {
   const minutes = Math.floor(seconds / 60);
-  const key = `${kind} ${i18n.locale} ${state().settings.twenty_four_hour_time} ${minutes}`;
+  const key = `${kind} ${timeLocale()} ${state().settings.twenty_four_hour_time} ${minutes}`;
   let text = texts.get(key);
   if (text === undefined) {
     if (texts.size >= MAX_TEXTS) texts.clear();
