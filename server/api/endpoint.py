@@ -86,6 +86,7 @@ class ResponseKind(Enum):
     NO_CONTENT = "204: the information is in the headers"
     REDIRECT = "302 without a body"
     PAGE = "200 with HTML"
+    TEXT = "200 with plain text"
     EVENT_STREAM = "200 with a JSON object, or with chunks until the client closes it"
 
 

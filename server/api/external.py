@@ -15,7 +15,17 @@ from server.actions.messages import send
 from server.actions.messages.decide import OutgoingMessage
 from server.actions.messages.notices import deliver
 from server.api import forms
-from server.api.endpoint import Access, Empty, Endpoint, RawPayload, Remark, Request, Result
+from server.api.endpoint import (
+    Access,
+    Empty,
+    Endpoint,
+    RawPayload,
+    RawResult,
+    Remark,
+    Request,
+    ResponseKind,
+    Result,
+)
 from server.api.params import Params
 from server.domain.api_keys import Scope
 from server.domain.errors import (
@@ -52,6 +62,10 @@ from server.parsing.wire import IntegrationOrder, WebhookOrder
 SMALL_BYTES: Final = 16 * 1024
 """Parsing the worst payload of this size takes a few milliseconds."""
 _ID: Final = re.compile(r"[0-9]{1,18}")
+_PLAIN_TEXT: Final = {
+    "Content-Type": "text/plain; charset=utf-8",
+    "X-Content-Type-Options": "nosniff",
+}
 _FORM: Final = "application/x-www-form-urlencoded"
 
 
@@ -84,6 +98,11 @@ class IntegrationParams(WebhookParams):
     `description`."""
     eu_region: bool = False
     """For Opsgenie: whether the account is in its EU region, where links have to lead."""
+
+
+class ChallengeParams(IntegrationParams):
+    challenge: str
+    """Text to answer with."""
 
 
 class SlackAnswer(Result):
@@ -130,6 +149,14 @@ async def integrated(request: Request, params: IntegrationParams) -> Remark:
         key=f"webhook:{integration.name}:{delivery_id[:200]}" if delivery_id else None,
     )
     return Remark()
+
+
+async def challenged(request: Request, params: ChallengeParams) -> RawResult:
+    """Answer with the challenge: proof that the address wants the service's deliveries."""
+    if params.integration not in integrations():
+        raise NotFoundError(f"There is no integration {params.integration}.")
+    request.response_headers.update(_PLAIN_TEXT)
+    return RawResult(params.challenge.encode(), is_enveloped=False)
 
 
 async def _outcome(
@@ -286,5 +313,16 @@ ENDPOINTS = (
             " are not posted are answered with success, and `msg` says why; deliveries that a"
             " service repeats are posted once."
         ),
+    ),
+    Endpoint(
+        "GET",
+        f"{PREFIX}{{integration}}",
+        Access.WEBHOOK,
+        ChallengeParams,
+        challenged,
+        response=ResponseKind.TEXT,
+        scope=Scope.MESSAGES,
+        summary="Answer a service that checks the address of a webhook",
+        description="Dropbox sends a challenge before it accepts an address.",
     ),
 )

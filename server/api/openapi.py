@@ -39,6 +39,7 @@ PATH: Final = "/openapi.json"
 FORM: Final = "application/x-www-form-urlencoded"
 JSON: Final = "application/json"
 HTML: Final = "text/html"
+PLAIN: Final = "text/plain"
 _NOTHING: Final[dict[str, Any]] = {"description": "Success."}
 _TEXT: Final[dict[str, Any]] = {"schema": {"type": "string"}}
 _SECURITY: Final[list[dict[str, list[str]]]] = [{"basic": []}]
@@ -189,7 +190,8 @@ def _add_example(operation: dict[str, Any], name: str) -> None:
     if "$ref" in response:
         response = {**_error_responses()[response["$ref"].rpartition("/")[2]]}
     if "answer" in example:
-        content, kind = response["content"], HTML if isinstance(example["answer"], str) else JSON
+        content = response["content"]
+        kind = next(iter(content)) if isinstance(example["answer"], str) else JSON
         response["content"] = {**content, kind: {**content[kind], "example": example["answer"]}}
     headers = {n: {**_TEXT, "example": v} for n, v in example.get("answer_headers", {}).items()}
     if headers:
@@ -309,6 +311,8 @@ def _responses(endpoint: Endpoint[Any], results: Sequence[dict[str, Any]]) -> di
     content: dict[str, Any] = {JSON: {"schema": schema}}
     if endpoint.response is ResponseKind.PAGE:
         content = {HTML: text}
+    if endpoint.response is ResponseKind.TEXT:
+        content = {PLAIN: text}
     if endpoint.response is ResponseKind.EVENT_STREAM:
         content["text/event-stream"] = text
     success: dict[str, Any] = {"description": "Success.", "content": content}
@@ -338,7 +342,7 @@ def _successes(kind: ResponseKind, success: dict[str, Any]) -> dict[str, Any]:
             return {"204": _NOTHING}
         case ResponseKind.REDIRECT:
             return {"302": {"description": "It is at the address in `Location`."}}
-        case ResponseKind.JSON | ResponseKind.PAGE | ResponseKind.EVENT_STREAM:
+        case ResponseKind.JSON | ResponseKind.PAGE | ResponseKind.TEXT | ResponseKind.EVENT_STREAM:
             return {"200": success}
 
 

@@ -190,6 +190,18 @@ async def test_a_key_opens_its_own_organization(hook, make, connect, server):
         answer.refused("INVALID_API_KEY", 401)
 
 
+async def test_a_service_that_checks_the_address_gets_its_challenge(hook):
+    query = urlencode({"api_key": hook.bot["api_key"], "challenge": "<b>ä"})
+    answer = await hook.stranger.send("GET", f"/external/dropbox?{query}")
+    assert (answer.status, answer.content.decode()) == (200, "<b>ä")
+    assert answer.headers["Content-Type"] == "text/plain; charset=utf-8"
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    unknown = await hook.stranger.send("GET", f"/external/unheard_of?{query}")
+    unknown.refused("BAD_REQUEST", 404)
+    missing = await hook.stranger.send("GET", "/external/dropbox?challenge=x")
+    missing.refused("UNAUTHORIZED", 401)
+
+
 async def test_the_bot_of_a_webhook_may_write_and_nothing_else(hook, make, log_in):
     [row] = [r for r in await bots_of(make) if r.user_id == hook.bot["user_id"]]
     bot = await log_in(row)

@@ -166,6 +166,13 @@ async def webhooks(stage: Stage) -> None:
         integration="github",
         **where,
     )
+    await stage.see(
+        "GET /external/{integration}",
+        stage.visitor,
+        integration="dropbox",
+        challenge="5e1c",
+        api_key=bot.api_key,
+    )
 
 
 async def conversations(stage: Stage) -> None:

@@ -353,6 +353,13 @@ for path in ("slack_incoming", "json", "{integration}"):
         fields={"integration": "github"} if "{" in path else {},
     )
 
+may(
+    "GET /external/{integration}",
+    "all holders of a key",
+    world.webhook,
+    EVERYONE + "-",
+    fields={"integration": "dropbox", "challenge": "5e1c"},
+)
 may("GET /integrations", "all users", allowed=EVERYONE)
 
 # -- bots

@@ -2867,6 +2867,36 @@ export interface Endpoints {
       ok: boolean;
     };
   };
+  /** Answer a service that checks the address of a webhook */
+  "GET /external/{integration}": {
+    params: {
+      /** Name of the service, as `realm_incoming_webhook_bots` of `POST /register` has it. */
+      integration: string;
+      /** API key of the bot, instead of an `Authorization` header. */
+      api_key?: string;
+      /** Channel by name or id. Without it the bot's owner gets a direct message. */
+      stream?: string;
+      /** Topic of the message. Default: a topic named after the format, or the channel that the sender names. */
+      topic?: string;
+      /** Events to post; others are accepted and not posted. `*` stands for any characters. */
+      only_events?: string[] | null;
+      /** Events not to post, likewise. */
+      exclude_events?: string[] | null;
+      /** Branches of which pushes are posted, separated by commas. Default: all. */
+      branches?: string;
+      /** Whether to post nothing about private repositories. */
+      ignore_private_repositories?: boolean;
+      /** For Alertmanager: annotation or label of alerts that becomes the topic. Default: the alert's name. */
+      name?: string;
+      /** For Alertmanager: annotation or label of alerts that describes them. Default: `description`. */
+      desc?: string;
+      /** For Opsgenie: whether the account is in its EU region, where links have to lead. */
+      eu_region?: boolean;
+      /** Text to answer with. */
+      challenge: string;
+    };
+    answer: unknown;
+  };
   /** Post what a service"s webhook says */
   "POST /external/{integration}": {
     params: {
