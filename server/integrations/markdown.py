@@ -20,7 +20,7 @@ ELLIPSIS: Final = "…"
 
 _SPACE: Final = re.compile(r"\s+")
 _MENTION: Final = re.compile(r"@(?=_?\*)")
-_UNSAFE_IN_URL: Final = re.compile(r"[^!#$%&'+,./0-9:;=?@A-Z_a-z~-]")
+_UNSAFE_IN_URL: Final = re.compile(r"[^!#$%&'*+,./0-9:;=?@A-Z_a-z~-]")
 _COMMENT: Final = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _WORD_JOINER: Final = "\u2060"
 """Invisible. After an `@` it keeps a mention from being one, whatever stands before."""
