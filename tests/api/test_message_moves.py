@@ -553,24 +553,3 @@ async def test_who_has_left_a_private_channel_hears_no_more_of_its_topics(alice,
 
     assert await queue.poll(dont_block=True) == []
     assert await policies(make, bob) == {("new", 3)}
-
-
-async def test_notices_are_read_for_the_mover_alone(make, alice, bob, channel):
-    message_id = await send(bob)
-    fields = {"topic": "u", "send_notification_to_old_thread": True}
-    (await move(alice, message_id, **fields)).succeeded()
-    (await move(alice, message_id, topic=f"{RESOLVED}u", propagate_mode="change_all")).succeeded()
-    for topic, count in (("t", 1), (f"{RESOLVED}u", 2)):
-        assert len(await flags_of_notices(alice, channel, topic)) == count
-        assert all("read" in each for each in await flags_of_notices(alice, channel, topic))
-    assert await flags_of_notices(bob, channel, "t") == [[]]
-    # The sender of the message has read it; the notice of the move is news to them.
-    assert (await flags_of_notices(bob, channel, f"{RESOLVED}u"))[0] == []
-
-
-async def flags_of_notices(client, channel, topic):
-    narrow = [["channel", channel.channel_id], ["topic", topic]]
-    body = await client.get(
-        "/messages", anchor="newest", num_before=100, num_after=0, narrow=narrow
-    )
-    return [m["flags"] for m in body["messages"] if m["sender_full_name"] == "Notification Bot"]

@@ -61,8 +61,6 @@ class OutgoingMessage:
     idempotency_digest: bytes | None = None
     tells_of_resolving: bool = False
     """Whether it is the notification bot's notice of a resolved or unresolved topic."""
-    caused_by: UserId | None = None
-    """User whose action the bot reports: it is read for them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,6 @@ from typing import Any, Final
 import msgspec
 import structlog
 
-from server.actions import message_flags
 from server.actions.messages import send
 from server.actions.messages.decide import OutgoingMessage
 from server.actions.realm_services import RealmServices
@@ -63,18 +62,7 @@ async def post(
     now = bench.clock.now()
     bot = await system_bot(bench.realm_cache, sender)
     decision = await send.prepare(bench.realm_cache, bot, draft, bench.read)
-    sent = await bench.write(lambda tx: send.send_message(tx, bot, draft, decision, now))
-    if draft.caused_by is not None:
-        await _mark_read(bench, draft.caused_by, sent.result.message_id)
-
-
-async def _mark_read(bench: RealmServices, user_id: UserId, message_id: MessageId) -> None:
-    """Mark a notice as read for the user who knows what it says: they did it."""
-    row = await bench.realm_cache.user(user_id)
-    if row is None or not row.is_active:
-        return
-    actor = Actor(bench.realm_cache.realm_id, row, CLIENT)
-    await bench.write(lambda tx: message_flags.change_flag(tx, actor, [message_id], "add", "read"))
+    await bench.write(lambda tx: send.send_message(tx, bot, draft, decision, now))
 
 
 async def deliver(
@@ -94,8 +82,6 @@ class Notice(msgspec.Struct, frozen=True, kw_only=True):
     topic: str = ""
     content: str
     tells_of_resolving: bool = False
-    caused_by: UserId | None = None
-    """User whose action it reports, who need not read it."""
 
     def draft(self, work_id: str) -> OutgoingMessage:
         """Return the notice with a key by which it is sent once however often it is retried."""
@@ -109,7 +95,6 @@ class Notice(msgspec.Struct, frozen=True, kw_only=True):
             idempotency_key=f"notice:{work_id}:{self.to}:{self.topic}",
             idempotency_digest=digest,
             tells_of_resolving=self.tells_of_resolving,
-            caused_by=self.caused_by,
         )
 
 
@@ -169,13 +154,13 @@ def of_move(
     if notify_new:
         facts["topic"] = move.old.link(empty_topic_name)
         content = translated(_(_ARRIVALS[move.mark_change], **facts), language)
-        notices.append(_notice(move.actor, new, content))
+        notices.append(_notice(new, content))
     if notify_old:
         facts["topic"] = new.link(empty_topic_name)
         content = translated(
             _("{person} moved {messages} from here to {topic}.", **facts), language
         )
-        notices.append(_notice(move.actor, move.old, content))
+        notices.append(_notice(move.old, content))
     return notices
 
 
@@ -184,16 +169,13 @@ def of_resolving(
 ) -> list[Notice]:
     """Return the notice in a topic that has been resolved or unresolved."""
     content = translated(_(_MARKINGS[change], person=mention(actor)), language)
-    return [_notice(actor, place, content, tells_of_resolving=True)]
+    return [_notice(place, content, tells_of_resolving=True)]
 
 
-def _notice(
-    actor: UserRow, place: Location, content: str, *, tells_of_resolving: bool = False
-) -> Notice:
+def _notice(place: Location, content: str, *, tells_of_resolving: bool = False) -> Notice:
     return Notice(
         to=place.channel_id,
         topic=place.topic,
         content=content,
         tells_of_resolving=tells_of_resolving,
-        caused_by=actor.user_id,
     )
