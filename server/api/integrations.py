@@ -10,7 +10,7 @@ from server.integrations.registry import integrations
 class OptionResult(msgspec.Struct, kw_only=True):
     """A parameter of an address, beside those of all integrations."""
 
-    key: str
+    name: str
     label: str
     is_flag: bool
     """Whether it is true or false; else it is a text."""
@@ -47,7 +47,7 @@ def _shown(integration: Integration) -> IntegrationResult:
         setup=integration.steps,
         events=list(integration.events),
         options=[
-            OptionResult(key=each.key, label=each.label, is_flag=each.is_flag)
+            OptionResult(name=each.key, label=each.label, is_flag=each.is_flag)
             for each in integration.options
         ],
     )

@@ -361,4 +361,7 @@ async def test_the_services_are_listed_with_the_steps_to_connect_them(hook):
     [found] = [each for each in listed if each["name"] == "github"]
     assert any("{url}" in step for step in found["setup"])
     assert "star" in found["events"]
-    assert {each["key"] for each in found["options"]} == {"branches", "ignore_private_repositories"}
+    assert {each["name"] for each in found["options"]} == {
+        "branches",
+        "ignore_private_repositories",
+    }

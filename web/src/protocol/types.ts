@@ -835,7 +835,7 @@ export interface OnboardingStepsEvent {
 
 /** A parameter of an address, beside those of all integrations. */
 export interface OptionResult {
-  key: string;
+  name: string;
   label: string;
   /** Whether it is true or false; else it is a text. */
   is_flag: boolean;

@@ -31,7 +31,7 @@ export function IncomingAddresses({ apiKey }: { apiKey: string }) {
     stream: channel,
     topic: channel ? topic : "",
     only_events: events.length ? JSON.stringify(events) : "",
-    ...Object.fromEntries((service?.options ?? []).map(({ key }) => [key, options[key] ?? ""])),
+    ...Object.fromEntries((service?.options ?? []).map(({ name }) => [name, options[name] ?? ""])),
   });
   const choose = (name: string) => {
     setFormat(name);
@@ -70,17 +70,17 @@ export function IncomingAddresses({ apiKey }: { apiKey: string }) {
           <input type="text" autocomplete="off" value={topic} maxLength={60} onInput={(event) => setTopic(event.currentTarget.value)} />
         </label>
       ) : null}
-      {service?.options.map(({ key, label, is_flag: isFlag }) => {
-        const set = (value: string) => setOptions({ ...options, [key]: value });
+      {service?.options.map(({ name, label, is_flag: isFlag }) => {
+        const set = (value: string) => setOptions({ ...options, [name]: value });
         return isFlag ? (
-          <label key={key}>
-            <input type="checkbox" checked={options[key] === "true"} onChange={(event) => set(event.currentTarget.checked ? "true" : "")} />
+          <label key={name}>
+            <input type="checkbox" checked={options[name] === "true"} onChange={(event) => set(event.currentTarget.checked ? "true" : "")} />
             <span>{label}</span>
           </label>
         ) : (
-          <label key={key}>
+          <label key={name}>
             <span>{label}</span>
-            <input type="text" autocomplete="off" value={options[key] ?? ""} onInput={(event) => set(event.currentTarget.value)} />
+            <input type="text" autocomplete="off" value={options[name] ?? ""} onInput={(event) => set(event.currentTarget.value)} />
           </label>
         );
       })}
