@@ -4,7 +4,7 @@ import re
 from typing import Any, Final
 from urllib.parse import urlencode
 
-from server.api.endpoint import Endpoint, FileUpload, RawPayload
+from server.api.endpoint import Endpoint, FileUpload, RawPayload, ResponseKind
 from server.api.routes import ROUTES
 from server.api.tus import CONTENT_TYPE
 from testkit.clients.api import Answer, Client
@@ -47,6 +47,8 @@ async def ask(client: Client, endpoint: str, given: dict[str, Any]) -> Answer:
         return await client.upload(place, fields=texts, file=FILE)
     if path in _OF_NO_CONTRACT:
         return await client.send(method, place, body=None if method == "GET" else b"")
+    if route.response is ResponseKind.TEXT:
+        return await client.send(method, f"{place}?{urlencode(fields)}")
     if isinstance(route.body, RawPayload):
         query = urlencode(fields)
         return await client.send(method, f"{place}?{query}", body=b'{"text": "x"}')
