@@ -51,7 +51,7 @@ async ([scope, looks]) => {
     }
   };
   const colors = { runOnly: { type: "rule", values: ["color-contrast"] } };
-  // Addresses within the client are fragments, which the rule takes for links to a place in the page.
+  // Addresses within the client are fragments, which the rule takes for places in the page.
   const all = { rules: { "target-size": { enabled: true }, "skip-link": { enabled: false } } };
   for (const [index, each] of looks.entries()) {
     Object.assign(root.dataset, each);

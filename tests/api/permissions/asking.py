@@ -47,9 +47,8 @@ async def ask(client: Client, endpoint: str, given: dict[str, Any]) -> Answer:
         return await client.upload(place, fields=texts, file=FILE)
     if path in _OF_NO_CONTRACT:
         return await client.send(method, place, body=None if method == "GET" else b"")
-    if route.response is ResponseKind.TEXT:
-        return await client.send(method, f"{place}?{urlencode(fields)}")
-    if isinstance(route.body, RawPayload):
+    if isinstance(route.body, RawPayload) or route.response is ResponseKind.TEXT:
         query = urlencode(fields)
-        return await client.send(method, f"{place}?{query}", body=b'{"text": "x"}')
+        body = None if method == "GET" else b'{"text": "x"}'
+        return await client.send(method, f"{place}?{query}", body=body)
     return await client.call(method, place, **fields)

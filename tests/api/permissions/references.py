@@ -288,7 +288,7 @@ for name in CHANNEL_SETTINGS:
     swap("PATCH /realm", name, private_channel_id if is_private else channel_id)
 
 LENIENT: Final = {
-    "POST /external/{integration} stream": "a channel is looked for when there is a message to post",
+    "POST /external/{integration} stream": "a channel is looked for if there is a message to post",
     "GET /external/{integration} stream": "the answer is the challenge: nothing is posted",
     "GET /messages anchor": "any number is a place in a history",
     "GET /messages message_ids": "those of them that there are",
