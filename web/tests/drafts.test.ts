@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Draft, State } from "../src/model/state";
+import type { LocalDraft } from "../src/views/compose/drafts";
 import { aModel, type FakeRequest, FakeServer, FakeStorage } from "./fakes";
 
 const PLANS = { kind: "topic", channelId: 1, topic: "plans" } as const;
@@ -8,6 +9,7 @@ let state: State;
 let storage: FakeStorage;
 let server: DraftServer;
 let drafts: typeof import("../src/views/compose/drafts");
+let onStorage: (event: { key: string; newValue: string | null }) => void;
 
 vi.mock("../src/app", () => ({ state: () => state }));
 
@@ -39,6 +41,12 @@ class DraftServer {
     return { body: {} };
   }
 
+  /** Keep a draft that another tab has made, and return its id. */
+  keep(content: string): number {
+    this.drafts.set((this.#last += 1), { id: this.#last, type: "stream", to: [1], topic: "plans", content, timestamp: 0 });
+    return this.#last;
+  }
+
   get texts(): string[] {
     return [...this.drafts.values()].map((each) => each.content);
   }
@@ -56,6 +64,17 @@ async function load(): Promise<void> {
 const pass = (milliseconds: number) => vi.advanceTimersByTimeAsync(milliseconds);
 const shown = () => drafts.draftFor(PLANS)?.content;
 
+function stored(): LocalDraft {
+  return JSON.parse([...storage.items.values()][0]!) as LocalDraft;
+}
+
+/** Store a draft as another tab does. */
+function storeElsewhere(draft: LocalDraft): void {
+  const [key] = storage.items.keys();
+  storage.setItem(key!, JSON.stringify(draft));
+  onStorage({ key: key!, newValue: JSON.stringify(draft) });
+}
+
 beforeEach(async () => {
   vi.useFakeTimers();
   storage = new FakeStorage();
@@ -66,6 +85,8 @@ beforeEach(async () => {
     get: (target, name) => (target[name as keyof FakeStorage] as () => void).bind(target),
   });
   vi.stubGlobal("localStorage", keyed);
+  vi.stubGlobal("navigator", {});
+  vi.stubGlobal("addEventListener", (_type: "storage", listener: typeof onStorage) => (onStorage = listener));
   server = new DraftServer();
   await load();
 });
@@ -109,7 +130,7 @@ describe("a draft that is sent", () => {
     server.lose = undefined;
     expect(server.texts).toEqual(["Good mor"]);
     expect(shown()).toBeUndefined();
-    await pass(0);
+    await pass(3_000);
     expect(server.texts).toEqual([]);
   });
 
@@ -149,5 +170,59 @@ describe("a draft that is written on", () => {
     await pass(3_000);
     await load();
     expect(drafts.allDrafts().map(({ content }) => content)).toEqual(["Good mor"]);
+  });
+});
+
+describe("a draft of two tabs", () => {
+  test("is what was written last, also after the other tab has stored what it was before", async () => {
+    const listener = vi.fn();
+    drafts.onOtherTab(listener);
+    drafts.save("a", PLANS, "Good mor");
+    const before = stored();
+    await pass(1_000);
+    drafts.save("a", PLANS, "Good morning");
+    storeElsewhere({ ...before, serverId: server.keep("Good mor"), isChanged: false });
+    expect(shown()).toBe("Good morning");
+    expect(listener).not.toHaveBeenCalled();
+    await pass(3_000);
+    expect(server.texts).toEqual(["Good morning"]);
+    expect(stored()).toMatchObject({ content: "Good morning", isChanged: false });
+  });
+
+  test("follows the tab that writes on", async () => {
+    const listener = vi.fn();
+    drafts.onOtherTab(listener);
+    drafts.save("a", PLANS, "Good mor");
+    const after = { ...stored(), content: "Good morning", editedAt: stored().editedAt + 1 };
+    storeElsewhere(after);
+    expect(listener).toHaveBeenCalledExactlyOnceWith("a", after);
+    expect(shown()).toBe("Good morning");
+    // The tab that wrote it tells the server.
+    await pass(60_000);
+    expect(server.texts).toEqual([]);
+  });
+
+  test("is told to the server by one of them", async () => {
+    let release = () => {};
+    const request = async (_name: string, work: () => Promise<void>) => {
+      await new Promise<void>((resolve) => (release = resolve));
+      await work();
+    };
+    vi.stubGlobal("navigator", { locks: { request } });
+    drafts.save("a", PLANS, "Good mor");
+    await pass(3_000);
+    storage.setItem([...storage.items.keys()][0]!, JSON.stringify({ ...stored(), serverId: server.keep("Good mor"), isChanged: false }));
+    release();
+    await pass(60_000);
+    expect(server.texts).toEqual(["Good mor"]);
+  });
+
+  test("is gone from both when one has sent it", async () => {
+    const listener = vi.fn();
+    drafts.onOtherTab(listener);
+    drafts.save("a", PLANS, "Good mor");
+    storeElsewhere({ ...stored(), editedAt: stored().editedAt + 1, isDeleted: true });
+    expect(listener).toHaveBeenCalledExactlyOnceWith("a", undefined);
+    expect(shown()).toBeUndefined();
   });
 });

@@ -63,7 +63,7 @@ export function follow(to: Target | undefined): boolean {
 // Two tabs may have the same draft in their boxes. One that has not changed it shows what the other
 // has written; one that has keeps its text as a draft of its own.
 onOtherTab((key, draft) => {
-  if (key !== draftKey || draft?.content === content.peek()) return;
+  if (key !== draftKey || (draft?.content ?? "") === content.peek()) return;
   if (!isEdited) {
     show(draft);
     return;

@@ -3,6 +3,8 @@
  *
  * What is written is in the browser's storage before the next frame, so that neither a reload nor
  * a sign-in loses it. A draft that both have is the server's, unless it was changed here since.
+ * All tabs of a browser share its drafts. Of two versions the one that was edited last is kept, in
+ * whatever order tabs learn of them; and one tab at a time tells the server about a draft.
  */
 
 import { signal } from "@preact/signals";
@@ -64,7 +66,8 @@ function load(): void {
       if (draft.editedAt < Date.now() / 1000 - MAX_AGE_SECONDS) localStorage.removeItem(name);
       else {
         kept.set(draft.key, draft);
-        if (draft.isChanged && !draft.isRefused) schedule(draft.key, 0);
+        // Later than the tab that has written it, if that is still there.
+        if (draft.isChanged && !draft.isRefused) schedule(draft.key, SYNC_AFTER_MS + SYNC_AFTER_MS / 2);
       }
     }
   } catch {
@@ -72,22 +75,41 @@ function load(): void {
   }
 }
 
-/** Called with the key of a draft that another tab has changed, and what it is now. */
+/** Called with the key of a draft that another tab has edited or deleted, and what it is now. */
 type TabListener = (key: string, draft: LocalDraft | undefined) => void;
 
-/** Call a function when another tab of this browser changes a draft, or deletes it. */
+/** Call a function when another tab of this browser edits a draft, or deletes it. */
 export function onOtherTab(listener: TabListener): void {
   addEventListener("storage", ({ key: name, newValue }) => {
     if (!name?.startsWith(prefix()) || loadedFor !== state().userId) return;
     const key = name.slice(prefix().length);
-    const draft = newValue === null ? undefined : (JSON.parse(newValue) as LocalDraft);
-    clearTimeout(timers.get(key));
-    timers.delete(key);
-    if (draft) kept.set(key, draft);
-    else kept.delete(key);
-    listener(key, draft);
+    const before = kept.get(key);
+    const now = takeOver(key, newValue);
     draftsVersion.value = draftsVersion.peek() + 1;
+    if (!isSameText(before, now)) listener(key, now?.isDeleted ? undefined : now);
   });
+}
+
+/** Take over what another tab has stored, unless this tab has a later version. Returns the later. */
+function takeOver(key: string, stored: string | null): LocalDraft | undefined {
+  const mine = kept.get(key);
+  const theirs = stored === null ? undefined : (JSON.parse(stored) as LocalDraft);
+  if (mine && theirs && mine.editedAt > theirs.editedAt) {
+    const { tried } = theirs;
+    const merged = { ...mine, tried, serverId: theirs.serverId ?? mine.serverId };
+    store(merged);
+    return merged;
+  }
+  clearTimeout(timers.get(key));
+  timers.delete(key);
+  if (theirs) kept.set(key, theirs);
+  else kept.delete(key);
+  return theirs;
+}
+
+function isSameText(one: LocalDraft | undefined, other: LocalDraft | undefined): boolean {
+  if (!one || !other) return one === other;
+  return one.content === other.content && !one.isDeleted === !other.isDeleted && targetKey(one.to) === targetKey(other.to);
 }
 
 function store(draft: LocalDraft): void {
@@ -187,7 +209,7 @@ export function discard(key: string): void {
     forget(key);
     return;
   }
-  store({ ...known, isDeleted: true, isChanged: true, isRefused: false });
+  store({ ...known, editedAt: Date.now() / 1000, isDeleted: true, isChanged: true, isRefused: false });
   schedule(key, 0);
 }
 
@@ -218,14 +240,22 @@ async function sync(key: string, isLeaving = false): Promise<void> {
     if (kept.get(key)?.isChanged && !timers.has(key)) schedule(key, 0);
     return;
   }
-  const draft = kept.get(key);
-  if (!draft?.isChanged || draft.isRefused) return;
-  const work = push(draft, isLeaving).finally(() => syncing.delete(key));
+  // A page that is being left cannot wait.
+  const work = (isLeaving ? push(key, true) : alone(key, () => push(key, false))).finally(() => syncing.delete(key));
   syncing.set(key, work);
   await work;
 }
 
-async function push(draft: LocalDraft, isLeaving: boolean): Promise<void> {
+/** Run a function while no other tab runs one for the same draft, where the browser has locks. */
+async function alone(key: string, work: () => Promise<void>): Promise<void> {
+  const { locks } = navigator;
+  if (locks) await locks.request(prefix() + key, work);
+  else await work();
+}
+
+async function push(key: string, isLeaving: boolean): Promise<void> {
+  let draft = newest(key);
+  if (!draft?.isChanged || draft.isRefused) return;
   const options = isLeaving ? { keepalive: true } : {};
   try {
     if (draft.serverId === undefined && draft.tried) draft = await lookUp(draft);
@@ -245,17 +275,32 @@ async function push(draft: LocalDraft, isLeaving: boolean): Promise<void> {
     settleFailure(draft, error);
     return;
   }
-  const now = kept.get(draft.key);
+  const now = newest(key);
   if (!now) return;
-  if (now === draft) store({ ...draft, tried: undefined, isChanged: false });
-  else store({ ...now, tried: undefined, serverId: draft.serverId });
+  store({ ...now, tried: undefined, serverId: draft.serverId, isChanged: !isSameVersion(now, draft) });
+}
+
+/** Return a draft as this tab has it, or as the storage does if another tab has changed it since. */
+function newest(key: string): LocalDraft | undefined {
+  const mine = kept.get(key);
+  try {
+    const stored = localStorage.getItem(prefix() + key);
+    const theirs = stored === null ? undefined : (JSON.parse(stored) as LocalDraft);
+    return mine && theirs && theirs.editedAt >= mine.editedAt ? theirs : mine;
+  } catch {
+    return mine;
+  }
+}
+
+function isSameVersion(one: LocalDraft, other: LocalDraft): boolean {
+  return one.editedAt === other.editedAt && isSameText(one, other);
 }
 
 /** Find out whether the server has made a draft although its answer was lost. */
 async function lookUp(draft: LocalDraft): Promise<LocalDraft> {
   const { drafts } = await get<{ drafts: Draft[] }>("/drafts");
   const found = drafts.find((each) => isVersion(each, draft.tried!));
-  const now = kept.get(draft.key) ?? draft;
+  const now = newest(draft.key) ?? draft;
   const known = { ...now, tried: undefined, serverId: found?.id };
   store(known);
   return known;
@@ -283,6 +328,6 @@ function settleFailure(draft: LocalDraft, error: unknown): void {
     store({ ...now, serverId: undefined });
     schedule(draft.key, SYNC_AFTER_MS);
   } else if (error instanceof ApiError && !error.isTransient) {
-    if (now === draft) store({ ...now, tried: undefined, isRefused: true });
+    if (isSameVersion(now, draft)) store({ ...now, tried: undefined, isRefused: true });
   } else schedule(draft.key, RETRY_AFTER_MS);
 }
