@@ -153,7 +153,7 @@ def _check(method: str, path: str, answer: Answer) -> None:
 
 def _body(answer: Answer) -> Any:
     kind = answer.headers.get("Content-Type", "")
-    if kind.startswith("text/html"):
+    if kind.startswith("text/"):
         return answer.content.decode()
     return answer.body if answer.content and kind.startswith("application/json") else None
 
