@@ -1,5 +1,6 @@
 """Event queues of the users of a history: expected and received events."""
 
+import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,6 +26,8 @@ CAPABILITIES: Final = {
 EPHEMERAL_KINDS = frozenset({"typing", "typing_edit_message"})
 """Kinds of events that no log keeps."""
 AWAKE_OPERATIONS = 30 * NUMBERS_EACH
+AWAKE_SECONDS = 60.0
+"""After IDLE_QUEUE_SECONDS without a poll, a server drops pending ephemeral events."""
 EVENTS_AN_ANSWER = 100
 """With fewer, there were no more."""
 OVERDUE_SECONDS = 10.0
@@ -67,6 +70,8 @@ class Queue:
     opened: int
     polled: int | None = None
     """After which operation; None: never."""
+    polled_at: float = 0.0
+    """The same on the monotonic clock, in seconds."""
     must: Counter[Key] = field(default_factory=Counter)
     may: Counter[Key] = field(default_factory=Counter)
     got: Counter[Key] = field(default_factory=Counter)
@@ -109,7 +114,11 @@ class Queue:
 
     def blank(self, message: int) -> None:
         """The message is deleted: events with its content are no longer required."""
-        for key in [key for key in self.must if key[0] in _BLANKED and key[1] == message]:
+        self._excuse(key for key in self.must if key[0] in _BLANKED and key[1] == message)
+
+    def _excuse(self, keys: Iterable[Key]) -> None:
+        """These need not come any more."""
+        for key in list(keys):
             self.may[key] += self.must.pop(key)
 
     def learn(
@@ -122,7 +131,10 @@ class Queue:
 
     async def compare(self, clients: ServerClients, now: int) -> list[str]:
         """Poll until all is there that must be; what is wrong with it."""
+        if time.monotonic() - self.polled_at > AWAKE_SECONDS:
+            self._excuse(key for key in self.must if key[0] in _EPHEMERAL_KEYS)
         self.polled = now
+        self.polled_at = time.monotonic()
         while True:
             try:
                 events = await self._poll(clients, waits=bool(self.must - self.got))
@@ -246,6 +258,7 @@ def learn(queues: Iterable[Queue], model: Model) -> None:
 
 
 _PERSON: Final = "person"
+_EPHEMERAL_KEYS = frozenset({*EPHEMERAL_KINDS, "typing shown"})
 _BLANKED = frozenset({"message", "message shown", "named", "update_message", "submessage"})
 _NAMED = frozenset({"stream_id", "stream_ids", "new_stream_id", "message_id", "message_ids"})
 
