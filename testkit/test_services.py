@@ -1,8 +1,12 @@
 """Run a command with the services of the tests: Postgres, RabbitMQ, a browser, LDAP and more.
 
-Running services are used; installed ones are started; on Debian, missing ones are installed.
+Running services are used; installed ones are started; on Debian, missing ones are installed. With
+`--in-memory` before the command, Postgres is a new one, whose files are in memory like all
+temporary files: creating and deleting thousands of them takes a file system on a disk longer than
+most tests need for anything else.
 """
 
+import asyncio
 import os
 import shutil
 import socket
@@ -18,6 +22,7 @@ from urllib.parse import urlsplit
 
 from storage.embedded import EmbeddedPostgres
 from storage.migrate import MigrationError, connected
+from testkit.faults.postgres import PrivatePostgres
 
 ENVIRONMENT = os.environ  # noqa: TID251 - for the tests, which are no part of the server
 DATABASE_VARIABLE = "PARLEY_TEST_DATABASE_URL"
@@ -48,6 +53,17 @@ NOTIFYING_BROWSERS = ("chromium", "google-chrome")
 PROGRAMS = f"{ENVIRONMENT.get('PATH', '')}:/usr/sbin:/usr/local/sbin"
 """Directories of programs that are not in the PATH of ordinary users."""
 
+IN_MEMORY = "--in-memory"
+MEMORY = Path("/dev/shm")
+MEMORY_BYTES = 6 * 2**30
+FAST_SETTINGS = {
+    "max_connections": "300",
+    "shared_buffers": "256MB",
+    # What a test has written need not survive the machine.
+    "fsync": "off",
+    "full_page_writes": "off",
+}
+
 START_SECONDS = 60
 
 QUIETLY = ("-y", "-qq", "--no-install-recommends", "-o", "DPkg::Lock::Timeout=120")
@@ -55,7 +71,9 @@ QUIETLY = ("-y", "-qq", "--no-install-recommends", "-o", "DPkg::Lock::Timeout=12
 
 def main() -> None:
     """Start the services, run the command in the arguments, and exit with its status."""
-    with _database() as database_url:
+    command = sys.argv[1:]
+    is_in_memory = command[:1] == [IN_MEMORY]
+    with _in_memory() if is_in_memory else _database() as database_url:
         _broker()
         _browser()
         _terminal()
@@ -66,7 +84,33 @@ def main() -> None:
         _directory_server()
         _pooler()
         environment = {**ENVIRONMENT, DATABASE_VARIABLE: database_url}
-        sys.exit(subprocess.call(sys.argv[1:], env=environment))
+        sys.exit(subprocess.call(command[is_in_memory:], env=environment))
+
+
+@contextmanager
+def _in_memory() -> Iterator[str]:
+    """Return a new Postgres in memory, where from now on temporary files are, too.
+
+    Where memory cannot be written to as a file system, or is small, both are on the disk.
+    """
+    has_room = os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > MEMORY_BYTES
+    with tempfile.TemporaryDirectory(
+        prefix="parley-", dir=MEMORY if has_room else None, ignore_cleanup_errors=True
+    ) as name:
+        directory = Path(name)
+        # The servers of tests have accounts of their own.
+        directory.chmod(0o711)
+        temporary = directory / "tmp"
+        temporary.mkdir()
+        temporary.chmod(0o1777)
+        ENVIRONMENT["TMPDIR"] = tempfile.tempdir = str(temporary)
+        postgres = PrivatePostgres(directory, FAST_SETTINGS)
+        try:
+            postgres.create()
+            asyncio.run(postgres.start())
+            yield postgres.url()
+        finally:
+            postgres.close()
 
 
 @contextmanager
