@@ -20,7 +20,8 @@ from functools import lru_cache
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from storage.embedded import EmbeddedPostgres
+from storage.embedded import EmbeddedError, EmbeddedPostgres
+from storage.embedded.binaries import OLDEST_SUPPORTED, Binaries, find_binaries
 from storage.migrate import MigrationError, connected
 from testkit.faults.postgres import PrivatePostgres
 
@@ -104,7 +105,7 @@ def _in_memory() -> Iterator[str]:
         temporary.mkdir()
         temporary.chmod(0o1777)
         ENVIRONMENT["TMPDIR"] = tempfile.tempdir = str(temporary)
-        postgres = PrivatePostgres(directory, FAST_SETTINGS)
+        postgres = PrivatePostgres(directory, FAST_SETTINGS, _oldest_binaries())
         try:
             postgres.create()
             asyncio.run(postgres.start())
@@ -137,6 +138,14 @@ def _database() -> Iterator[str]:
             yield own.wait_until_ready().replace("//parley@/parley", "//postgres@/postgres")
         finally:
             own.stop()
+
+
+def _oldest_binaries() -> Binaries | None:
+    """The oldest supported version, if it is installed: the embedded server has the newest."""
+    try:
+        return find_binaries(OLDEST_SUPPORTED)
+    except EmbeddedError:
+        return None
 
 
 def _lets_us_in(url: str) -> bool:

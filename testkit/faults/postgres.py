@@ -13,7 +13,7 @@ from pathlib import Path
 import psycopg
 
 from storage.embedded.account import choose_account
-from storage.embedded.binaries import find_binaries, reachable
+from storage.embedded.binaries import Binaries, find_binaries, reachable
 from testkit.faults.processes import ended, free_port, kill_session, spawn
 
 READY_SECONDS = 60.0
@@ -35,13 +35,21 @@ SETTINGS = {
 class PrivatePostgres:
     """A cluster in a directory of its own, on a free port of the loopback interface."""
 
-    def __init__(self, directory: Path, settings: Mapping[str, str] | None = None) -> None:
-        """`settings` are used instead of ours of the same names, from the next start on."""
+    def __init__(
+        self,
+        directory: Path,
+        settings: Mapping[str, str] | None = None,
+        binaries: Binaries | None = None,
+    ) -> None:
+        """`settings` are used instead of ours of the same names, from the next start on.
+
+        Without `binaries`, they are the best that are installed.
+        """
         self.settings = dict(settings or {})
         self._directory = directory
         self._cluster = directory / "postgres"
         self._account = choose_account(self._cluster)
-        self._binaries = find_binaries()
+        self._binaries = binaries or find_binaries()
         if self._account.first_closed(self._binaries.directory):
             self._binaries = reachable(self._binaries, self._account, beside=directory)
         self._process: subprocess.Popen[bytes] | None = None
