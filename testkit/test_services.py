@@ -57,13 +57,7 @@ PROGRAMS = f"{ENVIRONMENT.get('PATH', '')}:/usr/sbin:/usr/local/sbin"
 IN_MEMORY = "--in-memory"
 MEMORY = Path("/dev/shm")
 MEMORY_BYTES = 6 * 2**30
-FAST_SETTINGS = {
-    "max_connections": "300",
-    "shared_buffers": "256MB",
-    # What a test has written need not survive the machine.
-    "fsync": "off",
-    "full_page_writes": "off",
-}
+ROOMY_SETTINGS = {"max_connections": "300", "shared_buffers": "256MB"}
 
 START_SECONDS = 60
 
@@ -105,7 +99,7 @@ def _in_memory() -> Iterator[str]:
         temporary.mkdir()
         temporary.chmod(0o1777)
         ENVIRONMENT["TMPDIR"] = tempfile.tempdir = str(temporary)
-        postgres = PrivatePostgres(directory, FAST_SETTINGS, _oldest_binaries())
+        postgres = PrivatePostgres(directory, ROOMY_SETTINGS, _oldest_binaries())
         try:
             postgres.create()
             asyncio.run(postgres.start())

@@ -76,6 +76,6 @@ export default defineConfig({
       ),
     ),
   },
-  // Modules are loaded once for all files, which halves the time; a loaded machine may be slow.
-  test: { include: ["tests/**/*.test.ts"], isolate: false, testTimeout: 60_000 },
+  // A loaded machine may be slow.
+  test: { include: ["tests/**/*.test.ts"], testTimeout: 60_000 },
 });

@@ -61,13 +61,19 @@ async def operated(database_url: str, **settings: Any) -> AsyncIterator[Operated
         yield Operated(server, f"http://127.0.0.1:{port}")
 
 
-@pytest_asyncio.fixture
-async def operators(
-    database: Database, database_url: str, monkeypatch: pytest.MonkeyPatch
-) -> AsyncIterator[Operated]:
-    """A healthy server: events are shipped, and no page times out."""
+@pytest.fixture
+def patient_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No page says that there is no answer because the machine is busy."""
     for patience in ("OVERVIEW_TIMEOUT_SECONDS", "TIMEOUT_SECONDS"):
         monkeypatch.setattr(pages, patience, 60.0)
+
+
+@pytest_asyncio.fixture
+async def operators(
+    database: Database, database_url: str, patient_pages: None
+) -> AsyncIterator[Operated]:
+    """A healthy server, whose events are shipped."""
+    del patient_pages
     moment = datetime(2026, 1, 1, tzinfo=UTC)
     async with database.connection() as connection:
         await workers.report(

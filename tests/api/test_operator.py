@@ -195,6 +195,7 @@ async def test_forms_of_other_places_are_refused(operators: Operated, visitor: V
     assert await operators.states() == (0, 0)
 
 
+@pytest.mark.usefixtures("patient_pages")
 async def test_what_is_asked_reaches_rabbitmq(database: Database, database_url: str, amqp_url: str):
     async with operated(database_url, amqp_url=amqp_url) as found:
         await found.dead_letter("1:7", "1:8")
@@ -252,6 +253,7 @@ async def test_it_tells_that_the_database_is_away(database_url: str, database: D
             assert await workers.paused(connection) == [QUEUE]
 
 
+@pytest.mark.usefixtures("patient_pages")
 @pytest.mark.parametrize(
     ("lag", "state", "problem"),
     [
@@ -275,6 +277,7 @@ async def test_all_is_well_only_if_health_says_so(
     assert problem is None or problem in page
 
 
+@pytest.mark.usefixtures("patient_pages")
 async def test_many_who_look_at_once_are_one_look(database_url: str, database: Database):
     class Counting(PostgresJobDesk):
         looks = 0
