@@ -50,6 +50,21 @@ async def give(
     )
 
 
+async def set_webhook_secret(
+    connection: Connection, realm_id: RealmId, bot_id: UserId, secret: str | None
+) -> None:
+    """Replace the secret of an incoming webhook bot. The caller has locked its row."""
+    await connection.execute(
+        """
+        UPDATE users SET webhook_secret = %(secret)s
+         WHERE realm_id = %(realm_id)s AND user_id = %(bot_id)s
+        """,
+        realm_id=realm_id,
+        bot_id=bot_id,
+        secret=secret,
+    )
+
+
 async def services(
     connection: Connection, realm_id: RealmId, bot_ids: Sequence[UserId]
 ) -> dict[UserId, ServiceRow]:

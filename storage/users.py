@@ -29,6 +29,8 @@ class UserRow:
     date_joined: datetime
     settings: dict[str, Any]
     changed_at: Position
+    webhook_secret: str | None = None
+    """Secret with which services sign what they send to an incoming webhook bot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,8 @@ class NewUserRow:
 
 _SELECT: LiteralString = """
     SELECT user_id, email, full_name, role, is_active, bot_type, bot_owner_id, is_system_bot,
-           api_key, avatar_key, avatar_version, timezone, date_joined, settings, changed_at
+           api_key, avatar_key, avatar_version, timezone, date_joined, settings, changed_at,
+           webhook_secret
       FROM users """
 
 

@@ -41,6 +41,8 @@ def _section(integration: Integration) -> str:
 
 
 def _details(integration: Integration) -> Iterator[str]:
+    if integration.signing_step:
+        yield f"Secret: {integration.signing_step}"
     if integration.events:
         yield f"Events: {', '.join(f'`{each}`' for each in integration.events)}."
     for option in integration.options:

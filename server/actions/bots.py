@@ -11,6 +11,7 @@ from server.actions.api_keys import regenerate
 from server.actions.avatars import set_avatar
 from server.actions.bot_defaults import UNCHANGED, WantedDefaults
 from server.actions.bot_owners import give_bot
+from server.actions.credential_changes import end_queues
 from server.actions.locked_realm import LockedRealm, lock_context
 from server.actions.user_activation import deactivate_user
 from server.actions.user_audiences import UserAudiences
@@ -18,7 +19,7 @@ from server.actions.user_roles import change_role
 from server.actions.users import CreatedUser, NewService, NewUser, create_users
 from server.domain.accounts import NAME_TAKEN, checked_full_name
 from server.domain.actor import Actor
-from server.domain.bots import check_may_create, email_of_bot, looks_after
+from server.domain.bots import INCOMING_WEBHOOK, check_may_create, email_of_bot, looks_after
 from server.domain.errors import BadRequestError
 from server.events.base import NO_AUDIENCE, Audience, Entry, to_users
 from server.events.bots import (
@@ -203,6 +204,25 @@ async def regenerate_key(tx: Tx, actor: Actor, bot_id: UserId) -> str:
     [locked] = await tx.lock(users.locking(tx.realm_id, [bot.user_id]))
     outcome = await regenerate(tx, locked, by=actor.user_id)
     return outcome.keys[bot.user_id]
+
+
+async def set_webhook_secret(tx: Tx, actor: Actor, bot_id: UserId, secret: str | None) -> None:
+    """Replace the secret of an incoming webhook bot that the actor may manage; None removes it.
+
+    Raises BadRequestError.
+    """
+    context = await lock_context(tx, actor, [bot_id], names_change=True)
+    _looked_after(context, actor, bot_id)
+    [bot] = await tx.lock(users.locking(tx.realm_id, [bot_id]))
+    if bot.bot_type != INCOMING_WEBHOOK:
+        raise BadRequestError(_("Only incoming webhooks have a secret."))
+    if bot.webhook_secret == secret:
+        return
+    await bots.set_webhook_secret(await tx.changing(), tx.realm_id, bot_id, secret)
+    entry = await end_queues(tx, [bot_id])
+    tx.at_position(entry, users.changed(tx.realm_id, [bot_id]))
+    action = "bot_webhook_secret_set" if secret else "bot_webhook_secret_removed"
+    audit.record_each(tx, entry, actor.user_id, action, {bot_id: {}})
 
 
 # -- checks

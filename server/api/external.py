@@ -32,6 +32,7 @@ from server.domain.errors import (
     BadRequestError,
     DomainError,
     InvalidJsonError,
+    InvalidWebhookSignatureError,
     NotFoundError,
     ServerNotReadyError,
     WebhookPayloadError,
@@ -56,6 +57,7 @@ from server.integrations.base import (
     Unknown,
 )
 from server.integrations.registry import integrations, read_delivery
+from server.integrations.signatures import GENERAL, InvalidSignatureError, Scheme, verify
 from server.parsing import ParserUnavailableError, TooCostlyError
 from server.parsing.wire import IntegrationOrder, WebhookOrder
 
@@ -111,12 +113,14 @@ class SlackAnswer(Result):
 
 
 async def slack(request: Request, params: WebhookParams) -> SlackAnswer:
+    await _check_signature(request, GENERAL, SLACK)
     said = await _said(request, "slack", _payload(request, SLACK))
     await _post(request, params, params.topic or said.channel or "Slack", said.content)
     return SlackAnswer()
 
 
 async def plain_json(request: Request, params: WebhookParams) -> Empty:
+    await _check_signature(request, GENERAL, JSON)
     said = await _said(request, "json", _payload(request, JSON))
     await _post(request, params, params.topic or JSON, said.content)
     return Empty()
@@ -127,6 +131,7 @@ async def integrated(request: Request, params: IntegrationParams) -> Remark:
     integration = integrations().get(params.integration)
     if integration is None:
         raise NotFoundError(f"There is no integration {params.integration}.")
+    await _check_signature(request, integration.schemes, integration.name)
     outcome = await _outcome(request, params, integration)
     request.app.metrics.webhook_delivered(integration.name, type(outcome).__name__.lower())
     match outcome:
@@ -140,7 +145,8 @@ async def integrated(request: Request, params: IntegrationParams) -> Remark:
             return Remark(f"Not posted: {reason}")
     if not _is_wanted(outcome.event, params):
         return Remark(f"Not posted: the address does not ask for {outcome.event}.")
-    delivery_id = request.headers.get(integration.delivery_id) if integration.delivery_id else None
+    header = integration.delivery_id
+    delivery_id = outcome.delivery_id or (request.headers.get(header, "") if header else "")
     await _post(
         request,
         params,
@@ -172,6 +178,19 @@ async def _outcome(
     order = IntegrationOrder(integration.name, body, headers, options)
     async with _parsing():
         return await request.app.parser.delivery(order, share=request.actor.user_id)
+
+
+async def _check_signature(request: Request, schemes: Sequence[Scheme], name: str) -> None:
+    """Raise InvalidWebhookSignatureError if the bot has a secret, and it is not signed with it."""
+    secret = request.actor.row.webhook_secret
+    if secret is None:
+        return
+    try:
+        verify(schemes, request.headers, request.payload, secret, request.app.clock.now())
+    except InvalidSignatureError as error:
+        request.app.metrics.webhook_delivered(name, "refused")
+        await _notify_owner(request, str(error))
+        raise InvalidWebhookSignatureError(str(error), name) from error
 
 
 def _is_wanted(event: str, params: IntegrationParams) -> bool:

@@ -370,8 +370,8 @@ class RequestHandler:
                 request.caller = await user_of_session(app, realm_id, request.session)
             else:
                 request.caller = await find(app, realm_id, credentials)
-            if endpoint.access is not Access.WEBHOOK and not endpoint.takes_webhook_bots:
-                _refuse_webhook_bots(request.caller)
+            if endpoint.access is not Access.WEBHOOK:
+                _refuse_webhook_bots(request.caller, endpoint)
         except DomainError as refusal:
             await log_failure(
                 app,
@@ -443,7 +443,13 @@ class RequestHandler:
         return client_address(self._writer.remote_ip, forwarded, trusted)
 
 
-def _refuse_webhook_bots(caller: Actor) -> None:
-    """Raise UnauthorizedError for an incoming-webhook bot: its key is in URLs, hence exposed."""
-    if caller.row.bot_type == INCOMING_WEBHOOK:
+def _refuse_webhook_bots(caller: Actor, endpoint: Endpoint[Any]) -> None:
+    """Raise UnauthorizedError for an incoming-webhook bot: its key is in URLs, hence exposed.
+
+    With a secret it posts what is signed, and nothing else.
+    """
+    row = caller.row
+    if row.bot_type != INCOMING_WEBHOOK:
+        return
+    if not endpoint.takes_webhook_bots or row.webhook_secret is not None:
         raise UnauthorizedError(_("This API is not available to incoming webhook bots."))

@@ -28,6 +28,8 @@ class IntegrationResult(msgspec.Struct, kw_only=True):
     events: list[str]
     """Names for `only_events` and `exclude_events`; empty if there is one event alone."""
     options: list[OptionResult]
+    signing_step: str
+    """Where the service has the secret with which it signs, in Markdown; empty if it does not."""
 
 
 class IntegrationsResult(Result):
@@ -50,6 +52,7 @@ def _shown(integration: Integration) -> IntegrationResult:
             OptionResult(name=each.key, label=each.label, is_flag=each.is_flag)
             for each in integration.options
         ],
+        signing_step=integration.signing_step,
     )
 
 

@@ -63,6 +63,7 @@ from server.api import (
     user_topics,
     users,
     web_push,
+    webhook_secrets,
     zcommand,
 )
 from server.api.endpoint import Access, Endpoint
@@ -128,6 +129,7 @@ _AREAS: Final[tuple[Endpoint[Any], ...]] = (
     *user_status.ENDPOINTS,
     *users.ENDPOINTS,
     *web_push.ENDPOINTS,
+    *webhook_secrets.ENDPOINTS,
     *zcommand.ENDPOINTS,
 )
 ROUTES: Final = (*_AREAS, openapi.describing(_AREAS))

@@ -161,6 +161,16 @@ class WebhookPayloadError(DomainError):
         super().__init__(message, webhook_name=webhook_name)
 
 
+class InvalidWebhookSignatureError(DomainError):
+    """A delivery to a bot with a secret is unsigned, wrongly signed, or too old."""
+
+    code = "INVALID_WEBHOOK_SIGNATURE"
+    status = 401
+
+    def __init__(self, message: str, webhook_name: str) -> None:
+        super().__init__(message, webhook_name=webhook_name)
+
+
 class CsrfFailedError(DomainError):
     """The request may have been caused by another site."""
 

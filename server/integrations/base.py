@@ -10,6 +10,7 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from server.integrations.payload import Payload
+from server.integrations.signatures import TOKEN, Scheme
 
 PREFIX: Final = "/external/"
 _LIST: Final = re.compile(r"[,\s]+")
@@ -33,6 +34,8 @@ class Message(msgspec.Struct, frozen=True, tag="message"):
     content: str
     event: str = ""
     """The event as `only_events` and `exclude_events` name it."""
+    delivery_id: str = ""
+    """The delivery's id, if the payload has one rather than a header."""
 
 
 class Ignored(msgspec.Struct, frozen=True, tag="ignored"):
@@ -116,10 +119,19 @@ class Integration:
     options: tuple[Option, ...] = ()
     delivery_id: str = ""
     """A header that is the same when a delivery is repeated."""
+    signatures: tuple[Scheme, ...] = ()
+    """How the service signs its deliveries with a secret."""
+    signing_step: str = ""
+    """Where the service has the secret: a step in Markdown; empty if it does not sign."""
 
     @property
     def path(self) -> str:
         return PREFIX + self.name
+
+    @property
+    def schemes(self) -> tuple[Scheme, ...]:
+        """How deliveries to a bot with a secret may prove their origin."""
+        return (*self.signatures, TOKEN)
 
     @property
     def steps(self) -> list[str]:

@@ -45,7 +45,7 @@ EXPORTED: Final = (
     Exported("realms"),
     Exported(
         "users",
-        secrets=("api_key", "password_hash"),
+        secrets=("api_key", "password_hash", "webhook_secret"),
         withheld=(
             ("email", KNOWN_EMAIL),
             (

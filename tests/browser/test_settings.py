@@ -90,6 +90,17 @@ async def test_a_service_posts_to_the_address_that_was_made_for_it(
             headers={**headers, "X-GitHub-Event": event},
         )
         assert bool(answer.succeeded()["msg"]) is not posted
+
+    await page.get_by_label("Secret of the service").fill("shared with GitHub")
+    await page.get_by_role("button", name="Save secret").click()
+    await expect(page.get_by_text("Only what is signed with the secret is posted.")).to_be_visible()
+    answer = await service.send("POST", path, body=b"{}", headers=headers)
+    answer.refused("INVALID_WEBHOOK_SIGNATURE", 401)
+    await page.get_by_role("button", name="Remove secret").click()
+    await expect(page.get_by_text("With a secret, only what is signed")).to_be_visible()
+    (
+        await service.send("POST", path, body=json.dumps(starred).encode(), headers=headers)
+    ).succeeded()
     await page.keyboard.press("Escape")
     await ada.go(f"#narrow/channel/{channel.channel_id}-engines/topic/difference")
     await expect(page.get_by_role("article", name="Octo")).to_contain_text("starred")

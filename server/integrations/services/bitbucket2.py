@@ -26,6 +26,7 @@ from server.integrations.repositories import (
     repository_topic,
     thing_topic,
 )
+from server.integrations.signatures import WEBSUB
 
 _PULL_REQUESTS: Final = {
     "created": "opened",
@@ -287,5 +288,7 @@ INTEGRATIONS: Final = (
         headers=("X-Event-Key",),
         options=(BRANCHES, IGNORE_PRIVATE),
         delivery_id="X-Request-UUID",
+        signatures=(WEBSUB,),
+        signing_step="Set the secret as *Secret* of the webhook.",
     ),
 )

@@ -23,6 +23,7 @@ from server.integrations.repositories import (
     repository_topic,
     thing_topic,
 )
+from server.integrations.signatures import WEBSUB
 
 _PULL_REQUESTS: Final = {
     "pr:opened": "opened",
@@ -227,5 +228,7 @@ INTEGRATIONS: Final = (
         events=tuple(_READERS),
         options=(BRANCHES, IGNORE_PRIVATE),
         delivery_id="X-Request-Id",
+        signatures=(WEBSUB,),
+        signing_step="Set the secret as *Secret* of the webhook.",
     ),
 )

@@ -16,6 +16,7 @@ from server.integrations.builds import state_words
 from server.integrations.markdown import bold, code, link, paragraphs
 from server.integrations.payload import Payload
 from server.integrations.repositories import repository_topic
+from server.integrations.signatures import Signature
 
 WORKFLOW: Final = "workflow-completed"
 JOB: Final = "job-completed"
@@ -83,5 +84,7 @@ INTEGRATIONS: Final = (
         ),
         events=(WORKFLOW, JOB, PING),
         options=(BRANCHES,),
+        signatures=(Signature(header="circleci-signature", prefix="v1="),),
+        signing_step="Set the secret as *Secret token* of the webhook.",
     ),
 )

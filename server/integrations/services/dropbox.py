@@ -4,6 +4,7 @@ from typing import Final
 
 from server.integrations.base import Category, Delivery, Integration, Message, Outcome
 from server.integrations.markdown import counted, link, paragraphs
+from server.integrations.signatures import Signature
 
 PAGE: Final = "https://www.dropbox.com/home"
 
@@ -28,5 +29,7 @@ INTEGRATIONS: Final = (
             "Paste `{url}` as *Webhook URI*, and press *Add*; Dropbox checks the address at once.",
             "Accounts that have connected the app are watched.",
         ),
+        signatures=(Signature(header="X-Dropbox-Signature"),),
+        signing_step="Copy the *App secret* of the app.",
     ),
 )

@@ -42,6 +42,7 @@ from server.integrations.services._github_threads import (
     repository,
     sender,
 )
+from server.integrations.signatures import HUB
 
 MERGE_QUEUE: Final = "gh-readonly-queue/"
 
@@ -362,5 +363,7 @@ INTEGRATIONS: Final = (
         headers=("X-GitHub-Event",),
         options=(BRANCHES, IGNORE_PRIVATE),
         delivery_id="X-GitHub-Delivery",
+        signatures=(HUB,),
+        signing_step="Set the secret as *Secret* of the webhook.",
     ),
 )

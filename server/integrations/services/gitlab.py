@@ -39,6 +39,7 @@ from server.integrations.services._gitlab_threads import (
     project,
     user,
 )
+from server.integrations.signatures import Token
 
 CONFIDENTIAL: Final = ("confidential_issue", "confidential_note")
 
@@ -309,5 +310,7 @@ INTEGRATIONS: Final = (
         events=(*_READERS, *CONFIDENTIAL, *_gitlab_system.EVENTS),
         options=(BRANCHES, IGNORE_PRIVATE),
         delivery_id="Idempotency-Key",
+        signatures=(Token(header="X-Gitlab-Token"),),
+        signing_step="Set the secret as *Secret token* of the webhook.",
     ),
 )

@@ -15,6 +15,7 @@ from server.integrations.base import (
 )
 from server.integrations.markdown import paragraphs
 from server.integrations.services._gogs_family import FORGEJO, GITEA, GOGS, Readers
+from server.integrations.signatures import Signature
 
 
 def _integration(display_name: str, readers: Readers, steps: str) -> Integration:
@@ -34,6 +35,8 @@ def _integration(display_name: str, readers: Readers, steps: str) -> Integration
         headers=tuple(dict.fromkeys(headers)),
         options=(BRANCHES, IGNORE_PRIVATE),
         delivery_id=f"X-{display_name}-Delivery",
+        signatures=(Signature(header=f"X-{display_name}-Signature"),),
+        signing_step="Set the secret as *Secret* of the webhook.",
     )
 
 

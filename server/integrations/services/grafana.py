@@ -7,6 +7,7 @@ from server.integrations.base import Category, Delivery, Integration, Message, O
 from server.integrations.markdown import bullets, code, link, one_line, paragraphs, quote, text
 from server.integrations.payload import Payload
 from server.integrations.services._alert_groups import EVENTS, alert_group
+from server.integrations.signatures import Signature
 
 MAX_VALUES: Final = 10
 _STATES: Final = {
@@ -59,5 +60,7 @@ INTEGRATIONS: Final = (
             "Under *Notification policies*, send alerts to the contact point."
         ),
         events=(*EVENTS, *_STATES),
+        signatures=(Signature(header="X-Grafana-Alerting-Signature"),),
+        signing_step="Set the secret as *Secret* under *HMAC Signature* of the contact point.",
     ),
 )

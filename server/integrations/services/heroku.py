@@ -15,6 +15,7 @@ from server.integrations.builds import state_words
 from server.integrations.markdown import bold, code, paragraphs, text
 from server.integrations.payload import Payload
 from server.integrations.repositories import acted
+from server.integrations.signatures import Signature
 
 _VERBS: Final = {"create": "created", "update": "changed", "destroy": "removed"}
 _KINDS: Final = (
@@ -97,5 +98,7 @@ INTEGRATIONS: Final = (
             "Save. Instead, `heroku webhooks:add -i api:release -l notify -u` with the address.",
         ),
         events=_KINDS,
+        signatures=(Signature(header="Heroku-Webhook-Hmac-SHA256", encoding="base64"),),
+        signing_step="Set the secret as *Secret* of the webhook; on the command line, with `-s`.",
     ),
 )

@@ -16,6 +16,7 @@ from server.integrations.base import (
 from server.integrations.markdown import bold, bullets, link, one_line, paragraphs, text
 from server.integrations.payload import Payload
 from server.integrations.repositories import acted
+from server.integrations.signatures import WEBSUB
 
 _COMMENT_VERBS: Final = {
     "issue_commented": "commented on",
@@ -212,5 +213,7 @@ INTEGRATIONS: Final = (
             *_SPRINT_VERBS,
             *_VERSION_VERBS,
         ),
+        signatures=(WEBSUB,),
+        signing_step="Set the secret as *Secret* of the webhook.",
     ),
 )

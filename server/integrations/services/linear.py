@@ -27,6 +27,7 @@ from server.integrations.markdown import (
 )
 from server.integrations.payload import Payload
 from server.integrations.repositories import acted
+from server.integrations.signatures import Signature
 
 _IDENTIFIER: Final = re.compile(r"/issue/([A-Z0-9]{1,20}-[0-9]{1,9})\b")
 _VERBS: Final = {"create": "created", "update": "changed", "remove": "deleted"}
@@ -203,5 +204,7 @@ INTEGRATIONS: Final = (
         ),
         events=tuple(f"{kind}.{action}" for kind in _READERS for action in _VERBS),
         delivery_id="Linear-Delivery",
+        signatures=(Signature(header="Linear-Signature"),),
+        signing_step="Copy the *Signing secret* of the webhook.",
     ),
 )

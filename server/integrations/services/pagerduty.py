@@ -16,6 +16,7 @@ from server.integrations.base import (
 from server.integrations.markdown import bold, link, listed, paragraphs, quote, text
 from server.integrations.payload import Payload
 from server.integrations.repositories import acted
+from server.integrations.signatures import Signature
 
 _VERBS: Final = {
     "triggered": "triggered",
@@ -202,5 +203,7 @@ INTEGRATIONS: Final = (
             *(f"service.{what}" for what in _SERVICE_VERBS),
             "pagey.ping",
         ),
+        signatures=(Signature(header="X-PagerDuty-Signature", prefix="v1="),),
+        signing_step="Copy the secret that PagerDuty shows once, when the webhook is created.",
     ),
 )

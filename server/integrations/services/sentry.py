@@ -27,6 +27,7 @@ from server.integrations.markdown import (
 )
 from server.integrations.payload import Payload
 from server.integrations.repositories import acted
+from server.integrations.signatures import Signature
 
 LINES_AROUND: Final = 2
 """Lines of source before and after the one where an error occurred."""
@@ -220,5 +221,7 @@ INTEGRATIONS: Final = (
             "metric_alert.resolved",
             *(f"comment.{action}" for action in _COMMENT_ACTIONS),
         ),
+        signatures=(Signature(header="Sentry-Hook-Signature"),),
+        signing_step="Copy the *Client Secret* of the internal integration.",
     ),
 )

@@ -105,6 +105,11 @@ async def bots(stage: Stage) -> None:
     await stage.see("DELETE /bot_storage", bot, keys=["last_menu"])
     await stage.see("POST /bots/{bot_id}/api_key/regenerate", **one)
     await stage.see("DELETE /bots/{bot_id}", **one)
+    made = await stage.olivia.post("/bots", full_name="Tests", short_name="tests", bot_type=2)
+    one = {"bot_id": made["user_id"]}
+    await stage.see("PUT /bots/{bot_id}/webhook_secret", **one, secret="a long secret")
+    await stage.see("GET /bots/{bot_id}/webhook_secret", **one)
+    await stage.see("DELETE /bots/{bot_id}/webhook_secret", **one)
     await stage.see("GET /calls/bigbluebutton/create", meeting_name="Lunch")
     await stage.see("POST /calls/zoom/create")
 

@@ -15,6 +15,7 @@ from server.domain.thumbnails import STILL, key_of
 from server.domain.unsubscribing import PURPOSE, Subscriber, token_for
 from server.previews.pictures import LinkedPicture
 from storage import (
+    bots,
     credentials,
     default_channel_groups,
     invitations,
@@ -745,6 +746,24 @@ async def bot(world: World, who: str, kind: str) -> Values:
     """A bot of the user, or of another user."""
     owner = world.people[world.owner_of(who, kind)]
     return {"bot_id": (await world.make.user(world.text(), bot_type=1, bot_owner=owner)).user_id}
+
+
+async def incoming_bot(world: World, who: str, kind: str) -> Values:
+    """An incoming webhook bot of the user, or of another user."""
+    owner = world.people[world.owner_of(who, kind)]
+    return {"bot_id": (await world.make.user(world.text(), bot_type=2, bot_owner=owner)).user_id}
+
+
+async def secret_of_bot(world: World, who: str, kind: str) -> Values:
+    return {**await incoming_bot(world, who, kind), "secret": "long enough"}
+
+
+async def bot_with_secret(world: World, who: str, kind: str) -> Values:
+    values = await incoming_bot(world, who, kind)
+    await bots.set_webhook_secret(
+        world.make.connection, world.make.realm_id, values["bot_id"], "long enough"
+    )
+    return values
 
 
 async def bot_and_name(world: World, who: str, kind: str) -> Values:

@@ -413,6 +413,7 @@ export interface ErrorAnswer {
     | "INVALID_JSON"
     | "INVALID_PUSH_DEVICE_TOKEN"
     | "INVALID_REMOTE_PUSH_DEVICE_TOKEN"
+    | "INVALID_WEBHOOK_SIGNATURE"
     | "INVITATION_FAILED"
     | "MOVE_MESSAGES_TIME_LIMIT_EXCEEDED"
     | "NONEXISTENT_SUBDOMAIN"
@@ -545,6 +546,8 @@ export interface IntegrationResult {
   /** Names for `only_events` and `exclude_events`; empty if there is one event alone. */
   events: string[];
   options: OptionResult[];
+  /** Where the service has the secret with which it signs, in Markdown; empty if it does not. */
+  signing_step: string;
 }
 
 /** An invitation in its wire form. */
@@ -2525,6 +2528,34 @@ export interface Endpoints {
     answer: {
       api_key: string;
     };
+  };
+  /** Remove the secret of an incoming webhook */
+  "DELETE /bots/{bot_id}/webhook_secret": {
+    params: {
+      /** User id of an incoming webhook bot. */
+      bot_id: number;
+    };
+    answer: Record<never, never>;
+  };
+  /** Say whether an incoming webhook has a secret */
+  "GET /bots/{bot_id}/webhook_secret": {
+    params: {
+      /** User id of an incoming webhook bot. */
+      bot_id: number;
+    };
+    answer: {
+      is_set: boolean;
+    };
+  };
+  /** Set the secret of an incoming webhook */
+  "PUT /bots/{bot_id}/webhook_secret": {
+    params: {
+      /** User id of an incoming webhook bot. */
+      bot_id: number;
+      /** The secret that the service has, or was given: 8 to 500 characters. */
+      secret: string;
+    };
+    answer: Record<never, never>;
   };
   /** Create a link to a BigBlueButton call */
   "GET /calls/bigbluebutton/create": {

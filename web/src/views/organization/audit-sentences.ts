@@ -85,6 +85,8 @@ const ofPeople: Record<string, Sentence> = {
   bot_created: (parts) => i18n.t("{actor} created the bot {subject}", parts),
   bot_changed: (parts) => i18n.t("{actor} changed the bot {subject}", parts),
   bot_key_regenerated: (parts) => i18n.t("{actor} renewed the API key of the bot {subject}", parts),
+  bot_webhook_secret_set: (parts) => i18n.t("{actor} set the secret of the incoming webhook {subject}", parts),
+  bot_webhook_secret_removed: (parts) => i18n.t("{actor} removed the secret of the incoming webhook {subject}", parts),
   invitations_sent: (parts, { after }) =>
     i18n.t("{count, plural, one {{actor} invited # person by email} other {{actor} invited # people by email}}", { ...parts, count: countOf(after.invitation_ids) }),
   invitation_link_made: (parts) => i18n.t("{actor} created an invitation link", parts),

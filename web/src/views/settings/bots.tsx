@@ -90,7 +90,7 @@ function BotLine({ bot }: { bot: User }) {
           />
         </div>
       ) : null}
-      {key && bot.bot_type === INCOMING ? <IncomingAddresses apiKey={key} /> : null}
+      {key && bot.bot_type === INCOMING ? <IncomingAddresses botId={bot.user_id} apiKey={key} /> : null}
       {isOpen ? <BotSettings bot={bot} /> : <OutgoingAddress bot={bot} />}
     </>
   );

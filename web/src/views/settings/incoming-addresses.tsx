@@ -1,4 +1,3 @@
-import { type ComponentChild, Fragment } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { state } from "../../app";
 import { i18n } from "../../i18n";
@@ -7,13 +6,15 @@ import { get } from "../../protocol/client";
 import type { IntegrationResult } from "../../protocol/types";
 import { SecretLink } from "../../ui/secret-link";
 import { SaveNote, useSaving } from "./parts/saving";
+import { withStyles } from "./parts/styled-step";
+import { WebhookSecret } from "./webhook-secret";
 
 /** Formats that any program may send; the others are of one service each. */
 const SLACK = "slack_incoming";
 const JSON_FORMAT = "json";
 
 /** The address to which another service posts, made step by step: the key is a part of it. */
-export function IncomingAddresses({ apiKey }: { apiKey: string }) {
+export function IncomingAddresses({ botId, apiKey }: { botId: number; apiKey: string }) {
   const [services, setServices] = useState<readonly IntegrationResult[]>([]);
   const [loading, run] = useSaving();
   const [format, setFormat] = useState(SLACK);
@@ -90,10 +91,11 @@ export function IncomingAddresses({ apiKey }: { apiKey: string }) {
       {service ? (
         <ol class="setup-steps">
           {service.setup.map((step) => (
-            <li key={step}>{shown(step.replace("`{url}`", i18n.t("the address above")))}</li>
+            <li key={step}>{withStyles(step.replace("`{url}`", i18n.t("the address above")))}</li>
           ))}
         </ol>
       ) : null}
+      <WebhookSecret botId={botId} step={service ? service.signing_step : i18n.t("Sign bodies as GitHub, Slack or Shopify do, or send the secret in the header `X-Webhook-Token`.")} />
     </div>
   );
 }
@@ -132,14 +134,4 @@ function categoriesOf(services: readonly IntegrationResult[]): Map<string, Integ
   const sorted = [...services].sort((one, other) => COLLATOR.compare(one.category, other.category) || COLLATOR.compare(one.display_name, other.display_name));
   for (const each of sorted) found.set(each.category, [...(found.get(each.category) ?? []), each]);
   return found;
-}
-
-/** Show a line of Markdown that has no more than code and emphasis. */
-function shown(step: string): ComponentChild {
-  return step.split(/(`[^`]+`|\*[^*]+\*)/).map((part, index) => {
-    const inner = part.slice(1, -1);
-    if (part.length > 2 && part.startsWith("`")) return <code key={index}>{inner}</code>;
-    if (part.length > 2 && part.startsWith("*")) return <em key={index}>{inner}</em>;
-    return <Fragment key={index}>{part}</Fragment>;
-  });
 }

@@ -1,0 +1,157 @@
+"""Secrets of incoming webhooks: a bot with one posts what its service has signed."""
+
+import hashlib
+import hmac
+import json
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+import pytest_asyncio
+
+from server.domain.access import ADMINISTRATOR, OWNER
+from storage import users
+from testkit.clients.api import Answer, Client
+
+pytestmark = pytest.mark.asyncio
+
+SECRET = "a secret of 31 letters and more"
+STARRED = {"action": "created", "sender": {"login": "ada"}, "repository": {"name": "engine"}}
+REFUSED = ("INVALID_WEBHOOK_SIGNATURE", 401)
+
+
+@dataclass
+class Hook:
+    member: Client
+    bot: dict[str, Any]
+    stranger: Client
+
+    @property
+    def path(self) -> str:
+        return f"/bots/{self.bot['user_id']}/webhook_secret"
+
+    async def set_secret(self, secret: str) -> None:
+        (await self.member.call("PUT", self.path, secret=secret)).succeeded()
+
+    async def deliver(
+        self, secret: str | None = None, service: str = "github", delivery: str = "1"
+    ) -> Answer:
+        body = json.dumps(STARRED).encode()
+        query = urlencode({"api_key": self.bot["api_key"], "stream": "kitchen"})
+        headers = {
+            "Content-Type": "application/json",
+            "X-GitHub-Event": "star",
+            "X-GitHub-Delivery": delivery,
+        }
+        if secret is not None:
+            digest = hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
+            headers["X-Hub-Signature-256"] = f"sha256={digest}"
+        path = f"/external/{service}?{query}"
+        return await self.stranger.send("POST", path, body=body, headers=headers)
+
+    async def messages(self, kind: str) -> list[str]:
+        page = await self.member.get(
+            "/messages", anchor="newest", num_before=20, num_after=0, apply_markdown=False
+        )
+        return [each["content"] for each in page["messages"] if each["type"] == kind]
+
+
+@pytest_asyncio.fixture
+async def hook(log_in, make, connect, server):
+    member = await log_in()
+    await make.notification_bot()
+    await make.channel("kitchen", subscribers=[member.user])
+    made = await member.post("/bots", full_name="CI", short_name="ci", bot_type=2)
+    return Hook(member, made, await connect(server, make.realm_id))
+
+
+async def test_a_bot_with_a_secret_posts_what_is_signed_alone(hook):
+    assert (await hook.member.get(hook.path))["is_set"] is False
+    (await hook.deliver()).succeeded()
+    await hook.set_secret(f" {SECRET} ")
+    assert (await hook.member.get(hook.path))["is_set"] is True
+    for service in ("github", "json", "slack_incoming", "jenkins"):
+        answer = (await hook.deliver(service=service)).refused(*REFUSED)
+        assert "signed deliveries only" in answer["msg"]
+        assert "X-Webhook-Token" in answer["msg"]
+    (await hook.deliver("another secret")).refused(*REFUSED)
+    assert len(await hook.messages("stream")) == 1
+    (await hook.deliver(SECRET, delivery="2")).succeeded()
+    (await hook.deliver(SECRET, "json")).succeeded()
+    assert len(await hook.messages("stream")) == 3
+    notes = await hook.messages("private")
+    assert len(notes) == 1, "the owner is notified once an hour"
+    assert "signed deliveries only" in notes[0]
+
+
+async def test_without_the_secret_everything_is_accepted_again(hook):
+    await hook.set_secret(SECRET)
+    for _ in range(2):
+        await hook.member.delete(hook.path)
+    assert (await hook.member.get(hook.path))["is_set"] is False
+    (await hook.deliver()).succeeded()
+    # A signature that cannot be checked says nothing.
+    (await hook.deliver("some secret", delivery="2")).succeeded()
+
+
+async def test_a_secret_can_be_replaced(hook):
+    for secret in (SECRET, SECRET, "the next secret"):
+        await hook.set_secret(secret)
+    (await hook.deliver(SECRET)).refused(*REFUSED)
+    (await hook.deliver("the next secret")).succeeded()
+
+
+async def test_the_key_of_a_bot_with_a_secret_sends_no_messages_by_itself(hook, log_in, make):
+    message = {"type": "channel", "to": "kitchen", "topic": "t", "content": "x"}
+    [row] = await users.by_ids(make.connection, make.realm_id, [hook.bot["user_id"]])
+    bot = await log_in(row)
+    await bot.post("/messages", **message)
+    await hook.set_secret(SECRET)
+    (await bot.call("POST", "/messages", **message)).refused("UNAUTHORIZED", 401)
+
+
+async def test_those_who_look_after_the_bot_set_its_secret(hook, log_in):
+    stranger, boss = await log_in(), await log_in(role=ADMINISTRATOR)
+    for method, fields in (("GET", {}), ("PUT", {"secret": SECRET}), ("DELETE", {})):
+        (await stranger.call(method, hook.path, **fields)).refused()
+        (await boss.call(method, hook.path, **fields)).succeeded()
+
+
+@pytest.mark.parametrize("secret", ["", "  short  ", "x" * 501, "with a \0 in it"])
+async def test_a_secret_that_is_none_is_refused(hook, secret):
+    answer = (await hook.member.call("PUT", hook.path, secret=secret)).refused(
+        "REQUEST_VARIABLE_INVALID"
+    )
+    assert answer["var_name"] == "secret"
+
+
+async def test_only_active_incoming_webhooks_have_one(hook):
+    generic = await hook.member.post("/bots", full_name="G", short_name="g", bot_type=1)
+    path = f"/bots/{generic['user_id']}/webhook_secret"
+    (await hook.member.call("PUT", path, secret=SECRET)).refused()
+    for user_id in (hook.member.user.user_id, 10**9):
+        path = f"/bots/{user_id}/webhook_secret"
+        (await hook.member.call("PUT", path, secret=SECRET)).refused()
+        (await hook.member.call("GET", path)).refused()
+
+
+async def test_the_secret_is_in_no_log_answer_or_event(hook, log_in, capfd):
+    owner = await log_in(role=OWNER)
+    queue = await hook.member.register()
+    await hook.set_secret(SECRET)
+    (await hook.deliver("wrong")).refused(*REFUSED)
+    (await hook.deliver(SECRET)).succeeded()
+    (await hook.member.call("PUT", hook.path, secret=SECRET * 20)).refused(
+        "REQUEST_VARIABLE_INVALID"
+    )
+    seen = [
+        await owner.get("/realm/audit_log"),
+        await owner.get("/users"),
+        await hook.member.get("/bots"),
+        (await hook.member.register()).state,
+        await queue.until("message"),
+    ]
+    assert "bot_webhook_secret_set" in json.dumps(seen)
+    written = capfd.readouterr()
+    assert SECRET not in json.dumps(seen) + written.out + written.err
