@@ -27,12 +27,16 @@ class Hook:
     bot: dict[str, Any]
     stranger: Client
 
-    @property
-    def path(self) -> str:
-        return f"/bots/{self.bot['user_id']}/webhook_secret"
+    async def secret(self, method: str, by: Client | None = None, **fields: Any) -> Answer:
+        """Read, set or remove the bot's secret."""
+        bot_id = self.bot["user_id"]
+        return await (by or self.member).call(method, f"/bots/{bot_id}/webhook_secret", **fields)
 
     async def set_secret(self, secret: str) -> None:
-        (await self.member.call("PUT", self.path, secret=secret)).succeeded()
+        (await self.secret("PUT", secret=secret)).succeeded()
+
+    async def is_set(self) -> bool:
+        return bool((await self.secret("GET")).succeeded()["is_set"])
 
     async def deliver(
         self, secret: str | None = None, service: str = "github", delivery: str = "1"
@@ -67,10 +71,10 @@ async def hook(log_in, make, connect, server):
 
 
 async def test_a_bot_with_a_secret_posts_what_is_signed_alone(hook):
-    assert (await hook.member.get(hook.path))["is_set"] is False
+    assert await hook.is_set() is False
     (await hook.deliver()).succeeded()
     await hook.set_secret(f" {SECRET} ")
-    assert (await hook.member.get(hook.path))["is_set"] is True
+    assert await hook.is_set() is True
     for service in ("github", "json", "slack_incoming", "jenkins"):
         answer = (await hook.deliver(service=service)).refused(*REFUSED)
         assert "signed deliveries only" in answer["msg"]
@@ -88,8 +92,8 @@ async def test_a_bot_with_a_secret_posts_what_is_signed_alone(hook):
 async def test_without_the_secret_everything_is_accepted_again(hook):
     await hook.set_secret(SECRET)
     for _ in range(2):
-        await hook.member.delete(hook.path)
-    assert (await hook.member.get(hook.path))["is_set"] is False
+        (await hook.secret("DELETE")).succeeded()
+    assert await hook.is_set() is False
     (await hook.deliver()).succeeded()
     # A signature that cannot be checked says nothing.
     (await hook.deliver("some secret", delivery="2")).succeeded()
@@ -114,15 +118,13 @@ async def test_the_key_of_a_bot_with_a_secret_sends_no_messages_by_itself(hook, 
 async def test_those_who_look_after_the_bot_set_its_secret(hook, log_in):
     stranger, boss = await log_in(), await log_in(role=ADMINISTRATOR)
     for method, fields in (("GET", {}), ("PUT", {"secret": SECRET}), ("DELETE", {})):
-        (await stranger.call(method, hook.path, **fields)).refused()
-        (await boss.call(method, hook.path, **fields)).succeeded()
+        (await hook.secret(method, stranger, **fields)).refused()
+        (await hook.secret(method, boss, **fields)).succeeded()
 
 
 @pytest.mark.parametrize("secret", ["", "  short  ", "x" * 501, "with a \0 in it"])
 async def test_a_secret_that_is_none_is_refused(hook, secret):
-    answer = (await hook.member.call("PUT", hook.path, secret=secret)).refused(
-        "REQUEST_VARIABLE_INVALID"
-    )
+    answer = (await hook.secret("PUT", secret=secret)).refused("REQUEST_VARIABLE_INVALID")
     assert answer["var_name"] == "secret"
 
 
@@ -142,9 +144,7 @@ async def test_the_secret_is_in_no_log_answer_or_event(hook, log_in, capfd):
     await hook.set_secret(SECRET)
     (await hook.deliver("wrong")).refused(*REFUSED)
     (await hook.deliver(SECRET)).succeeded()
-    (await hook.member.call("PUT", hook.path, secret=SECRET * 20)).refused(
-        "REQUEST_VARIABLE_INVALID"
-    )
+    (await hook.secret("PUT", secret=SECRET * 20)).refused("REQUEST_VARIABLE_INVALID")
     seen = [
         await owner.get("/realm/audit_log"),
         await owner.get("/users"),
