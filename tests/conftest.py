@@ -9,12 +9,13 @@ from hypothesis import HealthCheck, settings
 
 from scripts.cli.loading import set_start_apart
 
-# What is loaded from here on is there to the end: to look for garbage in it, again and again, takes
+# What is loaded and collected is there to the end: to look for garbage in it, again and again, takes
 # a third of the time of most tests.
 gc.disable()
 
 
 def pytest_collection_finish() -> None:
+    gc.freeze()
     gc.enable()
     set_start_apart()
 
