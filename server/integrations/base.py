@@ -119,6 +119,8 @@ class Integration:
     options: tuple[Option, ...] = ()
     delivery_id: str = ""
     """A header that is the same when a delivery is repeated."""
+    handshake: str = ""
+    """A header with which the service checks the address, and which it expects in the response."""
     signatures: tuple[Scheme, ...] = ()
     """How the service signs its deliveries with a secret."""
     signing_step: str = ""

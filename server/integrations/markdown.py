@@ -3,6 +3,7 @@
 `text`, `bold`, `code` and `link` are for one line, `quote` and `code_block` for several.
 """
 
+import html
 import re
 from collections.abc import Iterable
 from typing import Final
@@ -22,6 +23,8 @@ _SPACE: Final = re.compile(r"\s+")
 _MENTION: Final = re.compile(r"@(?=_?\*)")
 _UNSAFE_IN_URL: Final = re.compile(r"[^!#$%&'*+,./0-9:;=?@A-Z_a-z~-]")
 _COMMENT: Final = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+_TAG: Final = re.compile(r"<[^<>]*>")
+_BREAK: Final = re.compile(r"<(?:br|/p|/div|/li)\b[^<>]*>")
 _WORD_JOINER: Final = "\u2060"
 """Invisible. After an `@` it keeps a mention from being one, whatever stands before."""
 
@@ -93,9 +96,19 @@ def quote(value: str, limit: int = MAX_QUOTE) -> str:
     return quoted(without_mentions(cut(shown, limit))) if shown else ""
 
 
+def plain(markup: str) -> str:
+    """Return what HTML says, without its tags: text to be escaped or quoted."""
+    return html.unescape(_TAG.sub("", _BREAK.sub("\n", markup))).strip()
+
+
 def without_mentions(value: str) -> str:
     """Return Markdown in which nothing is a mention."""
     return _MENTION.sub(f"@{_WORD_JOINER}", value)
+
+
+def capitalized(sentence: str) -> str:
+    """Return the sentence with a capital first letter, and the rest as it is."""
+    return sentence[:1].upper() + sentence[1:]
 
 
 def paragraphs(*parts: str) -> str:

@@ -3,6 +3,7 @@
 import hashlib
 import hmac
 from base64 import b64encode
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 import pytest
@@ -51,6 +52,11 @@ SIGNED = [
     ("dropbox", {"X-Dropbox-Signature": PLAIN.hex()}),
     ("circleci", {"circleci-signature": f"v2=x,v1={PLAIN.hex()}"}),
     ("pagerduty", {"X-PagerDuty-Signature": f"v1={'0' * 64}, v1={PLAIN.hex()}"}),
+    ("taiga", {"X-Taiga-Webhook-Signature": hmac_of(BODY, "sha1").hex()}),
+    ("clubhouse", {"Payload-Signature": PLAIN.hex()}),
+    ("asana", {"X-Hook-Signature": PLAIN.hex()}),
+    ("intercom", {"X-Hub-Signature": f"sha1={hmac_of(BODY, 'sha1').hex()}"}),
+    ("front", {"X-Front-Signature": b64encode(hmac_of(BODY, "sha1")).decode()}),
     ("heroku", {"Heroku-Webhook-Hmac-SHA256": IN_BASE64}),
     ("jenkins", {"X-Webhook-Token": SECRET.encode().decode("latin-1")}),
 ]
@@ -83,7 +89,36 @@ def slack(sent: str) -> dict[str, str]:
     return {"X-Slack-Request-Timestamp": sent, "X-Slack-Signature": f"v0={signature}"}
 
 
-TIMED: list[tuple[str, dict[str, str]]] = []
+def stripe(sent: str) -> dict[str, str]:
+    signature = hmac_of(f"{sent}.".encode() + BODY).hex()
+    return {"Stripe-Signature": f"t={sent},v1={'0' * 64},v1={signature},v0=x"}
+
+
+def zendesk(sent: str) -> dict[str, str]:
+    time = datetime.fromtimestamp(int(sent), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    signature = b64encode(hmac_of(time.encode() + BODY)).decode()
+    return {
+        "X-Zendesk-Webhook-Signature-Timestamp": time,
+        "X-Zendesk-Webhook-Signature": signature,
+    }
+
+
+TIMED: list[tuple[str, Callable[[str], dict[str, str]]]] = [
+    ("stripe", stripe),
+    ("zendesk", zendesk),
+]
+
+
+@pytest.mark.parametrize(("service", "signed"), TIMED)
+def test_a_service_that_signs_the_time_is_accepted_for_five_minutes(service, signed):
+    check(service, signed(SENT))
+    for seconds in (-301, 301):
+        with pytest.raises(InvalidSignatureError):
+            check(service, signed(str(int(SENT) + seconds)))
+    with pytest.raises(InvalidSignatureError):
+        check(service, signed(SENT), BODY + b" ")
+    with pytest.raises(InvalidSignatureError):
+        check(service, dict.fromkeys(signed(SENT), ""))
 
 
 @pytest.mark.parametrize("seconds", [-299, 0, 299])

@@ -1,7 +1,5 @@
 """Azure DevOps: code, builds, releases and work items."""
 
-import html
-import re
 from collections.abc import Callable, Mapping
 from typing import Final
 
@@ -16,7 +14,7 @@ from server.integrations.base import (
     Unknown,
 )
 from server.integrations.builds import state_words
-from server.integrations.markdown import bold, code, link, listed, paragraphs, text
+from server.integrations.markdown import bold, code, link, listed, paragraphs, plain, text
 from server.integrations.payload import Payload
 from server.integrations.repositories import (
     HEADS,
@@ -30,9 +28,6 @@ from server.integrations.repositories import (
     repository_topic,
     thing_topic,
 )
-
-_BREAK: Final = re.compile(r"<(?:br|/p|/div|/li)\b[^<>]*>")
-_TAG: Final = re.compile(r"<[^<>]*>")
 
 
 def read(delivery: Delivery) -> Outcome:
@@ -245,7 +240,7 @@ def _work_item(delivery: Delivery, event: str) -> Outcome:
             assignee = _name(fields["System.AssignedTo"])
             verb, extra = "created", f"(assigned to {bold(assignee)})" if assignee else ""
         case "commented":
-            verb, body = "commented on", _plain(fields["System.History"].text())
+            verb, body = "commented on", plain(fields["System.History"].text())
         case "updated":
             changes = listed(_field_changes(resource["fields"]))
             if not changes:
@@ -276,12 +271,6 @@ def _field_changes(fields: Payload) -> list[str]:
         if old != new:
             said.append(f"{noun} from {code(old) or 'none'} to {code(new) or 'none'}")
     return said
-
-
-def _plain(markup: str) -> str:
-    """Return what HTML says, without its tags."""
-    lines = _TAG.sub("", _BREAK.sub("\n", markup))
-    return html.unescape(lines).strip()
 
 
 _RELEASES: Final = (

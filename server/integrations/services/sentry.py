@@ -94,7 +94,12 @@ def _event(payload: Payload, event: Payload, kind: str, rule: str) -> Outcome:
             ("Rule", bold(rule)),
         ),
     )
-    return Message(one_line(title), content, kind)
+    return Message(_topic(project, title), content, kind)
+
+
+def _topic(project: str, title: str) -> str:
+    """Return the topic of an issue: different projects have errors of the same name."""
+    return one_line(f"{project} / {title}" if project else title)
 
 
 def _source(event: Payload) -> str:
@@ -125,6 +130,7 @@ def _issue(payload: Payload, data: Payload, action: str) -> Outcome:
     kind = f"issue.{action}"
     url = issue.first("web_url", "permalink").text()
     shown = link(title, url) if url else bold(title)
+    topic = _topic(issue["project"].first("slug", "name").text(), title)
     if action == "created":
         level = issue["level"].text("error")
         content = paragraphs(
@@ -136,7 +142,7 @@ def _issue(payload: Payload, data: Payload, action: str) -> Outcome:
                 ("Time", moment(issue["firstSeen"])),
             ),
         )
-        return Message(one_line(title), content, kind)
+        return Message(topic, content, kind)
     if action not in _ISSUE_ACTIONS:
         return Unknown(kind)
     extra = ""
@@ -147,7 +153,7 @@ def _issue(payload: Payload, data: Payload, action: str) -> Outcome:
         extra = f"to {team}{bold(to)}" if to else ""
     content = acted(_actor(payload), f"{_ISSUE_ACTIONS[action]} the issue", shown, extra=extra)
     emoji = f"{RESOLVED} " if action == "resolved" else ""
-    return Message(one_line(title), f"{emoji}{content}", kind)
+    return Message(topic, f"{emoji}{content}", kind)
 
 
 def _metric_alert(_: Payload, data: Payload, action: str) -> Outcome:
