@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from fnmatch import fnmatchcase
-from typing import Final, Literal
+from typing import Final
 
 from server.actions.messages import send
 from server.actions.messages.decide import OutgoingMessage
@@ -32,6 +32,7 @@ from server.domain.errors import (
     BadRequestError,
     DomainError,
     InvalidJsonError,
+    InvalidParameterError,
     InvalidWebhookSignatureError,
     NotFoundError,
     ServerNotReadyError,
@@ -42,7 +43,6 @@ from server.domain.markdown.writing import mention, quoted
 from server.domain.messages import cut_topic
 from server.domain.webhook_payloads import (
     JSON,
-    READERS,
     SLACK,
     Said,
     cut_content,
@@ -58,7 +58,9 @@ from server.integrations.base import (
 )
 from server.integrations.registry import integrations, read_delivery
 from server.integrations.signatures import GENERAL, InvalidSignatureError, Scheme, verify
+from server.integrations.templates import TemplateError, parse
 from server.parsing import ParserUnavailableError, TooCostlyError
+from server.parsing.reading import read_webhook
 from server.parsing.wire import IntegrationOrder, WebhookOrder
 
 SMALL_BYTES: Final = 16 * 1024
@@ -68,6 +70,7 @@ _PLAIN_TEXT: Final = {
     "Content-Type": "text/plain; charset=utf-8",
     "X-Content-Type-Options": "nosniff",
 }
+_HANDSHAKE: Final = re.compile(r"[\w.~+/=-]{1,200}", re.ASCII)
 _FORM: Final = "application/x-www-form-urlencoded"
 
 
@@ -79,6 +82,13 @@ class WebhookParams(Params):
     topic: str | None = None
     """Topic of the message. Default: a topic named after the format, or the channel that the sender
     names."""
+
+
+class JsonParams(WebhookParams):
+    topic_template: str | None = None
+    """Template of the topic, like `{repository.name}`; `topic` precedes it."""
+    text_template: str | None = None
+    """Template of the text, in Markdown, with fields like `{commits.*.message|first 3}`."""
 
 
 class IntegrationParams(WebhookParams):
@@ -103,7 +113,7 @@ class IntegrationParams(WebhookParams):
 
 
 class ChallengeParams(IntegrationParams):
-    challenge: str
+    challenge: str = ""
     """Text to answer with."""
 
 
@@ -114,16 +124,30 @@ class SlackAnswer(Result):
 
 async def slack(request: Request, params: WebhookParams) -> SlackAnswer:
     await _check_signature(request, GENERAL, SLACK)
-    said = await _said(request, "slack", _payload(request, SLACK))
-    await _post(request, params, params.topic or said.channel or "Slack", said.content)
+    said = await _said(request, WebhookOrder("slack", _payload(request, SLACK)))
+    await _post(request, params, params.topic or said.topic or "Slack", said.content)
     return SlackAnswer()
 
 
-async def plain_json(request: Request, params: WebhookParams) -> Empty:
+async def any_json(request: Request, params: JsonParams) -> Empty:
     await _check_signature(request, GENERAL, JSON)
-    said = await _said(request, "json", _payload(request, JSON))
-    await _post(request, params, params.topic or JSON, said.content)
+    for name in ("topic_template", "text_template"):
+        _check_template(name, getattr(params, name))
+    order = WebhookOrder(
+        "json", _payload(request, JSON), params.topic_template, params.text_template
+    )
+    said = await _said(request, order)
+    content = without_command(said.content)
+    await _post(request, params, params.topic or said.topic or JSON, content)
     return Empty()
+
+
+def _check_template(name: str, template: str | None) -> None:
+    """Raise InvalidParameterError unless the template is valid, or None."""
+    try:
+        parse(template or "")
+    except TemplateError as error:
+        raise InvalidParameterError(name, f"{name}: {error}") from error
 
 
 async def integrated(request: Request, params: IntegrationParams) -> Remark:
@@ -131,6 +155,8 @@ async def integrated(request: Request, params: IntegrationParams) -> Remark:
     integration = integrations().get(params.integration)
     if integration is None:
         raise NotFoundError(f"There is no integration {params.integration}.")
+    if _shakes_hands(request, integration):
+        return Remark("The address takes what the service sends.")
     await _check_signature(request, integration.schemes, integration.name)
     outcome = await _outcome(request, params, integration)
     request.app.metrics.webhook_delivered(integration.name, type(outcome).__name__.lower())
@@ -155,6 +181,15 @@ async def integrated(request: Request, params: IntegrationParams) -> Remark:
         key=f"webhook:{integration.name}:{delivery_id[:200]}" if delivery_id else None,
     )
     return Remark()
+
+
+def _shakes_hands(request: Request, integration: Integration) -> bool:
+    """Return whether the service checks the address alone; its header is returned to it then."""
+    value = request.headers.get(integration.handshake, "") if integration.handshake else ""
+    if not _HANDSHAKE.fullmatch(value):
+        return False
+    request.response_headers[integration.handshake] = value
+    return True
 
 
 async def challenged(request: Request, params: ChallengeParams) -> RawResult:
@@ -212,16 +247,15 @@ async def _parsing() -> AsyncIterator[None]:
         raise ServerNotReadyError("The server is not ready. Try again shortly.") from None
 
 
-async def _said(request: Request, kind: Literal["slack", "json"], body: bytes) -> Said:
+async def _said(request: Request, order: WebhookOrder) -> Said:
     """Return the parsed payload; a large one is parsed in a separate process.
 
     Raises a DomainError.
     """
-    if len(body) <= SMALL_BYTES:
-        said = READERS[kind](body)
+    if len(order.body) <= SMALL_BYTES:
+        said = read_webhook(order)
     else:
         async with _parsing():
-            order = WebhookOrder(kind, body)
             said = await request.app.parser.webhook(order, share=request.actor.user_id)
     said.check()
     return said
@@ -310,12 +344,15 @@ ENDPOINTS = (
         "POST",
         JSON_WEBHOOK.path,
         Access.WEBHOOK,
-        WebhookParams,
-        plain_json,
+        JsonParams,
+        any_json,
         body=RawPayload(),
         scope=Scope.MESSAGES,
         summary="Post any JSON as a message",
-        description="The body is shown as a block of code, indented.",
+        description=(
+            "The body is shown as a block of code, indented, unless templates say which of its"
+            " fields make the topic and the text."
+        ),
     ),
     Endpoint(
         "POST",
@@ -342,6 +379,9 @@ ENDPOINTS = (
         response=ResponseKind.TEXT,
         scope=Scope.MESSAGES,
         summary="Answer a service that checks the address of a webhook",
-        description="Dropbox sends a challenge before it accepts an address.",
+        description=(
+            "Dropbox sends a challenge before it accepts an address; Trello asks with HEAD whether"
+            " it exists."
+        ),
     ),
 )

@@ -1,7 +1,6 @@
 """Convert the payload of an incoming webhook to a message."""
 
 import re
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -14,10 +13,10 @@ from server.domain.slack import channel_of, markdown_of
 SLACK: Final = "SlackIncoming"
 JSON: Final = "JSON"
 CUT: Final = "\n[message cut]"
-MAX_CHANNEL: Final = 1_000
-"""Maximum length of a channel name in a payload; valid names have sixty characters."""
+MAX_TOPIC: Final = 1_000
+"""Maximum length of a topic in a payload; valid ones have sixty characters."""
 
-Problem = Literal["", "malformed", "deep", "silent"]
+Problem = Literal["", "malformed", "deep", "silent", "empty"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +24,8 @@ class Said:
     """The message of a payload, or why there is none."""
 
     content: str = ""
-    channel: str | None = None
-    """The channel that the payload names."""
+    topic: str | None = None
+    """The topic that the payload or its template names."""
     problem: Problem = ""
 
     def check(self) -> None:
@@ -40,6 +39,8 @@ class Said:
                 raise WebhookPayloadError(
                     "Nothing to say: there is neither a text nor blocks nor attachments.", SLACK
                 )
+            case "empty":
+                raise WebhookPayloadError("The template makes an empty text of this.", JSON)
             case "":
                 pass
 
@@ -57,7 +58,7 @@ def read_slack(body: bytes) -> Said:
     if not content:
         return Said(problem="silent")
     channel = channel_of(payload)
-    return Said(_cut(content, CUT), channel and channel[:MAX_CHANNEL])
+    return Said(_cut(content, CUT), channel and channel[:MAX_TOPIC])
 
 
 def read_json(body: bytes) -> Said:
@@ -83,9 +84,6 @@ def cut_content(content: str) -> str:
 def without_command(content: str) -> str:
     """Return Markdown that begins with no slash command (`/poll`, `/todo`, `/me`)."""
     return f"\\{content}" if content.startswith("/") else content
-
-
-READERS: Final[Mapping[str, Callable[[bytes], Said]]] = {"slack": read_slack, "json": read_json}
 
 
 def _cut(text: str, end: str) -> str:

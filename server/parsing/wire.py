@@ -42,6 +42,8 @@ class OembedOrder(msgspec.Struct, frozen=True, tag="oembed"):
 class WebhookOrder(msgspec.Struct, frozen=True, tag="webhook"):
     kind: Literal["slack", "json"]
     body: bytes
+    topic_template: str | None = None
+    text_template: str | None = None
 
 
 class IntegrationOrder(msgspec.Struct, frozen=True, tag="integration"):

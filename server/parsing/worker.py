@@ -5,10 +5,10 @@ from typing import Final
 
 import msgspec
 
-from server.domain import webhook_payloads
 from server.integrations.registry import read_delivery
 from server.mail import incoming
 from server.parsing import wire
+from server.parsing.reading import read_webhook
 from server.previews import page
 from server.runtime.sandbox_worker import serve
 
@@ -34,7 +34,7 @@ def answer(order: wire.Order) -> object:
         case wire.OembedOrder():
             return page.with_oembed(order.page, order.body, url=order.url)
         case wire.WebhookOrder():
-            return webhook_payloads.READERS[order.kind](order.body)
+            return read_webhook(order)
         case wire.IntegrationOrder():
             return read_delivery(order.name, order.body, order.headers, order.options)
 

@@ -338,6 +338,81 @@ async def test_what_the_service_does_not_send_is_refused_and_the_owner_hears_of_
     assert "not what GitHub sends" in notes[0]
 
 
+async def test_a_repeated_event_whose_id_is_in_its_body_is_posted_once(hook):
+    event = {
+        "id": "evt_1",
+        "type": "customer.created",
+        "data": {"object": {"id": "cus_1", "email": "ada@example.com"}},
+    }
+    for _ in range(2):
+        (await hook("/external/stripe", event)).succeeded()
+    page = await hook.member.get("/messages", anchor="newest", num_before=9, num_after=0)
+    assert [each["subject"] for each in page["messages"]].count("Customer cus_1") == 1
+
+
+@pytest.mark.parametrize("has_secret", [False, True])
+async def test_a_service_that_checks_the_address_gets_its_header_back(hook, has_secret):
+    if has_secret:
+        path = f"/bots/{hook.bot['user_id']}/webhook_secret"
+        (await hook.member.call("PUT", path, secret="a secret of it")).succeeded()
+    headers = {"X-Hook-Secret": "b537207f20cbfa02357cf448134da559"}
+    answer = await hook("/external/asana", None, raw=b"", headers=headers)
+    answer.succeeded()
+    assert answer.headers["X-Hook-Secret"] == headers["X-Hook-Secret"]
+    for odd in ("a b", "x" * 201, "ä"):
+        answer = await hook("/external/asana", None, raw=b"", headers={"X-Hook-Secret": odd})
+        assert answer.status in (400, 401)
+        assert "X-Hook-Secret" not in answer.headers
+    answer = await hook(GITHUB, STARRED, headers={**github(), **headers})
+    assert "X-Hook-Secret" not in answer.headers
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+async def test_a_service_may_ask_whether_the_address_exists(hook, method):
+    query = urlencode({"api_key": hook.bot["api_key"], "stream": "kitchen"})
+    answer = await hook.stranger.send(method, f"/external/trello?{query}")
+    assert (answer.status, answer.content) == (200, b"")
+
+
+TEMPLATES = {
+    "topic_template": "{repository.name} @**all**",
+    "text_template": '**{who|default "?"}** pushed {commits.*.id|first 2|code}: {title}',
+}
+PUSHED = {
+    "repository": {"name": "*engine*"},
+    "commits": [{"id": "a1"}, {"id": "b2"}, {"id": "c3"}],
+    "title": "@**all** *x*\n/poll",
+}
+
+
+@pytest.mark.parametrize("padding", ["", "x" * 100_000])
+async def test_templates_say_which_fields_of_json_are_shown(hook, padding):
+    (await hook(JSON, {**PUSHED, "padding": padding}, **TEMPLATES)).succeeded()
+    message = await newest(hook.member)
+    assert message["subject"] == "*engine* @**all**"
+    assert message["content"] == r"**\?** pushed `a1`, `b2`: \@\*\*all\*\* \*x\* \/poll"
+    (await hook(JSON, PUSHED, **TEMPLATES, topic="pushes")).succeeded()
+    assert (await newest(hook.member))["subject"] == "pushes"
+    (await hook(JSON, PUSHED, topic_template="{nothing}")).succeeded()
+    message = await newest(hook.member)
+    assert message["subject"] == "JSON"
+    assert message["content"].startswith("```json")
+    (await hook(JSON, {"a": "poll x"}, text_template="/{a}")).succeeded()
+    assert (await newest(hook.member))["content"] == "\\/poll x"
+
+
+@pytest.mark.parametrize("name", ["topic_template", "text_template"])
+@pytest.mark.parametrize("template", ["{", "{}", "{a|loop}", "x" * 4_001])
+async def test_a_template_that_is_not_valid_is_refused(hook, name, template):
+    answer = (await hook(JSON, PUSHED, **{name: template})).refused("REQUEST_VARIABLE_INVALID")
+    assert answer["var_name"] == name
+
+
+async def test_a_template_that_makes_no_text_is_refused(hook):
+    answer = await hook(JSON, PUSHED, text_template="{nothing}")
+    assert "empty text" in answer.refused("ANOMALOUS_WEBHOOK_PAYLOAD")["msg"]
+
+
 async def test_there_is_no_such_service(hook):
     answer = await hook("/external/teapot", STARRED)
     assert answer.status == 404

@@ -5,9 +5,10 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from server.domain.webhook_payloads import READERS, Said
+from server.domain.webhook_payloads import Said
 from server.mail import incoming
 from server.parsing import Parser, open_parser
+from server.parsing.reading import read_webhook
 from server.parsing.wire import MailOrder, WebhookOrder
 from server.previews.page import PageMetadata, read_page
 
@@ -73,6 +74,7 @@ async def test_a_page_and_its_oembed_are_read(parser):
     ],
 )
 async def test_a_payload_says_the_same_there_and_here(parser, kind, body):
-    said = await parser.webhook(WebhookOrder(kind, body), share=1)
-    assert said == READERS[kind](body)
+    order = WebhookOrder(kind, body, "{channel}", "Says {text|bold}")
+    said = await parser.webhook(order, share=1)
+    assert said == read_webhook(order)
     assert isinstance(said, Said)

@@ -2880,6 +2880,10 @@ export interface Endpoints {
       stream?: string;
       /** Topic of the message. Default: a topic named after the format, or the channel that the sender names. */
       topic?: string;
+      /** Template of the topic, like `{repository.name}`; `topic` precedes it. */
+      topic_template?: string;
+      /** Template of the text, in Markdown, with fields like `{commits.*.message|first 3}`. */
+      text_template?: string;
     };
     answer: Record<never, never>;
   };
@@ -2924,7 +2928,7 @@ export interface Endpoints {
       /** For Opsgenie: whether the account is in its EU region, where links have to lead. */
       eu_region?: boolean;
       /** Text to answer with. */
-      challenge: string;
+      challenge?: string;
     };
     answer: unknown;
   };

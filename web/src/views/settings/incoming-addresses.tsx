@@ -3,7 +3,7 @@ import { state } from "../../app";
 import { i18n } from "../../i18n";
 import { COLLATOR } from "../../model/counts";
 import { get } from "../../protocol/client";
-import type { IntegrationResult } from "../../protocol/types";
+import type { IntegrationResult, OptionResult } from "../../protocol/types";
 import { SecretLink } from "../../ui/secret-link";
 import { SaveNote, useSaving } from "./parts/saving";
 import { withStyles } from "./parts/styled-step";
@@ -26,13 +26,14 @@ export function IncomingAddresses({ botId, apiKey }: { botId: number; apiKey: st
     void run(async () => setServices((await get<{ integrations: IntegrationResult[] }>("/integrations")).integrations));
   }, []);
   const service = services.find(({ name }) => name === format);
+  const choices = service?.options ?? (format === JSON_FORMAT ? templates() : []);
   const channels = [...state().channels.values()].filter((each) => !each.is_archived).sort((one, other) => COLLATOR.compare(one.name, other.name));
   const address = addressOf(format, {
     api_key: apiKey,
     stream: channel,
     topic: channel ? topic : "",
     only_events: events.length ? JSON.stringify(events) : "",
-    ...Object.fromEntries((service?.options ?? []).map(({ name }) => [name, options[name] ?? ""])),
+    ...Object.fromEntries(choices.map(({ name }) => [name, options[name] ?? ""])),
   });
   const choose = (name: string) => {
     setFormat(name);
@@ -71,7 +72,7 @@ export function IncomingAddresses({ botId, apiKey }: { botId: number; apiKey: st
           <input type="text" autocomplete="off" value={topic} maxLength={60} onInput={(event) => setTopic(event.currentTarget.value)} />
         </label>
       ) : null}
-      {service?.options.map(({ name, label, is_flag: isFlag }) => {
+      {choices.map(({ name, label, is_flag: isFlag }) => {
         const set = (value: string) => setOptions({ ...options, [name]: value });
         return isFlag ? (
           <label key={name}>
@@ -98,6 +99,14 @@ export function IncomingAddresses({ botId, apiKey }: { botId: number; apiKey: st
       <WebhookSecret botId={botId} step={service ? service.signing_step : i18n.t("Sign bodies as GitHub, Slack or Shopify do, or send the secret in the header `X-Webhook-Token`.")} />
     </div>
   );
+}
+
+/** What decides how any JSON is shown. */
+function templates(): readonly OptionResult[] {
+  return [
+    { name: "topic_template", label: i18n.t("Template of the topic, such as {example}", { example: "{repository.name}" }), is_flag: false },
+    { name: "text_template", label: i18n.t("Template of the text, such as {example} (if empty, all is shown)", { example: "{sender.name|bold} pushed {ref|code}" }), is_flag: false },
+  ];
 }
 
 /** Which events are posted; all of them if none is chosen. */
