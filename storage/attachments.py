@@ -282,6 +282,23 @@ async def by_id(
     )
 
 
+async def without_thumbnails(
+    connection: Connection, realm_id: RealmId, above: AttachmentId, *, limit: int
+) -> list[AttachmentId]:
+    """Return pictures with larger ids that have not been examined yet, in the order of the ids."""
+    return await connection.values(
+        """
+        SELECT attachment_id FROM attachments
+         WHERE realm_id = %(realm_id)s AND attachment_id > %(above)s AND width IS NULL
+           AND content_type LIKE 'image/%%'
+         ORDER BY attachment_id LIMIT %(limit)s
+        """,
+        realm_id=realm_id,
+        above=above,
+        limit=limit,
+    )
+
+
 async def note_picture(
     connection: Connection,
     realm_id: RealmId,

@@ -4328,6 +4328,36 @@ CREATE TABLE public.idempotency_keys (
     created_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
+CREATE SEQUENCE public.import_ids
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
+CREATE TABLE public.import_keys (
+    realm_id bigint NOT NULL,
+    import_id bigint NOT NULL,
+    kind text NOT NULL COLLATE pg_catalog."C",
+    key text NOT NULL COLLATE pg_catalog."C",
+    id bigint NOT NULL
+);
+
+CREATE TABLE public.imports (
+    realm_id bigint NOT NULL,
+    import_id bigint DEFAULT nextval('public.import_ids'::regclass) NOT NULL,
+    source text NOT NULL,
+    fingerprint bytea NOT NULL,
+    options jsonb NOT NULL,
+    phase text NOT NULL,
+    done bigint DEFAULT 0 NOT NULL,
+    total bigint NOT NULL,
+    first_position bigint NOT NULL,
+    report jsonb NOT NULL,
+    started_at timestamp with time zone NOT NULL,
+    ended_at timestamp with time zone
+);
+
 CREATE SEQUENCE public.invitation_ids
     START WITH 1
     INCREMENT BY 1
@@ -4989,6 +5019,12 @@ ALTER TABLE ONLY public.group_subgroups
 
 ALTER TABLE ONLY public.idempotency_keys
     ADD CONSTRAINT idempotency_keys_pkey PRIMARY KEY (realm_id, user_id, key);
+
+ALTER TABLE ONLY public.import_keys
+    ADD CONSTRAINT import_keys_pkey PRIMARY KEY (realm_id, import_id, kind, key);
+
+ALTER TABLE ONLY public.imports
+    ADD CONSTRAINT imports_pkey PRIMARY KEY (realm_id, import_id);
 
 ALTER TABLE ONLY public.invitations
     ADD CONSTRAINT invitations_pkey PRIMARY KEY (realm_id, invitation_id);

@@ -50,6 +50,7 @@ class NewUserRow:
     timezone: str = ""
     settings: dict[str, Any] | None = None
     avatar_key: str | None = None
+    is_active: bool = True
 
 
 _SELECT: LiteralString = """
@@ -283,7 +284,8 @@ async def insert(connection: Connection, realm_id: RealmId, new: Sequence[NewUse
         """
         INSERT INTO users (realm_id, user_id, email, folded_email, full_name, folded_name,
                            role, api_key, date_joined, password_hash, bot_type,
-                           bot_owner_id, is_system_bot, timezone, settings, avatar_key)
+                           bot_owner_id, is_system_bot, timezone, settings, avatar_key,
+                           is_active)
         SELECT %(realm_id)s, n.*
           FROM unnest(%(user_ids)s::bigint[], %(emails)s::text[], %(folded_emails)s::text[],
                       %(full_names)s::text[],
@@ -292,7 +294,7 @@ async def insert(connection: Connection, realm_id: RealmId, new: Sequence[NewUse
                       %(bot_types)s::smallint[], %(bot_owner_ids)s::bigint[],
                       %(are_system_bots)s::boolean[], %(timezones)s::text[],
                       %(settings)s::jsonb[],
-                      %(avatar_keys)s::text[]) AS n
+                      %(avatar_keys)s::text[], %(are_active)s::boolean[]) AS n
         """,
         realm_id=realm_id,
         user_ids=[n.user_id for n in new],
@@ -310,6 +312,7 @@ async def insert(connection: Connection, realm_id: RealmId, new: Sequence[NewUse
         timezones=[n.timezone for n in new],
         settings=[connection.json(n.settings or {}) for n in new],
         avatar_keys=[n.avatar_key for n in new],
+        are_active=[n.is_active for n in new],
     )
 
 

@@ -80,32 +80,85 @@ def export_realm(
 
 @click.command("import")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--subdomain", help="Where it is reached; nothing: where it was.")
-@click.option("--dry-run", is_flag=True, help="Only read and compare the file.")
+@click.option(
+    "--realm",
+    "--subdomain",
+    "subdomain",
+    help="The subdomain of the new organization; '' is the server's own address.",
+)
+@click.option("--name", help="What it is called; of other programs' exports only.")
+@click.option("--owner", help="The address of its first owner; of other programs' exports only.")
+@click.option("--topic", help="The topic of messages outside of threads.")
+@click.option(
+    "--report",
+    "report_path",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="A file for the report, as JSON.",
+)
+@click.option("--dry-run", is_flag=True, help="Only read the file, and say what is in it.")
 @place_options
 def import_realm(
-    file: Path, *, subdomain: str | None, dry_run: bool, config: Path | None, data: Path | None
+    file: Path,
+    *,
+    subdomain: str | None,
+    name: str | None,
+    owner: str | None,
+    topic: str | None,
+    report_path: Path | None,
+    dry_run: bool,
+    config: Path | None,
+    data: Path | None,
 ) -> None:
     """Import an organization from FILE, with or without a running server.
 
-    The import is atomic. Message ids and read state are preserved; ids that are unique to the
-    server (users, channels) are preserved on a new server, and mapped in all references elsewhere.
+    FILE is an export of Parley or of Slack (docs/moving.md). An export of Parley is imported
+    atomically: message ids and read state are preserved; ids that are unique to the server (users,
+    channels) are preserved on a new server, and mapped in all references elsewhere. An import from
+    another program that was interrupted continues when the same command is run again.
+
     Import only files that you trust: they say what users have written.
     """
     with sentences():
-        from scripts.cli.session import with_app
-        from storage import exports
+        from server.imports.errors import FileRefusedError, ImportStoppedError
+        from server.imports.recognition import source_of
 
         settings = settings_beside(config, data)
-        manifest = exports.verify(file, Progress("Comparing"))
-        if problem := exports.refusal_of_version(manifest):
-            raise Failure(problem)
-        if dry_run:
-            click.echo(f"{_amount(manifest)} of {manifest.name!r} can be imported.")
-            return
-        place = manifest.subdomain if subdomain is None else subdomain
-        _check_place(settings, place)
-        with_app(settings, lambda app: _import(app, file, place), may_found=True)
+        try:
+            source = source_of(file)
+            if source is not None:
+                from scripts.cli.moving import import_from
+
+                import_from(
+                    source,
+                    settings,
+                    file,
+                    subdomain=subdomain or "",
+                    name=name,
+                    owner=owner,
+                    topic=topic,
+                    report_path=report_path,
+                    dry_run=dry_run,
+                )
+                return
+        except (FileRefusedError, ImportStoppedError) as error:
+            raise Failure(str(error)) from error
+        _import_own(settings, file, subdomain, dry_run=dry_run)
+
+
+def _import_own(settings: "Settings", file: Path, subdomain: str | None, *, dry_run: bool) -> None:
+    """Import an export of Parley."""
+    from scripts.cli.session import with_app
+    from storage import exports
+
+    manifest = exports.verify(file, Progress("Comparing"))
+    if problem := exports.refusal_of_version(manifest):
+        raise Failure(problem)
+    if dry_run:
+        click.echo(f"{_amount(manifest)} of {manifest.name!r} can be imported.")
+        return
+    place = manifest.subdomain if subdomain is None else subdomain
+    check_place(settings, place)
+    with_app(settings, lambda app: _import(app, file, place), may_found=True)
     where = f"at the subdomain `{place}`" if place else "at the server's own address"
     click.echo(f"{_amount(manifest)} of {manifest.name!r} are here, {where}.")
     if not manifest.secrets:
@@ -133,7 +186,8 @@ async def _import(app: "App", file: Path, subdomain: str) -> None:
             raise
 
 
-def _check_place(settings: "Settings", subdomain: str) -> None:
+def check_place(settings: "Settings", subdomain: str) -> None:
+    """Raise Failure unless the server can have an organization at this subdomain."""
     from server.domain.realms import checked_subdomain
 
     checked_subdomain(subdomain)

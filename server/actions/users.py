@@ -71,6 +71,8 @@ class NewUser:
     """Personal settings that differ from the realm's defaults."""
     channel_groups: Collection[ChannelGroupId] = ()
     """Default channel groups to join as well, unless there is a `start`."""
+    is_active: bool = True
+    """Accounts that are deactivated from the start come with imports."""
     start: Start | None = None
     """None: the default channels for people, except guests; nothing for bots."""
 
@@ -157,6 +159,7 @@ async def insert_users(
             timezone=each.timezone,
             settings={**defaults, **each.settings},
             avatar_key=each.avatar_key,
+            is_active=each.is_active,
         )
         for user_id, each in zip(ids, new, strict=True)
     ]

@@ -140,6 +140,8 @@ NOT_EXPORTED: Final = {
     "resumable_uploads": "files that are still coming in",
     "upload_parts": "files that are still coming in",
     "stepped_work": "work under way, which goes on here",
+    "imports": "work under way, which goes on here",
+    "import_keys": "work under way, which goes on here",
     "jobs": "work under way, which goes on here",
     "done_jobs": "work that is done here",
     "dead_jobs": "work that has failed here",

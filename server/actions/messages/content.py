@@ -88,16 +88,20 @@ class ReadContent:
     @property
     def traits(self) -> int:
         """Return the bits of `messages.traits` that depend on the text: those in CONTENT_TRAITS."""
-        rendered = self.rendered
-        holds = {
-            message_bits.CHANNEL_WILDCARD: rendered.channel_wildcard,
-            message_bits.TOPIC_WILDCARD: rendered.topic_wildcard,
-            message_bits.IS_ME_MESSAGE: rendered.is_me_message,
-            message_bits.HAS_LINK: rendered.has_link,
-            message_bits.HAS_IMAGE: rendered.has_image,
-            message_bits.HAS_ATTACHMENT: rendered.has_attachment,
-        }
-        return sum(bit for bit, is_so in holds.items() if is_so)
+        return traits_of(self.rendered)
+
+
+def traits_of(rendered: Rendered) -> int:
+    """Return the bits of `messages.traits` that follow from a text: those in CONTENT_TRAITS."""
+    holds = {
+        message_bits.CHANNEL_WILDCARD: rendered.channel_wildcard,
+        message_bits.TOPIC_WILDCARD: rendered.topic_wildcard,
+        message_bits.IS_ME_MESSAGE: rendered.is_me_message,
+        message_bits.HAS_LINK: rendered.has_link,
+        message_bits.HAS_IMAGE: rendered.has_image,
+        message_bits.HAS_ATTACHMENT: rendered.has_attachment,
+    }
+    return sum(bit for bit, is_so in holds.items() if is_so)
 
 
 async def read_content(

@@ -1,0 +1,109 @@
+"""`parley import` of other programs' exports."""
+
+import json
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from scripts.cli.backup import PROGRESS_SECONDS
+from scripts.cli.failures import Failure
+
+if TYPE_CHECKING:
+    from server.app import App
+    from server.imports.importing import ImportOptions, ImportServices
+    from server.imports.recognition import ImportSource
+    from server.imports.report import ImportReport
+    from server.settings import Settings
+
+
+class ImportProgress:
+    """A progress display for the terminal, with the rate."""
+
+    def __init__(self) -> None:
+        self._next_at = time.monotonic() + PROGRESS_SECONDS
+
+    def __call__(self, what: str, done: int, total: int) -> None:
+        if time.monotonic() >= self._next_at:
+            self._next_at = time.monotonic() + PROGRESS_SECONDS
+            of = f" of {total:,}" if total else ""
+            click.echo(f"{done:,}{of} {what} ...", err=True)
+
+
+def import_from(
+    source: "ImportSource",
+    settings: "Settings",
+    file: Path,
+    *,
+    subdomain: str,
+    name: str | None,
+    owner: str | None,
+    topic: str | None,
+    report_path: Path | None,
+    dry_run: bool,
+) -> None:
+    """Import another program's export, or continue; print the report.
+
+    Raises FileRefusedError and ImportStoppedError.
+    """
+    from scripts.cli.session import with_app
+    from scripts.cli.transfer import check_place
+    from server.domain.messages import clean_new_topic
+    from server.imports.importing import ImportOptions, contents_of
+
+    if dry_run:
+        report = contents_of(source, file, ImportProgress())
+        _show(report, report_path)
+        return
+    check_place(settings, subdomain)
+    options = ImportOptions(
+        name=name or (subdomain or file.stem.replace("_", " "))[:40],
+        subdomain=subdomain,
+        topic=clean_new_topic(topic or f"imported from {source.name}", "general chat"),
+        owner_email=owner,
+    )
+    report = with_app(settings, lambda app: _import(app, source, file, options), may_found=True)
+    _show(report, report_path)
+    where = f"at the subdomain `{subdomain}`" if subdomain else "at the server's own address"
+    click.echo(f"{options.name} is here, {where}. No account has a password yet.")
+
+
+async def _import(
+    app: "App", source: "ImportSource", file: Path, options: "ImportOptions"
+) -> "ImportReport":
+    from server.domain.errors import BadRequestError
+    from server.imports.importing import Importer, fingerprint_of
+
+    importer = Importer(
+        _services(app),
+        options,
+        fingerprint_of(file),
+        lambda report: source.opened(file, report),
+        ImportProgress(),
+    )
+    try:
+        return await importer.run()
+    except BadRequestError as error:
+        raise Failure(error.message) from error
+
+
+def _services(app: "App") -> "ImportServices":
+    from server.domain.addresses import Addresses
+    from server.imports.importing import ImportServices
+
+    settings = app.settings
+    return ImportServices(
+        database=app.database,
+        blobs=app.blobs,
+        addresses=Addresses(settings.public_url, settings.root_domain, settings.gravatars),
+        of_realm=app.realm_services,
+        now=app.clock.now,
+    )
+
+
+def _show(report: "ImportReport", path: Path | None) -> None:
+    for line in report.lines():
+        click.echo(line)
+    if path is not None:
+        path.write_text(json.dumps(report.as_json(), indent=1, ensure_ascii=False) + "\n")

@@ -1,0 +1,69 @@
+"""Read members of ZIP archives that may be damaged or hostile."""
+
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Final
+
+from server.imports.errors import FileRefusedError
+
+MAX_MEMBERS: Final = 2_000_000
+MAX_RATIO: Final = 200
+"""Maximum compression of a large member: text that people write has a tenth of it."""
+MIN_BOMB_BYTES: Final = 16 * 1024 * 1024
+"""Smaller members do no harm, however they are compressed."""
+DAMAGE: Final = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
+"""What `zipfile` raises for damaged, encrypted and unusually compressed members."""
+
+
+class ImportArchive:
+    """Members of a ZIP archive by name. Their content is streamed, and never extracted by name."""
+
+    def __init__(self, file: zipfile.ZipFile) -> None:
+        self._file = file
+        if len(file.filelist) > MAX_MEMBERS:
+            raise FileRefusedError("The archive has too many members.")
+        self.names = [name for name in file.namelist() if not name.endswith("/")]
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._file.NameToInfo
+
+    def size(self, name: str) -> int:
+        """Return the size of a member as declared, which reading does not exceed."""
+        return self._file.getinfo(name).file_size
+
+    @contextmanager
+    def opened(self, name: str) -> Iterator[IO[bytes]]:
+        """Open a member. Raises FileRefusedError, also within the block, if it is damaged."""
+        member = self._file.getinfo(name)
+        if member.file_size > max(MIN_BOMB_BYTES, MAX_RATIO * member.compress_size):
+            raise FileRefusedError(f"{name} in the archive would unpack to too many bytes.")
+        try:
+            with self._file.open(member) as content:
+                yield content
+        except DAMAGE as error:
+            raise FileRefusedError(f"{name} in the archive is damaged: {error}.") from error
+
+    def content(self, name: str, *, at_most: int) -> bytes:
+        """Return the content of a small member. Raises FileRefusedError."""
+        if self.size(name) > at_most:
+            raise FileRefusedError(f"{name} in the archive is too large.")
+        with self.opened(name) as file:
+            return file.read()
+
+
+@contextmanager
+def open_archive(path: Path) -> Iterator[ImportArchive]:
+    """Open a ZIP archive. Raises FileRefusedError."""
+    try:
+        file = zipfile.ZipFile(path)
+    except OSError as error:
+        raise FileRefusedError(f"{path} cannot be read: {error.strerror or error}.") from error
+    except (zipfile.BadZipFile, EOFError, ValueError) as error:
+        raise FileRefusedError(
+            f"{path} is no ZIP archive, or not all of one: download it again."
+        ) from error
+    with file:
+        yield ImportArchive(file)

@@ -1,0 +1,371 @@
+"""Turn a batch of messages into rows, with the progress of the import in one transaction."""
+
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Final, TypeVar
+
+from server.actions.messages.content import traits_of
+from server.domain.emoji import codes_by_name
+from server.domain.names import fold_name
+from server.domain.thumbnails import with_thumbnails
+from server.imports.errors import ELSEWHERE, ImportStoppedError
+from server.imports.files import FileStore, StoredFile, markdown_of_file
+from server.imports.records import PostedMessage
+from server.imports.report import ImportReport
+from server.imports.texts import ImportedText, TextConverter
+from server.imports.topics import dated_name, numbered_name, topic_name
+from storage import attachments, imports, message_bits, upload_space
+from storage.database import Connection, Database
+from storage.ids import AttachmentId, ChannelId, MessageId, RealmId, TopicId, UserId
+from storage.imports import ImportedMessage, ImportedReaction, ImportedTopic, ImportRow
+
+RECENT_THREADS: Final = 20_000
+MAIN_TOPIC: Final = "channel "
+"""Beginning of the key of a channel's topic for messages outside of threads."""
+
+Value = TypeVar("Value")
+
+
+class RecentKeys(OrderedDict[str, Value]):
+    """The values of the most recent keys."""
+
+    def keep(self, key: str, value: Value) -> None:
+        self[key] = value
+        if len(self) > RECENT_THREADS:
+            self.popitem(last=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Rows of the channels and direct conversations, by their keys in the file."""
+
+    channels: Mapping[str, ChannelId]
+    conversations: Mapping[str, int]
+
+
+@dataclass(slots=True)
+class _Rows:
+    """The rows of one batch."""
+
+    messages: list[ImportedMessage] = field(default_factory=list)
+    topics: list[ImportedTopic] = field(default_factory=list)
+    threads: dict[str, int] = field(default_factory=dict)
+    reactions: list[ImportedReaction] = field(default_factory=list)
+    mentions: list[tuple[MessageId, UserId]] = field(default_factory=list)
+    keys: dict[str, int] = field(default_factory=dict)
+    links: dict[str, int] = field(default_factory=dict)
+    held: list[tuple[MessageId, str]] = field(default_factory=list)
+
+
+class TopicTakenError(Exception):
+    """A topic of the name was started meanwhile."""
+
+
+class BatchWriter:
+    """Writes batches of messages, each in a transaction that records the progress."""
+
+    def __init__(
+        self,
+        database: Database,
+        realm_id: RealmId,
+        converter: TextConverter,
+        files: FileStore,
+        places: Places,
+        topic: str,
+        now: datetime,
+    ) -> None:
+        self._database = database
+        self._realm_id = realm_id
+        self._converter = converter
+        self._files = files
+        self._places = places
+        self._topic = topic
+        """Name of the topic for messages outside of threads."""
+        self._now = now
+        self._threads: RecentKeys[TopicId] = RecentKeys()
+
+    async def write(
+        self, row: ImportRow, texts: Sequence[ImportedText], report: ImportReport
+    ) -> ImportRow:
+        """Write the next messages; return the progress.
+
+        Raises ImportStoppedError if another process continues the import.
+        """
+        stored = await self._store_files(row, texts, report)
+        await self._converter.render_rest(texts, share=(self._realm_id, "import"))
+        done = texts[-1].number + 1
+        while True:
+            attempt = _copied(report)
+            rows = await self._rows(row, texts, stored, attempt)
+            try:
+                return await self._insert(row, rows, stored, done, attempt)
+            except TopicTakenError:
+                self._threads.clear()
+
+    # -- files
+
+    async def _store_files(
+        self, row: ImportRow, texts: Sequence[ImportedText], report: ImportReport
+    ) -> dict[str, StoredFile]:
+        """Store the files of the batch, and add links to the texts; return them by key."""
+        holding = [text for text in texts if text.message.files]
+        if not holding:
+            return {}
+        stored = await self._known_files(row, holding)
+        for text in holding:
+            message = text.message
+            owner = self._converter.names.people[message.sender].user_id
+            lines = [text.content] if text.content else []
+            for file in message.files:
+                kept = await self._files.store(file, stored, owner, message.sent_at, report)
+                if kept is not None:
+                    stored[file.key] = kept
+                lines.append(markdown_of_file(file, kept))
+            text.content = self._converter.fitting("\n".join(lines), message, report)
+        return stored
+
+    async def _known_files(
+        self, row: ImportRow, texts: Sequence[ImportedText]
+    ) -> dict[str, StoredFile]:
+        keys = [file.key for text in texts for file in text.message.files]
+        async with self._database.connection() as connection:
+            ids = await imports.ids_of(connection, self._realm_id, row.import_id, "file", keys)
+            found: dict[str, StoredFile] = {}
+            for key, attachment_id in ids.items():
+                known = await attachments.by_id(
+                    connection, self._realm_id, AttachmentId(attachment_id)
+                )
+                if known is not None:
+                    found[key] = StoredFile(known, is_new=False)
+        return found
+
+    # -- rows
+
+    async def _rows(
+        self,
+        row: ImportRow,
+        texts: Sequence[ImportedText],
+        stored: Mapping[str, StoredFile],
+        report: ImportReport,
+    ) -> _Rows:
+        rows = _Rows()
+        wanted = [text for text in texts if self._is_importable(text, report)]
+        topics = await self._topics(row, wanted, rows)
+        for text in wanted:
+            self._add(row, text, topics, stored, rows, report)
+        report.count("messages", len(rows.messages))
+        report.count("topics", len(rows.topics))
+        report.count("reactions", len(rows.reactions))
+        return rows
+
+    def _is_importable(self, text: ImportedText, report: ImportReport) -> bool:
+        place = text.message.place
+        if place not in self._places.channels and place not in self._places.conversations:
+            report.remark("messages of unknown conversations were left out", text.message.key)
+            return False
+        if not text.content:
+            report.remark("messages without a text were left out", text.message.key)
+            return False
+        return True
+
+    def _add(
+        self,
+        row: ImportRow,
+        text: ImportedText,
+        topics: Mapping[str, TopicId],
+        stored: Mapping[str, StoredFile],
+        rows: _Rows,
+        report: ImportReport,
+    ) -> None:
+        message, rendered = text.message, text.rendered
+        assert rendered is not None
+        message_id = MessageId(row.first_position + text.number + 1)
+        channel_id = self._places.channels.get(message.place)
+        if message.sent_at > self._now:
+            report.remark("messages have a time in the future: they got that of the import")
+        files = [stored[file.key] for file in message.files if file.key in stored]
+        rows.messages.append(
+            ImportedMessage(
+                message_id=message_id,
+                sender_id=self._converter.names.people[message.sender].user_id,
+                channel_id=channel_id,
+                conversation_id=self._places.conversations[message.place]
+                if channel_id is None
+                else topics[_thread_of(message)],
+                sent_at=min(message.sent_at, self._now),
+                edited_at=message.edited_at and min(message.edited_at, self._now),
+                traits=traits_of(rendered) | message_bits.READ_BY_SENDER,
+                content=text.content,
+                rendered_content=with_thumbnails(
+                    rendered.html, {file.row.path_id: file.row for file in files}
+                ),
+            )
+        )
+        rows.keys[message.key] = message_id
+        rows.held += [(message_id, file.key) for file in message.files if file.key in stored]
+        rows.mentions += [(message_id, user_id) for user_id in rendered.mentioned_user_ids]
+        if self._converter.reader.message_links.search(text.content):
+            rows.links[str(message_id)] = message_id
+        self._add_reactions(message_id, message, rows, report)
+
+    def _add_reactions(
+        self, message_id: MessageId, message: PostedMessage, rows: _Rows, report: ImportReport
+    ) -> None:
+        for reaction in message.reactions:
+            name = self._converter.reader.emoji_name(reaction.emoji)
+            code = codes_by_name().get(name)
+            if code is None:
+                reason = "reactions were left out, since the export lacks their emoji"
+                report.remark(reason, reaction.emoji, len(reaction.people))
+                continue
+            for key in dict.fromkeys(reaction.people):
+                person = self._converter.names.people.get(key)
+                if person is None:
+                    report.remark("reactions of unknown people were left out", key)
+                    continue
+                rows.reactions.append(
+                    ImportedReaction(
+                        message_id=message_id,
+                        user_id=person.user_id,
+                        reaction_type="unicode_emoji",
+                        emoji_code=code,
+                        emoji_name=name,
+                    )
+                )
+
+    # -- topics
+
+    async def _topics(
+        self, row: ImportRow, texts: Sequence[ImportedText], rows: _Rows
+    ) -> dict[str, TopicId]:
+        """Return the topics of the messages' threads; new ones are added to the rows."""
+        first: dict[str, ImportedText] = {}
+        for text in texts:
+            if text.message.place in self._places.channels:
+                first.setdefault(_thread_of(text.message), text)
+        found = {key: self._threads[key] for key in first if key in self._threads}
+        unknown = [key for key in first if key not in found]
+        if unknown:
+            async with self._database.connection() as connection:
+                known = await imports.ids_of(
+                    connection, self._realm_id, row.import_id, "thread", unknown
+                )
+            found |= {key: TopicId(topic_id) for key, topic_id in known.items()}
+        new = {key: text for key, text in first.items() if key not in found}
+        if new:
+            rows.topics = await self._new_topics(new)
+            ids = {key: topic.topic_id for key, topic in zip(new, rows.topics, strict=True)}
+            rows.threads, found = dict(ids), found | ids
+        for key, topic_id in found.items():
+            self._threads.keep(key, topic_id)
+        return found
+
+    async def _new_topics(self, new: Mapping[str, ImportedText]) -> list[ImportedTopic]:
+        """Return a topic for each key, with a name that its channel does not have yet."""
+        choices: dict[str, list[str]] = {}
+        for key, text in new.items():
+            name = self._topic if key.startswith(MAIN_TOPIC) else topic_name(text.content)
+            choices[key] = [name, dated_name(name, text.message.sent_at)]
+        channels = {key: self._places.channels[text.message.place] for key, text in new.items()}
+        async with self._database.connection() as connection:
+            ids = await imports.new_topic_ids(connection, len(new))
+            names = [(channels[key], fold_name(name)) for key in choices for name in choices[key]]
+            taken: set[tuple[ChannelId, str]] = {
+                *await imports.taken_names(connection, self._realm_id, names)
+            }
+            topics: list[ImportedTopic] = []
+            for topic_id, key in zip(ids, new, strict=True):
+                name = await self._free_name(connection, channels[key], choices[key], taken)
+                taken.add((channels[key], fold_name(name)))
+                topics.append(ImportedTopic(topic_id=topic_id, channel_id=channels[key], name=name))
+        return topics
+
+    async def _free_name(
+        self,
+        connection: Connection,
+        channel_id: ChannelId,
+        choices: Sequence[str],
+        taken: set[tuple[ChannelId, str]],
+    ) -> str:
+        for name in choices:
+            if (channel_id, fold_name(name)) not in taken:
+                return name
+        number = 2
+        while True:
+            name = numbered_name(choices[-1], number)
+            key = (channel_id, fold_name(name))
+            if key not in taken and not await imports.taken_names(
+                connection, self._realm_id, [key]
+            ):
+                return name
+            number += 1
+
+    # -- the transaction
+
+    async def _insert(
+        self,
+        row: ImportRow,
+        rows: _Rows,
+        stored: Mapping[str, StoredFile],
+        done: int,
+        report: ImportReport,
+    ) -> ImportRow:
+        whole = ImportReport.of(row.report)
+        whole.add(report)
+        after = replace(row, done=done, report=whole.as_json())
+        realm_id, import_id = self._realm_id, row.import_id
+        async with self._database.transaction() as connection:
+            file_ids = await self._insert_files(connection, stored)
+            held = [(message_id, file_ids[key]) for message_id, key in rows.held]
+            new_files = {key: file_ids[key] for key, file in stored.items() if file.is_new}
+            statements = [
+                imports.advance(realm_id, row, phase=after.phase, done=done, report=after.report),
+                imports.insert_topics(realm_id, rows.topics),
+                imports.keep_keys(realm_id, import_id, "thread", rows.threads),
+                imports.insert_messages(realm_id, rows.messages),
+                imports.keep_keys(realm_id, import_id, "message", rows.keys),
+            ]
+            if rows.reactions:
+                statements.append(imports.insert_reactions(realm_id, rows.reactions))
+            if rows.mentions:
+                bits = message_bits.MENTIONED
+                statements.append(imports.insert_flags(realm_id, rows.mentions, bits))
+            if rows.links:
+                statements.append(imports.keep_keys(realm_id, import_id, "link", rows.links))
+            if held:
+                statements.append(imports.insert_attachment_messages(realm_id, held))
+            if new_files:
+                statements.append(imports.keep_keys(realm_id, import_id, "file", new_files))
+            advanced, topics, *_ = await connection.run_together(statements)
+            if not advanced:
+                raise ImportStoppedError(ELSEWHERE)
+            if len(topics) < len(rows.topics):
+                raise TopicTakenError
+        return after
+
+    async def _insert_files(
+        self, connection: Connection, stored: Mapping[str, StoredFile]
+    ) -> dict[str, int]:
+        """Insert the rows of new files; return the ids of all."""
+        ids: dict[str, int] = {}
+        for key, file in stored.items():
+            ids[key] = file.row.attachment_id
+            if file.is_new:
+                ids[key] = await attachments.insert(connection, self._realm_id, file.row)
+        if size := sum(file.row.size for file in stored.values() if file.is_new):
+            await upload_space.add(connection, self._realm_id, size)
+        return ids
+
+
+def _thread_of(message: PostedMessage) -> str:
+    """Return the key of the topic of a message in a channel."""
+    return message.thread or MAIN_TOPIC + message.place
+
+
+def _copied(report: ImportReport) -> ImportReport:
+    """Return a copy, for one attempt to write a batch."""
+    copy = ImportReport()
+    copy.add(report)
+    return copy

@@ -1,0 +1,235 @@
+"""Create the realm of an import: its accounts, channels, conversations and memberships."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Final
+
+from server.actions.realms import create_realm
+from server.actions.users import insert_users
+from server.domain.channel_creation import default_permissions
+from server.domain.channels import (
+    COLORS,
+    MAX_DESCRIPTION_LENGTH,
+    MAX_NAME_LENGTH,
+    clean_description,
+)
+from server.domain.markdown import render_description
+from server.domain.names import composed, fold_name, unprintable_at
+from server.domain.realm_settings import NEW_REALM
+from server.imports.accounts import PlannedAccount, people_of
+from server.imports.records import Channel, DirectConversation
+from server.imports.report import ImportReport
+from server.imports.survey import Survey
+from storage import channels, groups, imports, upload_space
+from storage.channels import NewChannel
+from storage.database import Connection
+from storage.ids import ChannelId, GroupId, Position, RealmId, UserId
+from storage.imports import ImportRow
+
+MESSAGES: Final = "messages"
+"""The phase after the realm is there."""
+FIRST: Final = Position(1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewRealm:
+    """The realm to be created."""
+
+    name: str
+    subdomain: str
+    source: str
+    fingerprint: bytes
+    options: Mapping[str, Any]
+
+
+async def found_realm(
+    connection: Connection,
+    wanted: NewRealm,
+    survey: Survey,
+    accounts: Sequence[PlannedAccount],
+    report: ImportReport,
+    now: datetime,
+) -> RealmId:
+    """Create the realm with everything but messages, and the import's row; in a transaction.
+
+    The positions up to the number of messages are reserved for them: what is sent from now on comes
+    after. Raises BadRequestError for an invalid or taken subdomain.
+    """
+    created = await create_realm(
+        connection,
+        name=wanted.name,
+        owner=accounts[0].new,
+        now=now,
+        subdomain=wanted.subdomain,
+    )
+    realm_id = created.realm_id
+    last = Position(survey.messages)
+    await imports.reserve_positions(connection, realm_id, last)
+    await upload_space.begin(connection, realm_id)
+    import_id = await imports.insert(
+        connection,
+        realm_id,
+        ImportRow(
+            import_id=0,
+            source=wanted.source,
+            options=dict(wanted.options),
+            phase=MESSAGES,
+            done=0,
+            total=survey.messages,
+            first_position=Position(0),
+            report={},
+            ended_at=None,
+        ),
+        fingerprint=wanted.fingerprint,
+        now=now,
+    )
+    owner_id = created.owner.user_id
+    founding = _Founding(connection, realm_id, import_id, owner_id, last, report, now)
+    await founding.add_people(accounts)
+    await founding.add_channels(survey.channels)
+    await founding.add_conversations(survey.conversations)
+    await imports.set_report(connection, realm_id, import_id, report.as_json())
+    return realm_id
+
+
+class _Founding:
+    """The rows of a new realm, and the keys of their records."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        realm_id: RealmId,
+        import_id: int,
+        owner_id: UserId,
+        last: Position,
+        report: ImportReport,
+        now: datetime,
+    ) -> None:
+        self._connection = connection
+        self._realm_id = realm_id
+        self._import_id = import_id
+        self._last = last
+        self._report = report
+        self._now = now
+        self._people: dict[str, UserId] = {}
+        self._active: set[UserId] = set()
+        self._owner_id = owner_id
+
+    async def add_people(self, accounts: Sequence[PlannedAccount]) -> None:
+        new = [
+            replace(
+                account.new,
+                is_active=account.is_active,
+                bot_owner_id=self._owner_id if account.new.bot_type else None,
+            )
+            for account in accounts[1:]
+        ]
+        rows = await insert_users(
+            self._connection,
+            self._realm_id,
+            new,
+            now=self._now,
+            defaults=NEW_REALM.start_of_newcomers,
+        )
+        ids = [self._owner_id, *(row.user_id for row in rows)]
+        planned = list(zip(ids, accounts, strict=True))
+        self._people = {key: user_id for user_id, account in planned for key in account.keys}
+        self._active = {user_id for user_id, account in planned if account.is_active}
+        await self._keep("person", self._people)
+        for what, count in people_of(accounts).items():
+            self._report.count(what, count)
+
+    async def add_channels(self, wanted: Sequence[Channel]) -> None:
+        role_groups = await groups.system_ids(self._connection, self._realm_id)
+        names: set[str] = set()
+        ids: dict[str, ChannelId] = {}
+        archived: list[ChannelId] = []
+        for channel in wanted:
+            if channel.key in ids:
+                self._report.remark("channels are in the export twice", channel.name)
+                continue
+            name = self._channel_name(channel, names)
+            ids[channel.key] = await self._add_channel(channel, name, role_groups)
+            if channel.is_archived:
+                archived.append(ids[channel.key])
+        await imports.archive_channels(self._connection, self._realm_id, archived)
+        await self._keep("channel", ids)
+        self._report.count("channels", len(ids))
+
+    def _channel_name(self, channel: Channel, taken: set[str]) -> str:
+        """Return a valid name that no other channel has."""
+        clean = composed("".join(each for each in channel.name if not unprintable_at(each)))
+        base = clean[:MAX_NAME_LENGTH].strip() or channel.key[:MAX_NAME_LENGTH]
+        name, number = base, 1
+        while fold_name(name) in taken:
+            number += 1
+            end = f" ({number})"
+            name = base[: MAX_NAME_LENGTH - len(end)].rstrip() + end
+        taken.add(fold_name(name))
+        if name != channel.name:
+            self._report.remark("names of channels were changed to valid ones", name)
+        return name
+
+    async def _add_channel(
+        self, channel: Channel, name: str, role_groups: Mapping[str, GroupId]
+    ) -> ChannelId:
+        creator_id = self._people.get(channel.creator or "")
+        description = clean_description(channel.description[:MAX_DESCRIPTION_LENGTH])
+        permissions = default_permissions(role_groups, creator_id)
+        row = await channels.insert(
+            self._connection,
+            self._realm_id,
+            NewChannel(
+                name=name,
+                description=description,
+                rendered_description=render_description(description),
+                creator_id=creator_id,
+                created_at=min(channel.created_at or self._now, self._now),
+                invite_only=channel.is_private,
+                is_default=channel.is_default,
+                permissions={key: value.as_json() for key, value in permissions.items()},
+            ),
+        )
+        members = self._ids_of(channel.members)
+        if channel.is_default and self._owner_id not in members:
+            members.append(self._owner_id)
+        color = COLORS[row.channel_id % len(COLORS)]
+        await imports.subscribe(
+            self._connection,
+            self._realm_id,
+            row.channel_id,
+            dict.fromkeys(members, color),
+            first=FIRST,
+            last=self._last,
+        )
+        count = len(self._active.intersection(members))
+        counts = {row.channel_id: count}
+        await channels.change_subscriber_counts(self._connection, self._realm_id, counts)
+        self._report.count("subscriptions", len(members))
+        return row.channel_id
+
+    async def add_conversations(self, wanted: Sequence[DirectConversation]) -> None:
+        """Add direct conversations; several between the same people become one."""
+        ids: dict[str, int] = {}
+        by_members: dict[tuple[UserId, ...], int] = {}
+        for each in wanted:
+            members = tuple(self._ids_of(each.members))
+            if not members:
+                self._report.remark(
+                    "direct conversations of unknown people were left out", each.key
+                )
+                continue
+            if members not in by_members:
+                by_members[members] = await imports.open_dm_group(
+                    self._connection, self._realm_id, members, first=FIRST, last=self._last
+                )
+            ids[each.key] = by_members[members]
+        await self._keep("conversation", ids)
+        self._report.count("direct conversations", len(by_members))
+
+    def _ids_of(self, keys: Iterable[str]) -> list[UserId]:
+        return sorted({self._people[key] for key in keys})
+
+    async def _keep(self, kind: imports.Kind, ids: Mapping[str, int]) -> None:
+        await self._connection.run(imports.keep_keys(self._realm_id, self._import_id, kind, ids))

@@ -1,0 +1,322 @@
+"""Import a file: survey, realm, messages, links, thumbnails, end.
+
+Each step after the survey is a transaction that records the progress, so that the next run
+continues where one ended, however it did.
+"""
+
+import asyncio
+import hashlib
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+from server.actions.realm_services import RealmServices
+from server.domain.addresses import Addresses
+from server.domain.markdown import MediaPolicy, MentionedChannel, MentionedUser, Style
+from server.domain.realm_settings import RealmSettings
+from server.imports.accounts import planned_accounts
+from server.imports.batches import BatchWriter, Places
+from server.imports.errors import ELSEWHERE, FileRefusedError, ImportStoppedError
+from server.imports.files import FileStore
+from server.imports.founding import MESSAGES, NewRealm, found_realm
+from server.imports.links import LinkWriter
+from server.imports.recognition import ImportSource
+from server.imports.records import Reader
+from server.imports.report import ImportReport
+from server.imports.resolving import ImportedNames
+from server.imports.survey import Progress, Survey, survey
+from server.imports.texts import ImportedText, TextConverter
+from server.jobs import Thumbnails, enqueue
+from server.transactions import Tx
+from storage import attachments, channels, imports, realms, users
+from storage.blobs import BlobStore
+from storage.database import Database
+from storage.ids import AttachmentId, ChannelId, RealmId, UserId
+from storage.imports import ImportRow
+
+BATCH: Final = 1_000
+"""Messages in a transaction."""
+LINK_BATCH: Final = 200
+THUMBNAIL_BATCH: Final = 100
+KEY_BATCH: Final = 10_000
+FINGERPRINT_BYTES: Final = 1024 * 1024
+
+LINKS: Final = "links"
+THUMBNAILS: Final = "thumbnails"
+KEYS: Final = "keys"
+ENDED: Final = "ended"
+"""Phases after MESSAGES, in this order."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportOptions:
+    """Choices of an import into a new realm."""
+
+    name: str
+    subdomain: str
+    topic: str
+    """Name of the topic for messages outside of threads."""
+    owner_email: str | None = None
+    """None: the owner in the file."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportServices:
+    """Parts of the process that an import uses."""
+
+    database: Database
+    blobs: BlobStore
+    addresses: Addresses
+    of_realm: Callable[[RealmId], RealmServices]
+    now: Callable[[], datetime]
+
+
+def fingerprint_of(path: Path) -> bytes:
+    """Return a digest of the file's size, beginning and end, which has a ZIP archive's checksums.
+
+    It tells whether a second run gets the same file, without reading all of it.
+    """
+    size = path.stat().st_size
+    digest = hashlib.sha256(size.to_bytes(8, "big"))
+    with path.open("rb") as file:
+        digest.update(file.read(FINGERPRINT_BYTES))
+        file.seek(max(0, size - FINGERPRINT_BYTES))
+        digest.update(file.read(FINGERPRINT_BYTES))
+    return digest.digest()
+
+
+class Importer:
+    """Imports one file. `open_reader` opens it, given the report of what is read."""
+
+    def __init__(
+        self,
+        services: ImportServices,
+        options: ImportOptions,
+        fingerprint: bytes,
+        open_reader: Callable[[ImportReport], AbstractContextManager[Reader]],
+        progress: Progress,
+    ) -> None:
+        self._services = services
+        self._options = options
+        self._fingerprint = fingerprint
+        self._open_reader = open_reader
+        self._progress = progress
+
+    async def run(self) -> ImportReport:
+        """Import the file into a new realm, or continue; return the report.
+
+        Raises FileRefusedError if nothing was done, and ImportStoppedError.
+        """
+        realm_id = await self._realm()
+        if realm_id is None:
+            realm_id = await self._found()
+        row = await self._row(realm_id)
+        assert row is not None
+        if row.phase != ENDED:
+            row = await self._continued(realm_id, row)
+        return ImportReport.of(row.report)
+
+    def surveyed(self) -> tuple[Survey, ImportReport]:
+        """Read the whole file without changing anything; return what it contains."""
+        report = ImportReport()
+        with self._open_reader(report) as reader:
+            found = survey(reader, self._progress)
+        return found, report
+
+    async def _realm(self) -> RealmId | None:
+        """Return the realm at the subdomain, if this import created it."""
+        subdomain = self._options.subdomain
+        async with self._services.database.connection() as connection:
+            ids = await realms.ids_of_subdomains(connection, [subdomain])
+        realm_id = ids.get(subdomain)
+        if realm_id is not None and await self._row(realm_id) is None:
+            place = f"at the subdomain `{subdomain}`" if subdomain else "at the server's address"
+            raise FileRefusedError(
+                f"There is an organization {place} already: name another with --realm."
+            )
+        return realm_id
+
+    async def _row(self, realm_id: RealmId) -> ImportRow | None:
+        async with self._services.database.connection() as connection:
+            return await imports.of_file(connection, realm_id, self._fingerprint)
+
+    async def _found(self) -> RealmId:
+        found, report = await asyncio.to_thread(self.surveyed)
+        options, services = self._options, self._services
+        domain = services.addresses.of_realm(options.subdomain).domain
+        accounts = planned_accounts(found, options.owner_email, domain, report)
+        with self._open_reader(ImportReport()) as reader:
+            source = reader.source
+        wanted = NewRealm(
+            name=options.name,
+            subdomain=options.subdomain,
+            source=source,
+            fingerprint=self._fingerprint,
+            options={"topic": options.topic},
+        )
+        async with services.database.transaction() as connection:
+            return await found_realm(connection, wanted, found, accounts, report, services.now())
+
+    # -- the phases
+
+    async def _continued(self, realm_id: RealmId, row: ImportRow) -> ImportRow:
+        with self._open_reader(ImportReport()) as reader:
+            converter, places = await self._converter(realm_id, row, reader)
+            if row.phase == MESSAGES:
+                row = await self._write_messages(realm_id, row, converter, places)
+                row = await self._advance(realm_id, row, LINKS)
+            if row.phase == LINKS:
+                address = self._services.addresses.of_realm(self._options.subdomain)
+                writer = LinkWriter(self._services.database, realm_id, converter, address.url)
+                while after := await writer.write(row, limit=LINK_BATCH):
+                    row = after
+                    self._progress("links", row.done, 0)
+                row = await self._advance(realm_id, row, THUMBNAILS)
+        if row.phase == THUMBNAILS:
+            row = await self._make_thumbnails(realm_id, row)
+            row = await self._advance(realm_id, row, KEYS)
+        return await self._end(realm_id, row)
+
+    async def _converter(
+        self, realm_id: RealmId, row: ImportRow, reader: Reader
+    ) -> tuple[TextConverter, Places]:
+        cache = self._services.of_realm(realm_id).realm_cache
+        async with self._services.database.connection() as connection:
+            people = await imports.keys_of(connection, realm_id, row.import_id, "person")
+            user_rows = await users.by_ids(
+                connection, realm_id, [UserId(each) for each in set(people.values())]
+            )
+            channel_ids = await imports.keys_of(connection, realm_id, row.import_id, "channel")
+            channel_rows = await channels.by_ids(
+                connection, realm_id, [ChannelId(each) for each in channel_ids.values()]
+            )
+            conversations = await imports.keys_of(
+                connection, realm_id, row.import_id, "conversation"
+            )
+            realm = await realms.by_id(connection, realm_id)
+        assert realm is not None
+        settings = RealmSettings.of(realm.settings)
+        accounts = {
+            each.user_id: MentionedUser(each.user_id, each.full_name, each.is_active)
+            for each in user_rows
+        }
+        named = {
+            each.channel_id: MentionedChannel(each.channel_id, each.name) for each in channel_rows
+        }
+        names = ImportedNames(
+            {key: accounts[UserId(each)] for key, each in people.items()},
+            {key: named[ChannelId(each)] for key, each in channel_ids.items()},
+        )
+        style = Style(
+            media=MediaPolicy(
+                settings.inline_image_preview,
+                cache.rendering.media_hosts,
+                cache.rendering.proxy,
+            ),
+            code_language=settings.default_code_block_language,
+            origin=self._services.addresses.of_realm(realm.subdomain).url,
+        )
+        places = Places({key: ChannelId(each) for key, each in channel_ids.items()}, conversations)
+        return TextConverter(reader, names, style, cache.rendering.typesetter), places
+
+    async def _write_messages(
+        self, realm_id: RealmId, row: ImportRow, converter: TextConverter, places: Places
+    ) -> ImportRow:
+        services = self._services
+        files = FileStore(converter.reader, services.blobs, realm_id)
+        writer = BatchWriter(
+            services.database,
+            realm_id,
+            converter,
+            files,
+            places,
+            row.options["topic"],
+            services.now(),
+        )
+        numbered = islice(enumerate(converter.reader.messages()), row.done, None)
+
+        def next_batch() -> tuple[list[ImportedText], ImportReport]:
+            report = ImportReport()
+            batch = islice(numbered, BATCH)
+            return [converter.converted(*each, report) for each in batch], report
+
+        # While the database inserts a batch, a thread converts the next one.
+        converting = asyncio.create_task(asyncio.to_thread(next_batch))
+        try:
+            while True:
+                texts, report = await converting
+                if not texts:
+                    return row
+                converting = asyncio.create_task(asyncio.to_thread(next_batch))
+                row = await writer.write(row, texts, report)
+                self._progress("messages", row.done, row.total)
+        finally:
+            await asyncio.gather(converting, return_exceptions=True)
+
+    async def _make_thumbnails(self, realm_id: RealmId, row: ImportRow) -> ImportRow:
+        """Enqueue jobs for the thumbnails of imported pictures; `done` is the last attachment."""
+        write = self._services.of_realm(realm_id).write
+        while True:
+            async with self._services.database.connection() as connection:
+                ids = await attachments.without_thumbnails(
+                    connection, realm_id, AttachmentId(row.done), limit=THUMBNAIL_BATCH
+                )
+            if not ids:
+                return row
+            if not await write(partial(_enqueue_thumbnails, row=row, ids=ids)):
+                raise ImportStoppedError(ELSEWHERE)
+            row = replace(row, done=ids[-1])
+
+    async def _end(self, realm_id: RealmId, row: ImportRow) -> ImportRow:
+        """Forget the keys, and let the search index begin again."""
+        has_more = True
+        while has_more:
+            async with self._services.database.transaction() as connection:
+                has_more = await imports.forget_some_keys(
+                    connection, realm_id, row.import_id, limit=KEY_BATCH
+                )
+        async with self._services.database.connection() as connection:
+            await connection.run(imports.index_again(realm_id))
+        return await self._advance(realm_id, row, ENDED, ended_at=self._services.now())
+
+    async def _advance(
+        self, realm_id: RealmId, row: ImportRow, phase: str, *, ended_at: datetime | None = None
+    ) -> ImportRow:
+        """Begin a phase."""
+        async with self._services.database.connection() as connection:
+            advanced = await connection.run(
+                imports.advance(
+                    realm_id, row, phase=phase, done=0, report=row.report, ended_at=ended_at
+                )
+            )
+        if not advanced:
+            raise ImportStoppedError(ELSEWHERE)
+        return replace(row, phase=phase, done=0, ended_at=ended_at)
+
+
+async def _enqueue_thumbnails(tx: Tx, *, row: ImportRow, ids: Sequence[AttachmentId]) -> bool:
+    """Enqueue jobs for these pictures, unless another process continues the import."""
+    connection = await tx.changing()
+    advanced = await connection.run(
+        imports.advance(tx.realm_id, row, phase=row.phase, done=ids[-1], report=row.report)
+    )
+    for each in ids if advanced else ():
+        enqueue(tx, Thumbnails(realm_id=tx.realm_id, attachment_id=each))
+    return bool(advanced)
+
+
+def contents_of(source: ImportSource, path: Path, progress: Progress) -> ImportReport:
+    """Read the whole file; return what an import would make of it. Raises FileRefusedError."""
+    report = ImportReport()
+    with source.opened(path, report) as reader:
+        found = survey(reader, progress)
+    report.count("people and bots", len(found.people) + len(found.strangers))
+    report.count("channels", len(found.channels))
+    report.count("direct conversations", len(found.conversations))
+    report.count("messages", found.messages)
+    return report

@@ -1,0 +1,1 @@
+"""A module for each program from whose exports Parley imports."""

@@ -1,0 +1,138 @@
+"""The records that readers yield, whatever program wrote the file.
+
+Keys are those of the file, and unique by kind of record.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import IO, Any, Protocol
+
+from server.domain.access import MEMBER
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PersonRecord:
+    """An account: a person, or a bot."""
+
+    key: str
+    full_name: str
+    email: str | None = None
+    role: int = MEMBER
+    is_active: bool = True
+    is_bot: bool = False
+    timezone: str = ""
+    is_first_owner: bool = False
+    """Of the owners, the one that the organization cannot be without."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Channel:
+    key: str
+    name: str
+    members: Sequence[str]
+    """Keys of people, subscribed now."""
+    description: str = ""
+    is_private: bool = False
+    is_archived: bool = False
+    is_default: bool = False
+    creator: str | None = None
+    created_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DirectConversation:
+    """A conversation between people, outside of channels."""
+
+    key: str
+    members: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reaction:
+    emoji: str
+    """Its name, in the file's program."""
+    people: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharedFile:
+    """A file that a message holds."""
+
+    key: str
+    name: str
+    url: str = ""
+    """Where the other program has it."""
+    member: str | None = None
+    """Its content in the archive; None: the archive does not contain it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PostedMessage:
+    """A message of a channel or a direct conversation."""
+
+    key: str
+    place: str
+    """Key of the channel or of the direct conversation."""
+    sender: str
+    sender_name: str = ""
+    """Its name in the message, for senders that the file does not list."""
+    sent_at: datetime
+    edited_at: datetime | None = None
+    thread: str | None = None
+    """Key of the message at the root of its thread, which may be itself; None: in no thread."""
+    body: Any
+    """Its text, in the form of the file's program."""
+    files: Sequence[SharedFile] = ()
+    reactions: Sequence[Reaction] = ()
+
+
+class References(Protocol):
+    """Markdown for what texts refer to by key; None for unknown keys."""
+
+    def person(self, key: str) -> str | None: ...
+
+    def channel(self, key: str) -> str | None: ...
+
+
+class Reader(Protocol):
+    """Reads a file. Each call begins at its start, and yields the same records again."""
+
+    @property
+    def source(self) -> str:
+        """Name of the program that wrote the file."""
+        ...
+
+    @property
+    def message_links(self) -> re.Pattern[str]:
+        """Pattern of URLs of messages in the other program."""
+        ...
+
+    def people(self) -> Iterator[PersonRecord]: ...
+
+    def places(self) -> Iterator[Channel | DirectConversation]: ...
+
+    def messages(self) -> Iterator[PostedMessage]:
+        """Yield all messages, in the order of their times. Raises FileRefusedError."""
+        ...
+
+    def markdown(self, body: Any, references: References) -> str:
+        """Return the text of a message in our Markdown."""
+        ...
+
+    def emoji_name(self, name: str) -> str:
+        """Return our name of a built-in emoji of the other program, or the name as it is."""
+        ...
+
+    def linked_message(self, url: re.Match[str]) -> str:
+        """Return the key of the message that a match of `message_links` refers to."""
+        ...
+
+    def opened(self, file: SharedFile) -> AbstractContextManager[IO[bytes]]:
+        """Open the content of a file that the archive contains."""
+        ...
+
+
+NewReader = Callable[[], Reader]

@@ -1,0 +1,74 @@
+"""What texts of an import refer to: accounts and channels, from memory."""
+
+from collections.abc import Collection, Iterable, Mapping
+
+from typing_extensions import override
+
+from server.domain.markdown import (
+    NO_LINKIFIERS,
+    Linkifiers,
+    MentionedChannel,
+    MentionedGroup,
+    MentionedUser,
+    MentionResolver,
+)
+from server.domain.names import FoldedName, fold_name
+from storage.ids import ChannelId
+
+
+class ImportedNames(MentionResolver):
+    """Resolves keys of a file to Markdown, and that Markdown to accounts and channels."""
+
+    def __init__(
+        self,
+        people: Mapping[str, MentionedUser],
+        channels: Mapping[str, MentionedChannel],
+    ) -> None:
+        self.people = people
+        self.channels = channels
+        self.channel_names: Mapping[ChannelId, str] = {
+            each.channel_id: each.name for each in channels.values()
+        }
+        self._by_id: dict[int, MentionedUser] = {each.user_id: each for each in people.values()}
+        self._by_name: dict[FoldedName, MentionedChannel] = {
+            fold_name(each.name): each for each in channels.values()
+        }
+
+    def person(self, key: str) -> str | None:
+        """Return a mention of the person with this key."""
+        found = self.people.get(key)
+        return None if found is None else f"@**{found.name}|{found.user_id}**"
+
+    def channel(self, key: str) -> str | None:
+        """Return a link to the channel with this key."""
+        found = self.channels.get(key)
+        return None if found is None else f"#**{found.name}**"
+
+    @override
+    def user_by_name(self, name: str) -> MentionedUser | None:
+        return None
+
+    @override
+    def user_by_id(self, user_id: int) -> MentionedUser | None:
+        return self._by_id.get(user_id)
+
+    @override
+    def group_by_name(self, name: str) -> MentionedGroup | None:
+        return None
+
+    @override
+    def channel_by_name(self, name: str) -> MentionedChannel | None:
+        return self._by_name.get(fold_name(name))
+
+    @override
+    def topics_in(self, channel: str, topics: Iterable[str]) -> Collection[str]:
+        return ()
+
+    @override
+    def emoji_image(self, name: str) -> str | None:
+        return None
+
+    @property
+    @override
+    def linkifiers(self) -> Linkifiers:
+        return NO_LINKIFIERS

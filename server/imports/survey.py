@@ -1,0 +1,45 @@
+"""Read a file once before anything is written: what it contains, and whether it is damaged."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from server.imports.records import Channel, DirectConversation, PersonRecord, Reader
+
+PROGRESS_STEP = 10_000
+
+Progress = Callable[[str, int, int], None]
+"""Progress callback: what is read or written, how many are done, and of how many (0: unknown)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Survey:
+    """What a file contains, apart from the messages themselves."""
+
+    people: Sequence[PersonRecord]
+    strangers: Mapping[str, str]
+    """Senders and members that the file does not list, by key, with their names in messages."""
+    channels: Sequence[Channel]
+    conversations: Sequence[DirectConversation]
+    messages: int
+
+
+def survey(reader: Reader, progress: Progress) -> Survey:
+    """Read the whole file. Raises FileRefusedError."""
+    people = list(reader.people())
+    known = {person.key for person in people}
+    places = list(reader.places())
+    strangers = {key: "" for place in places for key in place.members if key not in known}
+    count = 0
+    for message in reader.messages():
+        count += 1
+        if message.sender not in known and not strangers.get(message.sender):
+            strangers[message.sender] = message.sender_name
+        if count % PROGRESS_STEP == 0:
+            progress("messages read", count, 0)
+    return Survey(
+        people=people,
+        strangers=strangers,
+        channels=[place for place in places if isinstance(place, Channel)],
+        conversations=[place for place in places if isinstance(place, DirectConversation)],
+        messages=count,
+    )

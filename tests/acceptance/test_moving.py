@@ -1,0 +1,264 @@
+"""`parley import` of other programs' exports: an organization comes with all that its file has."""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from testkit.clients.api import Client
+from testkit.clients.commands import refusal, run
+from testkit.clients.server import ROOT_DOMAIN, Server
+from testkit.images import picture
+from testkit.slack_exports import channel, message, person, write_export, write_large_export
+
+pytestmark = pytest.mark.asyncio
+
+SAMPLE = Path(__file__).parent / "samples" / "slack.zip"
+IMPORT = ("--realm", "moved")
+
+
+async def client_of(server: Server, email: str, subdomain: str = "moved") -> Client:
+    async with server.app.database.connection() as connection:
+        key = await connection.value(
+            """
+            SELECT u.api_key FROM users u JOIN realms r USING (realm_id)
+             WHERE r.subdomain = %(subdomain)s AND u.email = %(email)s
+            """,
+            subdomain=subdomain,
+            email=email,
+        )
+    return Client(server, f"{subdomain}.{ROOT_DOMAIN}", email, key)
+
+
+async def history_of(client: Client, narrow: list[Any] | None = None) -> list[dict[str, Any]]:
+    page = await client.get(
+        "/messages",
+        anchor="newest",
+        num_before=1000,
+        num_after=0,
+        narrow=narrow or [],
+        apply_markdown=False,
+    )
+    return list(page["messages"])
+
+
+def here(server: Server) -> dict[str, str]:
+    return {
+        "DATABASE_URL": server.app.settings.database_url or "",
+        "PARLEY_DATA": str(server.app.settings.data_directory),
+        "PARLEY_ROOT_DOMAIN": ROOT_DOMAIN,
+    }
+
+
+async def refused(server: Server, *arguments: str | Path) -> str:
+    return await asyncio.to_thread(refusal, "import", *arguments, **here(server))
+
+
+async def realms(server: Server) -> list[str]:
+    async with server.app.database.connection() as connection:
+        return await connection.values("SELECT subdomain FROM realms ORDER BY 1")
+
+
+async def test_a_real_export_comes_as_it_was(server: Server, tmp_path: Path):
+    report = tmp_path / "report.json"
+    await run(server, "import", SAMPLE, *IMPORT, "--owner", "k@example.com", "--report", report)
+    owner = await client_of(server, "k@example.com")
+    messages = await history_of(owner)
+    assert [each["timestamp"] for each in messages] == sorted(m["timestamp"] for m in messages)
+    by_text = {each["content"]: each for each in messages}
+    mention = next(each for each in messages if "this is a test mention" in each["content"])
+    assert mention["content"].startswith("@**Lena Linden|")
+    assert by_text["***duckrabbit***"]["subject"] == "imported from Slack"
+    thread = [each["content"] for each in messages if each["subject"] == "rabbitduck"]
+    assert thread == ["***rabbitduck***", "thread 1?", "msg sent to general as well"]
+    linked = next(each for each in messages if "IMG_0677.JPG" in each["content"])
+    assert "https://plan8team.slack.com/files/" in linked["content"]
+    shown = json.loads(report.read_text())
+    assert shown["imported"]["messages"] == len(messages)
+    assert {each["count"] for each in shown["remarks"]} == {1, 2, 3, 9}
+
+
+USERS = [
+    person("U1", "Ada", is_primary_owner=True, is_owner=True),
+    person("U2", "Bob"),
+    person("U3", "Guest", is_restricted=True, deleted=False),
+    person("U4", "Gone", deleted=True),
+    person("U5", "Robot", is_bot=True, profile={"email": None}),
+]
+DAY = "2024-03-01"
+MESSAGES = {
+    f"plans/{DAY}": [
+        message("U1", "Root of *it*", "1709280001.000100", thread_ts="1709280001.000100"),
+        message("U2", "An answer", "1709280005.000100", thread_ts="1709280001.000100"),
+        message("U4", "<@U2>, for <#C1>", "1709280002.000100", edited={"ts": "1709280009.0"}),
+        message(
+            "U5",
+            "see https://x.slack.com/archives/C1/p1709280001000100?thread_ts=1&cid=C1",
+            "1709280003.000100",
+            reactions=[{"name": "tada", "users": ["U1", "U9"]}, {"name": "ours", "users": ["U1"]}],
+        ),
+        message("U1", "in the year 3000", "32503680000.000100"),
+        message("U2", "Root of *it*", "1709280006.000100", thread_ts="1709280006.000100"),
+    ],
+    f"secret/{DAY}": [message("U1", "x" * 20_000, "1709280004.000100")],
+    f"D1/{DAY}": [
+        message("U1", "<https://x.slack.com/archives/G1/p1709280004000100|this>", "1709280007.0001")
+    ],
+    f"mpdm-a-1/{DAY}": [
+        message(
+            "U2",
+            "",
+            "1709280008.000100",
+            files=[
+                {"id": "F1", "name": "a [b].png"},
+                {"id": "F2", "name": "gone.txt", "permalink": "https://x.slack.com/f"},
+            ],
+        )
+    ],
+}
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return write_export(
+        tmp_path / "export.zip",
+        users=USERS,
+        channels=[
+            channel("C1", "plans", ["U1", "U2", "U3", "U4"], is_general=True, creator="U2"),
+            channel("C2", "Old", [], is_archived=True),
+            channel("C3", "x" * 300 + "\x07", [], topic={"value": "a"}, purpose={"value": "b"}),
+        ],
+        groups=[channel("G1", "secret", ["U1"])],
+        dms=[{"id": "D1", "members": ["U1", "U2"]}, {"id": "D2", "members": ["U2", "U1"]}],
+        mpims=[{"id": "G2", "name": "mpdm-a-1", "members": ["U1", "U2", "U3"]}],
+        messages=MESSAGES,
+        files={"__uploads/F1/a.png": picture()},
+    )
+
+
+async def test_everything_in_an_export_has_its_place(server: Server, file: Path):
+    await run(server, "import", file, *IMPORT, "--topic", "loose talk", "--name", "Our team")
+    ada, bob = await client_of(server, "u1@example.com"), await client_of(server, "u2@example.com")
+    state = await ada.post("/register")
+    assert state["realm_name"] == "Our team"
+    people = {each["full_name"]: each for each in state["realm_users"]}
+    assert (people["Ada"]["role"], people["Guest"]["role"]) == (100, 600)
+    assert people["Robot"]["bot_owner_id"] == people["Ada"]["user_id"]
+    assert "Gone" in {each["full_name"] for each in state["realm_non_active_users"]}
+    assert people["Bob"]["timezone"] == "Europe/Berlin"
+    channels = {each["name"]: each for each in state["subscriptions"]}
+    assert channels.keys() == {"plans", "secret"}
+    assert channels["secret"]["invite_only"]
+    assert channels["plans"]["creator_id"] == people["Bob"]["user_id"]
+    others = {each["name"]: each for each in state["unsubscribed"] + state["never_subscribed"]}
+    assert others["x" * 60]["description"] == "a. b"
+    assert state["unread_msgs"]["count"] == 0
+
+    seen = await history_of(ada)
+    by_start = {each["content"][:9]: each for each in seen}
+    roots = [each for each in seen if each["content"] == "Root of **it**"]
+    assert [each["subject"] for each in roots] == [
+        "Root of it",
+        "Root of it (2024-03-01 08:00:06)",
+    ]
+    assert by_start["An answer"]["subject"] == "Root of it"
+    loose = by_start["@**Bob|" + str(people["Bob"]["user_id"])[:2]]
+    assert loose["subject"] == "loose talk"
+    assert "last_edit_timestamp" in loose
+    link = next(each for each in seen if each["content"].startswith("see "))
+    assert f"/#narrow/channel/{roots[0]['stream_id']}-plans/" in link["content"]
+    assert link["content"].endswith(f"/near/{roots[0]['id']}")
+    assert [each["emoji_name"] for each in link["reactions"]] == ["tada"]
+    long = next(each for each in seen if each["display_recipient"] == "secret")
+    assert len(long["content"]) == 10_000
+    assert (
+        f"/near/{long['id']}"
+        in next(each for each in seen if each["type"] == "private" and "this" in each["content"])[
+            "content"
+        ]
+    )
+    assert all(each["timestamp"] <= server.app.clock.now().timestamp() for each in seen)
+    assert seen[-1]["content"] == "in the year 3000"
+
+    # Bob received a mention, and knows nothing of the private channel.
+    assert await history_of(bob, [["is", "mentioned"]]) != []
+    assert not [each for each in await history_of(bob) if each["display_recipient"] == "secret"]
+    held = next(each for each in seen if "/user_uploads/" in each["content"])
+    path = held["content"].partition("](")[2].partition(")")[0]
+    assert (await bob.fetch(path)).content == picture()
+    assert "[gone.txt](https://x.slack.com/f)" in held["content"]
+
+    # And on it goes.
+    queue = await bob.register()
+    sent = await ada.post("/messages", type="channel", to="plans", topic="loose talk", content="hi")
+    assert sent["id"] > max(each["id"] for each in seen)
+    assert (await queue.until("message"))["message"]["id"] == sent["id"]
+    assert (await bob.post("/register"))["unread_msgs"]["count"] == 1
+
+
+async def test_what_is_wrong_is_said_and_nothing_is_done(
+    server: Server, file: Path, tmp_path: Path
+):
+    before = await realms(server)
+    said = await run(server, "import", file, "--dry-run")
+    assert "9 messages" in said
+    cut = tmp_path / "cut.zip"
+    await asyncio.to_thread(lambda: cut.write_bytes(file.read_bytes()[:-100]))
+    assert await refused(server, cut, *IMPORT) != ""
+    nobody = write_export(tmp_path / "n.zip", users=USERS[1:], channels=[], messages={})
+    assert "--owner" in await refused(server, nobody, *IMPORT)
+    said = await refused(server, file, "--realm", "not a subdomain")
+    assert "subdomain" in said.lower()
+    assert await realms(server) == before
+    await run(server, "import", file, *IMPORT)
+    assert "There is an organization" in await refused(server, SAMPLE, *IMPORT)
+    # The same file again changes nothing.
+    ada = await client_of(server, "u1@example.com")
+    seen = await history_of(ada)
+    await run(server, "import", file, *IMPORT)
+    assert await history_of(ada) == seen
+
+
+async def test_an_import_goes_on_where_it_was_killed(server: Server, tmp_path: Path):
+    file = write_large_export(tmp_path / "large.zip", messages=6_000, days=4, channels=5, people=20)
+    environment = {**os.environ, **here(server)}  # noqa: TID251
+    program = "from scripts.cli.main import main; main()"
+    arguments = [sys.executable, "-c", program, "import", str(file), *IMPORT]
+    process = await asyncio.create_subprocess_exec(*arguments, env=environment)
+    done = 0
+    while not 2_000 <= done < 6_000:
+        assert process.returncode is None
+        async with server.app.database.connection() as connection:
+            done = await connection.value("SELECT coalesce(max(done), 0) FROM imports")
+        await asyncio.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    await process.wait()
+    owner = await client_of(server, "u00000@example.com")
+    assert (await owner.post("/register"))["unread_msgs"]["count"] == 0
+
+    await run(server, "import", file, *IMPORT)
+    async with server.app.database.connection() as connection:
+        found = await connection.tuples(
+            """
+            SELECT count(*), count(DISTINCT m.id), count(DISTINCT m.sent_at), max(m.id), min(m.id)
+              FROM messages m JOIN imports i USING (realm_id)
+            """
+        )
+        [(report, keys)] = await connection.tuples(
+            "SELECT report, (SELECT count(*) FROM import_keys) FROM imports"
+        )
+        ordered = await connection.value(
+            """
+            SELECT bool_and(ok) FROM (
+                SELECT sent_at >= lag(sent_at) OVER (ORDER BY id) IS NOT FALSE AS ok
+                  FROM messages JOIN imports USING (realm_id)) x
+            """
+        )
+    assert found == [(6_000, 6_000, 6_000, 6_000, 1)]
+    assert report["imported"]["messages"] == 6_000
+    assert (keys, ordered) == (0, True)

@@ -1,0 +1,275 @@
+"""Imports from other programs: streams, order, texts and names, without a database."""
+
+import io
+import json
+import random
+import zipfile
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typing_extensions import override
+
+from server.domain.messages import MAX_TOPIC_LENGTH
+from server.imports import json_streams
+from server.imports.accounts import planned_accounts
+from server.imports.errors import FileRefusedError
+from server.imports.json_streams import MalformedJsonError, objects_in
+from server.imports.readers.slack import time_of
+from server.imports.recognition import source_of
+from server.imports.records import PersonRecord
+from server.imports.report import ImportReport
+from server.imports.slack_markup import emoji_name, markdown_of_slack
+from server.imports.sorting import SortedRecord, sorted_records
+from server.imports.survey import Survey, survey
+from server.imports.topics import dated_name, numbered_name, topic_name
+from testkit.slack_exports import channel, message, person, write_export
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 64, 100_000])
+def test_objects_of_an_array_are_found_wherever_chunks_end(monkeypatch, size: int):
+    objects = [
+        {"text": 'a "quoted" \\ text }]', "deep": {"list": [1, {"x": "]"}]}},
+        {"text": "", "empty": {}},
+        {"text": "ünï ☃"},
+    ]
+    monkeypatch.setattr(json_streams, "CHUNK_BYTES", size)
+    for text in (json.dumps(objects), json.dumps(objects, indent=4, ensure_ascii=False)):
+        found = objects_in(io.BytesIO(b"\xef\xbb\xbf\n " + text.encode() + b"\n"))
+        assert [json.loads(each) for each in found] == objects
+
+
+@pytest.mark.parametrize(
+    "text", [b"", b"[", b'[{"a": 1}, {"b"', b'{"a": 1}', b'[{"a": "' + b"x" * 99]
+)
+def test_what_is_no_whole_array_is_an_error(text: bytes):
+    with pytest.raises(MalformedJsonError):
+        list(objects_in(io.BytesIO(text)))
+
+
+def test_an_object_that_is_too_large_is_an_error_before_it_is_in_memory():
+    class Endless(io.BytesIO):
+        taken = 0
+
+        @override
+        def read(self, size: int | None = -1) -> bytes:
+            assert size is not None
+            self.taken += size
+            return b'[{"a": "' if self.taken == size else b"x" * size
+
+    endless = Endless()
+    with pytest.raises(MalformedJsonError, match="too large"):
+        list(objects_in(endless))
+    assert endless.taken < 2 * json_streams.MAX_OBJECT_BYTES
+
+
+def test_records_are_in_order_also_if_memory_holds_few_of_them():
+    choose = random.Random(1)
+    keys = [choose.randrange(50) for _ in range(500)]
+    records = [SortedRecord(float(k), "c", 10, {"n": n}) for n, k in enumerate(keys)]
+    expected = sorted(records, key=lambda each: each.key)
+    for max_bytes in (0, 35, 700, 10_000):
+        assert list(sorted_records(records, max_bytes=max_bytes)) == expected
+
+
+def test_a_time_of_slack_is_exact_to_the_microsecond():
+    assert time_of("1516524675.000024") == datetime(2018, 1, 21, 8, 51, 15, 24, tzinfo=UTC)
+    assert time_of(1516524675) == datetime(2018, 1, 21, 8, 51, 15, tzinfo=UTC)
+    wrong: list[Any] = ["", "soon", None, True, "-1", "1" * 12, []]
+    assert [time_of(each) for each in wrong] == [None] * 7
+
+
+class Names:
+    def person(self, key: str) -> str | None:
+        return {"U1": "@**Ada|7**"}.get(key)
+
+    def channel(self, key: str) -> str | None:
+        return {"C1": "#**plans**"}.get(key)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("hello <@U1> and <@U1|ada>", "hello @**Ada|7** and @**Ada|7**"),
+        ("<@U9|someone> in <#C1|old name>, <#C9|other>", "someone in #**plans**, #other"),
+        ("*<@U1>* is _here_ <!channel>", "**@**Ada|7**** is *here* @**all**"),
+        ("`<@U1>` and ```<@U1> *x*```", "`<@U1>` and ```<@U1> *x*```"),
+        (":woman-facepalming: :+1::skin-tone-3: 10:30:45", ":woman_facepalming: :+1: 10:30:45"),
+        ("a &lt;b&gt; <https://x.example|x>", "a &lt;b> [x](https://x.example)"),
+        ("\ue0000\ue001", "0"),
+    ],
+)
+def test_references_in_texts_of_slack_are_ours(text: str, expected: str):
+    assert markdown_of_slack({"text": text}, Names()) == expected
+
+
+def test_references_in_blocks_and_attachments_are_ours():
+    elements = [
+        {"type": "user", "user_id": "U1", "style": {"code": True, "bold": True}},
+        {"type": "text", "text": " in "},
+        {"type": "channel", "channel_id": "C1"},
+        {"type": "user", "user_id": "U9"},
+        {"type": "emoji", "name": "tada", "unicode": "1f389"},
+        {"type": "text", "text": "<@U1>", "style": {"code": True}},
+    ]
+    block = {"type": "rich_text", "elements": [{"type": "rich_text_section", "elements": elements}]}
+    body = {"text": "x", "blocks": [block], "attachments": [{"text": "for <@U1>"}]}
+    assert (
+        markdown_of_slack(body, Names())
+        == "**@**Ada|7**** in #**plans**@U9🎉`<@U1>`\n\nfor @**Ada|7**"
+    )
+    assert emoji_name("thumbsup::skin-tone-2") == "thumbsup"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("**Deploy** of [the site](https://x.example) @**Ada|7**", "Deploy of the site @Ada"),
+        ("✔ ✔ done", "done"),
+        ("```\ncode here\n```", "code here"),
+        ("", "Thread"),
+        ("a\\*b &lt;c", "a*b <c"),
+        ("> quoted\n> more", "quoted more"),
+    ],
+)
+def test_a_thread_is_named_by_its_first_words(text: str, expected: str):
+    assert topic_name(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text", ["word " * 40, "x" * 10_000, "汉" * 61, "\u0301" * 100, "a\x00\ud800b"]
+)
+def test_any_text_gives_a_valid_topic(text: str):
+    moment = datetime(2020, 1, 2, 3, 4, 5, tzinfo=UTC)
+    name = topic_name(text)
+    for each in (name, dated_name(name, moment), numbered_name(dated_name(name, moment), 12)):
+        assert 0 < len(each) <= MAX_TOPIC_LENGTH
+        each.encode()
+    assert dated_name(name, moment).endswith("(2020-01-02 03:04:05)")
+
+
+# -- accounts
+
+
+def planned(*people: PersonRecord, owner: str | None = None, **strangers: str):
+    report = ImportReport()
+    found = Survey(people=people, strangers=strangers, channels=(), conversations=(), messages=0)
+    return planned_accounts(found, owner, "moved.example", report), report
+
+
+def test_of_two_people_with_one_address_those_in_use_have_the_account():
+    gone = PersonRecord(key="U1", full_name="Old", email="A@x.example", is_active=False)
+    here = PersonRecord(key="U2", full_name="New", email="a@X.example", role=100)
+    [account], report = planned(gone, here)
+    assert (account.keys, account.new.full_name, account.is_active) == (["U2", "U1"], "New", True)
+    assert [each.count for each in report.remarks.values()] == [1]
+
+
+def test_people_without_a_valid_address_cannot_sign_in():
+    owner = PersonRecord(key="U1", full_name="O", email="o@x.example", role=100)
+    others = [
+        PersonRecord(key="U2", full_name="x" * 10_000),
+        PersonRecord(key="U3", full_name="**", email="no address"),
+        PersonRecord(key="U4", full_name="Bot", is_bot=True),
+        PersonRecord(key="U5", full_name="N", email="notification-bot@zulip.com"),
+    ]
+    accounts, report = planned(owner, *others, B7="Some bot")
+    assert [each.is_active for each in accounts] == [True, False, False, False, True, False]
+    assert {each.new.email.partition("@")[2] for each in accounts[1:]} == {"imported.invalid"}
+    assert max(len(each.new.full_name) for each in accounts) == 100
+    assert sum(each.count for each in report.remarks.values()) == 8
+
+
+def test_an_owner_is_found_or_named_or_nothing_is_done():
+    member = PersonRecord(key="U1", full_name="M", email="m@x.example")
+    nameless = PersonRecord(key="U2", full_name="O", role=100, is_first_owner=True)
+    with pytest.raises(FileRefusedError, match="--owner"):
+        planned(member, nameless)
+    accounts, _ = planned(member, nameless, owner="o@x.example")
+    assert (accounts[0].keys, accounts[0].new.email) == (["U2"], "o@x.example")
+    accounts, _ = planned(member, owner="M@x.example")
+    assert (accounts[0].keys, accounts[0].new.role) == (["U1"], 100)
+    accounts, _ = planned(member, owner="new@x.example")
+    assert (accounts[0].keys, accounts[0].new.email) == ([], "new@x.example")
+    bot = PersonRecord(key="B1", full_name="B", email="b@x.example", role=100, is_bot=True)
+    with pytest.raises(FileRefusedError):
+        planned(bot)
+
+
+# -- files that are damaged or hostile
+
+
+def surveyed(path: Path) -> tuple[Survey, ImportReport]:
+    report = ImportReport()
+    source = source_of(path)
+    assert source is not None
+    with source.opened(path, report) as reader:
+        return survey(reader, lambda *_: None), report
+
+
+USERS = [person("U1", "Ada", is_owner=True)]
+CHANNELS = [channel("C1", "plans", ["U1"])]
+
+
+def test_records_that_cannot_be_read_are_counted(tmp_path: Path):
+    records = [
+        message("U1", "fine", "1516524675.000024"),
+        message("U1", "the same again", "1516524675.000024"),
+        message("U1", "no time", "later"),
+        message("U1", "joined", "1516524676.0", subtype="channel_join"),
+        message("U1", "gone", "1516524677.0", subtype="tombstone"),
+        message("U7", "unknown", "1516524678.0", user_profile={"real_name": "Someone"}),
+        {"no": "message"},
+    ]
+    path = write_export(
+        tmp_path / "x.zip",
+        users=USERS,
+        channels=CHANNELS,
+        messages={"plans/2018-01-21": records, "lost/2018-01-21": records},
+    )
+    found, report = surveyed(path)
+    assert found.messages == 2
+    assert found.strangers == {"U7": "Someone"}
+    assert sum(each.count for each in report.remarks.values()) == 6
+
+
+def test_invalid_characters_are_replaced(tmp_path: Path):
+    path = tmp_path / "x.zip"
+    write_export(path, users=USERS, channels=CHANNELS, messages={})
+    with zipfile.ZipFile(path, "a") as archive:
+        text = b'[{"type": "message", "user": "U1", "text": "a\xff\\ud800b", "ts": "1516524675.1"}]'
+        archive.writestr("plans/2018-01-21.json", text)
+    source = source_of(path)
+    assert source is not None
+    with source.opened(path, report := ImportReport()) as reader:
+        [only] = reader.messages()
+        assert reader.markdown(only.body, Names()) == "a\N{REPLACEMENT CHARACTER}?b"
+    assert len(report.remarks) == 1
+
+
+def test_a_damaged_archive_is_refused_as_a_whole(tmp_path: Path):
+    path, records = tmp_path / "x.zip", [message("U1", "x" * 5000, "1516524675.1")]
+    write_export(path, users=USERS, channels=CHANNELS, messages={"plans/2018-01-21": records})
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-30])
+    assert source_of(path) is None
+    # What is wrong in the middle shows when it is read.
+    place = whole.index(b"plans/2018-01-21.json") + len("plans/2018-01-21.json") + 20
+    path.write_bytes(whole[:place] + b"\x00\xff" + whole[place + 2 :])
+    with pytest.raises(FileRefusedError, match="damaged"):
+        surveyed(path)
+    for text in ("{}", "[", "nonsense", "[1, 2"):
+        write_export(path, users=USERS, channels=CHANNELS, messages={})
+        with zipfile.ZipFile(path, "a") as archive:
+            archive.writestr("plans/2018-01-21.json", text)
+        with pytest.raises(FileRefusedError, match="not what Slack exports"):
+            surveyed(path)
+
+
+def test_an_archive_that_unpacks_to_too_much_is_refused(tmp_path: Path):
+    path = write_export(tmp_path / "x.zip", users=USERS, channels=CHANNELS, messages={})
+    with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("plans/2018-01-21.json", b"[" + b" " * 40_000_000 + b"]")
+    with pytest.raises(FileRefusedError, match="too many bytes"):
+        surveyed(path)
