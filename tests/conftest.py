@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, settings
 
 from scripts.cli.loading import set_start_apart
 
-# What is loaded and collected is there to the end: to look for garbage in it, again and again, takes
-# a third of the time of most tests.
+# What is loaded and collected is there to the end: to look for garbage in it, again and again,
+# takes a third of the time of most tests.
 gc.disable()
 
 
