@@ -22,6 +22,7 @@ import benchmarks.transferring
 import benchmarks.uploading
 import benchmarks.web.measures
 import benchmarks.web.scene
+import benchmarks.webhooks
 import benchmarks.working
 from benchmarks.crowds.measures import (
     deliveries,
@@ -201,6 +202,17 @@ def working() -> Figures:
     }
 
 
+def webhooks() -> Figures:
+    """Deliveries of a push by GitHub to a channel of 1,000, from 16 connections."""
+    with running() as server, server.database() as database:
+        taken = benchmarks.webhooks.measure(server, database)
+    figures: Figures = {}
+    for name, seconds in taken.items():
+        figures |= milliseconds(f"webhook, {name}", seconds)
+        figures[f"webhook, {name}, a second"] = len(seconds) / benchmarks.webhooks.SECONDS
+    return figures
+
+
 def starts() -> Figures:
     """The first and the second start, and what an idle server takes."""
     with temporary_data() as data:
@@ -260,5 +272,6 @@ MEASURES: dict[str, Callable[[], Figures]] = {
     "signing-in": signing_in,
     "uploading": uploading,
     "working": working,
+    "webhooks": webhooks,
     "web": web,
 }
