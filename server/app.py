@@ -26,6 +26,7 @@ from server.parsing import Parser, open_parser
 from server.pictures import Pictures
 from server.presences import PresenceService
 from server.presences.activity import Activity
+from server.presences.webhook_deliveries import LastDeliveries
 from server.previews import LinkedPictures, Previews
 from server.push import vapid
 from server.push.browsers import Browsers
@@ -57,6 +58,7 @@ class App:
     realtime: Realtime
     presences: PresenceService
     activity: Activity
+    webhook_deliveries: LastDeliveries
     bus: EventBus
     passwords: Passwords
     jobs: JobBroker
@@ -157,6 +159,7 @@ async def open_app(
             realtime=realtime,
             presences=presences,
             activity=activity,
+            webhook_deliveries=LastDeliveries(database, clock),
             bus=bus,
             passwords=passwords,
             jobs=jobs,

@@ -4910,6 +4910,15 @@ CREATE TABLE public.webhook_calls (
     outcome text
 );
 
+CREATE TABLE public.webhook_deliveries (
+    realm_id bigint NOT NULL,
+    bot_id bigint NOT NULL,
+    service text NOT NULL,
+    outcome text NOT NULL,
+    received_at timestamp with time zone NOT NULL
+)
+WITH (fillfactor='70');
+
 CREATE TABLE public.workers (
     id text NOT NULL,
     host text NOT NULL,
@@ -5181,6 +5190,9 @@ ALTER TABLE ONLY public.users
 
 ALTER TABLE ONLY public.webhook_calls
     ADD CONSTRAINT webhook_calls_pkey PRIMARY KEY (realm_id, message_id, bot_id);
+
+ALTER TABLE ONLY public.webhook_deliveries
+    ADD CONSTRAINT webhook_deliveries_pkey PRIMARY KEY (realm_id, bot_id);
 
 ALTER TABLE ONLY public.workers
     ADD CONSTRAINT workers_pkey PRIMARY KEY (id);

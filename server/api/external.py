@@ -28,6 +28,7 @@ from server.api.endpoint import (
 )
 from server.api.params import Params
 from server.domain.api_keys import Scope
+from server.domain.bots import INCOMING_WEBHOOK
 from server.domain.errors import (
     BadRequestError,
     DomainError,
@@ -123,20 +124,20 @@ class SlackAnswer(Result):
 
 
 async def slack(request: Request, params: WebhookParams) -> SlackAnswer:
-    await _check_signature(request, GENERAL, SLACK)
-    said = await _said(request, WebhookOrder("slack", _payload(request, SLACK)))
+    await _check_signature(request, GENERAL, SLACK_WEBHOOK.name)
+    said = await _said(request, SLACK_WEBHOOK.name, WebhookOrder("slack", _payload(request, SLACK)))
     await _post(request, params, params.topic or said.topic or "Slack", said.content)
     return SlackAnswer()
 
 
 async def any_json(request: Request, params: JsonParams) -> Empty:
-    await _check_signature(request, GENERAL, JSON)
+    await _check_signature(request, GENERAL, JSON_WEBHOOK.name)
     for name in ("topic_template", "text_template"):
         _check_template(name, getattr(params, name))
     order = WebhookOrder(
         "json", _payload(request, JSON), params.topic_template, params.text_template
     )
-    said = await _said(request, order)
+    said = await _said(request, JSON_WEBHOOK.name, order)
     content = without_command(said.content)
     await _post(request, params, params.topic or said.topic or JSON, content)
     return Empty()
@@ -159,7 +160,7 @@ async def integrated(request: Request, params: IntegrationParams) -> Remark:
         return Remark("The address takes what the service sends.")
     await _check_signature(request, integration.schemes, integration.name)
     outcome = await _outcome(request, params, integration)
-    request.app.metrics.webhook_delivered(integration.name, type(outcome).__name__.lower())
+    await _record(request, integration.name, type(outcome).__name__.lower())
     match outcome:
         case Malformed(reason):
             reason = f"This is not what {integration.display_name} sends: {reason}"
@@ -215,6 +216,13 @@ async def _outcome(
         return await request.app.parser.delivery(order, share=request.actor.user_id)
 
 
+async def _record(request: Request, service: str, outcome: str) -> None:
+    """Count the delivery, and record it as the bot's last one."""
+    request.app.metrics.webhook_delivered(service, outcome)
+    if request.actor.row.bot_type == INCOMING_WEBHOOK:
+        await request.app.webhook_deliveries.note(request.actor, service, outcome)
+
+
 async def _check_signature(request: Request, schemes: Sequence[Scheme], name: str) -> None:
     """Raise InvalidWebhookSignatureError if the bot has a secret, and it is not signed with it."""
     secret = request.actor.row.webhook_secret
@@ -223,7 +231,7 @@ async def _check_signature(request: Request, schemes: Sequence[Scheme], name: st
     try:
         verify(schemes, request.headers, request.payload, secret, request.app.clock.now())
     except InvalidSignatureError as error:
-        request.app.metrics.webhook_delivered(name, "refused")
+        await _record(request, name, "refused")
         await _notify_owner(request, str(error))
         raise InvalidWebhookSignatureError(str(error), name) from error
 
@@ -247,7 +255,7 @@ async def _parsing() -> AsyncIterator[None]:
         raise ServerNotReadyError("The server is not ready. Try again shortly.") from None
 
 
-async def _said(request: Request, order: WebhookOrder) -> Said:
+async def _said(request: Request, service: str, order: WebhookOrder) -> Said:
     """Return the parsed payload; a large one is parsed in a separate process.
 
     Raises a DomainError.
@@ -257,6 +265,7 @@ async def _said(request: Request, order: WebhookOrder) -> Said:
     else:
         async with _parsing():
             said = await request.app.parser.webhook(order, share=request.actor.user_id)
+    await _record(request, service, "malformed" if said.problem else "message")
     said.check()
     return said
 

@@ -63,6 +63,7 @@ from server.api import (
     user_topics,
     users,
     web_push,
+    webhook_deliveries,
     webhook_secrets,
     zcommand,
 )
@@ -129,6 +130,7 @@ _AREAS: Final[tuple[Endpoint[Any], ...]] = (
     *user_status.ENDPOINTS,
     *users.ENDPOINTS,
     *web_push.ENDPOINTS,
+    *webhook_deliveries.ENDPOINTS,
     *webhook_secrets.ENDPOINTS,
     *zcommand.ENDPOINTS,
 )

@@ -89,6 +89,29 @@ async def test_a_bot_with_a_secret_posts_what_is_signed_alone(hook):
     assert "signed deliveries only" in notes[0]
 
 
+async def test_the_last_delivery_is_shown_to_those_who_look_after_the_bot(hook, log_in):
+    bot_id, stranger = hook.bot["user_id"], await log_in()
+
+    async def last():
+        found = await hook.member.get(f"/bots/{bot_id}/last_delivery")
+        return found["last_delivery"]
+
+    assert await last() is None
+    (await hook.deliver()).succeeded()
+    found = await last()
+    assert (found["service"], found["outcome"]) == ("github", "message")
+    assert found["received_at"] > 1_700_000_000
+    (await hook.deliver(service="json")).succeeded()
+    assert (await last())["service"] == "json"
+    (await hook.deliver(service="jenkins")).refused("ANOMALOUS_WEBHOOK_PAYLOAD")
+    assert (await last())["outcome"] == "malformed"
+    await hook.set_secret(SECRET)
+    (await hook.deliver()).refused(*REFUSED)
+    assert (await last())["outcome"] == "refused"
+    (await stranger.call("GET", f"/bots/{bot_id}/last_delivery")).refused()
+    (await hook.member.call("GET", "/bots/1000000000/last_delivery")).refused()
+
+
 async def test_without_the_secret_everything_is_accepted_again(hook):
     await hook.set_secret(SECRET)
     for _ in range(2):

@@ -77,6 +77,7 @@ async def test_a_service_posts_to_the_address_that_was_made_for_it(
     await page.get_by_role("checkbox", name="star", exact=True).check()
     await expect(page.get_by_text("1 event is posted")).to_be_visible()
     address = await page.get_by_role("textbox", name="Address for the service").input_value()
+    await expect(page.get_by_text("Waiting for the first delivery")).to_be_visible()
 
     service = await connect(chat, make.realm_id)
     starred = {"sender": {"login": "ada"}, "repository": {"name": "difference"}}
@@ -90,12 +91,14 @@ async def test_a_service_posts_to_the_address_that_was_made_for_it(
             headers={**headers, "X-GitHub-Event": event},
         )
         assert bool(answer.succeeded()["msg"]) is not posted
+    await expect(page.get_by_text("A delivery of GitHub came at")).to_be_visible()
 
     await page.get_by_label("Secret of the service").fill("shared with GitHub")
     await page.get_by_role("button", name="Save secret").click()
     await expect(page.get_by_text("Only what is signed with the secret is posted.")).to_be_visible()
     answer = await service.send("POST", path, body=b"{}", headers=headers)
     answer.refused("INVALID_WEBHOOK_SIGNATURE", 401)
+    await expect(page.get_by_text("was not signed with the secret")).to_be_visible()
     await page.get_by_role("button", name="Remove secret").click()
     await expect(page.get_by_text("With a secret, only what is signed")).to_be_visible()
     (

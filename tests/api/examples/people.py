@@ -110,6 +110,7 @@ async def bots(stage: Stage) -> None:
     await stage.see("PUT /bots/{bot_id}/webhook_secret", **one, secret="a long secret")
     await stage.see("GET /bots/{bot_id}/webhook_secret", **one)
     await stage.see("DELETE /bots/{bot_id}/webhook_secret", **one)
+    await stage.see("GET /bots/{bot_id}/last_delivery", **one)
     await stage.see("GET /calls/bigbluebutton/create", meeting_name="Lunch")
     await stage.see("POST /calls/zoom/create")
 

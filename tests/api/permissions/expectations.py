@@ -374,6 +374,8 @@ may("GET /bots/{bot_id}/api_key", "its owner and administrators", world.bot, **L
 may("DELETE /bots/{bot_id}", "its owner and administrators", world.bot, **LOOK_AFTER)
 path = "POST /bots/{bot_id}/api_key/regenerate"
 may(path, "its owner and administrators", world.bot, **LOOK_AFTER)
+path = "GET /bots/{bot_id}/last_delivery"
+may(path, "its owner and administrators", world.incoming_bot, **LOOK_AFTER)
 path = "/bots/{bot_id}/webhook_secret"
 may(f"GET {path}", "its owner and administrators", world.incoming_bot, **LOOK_AFTER)
 may(f"PUT {path}", "its owner and administrators", world.secret_of_bot, **LOOK_AFTER)

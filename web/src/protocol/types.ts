@@ -300,6 +300,14 @@ export interface DeletedChannel {
   stream_id: number;
 }
 
+export interface Delivery {
+  /** The last part of the address that it came to. */
+  service: string;
+  /** `message`, `ignored` or `unknown` (of which nothing is posted), `malformed` or `refused` (not signed with the bot's secret). */
+  outcome: string;
+  received_at: number;
+}
+
 export interface DevUser {
   email: string;
   realm_url: string;
@@ -2527,6 +2535,17 @@ export interface Endpoints {
     };
     answer: {
       api_key: string;
+    };
+  };
+  /** Get the last delivery to an incoming webhook */
+  "GET /bots/{bot_id}/last_delivery": {
+    params: {
+      /** User id of an incoming webhook bot. */
+      bot_id: number;
+    };
+    answer: {
+      /** null if nothing has come yet. */
+      last_delivery: Delivery | null;
     };
   };
   /** Remove the secret of an incoming webhook */

@@ -7,6 +7,7 @@ import type { IntegrationResult, OptionResult } from "../../protocol/types";
 import { SecretLink } from "../../ui/secret-link";
 import { SaveNote, useSaving } from "./parts/saving";
 import { withStyles } from "./parts/styled-step";
+import { LastDelivery } from "./last-delivery";
 import { WebhookSecret } from "./webhook-secret";
 
 /** Formats that any program may send; the others are of one service each. */
@@ -96,6 +97,7 @@ export function IncomingAddresses({ botId, apiKey }: { botId: number; apiKey: st
           ))}
         </ol>
       ) : null}
+      <LastDelivery botId={botId} names={new Map(services.map((each) => [each.name, each.display_name]))} />
       <WebhookSecret botId={botId} step={service ? service.signing_step : i18n.t("Sign bodies as GitHub, Slack or Shopify do, or send the secret in the header `X-Webhook-Token`.")} />
     </div>
   );
