@@ -179,7 +179,7 @@ async def integrated(request: Request, params: IntegrationParams) -> Remark:
         params,
         params.topic or outcome.topic or integration.display_name,
         without_command(cut_content(outcome.content)),
-        key=f"webhook:{integration.name}:{delivery_id[:200]}" if delivery_id else None,
+        key=f"webhook:{integration.name}:{delivery_id}" if delivery_id else None,
     )
     return Remark()
 
@@ -296,8 +296,9 @@ async def _post(
     """
     draft = _draft(request, params, topic, content)
     if key is not None:
+        # The key has what the service sends as an id, which may be any text.
         digest = hashlib.sha256(key.encode()).digest()
-        draft = replace(draft, idempotency_key=key, idempotency_digest=digest)
+        draft = replace(draft, idempotency_key=f"webhook:{digest.hex()}", idempotency_digest=digest)
     try:
         decision = await send.prepare(request.realm_cache, request.actor, draft, request.read)
         await request.write(send.send_message, draft, decision, request.app.clock.now())

@@ -338,9 +338,10 @@ async def test_what_the_service_does_not_send_is_refused_and_the_owner_hears_of_
     assert "not what GitHub sends" in notes[0]
 
 
-async def test_a_repeated_event_whose_id_is_in_its_body_is_posted_once(hook):
+@pytest.mark.parametrize("event_id", ["evt_1", "\0ä" * 5_000])
+async def test_a_repeated_event_whose_id_is_in_its_body_is_posted_once(hook, event_id):
     event = {
-        "id": "evt_1",
+        "id": event_id,
         "type": "customer.created",
         "data": {"object": {"id": "cus_1", "email": "ada@example.com"}},
     }
