@@ -149,6 +149,14 @@ def transferring() -> Figures:
     return figures
 
 
+def importing() -> Figures:
+    """An export of Slack with 200,000 messages is imported beside the server."""
+    with running() as server:
+        taken = benchmarks.transferring.import_of_slack(server)
+    rate = benchmarks.transferring.SLACK_MESSAGES / taken.seconds
+    return {"imported messages a second": rate, "import from Slack MiB": taken.mib}
+
+
 def holding() -> Figures:
     """200 people wait 95 seconds for one message."""
     with running() as server, server.database() as database:
@@ -267,6 +275,7 @@ MEASURES: dict[str, Callable[[], Figures]] = {
     "processing": processing,
     "presence": presence,
     "transferring": transferring,
+    "importing": importing,
     "holding": holding,
     "holds": holds,
     "signing-in": signing_in,

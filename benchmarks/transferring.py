@@ -12,8 +12,10 @@ import psycopg
 
 from benchmarks import world as worlds
 from benchmarks.server import PARLEY, Server
+from testkit.slack_exports import write_large_export
 
 MESSAGES: Final = 1_000_000
+SLACK_MESSAGES: Final = 200_000
 PEOPLE, CHANNELS, TOPICS = 1_000, 100, 20
 CONTENT: LiteralString = (
     "'message ' || g || ' for @**Person ' || g % 1000 || '|' || 100 + g % 1000 || '** of '"
@@ -66,6 +68,13 @@ def _settle(database: psycopg.Connection[Any], world: worlds.World) -> None:
         """,
     ):
         database.execute(statement, {"realm": world.realm_id})
+
+
+def import_of_slack(server: Server) -> Taken:
+    """An export of Slack, made up, becomes an organization."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = write_large_export(Path(folder) / "slack.zip", messages=SLACK_MESSAGES)
+        return _run("import", str(file), "--realm", "moved", "--data", str(server.data))
 
 
 def _run(*arguments: str) -> Taken:

@@ -96,8 +96,9 @@ def _services(app: "App") -> "ImportServices":
     return ImportServices(
         database=app.database,
         blobs=app.blobs,
+        pictures=app.pictures,
         addresses=Addresses(settings.public_url, settings.root_domain, settings.gravatars),
-        of_realm=app.realm_services,
+        of_realm=app.uncached_realm_services,
         now=app.clock.now,
     )
 

@@ -111,10 +111,12 @@ def import_realm(
 ) -> None:
     """Import an organization from FILE, with or without a running server.
 
-    FILE is an export of Parley or of Slack (docs/moving.md). An export of Parley is imported
-    atomically: message ids and read state are preserved; ids that are unique to the server (users,
-    channels) are preserved on a new server, and mapped in all references elsewhere. An import from
-    another program that was interrupted continues when the same command is run again.
+    FILE is an export of Parley, Slack or Mattermost (docs/moving.md).
+
+    An export of Parley is imported atomically: message ids and read state are preserved; ids that
+    are unique to the server (users, channels) are preserved on a new server, and mapped in all
+    references elsewhere. An import from another program that was interrupted continues when the
+    same command is run again.
 
     Import only files that you trust: they say what users have written.
     """

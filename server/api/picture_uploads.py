@@ -5,8 +5,8 @@ from server.domain.attachments import MAX_PICTURE_MIB, MIB
 from server.domain.errors import BadRequestError
 from server.i18n import _
 from server.pictures import Recipe
+from server.pictures.keeping import keep_made
 from server.settings import Settings
-from storage.blobs import new_key
 
 
 def max_picture_bytes(settings: Settings) -> int:
@@ -15,24 +15,11 @@ def max_picture_bytes(settings: Settings) -> int:
 
 
 async def keep_pictures(request: Request, recipe: Recipe) -> dict[str, str]:
-    """Store the recipe's pictures of the uploaded file; return their keys. Raises BadRequestError.
-
-    The first picture has the bare name, and the others a suffix: clients derive the URL of a medium
-    avatar from that of the small one.
-    """
+    """Store the recipe's pictures of the uploaded file; return the keys. Raises BadRequestError."""
     (file,) = request.files
     if file.content.size == 0:
         raise BadRequestError(_("You must specify a file to upload"))
-    store = request.app.blobs
-    made = await request.app.pictures.make(recipe, file.content.read())
-    base = new_key(recipe, request.actor.realm_id)
-    keys: dict[str, str] = {}
-    for name, picture in made.pictures.items():
-        keys[name] = f"{base}-{name}.{picture.kind}" if keys else f"{base}.{picture.kind}"
-        incoming = await store.receive()
-        try:
-            await incoming.write(picture.content)
-            await incoming.keep(keys[name])
-        finally:
-            await incoming.discard()
-    return keys
+    app = request.app
+    return await keep_made(
+        app.pictures, app.blobs, recipe, request.actor.realm_id, file.content.read()
+    )

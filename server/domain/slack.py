@@ -1,9 +1,9 @@
 """Convert payloads written for Slack to our Markdown."""
 
-import re
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
+from server.domain.markdown.dialects import in_our_dialect
 from server.domain.slack_rich_text import rich_text, table
 from server.domain.slack_text import (
     MAX_PARTS,
@@ -22,9 +22,6 @@ __all__ = ["MAX_PARTS", "channel_of", "converted", "markdown_of"]
 
 MAX_LINE: Final = 2_000
 """Maximum characters of a title, a name, the text of a button."""
-
-_CODE: Final = re.compile(r"(```.*?```|~~~.*?~~~|`[^`\n]+`)", re.DOTALL)
-_UNDERSCORES: Final = re.compile(r"(?<![\w\\])(__?)(?![\s_])([^\n_]+?)(?<![\s_\\])\1(?!\w)")
 
 
 def markdown_of(payload: Any) -> str:
@@ -113,14 +110,7 @@ def _header(block: dict[str, Any]) -> str:
 
 
 def _markdown(block: dict[str, Any]) -> str:
-    """Return standard Markdown in our dialect, which has no underscores for emphasis."""
-    pieces = _CODE.split(text_of(block.get("text")))
-    return "".join(p if i % 2 else _UNDERSCORES.sub(_stars, p) for i, p in enumerate(pieces))
-
-
-def _stars(found: re.Match[str]) -> str:
-    stars = "*" * len(found[1])
-    return f"{stars}{found[2]}{stars}"
+    return in_our_dialect(text_of(block.get("text")))
 
 
 def _actions(block: dict[str, Any]) -> str:

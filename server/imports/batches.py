@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Final, TypeVar
 
 from server.actions.messages.content import traits_of
-from server.domain.emoji import codes_by_name
+from server.domain.emoji import Emoji, codes_by_name
 from server.domain.names import fold_name
 from server.domain.thumbnails import with_thumbnails
 from server.imports.errors import ELSEWHERE, ImportStoppedError
@@ -214,9 +214,8 @@ class BatchWriter:
         self, message_id: MessageId, message: PostedMessage, rows: _Rows, report: ImportReport
     ) -> None:
         for reaction in message.reactions:
-            name = self._converter.reader.emoji_name(reaction.emoji)
-            code = codes_by_name().get(name)
-            if code is None:
+            emoji = self._emoji(self._converter.reader.emoji_name(reaction.emoji))
+            if emoji is None:
                 reason = "reactions were left out, since the export lacks their emoji"
                 report.remark(reason, reaction.emoji, len(reaction.people))
                 continue
@@ -229,11 +228,18 @@ class BatchWriter:
                     ImportedReaction(
                         message_id=message_id,
                         user_id=person.user_id,
-                        reaction_type="unicode_emoji",
-                        emoji_code=code,
-                        emoji_name=name,
+                        reaction_type=emoji.type,
+                        emoji_code=emoji.code,
+                        emoji_name=emoji.name,
                     )
                 )
+
+    def _emoji(self, name: str) -> Emoji | None:
+        custom = self._converter.names.emoji.ids.get(name)
+        if custom is not None:
+            return Emoji(name, custom, "realm_emoji")
+        code = codes_by_name().get(name)
+        return None if code is None else Emoji(name, code, "unicode_emoji")
 
     # -- topics
 

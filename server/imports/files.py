@@ -47,7 +47,7 @@ class FileStore:
             report.remark("files are not in the export: messages link to them there", file.name)
             return None
         try:
-            row = await self._received(file, owner_id, moment)
+            row = await self._received(file, file.member, owner_id, moment)
         except FileRefusedError as error:
             report.remark("files are damaged, and were left out", str(error))
             return None
@@ -55,11 +55,11 @@ class FileStore:
         return StoredFile(row, is_new=True)
 
     async def _received(
-        self, file: SharedFile, owner_id: UserId, moment: datetime
+        self, file: SharedFile, member: str, owner_id: UserId, moment: datetime
     ) -> AttachmentRow:
         incoming = await self._blobs.receive()
         try:
-            with self._reader.opened(file) as source:
+            with self._reader.opened(member) as source:
                 for piece in pieces(source):
                     await incoming.write(piece)
             row = new_attachment(self._realm_id, owner_id, file.name, incoming, moment)

@@ -27,7 +27,7 @@ from storage.database import Connection
 from storage.ids import ChannelId, GroupId, Position, RealmId, UserId
 from storage.imports import ImportRow
 
-MESSAGES: Final = "messages"
+PICTURES: Final = "pictures"
 """The phase after the realm is there."""
 FIRST: Final = Position(1)
 
@@ -74,7 +74,7 @@ async def found_realm(
             import_id=0,
             source=wanted.source,
             options=dict(wanted.options),
-            phase=MESSAGES,
+            phase=PICTURES,
             done=0,
             total=survey.messages,
             first_position=Position(0),

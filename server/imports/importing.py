@@ -1,4 +1,4 @@
-"""Import a file: survey, realm, messages, links, thumbnails, end.
+"""Import a file: survey, realm, pictures, messages, links, thumbnails, end.
 
 Each step after the survey is a transaction that records the progress, so that the next run
 continues where one ended, however it did.
@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from server.actions.realm_services import RealmServices
+from server.domain.access import OWNER
 from server.domain.addresses import Addresses
 from server.domain.markdown import MediaPolicy, MentionedChannel, MentionedUser, Style
 from server.domain.realm_settings import RealmSettings
@@ -23,8 +24,9 @@ from server.imports.accounts import planned_accounts
 from server.imports.batches import BatchWriter, Places
 from server.imports.errors import ELSEWHERE, FileRefusedError, ImportStoppedError
 from server.imports.files import FileStore
-from server.imports.founding import MESSAGES, NewRealm, found_realm
+from server.imports.founding import PICTURES, NewRealm, found_realm
 from server.imports.links import LinkWriter
+from server.imports.pictures import PictureWriter
 from server.imports.recognition import ImportSource
 from server.imports.records import Reader
 from server.imports.report import ImportReport
@@ -32,6 +34,7 @@ from server.imports.resolving import ImportedNames
 from server.imports.survey import Progress, Survey, survey
 from server.imports.texts import ImportedText, TextConverter
 from server.jobs import Thumbnails, enqueue
+from server.pictures import Pictures
 from server.transactions import Tx
 from storage import attachments, channels, imports, realms, users
 from storage.blobs import BlobStore
@@ -46,11 +49,12 @@ THUMBNAIL_BATCH: Final = 100
 KEY_BATCH: Final = 10_000
 FINGERPRINT_BYTES: Final = 1024 * 1024
 
+MESSAGES: Final = "messages"
 LINKS: Final = "links"
 THUMBNAILS: Final = "thumbnails"
 KEYS: Final = "keys"
 ENDED: Final = "ended"
-"""Phases after MESSAGES, in this order."""
+"""Phases after PICTURES, in this order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +75,7 @@ class ImportServices:
 
     database: Database
     blobs: BlobStore
+    pictures: Pictures
     addresses: Addresses
     of_realm: Callable[[RealmId], RealmServices]
     now: Callable[[], datetime]
@@ -166,6 +171,9 @@ class Importer:
 
     async def _continued(self, realm_id: RealmId, row: ImportRow) -> ImportRow:
         with self._open_reader(ImportReport()) as reader:
+            if row.phase == PICTURES:
+                row = await self._write_pictures(realm_id, row, reader)
+                row = await self._advance(realm_id, row, MESSAGES)
             converter, places = await self._converter(realm_id, row, reader)
             if row.phase == MESSAGES:
                 row = await self._write_messages(realm_id, row, converter, places)
@@ -181,6 +189,20 @@ class Importer:
             row = await self._make_thumbnails(realm_id, row)
             row = await self._advance(realm_id, row, KEYS)
         return await self._end(realm_id, row)
+
+    async def _write_pictures(self, realm_id: RealmId, row: ImportRow, reader: Reader) -> ImportRow:
+        async with self._services.database.connection() as connection:
+            people = await imports.keys_of(connection, realm_id, row.import_id, "person")
+            owners = await users.up_to_role(connection, realm_id, least_role=OWNER, or_among=())
+        writer = PictureWriter(
+            services=self._services.of_realm(realm_id),
+            reader=reader,
+            blobs=self._services.blobs,
+            pictures=self._services.pictures,
+            people={key: UserId(each) for key, each in people.items()},
+            owner=owners[0],
+        )
+        return await writer.write_all(row)
 
     async def _converter(
         self, realm_id: RealmId, row: ImportRow, reader: Reader
@@ -211,6 +233,7 @@ class Importer:
         names = ImportedNames(
             {key: accounts[UserId(each)] for key, each in people.items()},
             {key: named[ChannelId(each)] for key, each in channel_ids.items()},
+            await cache.emoji(),
         )
         style = Style(
             media=MediaPolicy(
@@ -318,5 +341,6 @@ def contents_of(source: ImportSource, path: Path, progress: Progress) -> ImportR
     report.count("people and bots", len(found.people) + len(found.strangers))
     report.count("channels", len(found.channels))
     report.count("direct conversations", len(found.conversations))
+    report.count("custom emoji", found.emoji)
     report.count("messages", found.messages)
     return report

@@ -5,14 +5,16 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 from server.imports.archive import ImportArchive, open_archive
+from server.imports.readers.mattermost import MattermostReader
 from server.imports.readers.slack import USERS, SlackReader
 from server.imports.records import Reader
 from server.imports.report import ImportReport
 
 PARLEY_MANIFEST: Final = "manifest.json"
+MAX_VERSION_BYTES: Final = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,16 +32,34 @@ def source_of(path: Path) -> ImportSource | None:
     Raises FileRefusedError if it is an archive that cannot be read.
     """
     if not zipfile.is_zipfile(path):
-        return None
+        with path.open("rb") as file:
+            return MATTERMOST if _begins_like_mattermost(file) else None
     with open_archive(path) as archive:
-        return SLACK if _is_slack(archive) else None
+        if PARLEY_MANIFEST in archive:
+            return None
+        if _is_slack(archive):
+            return SLACK
+        return None if _lines_of_mattermost(archive) is None else MATTERMOST
 
 
 def _is_slack(archive: ImportArchive) -> bool:
-    if PARLEY_MANIFEST in archive:
-        return False
     names = {name.rpartition("/")[2] for name in archive.names if name.count("/") <= 1}
     return USERS in names and not names.isdisjoint({"channels.json", "groups.json", "dms.json"})
+
+
+def _lines_of_mattermost(archive: ImportArchive) -> str | None:
+    """Return the member with the lines of an export of Mattermost, if there is one."""
+    for name in archive.names:
+        if "/" not in name and name.endswith((".jsonl", ".json")):
+            with archive.opened(name) as file:
+                if _begins_like_mattermost(file):
+                    return name
+    return None
+
+
+def _begins_like_mattermost(file: IO[bytes]) -> bool:
+    """Return whether the first line names the version of a bulk export."""
+    return file.read(MAX_VERSION_BYTES).lstrip().startswith(b'{"type":"version"')
 
 
 @contextmanager
@@ -48,4 +68,16 @@ def _opened_slack(path: Path, report: ImportReport) -> Iterator[Reader]:
         yield SlackReader(archive, report)
 
 
+@contextmanager
+def _opened_mattermost(path: Path, report: ImportReport) -> Iterator[Reader]:
+    if not zipfile.is_zipfile(path):
+        yield MattermostReader(lambda: path.open("rb"), None, report)
+        return
+    with open_archive(path) as archive:
+        lines = _lines_of_mattermost(archive)
+        assert lines is not None, "the file was recognised"
+        yield MattermostReader(lambda: archive.opened(lines), archive, report)
+
+
 SLACK: Final = ImportSource("Slack", _opened_slack)
+MATTERMOST: Final = ImportSource("Mattermost", _opened_mattermost)

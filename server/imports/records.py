@@ -4,7 +4,7 @@ Keys are those of the file, and unique by kind of record.
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
@@ -26,6 +26,16 @@ class PersonRecord:
     timezone: str = ""
     is_first_owner: bool = False
     """Of the owners, the one that the organization cannot be without."""
+    picture: str | None = None
+    """Its profile picture, as a member of the archive."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmojiRecord:
+    """A custom emoji, with its picture as a member of the archive."""
+
+    name: str
+    picture: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,6 +122,8 @@ class Reader(Protocol):
 
     def people(self) -> Iterator[PersonRecord]: ...
 
+    def emoji(self) -> Iterator[EmojiRecord]: ...
+
     def places(self) -> Iterator[Channel | DirectConversation]: ...
 
     def messages(self) -> Iterator[PostedMessage]:
@@ -130,9 +142,6 @@ class Reader(Protocol):
         """Return the key of the message that a match of `message_links` refers to."""
         ...
 
-    def opened(self, file: SharedFile) -> AbstractContextManager[IO[bytes]]:
-        """Open the content of a file that the archive contains."""
+    def opened(self, member: str) -> AbstractContextManager[IO[bytes]]:
+        """Open a member of the archive. Raises FileRefusedError, also while it is read."""
         ...
-
-
-NewReader = Callable[[], Reader]

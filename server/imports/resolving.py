@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 from typing_extensions import override
 
+from server.domain.emoji import NO_REALM_EMOJI, RealmEmoji
 from server.domain.markdown import (
     NO_LINKIFIERS,
     Linkifiers,
@@ -23,7 +24,9 @@ class ImportedNames(MentionResolver):
         self,
         people: Mapping[str, MentionedUser],
         channels: Mapping[str, MentionedChannel],
+        emoji: RealmEmoji = NO_REALM_EMOJI,
     ) -> None:
+        self.emoji = emoji
         self.people = people
         self.channels = channels
         self.channel_names: Mapping[ChannelId, str] = {
@@ -66,7 +69,7 @@ class ImportedNames(MentionResolver):
 
     @override
     def emoji_image(self, name: str) -> str | None:
-        return None
+        return self.emoji.pictures.get(name)
 
     @property
     @override

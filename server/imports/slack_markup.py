@@ -5,10 +5,10 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from server.domain.emoji import codes_by_name
+from server.domain.markdown.dialects import outside_code
 from server.domain.slack import markdown_of
 from server.imports.records import References
 
-_CODE: Final = re.compile(r"(```.*?```|`[^`\n]+`)", re.DOTALL)
 _REFERENCE: Final = re.compile(r"<([@#!])([^<>|\n]{1,200})(?:\|([^<>\n]{0,2000}))?>")
 _EMOJI: Final = re.compile(r":([a-z0-9_+-]{1,100}):(?::skin-tone-[2-6]:)?")
 _KEPT: Final = re.compile("\ue000([0-9]+)\ue001")
@@ -41,6 +41,16 @@ def markdown_of_slack(body: dict[str, Any], references: References) -> str:
     }
     converted = markdown_of(prepared)
     return _KEPT.sub(lambda found: kept[int(found[1])], converted) if kept else converted
+
+
+def with_emoji_named(text: str) -> str:
+    """Return the text with built-in emoji under our names."""
+    return _EMOJI.sub(_named, text) if ":" in text else text
+
+
+def _named(found: re.Match[str]) -> str:
+    name = emoji_name(found[1])
+    return f":{name}:" if name in codes_by_name() else found[0]
 
 
 def emoji_name(name: str) -> str:
@@ -104,11 +114,4 @@ def _markup(text: Any, references: References, keep: Keep) -> Any:
             markdown = "@**all**"
         return found[0] if markdown is None else keep(markdown)
 
-    def shown(found: re.Match[str]) -> str:
-        name = emoji_name(found[1])
-        return f":{name}:" if name in codes_by_name() else found[0]
-
-    pieces = _CODE.split(text) if "`" in text else [text]
-    for n in range(0, len(pieces), 2):
-        pieces[n] = _EMOJI.sub(shown, _REFERENCE.sub(referred, pieces[n]))
-    return "".join(pieces)
+    return outside_code(text, lambda piece: with_emoji_named(_REFERENCE.sub(referred, piece)))

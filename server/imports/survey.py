@@ -20,6 +20,7 @@ class Survey:
     """Senders and members that the file does not list, by key, with their names in messages."""
     channels: Sequence[Channel]
     conversations: Sequence[DirectConversation]
+    emoji: int
     messages: int
 
 
@@ -27,6 +28,7 @@ def survey(reader: Reader, progress: Progress) -> Survey:
     """Read the whole file. Raises FileRefusedError."""
     people = list(reader.people())
     known = {person.key for person in people}
+    emoji = sum(1 for _ in reader.emoji())
     places = list(reader.places())
     strangers = {key: "" for place in places for key in place.members if key not in known}
     count = 0
@@ -41,5 +43,6 @@ def survey(reader: Reader, progress: Progress) -> Survey:
         strangers=strangers,
         channels=[place for place in places if isinstance(place, Channel)],
         conversations=[place for place in places if isinstance(place, DirectConversation)],
+        emoji=emoji,
         messages=count,
     )

@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import sys
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -262,3 +263,112 @@ async def test_an_import_goes_on_where_it_was_killed(server: Server, tmp_path: P
     assert found == [(6_000, 6_000, 6_000, 6_000, 1)]
     assert report["imported"]["messages"] == 6_000
     assert (keys, ordered) == (0, True)
+
+
+# -- Mattermost
+
+MATTERMOST = Path(__file__).parent / "samples" / "mattermost.jsonl"
+
+
+async def test_a_real_export_of_mattermost_comes_as_it_was(server: Server):
+    said = await run(server, "import", MATTERMOST, *IMPORT)
+    assert "2 custom emoji have no picture in the export" in said
+    hanna = await client_of(server, "hanna@example.com")
+    state = await hanna.post("/register")
+    names = {each["name"] for each in state["subscriptions"]}
+    assert "Dorns army (Iago Realm)" in names
+    people = {each["full_name"]: each for each in state["realm_users"]}
+    assert people["Hanna Hof"]["role"] == 100
+    seen = await history_of(hanna)
+    by_text = {each["content"]: each for each in seen}
+    assert f"@**Ron Weber|{people['Ron Weber']['user_id']}** Welcome mate!" in by_text
+    thread = [each for each in seen if each["subject"] == "The weather is so hot!"]
+    assert [each["content"] for each in thread] == [
+        "The weather is so hot!",
+        "hanna joined the channel.",
+    ]
+    reactions = by_text["Hello world"]["reactions"]
+    assert {each["emoji_name"] for each in reactions} == {"big_smile", "world_map"}
+    assert state["unread_msgs"]["count"] == 0
+
+
+PLANS = {"display_name": "Plans", "header": "h"}
+
+
+def mattermost(path: Path, *lines: tuple[str, dict[str, Any]], **files: bytes) -> Path:
+    text = '{"type":"version","version":1}\n' + "".join(
+        json.dumps({"type": kind, kind: value}, separators=(",", ":")) + "\n"
+        for kind, value in lines
+    )
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("import.jsonl", text)
+        for name, content in files.items():
+            archive.writestr(f"data/{name}", content)
+    return path
+
+
+def user(name: str, **facts: Any) -> tuple[str, dict[str, Any]]:
+    channels = [{"name": "town-square"}, {"name": "plans"}]
+    teams = [{"name": "t", "roles": "team_user", "channels": channels}]
+    return "user", {"username": name, "email": f"{name}@x.example", "teams": teams, **facts}
+
+
+def post(who: str, text: str, moment: int, **facts: Any) -> dict[str, Any]:
+    return {"user": who, "message": text, "create_at": 1709280000000 + moment, **facts}
+
+
+async def test_everything_in_an_archive_of_mattermost_has_its_place(server: Server, tmp_path: Path):
+    replies = [post("bob", "answer to @ada.", 4), post("ada", "", 9, type="system_add_to_channel")]
+    reactions = [{"user": "ada", "emoji_name": "ours"}, {"user": "bob", "emoji_name": "none"}]
+    place = {"team": "t", "channel": "plans"}
+    file = mattermost(
+        tmp_path / "export.zip",
+        ("team", {"name": "t", "display_name": "T"}),
+        ("channel", {"team": "t", "name": "town-square", "display_name": "Town", "type": "O"}),
+        ("channel", {"team": "t", "name": "plans", "type": "P", "delete_at": 5, **PLANS}),
+        ("emoji", {"name": "ours", "image": "ours.png"}),
+        ("emoji", {"name": "tada", "image": "broken.png"}),
+        user("ada", roles="system_admin system_user", profile_image="ada.png"),
+        user("bob", nickname="Bob B.", delete_at=7, profile_image="ada.png"),
+        user("eve", roles="system_guest"),
+        ("bot", {"username": "robot", "owner": "ada", "display_name": "Robot"}),
+        ("direct_channel", {"members": ["ada", "eve"], "header": ""}),
+        ("post", {**place, **post("ada", "_root_ `_x_ @bob`", 1, replies=replies)}),
+        ("post", {**place, **post("robot", "~plans, @all :ours:", 2, reactions=reactions)}),
+        ("post", {**place, **post("ada", "look", 3, attachments=[{"path": "f/a.png"}])}),
+        ("direct_post", {"channel_members": ["eve", "ada"], **post("eve", "hi", 6, edit_at=8)}),
+        **{"ours.png": picture(), "broken.png": b"no", "ada.png": picture(), "f/a.png": picture()},
+    )
+    said = await run(server, "import", file, *IMPORT)
+    assert "pictures were left out (tada:" in said
+    ada = await client_of(server, "ada@x.example")
+    state = await ada.post("/register")
+    channels = {each["name"]: each for each in state["subscriptions"]}
+    assert channels.keys() == {"Town"}
+    people = {each["full_name"]: each for each in [*state["realm_users"]]}
+    assert people["ada"]["avatar_url"].startswith("/user_avatars/")
+    [gone] = [each for each in state["realm_non_active_users"] if each["full_name"] == "Bob B."]
+    assert gone["avatar_url"].startswith("/user_avatars/")
+    assert [each["name"] for each in state["realm_emoji"].values()] == ["ours"]
+    direct = await history_of(ada, [["is", "dm"]])
+    assert [each["content"] for each in direct] == ["hi"]
+
+    async with server.app.database.connection() as connection:
+        found = await connection.tuples(
+            """
+            SELECT m.content, t.name, m.rendered_content FROM messages m
+              JOIN topics t ON t.realm_id = m.realm_id AND t.topic_id = m.conversation_id
+              JOIN imports i ON i.realm_id = m.realm_id ORDER BY m.id
+            """
+        )
+        kinds = await connection.values(
+            "SELECT reaction_type FROM reactions JOIN imports USING (realm_id)"
+        )
+    texts = [(content, topic) for content, topic, _ in found]
+    assert texts[0] == ("*root* `_x_ @bob`", "root _x_ @bob")
+    assert texts[1] == ("#**Plans**, @**all** :ours:", "imported from Mattermost")
+    assert texts[3] == (f"answer to @**ada|{people['ada']['user_id']}**.", "root _x_ @bob")
+    assert len(found) == 4
+    assert 'alt=":ours:"' in found[1][2]
+    assert "message_inline_image" in found[2][2]
+    assert kinds == ["realm_emoji"]

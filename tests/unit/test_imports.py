@@ -154,7 +154,9 @@ def test_any_text_gives_a_valid_topic(text: str):
 
 def planned(*people: PersonRecord, owner: str | None = None, **strangers: str):
     report = ImportReport()
-    found = Survey(people=people, strangers=strangers, channels=(), conversations=(), messages=0)
+    found = Survey(
+        people=people, strangers=strangers, channels=(), conversations=(), emoji=0, messages=0
+    )
     return planned_accounts(found, owner, "moved.example", report), report
 
 
@@ -273,3 +275,56 @@ def test_an_archive_that_unpacks_to_too_much_is_refused(tmp_path: Path):
         archive.writestr("plans/2018-01-21.json", b"[" + b" " * 40_000_000 + b"]")
     with pytest.raises(FileRefusedError, match="too many bytes"):
         surveyed(path)
+
+
+# -- Mattermost
+
+
+def lines_of(path: Path, *lines: str) -> Path:
+    path.write_text("".join(f"{each}\n" for each in ('{"type":"version","version":1}', *lines)))
+    return path
+
+
+class TeamNames:
+    def person(self, key: str) -> str | None:
+        return {"ada": "@**Ada|7**", "a.b": "@**A B|8**"}.get(key)
+
+    def channel(self, key: str) -> str | None:
+        return {"t/plans": "#**Plans**"}.get(key)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("@ada, @Ada. @a.b. @nobody x@ada", "@**Ada|7**, @**Ada|7**. @**A B|8**. @nobody x@ada"),
+        ("~plans and ~other, ~~gone~~", "#**Plans** and ~other, ~~gone~~"),
+        ("`@ada _x_` _x_ __y__ @here", "`@ada _x_` *x* **y** @here"),
+        ("@all: look", "@**all**: look"),
+        (":man-shrugging: 10:30", ":man_shrugging: 10:30"),
+    ],
+)
+def test_references_in_texts_of_mattermost_are_ours(text: str, expected: str, tmp_path: Path):
+    source = source_of(lines_of(tmp_path / "x.jsonl"))
+    assert source is not None
+    with source.opened(tmp_path / "x.jsonl", ImportReport()) as reader:
+        body = {"text": text, "team": "t", "attachments": []}
+        assert reader.markdown(body, TeamNames()) == expected
+
+
+def test_lines_that_cannot_be_read_are_refused_or_counted(tmp_path: Path):
+    good = (
+        '{"type":"post","post":{"team":"t","channel":"c","user":"u","message":"m","create_at":1}}'
+    )
+    strange = [
+        '{"type":"post","post":{"team":"t","channel":"c","user":"u","message":"m"}}',
+        '{"type":"post","post":{"create_at":true}}',
+        '{"type":"post","post":[]}',
+        '{"type":"nothing"}',
+        "[]",
+        "",
+    ]
+    found, report = surveyed(lines_of(tmp_path / "x.jsonl", good, *strange))
+    assert found.messages == 1
+    assert sum(each.count for each in report.remarks.values()) == 2
+    with pytest.raises(FileRefusedError, match="Line 3"):
+        surveyed(lines_of(tmp_path / "x.jsonl", good, good[:-5]))

@@ -18,6 +18,7 @@ from server.imports.json_streams import MalformedJsonError, objects_in
 from server.imports.records import (
     Channel,
     DirectConversation,
+    EmojiRecord,
     PersonRecord,
     PostedMessage,
     Reaction,
@@ -84,6 +85,10 @@ class SlackReader(Reader):
                 timezone=_text(user.get("tz")),
                 is_first_owner=bool(user.get("is_primary_owner")),
             )
+
+    @override
+    def emoji(self) -> Iterator[EmojiRecord]:
+        return iter(())
 
     @override
     def places(self) -> Iterator[Channel | DirectConversation]:
@@ -226,9 +231,8 @@ class SlackReader(Reader):
         return f"{url[1]}/{url[2]}.{url[3]}"
 
     @override
-    def opened(self, file: SharedFile) -> AbstractContextManager[IO[bytes]]:
-        assert file.member is not None
-        return self._archive.opened(file.member)
+    def opened(self, member: str) -> AbstractContextManager[IO[bytes]]:
+        return self._archive.opened(member)
 
     def _objects(self, name: str) -> Iterator[dict[str, Any]]:
         """Yield the objects of a file at the top of the archive, if it is there."""
