@@ -19,7 +19,7 @@ from server.domain.channels import Standing
 from server.domain.errors import BadRequestError
 from server.domain.names import composed, fold_name, unprintable_at
 from server.domain.permission_settings import GROUP_CREATOR, GROUP_PERMISSIONS
-from server.i18n import _
+from server.i18n import _, marked
 from storage.groups import GroupRow
 from storage.ids import GroupId, UserId
 
@@ -29,14 +29,16 @@ RESERVED_PREFIXES: Final = ("@", "role:", "user:", "stream:", "channel:")
 """Prefixes of names that have another meaning."""
 
 DESCRIPTIONS: Final[Mapping[str, str]] = {
-    NOBODY_GROUP: "Nobody",
-    OWNERS_GROUP: "Owners of this organization",
-    ADMINISTRATORS_GROUP: "Administrators of this organization, including owners",
-    MODERATORS_GROUP: "Moderators of this organization, including administrators",
-    FULL_MEMBERS_GROUP: ("Members of this organization, not including new accounts and guests"),
-    MEMBERS_GROUP: "Members of this organization, not including guests",
-    EVERYONE_GROUP: "Everyone in this organization, including guests",
-    INTERNET_GROUP: "Everyone on the Internet",
+    NOBODY_GROUP: marked("Nobody"),
+    OWNERS_GROUP: marked("Owners of this organization"),
+    ADMINISTRATORS_GROUP: marked("Administrators of this organization, including owners"),
+    MODERATORS_GROUP: marked("Moderators of this organization, including administrators"),
+    FULL_MEMBERS_GROUP: marked(
+        "Members of this organization, not including new accounts and guests"
+    ),
+    MEMBERS_GROUP: marked("Members of this organization, not including guests"),
+    EVERYONE_GROUP: marked("Everyone in this organization, including guests"),
+    INTERNET_GROUP: marked("Everyone on the Internet"),
 }
 """Descriptions of the role groups, in the order in which a realm gets them."""
 _DISPLAY_NAMES: Final[Mapping[str, str]] = {

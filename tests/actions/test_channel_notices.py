@@ -95,6 +95,42 @@ async def test_people_and_groups_who_may_post_are_told_by_number_and_name(hall):
     assert "**1 person, cooks**" in content
 
 
+async def test_notices_are_in_the_language_of_the_organization(hall):
+    await hall.make.notification_bot()
+    await hall.make.change_settings(default_language="de")
+    cooks = await hall.make.group("cooks", members=[hall.other])
+    owners = (await hall.make.role_groups())["role:owners"]
+    channel = await hall.make.channel("plans", description="Alt")
+    setting = GroupSetting(
+        direct_members=(hall.member.user_id, hall.other.user_id), direct_subgroups=(owners, cooks)
+    )
+
+    work_id = await change(
+        hall,
+        channel,
+        hall.owner,
+        description="Neu",
+        message_retention_days=30,
+        permissions={"can_send_message_group": PermissionChange(setting)},
+    )
+
+    [(_, content)] = await told_in(hall, channel, work_id)
+    assert content.splitlines() == [
+        f"@_**Owner|{hall.owner.user_id}** hat diesen Kanal geändert:",
+        "",
+        (
+            "* Wer schreiben darf: **2 Personen, Besitzer dieser Organisation, cooks**."
+            " Vorher: **Alle in dieser Organisation, einschließlich der Gäste**."
+        ),
+        (
+            "* Nachrichten werden jetzt **30 Tage lang** aufbewahrt."
+            " Vorher: **so lange, wie die Organisation festlegt**."
+        ),
+        *("* Die Beschreibung ist jetzt:", "```quote", "Neu", "```"),
+        *("* Die Beschreibung war:", "```quote", "Alt", "```"),
+    ]
+
+
 async def test_notices_leave_out_what_does_not_concern_readers(hall):
     channel = await hall.make.channel("plans")
     people = permit(can_remove_subscribers_group=[hall.member])

@@ -81,7 +81,8 @@ async def change_channel(
     for before, after in _steps(old, new):
         step = _Step(tx, connection, actor, context, before, after)
         pairs += await step.take()
-    notices = of_change(context.people[actor.user_id], old, new, context.graph)
+    person, language = context.people[actor.user_id], context.settings.language
+    notices = of_change(person, old, new, context.graph, language)
     if new.is_archived and not old.is_archived:
         there = await subscriptions.active_user_ids(connection, tx.realm_id, channel_id)
         others = await pairs_with_unread(connection, tx.realm_id, channel_id)
