@@ -26,6 +26,7 @@ from server.domain.retrying import is_passing, seconds_to_wait
 from server.egress import Egress, EgressError, FetchedResponse, HostUnreachableError, Limits
 from server.events.base import ClientView
 from server.history import fetch
+from server.i18n import _, marked, translated
 from server.jobs import OutgoingWebhook, outgoing
 from server.messaging.job_broker import JobPublisher, OutgoingJob
 from server.runtime.version import VERSION
@@ -47,6 +48,13 @@ MAX_RESPONSE_BYTES: Final = 256 * 1024
 MAX_CONCURRENT_REQUESTS: Final = 50
 """The maximum number of concurrent requests of a process."""
 CLIENT: Final = "OutgoingWebhookResponse"
+
+_FAILED: Final = marked("Your bot {bot} could not be called for {message}:")
+_CALLED_AGAIN: Final = marked(
+    "Your bot {bot} does not answer, and is called again for a day at most, for {message}:"
+)
+_GIVEN_UP: Final = marked("Your bot {bot} could not be called for a day for {message}:")
+"""Notices to the bot's owner."""
 
 _VIEW: Final = ClientView(apply_markdown=False, client_gravatar=False, empty_topic_name=True)
 
@@ -115,7 +123,7 @@ class Caller:
         except _NotNowError as trouble:
             await self._try_again(case, trouble)
         except (_FailedError, AnswerError) as failure:
-            await self._notify_owner(case, "could not be called for", str(failure))
+            await self._notify_owner(case, _FAILED, str(failure))
             await self._end(call, "failed")
         else:
             await self._end(call, "answered")
@@ -226,7 +234,7 @@ class Caller:
     async def _try_again(self, case: _PendingCall, trouble: _NotNowError) -> None:
         failures = case.call.failures
         if failures >= len(self.pauses):
-            await self._notify_owner(case, "could not be called for a day for", str(trouble))
+            await self._notify_owner(case, _GIVEN_UP, str(trouble))
             await self._end(case.call, "given up")
             return
         pause = max(self.pauses[failures], trouble.seconds)
@@ -234,8 +242,7 @@ class Caller:
         async with self.bench.read() as connection:
             await webhook_calls.failed(connection, self._realm_id, case.call)
         if failures == MAX_SILENT_FAILURES:
-            what = "does not answer, and is called again for a day at most, for"
-            await self._notify_owner(case, what, str(trouble))
+            await self._notify_owner(case, _CALLED_AGAIN, str(trouble))
 
     async def _end(self, call: CallRow, outcome: str) -> None:
         logger.info(
@@ -247,26 +254,27 @@ class Caller:
         async with self.bench.read() as connection:
             await webhook_calls.end(connection, self._realm_id, call, outcome)
 
-    async def _notify_owner(self, case: _PendingCall, what: str, reason: str) -> None:
+    async def _notify_owner(self, case: _PendingCall, text: str, reason: str) -> None:
         """Notify the owner by the notification bot, unless it has just done so."""
         now, owner = self.bench.clock.now(), case.owner
         told_at = case.service.told_at
         if owner is None or (told_at is not None and now - told_at < NOTICE_INTERVAL):
             return
+        realm_cache = self.bench.realm_cache
+        language = await realm_cache.language_of(owner.user_id)
         async with self.bench.read() as connection:
             row = await message_edits.visible(
                 connection, self._realm_id, owner.user_id, case.call.message_id
             )
-            link = (
-                "a message"
-                if row is None
-                else await link_to(self.bench.realm_cache, connection, owner.user_id, row)
-            )
+            link: str = _("a message")
+            if row is not None:
+                link = await link_to(realm_cache, connection, owner.user_id, row, language)
+        said = translated(_(text, bot=mention(case.bot), message=link), language)
         draft = OutgoingMessage(
             type="direct",
             to=[owner.user_id],
             topic=None,
-            content=f"Your bot {mention(case.bot)} {what} {link}:\n\n{quoted(reason)}",
+            content=f"{said}\n\n{quoted(reason)}",
             **_once(case, f"told:{case.call.failures}"),
         )
         await notices.deliver(self.bench, draft)

@@ -31,7 +31,7 @@ from server.events.reminders import (
     ReminderRemoved,
     ShownReminder,
 )
-from server.i18n import _
+from server.i18n import _, translated
 from server.realm_cache import RealmCache
 from server.transactions import Tx
 from storage import message_edits, reminders
@@ -183,23 +183,27 @@ async def _opening(
     note: str,
 ) -> str:
     """Return the beginning of the reminder, with the user's note."""
-    opening = "You asked for a reminder."
+    language = await realm_cache.language_of(user_id)
+    opening = _("You asked for a reminder.")
     if row is not None:
-        message = await link_to(realm_cache, connection, user_id, row)
-        opening = f"You asked to be reminded of {message}."
-    return "\n\n".join([opening, quoted(note)]) if note else opening
+        message = await link_to(realm_cache, connection, user_id, row, language)
+        opening = _("You asked to be reminded of {message}.", message=message)
+    said = translated(opening, language)
+    return "\n\n".join([said, quoted(note)]) if note else said
 
 
 async def _full(realm_cache: RealmCache, connection: Connection, reminder: ReminderRow) -> str:
     """Return the beginning as of now, and the message itself."""
     user_id = reminder.user_id
+    language = await realm_cache.language_of(user_id)
     row = await _visible(connection, realm_cache, user_id, reminder.message_id)
     parts = [await _opening(realm_cache, connection, user_id, row, reminder.note)]
     if row is not None:
         sender = await realm_cache.user(row.sender_id)
         assert sender is not None, "senders are never removed"
-        parts.append(f"{mention(sender)} wrote:")
+        parts.append(translated(_("{person} wrote:", person=mention(sender)), language))
         parts.append(quoted(row.content, limit=MAX_QUOTED_LENGTH))
     elif reminder.message_id is not None:
-        parts.append("The message was deleted, or you may no longer read it.")
+        gone = _("The message was deleted, or you may no longer read it.")
+        parts.append(translated(gone, language))
     return "\n\n".join(parts)

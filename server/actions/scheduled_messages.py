@@ -29,7 +29,7 @@ from server.events.scheduled_messages import (
     ScheduledMessageUpdated,
     ShownScheduledMessage,
 )
-from server.i18n import _
+from server.i18n import _, translated
 from server.transactions import Tx
 from storage import scheduled_messages
 from storage.ids import ScheduledMessageId, UserId
@@ -206,18 +206,18 @@ async def _fail(tx: Tx, row: ScheduledMessageRow, failure: str, now: datetime) -
     try:
         await check_realm(tx)
         bot = await notification_bot(realm_cache)
-        await send_message(tx, bot, _notice(failed), None, now, then)
+        language = await realm_cache.language_of(row.sender_id)
+        await send_message(tx, bot, _notice(failed, language), None, now, then)
     except DomainError:
         await scheduled_messages.update(await tx.changing(), tx.realm_id, failed)
         tx.append(event, audience)
 
 
-def _notice(row: ScheduledMessageRow) -> OutgoingMessage:
-    parts = [
-        f"The message that you scheduled for <time:{row.due_at.isoformat()}> was not sent:",
-        quoted(row.failure or ""),
-        link("See your scheduled messages", "/#scheduled"),
-    ]
+def _notice(row: ScheduledMessageRow, language: str) -> OutgoingMessage:
+    time = f"<time:{row.due_at.isoformat()}>"
+    said = _("The message that you scheduled for {time} was not sent:", time=time)
+    see = translated(_("See your scheduled messages"), language)
+    parts = [translated(said, language), quoted(row.failure or ""), link(see, "/#scheduled")]
     return OutgoingMessage(
         type="direct",
         to=[row.sender_id],

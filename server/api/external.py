@@ -49,6 +49,7 @@ from server.domain.webhook_payloads import (
     cut_content,
     without_command,
 )
+from server.i18n import _, translated
 from server.integrations.base import (
     PREFIX,
     Ignored,
@@ -324,7 +325,9 @@ async def _notify_owner(request: Request, reason: str) -> None:
     row, now = request.actor.row, request.app.clock.now()
     if row.bot_owner_id is None:
         return
-    content = f"Your bot {mention(row)} could not post what it was sent:\n\n{quoted(reason)}"
+    language = await request.realm_cache.language_of(row.bot_owner_id)
+    text = _("Your bot {bot} could not post what it was sent:", bot=mention(row))
+    content = f"{translated(text, language)}\n\n{quoted(reason)}"
     key = f"webhook:{row.user_id}:{now:%Y-%m-%dT%H}"
     draft = OutgoingMessage(type="direct", to=[row.bot_owner_id], topic=None, content=content)
     digest = hashlib.sha256(key.encode()).digest()

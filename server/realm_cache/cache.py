@@ -18,6 +18,8 @@ from server.domain.names import fold_name
 from server.domain.profiles import user_id_of_hidden_email
 from server.domain.realm_settings import RealmSettings
 from server.domain.shown_people import EVERYTHING, FROM_THE_WEB, PeopleVisibility
+from server.domain.user_settings import UserSettings
+from server.i18n import catalogue_language
 from server.realm_cache.keys import (
     ALERT_WORDS,
     EMOJI,
@@ -160,6 +162,12 @@ class RealmCache(CachedRows):
 
     async def user(self, user_id: UserId) -> UserRow | None:
         return (await self.users([user_id])).get(user_id)
+
+    async def language_of(self, user_id: UserId) -> str:
+        """The language of automatic messages to the user, who is one of this realm."""
+        row = await self.user(user_id)
+        assert row is not None, "users are never removed"
+        return catalogue_language(UserSettings.of(row.settings).default_language)
 
     async def users(self, user_ids: Sequence[UserId]) -> dict[UserId, UserRow]:
         """The users with these ids, active or not."""

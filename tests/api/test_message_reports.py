@@ -59,6 +59,17 @@ async def test_moderators_see_what_was_reported_and_why(alice, bob, channel, des
     assert "again" in told
 
 
+async def test_reports_are_in_the_language_of_the_organization(make, server, alice, bob, desk):
+    await make.change_settings(default_language="de")
+    server.app.realm_caches.of(make.realm_id).forget_everything()
+    message_id = await send(alice, type="direct", to=[bob.user.user_id])
+    (await report(bob, message_id, report_type="harassment")).succeeded()
+    [told] = await reports(alice, desk)
+    alices, bobs = (f"@_**{each.user.full_name}|{each.user.user_id}**" for each in (alice, bob))
+    said = f"{bobs} hat eine Direktnachricht von {alices} als Belästigung gemeldet."
+    assert told.startswith(f"{said}\n\nDie Nachricht:\n\n")
+
+
 @pytest.mark.parametrize("topic", ["x** @**all** y", "@*cooks*", "[x]", "`", "$$", "<b>", ""])
 async def test_reports_arrive_whatever_the_topic_is_called(make, alice, bob, desk, topic):
     await make.group("cooks", members=[alice.user])

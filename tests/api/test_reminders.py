@@ -137,6 +137,20 @@ async def test_a_direct_message_is_linked_too(alice, bob, channel, bot):
     assert "to bob" in texts["to bob"]
 
 
+async def test_a_reminder_is_in_the_language_of_its_reader(alice, bob, channel, bot):
+    del bot
+    await alice.patch("/settings", default_language="de")
+    direct = {"type": "direct", "to": [bob.user.user_id], "content": "the plan"}
+    message_id = (await alice.post("/messages", **direct))["id"]
+    for user in (alice, bob):
+        await remind(user, message_id)
+    await passes(alice)
+    (own,), (bobs,) = await reminded(alice), await reminded(bob)
+    assert own["content"].startswith("Du wolltest an [eine Direktnachricht](")
+    assert f"@_**Alice|{alice.user.user_id}** schrieb:" in own["content"]
+    assert bobs["content"].startswith("You asked to be reminded of [a direct message](")
+
+
 async def test_names_and_quotes_do_not_break_out(alice, make, bot):
     odd = await make.channel("a*b] `c`", subscribers=[alice.user])
     topic = "x** @**all** [y](z)"

@@ -8,8 +8,8 @@ from server.actions.realm_services import RealmServices
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError, DomainError
 from server.domain.markdown.writing import mention, quoted, topic_link
-from server.domain.realm_settings import NO_CHANNEL
-from server.i18n import _
+from server.domain.realm_settings import NO_CHANNEL, RealmSettings
+from server.i18n import _, marked, translated
 from server.realm_cache import RealmCache
 from storage import conversations, message_edits
 from storage.database import Connection
@@ -21,12 +21,12 @@ MAX_DESCRIPTION_LENGTH: Final = 1_000
 MAX_QUOTED_LENGTH: Final = 5_000
 """Maximum quoted length of the message; the rest is behind the link."""
 TOPIC: Final = "reported messages"
-_REASONS: Final[dict[ReportType, str]] = {
-    "spam": "spam",
-    "harassment": "harassment",
-    "inappropriate": "inappropriate content",
-    "norms": "a violation of community norms",
-    "other": "another reason",
+_SUMMARIES: Final[dict[ReportType, str]] = {
+    "spam": marked("{person} reported {message} of {sender} for spam."),
+    "harassment": marked("{person} reported {message} of {sender} for harassment."),
+    "inappropriate": marked("{person} reported {message} of {sender} for inappropriate content."),
+    "norms": marked("{person} reported {message} of {sender} for a violation of community norms."),
+    "other": marked("{person} reported {message} of {sender} for another reason."),
 }
 
 
@@ -57,13 +57,20 @@ async def report(
     row = await message_edits.visible(connection, actor.realm_id, actor.user_id, message_id)
     if row is None:
         raise BadRequestError(_("Invalid message(s)"))
-    where = await _where(realm_cache, connection, row, settings.empty_topic_display_name)
+    where = await _where(realm_cache, connection, row, settings)
     sender = await realm_cache.user(row.sender_id)
     assert sender is not None, "senders are never removed"
-    summary = (
-        f"{mention(actor.row)} reported {where} of {mention(sender)} for {_REASONS[report_type]}."
+    summary = _(
+        _SUMMARIES[report_type],
+        person=mention(actor.row),
+        message=where,
+        sender=mention(sender),
     )
-    parts = [summary, *([quoted(description)] if description.strip() else []), "The message:"]
+    parts = [
+        translated(summary, settings.language),
+        *([quoted(description)] if description.strip() else []),
+        translated(_("The message:"), settings.language),
+    ]
     return OutgoingMessage(
         type="channel",
         to=channel.channel_id,
@@ -86,10 +93,10 @@ async def deliver(bench: RealmServices, draft: OutgoingMessage) -> None:
 
 
 async def _where(
-    realm_cache: RealmCache, connection: Connection, row: ChangingRow, empty_topic_name: str
+    realm_cache: RealmCache, connection: Connection, row: ChangingRow, settings: RealmSettings
 ) -> str:
     if row.channel_id is None:
-        return "a direct message"
+        return _("a direct message")
     channel = await realm_cache.channel(row.channel_id)
     assert channel is not None, "a message is in a channel that exists"
     [topic] = await conversations.topics_by_ids(
@@ -99,7 +106,7 @@ async def _where(
         channel.channel_id,
         channel.name,
         topic.name,
-        empty_topic_name=empty_topic_name,
+        empty_topic_name=settings.empty_topic_display_name,
         message_id=row.id,
     )
-    return f"a message ({link})"
+    return _("a message ({link})", link=link)
