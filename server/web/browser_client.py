@@ -8,6 +8,7 @@ import orjson
 
 from server.api.endpoint import Access, Request
 from server.api.files import is_known
+from server.api.languages import page_language
 from server.api.pages import PageRoute
 from server.domain.avatars import icon_key_in
 from server.domain.emoji import picture_url
@@ -62,9 +63,9 @@ async def _is_open(request: Request) -> bool:
 
 
 async def _client(request: Request, build: Build) -> Page:
-    settings = await request.realm_cache.settings()
-    language = settings.default_language
-    if request.caller is not None:
+    if request.caller is None:
+        language = await page_language(request)
+    else:
         language = UserSettings.of(request.caller.row.settings).default_language
     # The client compares it with the settings, and has catalogues of its own.
     request.language = catalogue_language(language)
@@ -82,7 +83,7 @@ async def _client(request: Request, build: Build) -> Page:
         "Cache-Control": "private, no-cache",
         "Content-Security-Policy": await _policy(request),
         "ETag": etag,
-        "Vary": "Cookie",
+        "Vary": "Cookie, Accept-Language",
     }
     if is_known(request.headers.get("If-None-Match"), etag):
         return Page(HTTPStatus.NOT_MODIFIED, b"", headers=headers, cookies=request.cookies)

@@ -115,3 +115,14 @@ async def test_spectators_see_what_is_public_to_the_web(place: Furnished, chromi
     await show(page, "#narrow/is/starred")
     await expect(page.get_by_role("alert")).to_contain_text("Sign in to see these messages")
     await context.close()
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_spectators_read_in_the_language_of_their_browser(
+    place: Furnished, chromium: Browser
+):
+    async with await chromium.new_context(locale="de-AT") as context:
+        page = await context.new_page()
+        await page.goto(f"{place.url}/#inbox")
+        await expect(page.get_by_role("link", name="Anmelden")).to_be_visible()
+        await expect(page.locator("html")).to_have_attribute("lang", "de")

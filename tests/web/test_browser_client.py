@@ -197,6 +197,10 @@ async def test_spectators_get_the_client_where_there_is_something_to_read(with_c
     assert answer.status == 200
     assert '<meta name="csrf-token" content="">' in stranger.page
     assert "Set-Cookie" not in answer.headers
+    assert '<html lang="en"' in stranger.page
+    answer = await stranger.look("/", headers={"Accept-Language": "de"})
+    assert '<html lang="de"' in stranger.page
+    assert "Accept-Language" in answer.headers["Vary"]
     await set_in_realm(make, with_client.server, enable_spectator_access=False)
     assert (await stranger.look("/")).headers["Location"] == "/login/"
     await set_in_realm(make, with_client.server, **SPECTATORS)

@@ -38,10 +38,13 @@ export async function speak(code: string): Promise<void> {
   }
 }
 
-/** Return the language that is set: the person's, or for visitors without an account the organization's. */
+/** The language in which the server has sent the page: for visitors, the one that their browser asks for. */
+const served = globalThis.document?.documentElement.lang || "en";
+
+/** Return the language that the user has set; for visitors without an account, that of the page. */
 export function chosenLanguage(): string {
-  const { settings, fields } = state();
-  return String(settings.default_language ?? fields.realm_default_language ?? "en");
+  const { settings, userId } = state();
+  return userId ? String(settings.default_language) : served;
 }
 
 /**
