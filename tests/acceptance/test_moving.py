@@ -89,7 +89,7 @@ USERS = [
     person("U2", "Bob"),
     person("U3", "Guest", is_restricted=True, deleted=False),
     person("U4", "Gone", deleted=True),
-    person("U5", "Robot", is_bot=True, profile={"email": None}),
+    person("U5", "Robot", is_bot=True, profile={"email": None, "bot_id": "B5"}),
 ]
 DAY = "2024-03-01"
 MESSAGES = {
@@ -98,9 +98,10 @@ MESSAGES = {
         message("U2", "An answer", "1709280005.000100", thread_ts="1709280001.000100"),
         message("U4", "<@U2>, for <#C1>", "1709280002.000100", edited={"ts": "1709280009.0"}),
         message(
-            "U5",
+            "",
             "see https://x.slack.com/archives/C1/p1709280001000100?thread_ts=1&cid=C1",
             "1709280003.000100",
+            bot_id="B5",
             reactions=[{"name": "tada", "users": ["U1", "U9"]}, {"name": "ours", "users": ["U1"]}],
         ),
         message("U1", "in the year 3000", "32503680000.000100"),
@@ -132,7 +133,13 @@ def file(tmp_path: Path) -> Path:
         channels=[
             channel("C1", "plans", ["U1", "U2", "U3", "U4"], is_general=True, creator="U2"),
             channel("C2", "Old", [], is_archived=True),
-            channel("C3", "x" * 300 + "\x07", [], topic={"value": "a"}, purpose={"value": "b"}),
+            channel(
+                "C3",
+                "x" * 300 + "\x07",
+                [],
+                topic={"value": "a &amp; <https://x.example|x>"},
+                purpose={"value": "b"},
+            ),
         ],
         groups=[channel("G1", "secret", ["U1"])],
         dms=[{"id": "D1", "members": ["U1", "U2"]}, {"id": "D2", "members": ["U2", "U1"]}],
@@ -157,7 +164,7 @@ async def test_everything_in_an_export_has_its_place(server: Server, file: Path)
     assert channels["secret"]["invite_only"]
     assert channels["plans"]["creator_id"] == people["Bob"]["user_id"]
     others = {each["name"]: each for each in state["unsubscribed"] + state["never_subscribed"]}
-    assert others["x" * 60]["description"] == "a. b"
+    assert others["x" * 60]["description"] == "a & [x](https://x.example). b"
     assert state["unread_msgs"]["count"] == 0
 
     seen = await history_of(ada)
@@ -172,6 +179,7 @@ async def test_everything_in_an_export_has_its_place(server: Server, file: Path)
     assert loose["subject"] == "loose talk"
     assert "last_edit_timestamp" in loose
     link = next(each for each in seen if each["content"].startswith("see "))
+    assert link["sender_id"] == people["Robot"]["user_id"]
     assert f"/#narrow/channel/{roots[0]['stream_id']}-plans/" in link["content"]
     assert link["content"].endswith(f"/near/{roots[0]['id']}")
     assert [each["emoji_name"] for each in link["reactions"]] == ["tada"]

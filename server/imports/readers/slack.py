@@ -12,6 +12,7 @@ import orjson
 from typing_extensions import override
 
 from server.domain.access import ADMINISTRATOR, GUEST, MEMBER, OWNER
+from server.domain.slack_text import converted
 from server.imports.archive import ImportArchive
 from server.imports.errors import FileRefusedError
 from server.imports.json_streams import MalformedJsonError, objects_in
@@ -108,7 +109,7 @@ class SlackReader(Reader):
         pins = each.get("pins")
         if isinstance(pins, list) and pins:
             self._report.remark("pinned messages are not pinned here", count=len(pins))
-        topic, purpose = _value(each.get("topic")), _value(each.get("purpose"))
+        topic, purpose = _purpose(each.get("topic")), _purpose(each.get("purpose"))
         yield Channel(
             key=key,
             name=_text(each.get("name")) or key,
@@ -176,6 +177,7 @@ class SlackReader(Reader):
         stamp, sent_at = _text(record.get("ts")), time_of(record.get("ts"))
         assert sent_at is not None, "others were left out before"
         sender, name = _sender(record)
+        sender = self._bots.get(sender, sender)
         edited, thread = record.get("edited"), _text(record.get("thread_ts"))
         return PostedMessage(
             key=f"{place}/{stamp}",
@@ -193,6 +195,16 @@ class SlackReader(Reader):
                 for each in _dicts(record.get("reactions"))
             ),
         )
+
+    @cached_property
+    def _bots(self) -> dict[str, str]:
+        """Keys of the accounts of bots, by the ids with which bots send."""
+        bots: dict[str, str] = {}
+        for user in self._objects(USERS):
+            profile = user.get("profile")
+            if isinstance(profile, dict) and (bot_id := _text(profile.get("bot_id"))):
+                bots[bot_id] = _text(user.get("id"))
+        return bots
 
     def _files(self, record: Mapping[str, Any]) -> Iterator[SharedFile]:
         for each in _dicts(record.get("files")) or _dicts([record.get("file")]):
@@ -340,5 +352,7 @@ def _dicts(value: Any) -> list[dict[str, Any]]:
     return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
 
 
-def _value(value: Any) -> str:
-    return " ".join(_text(value.get("value")).split()) if isinstance(value, dict) else ""
+def _purpose(value: Any) -> str:
+    """Return a topic or a purpose as Markdown, in one line."""
+    text = value.get("value") if isinstance(value, dict) else ""
+    return converted(" ".join(_text(text).split()))
