@@ -98,8 +98,9 @@ async def _addressed(
     if token is None:
         return None
     url = place.url + PATHS[row.purpose].format(token=token)
+    reset = mails.imported_account if job.is_invitation else mails.reset_password
     letter = {
-        RESET_PASSWORD: mails.reset_password(place, name, url),
+        RESET_PASSWORD: reset(place, name, url),
         CHANGE_EMAIL: mails.confirm_new_address(place, name, url),
         SIGN_UP: mails.confirm_sign_up(place, url),
         FOUND_REALM: mails.confirm_founding(place, url),

@@ -239,6 +239,8 @@ class ConfirmationEmail(Job, frozen=True, kw_only=True):
     confirmation_id: int
     language: str = ""
     """Language of the page that the address was entered on; empty if an older release asked."""
+    is_invitation: bool = False
+    """Whether it invites a person with an imported account, rather than answers a request."""
 
 
 def enqueue(tx: Tx, job: Job, *, after_seconds: float = 0.0) -> None:

@@ -244,11 +244,14 @@ def forget_keys(realm_id: RealmId, import_id: int, kind: Kind, keys: Sequence[st
 async def forget_some_keys(
     connection: Connection, realm_id: RealmId, import_id: int, *, limit: int
 ) -> bool:
-    """Delete the first keys, `limit` of them; return whether there are more."""
+    """Delete the first keys, `limit` of them; return whether there are more.
+
+    Those of people stay: they tell the accounts that have come with the import.
+    """
     rows = await connection.tuples(
         """
         SELECT kind, key FROM import_keys
-         WHERE realm_id = %(realm_id)s AND import_id = %(import_id)s
+         WHERE realm_id = %(realm_id)s AND import_id = %(import_id)s AND kind <> 'person'
          ORDER BY kind, key OFFSET %(limit)s LIMIT 1
         """,
         realm_id=realm_id,
@@ -260,7 +263,7 @@ async def forget_some_keys(
     await connection.execute(
         """
         DELETE FROM import_keys
-         WHERE realm_id = %(realm_id)s AND import_id = %(import_id)s
+         WHERE realm_id = %(realm_id)s AND import_id = %(import_id)s AND kind <> 'person'
            AND (%(kind)s::text IS NULL OR (kind, key) < (%(kind)s, %(key)s))
         """,
         realm_id=realm_id,
@@ -608,4 +611,23 @@ def index_again(realm_id: RealmId) -> Statement:
     return Statement(
         "UPDATE search_progress SET indexed = 0 WHERE realm_id = %(realm_id)s",
         {"realm_id": realm_id},
+    )
+
+
+async def people_without_password(
+    connection: Connection, realm_id: RealmId, above: UserId, *, limit: int
+) -> list[UserId]:
+    """Return active people with imported accounts and no password, in the order of their ids."""
+    return await connection.values(
+        """
+        SELECT u.user_id FROM users u
+         WHERE u.realm_id = %(realm_id)s AND u.user_id > %(above)s AND u.is_active
+           AND u.bot_type IS NULL AND u.password_hash IS NULL
+           AND u.user_id IN (SELECT k.id FROM import_keys k
+                              WHERE k.realm_id = %(realm_id)s AND k.kind = 'person')
+         ORDER BY u.user_id LIMIT %(limit)s
+        """,
+        realm_id=realm_id,
+        above=above,
+        limit=limit,
     )

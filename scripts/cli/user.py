@@ -11,6 +11,7 @@ import msgspec
 from scripts.cli.accounts import COMMANDS
 from scripts.cli.erasing import erase
 from scripts.cli.failures import Failure, sentences
+from scripts.cli.invite_imported import invite_imported
 from scripts.cli.listing import list_users
 from scripts.cli.options import (
     WHICH_REALM,
@@ -85,7 +86,7 @@ def user() -> None:
     """Create and manage accounts."""
 
 
-for command in (*COMMANDS, erase, list_users, set_password, sign_in_link):
+for command in (*COMMANDS, erase, invite_imported, list_users, set_password, sign_in_link):
     user.add_command(command)
 
 

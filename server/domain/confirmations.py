@@ -17,6 +17,8 @@ DESKTOP_SIGN_IN: Final = "desktop_sign_in"
 SIGN_IN_PURPOSES: Final = (SIGN_IN, SIGN_IN_HERE, DESKTOP_SIGN_IN)
 
 VALID_SECONDS: Final = 24 * 3600
+INVITED_SECONDS: Final = 7 * 24 * 3600
+"""Of links that invite people with imported accounts."""
 SIGN_IN_SECONDS: Final = {SIGN_IN: 600, SIGN_IN_HERE: 600, DESKTOP_SIGN_IN: 300}
 """For how long their tokens are valid."""
 SIGN_IN_LINK: Final = "/sign-in-link/"

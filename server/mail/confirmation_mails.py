@@ -48,6 +48,24 @@ def reset_password(place: EmailOrigin, full_name: str, url: str) -> EmailContent
     )
 
 
+def imported_account(place: EmailOrigin, full_name: str, url: str) -> EmailContent:
+    return EmailContent(
+        title=_("Your account at {name}", name=place.name),
+        paragraphs=(
+            _("Hello {full_name},", full_name=full_name),
+            _(
+                "{name} has moved to {url}, with its people, channels and messages. You have an"
+                " account there, with this address. The link below leads to a page where you"
+                " choose its password. It works once, within a week.",
+                name=place.name,
+                url=place.url,
+            ),
+        ),
+        button=_("Choose a password"),
+        url=url,
+    )
+
+
 def no_account(place: EmailOrigin, *, is_closed: bool) -> EmailContent:
     what = _(
         "Somebody, probably you, wants a new password at {url}, but no account has this address"

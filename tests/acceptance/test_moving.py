@@ -13,6 +13,8 @@ import pytest
 
 from testkit.clients.api import Client
 from testkit.clients.commands import refusal, run
+from testkit.clients.mailing_server import Posting
+from testkit.clients.page_client import Visitor
 from testkit.clients.server import ROOT_DOMAIN, Server
 from testkit.images import picture
 from testkit.slack_exports import channel, message, person, write_export, write_large_export
@@ -270,7 +272,7 @@ async def test_an_import_goes_on_where_it_was_killed(server: Server, tmp_path: P
         )
     assert found == [(6_000, 6_000, 6_000, 6_000, 1)]
     assert report["imported"]["messages"] == 6_000
-    assert (keys, ordered) == (0, True)
+    assert (keys, ordered) == (20, True)
 
 
 # -- Mattermost
@@ -380,3 +382,28 @@ async def test_everything_in_an_archive_of_mattermost_has_its_place(server: Serv
     assert 'alt=":ours:"' in found[1][2]
     assert "message_inline_image" in found[2][2]
     assert kinds == ["realm_emoji"]
+
+
+async def test_people_are_invited_with_one_command(posting: Posting, file: Path):
+    server, sink = posting.server, posting.sink
+    await run(server, "import", file, *IMPORT)
+    mail = {"PARLEY_SMTP_HOST": "127.0.0.1", "PARLEY_SMTP_PORT": str(sink.port)}
+    invite = ("user", "invite-imported", *IMPORT)
+    assert "sends no email" in await asyncio.to_thread(refusal, *invite, **here(server))
+    assert "3 people are invited" in await run(server, *invite, **mail)
+    async with server.app.database.connection() as connection:
+        realm_id = await connection.value("SELECT realm_id FROM imports")
+    jobs = await (moved := Posting(server, sink, realm_id)).jobs()
+    for job in jobs:
+        await moved.send(job)
+    # Not those who are deactivated, and no bots.
+    assert {mail["To"] for mail in sink.mails} == {
+        f"{name} <{key}@example.com>"
+        for name, key in (("Ada", "u1"), ("Bob", "u2"), ("Guest", "u3"))
+    }
+    assert sink.mails[0]["Subject"].startswith("Your account at ")
+    path = moved.link(sink.mails[0])
+    visitor = Visitor(Client(server, f"moved.{ROOT_DOMAIN}", "", None))
+    await visitor.look(path)
+    assert (await visitor.submit(path, new_password="correct horse battery staple")).status == 303
+    assert "2 people are invited" in await run(server, *invite, **mail)
