@@ -15,7 +15,7 @@ from server.imports.files import FileStore, StoredFile, markdown_of_file
 from server.imports.records import PostedMessage
 from server.imports.report import ImportReport
 from server.imports.texts import ImportedText, TextConverter
-from server.imports.topics import dated_name, numbered_name, topic_name
+from server.imports.topics import clean_topic_name, dated_name, numbered_name, topic_name
 from storage import attachments, imports, message_bits, upload_space
 from storage.database import Connection, Database
 from storage.ids import AttachmentId, ChannelId, MessageId, RealmId, TopicId, UserId
@@ -272,7 +272,9 @@ class BatchWriter:
         """Return a topic for each key, with a name that its channel does not have yet."""
         choices: dict[str, list[str]] = {}
         for key, text in new.items():
-            name = self._topic if key.startswith(MAIN_TOPIC) else topic_name(text.content)
+            name = clean_topic_name(text.message.topic) or topic_name(text.content)
+            if key.startswith(MAIN_TOPIC):
+                name = self._topic
             choices[key] = [name, dated_name(name, text.message.sent_at)]
         channels = {key: self._places.channels[text.message.place] for key, text in new.items()}
         async with self._database.connection() as connection:

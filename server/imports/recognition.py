@@ -9,6 +9,8 @@ from typing import IO, Final
 
 from server.imports.archive import ImportArchive, open_archive
 from server.imports.readers.mattermost import MattermostReader
+from server.imports.readers.rocketchat import ROOMS, RocketChatReader
+from server.imports.readers.rocketchat import USERS as USERS_DUMP
 from server.imports.readers.slack import USERS, SlackReader
 from server.imports.records import Reader
 from server.imports.report import ImportReport
@@ -39,12 +41,18 @@ def source_of(path: Path) -> ImportSource | None:
             return None
         if _is_slack(archive):
             return SLACK
+        if _is_rocketchat(archive):
+            return ROCKETCHAT
         return None if _lines_of_mattermost(archive) is None else MATTERMOST
 
 
 def _is_slack(archive: ImportArchive) -> bool:
     names = {name.rpartition("/")[2] for name in archive.names if name.count("/") <= 1}
     return USERS in names and not names.isdisjoint({"channels.json", "groups.json", "dms.json"})
+
+
+def _is_rocketchat(archive: ImportArchive) -> bool:
+    return {USERS_DUMP, ROOMS} <= {name.rpartition("/")[2] for name in archive.names}
 
 
 def _lines_of_mattermost(archive: ImportArchive) -> str | None:
@@ -69,6 +77,12 @@ def _opened_slack(path: Path, report: ImportReport) -> Iterator[Reader]:
 
 
 @contextmanager
+def _opened_rocketchat(path: Path, report: ImportReport) -> Iterator[Reader]:
+    with open_archive(path) as archive:
+        yield RocketChatReader(archive, report)
+
+
+@contextmanager
 def _opened_mattermost(path: Path, report: ImportReport) -> Iterator[Reader]:
     if not zipfile.is_zipfile(path):
         yield MattermostReader(lambda: path.open("rb"), None, report)
@@ -80,4 +94,5 @@ def _opened_mattermost(path: Path, report: ImportReport) -> Iterator[Reader]:
 
 
 SLACK: Final = ImportSource("Slack", _opened_slack)
+ROCKETCHAT: Final = ImportSource("Rocket.Chat", _opened_rocketchat)
 MATTERMOST: Final = ImportSource("Mattermost", _opened_mattermost)

@@ -93,6 +93,8 @@ class PostedMessage:
     edited_at: datetime | None = None
     thread: str | None = None
     """Key of the message at the root of its thread, which may be itself; None: in no thread."""
+    topic: str = ""
+    """Name of its thread; empty: its first words."""
     body: Any
     """Its text, in the form of the file's program."""
     files: Sequence[SharedFile] = ()

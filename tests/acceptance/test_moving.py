@@ -407,3 +407,43 @@ async def test_people_are_invited_with_one_command(posting: Posting, file: Path)
     await visitor.look(path)
     assert (await visitor.submit(path, new_password="correct horse battery staple")).status == 303
     assert "2 people are invited" in await run(server, *invite, **mail)
+
+
+# -- Rocket.Chat
+
+ROCKETCHAT = Path(__file__).parent / "samples" / "rocketchat"
+
+
+async def test_a_real_dump_of_rocketchat_comes_as_it_was(server: Server, tmp_path: Path):
+    file = tmp_path / "dump.zip"
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in ROCKETCHAT.iterdir():
+            archive.write(path, f"dump/meteor/{path.name}")
+    said = await run(server, "import", file, *IMPORT)
+    assert "3 custom emoji are not imported" in said
+    hanna = await client_of(server, "hanna@example.com")
+    state = await hanna.post("/register")
+    people = {each["full_name"]: each for each in state["realm_users"]}
+    assert (people["Hanna Hof"]["role"], people["Lars Vold"]["role"]) == (100, 400)
+    names = {each["name"] for each in state["subscriptions"]}
+    assert {"general", "random", "green-house-common-room"} <= names
+    assert "Dorm meeting" not in names  # a discussion
+    seen = await history_of(hanna)
+    by_text = {each["content"]: each for each in seen}
+    welcome = next(each for each in seen if "welcome to the team" in each["content"])
+    helga = people["Helga Grund"]["user_id"]
+    # The other has changed the name since.
+    assert welcome["content"].startswith(f"Hey @**Helga Grund|{helga}** @rolf.weber, welcome")
+    thread = [each for each in seen if each["subject"] == welcome["subject"]]
+    assert [each["content"] for each in thread[1:3]] == [
+        "Anyone here??",
+        "Hey, yeah! We're all here!!!",
+    ]
+    invitation = next(each for each in seen if "Join the" in each["content"])
+    assert invitation["content"].endswith("Join the #**green-house-common-room**")
+    assert by_text["Yo @**all**!"]["subject"] == "imported from Rocket.Chat"
+    discussed = [each for each in seen if each["subject"] == "Random discussion"]
+    assert {each["display_recipient"] for each in discussed} == {"random"}
+    assert [each["emoji_name"] for each in by_text["Let's invite Rolf too over here."]["reactions"]]
+    assert [each for each in seen if each["type"] == "private"]
+    assert state["unread_msgs"]["count"] == 0

@@ -3,7 +3,9 @@
 import io
 import json
 import random
+import struct
 import zipfile
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ from typing_extensions import override
 from server.domain.messages import MAX_TOPIC_LENGTH
 from server.imports import json_streams
 from server.imports.accounts import planned_accounts
+from server.imports.bson_streams import MalformedBsonError, documents_in
 from server.imports.errors import FileRefusedError
 from server.imports.json_streams import MalformedJsonError, objects_in
 from server.imports.readers.slack import time_of
@@ -328,3 +331,72 @@ def test_lines_that_cannot_be_read_are_refused_or_counted(tmp_path: Path):
     assert sum(each.count for each in report.remarks.values()) == 2
     with pytest.raises(FileRefusedError, match="Line 3"):
         surveyed(lines_of(tmp_path / "x.jsonl", good, good[:-5]))
+
+
+# -- Rocket.Chat
+
+
+def element(kind: int, name: str, value: bytes) -> bytes:
+    return bytes([kind]) + name.encode() + b"\0" + value
+
+
+def document(*elements: bytes) -> bytes:
+    body = b"".join(elements) + b"\0"
+    return struct.pack("<i", len(body) + 4) + body
+
+
+def string(text: bytes) -> bytes:
+    return struct.pack("<i", len(text) + 1) + text + b"\0"
+
+
+def test_documents_of_all_types_are_read():
+    text = document(
+        element(0x01, "double", struct.pack("<d", 1.5)),
+        element(0x02, "string", string("ünï".encode())),
+        element(0x02, "invalid", string(b"a\xff")),
+        element(0x03, "document", document(element(0x10, "n", struct.pack("<i", -7)))),
+        element(0x04, "array", document(element(0x08, "0", b"\1"), element(0x0A, "1", b""))),
+        element(0x05, "binary", struct.pack("<i", 3) + b"\0abc"),
+        element(0x07, "id", b"x" * 12),
+        element(0x09, "moment", struct.pack("<q", 1709280000123)),
+        element(0x09, "never", struct.pack("<q", 2**62)),
+        element(0x0B, "regex", b"a.*\0i\0"),
+        element(0x12, "long", struct.pack("<q", 2**40)),
+        element(0x13, "decimal", b"x" * 16),
+    )
+    [found] = documents_in(io.BytesIO(text))
+    assert found == {
+        "double": 1.5,
+        "string": "ünï",
+        "invalid": "a\N{REPLACEMENT CHARACTER}",
+        "document": {"n": -7},
+        "array": [True, None],
+        "binary": None,
+        "id": None,
+        "moment": datetime(2024, 3, 1, 8, 0, 0, 123000, tzinfo=UTC),
+        "never": None,
+        "regex": None,
+        "long": 2**40,
+        "decimal": None,
+    }
+
+
+def test_no_bytes_are_read_beyond_a_document():
+    """Whatever a document says of the sizes of its values."""
+    good = document(
+        element(0x02, "s", string(b"text")),
+        element(0x03, "d", document(element(0x05, "b", struct.pack("<i", 1) + b"\0x"))),
+    )
+    choose = random.Random(2)
+    for _ in range(3_000):
+        broken = bytearray(good)
+        for _ in range(choose.randrange(1, 4)):
+            broken[choose.randrange(len(broken))] = choose.randrange(256)
+        with suppress(MalformedBsonError):
+            list(documents_in(io.BytesIO(broken)))
+    nested = b""
+    for _ in range(500):
+        nested = element(0x03, "d", document(nested))
+    for wrong in (good[:-1], good + b"\1", b"\xff\xff\xff\x7f" + good, document(nested)):
+        with pytest.raises(MalformedBsonError):
+            list(documents_in(io.BytesIO(wrong)))

@@ -1,0 +1,106 @@
+"""Read documents of BSON files one by one (bsonspec.org), as mongodump writes them."""
+
+import struct
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import IO, Any, Final
+
+MAX_DOCUMENT_BYTES: Final = 17 * 1024 * 1024
+"""MongoDB's own limit, and a little more."""
+MAX_DEPTH: Final = 100
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_LENGTH: Final = struct.Struct("<i")
+_LONG: Final = struct.Struct("<q")
+_DOUBLE: Final = struct.Struct("<d")
+
+_SIZES: Final = {
+    0x06: 0,  # undefined
+    0x0A: 0,  # null
+    0xFF: 0,  # smallest key
+    0x7F: 0,  # largest key
+    0x07: 12,  # object id
+    0x11: 8,  # timestamp of the oplog
+    0x13: 16,  # decimal
+}
+"""Sizes of values of which the content is not needed, by type."""
+
+
+class MalformedBsonError(ValueError):
+    """It is no BSON, or a document is too large."""
+
+
+def documents_in(file: IO[bytes]) -> Iterator[dict[str, Any]]:
+    """Yield the documents of a file. Values of rare types are None. Raises MalformedBsonError."""
+    while head := file.read(_LENGTH.size):
+        length = _LENGTH.unpack(head)[0] if len(head) == _LENGTH.size else 0
+        if not _LENGTH.size < length <= MAX_DOCUMENT_BYTES:
+            raise MalformedBsonError("no document of a possible size")
+        body = file.read(length - _LENGTH.size)
+        if len(body) < length - _LENGTH.size:
+            raise MalformedBsonError("the end is missing")
+        try:
+            yield _document(head + body, 0, 0)
+        except (struct.error, IndexError, ValueError, OverflowError) as error:
+            raise MalformedBsonError(str(error)) from error
+
+
+def _document(data: bytes, start: int, depth: int) -> dict[str, Any]:
+    if depth > MAX_DEPTH:
+        raise MalformedBsonError("documents are nested too deeply")
+    end = start + _LENGTH.unpack_from(data, start)[0] - 1
+    if not start < end < len(data):
+        raise MalformedBsonError("a document has an impossible size")
+    place = start + _LENGTH.size
+    found: dict[str, Any] = {}
+    while place < end:
+        kind = data[place]
+        name_end = data.index(0, place + 1)
+        name = data[place + 1 : name_end].decode(errors="replace")
+        found[name], place = _value(data, kind, name_end + 1, depth)
+    return found
+
+
+def _value(data: bytes, kind: int, place: int, depth: int) -> tuple[Any, int]:  # noqa: PLR0911, C901 - a type each
+    """Return the value at a place, and where it ends."""
+    match kind:
+        case 0x01:
+            return _DOUBLE.unpack_from(data, place)[0], place + _DOUBLE.size
+        case 0x02 | 0x0D | 0x0E:
+            text = place + _LENGTH.size
+            end = text + _size(data, place)
+            return data[text : end - 1].decode(errors="replace"), end
+        case 0x03:
+            return _document(data, place, depth + 1), place + _size(data, place)
+        case 0x04:
+            items = _document(data, place, depth + 1)
+            return list(items.values()), place + _size(data, place)
+        case 0x05:
+            return None, place + _LENGTH.size + 1 + _size(data, place)
+        case 0x08:
+            return data[place] == 1, place + 1
+        case 0x09:
+            return _moment(_LONG.unpack_from(data, place)[0]), place + _LONG.size
+        case 0x10:
+            return _LENGTH.unpack_from(data, place)[0], place + _LENGTH.size
+        case 0x12:
+            return _LONG.unpack_from(data, place)[0], place + _LONG.size
+        case 0x0B:
+            return None, data.index(0, data.index(0, place) + 1) + 1
+        case _ if kind in _SIZES:
+            return None, place + _SIZES[kind]
+    raise MalformedBsonError(f"unknown type {kind}")
+
+
+def _size(data: bytes, place: int) -> int:
+    size: int = _LENGTH.unpack_from(data, place)[0]
+    if not 0 <= size <= len(data) - place:
+        raise MalformedBsonError("a value has an impossible size")
+    return size
+
+
+def _moment(milliseconds: int) -> datetime | None:
+    try:
+        return _EPOCH + timedelta(milliseconds=milliseconds)
+    except OverflowError:
+        return None
