@@ -5,6 +5,7 @@ import hashlib
 import hmac
 import json
 import time
+from dataclasses import dataclass
 from typing import Any
 
 import psycopg
@@ -24,8 +25,18 @@ PADDING = "x" * 6_000
 """GitHub sends that much beside what is read."""
 
 
-def measure(server: Server, database: psycopg.Connection[Any]) -> dict[str, list[float]]:
-    """Return the seconds of each delivery by what is sent, for `SECONDS` by `SENDERS` at once."""
+@dataclass(frozen=True, slots=True)
+class Delivered:
+    """What was measured of deliveries."""
+
+    taken: list[float]
+    """Seconds of each, for `SECONDS` by `SENDERS` at once."""
+    cpu_seconds: float
+    """Processor time of the server."""
+
+
+def measure(server: Server, database: psycopg.Connection[Any]) -> dict[str, Delivered]:
+    """Return the deliveries by what is sent."""
     world = worlds.fill(database, people=1_000)
     worlds.channel(database, world, "webhooks", 1_000)
     add_bot(database, world)
@@ -34,13 +45,13 @@ def measure(server: Server, database: psycopg.Connection[Any]) -> dict[str, list
     return uvloop.run(_measure(server, owner, bot_id))
 
 
-async def _measure(server: Server, owner: Client, bot_id: int) -> dict[str, list[float]]:
+async def _measure(server: Server, owner: Client, bot_id: int) -> dict[str, Delivered]:
     unsigned = await _deliver(server, None)
     await owner.timed(owner.request("PUT", f"/bots/{bot_id}/webhook_secret", secret=SECRET))
     return {"unsigned": unsigned, "signed": await _deliver(server, SECRET)}
 
 
-async def _deliver(server: Server, secret: str | None) -> list[float]:
+async def _deliver(server: Server, secret: str | None) -> Delivered:
     sample = json.loads((SAMPLES / f"{SAMPLE}.json").read_text())
     body = json.dumps({**sample["body"], "padding": PADDING}).encode()
     taken: list[float] = []
@@ -59,9 +70,9 @@ async def _deliver(server: Server, secret: str | None) -> list[float]:
     senders = [Client(server.port, "", "") for _ in range(SENDERS)]
     await one(senders[0], time.perf_counter() + 1)
     taken.clear()
-    end = time.perf_counter() + SECONDS
+    end, before = time.perf_counter() + SECONDS, server.cpu_seconds()
     await asyncio.gather(*[one(client, end) for client in senders])
-    return taken
+    return Delivered(taken, server.cpu_seconds() - before)
 
 
 def _request(headers: dict[str, str], body: bytes) -> bytes:
