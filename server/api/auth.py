@@ -119,12 +119,16 @@ async def user_by_api_key(app: App, realm_id: RealmId | None, api_key: str | Non
         raise UnauthorizedError(_("Missing 'api_key' in the address"))
     realm_cache = app.realm_caches.of(realm_id)
     digest = digest_of(api_key)
-    async with app.database.connection() as connection:
-        if is_named(api_key):
+    if is_named(api_key):
+        async with app.database.connection() as connection:
             key = await api_keys.used(connection, realm_id, digest)
-            user_id = None if key is None else key.user_id
-        else:
-            user_id = await credentials.user_of_key(connection, realm_id, digest)
+        user_id = None if key is None else key.user_id
+    else:
+        # It may be of an earlier key: the row decides.
+        user_id = await realm_cache.derived(
+            ("api key", digest),
+            lambda connection: credentials.user_of_key(connection, realm_id, digest),
+        )
     row = None if user_id is None else await realm_cache.user(user_id)
     if row is None:
         raise InvalidApiKeyError(_("Invalid API key"))

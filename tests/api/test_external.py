@@ -234,6 +234,17 @@ async def test_a_closed_bot_and_a_closed_owner_post_nothing(hook, log_in):
     (await hook(SLACK, {"text": "x"})).refused("INVALID_API_KEY", 401)
 
 
+async def test_a_key_that_was_replaced_posts_nothing(hook):
+    (await hook(SLACK, {"text": "x"})).succeeded()
+    path = f"/bots/{hook.bot['user_id']}/api_key/regenerate"
+    new = (await hook.member.post(path))["api_key"]
+    for _ in range(2):
+        (await hook(SLACK, {"text": "x"})).refused("INVALID_API_KEY", 401)
+        (await hook(SLACK, {"text": "x"}, api_key=new)).succeeded()
+    await hook.member.delete(f"/bots/{hook.bot['user_id']}")
+    (await hook(SLACK, {"text": "x"}, api_key=new)).refused("INVALID_API_KEY", 401)
+
+
 async def test_the_key_is_in_no_log(hook, capfd):
     (await hook(SLACK, {"text": "x"})).succeeded()
     (await hook(SLACK, {"text": "x"}, stream="nowhere")).refused("STREAM_DOES_NOT_EXIST")
