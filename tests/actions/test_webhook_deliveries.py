@@ -20,7 +20,9 @@ async def test_one_delivery_a_second_is_recorded_for_each_outcome(make, database
 
     async def recorded(bot: Actor) -> tuple[str, str, timedelta] | None:
         row = await webhook_deliveries.last(make.connection, make.realm_id, bot.user_id)
-        return row and (row.service, row.outcome, clock.now() - row.received_at)
+        if row is None:
+            return None
+        return (row.service, row.outcome, clock.now() - row.received_at)
 
     assert await recorded(bots[0]) is None
     await last.note(bots[0], "github", "message")
