@@ -94,7 +94,7 @@ class BatchWriter:
         Raises ImportStoppedError if another process continues the import.
         """
         stored = await self._store_files(row, texts, report)
-        await self._converter.render_rest(texts, share=(self._realm_id, "import"))
+        await self._converter.render_rest(texts, share=(self._realm_id, imports.CLIENT))
         done = texts[-1].number + 1
         while True:
             attempt = _copied(report)

@@ -11,7 +11,7 @@ from server.imports.texts import TextConverter
 from storage import imports
 from storage.database import Database
 from storage.ids import MessageId, RealmId
-from storage.imports import ImportRow, LinkedMessage
+from storage.imports import CLIENT, ImportRow, LinkedMessage
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +40,8 @@ class LinkWriter:
         for message_id, old in contents.items():
             content = self._rewritten(old, targets, report)
             if content != old:
-                html = self.converter.rendered(content).html
-                changed[message_id] = (old, content, html)
+                rendered = await self.converter.typeset(content, share=(self.realm_id, CLIENT))
+                changed[message_id] = (old, content, rendered.html)
         after = replace(row, done=row.done + len(ids), report=report.as_json())
         async with self.database.transaction() as connection:
             advanced, *_ = await connection.run_together(

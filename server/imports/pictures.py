@@ -23,10 +23,8 @@ from storage import imports, users
 from storage.backups.archive import pieces
 from storage.blobs import BlobStore
 from storage.ids import UserId
-from storage.imports import ImportRow
+from storage.imports import CLIENT, ImportRow
 from storage.users import UserRow
-
-CLIENT = "import"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -57,6 +57,10 @@ class TextConverter:
         """Render texts that need typesetting, or got their files now."""
         for text in texts:
             if text.rendered is None:
-                if jobs := jobs_in(text.content):
-                    await self.typesetter.set(jobs, share=share)
-                text.rendered = self.rendered(text.content)
+                text.rendered = await self.typeset(text.content, share=share)
+
+    async def typeset(self, content: str, *, share: Hashable) -> Rendered:
+        """Render a text after its code and formulas were typeset, as far as time allows."""
+        if jobs := jobs_in(content):
+            await self.typesetter.set(jobs, share=share)
+        return self.rendered(content)

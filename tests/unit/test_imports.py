@@ -272,6 +272,28 @@ def test_a_damaged_archive_is_refused_as_a_whole(tmp_path: Path):
             surveyed(path)
 
 
+def test_paths_that_lead_out_of_an_archive_lead_nowhere(tmp_path: Path):
+    member = "__uploads/F1/../../../../out.txt"
+    files = [{"id": "F1", "name": "../../out.txt"}, {"id": "..", "name": "/etc/passwd"}]
+    records = [message("U1", "here", "1516524675.1", files=files)]
+    path = write_export(
+        tmp_path / "x.zip",
+        users=USERS,
+        channels=CHANNELS,
+        messages={"plans/2018-01-21": records, "../plans/2018-01-21": records},
+        files={member: b"content"},
+    )
+    source = source_of(path)
+    assert source is not None
+    with source.opened(path, report := ImportReport()) as reader:
+        [only] = reader.messages()
+        assert [each.member for each in only.files] == [member, None]
+        with reader.opened(member) as file:
+            assert file.read() == b"content"
+    assert len(report.remarks) == 1
+    assert [each.name for each in tmp_path.iterdir()] == ["x.zip"]
+
+
 def test_an_archive_that_unpacks_to_too_much_is_refused(tmp_path: Path):
     path = write_export(tmp_path / "x.zip", users=USERS, channels=CHANNELS, messages={})
     with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as archive:
