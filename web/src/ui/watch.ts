@@ -1,6 +1,7 @@
 /** Signals of the model's parts: a component that reads one is rendered again when it changes. */
 
-import { batch, effect, type ReadonlySignal, type Signal, signal } from "@preact/signals";
+import { batch, computed, effect, type ReadonlySignal, type Signal, signal } from "@preact/signals";
+import { useMemo } from "preact/hooks";
 import type { Part } from "../model/changes";
 
 const versions = new Map<Part, Signal<number>>();
@@ -19,6 +20,31 @@ function forget(part: Part, version: Signal<number>): void {
 /** Subscribe the component that is being rendered to parts of the model. */
 export function watch(...parts: Part[]): void {
   for (const part of parts) versionOf(part).value;
+}
+
+/**
+ * Return what a function makes of signals and of the parts that it watches.
+ *
+ * The component that is being rendered is rendered again when the function returns something else,
+ * compared by content, and not with each change of what it reads. `inputs` are what it takes from
+ * the component besides.
+ */
+export function useDerived<Value>(derive: () => Value, inputs: readonly unknown[]): Value {
+  return useMemo(() => {
+    let last: Value | undefined;
+    return computed(() => {
+      const next = derive();
+      return (last = isAlike(last, next) ? last! : next);
+    });
+  }, inputs).value;
+}
+
+/** Return whether two values of plain data have the same content. */
+function isAlike(one: unknown, other: unknown): boolean {
+  if (Object.is(one, other)) return true;
+  if (typeof one !== "object" || typeof other !== "object" || !one || !other) return false;
+  const [entries, others] = [Object.entries(one), Object.entries(other)];
+  return entries.length === others.length && entries.every(([name, value], index) => others[index]![0] === name && isAlike(value, others[index]![1]));
 }
 
 /** Subscribe as `watch` does, and return a number that changes with the part: what to keep results by. */

@@ -9,7 +9,7 @@ import { addressOf, channelAddress, ground } from "../../router";
 import { nameWithUnread, UnreadCount } from "../../ui/count";
 import { ChannelIcon, Icon } from "../../ui/icons";
 import { memo } from "../../ui/memo";
-import { watch } from "../../ui/watch";
+import { useDerived, watch } from "../../ui/watch";
 import { onRowMenu, RowMenuButton } from "./row-menu";
 
 const RECENT_TOPICS = 6;
@@ -24,14 +24,23 @@ function withToggled(set: ReadonlySet<number>, id: number): Set<number> {
   return changed;
 }
 
+/** Return whether the place that is shown is a channel, or lies within it. */
+function placeIn(channelId: number): "channel" | "within" | undefined {
+  const here = ground.value;
+  if (here.kind !== "narrow" || operandFor(here.narrow, "channel") !== channelId) return undefined;
+  return here.narrow.terms.length === 1 ? "channel" : "within";
+}
+
 /** A channel, and its topics where it is the one that is shown. */
 export const ChannelItem = memo(({ channel }: { channel: Channel }) => {
-  watch("unread", "topicPolicies", "channels");
+  watch("channels");
   const id = channel.stream_id;
-  const here = ground.value;
-  const isHere = here.kind === "narrow" && operandFor(here.narrow, "channel") === id;
-  const isChannelItself = isHere && here.narrow.terms.length === 1;
-  const isExpanded = isHere || expanded.value.has(id);
+  const count = useDerived(() => {
+    watch("unread", "topicPolicies", "channels");
+    return countOfChannel(state(), id);
+  }, [id]);
+  const here = useDerived(() => placeIn(id), [id]);
+  const isExpanded = useDerived(() => expanded.value.has(id), [id]) || here !== undefined;
   const swatch = useRef<HTMLSpanElement>(null);
   useEffect(() => {
     swatch.current?.style.setProperty("--channel-color", channel.color ?? "");
@@ -42,15 +51,15 @@ export const ChannelItem = memo(({ channel }: { channel: Channel }) => {
       <div class="channel-row" onContextMenu={onRowMenu({ kind: "channel", id }, name)}>
         <a
           href={channelAddress(id)}
-          aria-label={nameWithUnread(name, countOfChannel(state(), id))}
+          aria-label={nameWithUnread(name, count)}
           class={channel.is_muted ? "muted" : undefined}
-          aria-current={isChannelItself ? "page" : undefined}
+          aria-current={here === "channel" ? "page" : undefined}
         >
           <span class="swatch" ref={swatch}>
             <ChannelIcon channel={channel} />
           </span>
           <span class="name">{name}</span>
-          <UnreadCount of={countOfChannel(state(), id)} isFaded={channel.is_muted ?? false} />
+          <UnreadCount of={count} isFaded={channel.is_muted ?? false} />
         </a>
         <span class="row-buttons">
           <RowMenuButton row={{ kind: "channel", id }} name={name} />
@@ -59,7 +68,7 @@ export const ChannelItem = memo(({ channel }: { channel: Channel }) => {
             class="quiet icon-button expander"
             aria-expanded={isExpanded}
             aria-label={i18n.t("Topics of {name}", { name })}
-            disabled={isHere}
+            disabled={here !== undefined}
             onClick={() => (expanded.value = withToggled(expanded.value, id))}
           >
             <Icon name="chevron" />
@@ -75,57 +84,76 @@ export function topicName(name: string): string {
   return name || String(state().fields.realm_empty_topic_display_name || "general chat");
 }
 
+/** Return the topics that are listed below a channel, and whether there are more. */
+function topicsShown(channelId: number): { names: string[]; hasMore: boolean; isKnown: boolean } {
+  watch(`topics:${channelId}`, "unread", "topicPolicies", "channels");
+  const known = topics.of(channelId);
+  const all = known?.map(({ name }) => name) ?? [...(state().unread.topics.get(channelId)?.values() ?? [])].map(({ topic }) => topic);
+  const isWanted = (name: string, index: number) =>
+    isCurrent(channelId, name) ||
+    (countOfTopic(state(), channelId, name).unread > 0 && !isTopicMuted(state(), channelId, name)) ||
+    (index < RECENT_TOPICS && policyOf(state(), channelId, name) !== Policy.MUTED);
+  const names = showsAll.value.has(channelId) ? all : all.filter(isWanted);
+  return { names, hasMore: names.length < all.length, isKnown: known !== undefined };
+}
+
+/** Return whether a topic is the place that is shown. */
+function isCurrent(channelId: number, name: string): boolean {
+  const here = ground.value;
+  const current = placeIn(channelId) && here.kind === "narrow" ? operandFor(here.narrow, "topic") : undefined;
+  return typeof current === "string" && topicKey(channelId, current) === topicKey(channelId, name);
+}
+
 function TopicList({ channel }: { channel: Channel }) {
   const id = channel.stream_id;
-  watch(`topics:${id}`, "unread", "topicPolicies");
-  const here = ground.value;
-  const current = here.kind === "narrow" ? operandFor(here.narrow, "topic") : undefined;
-  const currentKey = typeof current === "string" ? topicKey(id, current) : undefined;
-  const known = topics.of(id);
-  const listed = known ?? [...(state().unread.topics.get(id)?.values() ?? [])].map(({ topic }) => ({ name: topic, max_id: 0 }));
-  const isCurrent = (name: string) => topicKey(id, name) === currentKey;
-  const all = showsAll.value.has(id)
-    ? listed
-    : listed.filter(
-        ({ name }, index) =>
-          isCurrent(name) ||
-          (countOfTopic(state(), id, name).unread > 0 && !isTopicMuted(state(), id, name)) ||
-          (index < RECENT_TOPICS && policyOf(state(), id, name) !== Policy.MUTED),
-      );
+  const { names, hasMore, isKnown } = useDerived(() => topicsShown(id), [id]);
+  const isWhole = useDerived(() => showsAll.value.has(id), [id]);
   return (
-    <ul class="topics" aria-label={i18n.t("Topics of {name}", { name: channel.name })} aria-busy={!known}>
-      {all.map(({ name }) => {
-        const isMuted = isTopicMuted(state(), id, name);
-        const isFollowed = policyOf(state(), id, name) === Policy.FOLLOWED;
-        return (
-          <li key={topicKey(id, name)} class="menu-row" onContextMenu={onRowMenu({ kind: "topic", id, topic: name }, topicName(name))}>
-            <a
-              href={addressOf(topicNarrow(id, name))}
-              aria-label={nameWithUnread(topicName(name), countOfTopic(state(), id, name))}
-              class={isMuted ? "muted" : undefined}
-              aria-current={isCurrent(name) ? "page" : undefined}
-            >
-              <span class={`name${name ? "" : " empty-topic"}`}>{topicName(name)}</span>
-              {isFollowed ? (
-                <span class="followed" title={i18n.t("Followed")}>
-                  <Icon name="bell" />
-                </span>
-              ) : null}
-              <UnreadCount of={countOfTopic(state(), id, name)} isFaded={isMuted} />
-            </a>
-            <span class="row-buttons">
-              <RowMenuButton row={{ kind: "topic", id, topic: name }} name={topicName(name)} />
-            </span>
-          </li>
-        );
-      })}
-      {all.length < listed.length || showsAll.value.has(id) ? (
+    <ul class="topics" aria-label={i18n.t("Topics of {name}", { name: channel.name })} aria-busy={!isKnown}>
+      {names.map((name) => (
+        <TopicItem key={topicKey(id, name)} channelId={id} name={name} />
+      ))}
+      {hasMore || isWhole ? (
         <li>
           <button type="button" class="quiet small" onClick={() => (showsAll.value = withToggled(showsAll.value, id))}>
-            {showsAll.value.has(id) ? i18n.t("Show fewer topics") : i18n.t("Show all topics")}
+            {isWhole ? i18n.t("Show fewer topics") : i18n.t("Show all topics")}
           </button>
         </li>
       ) : null}
     </ul>
   );
 }
+
+const TopicItem = memo(({ channelId, name }: { channelId: number; name: string }) => {
+  const { count, isHere, isMuted, isFollowed } = useDerived(() => {
+    watch("unread", "topicPolicies", "channels");
+    return {
+      count: countOfTopic(state(), channelId, name),
+      isHere: isCurrent(channelId, name),
+      isMuted: isTopicMuted(state(), channelId, name),
+      isFollowed: policyOf(state(), channelId, name) === Policy.FOLLOWED,
+    };
+  }, [channelId, name]);
+  const row = { kind: "topic", id: channelId, topic: name } as const;
+  return (
+    <li class="menu-row" onContextMenu={onRowMenu(row, topicName(name))}>
+      <a
+        href={addressOf(topicNarrow(channelId, name))}
+        aria-label={nameWithUnread(topicName(name), count)}
+        class={isMuted ? "muted" : undefined}
+        aria-current={isHere ? "page" : undefined}
+      >
+        <span class={`name${name ? "" : " empty-topic"}`}>{topicName(name)}</span>
+        {isFollowed ? (
+          <span class="followed" title={i18n.t("Followed")}>
+            <Icon name="bell" />
+          </span>
+        ) : null}
+        <UnreadCount of={count} isFaded={isMuted} />
+      </a>
+      <span class="row-buttons">
+        <RowMenuButton row={row} name={topicName(name)} />
+      </span>
+    </li>
+  );
+});

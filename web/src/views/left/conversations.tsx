@@ -9,7 +9,8 @@ import { type Channel, idsOfKey } from "../../model/state";
 import { addressOf, ground } from "../../router";
 import { nameWithUnread, UnreadCount } from "../../ui/count";
 import { Icon, type IconName } from "../../ui/icons";
-import { watch } from "../../ui/watch";
+import { memo } from "../../ui/memo";
+import { useDerived, watch } from "../../ui/watch";
 import { startDirect, startTopic } from "../compose/target";
 import { AccountButton, SignInLink } from "./account";
 import { ChannelItem } from "./channel-item";
@@ -74,19 +75,33 @@ interface ViewLink {
   count?: number;
 }
 
+function countsOfViews() {
+  watch("unread", "starred", "drafts", "scheduled", "reminders", "channels", "topicPolicies", "mutedUsers", "settings");
+  const { unread, starred, drafts, scheduled, reminders, settings } = state();
+  return {
+    unread: countOfAll(state()),
+    mentions: unread.mentions.size,
+    starred: settings.starred_message_counts ? starred.size : 0,
+    drafts: drafts.size,
+    scheduled: scheduled.size,
+    reminders: reminders.size,
+  };
+}
+
 function Views() {
-  watch("unread", "starred", "drafts", "scheduled", "reminders", "channels", "topicPolicies", "mutedUsers", "navigationViews");
-  const { unread, starred, drafts, scheduled, reminders, settings, navigationViews } = state();
+  watch("navigationViews");
+  const { unread, mentions, starred, drafts, scheduled, reminders } = useDerived(countsOfViews, []);
+  const { navigationViews } = state();
   const views: ViewLink[] = [
-    { icon: "inbox", name: i18n.t("Inbox"), href: "#inbox", count: countOfAll(state()) },
+    { icon: "inbox", name: i18n.t("Inbox"), href: "#inbox", count: unread },
     { icon: "history", name: i18n.t("Recent conversations"), href: "#recent" },
     { icon: "feed", name: i18n.t("Combined feed"), href: "#feed" },
-    { icon: "at", name: i18n.t("Mentions"), href: "#narrow/is/mentioned", count: unread.mentions.size },
-    { icon: "star", name: i18n.t("Starred"), href: "#narrow/is/starred", count: settings.starred_message_counts ? starred.size : 0 },
-    { icon: "edit", name: i18n.t("Drafts"), href: "#drafts", count: drafts.size },
+    { icon: "at", name: i18n.t("Mentions"), href: "#narrow/is/mentioned", count: mentions },
+    { icon: "star", name: i18n.t("Starred"), href: "#narrow/is/starred", count: starred },
+    { icon: "edit", name: i18n.t("Drafts"), href: "#drafts", count: drafts },
   ];
-  if (scheduled.size) views.push({ icon: "clock", name: i18n.t("Scheduled"), href: "#scheduled", count: scheduled.size });
-  if (reminders.size) views.push({ icon: "bell", name: i18n.t("Reminders"), href: "#reminders", count: reminders.size });
+  if (scheduled) views.push({ icon: "clock", name: i18n.t("Scheduled"), href: "#scheduled", count: scheduled });
+  if (reminders) views.push({ icon: "bell", name: i18n.t("Reminders"), href: "#reminders", count: reminders });
   if (!state().userId) views.splice(0, views.length, ...views.filter((each) => each.href === "#feed"));
   const known = new Set(views.map((each) => each.href));
   for (const own of navigationViews.values()) {
@@ -149,52 +164,72 @@ export function nameOfDirect(ids: readonly number[]): string {
     .join(", ");
 }
 
-function DirectMessages() {
-  watch("conversations", "unread", "users", "mutedUsers", "statuses");
+/** Return the conversations that are listed, newest first, and whether there are more. */
+function directsShown(): { keys: string[]; hasMore: boolean; isEmpty: boolean } {
+  watch("conversations", "unread", "users", "mutedUsers");
   const { conversations, unread } = state();
-  const here = ground.value;
-  const currentKey = here.kind === "narrow" ? keyOf(here.narrow) : "";
-  const all = [...conversations]
-    .sort((one, other) => other[1] - one[1])
-    .map(([key]) => ({ key, ids: idsOfKey(key) }))
-    .map((each) => ({ ...each, name: nameOfDirect(each.ids), narrow: directNarrow(each.ids) as Narrow }));
-  const shown = all.filter(({ key, ids, name }, index) =>
-    filter.value
-      ? isWanted(name)
-      : showsAllDirects.value ||
-        ((index < RECENT_DIRECTS || unread.inDirect(key).size > 0) && !(isDirectMuted(state(), ids) && !unread.inDirect(key).size)),
-  );
+  const all = [...conversations].sort((one, other) => other[1] - one[1]).map(([key]) => key);
+  const isShown = (key: string, index: number) => {
+    if (filter.value) return isWanted(nameOfDirect(idsOfKey(key)));
+    const hasUnread = unread.inDirect(key).size > 0;
+    return showsAllDirects.value || hasUnread || (index < RECENT_DIRECTS && !isDirectMuted(state(), idsOfKey(key)));
+  };
+  const keys = all.filter(isShown);
+  return { keys, hasMore: keys.length < all.length, isEmpty: !all.length };
+}
+
+function DirectMessages() {
+  const { keys, hasMore, isEmpty } = useDerived(directsShown, []);
   return (
     <>
       <Heading name={i18n.t("Direct messages")} addName="New direct message" onAdd={() => startDirect()} />
       <ul aria-label="Direct messages" class="links">
-        {shown.map(({ key, ids, name, narrow }) => (
-          <li key={key} class="menu-row" onContextMenu={onRowMenu({ kind: "direct", ids }, name)}>
-            <a
-              href={addressOf(narrow)}
-              aria-label={nameWithUnread(name, countOfDirect(state(), key))}
-              class={isDirectMuted(state(), ids) ? "muted" : undefined}
-              aria-current={keyOf(narrow) === currentKey ? "page" : undefined}
-            >
-              <Icon name={ids.length > 1 ? "people" : "person"} />
-              <span class="name">{name}</span>
-              <UnreadCount of={countOfDirect(state(), key)} />
-            </a>
-            <span class="row-buttons">
-              <RowMenuButton row={{ kind: "direct", ids }} name={name} />
-            </span>
-          </li>
+        {keys.map((key) => (
+          <DirectItem key={key} of={key} />
         ))}
       </ul>
-      {!filter.value && all.length > shown.length && !showsAllDirects.value ? (
+      {!filter.value && hasMore && !showsAllDirects.value ? (
         <button type="button" class="quiet small" onClick={() => (showsAllDirects.value = true)}>
           {i18n.t("Show all direct messages")}
         </button>
       ) : null}
-      {!all.length ? <p class="hint">{i18n.t("Nobody has written to you yet.")}</p> : null}
+      {isEmpty ? <p class="hint">{i18n.t("Nobody has written to you yet.")}</p> : null}
     </>
   );
 }
+
+/** A direct message conversation, by its key. */
+const DirectItem = memo(({ of: key }: { of: string }) => {
+  const ids = idsOfKey(key);
+  const narrow = directNarrow(ids) as Narrow;
+  const { name, count, isMuted, isHere } = useDerived(() => {
+    watch("unread", "users", "mutedUsers");
+    const here = ground.value;
+    return {
+      name: nameOfDirect(ids),
+      count: countOfDirect(state(), key),
+      isMuted: isDirectMuted(state(), ids),
+      isHere: here.kind === "narrow" && keyOf(here.narrow) === keyOf(narrow),
+    };
+  }, [key]);
+  return (
+    <li class="menu-row" onContextMenu={onRowMenu({ kind: "direct", ids }, name)}>
+      <a
+        href={addressOf(narrow)}
+        aria-label={nameWithUnread(name, count)}
+        class={isMuted ? "muted" : undefined}
+        aria-current={isHere ? "page" : undefined}
+      >
+        <Icon name={ids.length > 1 ? "people" : "person"} />
+        <span class="name">{name}</span>
+        <UnreadCount of={count} />
+      </a>
+      <span class="row-buttons">
+        <RowMenuButton row={{ kind: "direct", ids }} name={name} />
+      </span>
+    </li>
+  );
+});
 
 interface Section {
   key: string;
