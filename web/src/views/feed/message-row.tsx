@@ -115,8 +115,8 @@ function Head({ message }: { message: Message }) {
   const name = senderName(state(), message);
   return (
     <header class="message-head">
-      <button type="button" class="message-sender" onClick={(event) => showUserCard(message.sender_id, event.currentTarget)}>
-        <bdi>{name}</bdi>
+      <button type="button" class="message-sender" dir="auto" onClick={(event) => showUserCard(message.sender_id, event.currentTarget)}>
+        {name}
       </button>
       <Badges sender={sender} />
       <Time message={message} />
@@ -198,12 +198,11 @@ function RecipientBar({ message }: { message: Message }) {
   }
   const channel = state().channels.get(message.stream_id!);
   return (
-    <div class="feed-bar" ref={(bar) => bar?.style.setProperty("--channel", channel?.color ?? "var(--muted)")}>
+    <div class="feed-bar of-topic" ref={(bar) => bar?.style.setProperty("--channel", channel?.color ?? "var(--muted)")}>
       <a class="feed-bar-channel" href={channelAddress(message.stream_id!)}>
         <ChannelIcon channel={channel} />
         <bdi>{channel?.name ?? String(message.display_recipient)}</bdi>
       </a>
-      <span class="feed-bar-separator" aria-hidden="true">›</span>
       <a class={`feed-bar-topic ${isResolved(message.subject) ? "is-resolved" : ""}`} href={address}>
         <bdi>{topicName(state(), message.subject)}</bdi>
       </a>
