@@ -40,3 +40,18 @@ async def test_a_tall_message_is_cut_until_it_is_wanted(chat: Server, make: Make
     await tall.get_by_role("link", name="terminus").focus()
     await expect(less).to_be_visible()
     await expect(tall.get_by_role("link", name="terminus")).to_be_in_viewport()
+
+
+async def test_what_is_found_in_a_tall_message_is_shown(chat: Server, make: Make, sign_in: SignIn):
+    channel, ada = await make.channel("engines"), await make.user("Ada Lovelace")
+    await make.subscribe(channel, [ada])
+    person = await sign_in(ada)
+    page = person.page
+    await person.go(f"#narrow/channel/{channel.channel_id}-engines/topic/notes")
+    await person.write("\n\n".join(["beginning", *["line"] * 60, "terminus"]))
+    tall = person.message("beginning")
+    await expect(tall.get_by_role("button", name="Show more")).to_be_visible()
+    # What a search in the page does, and what it finds hidden "until found" it shows.
+    await page.evaluate("location.hash += ':~:text=terminus'")
+    await expect(tall.get_by_role("button", name="Show less")).to_be_visible()
+    await expect(tall.get_by_text("terminus")).to_be_in_viewport()

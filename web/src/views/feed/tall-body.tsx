@@ -49,7 +49,9 @@ function followHeight(element: Element, then: (height: number) => void): () => v
 /**
  * The HTML of a message, cut off where it is much taller than the window, with a button that shows the rest.
  *
- * The rest stays in the page, for find-in-page and screen readers: what scrolls to it shows the message whole.
+ * The rest stays in the page, for find-in-page and screen readers: what finds it or scrolls to it
+ * shows the message whole. It is hidden "until found" so that the browser says that it has found
+ * something before it scrolls there; the style sheet shows it all the same.
  */
 export function TallBody({ id, html }: { id: number; html: string }) {
   const frame = useRef<HTMLDivElement>(null);
@@ -70,10 +72,33 @@ export function TallBody({ id, html }: { id: number; html: string }) {
     show(id, !isWhole);
     if (isWhole) requestAnimationFrame(() => frame.current?.closest("article")?.scrollIntoView({ block: "nearest" }));
   };
+  useLayoutEffect(() => {
+    const element = frame.current!;
+    const onFound = () => show(id, true);
+    const onFocus = ({ target }: FocusEvent) => {
+      if (!element.hasAttribute("hidden")) return;
+      show(id, true);
+      // The feed holds its place while the message grows; then what has the focus is brought into view.
+      requestAnimationFrame(() => requestAnimationFrame(() => (target as Element).scrollIntoView({ block: "nearest" })));
+    };
+    element.addEventListener("beforematch", onFound);
+    element.addEventListener("focusin", onFocus);
+    return () => {
+      element.removeEventListener("beforematch", onFound);
+      element.removeEventListener("focusin", onFocus);
+    };
+  }, [id]);
   const isOpen = isWhole || fit === "fits";
+  const isCut = fit === "tall" && !isWhole;
   return (
     <>
-      <div ref={frame} id={`message-body-${id}`} class={`tall-frame ${isOpen ? "is-whole" : fit === "tall" ? "is-cut" : ""}`} onScroll={reveal}>
+      <div
+        ref={frame}
+        id={`message-body-${id}`}
+        class={`tall-frame ${isOpen ? "is-whole" : isCut ? "is-cut" : ""}`}
+        hidden={isCut ? "until-found" : undefined}
+        onScroll={reveal}
+      >
         <MessageHtml html={html} />
       </div>
       {fit === "tall" ? (
