@@ -26,6 +26,9 @@ WATCHERS: Final = (0, 2, 3, 6)
 """An owner, a moderator, a member and a guest."""
 UNORDERED: Final = {"realm_bots": "user_id", "realm_domains": "domain", "members": None}
 SHOWN: Final = 20
+FETCHED: Final = 50
+SHARE_OF_STARTS: Final = 0.3
+"""How often a client starts anew after a comparison."""
 
 
 @dataclass(slots=True)
@@ -49,6 +52,9 @@ class Tally:
     steps: int = 0
     comparisons: int = 0
     messages: int = 0
+    taken: int = 0
+    """How often messages that were asked for beside register were of use, and how often not."""
+    dropped: int = 0
     events: Counter[str] = field(default_factory=Counter)
     refused: int = 0
 
@@ -77,19 +83,21 @@ class WebHistory:
             generator = HistoryGenerator(self._rng, 0, self._model)
             chores = Chores(self._rng)
             for number in range(1, steps + 1):
-                await self._step(number, generator, chores)
-                self._tally.steps += 1
+                await self._step(generator, chores)
                 if number % STEPS_BETWEEN_LOOKS == 0 or number == steps:
                     for watcher in list(self._watchers):
                         problems = await self._look(watcher)
                         if problems:
                             return [f"{watcher.name}: {each}" for each in problems]
+                    if self._watchers and self._rng.random() < SHARE_OF_STARTS:
+                        await self._start_anew(self._rng.choice(self._watchers), generator, chores)
             return []
         finally:
             for client in self._clients.clients.values():
                 client.drop()
 
-    async def _step(self, number: int, generator: HistoryGenerator, chores: Chores) -> None:
+    async def _step(self, generator: HistoryGenerator, chores: Chores) -> None:
+        self._tally.steps += 1
         if self._rng.random() < SHARE_OF_CHORES:
             watcher = self._rng.choice(self._watchers)
             if self._rng.random() < 0.5:
@@ -98,7 +106,7 @@ class WebHistory:
             answer = await self._clients.ask(watcher.user, method, path, **fields)
             self._note(f"{watcher.name}: {method} {path} {fields}", answer.status)
             return
-        operation = generator.draw(number * NUMBERS_EACH)
+        operation = generator.draw(self._tally.steps * NUMBERS_EACH)
         self._model.now = operation.number
         answer = await operation.perform(self._clients)
         self._note(str(operation), answer.status)
@@ -120,6 +128,42 @@ class WebHistory:
         watcher = Watcher(user, registered, registered["queue_id"], registered["last_event_id"])
         self._web.register(watcher.name, registered)
         return watcher
+
+    async def _start_anew(
+        self, watcher: Watcher, generator: HistoryGenerator, chores: Chores
+    ) -> None:
+        """Register, and fetch messages beside it: before or after it, with changes between."""
+        answers: dict[str, dict[str, Any]] = {}
+        requests = {"register": self._register, "messages": self._fetch}
+        for name in self._rng.sample(sorted(requests), 2):
+            answers[name] = await requests[name](watcher.user)
+            for _ in range(self._rng.randrange(3)):
+                await self._step(generator, chores)
+        registered = answers["register"]
+        fresh = Watcher(
+            watcher.user, registered, registered["queue_id"], registered["last_event_id"]
+        )
+        self._watchers[self._watchers.index(watcher)] = fresh
+        self._web.register(fresh.name, registered)
+        if self._web.take(fresh.name, answers["messages"]):
+            self._tally.taken += 1
+        else:
+            self._tally.dropped += 1
+
+    async def _fetch(self, user: int) -> dict[str, Any]:
+        answer = await self._clients.ask(
+            user,
+            "GET",
+            "/messages",
+            anchor="newest",
+            num_before=FETCHED,
+            num_after=0,
+            allow_empty_topic_name=True,
+            client_gravatar=False,
+            include_position=True,
+        )
+        assert answer.status == 200, answer.body
+        return answer.body
 
     async def _look(self, watcher: Watcher) -> list[str]:
         """Compare, and again for a while: some events come a little later."""

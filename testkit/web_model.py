@@ -27,6 +27,11 @@ class WebModel:
         """Make a model of a response of register."""
         self._write(client=client, registered=registered)
 
+    def take(self, client: str, fetched: dict[str, Any]) -> bool:
+        """Give messages that were asked for beside register; return whether they are of use."""
+        self._write(client=client, fetched=fetched)
+        return bool(self._read()["isOfUse"])
+
     def apply(self, client: str, events: Sequence[dict[str, Any]]) -> None:
         """Apply a batch of events."""
         self._write(client=client, events=events)

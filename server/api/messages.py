@@ -25,8 +25,9 @@ from server.events.base import ClientView
 from server.events.messages import MessageObject
 from server.history import fetch
 from server.i18n import _
-from storage import bots
-from storage.ids import MessageId
+from storage import bots, clock
+from storage.database import Connection
+from storage.ids import MessageId, Position
 
 MAX_IDEMPOTENCY_KEY_LENGTH = 200
 _KEY_HEADER = "Idempotency-Key"
@@ -176,6 +177,9 @@ class FetchParams(Params):
     """Whether the empty topic is returned as an empty string; otherwise as its display name."""
     use_first_unread_anchor: bool = False
     """Older form of the anchor `first_unread`."""
+    include_position: bool = False
+    """Whether to return the position in the organization's history as of which the messages were
+    read."""
 
 
 class FetchResult(Result, kw_only=True, omit_defaults=True):
@@ -185,6 +189,9 @@ class FetchResult(Result, kw_only=True, omit_defaults=True):
     found_newest: bool
     found_oldest: bool
     history_limited: bool
+    position: int | None = None
+    """With `include_position`. Messages with the same position as a registration's or a later one
+    may be combined with its queue: its events hold all changes that they do not show."""
 
 
 async def get_messages(request: Request, params: FetchParams) -> FetchResult:
@@ -192,6 +199,7 @@ async def get_messages(request: Request, params: FetchParams) -> FetchResult:
     if params.message_ids is not None:
         ids, terms = _named(params, params.message_ids)
         async with request.read() as connection:
+            position = await _position(request, connection, params)
             shown = await fetch.by_ids(
                 request.realm_cache, connection, request.actor, ids, view, terms
             )
@@ -201,9 +209,11 @@ async def get_messages(request: Request, params: FetchParams) -> FetchResult:
             found_newest=False,
             found_oldest=False,
             history_limited=False,
+            position=position,
         )
     wanted = _wanted(params, view)
     async with request.read() as connection:
+        position = await _position(request, connection, params)
         fetched = await fetch.page(request.realm_cache, connection, request.actor, wanted)
     return FetchResult(
         messages=fetched.messages,
@@ -212,7 +222,19 @@ async def get_messages(request: Request, params: FetchParams) -> FetchResult:
         found_newest=fetched.page.found_newest,
         found_oldest=fetched.page.found_oldest,
         history_limited=False,
+        position=position,
     )
+
+
+async def _position(
+    request: Request, connection: Connection, params: FetchParams
+) -> Position | None:
+    """Return the present position, if it is asked for: messages read after it are never older."""
+    if not params.include_position:
+        return None
+    row = await clock.read(connection, request.actor.realm_id)
+    assert row is not None, "every realm has a clock"
+    return row.position
 
 
 def _named(params: FetchParams, message_ids: list[int]) -> tuple[list[MessageId], tuple[Term, ...]]:

@@ -61,6 +61,9 @@ class RegisterResult(Result):
     queue_id: str | None
     """None for spectators: they get the state and no events."""
     last_event_id: int
+    position: int
+    """The position of the state in the organization's history: see `include_position` of
+    `GET /messages`."""
     idle_queue_timeout_secs: int
     service_feature_level: int
     service_version: str

@@ -113,6 +113,7 @@ async def register(
     fields |= {
         "queue_id": queue_id,
         "last_event_id": FRESH_LAST_EVENT_ID,
+        "position": snapshot.position,
         "idle_queue_timeout_secs": registration.lifespan_seconds,
     }
     return Registered(queue_id, fields, snapshot.shared.get(FOLDABLE, ()), ended)

@@ -310,3 +310,21 @@ async def test_a_message_that_was_never_sent(alice):
         (await alice.call("GET", f"/messages/{number}")).refused("BAD_REQUEST")
     (await alice.call("GET", f"/messages/{2**63}")).refused("REQUEST_VARIABLE_INVALID")
     (await alice.call("GET", "/messages/x")).refused("BAD_REQUEST", 404)
+
+
+# -- positions
+
+
+async def test_a_page_is_as_new_as_its_position(alice, five):
+    async def position():
+        return (await alice.post("/register"))["position"]
+
+    before = await position()
+    fetched = (await page(alice, include_position=True)).succeeded()
+    named = await alice.get("/messages", message_ids=five, include_position=True)
+    assert fetched["position"] == named["position"] == before
+    await alice.post("/messages/flags", messages=five[:1], op="add", flag="starred")
+    after = await position()
+    assert after > before
+    assert (await page(alice, include_position=True)).succeeded()["position"] == after
+    assert "position" not in (await page(alice)).succeeded()

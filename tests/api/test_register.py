@@ -14,6 +14,7 @@ pytestmark = pytest.mark.asyncio
 ALWAYS = {
     "queue_id",
     "last_event_id",
+    "position",
     "idle_queue_timeout_secs",
     "zulip_version",
     "zulip_feature_level",

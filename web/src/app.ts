@@ -1,8 +1,9 @@
 /** What the page holds: model, feeds and event queue, tied together. */
 
 import { signal } from "@preact/signals";
-import { Feeds } from "./model/feeds";
+import { type Ahead, askAhead, Feeds } from "./model/feeds";
 import { Model } from "./model/model";
+import type { Narrow } from "./model/narrow";
 import type { ServerEvent } from "./model/events";
 import { settleConversation } from "./model/reducers/messages";
 import { snapshotOf, stateOfSnapshot } from "./model/snapshot";
@@ -91,10 +92,10 @@ async function settleDoubt(key: string): Promise<void> {
   }
 }
 
-function adopt(state: State): void {
+function adopt(state: State, ahead?: Ahead): void {
   if (!model) {
     model = new Model(state);
-    feeds = new Feeds(model);
+    feeds = new Feeds(model, ahead);
     topics = new Topics(model);
     model.changes.listen(announce);
     outbox = new Outbox(model, feeds, TAB, storageOf("localStorage"));
@@ -159,11 +160,20 @@ function makeTabs(): Tabs {
   return new Tabs(TAB, csrfToken(), channel, leadership, tabsHost);
 }
 
-/** Take the state of the leader of the tabs, or register, and follow the events from there on. */
-export async function start(): Promise<void> {
+/**
+ * Take the state of the leader of the tabs, or register, and follow the events from there on.
+ *
+ * The first messages of `wanted` are asked for beside register; `feeds.open` takes them.
+ */
+export async function start(wanted?: Narrow): Promise<void> {
   tabs ??= makeTabs();
   const snapshot = await tabs.join();
-  adopt(snapshot ? stateOfSnapshot(snapshot) : stateOf(await register()));
+  if (snapshot) adopt(stateOfSnapshot(snapshot));
+  else {
+    const registering = register();
+    const ahead = wanted && askAhead(wanted);
+    adopt(stateOf(await registering), ahead);
+  }
   if (!model.state.queueId) return;
   presence = new PresencePings({
     isLeader: () => tabs.isLeader,

@@ -5,7 +5,7 @@ import { i18n } from "./i18n";
 import { ApiError, NetworkError } from "./protocol/client";
 import { startKeyboard } from "./keyboard";
 import { chosenLanguage, followLanguage, speak } from "./languages";
-import { ground, startRouter } from "./router";
+import { ground, narrowOfAddress, startRouter } from "./router";
 import "./styles/index.css";
 import "virtual:icons.css";
 import { load } from "./ui/lazy";
@@ -19,7 +19,7 @@ async function main(): Promise<void> {
   // The server names the language in the page, so its texts are loaded while the account registers.
   const spoken = speak(document.documentElement.lang);
   try {
-    await start();
+    await start(narrowOfAddress(location.hash));
   } catch (error) {
     if (error instanceof ApiError && error.status === 401) {
       await forgetNotifications();
@@ -32,7 +32,7 @@ async function main(): Promise<void> {
     return;
   }
   startRouter(state);
-  // Its messages are fetched while the texts are loaded and the page around them is rendered.
+  // Its messages are taken, or fetched, while the texts are loaded and the page around them is rendered.
   if (ground.value.kind === "narrow") feeds.open(ground.value.narrow);
   await spoken;
   await speak(chosenLanguage());

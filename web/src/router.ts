@@ -39,6 +39,11 @@ export function parse(hash: string): Place {
   return stateOf().userId || found.kind === "narrow" ? found : { kind: "view", view: "feed" };
 }
 
+/** Return the narrow of an address, if it is one that can be told without the state. */
+export function narrowOfAddress(hash: string): Narrow | undefined {
+  return hash.startsWith("#narrow/") ? parseNarrow(hash.slice("#narrow/".length), () => undefined) : undefined;
+}
+
 function placeOf(hash: string): Place {
   const path = hash.replace(/^#/, "").split("/");
   const head = path[0]!;

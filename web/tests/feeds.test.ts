@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { type Feed, Feeds } from "../src/model/feeds";
+import { askAhead, type Feed, Feeds, HiddenChannelError } from "../src/model/feeds";
 import type { ServerEvent } from "../src/model/events";
 import type { Model } from "../src/model/model";
 import { topicNarrow } from "../src/model/narrow";
@@ -8,6 +8,7 @@ import { aMessage, aModel, FakeServer } from "./fakes";
 const PLANS = topicNarrow(1, "plans");
 
 let model: Model;
+let server: FakeServer;
 let feeds: Feeds;
 let feed: Feed;
 /** How many messages the server has, of ids from 1 on. */
@@ -46,7 +47,7 @@ const newest = (length: number) => Array.from({ length }, (_, index) => count - 
 beforeEach(async () => {
   vi.useFakeTimers();
   [count, isDown, held] = [80, false, undefined];
-  new FakeServer(async () => {
+  server = new FakeServer(async () => {
     const body = history();
     if (held) await new Promise<void>((resolve) => held!.push(resolve));
     return isDown ? "network error" : { body };
@@ -76,6 +77,47 @@ test("what arrives after a gap is not added to what was fetched before it", asyn
   expect(feed.ids).toEqual(newest(50));
   arrive();
   expect(feed.ids).toEqual(newest(51));
+});
+
+test("what was asked for beside register is shown, and followed from where the queue begins", async () => {
+  const open = async (position: number) => {
+    model = aModel({ max_message_id: 80, position: 7 });
+    const answer = Promise.resolve({ ...history(), position } as never);
+    const before = server.requests.length;
+    feeds = new Feeds(model, { narrow: PLANS, answer });
+    feed = feeds.open(PLANS);
+    // The queue begins before the newest message: its event comes, too.
+    happen({ type: "message", message: aMessage(80), flags: [] });
+    await pass();
+    arrive();
+    expect(feed.ids).toEqual(newest(51));
+    return server.requests.length - before;
+  };
+  expect(await open(7)).toBe(0);
+  expect(await open(9)).toBe(0);
+  // What was changed between both answers would be missing.
+  expect(await open(6)).toBe(1);
+});
+
+test("what was asked for ahead is asked for again if that has failed, or something else is shown", async () => {
+  const before = server.requests.length;
+  const failing = Promise.reject(new Error("refused"));
+  feed = new Feeds(model, { narrow: PLANS, answer: failing }).open(PLANS);
+  await pass();
+  expect(feed.ids).toEqual(newest(50));
+  const answer = Promise.resolve({ ...history(), position: 99 } as never);
+  feed = new Feeds(model, { narrow: topicNarrow(1, "parts"), answer }).open(PLANS);
+  await pass();
+  feed = new Feeds(model, { narrow: PLANS, answer }).open({ ...PLANS, near: 60 });
+  await pass();
+  expect(server.requests.length - before).toBe(3);
+});
+
+test("only what is read alike by all is asked for ahead", () => {
+  expect(askAhead({ terms: [{ operator: "search", operand: "x" }] })).toBeUndefined();
+  expect(askAhead({ terms: [{ operator: "channel", operand: 1, negated: true }] })).toBeUndefined();
+  expect(askAhead(PLANS)).toBeDefined();
+  expect(server.requests.at(-1)!.params.get("include_position")).toBe("true");
 });
 
 test("what is shown is fetched again by itself, and by a press of the button", async () => {
@@ -112,12 +154,20 @@ test("an answer from before the gap does not replace one from after it", async (
 test("messages of a channel that is hidden are forgotten, and fetched anew when it is seen again", async () => {
   const all = feeds.open({ terms: [] });
   await pass();
+  const asked = server.requests.length;
   happen({ type: "stream", op: "delete", stream_ids: [1], streams: [{ stream_id: 1 }] });
   expect(model.state.messages.size).toBe(0);
   expect(all.ids).toEqual([]);
   const again = feeds.open(PLANS);
   expect(again).not.toBe(feed);
+  feeds.retry(again);
   await pass();
+  // The server would refuse it.
+  expect(again.error).toBeInstanceOf(HiddenChannelError);
+  expect(server.requests).toHaveLength(asked);
+  happen({ type: "stream", op: "create", streams: [{ stream_id: 1, name: "general" }] });
+  await pass();
+  expect(again.error).toBeUndefined();
   expect(again.ids).toEqual(newest(50));
 });
 

@@ -26,6 +26,9 @@ const MAX_RECENT = 500;
 const RETRY_MS = 5_000;
 const MAX_IDS_OF_A_REQUEST = 1000;
 
+/** A narrow is of a channel that the user does not see, so there is nothing to ask the server for. */
+export class HiddenChannelError extends Error {}
+
 interface MessagesAnswer {
   messages: Message[];
   anchor: number;
@@ -33,6 +36,48 @@ interface MessagesAnswer {
   found_oldest: boolean;
   found_newest: boolean;
   history_limited: boolean;
+  position?: number;
+}
+
+/** The first messages of a narrow, asked for while the state is registered. */
+export interface Ahead {
+  narrow: Narrow;
+  answer: Promise<MessagesAnswer>;
+}
+
+/**
+ * Ask for the first messages of a narrow before there is a state.
+ *
+ * Returns undefined if that depends on who asks: what spectators may read is asked for otherwise.
+ */
+export function askAhead(narrow: Narrow): Ahead | undefined {
+  const isSame = narrow.terms.some(({ operator, negated }) => !negated && ["channel", "dm", "is"].includes(operator));
+  if (!isSame) return undefined;
+  const answer = getMessages(narrow, narrow.near ?? "first_unread", FIRST_PAGE, FIRST_PAGE, { include_position: true });
+  // Whether the page can do without is found out when the messages are shown.
+  answer.catch(() => undefined);
+  return { narrow, answer };
+}
+
+/**
+ * Return whether messages are as new as the state was when it was registered.
+ *
+ * The queue has all that has happened to them since. What was changed before the queue began and
+ * after they were read, no event tells of.
+ */
+export function isRecent({ position = -1 }: Pick<MessagesAnswer, "position">, state: State): boolean {
+  return position >= state.position;
+}
+
+function getMessages(narrow: Narrow, anchor: number | string, before: number, after: number, more: Record<string, Json> = {}, isSpectator = false) {
+  return get<MessagesAnswer>("/messages", {
+    ...FORMAT,
+    anchor: String(anchor),
+    num_before: before,
+    num_after: after,
+    narrow: wireTerms(narrow, isSpectator),
+    ...more,
+  });
 }
 
 type Loading = "first" | "older" | "newer";
@@ -76,7 +121,10 @@ export class Feeds {
   /** With how many messages those that no feed has are counted again. */
   #sweepAt = MAX_LOOSE_MESSAGES + SWEEP_EVERY;
 
-  constructor(private readonly model: Model) {}
+  constructor(
+    private readonly model: Model,
+    private ahead?: Ahead,
+  ) {}
 
   /** Return the feed of a narrow, and fetch its first page if it is new. */
   open(narrow: Narrow): Feed {
@@ -167,7 +215,20 @@ export class Feeds {
     this.#add(arrived);
     for (const event of moves) void this.#followMove(event);
     if (isIncomplete) this.reset(this.model.state);
+    this.#retryShownAgain();
     this.#sweep();
+  }
+
+  /** Fetch what could not be asked for before, as its channel is seen now. */
+  #retryShownAgain(): void {
+    for (const feed of this.#feeds.values()) {
+      if (feed.error instanceof HiddenChannelError && !this.#isHidden(feed.narrow)) this.retry(feed);
+    }
+  }
+
+  #isHidden(narrow: Narrow): boolean {
+    const channelId = operandFor(narrow, "channel");
+    return typeof channelId === "number" && !this.model.state.channels.has(channelId);
   }
 
   /** Return whether messages of a feed were forgotten, as the user has joined their channel again. */
@@ -257,7 +318,10 @@ export class Feeds {
   }
 
   async #fetchFirst(feed: Feed, anchor: number | "first_unread" | "newest" | "oldest"): Promise<void> {
-    await this.#fetch(feed, "first", anchor, FIRST_PAGE, FIRST_PAGE);
+    if (this.#isHidden(feed.narrow)) {
+      feed.error = new HiddenChannelError();
+      this.#announce();
+    } else await this.#fetch(feed, "first", anchor, FIRST_PAGE, FIRST_PAGE);
   }
 
   async #fetch(feed: Feed, loading: Loading, anchor: number | string, before: number, after: number): Promise<void> {
@@ -267,13 +331,7 @@ export class Feeds {
     feed.error = undefined;
     this.#announce();
     try {
-      const answer = await get<MessagesAnswer>("/messages", {
-        ...FORMAT,
-        anchor: String(anchor),
-        num_before: before,
-        num_after: after,
-        narrow: wireTerms(feed.narrow, !this.model.state.userId),
-      });
+      const answer = (await this.#takeAhead(feed)) ?? (await getMessages(feed.narrow, anchor, before, after, {}, !this.model.state.userId));
       if (feed.stretch === stretch) this.#accept(feed, loading, answer);
     } catch (error) {
       if (feed.stretch !== stretch) return;
@@ -285,6 +343,15 @@ export class Feeds {
         this.#announce();
       }
     }
+  }
+
+  /** Return the answer that was asked for ahead, if it is of the feed and of use. */
+  async #takeAhead(feed: Feed): Promise<MessagesAnswer | undefined> {
+    const { ahead } = this;
+    this.ahead = undefined;
+    if (!ahead || keyOf(ahead.narrow) !== keyOf(feed.narrow) || ahead.narrow.near !== feed.narrow.near) return undefined;
+    const answer = await ahead.answer.catch(() => undefined);
+    return answer && isRecent(answer, this.model.state) ? answer : undefined;
   }
 
   #retryShown(feed: Feed): void {

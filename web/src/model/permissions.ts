@@ -67,6 +67,11 @@ export function mentionsGroup(state: State, group: Group): boolean {
   return !group.deactivated && !group.is_system_group && admits(state, group.can_mention_group);
 }
 
+/** Return whether the user may create bots of any kind. */
+export function mayCreateBots(state: State): boolean {
+  return realmPermits(state, "can_create_bots_group") || realmPermits(state, "can_create_write_only_bots_group");
+}
+
 /** Return whether the user may invite people, by email or by link. */
 export function mayInvite(state: State): boolean {
   return realmPermits(state, "can_invite_users_group") || realmPermits(state, "create_multiuse_invite_group");

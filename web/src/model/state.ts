@@ -94,6 +94,8 @@ export interface State {
   /** Messages that were fetched or arrived. Not part of what register gives. */
   messages: Map<number, Message>;
   maxMessageId: number;
+  /** Where in the organization's history the queue begins. */
+  position: number;
 }
 
 const ENTITIES = [
@@ -121,6 +123,7 @@ const ENTITIES = [
   "recent_private_conversations",
   "user_settings",
   "max_message_id",
+  "position",
   "queue_id",
   "last_event_id",
   "result",
@@ -223,5 +226,6 @@ export function stateOf(answer: Partial<RegisterState>): State {
     typing: new Map(),
     messages: new Map(),
     maxMessageId: answer.max_message_id ?? -1,
+    position: answer.position ?? 0,
   };
 }

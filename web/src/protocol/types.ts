@@ -1301,6 +1301,8 @@ export interface RegisterState {
   /** null for spectators: they get the state and no events. */
   queue_id: string | null;
   last_event_id: number;
+  /** The position of the state in the organization's history: see `include_position` of `GET /messages`. */
+  position: number;
   idle_queue_timeout_secs: number;
   service_feature_level: number;
   service_version: string;
@@ -3147,6 +3149,8 @@ export interface Endpoints {
       allow_empty_topic_name?: boolean;
       /** Older form of the anchor `first_unread`. */
       use_first_unread_anchor?: boolean;
+      /** Whether to return the position in the organization's history as of which the messages were read. */
+      include_position?: boolean;
     };
     answer: {
       messages: Message[];
@@ -3155,6 +3159,8 @@ export interface Endpoints {
       found_newest: boolean;
       found_oldest: boolean;
       history_limited: boolean;
+      /** With `include_position`. */
+      position?: number | null;
     };
   };
   /** Send a message */
@@ -4049,7 +4055,7 @@ export interface Endpoints {
       /** Leave out the presence of users who were last active more than so many days ago. */
       presence_history_limit_days?: number | null;
     };
-    answer: Pick<RegisterState, "queue_id" | "last_event_id" | "idle_queue_timeout_secs" | "service_feature_level" | "service_version" | "service_merge_base" | "zulip_feature_level" | "zulip_version" | "zulip_merge_base"> & Partial<RegisterState>;
+    answer: Pick<RegisterState, "queue_id" | "last_event_id" | "position" | "idle_queue_timeout_secs" | "service_feature_level" | "service_version" | "service_merge_base" | "zulip_feature_level" | "zulip_version" | "zulip_merge_base"> & Partial<RegisterState>;
   };
   /** List your reminders */
   "GET /reminders": {
