@@ -4,6 +4,7 @@ import pytest
 from playwright.async_api import Browser, Locator, Page, expect
 
 from server.domain.access import GUEST, OWNER
+from testkit.clients.api import Client
 from testkit.clients.server import Server
 from testkit.factories import Make
 from tests.browser.conftest import Person, SignIn, show
@@ -85,6 +86,40 @@ async def test_menus_offer_what_is_permitted(chat: Server, make: Make, sign_in: 
     await row.click(button="right")
     await menu(page).get_by_role("menuitem", name="Unsubscribe").click()
     await expect(row).to_have_count(0)
+
+
+@pytest.mark.parametrize("by", ["leaving", "removal"])
+async def test_a_guest_who_is_no_longer_in_a_channel_asks_for_nothing_there(
+    chat: Server, make: Make, sign_in: SignIn, by: str
+):
+    guest, owner = await make.user("Ada Lovelace", role=GUEST), await make.user("Bob", role=OWNER)
+    channel = await make.channel("engines", subscribers=[guest, owner])
+    await make.message(owner, await make.topic(channel, "notes"), content="<p>one</p>")
+    person = await sign_in(guest)
+    page = person.page
+    refused: list[str] = []
+    page.on("response", lambda each: refused.append(each.url) if each.status >= 400 else None)
+    await person.go(f"#narrow/channel/{channel.channel_id}-engines/topic/notes")
+    await expect(person.message("one")).to_be_visible()
+    client = Client(chat, await chat.host_of(make.realm_id), owner.email, owner.api_key, owner)
+    if by == "removal":
+        await client.delete(
+            "/users/me/subscriptions", subscriptions=["engines"], principals=[guest.user_id]
+        )
+    else:
+        row = conversations(page).get_by_role("link", name="engines", exact=True)
+        await row.click(button="right")
+        await menu(page).get_by_role("menuitem", name="Unsubscribe").click()
+    await expect(page.get_by_role("main")).to_contain_text("You do not see this channel.")
+    await expect(page.get_by_role("region", name="Compose").get_by_role("textbox")).to_have_count(0)
+    # What is asked for meanwhile is answered before this.
+    await client.post(
+        "/users/me/subscriptions",
+        subscriptions=[{"name": "engines"}],
+        principals=[guest.user_id],
+    )
+    await expect(person.message("one")).to_be_visible()
+    assert refused == []
 
 
 @pytest.mark.asyncio(loop_scope="module")

@@ -1,7 +1,7 @@
 import { afterEach, expect, test, vi } from "vitest";
-import { Model } from "../src/model/model";
-import { stateOf } from "../src/model/state";
+import type { ServerEvent } from "../src/model/events";
 import { Topics } from "../src/model/topics";
+import { aModel } from "./fakes";
 
 afterEach(() => {
   vi.useRealTimers();
@@ -25,7 +25,7 @@ const failing = () => {
 
 test("topics are fetched once, and the newest comes first", async () => {
   const fetched = answering(found);
-  const topics = new Topics(new Model(stateOf({})));
+  const topics = new Topics(aModel({ subscriptions: [{ stream_id: 7, name: "engines" }] }));
   expect(topics.of(7)).toBeUndefined();
   await vi.waitFor(() => expect(topics.of(7)?.map((each) => each.name)).toEqual(["b", "a"]));
   expect(fetched).toHaveBeenCalledTimes(1);
@@ -34,7 +34,7 @@ test("topics are fetched once, and the newest comes first", async () => {
 test("what the network has kept back is fetched again", async () => {
   vi.useFakeTimers();
   const fetched = answering(failing, found);
-  const topics = new Topics(new Model(stateOf({})));
+  const topics = new Topics(aModel({ subscriptions: [{ stream_id: 7, name: "engines" }] }));
   topics.of(7);
   await vi.advanceTimersByTimeAsync(1000);
   expect(topics.of(7)).toBeUndefined();
@@ -45,9 +45,23 @@ test("what the network has kept back is fetched again", async () => {
   expect(topics.of(7)).toHaveLength(2);
 });
 
+test("a channel that is hidden has no topics, and is not asked for", async () => {
+  const fetched = answering(found);
+  const model = aModel({ subscriptions: [{ stream_id: 7, name: "engines" }] });
+  const topics = new Topics(model);
+  topics.of(7);
+  await vi.waitFor(() => expect(topics.of(7)).toHaveLength(2));
+  const hide = [{ type: "stream", op: "delete", stream_ids: [7] }] as unknown as ServerEvent[];
+  model.applyAll(hide);
+  topics.update(hide);
+  expect(topics.of(7)).toEqual([]);
+  expect(topics.known(7)).toBeUndefined();
+  expect(fetched).toHaveBeenCalledTimes(1);
+});
+
 test("a channel that may not be read has no topics", async () => {
   const fetched = answering(refused);
-  const topics = new Topics(new Model(stateOf({})));
+  const topics = new Topics(aModel({ subscriptions: [{ stream_id: 7, name: "engines" }] }));
   topics.of(7);
   await vi.waitFor(() => expect(topics.of(7)).toEqual([]));
   expect(fetched).toHaveBeenCalledTimes(1);

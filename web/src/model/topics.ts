@@ -20,6 +20,7 @@ export class Topics {
 
   /** Return the topics of a channel, newest first; undefined while they are fetched. */
   of(channelId: number): Topic[] | undefined {
+    if (!this.model.state.channels.has(channelId)) return [];
     const topics = this.#topics.get(channelId);
     if (!topics) {
       void this.#fetch(channelId);
@@ -50,6 +51,8 @@ export class Topics {
         if (event.new_stream_id !== undefined) this.#forget(event.new_stream_id);
       } else if (event.type === "delete_message" && event.message_type === "stream") {
         this.#forget(event.stream_id!);
+      } else if (event.type === "stream" && event.op === "delete") {
+        for (const id of event.stream_ids) this.#forget(id);
       }
     }
   }

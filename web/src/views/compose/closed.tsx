@@ -21,9 +21,11 @@ interface Closing {
 /** Return why nothing at all can be written to a conversation; undefined where something can. */
 export function closingOf(to: Target): Closing | undefined {
   if (to.kind === "topic") {
-    const channel = to.channelId === undefined ? undefined : state().channels.get(to.channelId);
-    const reason = channel && channelRefusal(state(), channel);
-    return reason === undefined ? undefined : { reason, remedy: <ChannelRemedy channel={channel!} /> };
+    if (to.channelId === undefined) return undefined;
+    const channel = state().channels.get(to.channelId);
+    if (!channel) return { reason: i18n.t("You do not see this channel.") };
+    const reason = channelRefusal(state(), channel);
+    return reason === undefined ? undefined : { reason, remedy: <ChannelRemedy channel={channel} /> };
   }
   if (!to.userIds.length) return undefined;
   const refused = targetRefusal(state(), to, hasConversation);

@@ -1,5 +1,6 @@
 import { state } from "../../app";
 import { i18n } from "../../i18n";
+import { HiddenChannelError } from "../../model/feeds";
 import { listed, userName } from "../../model/names";
 import { conversationOf, type Narrow, operandFor } from "../../model/narrow";
 import { ApiError, NetworkError } from "../../protocol/client";
@@ -71,12 +72,14 @@ function ForUsers() {
 
 /** Why messages could not be fetched, and a way to go on. */
 export function FeedProblem({ error, onRetry }: { error: Error; onRetry: () => void }) {
-  if (!state().userId && error instanceof ApiError && error.status === 401) return <ForUsers />;
+  const isHidden = error instanceof HiddenChannelError;
+  if (!state().userId && (isHidden || (error instanceof ApiError && error.status === 401))) return <ForUsers />;
+  const reason = isHidden ? i18n.t("You do not see this channel.") : error.message;
   const isTransient = error instanceof NetworkError || (error instanceof ApiError && error.isTransient);
   return (
     <div class="feed-notice" role="alert">
       <h2>{isTransient ? i18n.t("The messages could not be loaded") : i18n.t("These messages cannot be shown")}</h2>
-      <p>{isTransient ? error.message : i18n.t("The address may be wrong, or you may have no access: {reason}", { reason: error.message })}</p>
+      <p>{isTransient ? error.message : i18n.t("The address may be wrong, or you may have no access: {reason}", { reason })}</p>
       <p>
         <button type="button" onClick={onRetry}>{i18n.t("Try again")}</button>{" "}
         {isTransient ? null : <a href="#feed">{i18n.t("Go to the combined feed")}</a>}
