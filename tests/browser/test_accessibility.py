@@ -12,6 +12,7 @@ from playwright.async_api import Browser, Page, expect
 from tests.browser.axe import DAY_AND_NIGHT, HIGH_CONTRAST, SETTLE, add_axe, violations
 from tests.browser.conftest import STILL, Person, open_signed_in, show
 from tests.browser.furnished import Furnished
+from tests.browser.layout import faults
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -231,6 +232,58 @@ async def test_search_and_palette(owner: Person):
     await page.keyboard.press("Escape")
     await page.get_by_role("button", name="Account").click()
     problems += await violations(page, ".popover")
+    report(problems)
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def narrow(owner: Person) -> AsyncIterator[Page]:
+    """The page in a window of a phone, in colours that the system forces."""
+    page = owner.page
+    size = page.viewport_size
+    assert size
+    await page.set_viewport_size({"width": 360, "height": 640})
+    await page.emulate_media(forced_colors="active")
+    yield page
+    await page.emulate_media(forced_colors="none")
+    await page.set_viewport_size(size)
+
+
+@pytest.mark.parametrize("view", views())
+async def test_views_on_a_phone_in_forced_colors(narrow: Page, view: str):
+    await show(narrow, f"#{view}")
+    await narrow.locator("main h1").wait_for()
+    report(await faults(narrow))
+
+
+@pytest.mark.parametrize("feed", ["topic", "channel", "direct"])
+async def test_feeds_on_a_phone_in_forced_colors(narrow: Page, place: Furnished, feed: str):
+    channel = f"#narrow/channel/{place.engines.channel_id}-engines"
+    await show(narrow, {"topic": place.topic, "direct": place.direct, "channel": channel}[feed])
+    await narrow.get_by_role("feed", name="Messages").wait_for()
+    report(await faults(narrow))
+
+
+@pytest.mark.parametrize("side", ["Conversations", "People"])
+async def test_sides_on_a_phone_in_forced_colors(narrow: Page, place: Furnished, side: str):
+    await show(narrow, place.topic)
+    button = narrow.get_by_role("button", name=side, exact=True)
+    await button.click()
+    problems = await faults(narrow, {"Conversations": ".left", "People": ".right"}[side])
+    await narrow.keyboard.press("Escape")
+    await expect(button).to_be_focused()
+    report(problems)
+
+
+@pytest.mark.parametrize("dialog", dialogs())
+async def test_dialogs_on_a_phone_in_forced_colors(narrow: Page, place: Furnished, dialog: str):
+    own = {"user": f"#user/{place.member.user_id}", "channels": "#channels/new"}
+    start = own.get(dialog, f"#{dialog}")
+    problems: list[str] = []
+    await show(narrow, start)
+    await narrow.locator("dialog[open]").wait_for()
+    for address in await sections(narrow) or [start]:
+        await show(narrow, address)
+        problems += [f"{address}: {each}" for each in await faults(narrow, "dialog[open]")]
     report(problems)
 
 
