@@ -3,12 +3,12 @@
 import pytest
 from playwright.async_api import Page, expect
 
-from server.domain.access import MODERATOR, OWNER
+from server.domain.access import GUEST, MODERATOR, OWNER
 from testkit.clients.api import Client
 from testkit.clients.server import Server
 from testkit.factories import Make
 from testkit.images import picture
-from tests.browser.conftest import SignIn
+from tests.browser.conftest import SignIn, show
 
 pytestmark = pytest.mark.asyncio
 
@@ -186,3 +186,32 @@ async def test_the_organization_shows_its_name_and_then_its_logos(
     await expect(day).to_be_hidden()
     await client.patch("/realm", name="Engines")
     await expect(owner.page.get_by_role("link", name="Engines", exact=True)).to_be_visible()
+
+
+async def test_guests_are_offered_what_they_may_do(chat: Server, make: Make, sign_in: SignIn):
+    person = await sign_in(await make.user("Charles Babbage", role=GUEST))
+    page = person.page
+    dialog = page.get_by_role("dialog")
+    await person.go("#channels/new")
+    await expect(dialog).to_contain_text("You may not create channels.")
+    await expect(dialog.get_by_role("textbox")).to_have_count(0)
+    await show(page, "#organization")
+    links = dialog.get_by_role("navigation", name="Sections").get_by_role("link")
+    await expect(links).to_have_text(["Profile", "Users", "Groups", "Bots", "Emoji"])
+    for name in await links.all_text_contents():
+        await links.get_by_text(name, exact=True).click()
+        await expect(dialog.get_by_role("heading", name=name, exact=True)).to_be_visible()
+        if await dialog.locator(":disabled").count():
+            await expect(dialog).to_contain_text("Only administrators may change this.")
+        await expect(dialog.locator("input[type=file], button[type=submit]")).to_have_count(0)
+
+
+async def test_the_limits_of_names_are_shown(chat: Server, make: Make, sign_in: SignIn):
+    person = await sign_in(await make.user("Ada Lovelace", role=OWNER))
+    for panel, limit in (("folders", 60), ("emoji", 100), ("linkifiers", 1000)):
+        await person.go(f"#organization/{panel}")
+        dialog = person.page.get_by_role("dialog")
+        label = "Pattern" if panel == "linkifiers" else "Name"
+        await dialog.get_by_label(label, exact=True).fill("x" * (limit - 3))
+        await expect(dialog).to_contain_text("3 characters left")
+        await person.page.reload()

@@ -37,14 +37,33 @@ interface PartProps {
   change: (changed: Partial<Draft>) => void;
 }
 
-/** The form of a new channel: what is seldom used stands under "More". */
+/** The form of a new channel, or why the user may create none. */
 export function CreateChannel() {
-  watch("realm", "folders", "users", "groups");
+  watch("realm", "users", "groups");
   const allowed = privacyOptions().filter(([each]) => !whyNotCreate(each));
+  if (allowed.length) return <NewChannel privacy={allowed[0]![0]} />;
+  return (
+    <Dialog
+      title={i18n.t("Create channel")}
+      onClose={closeDialog}
+      footer={
+        <a class="button" data-autofocus href="#channels/available">
+          {i18n.t("Browse channels")}
+        </a>
+      }
+    >
+      <p>{i18n.t("You may not create channels.")}</p>
+    </Dialog>
+  );
+}
+
+/** What is seldom used stands under "More". */
+function NewChannel({ privacy }: { privacy: Privacy }) {
+  watch("realm", "folders", "users", "groups");
   const [draft, setDraft] = useState<Draft>({
     name: "",
     description: "",
-    privacy: allowed[0]?.[0] ?? "public",
+    privacy,
     folder: "",
     people: [],
     announces: true,
@@ -55,8 +74,7 @@ export function CreateChannel() {
   });
   const change = (changed: Partial<Draft>) => setDraft((before) => ({ ...before, ...changed }));
   const [saving, run] = useSaving();
-  const reason = allowed.length ? undefined : whyNotCreate("public");
-  const isOff = !draft.name.trim() || Boolean(reason);
+  const isOff = !draft.name.trim();
   const create = async () => {
     let id = 0;
     const isDone = await run(async () => {
@@ -74,7 +92,7 @@ export function CreateChannel() {
           <a class="button" href="#channels/available">
             {i18n.t("Cancel")}
           </a>
-          <button type="submit" form="create-channel" class="primary" aria-disabled={isOff || undefined} title={reason}>
+          <button type="submit" form="create-channel" class="primary" aria-disabled={isOff || undefined}>
             {i18n.t("Create")}
           </button>
         </>
@@ -87,7 +105,6 @@ export function CreateChannel() {
           if (!isOff && saving.kind !== "saving") void create();
         }}
       >
-        {reason ? <p class="problem">{reason}</p> : null}
         <NameAndDescription draft={draft} change={change} />
         <PrivacyChoice draft={draft} change={change} />
         <Permission name="can_send_message_group" label={i18n.t("May send messages")} draft={draft} change={change} />

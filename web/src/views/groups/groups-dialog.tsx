@@ -42,8 +42,8 @@ function BrowseGroups() {
           <EntryForm
             action={i18n.t("Create")}
             fields={[
-              { name: "name", label: i18n.t("Name") },
-              { name: "description", label: i18n.t("Description"), isOptional: true },
+              { name: "name", label: i18n.t("Name"), max: 100 },
+              { name: "description", label: i18n.t("Description"), max: 1024, isOptional: true },
             ]}
             save={async (values) => {
               const { group_id } = await post<{ group_id: number }>("/user_groups/create", { ...values, members: [state().userId] });

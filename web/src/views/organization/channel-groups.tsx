@@ -12,8 +12,8 @@ import { whyNotAdmin } from "./source";
 
 function fieldsOf(): EntryField[] {
   return [
-    { name: "name", label: i18n.t("Name") },
-    { name: "description", label: i18n.t("Description") },
+    { name: "name", label: i18n.t("Name"), max: 60 },
+    { name: "description", label: i18n.t("Description"), max: 1024 },
   ];
 }
 

@@ -33,14 +33,15 @@ export function DefaultChannelsPanel() {
                 {each.name}
               </a>
             </div>
-            <ActionButton
-              kind="small"
-              name={i18n.t("Remove")}
-              label={i18n.t("Remove {name}", { name: each.name })}
-              done=" "
-              reason={reason}
-              action={() => del("/default_streams", { stream_id: each.stream_id })}
-            />
+            {reason ? null : (
+              <ActionButton
+                kind="small"
+                name={i18n.t("Remove")}
+                label={i18n.t("Remove {name}", { name: each.name })}
+                done=" "
+                action={() => del("/default_streams", { stream_id: each.stream_id })}
+              />
+            )}
           </div>
         )}
       >

@@ -1,16 +1,23 @@
 import { useState } from "preact/hooks";
 import { i18n } from "../../i18n";
+import { LimitedText } from "../../ui/limited-text";
 import { SaveNote, useSaving } from "../settings/parts/saving";
 
-export interface EntryField {
+export type EntryField = {
   name: string;
   label: string;
   hint?: string;
-  placeholder?: string;
-  /** Choices, where it is no text. */
-  options?: readonly (readonly [value: string, label: string])[];
-  isOptional?: boolean;
-}
+} & (
+  | {
+      /** How many characters the server takes. */
+      max: number | undefined;
+      placeholder?: string;
+      isOptional?: boolean;
+      options?: undefined;
+    }
+  /** One of several values. */
+  | { options: readonly (readonly [value: string, label: string])[] }
+);
 
 interface EntryFormProps {
   fields: readonly EntryField[];
@@ -50,13 +57,13 @@ export function EntryForm({ fields, action, initial, onCancel, save }: EntryForm
               ))}
             </select>
           ) : (
-            <input
-              type="text"
+            <LimitedText
               autocomplete="off"
               required={!field.isOptional}
               placeholder={field.placeholder}
+              max={field.max}
               value={valueOf(field)}
-              onInput={(event) => set(field.name, event.currentTarget.value)}
+              onText={(text) => set(field.name, text)}
             />
           )}
           {field.hint ? <span class="setting-hint">{field.hint}</span> : null}

@@ -13,9 +13,10 @@ import { type EntryField, EntryForm } from "./entry-form";
 import { whyNotAdmin } from "./source";
 
 function fieldsOf(): EntryField[] {
+  const { max_channel_folder_name_length, max_channel_folder_description_length } = state().fields;
   return [
-    { name: "name", label: i18n.t("Name") },
-    { name: "description", label: i18n.t("Description"), isOptional: true },
+    { name: "name", label: i18n.t("Name"), max: max_channel_folder_name_length },
+    { name: "description", label: i18n.t("Description"), max: max_channel_folder_description_length, isOptional: true },
   ];
 }
 

@@ -93,6 +93,7 @@ function InviteForm({ pending, onDone }: { pending: ReadonlySet<string>; onDone:
   const [saving, run] = useSaving();
   const byEmail = realmPermits(state(), "can_invite_users_group");
   const byLink = realmPermits(state(), "create_multiuse_invite_group");
+  if (!byEmail && !byLink) return <p class="faded">{i18n.t("You may not invite people.")}</p>;
   const roles = ROLES.filter((each) => each >= 400 || (fields.is_admin && (each !== 100 || fields.is_owner)));
   const common = {
     invite_as: role,
@@ -128,13 +129,15 @@ function InviteForm({ pending, onDone }: { pending: ReadonlySet<string>; onDone:
       class="small-form"
       onSubmit={(event) => {
         event.preventDefault();
-        if (emails.trim() && byEmail && saving.kind !== "saving") void send();
+        if (emails.trim() && saving.kind !== "saving") void send();
       }}
     >
-      <label>
-        <span>{i18n.t("Email addresses")}</span>
-        <textarea rows={3} disabled={!byEmail} placeholder={i18n.t("One a line, or separated by commas")} value={emails} onInput={(event) => setEmails(event.currentTarget.value)} />
-      </label>
+      {byEmail ? (
+        <label>
+          <span>{i18n.t("Email addresses")}</span>
+          <textarea rows={3} placeholder={i18n.t("One a line, or separated by commas")} value={emails} onInput={(event) => setEmails(event.currentTarget.value)} />
+        </label>
+      ) : null}
       <label>
         <span>{i18n.t("Join as")}</span>
         <select value={String(role)} onChange={(event) => setRole(Number(event.currentTarget.value))}>
@@ -158,9 +161,11 @@ function InviteForm({ pending, onDone }: { pending: ReadonlySet<string>; onDone:
       </label>
       <MoreChannels chosen={channelIds} onChange={setChannelIds} />
       <div class="form-actions">
-        <button type="submit" class="primary" aria-disabled={!emails.trim() || !byEmail || saving.kind === "saving" || undefined} title={byEmail ? undefined : i18n.t("You may not invite by email.")}>
-          {i18n.t("Send invitations")}
-        </button>
+        {byEmail ? (
+          <button type="submit" class="primary" aria-disabled={!emails.trim() || saving.kind === "saving" || undefined}>
+            {i18n.t("Send invitations")}
+          </button>
+        ) : null}
         {byLink ? (
           <button type="button" aria-disabled={saving.kind === "saving" || undefined} onClick={() => saving.kind !== "saving" && void makeLink()}>
             {i18n.t("Create link")}

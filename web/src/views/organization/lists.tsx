@@ -5,6 +5,7 @@ import { realmPermits } from "../../model/permissions";
 import { del, patch, post } from "../../protocol/client";
 import type { Json } from "../../protocol/json";
 import type { Linkifier, Playground, RealmDomain, RealmEmoji } from "../../protocol/types";
+import { LimitedText } from "../../ui/limited-text";
 import { watch } from "../../ui/watch";
 import { FIELD, type ProfileField } from "../people/profile-fields";
 import { userName } from "../settings/parts/names";
@@ -19,8 +20,8 @@ export function LinkifiersPanel() {
   const linkifiers = (state().fields.realm_linkifiers ?? []) as Linkifier[];
   const reason = whyNotAdmin();
   const fields: EntryField[] = [
-    { name: "pattern", label: i18n.t("Pattern"), placeholder: "#(?P<id>[0-9]+)" },
-    { name: "url_template", label: i18n.t("Address"), placeholder: "https://example.com/issues/{id}" },
+    { name: "pattern", label: i18n.t("Pattern"), max: 1000, placeholder: "#(?P<id>[0-9]+)" },
+    { name: "url_template", label: i18n.t("Address"), max: 2000, placeholder: "https://example.com/issues/{id}" },
   ];
   return (
     <>
@@ -64,9 +65,9 @@ export function PlaygroundsPanel() {
         <EntryForm
           action={i18n.t("Add playground")}
           fields={[
-            { name: "pygments_language", label: i18n.t("Language"), placeholder: "Python" },
-            { name: "name", label: i18n.t("Name") },
-            { name: "url_template", label: i18n.t("Address"), placeholder: "https://example.com/run?code={code}" },
+            { name: "pygments_language", label: i18n.t("Language"), max: 40, placeholder: "Python" },
+            { name: "name", label: i18n.t("Name"), max: 100 },
+            { name: "url_template", label: i18n.t("Address"), max: 2000, placeholder: "https://example.com/run?code={code}" },
           ]}
           save={(values) => post("/realm/playgrounds", values)}
         />
@@ -98,7 +99,7 @@ export function DomainsPanel() {
         <EntryForm
           action={i18n.t("Add domain")}
           fields={[
-            { name: "domain", label: i18n.t("Domain"), placeholder: "example.com" },
+            { name: "domain", label: i18n.t("Domain"), max: 253, placeholder: "example.com" },
             { name: "subdomains", label: i18n.t("Subdomains"), options: [["no", i18n.t("Do not count")], ["yes", i18n.t("Count, too")]] },
           ]}
           save={({ domain, subdomains }) => post("/realm/domains", { domain, allow_subdomains: subdomains === "yes" })}
@@ -173,7 +174,7 @@ function AddEmoji() {
     >
       <label>
         <span>{i18n.t("Name")}</span>
-        <input type="text" required autocomplete="off" value={name} onInput={(event) => setName(event.currentTarget.value)} />
+        <LimitedText required autocomplete="off" max={100} value={name} onText={setName} />
       </label>
       <label>
         <span>{i18n.t("Picture")}</span>
@@ -218,10 +219,10 @@ export function FieldsPanel() {
         <EntryForm
           action={i18n.t("Add field")}
           fields={[
-            { name: "name", label: i18n.t("Name") },
+            { name: "name", label: i18n.t("Name"), max: 40 },
             { name: "field_type", label: i18n.t("Kind"), options: fieldKinds() },
-            { name: "hint", label: i18n.t("Hint"), isOptional: true },
-            { name: "choices", label: i18n.t("Choices"), hint: i18n.t("Only for a choice, separated by commas"), isOptional: true },
+            { name: "hint", label: i18n.t("Hint"), max: 80, isOptional: true },
+            { name: "choices", label: i18n.t("Choices"), max: undefined, hint: i18n.t("Only for a choice, separated by commas"), isOptional: true },
           ]}
           save={({ name, field_type, hint, choices }) =>
             post("/realm/profile_fields", {

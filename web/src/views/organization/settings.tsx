@@ -155,7 +155,7 @@ export function settingSections(): Section[] {
         },
         toggle("inline_image_preview", i18n.t("Show linked pictures")),
         toggle("inline_url_embed_preview", i18n.t("Show previews of linked pages")),
-        { kind: "text", name: "default_code_block_language", label: i18n.t("Language of code blocks that name none") },
+        { kind: "text", name: "default_code_block_language", label: i18n.t("Language of code blocks that name none"), max: 40 },
       ],
     },
     {
@@ -176,7 +176,7 @@ export function settingSections(): Section[] {
         choice("digest_weekday", i18n.t("Day of digests"), days),
         choice("default_language", i18n.t("Language"), languageChoices(state().fields.realm_default_language)),
         choice("video_chat_provider", i18n.t("Calls"), providers.map(({ id, name }) => [id, name] as const)),
-        { kind: "text", name: "jitsi_server_url", label: i18n.t("Address of the Jitsi server"), hint: i18n.t("Empty for the one of this server.") },
+        { kind: "text", name: "jitsi_server_url", label: i18n.t("Address of the Jitsi server"), max: 200, hint: i18n.t("Empty for the one of this server.") },
         toggle("enable_spectator_access", i18n.t("Web-public channels are readable without an account")),
       ],
     },

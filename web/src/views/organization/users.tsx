@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { state } from "../../app";
 import { i18n } from "../../i18n";
 import { COLLATOR } from "../../model/counts";
-import { mayInvite } from "../../model/permissions";
+import { mayCreateBots, mayInvite } from "../../model/permissions";
 import type { User } from "../../model/state";
 import { watch } from "../../ui/watch";
 import { FilteredList } from "../settings/parts/table";
@@ -63,6 +63,6 @@ export function UserList() {
 }
 
 export function BotList() {
-  const add = <a class="button" href="#settings/bots">{i18n.t("Add a bot")}</a>;
+  const add = mayCreateBots(state()) ? <a class="button" href="#settings/bots">{i18n.t("Add a bot")}</a> : null;
   return <Users isBot name={i18n.t("Bots")} empty={i18n.t("There are no bots.")} add={add} />;
 }

@@ -11,7 +11,7 @@ function settingOf(field: ProfileField): Setting {
   const common = { name: String(field.id), label: field.name, ...(field.hint ? { hint: field.hint } : {}) };
   switch (field.type) {
     case FIELD.LONG_TEXT:
-      return { kind: "longtext", ...common };
+      return { kind: "longtext", ...common, max: 500 };
     case FIELD.DATE:
       return { kind: "date", ...common };
     case FIELD.PEOPLE:
@@ -21,8 +21,10 @@ function settingOf(field: ProfileField): Setting {
       choices.sort(([, one], [, other]) => Number(one.order) - Number(other.order));
       return { kind: "choice", ...common, options: [[null, i18n.t("Not set")], ...choices.map(([key, { text }]) => [key, text] as const)] };
     }
+    case FIELD.LINK:
+      return { kind: "text", ...common, max: 2000 };
     default:
-      return { kind: "text", ...common };
+      return { kind: "text", ...common, max: 50 };
   }
 }
 

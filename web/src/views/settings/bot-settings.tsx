@@ -32,7 +32,7 @@ export function botSections(bot: User, known: Bot | undefined): Section[] {
     sections.push({
       title: i18n.t("Calls"),
       settings: [
-        { kind: "text", name: "service_payload_url", label: i18n.t("Address that it calls") },
+        { kind: "text", name: "service_payload_url", label: i18n.t("Address that it calls"), max: undefined },
         { kind: "choice", name: "service_interface", label: i18n.t("Format of the calls"), options: interfaces() },
       ],
     });

@@ -2,7 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 import { onBatch, state } from "../../app";
 import { i18n } from "../../i18n";
 import { COLLATOR } from "../../model/counts";
-import { realmPermits } from "../../model/permissions";
+import { mayCreateBots, realmPermits } from "../../model/permissions";
 import type { User } from "../../model/state";
 import { del, get, post } from "../../protocol/client";
 import { confirm } from "../../ui/dialog";
@@ -103,7 +103,6 @@ function OutgoingAddress({ bot }: { bot: User }) {
 
 function CreateBot() {
   const mayAll = realmPermits(state(), "can_create_bots_group");
-  const mayIncoming = mayAll || realmPermits(state(), "can_create_write_only_bots_group");
   const [isOpen, setOpen] = useState(false);
   const [kind, setKind] = useState(mayAll ? GENERIC : INCOMING);
   const [fullName, setFullName] = useState("");
@@ -114,7 +113,7 @@ function CreateBot() {
   // A bot that was made appears in the list with the next events.
   const [, setBatches] = useState(0);
   useEffect(() => onBatch((events) => events.some(({ type }) => type === "realm_bot") && setBatches((count) => count + 1)), []);
-  if (!mayIncoming) return <p class="faded">{i18n.t("You may not create bots here.")}</p>;
+  if (!mayCreateBots(state())) return <p class="faded">{i18n.t("You may not create bots here.")}</p>;
   if (!isOpen) {
     return (
       <p>
@@ -153,7 +152,7 @@ function CreateBot() {
       </label>
       <label>
         <span>{i18n.t("First part of its email address")}</span>
-        <input type="text" required autocomplete="off" value={shortName} onInput={(event) => setShortName(event.currentTarget.value)} />
+        <LimitedText required autocomplete="off" max={60} value={shortName} onText={setShortName} />
       </label>
       {kind === OUTGOING ? (
         <>

@@ -3,6 +3,7 @@ import { i18n } from "../../../i18n";
 import type { Message } from "../../../model/state";
 import { post } from "../../../protocol/client";
 import { Dialog } from "../../../ui/dialog";
+import { LimitedText } from "../../../ui/limited-text";
 import { toast } from "../../../ui/toast";
 
 /** Report a message to the organization's moderators. */
@@ -45,7 +46,7 @@ export function ReportDialog({ message, onClose }: { message: Message; onClose: 
       </label>
       <label class="field">
         <span>{i18n.t("Explanation")}</span>
-        <textarea rows={4} dir="auto" value={description} onInput={(event) => setDescription(event.currentTarget.value)} />
+        <LimitedText rows={4} dir="auto" max={1000} value={description} onText={setDescription} />
       </label>
       <p class="hint">{i18n.t("The moderators see the message, and that you reported it. Its sender does not learn of it.")}</p>
       {problem ? <p class="problem" role="alert">{problem}</p> : null}

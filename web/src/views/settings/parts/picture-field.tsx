@@ -30,12 +30,18 @@ export function PictureField({ label, picture, maxMib, upload, remove, reason }:
     <div class="picture-row">
       {picture}
       <div>
-        <label for={id}>{label}</label>
-        <div class="form-actions">
-          <input type="file" id={id} accept="image/*" disabled={Boolean(reason)} onChange={(event) => choose(event.currentTarget)} />
-          {remove && !reason ? <ActionButton kind="small" name={i18n.t("Remove")} label={i18n.t("Remove: {label}", { label })} done=" " action={remove} /> : null}
-          <SaveNote saving={saving} />
-        </div>
+        {reason ? (
+          <strong>{label}</strong>
+        ) : (
+          <>
+            <label for={id}>{label}</label>
+            <div class="form-actions">
+              <input type="file" id={id} accept="image/*" onChange={(event) => choose(event.currentTarget)} />
+              {remove ? <ActionButton kind="small" name={i18n.t("Remove")} label={i18n.t("Remove: {label}", { label })} done=" " action={remove} /> : null}
+              <SaveNote saving={saving} />
+            </div>
+          </>
+        )}
         <span class="setting-hint">{reason ?? i18n.t("At most {size} MiB", { size: maxMib })}</span>
       </div>
     </div>

@@ -25,8 +25,9 @@ export type Setting = Common &
         /** What to ask before a value is saved; undefined if nothing. */
         confirm?: (value: unknown) => Confirmation | undefined;
       }
-    | { kind: "text"; max?: number; placeholder?: string }
-    | { kind: "longtext"; max?: number }
+    /** `max` is how many characters the server takes. */
+    | { kind: "text"; max: number | undefined; placeholder?: string }
+    | { kind: "longtext"; max: number | undefined }
     | { kind: "number"; min: number; max: number; unit?: string }
     | { kind: "color" }
     | { kind: "date" }
@@ -51,14 +52,24 @@ export interface Source {
 const same = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other);
 
 export function SettingsForm({ sections, source }: { sections: readonly Section[]; source: Source }) {
+  const id = useId();
+  const reasons = new Set(sections.flatMap(({ settings }) => settings.map(({ name }) => source.reason?.(name))));
+  // Where nothing may be changed for one reason, it is given once.
+  const [common] = reasons.size === 1 ? reasons : [];
+  const explainedBy = common ? id : undefined;
   return (
     <>
+      {common ? (
+        <p class="faded" id={id}>
+          {common}
+        </p>
+      ) : null}
       {sections.map(({ title, settings, note }) => (
         <section key={title} class="setting-section">
           <h4>{title}</h4>
           {note ? <p class="faded">{note}</p> : null}
           {settings.map((setting) => (
-            <SettingRow key={setting.name} setting={setting} source={source} />
+            <SettingRow key={setting.name} setting={setting} source={source} explainedBy={explainedBy} />
           ))}
         </section>
       ))}
@@ -66,8 +77,15 @@ export function SettingsForm({ sections, source }: { sections: readonly Section[
   );
 }
 
+interface SettingRowProps {
+  setting: Setting;
+  source: Source;
+  /** The id of an element that says why it may not be changed, where that is not said here. */
+  explainedBy?: string | undefined;
+}
+
 /** One setting with its control. The chosen value is shown until the server has answered. */
-export function SettingRow({ setting, source }: { setting: Setting; source: Source }) {
+export function SettingRow({ setting, source, explainedBy }: SettingRowProps) {
   const [saving, run] = useSaving();
   const [pending, setPending] = useState<{ value: unknown; before: unknown }>();
   const id = useId();
@@ -85,13 +103,13 @@ export function SettingRow({ setting, source }: { setting: Setting; source: Sour
     setPending({ value: next, before: current });
     if (!(await run(() => source.save(setting.name, next)))) setPending(undefined);
   };
-  const described = setting.hint || reason ? `${id}-hint` : undefined;
-  const hint =
-    setting.hint || reason ? (
-      <span class="setting-hint" id={described}>
-        {[setting.hint, reason].filter(Boolean).join(" ")}
-      </span>
-    ) : null;
+  const text = [setting.hint, explainedBy ? undefined : reason].filter(Boolean).join(" ");
+  const described = [text ? `${id}-hint` : undefined, explainedBy].filter(Boolean).join(" ") || undefined;
+  const hint = text ? (
+    <span class="setting-hint" id={`${id}-hint`}>
+      {text}
+    </span>
+  ) : null;
   const control = { id, described, isOff: Boolean(reason), save };
   if (setting.kind === "toggle") {
     return (
