@@ -54,6 +54,11 @@ class ImportReport:
             ],
         }
 
+    def without_examples(self) -> "ImportReport":
+        """Return the report without what it quotes of the file, such as names of people."""
+        remarks = {reason: Remark(remark.count) for reason, remark in self.remarks.items()}
+        return ImportReport(dict(self.imported), remarks)
+
     @classmethod
     def of(cls, stored: Mapping[str, Any]) -> "ImportReport":
         """Return the report of its JSON."""

@@ -228,6 +228,10 @@ async def test_what_is_wrong_is_said_and_nothing_is_done(
     assert await realms(server) == before
     await run(server, "import", file, *IMPORT)
     assert "There is an organization" in await refused(server, SAMPLE, *IMPORT)
+    async with server.app.database.connection() as connection:
+        report = await connection.value("SELECT report FROM imports")
+    assert report["remarks"]
+    assert all(each["examples"] == [] for each in report["remarks"])
     # The same file again changes nothing.
     ada = await client_of(server, "u1@example.com")
     seen = await history_of(ada)
