@@ -242,36 +242,43 @@ def forget_keys(realm_id: RealmId, import_id: int, kind: Kind, keys: Sequence[st
 
 
 async def forget_some_keys(
-    connection: Connection, realm_id: RealmId, import_id: int, *, limit: int
-) -> bool:
-    """Delete the first keys, `limit` of them; return whether there are more.
+    connection: Connection, realm_id: RealmId, import_id: int, first: tuple[str, str], *, limit: int
+) -> tuple[str, str] | None:
+    """Delete `limit` keys from the kind and key `first` on; return the next one, if there are more.
 
     Those of people stay: they tell the accounts that have come with the import.
     """
+    # Ranges of the primary key, each from where the last one ended: a join would get a bad plan for
+    # want of statistics, and a search from the start would pass everything that was deleted.
     rows = await connection.tuples(
         """
         SELECT kind, key FROM import_keys
          WHERE realm_id = %(realm_id)s AND import_id = %(import_id)s AND kind <> 'person'
+           AND (kind, key) >= (%(first_kind)s, %(first_key)s)
          ORDER BY kind, key OFFSET %(limit)s LIMIT 1
         """,
         realm_id=realm_id,
         import_id=import_id,
+        first_kind=first[0],
+        first_key=first[1],
         limit=limit,
     )
     kind, key = rows[0] if rows else (None, None)
-    # A range of the primary key: a join would get a bad plan, for want of statistics.
     await connection.execute(
         """
         DELETE FROM import_keys
          WHERE realm_id = %(realm_id)s AND import_id = %(import_id)s AND kind <> 'person'
+           AND (kind, key) >= (%(first_kind)s, %(first_key)s)
            AND (%(kind)s::text IS NULL OR (kind, key) < (%(kind)s, %(key)s))
         """,
         realm_id=realm_id,
         import_id=import_id,
+        first_kind=first[0],
+        first_key=first[1],
         kind=kind,
         key=key,
     )
-    return bool(rows)
+    return rows[0] if rows else None
 
 
 # -- a new realm

@@ -297,11 +297,11 @@ class Importer:
 
     async def _end(self, realm_id: RealmId, row: ImportRow) -> ImportRow:
         """Forget the keys, and let the search index begin again."""
-        has_more = True
-        while has_more:
+        first: tuple[str, str] | None = ("", "")
+        while first is not None:
             async with self._services.database.transaction() as connection:
-                has_more = await imports.forget_some_keys(
-                    connection, realm_id, row.import_id, limit=KEY_BATCH
+                first = await imports.forget_some_keys(
+                    connection, realm_id, row.import_id, first, limit=KEY_BATCH
                 )
         async with self._services.database.connection() as connection:
             await connection.run(imports.index_again(realm_id))
