@@ -40,6 +40,8 @@ async def _head(app: App, connection: Connection, job: AccountEmail) -> AccountH
         # What changes credentials is mailed to the address of that moment, whatever came after.
         if not (row.is_active or job.address or isinstance(job.news, Deactivated)):
             return None
+        if not (job.address or row.email_confirmed):
+            return None
         to, name = to or row.email, name or row.full_name
         language = UserSettings.of(row.settings).default_language
         if job.news.stopped_as:

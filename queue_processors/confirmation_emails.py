@@ -92,6 +92,8 @@ async def _addressed(
     language = "" if user is None else UserSettings.of(user.settings).default_language
     if row.purpose == RESET_PASSWORD and (user is None or closed):
         return _Addressed(mails.no_account(place, is_closed=closed), row.email, language=language)
+    if row.purpose == RESET_PASSWORD and user is not None and not user.email_confirmed:
+        return _Addressed(mails.unconfirmed_account(place), user.email, language=language)
     if row.purpose == SIGN_UP and user is not None:
         return _Addressed(mails.has_account(place), row.email, name, language)
     token = await _new_token(app, job, user)

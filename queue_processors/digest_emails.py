@@ -125,6 +125,8 @@ async def _digest(
     settings = UserSettings.of(row.settings)
     if not row.is_active or not settings.enable_digest_emails or realm.deactivated:
         return None
+    if not row.email_confirmed:
+        return None
     if await email_notifications.is_undeliverable(
         connection,
         job.realm_id,

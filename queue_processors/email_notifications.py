@@ -172,7 +172,7 @@ class Post:
     async def _addressee(self, connection: Connection, job: EmailNotifications) -> UserRow | None:
         """Return the recipient; None if the account is closed or has no usable address."""
         found = await users.by_ids(connection, job.realm_id, [job.user_id])
-        if not found or self.mailer is None:
+        if not found or not found[0].email_confirmed or self.mailer is None:
             return None
         is_lost = await email_notifications.is_undeliverable(
             connection,

@@ -20,6 +20,7 @@ class CredentialsRow:
     password_hash: str | None
     changed_at: datetime | None
     """When the account's credentials changed last; None if never."""
+    email_confirmed: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,7 @@ async def by_email(connection: Connection, realm_id: RealmId, email: str) -> Cre
         CredentialsRow,
         """
         SELECT user_id, email, is_active, api_key, password_hash,
-               credentials_changed_at AS changed_at
+               credentials_changed_at AS changed_at, email_confirmed
           FROM users
          WHERE realm_id = %(realm_id)s AND NOT is_system_bot
            AND (folded_email = %(folding)s OR (folded_email IS NULL AND email = %(email)s))

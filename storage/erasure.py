@@ -292,7 +292,7 @@ async def forget_person(
            SET email = %(email)s, folded_email = %(folded_email)s, full_name = %(full_name)s,
                folded_name = %(folded_name)s, password_hash = NULL,
                avatar_key = NULL, avatar_version = avatar_version + 1, timezone = '',
-               settings = '{}'
+               settings = '{}', email_confirmed = true
          WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s
         """,
         realm_id=realm_id,

@@ -17,6 +17,7 @@ class PushedRow:
     sender_email: str
     sender_avatar_key: str | None
     sender_avatar_version: int
+    sender_email_confirmed: bool
     sender_settings: dict[str, Any]
     sent_at: datetime
     rendered_content: str
@@ -36,6 +37,7 @@ class PushedRow:
             self.sender_settings,
             self.sender_avatar_key,
             self.sender_avatar_version,
+            self.sender_email_confirmed,
             self.sender_name,
         )
 
@@ -49,6 +51,7 @@ class PushSender:
     settings: dict[str, Any]
     avatar_key: str | None
     avatar_version: int
+    email_confirmed: bool
     full_name: str
 
 
@@ -62,6 +65,7 @@ async def message(
         SELECT m.id AS message_id, m.sender_id, s.full_name AS sender_name,
                s.email AS sender_email, s.avatar_key AS sender_avatar_key,
                s.avatar_version AS sender_avatar_version,
+               s.email_confirmed AS sender_email_confirmed,
                s.settings AS sender_settings, m.sent_at, m.rendered_content, m.channel_id,
                c.name AS channel_name, t.name AS topic,
                coalesce(p.user_ids, '{}') AS user_ids, coalesce(p.names, '{}') AS names,

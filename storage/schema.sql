@@ -4895,6 +4895,7 @@ CREATE TABLE public.users (
     folded_email text COLLATE pg_catalog."C",
     credentials_changed_at timestamp with time zone,
     webhook_secret text,
+    email_confirmed boolean DEFAULT true NOT NULL,
     CONSTRAINT users_bot_type_check CHECK ((bot_type = ANY (ARRAY[1, 2, 3, 4]))),
     CONSTRAINT users_role_check CHECK ((role = ANY (ARRAY[100, 200, 300, 400, 600])))
 );

@@ -31,6 +31,9 @@ class UserRow:
     changed_at: Position
     webhook_secret: str | None = None
     """Secret with which services sign what they send to an incoming webhook bot."""
+    email_confirmed: bool = True
+    """Whether the address is known to be the owner's. Otherwise it was only entered: it serves to
+    sign in with the password, and for nothing else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +54,13 @@ class NewUserRow:
     settings: dict[str, Any] | None = None
     avatar_key: str | None = None
     is_active: bool = True
+    email_confirmed: bool = True
 
 
 _SELECT: LiteralString = """
     SELECT user_id, email, full_name, role, is_active, bot_type, bot_owner_id, is_system_bot,
            api_key, avatar_key, avatar_version, timezone, date_joined, settings, changed_at,
-           webhook_secret
+           webhook_secret, email_confirmed
       FROM users """
 
 
@@ -285,7 +289,7 @@ async def insert(connection: Connection, realm_id: RealmId, new: Sequence[NewUse
         INSERT INTO users (realm_id, user_id, email, folded_email, full_name, folded_name,
                            role, api_key, date_joined, password_hash, bot_type,
                            bot_owner_id, is_system_bot, timezone, settings, avatar_key,
-                           is_active)
+                           is_active, email_confirmed)
         SELECT %(realm_id)s, n.*
           FROM unnest(%(user_ids)s::bigint[], %(emails)s::text[], %(folded_emails)s::text[],
                       %(full_names)s::text[],
@@ -294,7 +298,8 @@ async def insert(connection: Connection, realm_id: RealmId, new: Sequence[NewUse
                       %(bot_types)s::smallint[], %(bot_owner_ids)s::bigint[],
                       %(are_system_bots)s::boolean[], %(timezones)s::text[],
                       %(settings)s::jsonb[],
-                      %(avatar_keys)s::text[], %(are_active)s::boolean[]) AS n
+                      %(avatar_keys)s::text[], %(are_active)s::boolean[],
+                      %(are_confirmed)s::boolean[]) AS n
         """,
         realm_id=realm_id,
         user_ids=[n.user_id for n in new],
@@ -313,6 +318,7 @@ async def insert(connection: Connection, realm_id: RealmId, new: Sequence[NewUse
         settings=[connection.json(n.settings or {}) for n in new],
         avatar_keys=[n.avatar_key for n in new],
         are_active=[n.is_active for n in new],
+        are_confirmed=[n.email_confirmed for n in new],
     )
 
 
@@ -364,18 +370,43 @@ async def update_avatar(
 
 
 async def update_email(
-    connection: Connection, realm_id: RealmId, user_id: UserId, email: str
+    connection: Connection, realm_id: RealmId, user_id: UserId, email: str, *, confirmed: bool
 ) -> None:
     """Update the address. The caller has locked the realm's row, and has checked for duplicates."""
     await connection.execute(
         """
-        UPDATE users SET email = %(email)s, folded_email = %(folded_email)s
+        UPDATE users
+           SET email = %(email)s, folded_email = %(folded_email)s, email_confirmed = %(confirmed)s
          WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s
         """,
         realm_id=realm_id,
         user_id=user_id,
         email=email,
         folded_email=fold_address(email),
+        confirmed=confirmed,
+    )
+
+
+async def confirm_email(connection: Connection, realm_id: RealmId, user_id: UserId) -> None:
+    """Record that the address is the owner's. The caller has locked the user's row."""
+    await connection.execute(
+        """
+        UPDATE users SET email_confirmed = true
+         WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s
+        """,
+        realm_id=realm_id,
+        user_id=user_id,
+    )
+
+
+async def unconfirmed(connection: Connection, realm_id: RealmId) -> list[UserId]:
+    """Return the active users whose addresses are not confirmed."""
+    return await connection.values(
+        """
+        SELECT user_id FROM users
+         WHERE realm_id = %(realm_id)s AND is_active AND NOT email_confirmed ORDER BY user_id
+        """,
+        realm_id=realm_id,
     )
 
 

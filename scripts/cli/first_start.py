@@ -123,6 +123,7 @@ class OrganizationBootstrap:
             email=OWNER_EMAIL,
             full_name=OWNER_NAME,
             password=password,
+            email_confirmed=False,
         )
 
     async def _not_shown(self, app: "App") -> _Owner | None:

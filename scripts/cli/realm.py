@@ -184,7 +184,14 @@ async def _open_first_channel(app: "App", made: "CreatedRealm") -> None:
 
 
 async def found_realm(
-    app: "App", *, name: str, subdomain: str, email: str, full_name: str, password: str | None
+    app: "App",
+    *,
+    name: str,
+    subdomain: str,
+    email: str,
+    full_name: str,
+    password: str | None,
+    email_confirmed: bool = True,
 ) -> "CreatedRealm":
     """Create an organization and its owner."""
     from server.actions.realms import create_realm
@@ -195,7 +202,12 @@ async def found_realm(
     if password is not None:
         with Passwords(1) as passwords:
             password_hash = await passwords.hash(password)
-    owner = NewUser(email=email, full_name=full_name, password_hash=password_hash)
+    owner = NewUser(
+        email=email,
+        full_name=full_name,
+        password_hash=password_hash,
+        email_confirmed=email_confirmed,
+    )
     async with app.database.transaction() as connection:
         return await create_realm(
             connection, name=name, subdomain=subdomain, owner=owner, now=app.clock.now()

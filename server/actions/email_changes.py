@@ -6,6 +6,7 @@ from server.actions import audit
 from server.actions.confirmations import LinkExpiredError, ask_to_confirm, confirm, to_be_confirmed
 from server.actions.credential_changes import Proof, check_proof, end_pending
 from server.actions.locked_realm import LockedRealm, lock_realm, locked_realm_of
+from server.actions.unconfirmed_addresses import append_default_avatar, mark_confirmed
 from server.actions.user_audiences import UserAudiences
 from server.domain.access import GUEST, MEMBER
 from server.domain.account_news import AddressChanged
@@ -23,6 +24,7 @@ from server.events.users import EmailChanged, PersonChange, UserChanged
 from server.i18n import _
 from server.transactions import Tx
 from storage import confirmations, realm_domains, users
+from storage.address_folding import fold_address
 from storage.database import Connection
 from storage.ids import UserId
 from storage.users import UserRow
@@ -36,22 +38,44 @@ async def ask_for_new_address(tx: Tx, actor: Actor, email: str, proof: Proof) ->
     context, row = await _stand(tx, actor.user_id)
     await check_proof(tx, row.user_id, proof)
     await _check(await tx.connection(), context, row, email)
+    await _ask(tx, row, email)
+
+
+async def ask_for_own_address(tx: Tx, actor: Actor) -> None:
+    """Enqueue a confirmation link to the account's own address; earlier requests are void.
+
+    Raises BadRequestError if it is confirmed.
+    """
+    _context, row = await _stand(tx, actor.user_id)
+    if row.email_confirmed:
+        raise BadRequestError(_("Your address is confirmed."))
+    await _ask(tx, row, row.email)
+
+
+async def _ask(tx: Tx, row: UserRow, email: str) -> None:
     connection = await tx.changing()
     await confirmations.drop_of_user(connection, tx.realm_id, row.user_id, purpose=CHANGE_EMAIL)
     await ask_to_confirm(tx, purpose=CHANGE_EMAIL, email=email, user_id=row.user_id)
 
 
-async def change_address(tx: Tx, digest: bytes) -> Ended:
+async def change_address(tx: Tx, digest: bytes, *, confirmed: bool) -> Ended:
     """Change the account's address to the one of the token; revoke what else is pending.
 
-    Raises LinkExpiredError, and BadRequestError if it is not possible any more.
+    `confirmed`: whether the link was mailed, which confirms the address. A link to the present
+    address changes and revokes nothing. Raises LinkExpiredError, and BadRequestError if it is not
+    possible any more.
     """
     asked = await to_be_confirmed(tx, digest, CHANGE_EMAIL)
     assert asked.user_id is not None, "it is about an account"
     context, old = await _stand(tx, asked.user_id)
-    await _check(await tx.connection(), context, old, asked.email)
+    if asked.email == old.email:
+        await confirm(tx, asked)
+        if confirmed:
+            await mark_confirmed(tx, context, old, by=old.user_id)
+        return Ended()
+    await _check(await tx.connection(), context, old, asked.email, confirmed=confirmed)
     await confirm(tx, asked)
-    return await _give(tx, context, old, asked.email)
+    return await _give(tx, context, old, asked.email, confirmed=confirmed)
 
 
 async def readdress(tx: Tx, user_id: UserId, email: str) -> None:
@@ -61,19 +85,35 @@ async def readdress(tx: Tx, user_id: UserId, email: str) -> None:
     BadRequestError for an address that they cannot have.
     """
     context, old = await _stand(tx, user_id)
+    if fold_address(email) == fold_address(old.email):
+        await mark_confirmed(tx, context, old, by=user_id)
+        return
     await _check_free(await tx.connection(), context, old, email)
     await _give(tx, context, old, email)
 
 
-async def _give(tx: Tx, context: LockedRealm, old: UserRow, email: str) -> Ended:
+async def confirm_by_site(tx: Tx, user_id: UserId, email: str) -> None:
+    """Confirm the account's address, which a site has verified for its signed-in owner.
+
+    Nothing happens if it is another one. Raises LinkExpiredError for a deactivated account.
+    """
+    context, row = await _stand(tx, user_id)
+    if fold_address(email) == fold_address(row.email):
+        await mark_confirmed(tx, context, row, by=user_id)
+
+
+async def _give(
+    tx: Tx, context: LockedRealm, old: UserRow, email: str, *, confirmed: bool = True
+) -> Ended:
     """Write the new address; notify the old one by email."""
-    new = replace(old, email=email)
+    new = replace(old, email=email, email_confirmed=confirmed)
     connection = await tx.changing()
     outcome = await end_pending(
         tx, [old], news=lambda ended: AddressChanged(new_address=new.email, ended=ended)
     )
-    await users.update_email(connection, tx.realm_id, new.user_id, new.email)
+    await users.update_email(connection, tx.realm_id, new.user_id, new.email, confirmed=confirmed)
     await _append_email_events(tx, context, old, new)
+    await append_default_avatar(tx, context, old, new)
     return outcome.ended
 
 
@@ -89,19 +129,32 @@ async def _stand(tx: Tx, user_id: UserId) -> tuple[LockedRealm, UserRow]:
     return await locked_realm_of(tx, realm, [row]), row
 
 
-async def _check(connection: Connection, context: LockedRealm, row: UserRow, email: str) -> None:
+async def _check(
+    connection: Connection,
+    context: LockedRealm,
+    row: UserRow,
+    email: str,
+    *,
+    confirmed: bool = True,
+) -> None:
     is_administrator = context.standing_of(row).person.is_administrator
     if context.settings.email_changes_disabled and not is_administrator:
         raise BadRequestError(_("Email address changes are disabled in this organization."))
-    await _check_free(connection, context, row, email)
+    await _check_free(connection, context, row, email, confirmed=confirmed)
 
 
 async def _check_free(
-    connection: Connection, context: LockedRealm, row: UserRow, email: str
+    connection: Connection,
+    context: LockedRealm,
+    row: UserRow,
+    email: str,
+    *,
+    confirmed: bool = True,
 ) -> None:
     realm_id = context.realm.realm_id
     checked_new_email(email)
-    check_address(email, context.settings, await realm_domains.of_realm(connection, realm_id))
+    domains = await realm_domains.of_realm(connection, realm_id)
+    check_address(email, context.settings, domains, confirmed=confirmed)
     taken = await users.by_emails(connection, realm_id, [email])
     if any(each.user_id != row.user_id for each in taken):
         raise BadRequestError(_("Already has an account."))

@@ -2,7 +2,7 @@
 
 import hmac
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -53,6 +53,8 @@ class Newcomer:
     timezone: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """Personal settings that differ from the realm's defaults."""
+    email_confirmed: bool = True
+    """False if no mail that confirms the address was delivered."""
 
 
 async def open_invitation(
@@ -135,6 +137,7 @@ async def _join(
         password_hash=newcomer.password_hash,
         timezone=newcomer.timezone,
         settings=newcomer.settings,
+        email_confirmed=newcomer.email_confirmed,
         start=start,
     )
     [made] = await create_users(tx, [new], now=now)
@@ -183,14 +186,17 @@ async def join_by_link(
     realm, row, context = await _held(tx, invitation_id, now)
     if row.email is not None:
         raise LinkError(NOT_OURS)
-    await check_address(await tx.connection(), realm, email)
+    await check_address(await tx.connection(), realm, email, confirmed=False)
+    newcomer = replace(newcomer, email_confirmed=False)
     return await _join(tx, row, email, context, newcomer, now=now)
 
 
-async def check_address(connection: Connection, realm: RealmRow, email: str) -> None:
+async def check_address(
+    connection: Connection, realm: RealmRow, email: str, *, confirmed: bool = True
+) -> None:
     """Raise BadRequestError for an address that is not admitted, or has an account."""
     domains = await realm_domains.of_realm(connection, realm.realm_id)
-    admission.check_address(email, RealmSettings.of(realm.settings), domains)
+    admission.check_address(email, RealmSettings.of(realm.settings), domains, confirmed=confirmed)
     for row in await users.by_emails(connection, realm.realm_id, [email]):
         if row.is_active:
             raise HasAccountError(

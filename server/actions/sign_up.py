@@ -52,12 +52,14 @@ async def admit(tx: Tx, new: NewUser, *, now: datetime) -> UserId:
         password_hash=new.password_hash,
         timezone=new.timezone,
         settings=new.settings,
+        email_confirmed=new.email_confirmed,
     )
     invited = await accept_of_address(tx, new.email, newcomer, now=now)
     if invited is not None:
         return invited
     realm = await lock_realm(tx, alone=True)
-    await check_may_join(await tx.connection(), realm, new.email)
+    confirmed = new.email_confirmed
+    await check_may_join(await tx.connection(), realm, new.email, confirmed=confirmed)
     [person] = await create_users(tx, [new], now=now)
     facts = {"email": person.email, "full_name": person.full_name, "role": person.role}
     changed = {person.user_id: audit.differences({}, facts)}
@@ -83,10 +85,12 @@ def check_way(settings: RealmSettings, purpose: str) -> None:
         raise BadRequestError(NOT_BY_EMAIL)
 
 
-async def check_may_join(connection: Connection, realm: RealmRow, email: str) -> None:
+async def check_may_join(
+    connection: Connection, realm: RealmRow, email: str, *, confirmed: bool = True
+) -> None:
     """Raise BadRequestError unless this address may join without an invitation."""
     settings = RealmSettings.of(realm.settings)
     if settings.invite_required:
         raise BadRequestError(BY_INVITATION)
     domains = await realm_domains.of_realm(connection, realm.realm_id)
-    check_address(email, settings, domains)
+    check_address(email, settings, domains, confirmed=confirmed)

@@ -73,6 +73,8 @@ class NewUser:
     """Default channel groups to join as well, unless there is a `start`."""
     is_active: bool = True
     """Accounts that are deactivated from the start come with imports."""
+    email_confirmed: bool = True
+    """False if the address was only entered, and no mail or administrator says whose it is."""
     start: Start | None = None
     """None: the default channels for people, except guests; nothing for bots."""
 
@@ -160,6 +162,7 @@ async def insert_users(
             settings={**defaults, **each.settings},
             avatar_key=each.avatar_key,
             is_active=each.is_active,
+            email_confirmed=each.email_confirmed,
         )
         for user_id, each in zip(ids, new, strict=True)
     ]

@@ -9,7 +9,7 @@ from server.actions.signing_in import enqueue_sign_in_email
 from server.api.endpoint import Access, Endpoint, NoParams, Request, Result
 from server.api.failed_sign_ins import failures_logged
 from server.api.params import Params
-from server.api.sign_in import who_signs_in
+from server.api.sign_in import check_confirmed, who_signs_in
 from server.domain.access import ADMINISTRATOR
 from server.domain.api_keys import Secret
 from server.domain.errors import (
@@ -116,6 +116,7 @@ async def jwt_fetch_api_key(request: Request, params: JwtParams) -> KeyOfToken:
         row = None if found is None else await realm_cache.user(found.user_id)
         if found is None or row is None or row.bot_type is not None:
             raise AuthenticationFailedError(_("Your username or password is incorrect"))
+        check_confirmed(found)
         fetched = await _fetch_key_for_sign_in(request, found)
     profile: User | UnsetType = UNSET
     if params.include_profile:

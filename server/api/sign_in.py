@@ -37,6 +37,10 @@ logger = structlog.get_logger(__name__)
 TAKEN: Final = _(
     "Your address in the directory is that of another account here. Ask an administrator."
 )
+UNCONFIRMED: Final = _(
+    "An account here has this address, but has not confirmed it. If it is yours, sign in with its"
+    " password and confirm the address on your account page; else ask an administrator."
+)
 
 
 async def who_signs_in(
@@ -97,8 +101,21 @@ async def _sign_in(
 async def person_with(app: App, realm_cache: RealmCache, email: str) -> CredentialsRow | None:
     """Return the user with this address, vouched for by others; None if there is none.
 
-    Raises UserDeactivatedError.
+    Raises UserDeactivatedError, and AuthenticationFailedError for an unconfirmed address.
     """
+    found = await _account_with(app, realm_cache, email)
+    if found is not None:
+        check_confirmed(found)
+    return found
+
+
+def check_confirmed(found: CredentialsRow) -> None:
+    """Raise AuthenticationFailedError if the account's address is not confirmed."""
+    if not found.email_confirmed:
+        raise AuthenticationFailedError(UNCONFIRMED)
+
+
+async def _account_with(app: App, realm_cache: RealmCache, email: str) -> CredentialsRow | None:
     async with app.database.connection() as connection:
         found = await credentials.by_email(connection, realm_cache.realm_id, email)
     if found is None:
@@ -158,7 +175,7 @@ async def account_of(
         user_id = await directory_ids.user_of(connection, realm_id, directory_id)
         rows = await users.by_ids(connection, realm_id, [user_id]) if user_id is not None else []
     if rows:
-        return await person_with(app, realm_cache, rows[0].email)
+        return await _account_with(app, realm_cache, rows[0].email)
     found = await person_with(app, realm_cache, entry.identity.email)
     if found is not None:
         async with app.database.connection() as connection:
@@ -206,7 +223,8 @@ async def _keep_up(
                 known = await directory_ids.of_user(connection, realm_cache.realm_id, user_id)
             if known is None:
                 await writer.write(lambda tx: know_by_directory_id(tx, user_id, directory_id))
-        if fold_address(row.email) != fold_address(identity.email):
+        is_same = fold_address(row.email) == fold_address(identity.email)
+        if not (is_same and row.email_confirmed):
             await writer.write(lambda tx: write_as_directory_does(tx, user_id, identity.email))
         if row.full_name != identity.full_name:
             await writer.write(lambda tx: call_as_directory_does(tx, user_id, identity.full_name))

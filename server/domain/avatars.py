@@ -39,6 +39,11 @@ class AvatarOwner(Addressed, Protocol):
     @property
     def avatar_version(self) -> int: ...
 
+    @property
+    def email_confirmed(self) -> bool:
+        """Whether the address is known to be the user's."""
+        ...
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Avatar:
@@ -54,7 +59,8 @@ def avatar_of(row: AvatarOwner, address: RealmAddress) -> Avatar:
     """Return the user's avatar for viewers who know the user, by the public address."""
     if row.avatar_key is None:
         email = public_email(row, address.domain)
-        return _given_to(row.user_id, email, row.avatar_version, address)
+        gravatars = address.gravatars and row.email_confirmed
+        return _given_to(row.user_id, email, row.avatar_version, gravatars=gravatars)
     return Avatar(
         source=UPLOADED,
         version=row.avatar_version,
@@ -66,12 +72,12 @@ def avatar_of(row: AvatarOwner, address: RealmAddress) -> Avatar:
 def avatar_of_unknown(user_id: UserId, address: RealmAddress) -> Avatar:
     """Return the avatar for viewers who may not know the user: it reveals nothing."""
     email = hidden_email(user_id, address.domain)
-    return _given_to(user_id, email, FIRST_VERSION, address)
+    return _given_to(user_id, email, FIRST_VERSION, gravatars=address.gravatars)
 
 
-def _given_to(user_id: UserId, email: str, version: int, address: RealmAddress) -> Avatar:
+def _given_to(user_id: UserId, email: str, version: int, *, gravatars: bool) -> Avatar:
     """Return the default avatar of a user."""
-    if address.gravatars:
+    if gravatars:
         return Avatar(
             source=GRAVATAR,
             version=version,

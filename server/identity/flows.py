@@ -34,6 +34,9 @@ class Flow(msgspec.Struct, frozen=True, kw_only=True):
     began_at: float = 0.0
     """In seconds since 1970: a later change of the account's credentials invalidates the flow."""
 
+    user_id: int | None = None
+    """Who was signed in when it began, and may have the own address confirmed."""
+
     @classmethod
     def begin(
         cls,
@@ -44,6 +47,7 @@ class Flow(msgspec.Struct, frozen=True, kw_only=True):
         otp: str,
         desktop_otp: str = "",
         now: datetime,
+        user_id: int | None = None,
     ) -> "Flow":
         state, nonce, verifier = (secrets.token_urlsafe(32) for _ in range(3))
         return cls(
@@ -56,6 +60,7 @@ class Flow(msgspec.Struct, frozen=True, kw_only=True):
             otp=otp,
             desktop_otp=desktop_otp,
             began_at=now.timestamp(),
+            user_id=user_id,
         )
 
     @property

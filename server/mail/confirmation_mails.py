@@ -90,6 +90,20 @@ def no_account(place: EmailOrigin, *, is_closed: bool) -> EmailContent:
     )
 
 
+def unconfirmed_account(place: EmailOrigin) -> EmailContent:
+    return EmailContent(
+        title=_("No new password for {name}", name=place.name),
+        paragraphs=(
+            _(
+                "A new password was requested for the account of this address at {url}. It is not"
+                " sent, because the account's owner has never confirmed the address.",
+                url=place.url,
+            ),
+            _("If the account is yours, an administrator of the organization can help."),
+        ),
+    )
+
+
 def confirm_new_address(place: EmailOrigin, full_name: str, url: str) -> EmailContent:
     return EmailContent(
         title=_("Confirm your new address for {name}", name=place.name),

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 from server.actions.api_keys import NewKey, make_key, regenerate_own, revoke_key
 from server.actions.credential_changes import Proof
-from server.actions.email_changes import ask_for_new_address, change_address
+from server.actions.email_changes import ask_for_new_address, ask_for_own_address, change_address
 from server.actions.user_activation import deactivate_own
 from server.actions.user_settings import NewPassword, OwnChange, change_own_settings
 from server.api.endpoint import Access, Request
@@ -25,15 +25,17 @@ from server.i18n import _
 from server.runtime.pages import Page
 from server.web.confirming import digest_in, to_confirm
 from server.web.endings import done_at, ended_in
-from server.web.mailing import count_mail
+from server.web.mailing import count_mail, sends_mail
 from server.web.new_passwords import new_password_hash
 from server.web.notification_settings import chosen_in, groups_of, periods_of
 from server.web.places import ACCOUNT, SIGN_IN
 from server.web.rendering import go, said, show
+from server.web.sign_in import providers
 from storage import api_keys, sessions
 from storage.ids import ApiKeyId
 
 EMAIL: Final = f"{ACCOUNT}/email"
+CONFIRM_EMAIL: Final = f"{EMAIL}/confirm"
 PASSWORD: Final = f"{ACCOUNT}/password"
 API_KEY: Final = f"{ACCOUNT}/api-key"
 ANOTHER_KEY: Final = f"{API_KEY}/regenerate"
@@ -55,6 +57,7 @@ LIFETIMES: Final = {"30": timedelta(days=30), "365": timedelta(days=365), "never
 NOTICES: Final = {
     "email-sent": _("An email is on its way to the new address. Go on where its link leads."),
     "email": _("Your account has its new address."),
+    "confirmation-sent": _("An email is on its way. Go on where its link leads."),
     "password": _("Your password has been changed."),
     "notifications": _("Your notifications are saved."),
     "sessions": _("You are signed out everywhere else."),
@@ -94,6 +97,16 @@ async def ask_for_email(request: Request) -> Page:
     return go(request, f"{ACCOUNT}?done=email-sent")
 
 
+@_in_section("confirm")
+async def ask_to_confirm_email(request: Request) -> Page:
+    """Mail a confirmation link to the account's own address."""
+    if not sends_mail(request.app):
+        raise BadRequestError(_("This server sends no emails. Ask its operator for what you need."))
+    await count_mail(request, request.actor.row.email)
+    await request.transact(lambda tx: ask_for_own_address(tx, request.actor))
+    return go(request, f"{ACCOUNT}?done=confirmation-sent")
+
+
 async def ask_whether_email(request: Request) -> Page:
     """Return the page of that link. Link scanners change nothing, since it only shows a form."""
     row = await to_confirm(request, CHANGE_EMAIL)
@@ -103,7 +116,8 @@ async def ask_whether_email(request: Request) -> Page:
 
 async def confirm_email(request: Request) -> Page:
     digest = digest_in(request)
-    ended = await request.transact(lambda tx: change_address(tx, digest))
+    confirmed = sends_mail(request.app)
+    ended = await request.transact(lambda tx: change_address(tx, digest, confirmed=confirmed))
     return go(request, done_at(SIGN_IN if request.caller is None else ACCOUNT, "email", ended))
 
 
@@ -240,6 +254,8 @@ async def _account(
         is_fresh=await request.reauthentication.is_fresh(),
         sign_in_again=f"{SIGN_IN}?{urlencode({'again': 'yes', 'next': ACCOUNT})}",
         by_password=settings.wants_method(PASSWORDS),
+        sites=providers(request, settings, {"next": ACCOUNT}),
+        sends_mail=sends_mail(request.app),
         may_change_email=not settings.email_changes_disabled or actor.person.is_administrator,
         api_key=api_key,
         named_key=named_key,
@@ -261,6 +277,7 @@ async def _proof(request: Request) -> Proof:
 PAGES = (
     PageRoute("GET", ACCOUNT, Access.USER, account),
     PageRoute("POST", EMAIL, Access.USER, ask_for_email),
+    PageRoute("POST", CONFIRM_EMAIL, Access.USER, ask_to_confirm_email),
     PageRoute("POST", PASSWORD, Access.USER, change_password),
     PageRoute("POST", API_KEY, Access.USER, show_api_key),
     PageRoute("POST", ANOTHER_KEY, Access.USER, regenerate_api_key),

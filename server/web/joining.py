@@ -158,7 +158,12 @@ async def _newcomer(request: Request, opened: _Opened, email: str) -> Newcomer:
     takes = _takes_passwords(opened)
     password_hash = await new_password_hash(request, name, email) if takes else None
     settings = await settings_of_newcomer(request)
-    return Newcomer(full_name=name, password_hash=password_hash, settings=settings)
+    return Newcomer(
+        full_name=name,
+        password_hash=password_hash,
+        settings=settings,
+        email_confirmed=sends_mail(request.app),
+    )
 
 
 def _takes_passwords(opened: _Opened) -> bool:

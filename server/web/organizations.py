@@ -18,7 +18,7 @@ from server.i18n import _
 from server.jobs import ConfirmationEmail, outgoing
 from server.runtime.pages import Page
 from server.web.confirming import to_confirm
-from server.web.mailing import count_mail, mail_sent
+from server.web.mailing import count_mail, mail_sent, sends_mail
 from server.web.new_passwords import new_password_hash
 from server.web.places import FIND, FIND_FROM_APPS, SIGN_IN
 from server.web.rendering import go, show
@@ -120,7 +120,12 @@ async def _found(request: Request, row: ConfirmationRow) -> str:
     name, subdomain = checked_realm_name(request.form_value("name")), _subdomain(request)
     full_name = checked_full_name(request.form_value("full_name"))
     password_hash = await new_password_hash(request, row.email, full_name, name)
-    owner = NewUser(email=row.email, full_name=full_name, password_hash=password_hash)
+    owner = NewUser(
+        email=row.email,
+        full_name=full_name,
+        password_hash=password_hash,
+        email_confirmed=sends_mail(request.app),
+    )
     now = request.app.clock.now()
     async with request.app.database.transaction() as connection:
         if not await confirmations.take(connection, THE_SERVER, row.confirmation_id):

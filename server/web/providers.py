@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 
 import structlog
 
+from server.actions.email_changes import confirm_by_site
 from server.actions.sign_up import check_known_may_join
 from server.api.browsers import cookie, read_cookie
 from server.api.endpoint import Access, Request
@@ -33,8 +34,9 @@ from server.web.desktop import ask_browser
 from server.web.places import place_here
 from server.web.rendering import go
 from server.web.sign_in import complete_sign_in, otps_in
-from storage import confirmations, ended_flows
+from storage import confirmations, credentials, ended_flows
 from storage.credentials import CredentialsRow
+from storage.ids import UserId
 
 logger = structlog.get_logger(__name__)
 
@@ -64,6 +66,7 @@ async def begin(request: Request) -> Page:
         otp=otp,
         desktop_otp=desktop_otp,
         now=request.app.clock.now(),
+        user_id=None if request.caller is None else request.caller.user_id,
     )
     identities = request.app.identities
     provider = identities.providers[name]
@@ -99,6 +102,7 @@ async def come_back(request: Request) -> Page:
         flow, identity = await _identify(request, name, said)
     request.cookies.append(cookie(request.app, FLOW, "", seconds=0))
     async with logged(account=identity.email):
+        await _confirm_own(request, flow, identity)
         found = await person_with(request.app, request.realm_cache, identity.email)
         if found is not None:
             _check_begun_since(flow, found)
@@ -122,6 +126,19 @@ async def _identify(request: Request, name: str, said: Mapping[str, str]) -> tup
         logger.warning("identity_provider.assertion_refused", provider=name, reason=error.reason)
         raise
     return flow, Identity(email, identity.full_name)
+
+
+async def _confirm_own(request: Request, flow: Flow, identity: Identity) -> None:
+    """Confirm the unconfirmed address of the account that began the flow, if it is this one."""
+    if flow.user_id is None:
+        return
+    user_id, realm_id = UserId(flow.user_id), request.realm_cache.realm_id
+    async with request.app.database.connection() as connection:
+        own = await credentials.by_email(connection, realm_id, identity.email)
+    if own is None or own.user_id != user_id or own.email_confirmed or not own.is_active:
+        return
+    _check_begun_since(flow, own)
+    await request.transact(lambda tx: confirm_by_site(tx, user_id, identity.email))
 
 
 def _check_begun_since(flow: Flow, found: CredentialsRow) -> None:

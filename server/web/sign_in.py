@@ -208,14 +208,14 @@ async def _form(
         has_own_passwords=has_own_passwords,
         is_open=has_own_passwords and not settings.invite_required,
         has_spectators=await has_spectators(request) and not (otp or desktop_otp),
-        providers=_providers(request, settings, sent),
+        providers=providers(request, settings, sent),
     )
 
 
-def _providers(
+def providers(
     request: Request, settings: RealmSettings, sent: Mapping[str, str]
 ) -> list[tuple[str, str, str]]:
-    """Identity providers to sign in with: name, label and URL."""
+    """Return the identity providers to sign in with: name, label and URL; `sent` is passed on."""
     fields = ("next", mobile_flow.FIELD, desktop_flow.FIELD)
     kept = {name: sent[name] for name in fields if sent.get(name)}
     tail = f"?{urlencode(kept)}" if kept else ""

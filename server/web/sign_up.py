@@ -21,12 +21,13 @@ from server.domain.sign_in import PASSWORDS
 from server.i18n import _
 from server.runtime.pages import Page
 from server.web.confirming import digest_in, to_confirm
-from server.web.mailing import count_mail, mail_sent
+from server.web.mailing import count_mail, mail_sent, sends_mail
 from server.web.new_passwords import new_password_hash
 from server.web.places import HOME, SIGN_IN
 from server.web.rendering import go, show
 from server.web.sign_in import begin_session
 from storage import default_channel_groups
+from storage.confirmations import ConfirmationRow
 from storage.ids import ChannelGroupId
 
 ASK: Final = "/register"
@@ -65,12 +66,13 @@ async def send(request: Request) -> Page:
 
 async def choose(request: Request) -> Page:
     """Return the page of that link."""
-    return await _joining(request, await _email(request))
+    return await _joining(request, (await _confirmation(request)).email)
 
 
 async def join(request: Request) -> Page:
     """Create the account, and sign its owner in."""
-    email = await _email(request)
+    row = await _confirmation(request)
+    email = row.email
     app, digest = request.app, digest_in(request)
     try:
         name = checked_full_name(request.form_value("full_name"))
@@ -81,6 +83,7 @@ async def join(request: Request) -> Page:
             full_name=name,
             password_hash=password_hash,
             channel_groups=_chosen(request),
+            email_confirmed=sends_mail(request.app) or row.purpose == VOUCHED_SIGN_UP,
             settings=await settings_of_newcomer(request),
         )
         user_id = await request.transact(lambda tx: sign_up(tx, digest, new, now=app.clock.now()))
@@ -90,14 +93,14 @@ async def join(request: Request) -> Page:
     return go(request, HOME)
 
 
-async def _email(request: Request) -> str:
-    """Return the address that the link of this page confirms.
+async def _confirmation(request: Request) -> ConfirmationRow:
+    """Return what the link of this page confirms.
 
     Raises a DomainError if it is invalid.
     """
     row = await to_confirm(request, SIGN_UP, VOUCHED_SIGN_UP)
     check_way(await request.realm_cache.settings(), row.purpose)
-    return row.email
+    return row
 
 
 async def _asking(request: Request, error: DomainError | None = None) -> Page:

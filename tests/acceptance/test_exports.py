@@ -177,11 +177,16 @@ async def test_beside_itself_it_is_another_one_that_looks_the_same(
 ):
     """Under another subdomain of the same server, where all its numbers are taken."""
     file, again = tmp_path / "town.export", tmp_path / "again.export"
+    await town.make.connection.execute(
+        "UPDATE users SET email_confirmed = false WHERE user_id = %(bob)s", bob=town.ids["bob"]
+    )
     await run(town.server, "export", file)
     said = await run(town.server, "import", file, "--subdomain", "copy")
     assert "at the subdomain `copy`" in said
     await run(town.server, "export", again, "--realm", "copy")
     users = {row["full_name"]: row["user_id"] for row in rows_of(again, "users")}
+    confirmed = {row["full_name"]: row["email_confirmed"] for row in rows_of(again, "users")}
+    assert (confirmed["Alice"], confirmed["Bob"]) == (True, False)
     keys = await _keys(town.server, "copy")
     bob = Client(town.server, f"copy.{ROOT_DOMAIN}", town.bob.email, keys["Bob"])
     old, new = await history_of(town.bob), await history_of(bob)

@@ -50,7 +50,7 @@ async def test_the_new_address_is_sent_to_all_who_knew_the_old(hall, witnesses, 
 
     async def change():
         writer = hall.stage.writers.of(hall.make.realm_id)
-        await writer.write(lambda tx: change_address(tx, digest))
+        await writer.write(lambda tx: change_address(tx, digest, confirmed=True))
 
     [row] = await users.by_ids(hall.make.connection, hall.make.realm_id, [hall.member.user_id])
     watching = [row, *(each for each in hall.everyone if each.user_id != row.user_id)]
@@ -65,6 +65,6 @@ async def test_the_new_address_is_sent_to_all_who_knew_the_old(hall, witnesses, 
 async def test_a_token_is_good_once(hall):
     digest = await ask(hall, hall.member)
     writer = hall.stage.writers.of(hall.make.realm_id)
-    await writer.write(lambda tx: change_address(tx, digest))
+    await writer.write(lambda tx: change_address(tx, digest, confirmed=True))
     with pytest.raises(LinkExpiredError):
-        await writer.write(lambda tx: change_address(tx, digest))
+        await writer.write(lambda tx: change_address(tx, digest, confirmed=True))

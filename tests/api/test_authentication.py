@@ -187,6 +187,11 @@ async def test_a_token_of_ones_own_site_is_worth_a_key(serving_with, make, conne
         assert "user" not in body
         body = await client.post("/jwt/fetch_api_key", token=token, include_profile=True)
         assert body["user"]["user_id"] == cook.user_id
+        await make.connection.execute(
+            "UPDATE users SET email_confirmed = false WHERE user_id = %(u)s", u=cook.user_id
+        )
+        answer = await client.call("POST", "/jwt/fetch_api_key", token=token)
+        answer.refused("AUTHENTICATION_FAILED", 401)
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from server.domain.access import GUEST
 from server.domain.unsubscribing import DIGESTS, PURPOSE, subscriber_of
 from server.jobs import DigestEmails
 from server.mail.mailer import MailNotTakenNowError
-from storage import server_keys, shipping
+from storage import server_keys, shipping, users
 from storage.database import Database
 from storage.shipping import CursorRow
 from storage.users import UserRow
@@ -119,6 +119,18 @@ async def test_who_was_away_reads_what_is_hot_in_their_channels(press: Press):
     found = subscriber_of(key, link.rpartition("/")[2])
     assert found == (make.realm_id, ada.user_id, DIGESTS)
     assert to_ada["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
+
+
+async def test_an_address_that_is_not_confirmed_gets_none(press: Press):
+    make = press.make
+    ada, bob = await make.user("Ada"), await make.user("Bob")
+    news = await make.channel("news", subscribers=[ada, bob])
+    await press.say(bob, news, "soup", "onions", "garlic")
+    await users.update_email(
+        make.connection, make.realm_id, ada.user_id, "ada@example.com", confirmed=False
+    )
+    assert await press.look() == 2
+    assert [str(mail["To"]) for mail in await press.deliver()] == [f"Bob <{bob.email}>"]
 
 
 async def test_it_is_sent_once_whatever_is_done_twice(press: Press):

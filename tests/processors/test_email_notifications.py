@@ -245,6 +245,24 @@ async def test_nothing_is_mailed_to_who_has_left_or_wants_it_no_more(
     assert [each.email_batch_id for each in await mailroom.desk.noted()] == 3 * [None]
 
 
+async def test_nothing_is_mailed_to_an_address_until_it_is_confirmed(
+    hall: Hall, changes: Changes, mailroom: Mailroom
+):
+    connection, realm_id = hall.make.connection, hall.make.realm_id
+    await users.update_email(
+        connection, realm_id, hall.other.user_id, "other@example.com", confirmed=False
+    )
+    await changes.send(hall.member, user_ids([hall.other]))
+    [job] = await mailroom.jobs()
+    await mailroom.post().handle(job)
+    assert mailroom.sink.mails == []
+    await users.confirm_email(connection, realm_id, hall.other.user_id)
+    await changes.send(hall.member, user_ids([hall.other]))
+    for job in await mailroom.jobs():
+        await mailroom.post().handle(job)
+    assert [str(mail["To"]) for mail in mailroom.sink.mails] == ["Other <other@example.com>"]
+
+
 @pytest.mark.parametrize("owner", ["their own", "the organization's"])
 async def test_content_is_hidden_where_settings_say_so(
     hall: Hall, changes: Changes, mailroom: Mailroom, owner: str

@@ -45,6 +45,21 @@ async def test_a_thousand_are_inserted_in_one_statement(make_here: Make):
     assert all(row.is_active for row in rows)
 
 
+async def test_addresses_count_once_they_are_confirmed(make_here: Make):
+    connection, realm_id = make_here.connection, make_here.realm_id
+    ids = await users.new_ids(connection, 3)
+    rows = [new(ids[0]), *(new(each, email_confirmed=False) for each in ids[1:])]
+    await users.insert(connection, realm_id, rows)
+    assert await users.unconfirmed(connection, realm_id) == ids[1:]
+    assert await users.unconfirmed(connection, (await new_realm(connection)).realm_id) == []
+    await users.update_active(connection, realm_id, [ids[1]], active=False)
+    assert await users.unconfirmed(connection, realm_id) == [ids[2]]
+    await users.update_email(connection, realm_id, ids[0], "a@example.com", confirmed=False)
+    await users.confirm_email(connection, realm_id, ids[2])
+    found = await users.by_ids(connection, realm_id, ids)
+    assert [row.email_confirmed for row in found] == [False, False, True]
+
+
 async def test_an_empty_list_can_be_inserted_too(make_here: Make):
     await users.insert(make_here.connection, make_here.realm_id, [])
 

@@ -194,6 +194,34 @@ async def test_who_has_an_account_gets_it_and_the_name_of_the_directory(ask, peo
     assert await names(make) == {"Ada@example.com": "Ada King"}
 
 
+async def unconfirm(make, row):
+    await make.connection.execute(
+        "UPDATE users SET email_confirmed = false WHERE user_id = %(u)s", u=row.user_id
+    )
+
+
+async def test_an_account_that_only_entered_the_address_is_not_taken_for_theirs(ask, people, make):
+    await unconfirm(make, await make.user("Ada L.", email="Ada@example.com"))
+    people.put("ada", SECRET, cn="Ada King", mail="ada@example.com")
+    refusal = (await ask("ada", SECRET)).refused("AUTHENTICATION_FAILED", 401)
+    assert "has not confirmed it" in refusal["msg"]
+    assert await names(make) == {"Ada@example.com": "Ada L."}
+
+
+async def test_an_account_known_by_its_entry_has_the_address_confirmed(
+    asking, ldap_search, of_directory, people, make
+):
+    ada = await make.user("Ada", email="ada@example.com")
+    people.put("ada", SECRET, cn="Ada", mail="ada@example.com")
+    async with asking({**ldap_search, "ldap_id_attribute": "entryUUID"}) as ask:
+        (await ask("ada", SECRET)).succeeded()
+        await unconfirm(make, ada)
+        ask.server.forget(make.realm_id)
+        assert (await ask("ada", SECRET)).succeeded()["user_id"] == ada.user_id
+        [row] = await users.by_ids(make.connection, make.realm_id, [ada.user_id])
+        assert row.email_confirmed
+
+
 async def test_who_cannot_be_called_like_that_gets_in_all_the_same(ask, people, make):
     ada = await make.user("Ada L.", email="ada@example.com")
     await make.user("Ada King", email="other@example.com")
