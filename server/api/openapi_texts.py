@@ -48,6 +48,7 @@ AREA_TITLES: Final = {
     "submessages": "Widgets",
     "tus": "Resumable uploads",
     "typing": "Typing notifications",
+    "unconfirmed_addresses": "Unconfirmed addresses",
     "unsubscribing": "Unsubscribing from emails",
     "user_topics": "Following and muting topics",
     "web_push": "Push notifications to browsers",

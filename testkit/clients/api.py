@@ -27,7 +27,7 @@ PATIENCE_SECONDS = 40
 POLL_SECONDS = 90
 OURS = re.compile(
     r"/realm/audit_log|/users/me/api_keys(/\d+)?|/external/\w+|/integrations|/web_push/.*"
-    r"|/bots/\d+/(webhook_secret|last_delivery)"
+    r"|/realm/unconfirmed_addresses(/\d+)?|/bots/\d+/(webhook_secret|last_delivery)"
 )
 """Endpoints that only this server has: no contract knows them."""
 FOUND = 302

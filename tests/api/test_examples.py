@@ -45,6 +45,7 @@ SCENES = (
     organization.pictures,
     organization.text_rules,
     organization.domains,
+    organization.unconfirmed_addresses,
     organization.profile_fields,
     organization.invitations,
     organization.exports,

@@ -64,6 +64,15 @@ async def domains(stage: Stage) -> None:
     await stage.see("DELETE /realm/domains/{domain}", **one)
 
 
+async def unconfirmed_addresses(stage: Stage) -> None:
+    made = await stage.make.user("Nina", email="nina@example.com")
+    await stage.make.connection.execute(
+        "UPDATE users SET email_confirmed = false WHERE user_id = %(u)s", u=made.user_id
+    )
+    await stage.see("GET /realm/unconfirmed_addresses")
+    await stage.see("DELETE /realm/unconfirmed_addresses/{user_id}", user_id=made.user_id)
+
+
 async def profile_fields(stage: Stage) -> None:
     made = await stage.see(
         "POST /realm/profile_fields", field_type=1, name="Favorite dish", hint="In a few words"

@@ -257,6 +257,14 @@ may("POST /realm/domains", DOMAINS, world.new_domain, OWNERS)
 subdomains: Words = {"allow_subdomains": True}
 may("PATCH /realm/domains/{domain}", DOMAINS, world.domain, OWNERS, fields=subdomains)
 may("DELETE /realm/domains/{domain}", DOMAINS, world.domain, OWNERS)
+CONFIRMED = "whose an address is, administrators know"
+may("GET /realm/unconfirmed_addresses", CONFIRMED, allowed=ADMINISTRATORS)
+may(
+    "DELETE /realm/unconfirmed_addresses/{user_id}",
+    CONFIRMED,
+    world.person_of_address,
+    ADMINISTRATORS,
+)
 INVITES = "members invite, guests do not; links are for administrators to make"
 may(
     "GET /invites",

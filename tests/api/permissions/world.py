@@ -343,6 +343,15 @@ async def person(world: World, who: str, kind: str) -> Values:
     return {"user_id": (await world.make.user(world.text(), role=role)).user_id}
 
 
+async def person_of_address(world: World, who: str, kind: str) -> Values:
+    """A user whose address is not confirmed."""
+    found = await person(world, who, kind)
+    await world.make.connection.execute(
+        "UPDATE users SET email_confirmed = false WHERE user_id = %(user_id)s", **found
+    )
+    return found
+
+
 async def person_gone(world: World, who: str, kind: str) -> Values:
     found = await person(world, who, kind)
     ids, make = [found["user_id"]], world.make

@@ -3905,6 +3905,21 @@ export interface Endpoints {
       message_id: number;
     };
   };
+  /** List users whose addresses are not confirmed */
+  "GET /realm/unconfirmed_addresses": {
+    params: Record<never, never>;
+    answer: {
+      user_ids: number[];
+    };
+  };
+  /** Confirm a user"s address */
+  "DELETE /realm/unconfirmed_addresses/{user_id}": {
+    params: {
+      /** The user whose address it is. */
+      user_id: number;
+    };
+    answer: Record<never, never>;
+  };
   /** Change the settings with which new users start */
   "PATCH /realm/user_settings_defaults": {
     params: {
