@@ -215,3 +215,31 @@ async def test_the_limits_of_names_are_shown(chat: Server, make: Make, sign_in: 
         await dialog.get_by_label(label, exact=True).fill("x" * (limit - 3))
         await expect(dialog).to_contain_text("3 characters left")
         await person.page.reload()
+
+
+async def test_administrators_confirm_addresses_that_they_know(
+    chat: Server, make: Make, sign_in: SignIn
+):
+    ada, grace = await make.user("Ada Lovelace", role=OWNER), await make.user("Grace Hopper")
+    await make.connection.execute(
+        "UPDATE users SET email_confirmed = false WHERE user_id = %(u)s", u=grace.user_id
+    )
+    owner, member = await sign_in(ada), await sign_in(grace)
+    await member.go("#organization/users")
+    await expect(member.page.get_by_role("link", name="Profile").first).to_be_visible()
+    await expect(member.page.get_by_text("Address not confirmed")).to_have_count(0)
+    await owner.go("#organization/users")
+    page = owner.page
+    await expect(page.get_by_text("Address not confirmed")).to_have_count(1)
+    confirm = page.get_by_role("button", name="Confirm the address of Grace Hopper")
+    await confirm.click()
+    dialog = page.get_by_role("dialog", name="Confirm the address of Grace Hopper?")
+    await expect(dialog).to_contain_text(grace.email)
+    await dialog.get_by_role("button", name="Cancel").click()
+    await expect(confirm).to_be_visible()
+    await confirm.click()
+    await dialog.get_by_role("button", name="Confirm the address").click()
+    await expect(confirm).to_have_count(0)
+    await owner.go("#organization/audit-log")
+    log = page.get_by_role("list", name="Audit log")
+    await expect(log).to_contain_text("confirmed the email address of Grace Hopper")

@@ -63,6 +63,8 @@ const ofPeople: Record<string, Sentence> = {
   user_role_changed: newRole,
   user_email_changed: (parts, entry) =>
     isOwn(entry) ? i18n.t("{actor} changed their email address", parts) : i18n.t("{actor} changed the email address of {subject}", parts),
+  user_email_confirmed: (parts, entry) =>
+    isOwn(entry) ? i18n.t("{actor} confirmed their email address", parts) : i18n.t("{actor} confirmed the email address of {subject}", parts),
   user_password_changed: (parts, entry) =>
     isOwn(entry) ? i18n.t("{actor} changed their password", parts) : i18n.t("{actor} changed the password of {subject}", parts),
   user_password_link_made: (parts) => i18n.t("{actor} made a link to set the password of {subject}", parts),

@@ -1,11 +1,14 @@
 import type { ComponentChild } from "preact";
-import { useState } from "preact/hooks";
-import { state } from "../../app";
+import { useEffect, useState } from "preact/hooks";
+import { onBatch, state } from "../../app";
 import { i18n } from "../../i18n";
 import { COLLATOR } from "../../model/counts";
 import { mayCreateBots, mayInvite } from "../../model/permissions";
 import type { User } from "../../model/state";
+import { del, get } from "../../protocol/client";
+import { confirm } from "../../ui/dialog";
 import { watch } from "../../ui/watch";
+import { ActionButton } from "../settings/parts/saving";
 import { FilteredList } from "../settings/parts/table";
 import { UserLine } from "../people/user-line";
 import { roleName, userName } from "../settings/parts/names";
@@ -16,6 +19,34 @@ function listed(isBot: boolean, isActive: boolean): User[] {
   return [...state().users.values()]
     .filter((user) => user.is_bot === isBot && user.is_active === isActive && !user.is_system_bot)
     .sort((one, other) => COLLATOR.compare(one.full_name, other.full_name));
+}
+
+/** Return the users whose addresses are not confirmed, for administrators, and what confirms one. */
+function useUnconfirmed(isBot: boolean): [ReadonlySet<number>, (user: User) => Promise<void>] {
+  const [ids, setIds] = useState<ReadonlySet<number>>(new Set());
+  const isShown = state().fields.is_admin && !isBot;
+  const load = async () => setIds(new Set((await get<{ user_ids: number[] }>("/realm/unconfirmed_addresses")).user_ids));
+  useEffect(() => {
+    if (!isShown) return;
+    const reload = () => void load().catch(() => undefined); // the list is whole without it
+    reload();
+    return onBatch((events) => {
+      if (events.some(({ type }) => type === "realm_user")) reload();
+    });
+  }, [isShown]);
+  const confirmFor = async (user: User) => {
+    const isSure = await confirm({
+      title: i18n.t("Confirm the address of {name}?", { name: user.full_name }),
+      text: i18n.t("Only if you know that {email} is theirs: it gets their emails then, and other sites sign them in with it.", {
+        email: user.delivery_email ?? user.email,
+      }),
+      action: i18n.t("Confirm the address"),
+    });
+    if (!isSure) return;
+    await del(`/realm/unconfirmed_addresses/${user.user_id}`);
+    await load();
+  };
+  return [ids, confirmFor];
 }
 
 interface UsersProps {
@@ -30,6 +61,7 @@ function Users({ isBot, name, empty, add }: UsersProps) {
   watch("users");
   const [isActive, setActive] = useState(true);
   const users = listed(isBot, isActive);
+  const [unconfirmed, confirmFor] = useUnconfirmed(isBot);
   return (
     <FilteredList
       key={String(isActive)}
@@ -41,6 +73,18 @@ function Users({ isBot, name, empty, add }: UsersProps) {
       row={(user) => (
         <UserLine user={user}>
           {user.is_bot ? <span class="faded">{i18n.t("Owner: {name}", { name: userName(user.bot_owner_id) })}</span> : null}
+          {unconfirmed.has(user.user_id) ? (
+            <>
+              <span class="tag">{i18n.t("Address not confirmed")}</span>
+              <ActionButton
+                kind="small"
+                name={i18n.t("Confirm address")}
+                label={i18n.t("Confirm the address of {name}", { name: user.full_name })}
+                done=" "
+                action={() => confirmFor(user)}
+              />
+            </>
+          ) : null}
           <a class="button small" href={`#user/${user.user_id}`} aria-label={i18n.t("Manage {name}", { name: user.full_name })}>
             {state().fields.is_admin ? i18n.t("Manage") : i18n.t("Profile")}
           </a>
