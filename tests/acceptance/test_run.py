@@ -250,6 +250,21 @@ def rows(data: Path, table: LiteralString) -> int:
     return 0
 
 
+def is_killed_at(data: Path, is_there: Callable[[Path], bool]) -> bool:
+    """Kill a first start as soon as something is there; whether it had not ended by then."""
+    with subprocess.Popen(
+        [*PARLEY, "run", "--port", "0", "--data", str(data)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as killed:
+        while not is_there(data):
+            assert killed.poll() is None
+        killed.kill()
+        printed, _ = killed.communicate()
+    return "Password" not in printed
+
+
 @pytest.mark.parametrize(
     "is_there",
     [
@@ -264,17 +279,9 @@ def rows(data: Path, table: LiteralString) -> int:
 def test_a_first_start_that_is_killed_is_completed_by_the_next(
     data: Path, is_there: Callable[[Path], bool]
 ):
-    with subprocess.Popen(
-        [*PARLEY, "run", "--port", "0", "--data", str(data)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    ) as killed:
-        while not is_there(data):
-            assert killed.poll() is None
-        killed.kill()
-        printed, _ = killed.communicate()
-    assert "Password" not in printed, "it was quicker than this test"
+    # A start may be quicker than this test, which then tries again elsewhere.
+    tries = (data / str(number) for number in range(10))
+    data = next(each for each in tries if is_killed_at(each, is_there))
 
     run = Run(data)
     assert (data / "zuliprc").read_text().splitlines()[1:3] == [
