@@ -58,17 +58,23 @@ async def _ask(tx: Tx, row: UserRow, email: str) -> None:
     await ask_to_confirm(tx, purpose=CHANGE_EMAIL, email=email, user_id=row.user_id)
 
 
-async def change_address(tx: Tx, digest: bytes, *, confirmed: bool) -> Ended:
+async def change_address(
+    tx: Tx, digest: bytes, *, confirmed: bool, by: UserId | None = None
+) -> Ended:
     """Change the account's address to the one of the token; revoke what else is pending.
 
     `confirmed`: whether the link was mailed, which confirms the address. A link to the present
-    address changes and revokes nothing. Raises LinkExpiredError, and BadRequestError if it is not
-    possible any more.
+    address only confirms it, and for the account's signed-in owner alone (`by`). Raises
+    LinkExpiredError, and BadRequestError if it is not possible, or not any more.
     """
     asked = await to_be_confirmed(tx, digest, CHANGE_EMAIL)
     assert asked.user_id is not None, "it is about an account"
     context, old = await _stand(tx, asked.user_id)
     if asked.email == old.email:
+        # The owner of an address is not to confirm the account of another person, who knows its
+        # password.
+        if by != old.user_id:
+            raise BadRequestError(_("Sign in to the account first, and open the link again."))
         await confirm(tx, asked)
         if confirmed:
             await mark_confirmed(tx, context, old, by=old.user_id)

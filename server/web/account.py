@@ -57,6 +57,7 @@ LIFETIMES: Final = {"30": timedelta(days=30), "365": timedelta(days=365), "never
 NOTICES: Final = {
     "email-sent": _("An email is on its way to the new address. Go on where its link leads."),
     "email": _("Your account has its new address."),
+    "confirmed": _("Your address is confirmed."),
     "confirmation-sent": _("An email is on its way. Go on where its link leads."),
     "password": _("Your password has been changed."),
     "notifications": _("Your notifications are saved."),
@@ -117,8 +118,14 @@ async def ask_whether_email(request: Request) -> Page:
 async def confirm_email(request: Request) -> Page:
     digest = digest_in(request)
     confirmed = sends_mail(request.app)
-    ended = await request.transact(lambda tx: change_address(tx, digest, confirmed=confirmed))
-    return go(request, done_at(SIGN_IN if request.caller is None else ACCOUNT, "email", ended))
+    asked = await to_confirm(request, CHANGE_EMAIL)
+    own = None if request.caller is None else request.caller.row
+    by = None if own is None else own.user_id
+    ended = await request.transact(
+        lambda tx: change_address(tx, digest, confirmed=confirmed, by=by)
+    )
+    done = "confirmed" if own is not None and asked.email == own.email else "email"
+    return go(request, done_at(SIGN_IN if own is None else ACCOUNT, done, ended))
 
 
 @_in_section("password")

@@ -101,10 +101,19 @@ async def test_a_mailed_link_confirms_it(visitor, make, posting, nina):
     assert mail["To"].addresses[0].addr_spec == nina.email
     link = posting.link(mail)
     await browser.look(link)
+    # Who reads the mail, but is not signed in to the account, may not know whose it is.
+    other = await make.user("Otto", email="otto@example.com")
+    await give_password(make, other)
+    for reader in (await visitor(), await signed_in(visitor, other.email)):
+        await reader.look(link)
+        assert (await reader.submit(link)).status == 400
+        assert "Sign in to the account first" in reader.text
     assert not (await row_of(make, nina.user_id)).email_confirmed
-    assert (await browser.submit(link)).status == 303
+    await browser.look(link)
+    answer = await browser.submit(link)
     assert (await row_of(make, nina.user_id)).email_confirmed
-    await browser.look("/account")
+    await browser.follow(answer)
+    assert "Your address is confirmed." in browser.text
     assert "/account/email/confirm" not in browser.page
     assert (await (await visitor()).look(link)).status == 400  # once
 
