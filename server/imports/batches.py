@@ -250,7 +250,10 @@ class BatchWriter:
         first: dict[str, ImportedText] = {}
         for text in texts:
             if text.message.place in self._places.channels:
-                first.setdefault(_thread_of(text.message), text)
+                thread = _thread_of(text.message)
+                if thread not in first or thread == text.message.key:
+                    # Clocks differ: a reply may be dated before the root, which names the topic.
+                    first[thread] = text
         found = {key: self._threads[key] for key in first if key in self._threads}
         unknown = [key for key in first if key not in found]
         if unknown:

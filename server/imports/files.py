@@ -44,7 +44,8 @@ class FileStore:
         if file.key in known:
             return known[file.key]
         if file.member is None:
-            report.remark("files are not in the export: messages link to them there", file.name)
+            reason = "messages link to them there" if file.url else "messages have their names"
+            report.remark(f"files are not in the export: {reason}", file.name)
             return None
         try:
             row = await self._received(file, file.member, owner_id, moment)

@@ -8,6 +8,9 @@ MAX_EXAMPLES: Final = 10
 MAX_EXAMPLE: Final = 200
 """Characters."""
 
+FIELDS: Final = "fields of profiles, such as titles and phone numbers, were left out"
+STATUSES: Final = "statuses of people were left out"
+
 
 @dataclass(slots=True)
 class Remark:

@@ -108,6 +108,8 @@ MESSAGES = {
         ),
         message("U1", "in the year 3000", "32503680000.000100"),
         message("U2", "Root of *it*", "1709280006.000100", thread_ts="1709280006.000100"),
+        message("U2", "Too early", "1709280010.000100", thread_ts="1709280011.000100"),
+        message("U1", "Late root", "1709280011.000100", thread_ts="1709280011.000100"),
     ],
     f"secret/{DAY}": [message("U1", "x" * 20_000, "1709280004.000100")],
     f"D1/{DAY}": [
@@ -177,6 +179,7 @@ async def test_everything_in_an_export_has_its_place(server: Server, file: Path)
         "Root of it (2024-03-01 08:00:06)",
     ]
     assert by_start["An answer"]["subject"] == "Root of it"
+    assert by_start["Too early"]["subject"] == by_start["Late root"]["subject"] == "Late root"
     loose = by_start["@**Bob|" + str(people["Bob"]["user_id"])[:2]]
     assert loose["subject"] == "loose talk"
     assert "last_edit_timestamp" in loose

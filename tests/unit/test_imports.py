@@ -22,7 +22,7 @@ from server.imports.json_streams import MalformedJsonError, objects_in
 from server.imports.readers.slack import time_of
 from server.imports.recognition import source_of
 from server.imports.records import PersonRecord
-from server.imports.report import ImportReport
+from server.imports.report import FIELDS, STATUSES, ImportReport
 from server.imports.slack_markup import emoji_name, markdown_of_slack
 from server.imports.sorting import SortedRecord, sorted_records
 from server.imports.survey import Survey, survey
@@ -239,6 +239,27 @@ def test_records_that_cannot_be_read_are_counted(tmp_path: Path):
     assert sum(each.count for each in report.remarks.values()) == 6
 
 
+def counted(report: ImportReport) -> dict[str, int]:
+    return {reason: each.count for reason, each in report.remarks.items()}
+
+
+def test_what_profiles_of_slack_have_more_is_counted(tmp_path: Path):
+    profile = {
+        "title": "Engineer",
+        "phone": "",
+        "pronouns": "she",
+        "fields": {"X1": {"value": "Berlin", "alt": ""}, "X2": {"value": ""}, "X3": None},
+        "status_emoji": ":palm_tree:",
+        "image_original": "https://x.example/ada.png",
+    }
+    users = [*USERS, person("U2", "Bob", profile=profile), person("U3", "C", profile={"fields": 1})]
+    path = write_export(tmp_path / "x.zip", users=users, channels=CHANNELS, messages={})
+    _, report = surveyed(path)
+    pictures = "profile pictures were left out: the export has only their addresses"
+    assert counted(report) == {FIELDS: 3, STATUSES: 1, pictures: 1}
+    assert all(each.examples == ["U2"] for each in report.remarks.values())
+
+
 def test_invalid_characters_are_replaced(tmp_path: Path):
     path = tmp_path / "x.zip"
     write_export(path, users=USERS, channels=CHANNELS, messages={})
@@ -355,6 +376,17 @@ def test_lines_that_cannot_be_read_are_refused_or_counted(tmp_path: Path):
         surveyed(lines_of(tmp_path / "x.jsonl", good, good[:-5]))
 
 
+def test_what_users_and_posts_of_mattermost_have_more_is_counted(tmp_path: Path):
+    link = f"https://chat.example/t/pl/{'a' * 26}"
+    user = {"username": "ada", "position": "Engineer", "custom_status": "{}"}
+    post = {"team": "t", "channel": "c", "user": "ada", "message": f"{link} {link}", "create_at": 1}
+    lines = [{"type": "user", "user": user}, {"type": "post", "post": post}]
+    _, report = surveyed(lines_of(tmp_path / "x.jsonl", *map(json.dumps, lines)))
+    links = "links to posts still lead to Mattermost: the export has no ids of posts"
+    assert counted(report) == {FIELDS: 1, STATUSES: 1, links: 2}
+    assert report.remarks[links].examples == [link, link]
+
+
 # -- Rocket.Chat
 
 
@@ -401,6 +433,25 @@ def test_documents_of_all_types_are_read():
         "long": 2**40,
         "decimal": None,
     }
+
+
+def test_what_users_of_rocketchat_have_more_is_counted(tmp_path: Path):
+    custom = document(element(0x02, "team", string(b"x")), element(0x02, "empty", string(b"")))
+    user = document(
+        element(0x02, "_id", string(b"u1")),
+        element(0x02, "bio", string(b"b")),
+        element(0x02, "statusText", string(b"away")),
+        element(0x02, "avatarOrigin", string(b"upload")),
+        element(0x03, "customFields", custom),
+    )
+    path = tmp_path / "x.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("dump/users.bson", user)
+        archive.writestr("dump/rocketchat_room.bson", b"")
+        archive.writestr("dump/rocketchat_message.bson", b"")
+    _, report = surveyed(path)
+    pictures = "profile pictures were left out: dumps have them in pieces, or not at all"
+    assert counted(report) == {FIELDS: 2, STATUSES: 1, pictures: 1}
 
 
 def test_no_bytes_are_read_beyond_a_document():

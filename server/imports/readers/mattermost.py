@@ -24,7 +24,7 @@ from server.imports.records import (
     References,
     SharedFile,
 )
-from server.imports.report import ImportReport
+from server.imports.report import FIELDS, STATUSES, ImportReport
 from server.imports.slack_markup import emoji_name, with_emoji_named
 from server.imports.sorting import SortedRecord, sorted_records
 
@@ -37,6 +37,7 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _LAST_MILLISECOND: Final = 253_402_300_799_999
 _NO_LINKS: Final = re.compile(r"(?!)")
 """Links to messages contain ids, which exports do not."""
+_POST_LINK: Final = re.compile(r"https?://[^\s()<>\[\]]+/pl/[a-z0-9]{26}(?![a-z0-9])")
 _REFERENCE: Final = re.compile(r"(?<![\w@~/.])([@~])([a-z0-9][a-z0-9._-]{0,63})", re.IGNORECASE)
 _ALL: Final = frozenset({"all", "channel"})
 
@@ -66,6 +67,10 @@ class MattermostReader(Reader):
             if not key:
                 self._report.remark("accounts without a name were left out")
                 continue
+            if _text(each.get("position")):
+                self._report.remark(FIELDS, key)
+            if each.get("custom_status"):
+                self._report.remark(STATUSES, key)
             first, last = _text(each.get("first_name")), _text(each.get("last_name"))
             others = (_text(each.get("nickname")), _text(each.get("display_name")), key)
             timezone = each.get("timezone")
@@ -157,6 +162,9 @@ class MattermostReader(Reader):
         assert moment is not None, "others were left out before"
         if post.get("is_pinned"):
             self._report.remark("pinned messages are not pinned here")
+        for link in _POST_LINK.finditer(str(post.get("message") or "")):
+            reason = "links to posts still lead to Mattermost: the export has no ids of posts"
+            self._report.remark(reason, link[0])
         people: dict[str, list[str]] = {}
         for each in _dicts(post.get("reactions")):
             people.setdefault(_text(each.get("emoji_name")), []).append(_text(each.get("user")))

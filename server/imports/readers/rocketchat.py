@@ -26,7 +26,7 @@ from server.imports.records import (
     References,
     SharedFile,
 )
-from server.imports.report import ImportReport
+from server.imports.report import FIELDS, STATUSES, ImportReport
 from server.imports.slack_markup import emoji_name, with_emoji_named
 from server.imports.sorting import SortedRecord, sorted_records
 
@@ -66,6 +66,7 @@ class RocketChatReader(Reader):
             if not key:
                 self._report.remark("accounts without an id were left out")
                 continue
+            self._remark_left_out(user, key)
             addresses = [_text(each.get("address")) for each in _dicts(user.get("emails"))]
             names = (_text(user.get("name")), _text(user.get("username")))
             yield PersonRecord(
@@ -76,6 +77,19 @@ class RocketChatReader(Reader):
                 is_active=user.get("active") is not False,
                 is_bot=user.get("type") == "bot",
             )
+
+    def _remark_left_out(self, user: Mapping[str, Any], key: str) -> None:
+        """Count what a user has that accounts are not given."""
+        custom = user.get("customFields")
+        values = list(custom.values()) if isinstance(custom, dict) else []
+        values += [user.get("bio"), user.get("nickname")]
+        if filled := sum(1 for value in values if _text(value)):
+            self._report.remark(FIELDS, key, filled)
+        if _text(user.get("statusText")):
+            self._report.remark(STATUSES, key)
+        if _text(user.get("avatarOrigin")) not in ("", "none"):
+            reason = "profile pictures were left out: dumps have them in pieces, or not at all"
+            self._report.remark(reason, key)
 
     @override
     def emoji(self) -> Iterator[EmojiRecord]:

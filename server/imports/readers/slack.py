@@ -27,7 +27,7 @@ from server.imports.records import (
     References,
     SharedFile,
 )
-from server.imports.report import ImportReport
+from server.imports.report import FIELDS, STATUSES, ImportReport
 from server.imports.slack_markup import emoji_name, markdown_of_slack
 from server.imports.sorting import SortedRecord, sorted_records
 
@@ -50,6 +50,7 @@ _NOTICES: Final = re.compile(
     r"|sh_room_created|sh_room_shared|huddle_thread|app_conversation_join|channel_canvas_updated"
 )
 """Subtypes of messages by which Slack reports changes of a channel."""
+_PROFILE_FIELDS: Final = ("title", "phone", "pronouns", "skype")
 NOTICES: Final = "notices of Slack about joining, leaving and changes of channels were left out"
 
 
@@ -75,6 +76,7 @@ class SlackReader(Reader):
                 continue
             profile = user.get("profile")
             profile = profile if isinstance(profile, dict) else {}
+            self._remark_left_out(profile, key)
             names = (profile.get("real_name"), user.get("real_name"), profile.get("display_name"))
             yield PersonRecord(
                 key=key,
@@ -86,6 +88,20 @@ class SlackReader(Reader):
                 timezone=_text(user.get("tz")),
                 is_first_owner=bool(user.get("is_primary_owner")),
             )
+
+    def _remark_left_out(self, profile: Mapping[str, Any], key: str) -> None:
+        """Count what a profile has that accounts are not given."""
+        custom = profile.get("fields")
+        custom = custom if isinstance(custom, dict) else {}
+        values = [each.get("value") for each in custom.values() if isinstance(each, dict)]
+        values += [profile.get(name) for name in _PROFILE_FIELDS]
+        if filled := sum(1 for value in values if _text(value)):
+            self._report.remark(FIELDS, key, filled)
+        if _text(profile.get("status_text")) or _text(profile.get("status_emoji")):
+            self._report.remark(STATUSES, key)
+        if profile.get("is_custom_image") or _text(profile.get("image_original")):
+            reason = "profile pictures were left out: the export has only their addresses"
+            self._report.remark(reason, key)
 
     @override
     def emoji(self) -> Iterator[EmojiRecord]:
