@@ -381,7 +381,8 @@ def test_what_users_and_posts_of_mattermost_have_more_is_counted(tmp_path: Path)
     user = {"username": "ada", "position": "Engineer", "custom_status": "{}"}
     post = {"team": "t", "channel": "c", "user": "ada", "message": f"{link} {link}", "create_at": 1}
     lines = [{"type": "user", "user": user}, {"type": "post", "post": post}]
-    _, report = surveyed(lines_of(tmp_path / "x.jsonl", *map(json.dumps, lines)))
+    texts = [json.dumps(each, separators=(",", ":")) for each in lines]
+    _, report = surveyed(lines_of(tmp_path / "x.jsonl", *texts))
     links = "links to posts still lead to Mattermost: the export has no ids of posts"
     assert counted(report) == {FIELDS: 1, STATUSES: 1, links: 2}
     assert report.remarks[links].examples == [link, link]
