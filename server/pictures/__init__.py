@@ -1,6 +1,7 @@
 """Process uploaded pictures in a separate process with a timeout."""
 
 import asyncio
+import subprocess
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import Final
@@ -36,15 +37,14 @@ class Pictures:
     async def make(self, recipe: Recipe, content: AsyncIterator[bytes]) -> Made:
         """Return what the recipe makes of the content. Raises BadImageError."""
         async with self._turn:
-            process = await sandbox.start(WORKER, recipe, stderr=asyncio.subprocess.DEVNULL)
+            process = await sandbox.start(WORKER, recipe, stderr=subprocess.DEVNULL)
             try:
                 async with asyncio.timeout(self._wall_seconds):
                     answer = await _exchange(process, content)
             except TimeoutError:
                 raise BadImageError(TOO_LONG) from None
             finally:
-                with suppress(ProcessLookupError):
-                    process.kill()
+                process.kill()
                 await asyncio.shield(process.wait())
         if not answer:
             # It exceeded a limit of its own, or hit a bug of the decoder.
@@ -56,9 +56,7 @@ class Pictures:
         return made
 
 
-async def _exchange(process: asyncio.subprocess.Process, content: AsyncIterator[bytes]) -> bytes:
-    assert process.stdin is not None
-    assert process.stdout is not None
+async def _exchange(process: sandbox.Process, content: AsyncIterator[bytes]) -> bytes:
     with suppress(ConnectionError):
         async for chunk in content:
             process.stdin.write(chunk)

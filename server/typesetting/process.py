@@ -13,7 +13,7 @@ from typing_extensions import override
 from server.domain.markdown.nodes import Element
 from server.domain.markdown.typesetting import Typeset, TypesetJob, Typesetter
 from server.runtime.fair_queue import FairQueue, QueueTurn
-from server.runtime.sandbox import Worker, WorkerDiedError
+from server.runtime.sandbox import Process, Worker, WorkerDiedError
 from server.typesetting.wire import TypesetOutput, TypesetRequest
 
 logger = structlog.get_logger(__name__)
@@ -45,7 +45,7 @@ class ProcessTypesetter(Typesetter):
         self._known: OrderedDict[TypesetJob, Typeset | None] = OrderedDict()
 
     @property
-    def process(self) -> asyncio.subprocess.Process | None:
+    def process(self) -> Process | None:
         """Return the process, if there is one now."""
         return self._worker.process
 
