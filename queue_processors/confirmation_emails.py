@@ -21,6 +21,7 @@ from server.jobs import ConfirmationEmail
 from server.mail import confirmation_mails as mails
 from server.mail.account_emails import AccountHead, about_account
 from server.mail.confirmation_mails import EmailContent, EmailOrigin
+from server.mail.folder import is_delivering
 from storage import confirmations, users
 from storage.confirmations import THE_SERVER, ConfirmationRow
 from storage.users import UserRow
@@ -92,7 +93,8 @@ async def _addressed(
     language = "" if user is None else UserSettings.of(user.settings).default_language
     if row.purpose == RESET_PASSWORD and (user is None or closed):
         return _Addressed(mails.no_account(place, is_closed=closed), row.email, language=language)
-    if row.purpose == RESET_PASSWORD and user is not None and not user.email_confirmed:
+    is_uncertain = user is not None and not user.email_confirmed and is_delivering(app.mailer)
+    if row.purpose == RESET_PASSWORD and user is not None and is_uncertain:
         return _Addressed(mails.unconfirmed_account(place), user.email, language=language)
     if row.purpose == SIGN_UP and user is not None:
         return _Addressed(mails.has_account(place), row.email, name, language)

@@ -16,6 +16,7 @@ from server.domain.unsubscribing import DIGESTS, PURPOSE, Subscriber, link_for
 from server.domain.user_settings import UserSettings
 from server.jobs import DigestEmails
 from server.mail.digests import Digest, Talk, digest_email
+from server.mail.folder import is_delivering
 from server.mail.mailer import (
     AddressRefusedError,
     MailNotTakenNowError,
@@ -125,7 +126,7 @@ async def _digest(
     settings = UserSettings.of(row.settings)
     if not row.is_active or not settings.enable_digest_emails or realm.deactivated:
         return None
-    if not row.email_confirmed:
+    if not row.email_confirmed and is_delivering(app.mailer):
         return None
     if await email_notifications.is_undeliverable(
         connection,

@@ -22,6 +22,7 @@ from server.domain.unsubscribing import PURPOSE, Subscriber, link_for
 from server.domain.user_settings import UserSettings
 from server.i18n import _, catalogue_language
 from server.jobs import EmailNotifications
+from server.mail.folder import is_delivering
 from server.mail.mailer import (
     AddressRefusedError,
     Mailer,
@@ -172,7 +173,9 @@ class Post:
     async def _addressee(self, connection: Connection, job: EmailNotifications) -> UserRow | None:
         """Return the recipient; None if the account is closed or has no usable address."""
         found = await users.by_ids(connection, job.realm_id, [job.user_id])
-        if not found or not found[0].email_confirmed or self.mailer is None:
+        if not found or self.mailer is None:
+            return None
+        if not found[0].email_confirmed and is_delivering(self.mailer):
             return None
         is_lost = await email_notifications.is_undeliverable(
             connection,

@@ -13,7 +13,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Final
 
-from server.mail.mailer import MailNotTakenNowError, as_sent
+from server.mail.mailer import Mailer, MailNotTakenNowError, as_sent
 
 KEPT: Final = 200
 """The maximum number of emails in the folder."""
@@ -89,3 +89,11 @@ class MailFolder:
         message = email.message_from_bytes(content, policy=email.policy.default)
         assert isinstance(message, EmailMessage), "that is what the policy makes"
         return KeptMail(path.stem, datetime.fromtimestamp(changed_at, UTC), message)
+
+
+def is_delivering(mailer: Mailer | None) -> bool:
+    """Return whether the mailer delivers emails, rather than keeping them in a folder here.
+
+    What is kept is seen by the operator alone, so addresses need not be confirmed for it.
+    """
+    return mailer is not None and not isinstance(mailer, MailFolder)

@@ -4,7 +4,7 @@ from server.api.endpoint import Request
 from server.app import App
 from server.domain.errors import BadRequestError
 from server.i18n import _
-from server.mail.folder import MailFolder
+from server.mail.folder import is_delivering
 from server.runtime.pages import Page
 from server.web.rendering import show
 from storage.confirmations import THE_SERVER
@@ -12,7 +12,7 @@ from storage.confirmations import THE_SERVER
 
 def sends_mail(app: App) -> bool:
     """Return whether emails are delivered, rather than kept in a folder on this machine."""
-    return app.mailer is not None and not isinstance(app.mailer, MailFolder)
+    return is_delivering(app.mailer)
 
 
 async def count_mail(request: Request, email: str) -> None:
