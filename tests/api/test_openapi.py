@@ -99,7 +99,7 @@ def test_an_untrue_state_or_event_would_be_found():
         for prefix in ("service", "zulip")
         for name in ("feature_level", "version", "merge_base")
     }
-    state = {"result": "success", "msg": "", **queue, **versions}
+    state = {"result": "success", "msg": "", "position": 1, **queue, **versions}
     openapi.validate("POST", "/register", 200, {**state, "drafts": [], "alert_words": ["tea"]})
     fields: list[dict[str, Any]] = [{"drafts": {}}, {"more": 1}, {"alert_words": [1]}]
     for untrue in (*fields, {"queue_id": 5}):
