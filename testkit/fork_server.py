@@ -189,6 +189,8 @@ def serve(connection: socket.socket) -> dict[str, Any]:
         if between == 0:
             process_id = os.fork()
             if process_id == 0:
+                # Its number may be that of a file which the process is to have.
+                connection.detach()
                 _become(request, files)
                 return request
             os.write(writing, HEADER.pack(process_id))
