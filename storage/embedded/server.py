@@ -5,6 +5,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
@@ -172,7 +173,14 @@ class EmbeddedPostgres:
             self._socket_directory = choose_socket_directory(layout, account, last)
             seen = door.path(self._socket_directory, layout)
             command = server_command(door.layout, binaries, seen, self._settings)
-            self._process = self._spawn(command, account, door)
+            # In a thread, since Ctrl-C interrupts only the main one: what was started is known here
+            # in any case, and stopped.
+            with ThreadPoolExecutor(1) as starter:
+                starting = starter.submit(self._spawn, command, account, door)
+                try:
+                    wait([starting])
+                finally:
+                    self._process = starting.result()
 
     def _spawn(self, command: list[str], account: Account, door: Door) -> "subprocess.Popen[bytes]":
         switch = account.switch()

@@ -9,8 +9,10 @@ import stat
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
@@ -28,6 +30,7 @@ IS_ROOT = os.geteuid() == 0
 KEEP_RUNNING = """
 import sys, time
 from pathlib import Path
+from typing import Any
 from storage.embedded import EmbeddedPostgres
 postgres = EmbeddedPostgres(Path(sys.argv[1]))
 postgres.start()
@@ -390,3 +393,24 @@ def test_variables_for_another_postgres_do_not_lead_us_there(tmp_path, monkeypat
     monkeypatch.setenv("PGSERVICE", "nowhere")
     with embedded_postgres(tmp_path / "data") as url, psycopg.connect(url) as connection:
         assert connection.info.dbname == "parley"
+
+
+def test_an_interrupt_while_it_is_launched_leaves_nothing_running(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+):
+    launched: list[subprocess.Popen[bytes]] = []
+    spawn = EmbeddedPostgres._spawn
+
+    def interrupted(*arguments: Any) -> "subprocess.Popen[bytes]":
+        launched.append(spawn(*arguments))
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.2)
+        return launched[0]
+
+    monkeypatch.setattr(EmbeddedPostgres, "_spawn", interrupted)
+    postgres = EmbeddedPostgres(data)
+    with pytest.raises(KeyboardInterrupt):
+        postgres.start()
+    postgres.stop()
+    [process] = launched
+    assert process.poll() is not None
