@@ -409,8 +409,13 @@ def test_an_interrupt_while_it_is_launched_leaves_nothing_running(
 
     monkeypatch.setattr(EmbeddedPostgres, "_spawn", interrupted)
     postgres = EmbeddedPostgres(data)
-    with pytest.raises(KeyboardInterrupt):
-        postgres.start()
+    # A shell that runs the tests in the background has it ignored.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            postgres.start()
+    finally:
+        signal.signal(signal.SIGINT, before)
     postgres.stop()
     [process] = launched
     assert process.poll() is not None
