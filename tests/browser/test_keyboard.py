@@ -136,7 +136,7 @@ async def test_channels_by_palette_and_by_list(keyboard: Keyboard):
 
 async def test_reply_and_quote(keyboard: Keyboard, place: Furnished):
     page = keyboard.page
-    box = page.get_by_role("textbox", name="Message")
+    box = page.get_by_role("textbox", name="Message", exact=True)
     await to_message(keyboard, place.own_message)
     await keyboard.press("r")
     await expect(box).to_be_focused()
@@ -159,6 +159,11 @@ async def test_edit_react_and_star(keyboard: Keyboard, place: Furnished):
     editor = page.get_by_role("textbox", name="Edit message")
     await expect(editor).to_be_focused()
     await keyboard.press("Escape")
+    await expect(article).to_be_focused()
+    await keyboard.press("e")
+    await expect(editor).to_be_focused()
+    await keyboard.press("Tab", "Escape")
+    await expect(editor).to_have_count(0)
     await expect(article).to_be_focused()
     await keyboard.press("e")
     await expect(editor).to_be_focused()
@@ -210,7 +215,7 @@ async def test_move_and_delete(keyboard: Keyboard):
 
 async def test_new_conversations(keyboard: Keyboard):
     page = keyboard.page
-    box = page.get_by_role("textbox", name="Message")
+    box = page.get_by_role("textbox", name="Message", exact=True)
     await keyboard.press("C")
     await expect(page.get_by_role("combobox", name="Topic")).to_be_focused()
     await keyboard.write("by keys")
@@ -301,7 +306,7 @@ async def test_dialogs_keep_the_focus(keyboard: Keyboard):
 
 async def test_escape_closes_one_layer_at_a_time(keyboard: Keyboard, place: Furnished):
     page = keyboard.page
-    box = page.get_by_role("textbox", name="Message")
+    box = page.get_by_role("textbox", name="Message", exact=True)
     await keyboard.press("c")
     await keyboard.write("@gra")
     options = page.locator(".compose-text [role=option]")

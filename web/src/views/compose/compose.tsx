@@ -192,7 +192,6 @@ function Box({ to }: { to: Target }) {
           describedBy={isInvalid ? REASON_ID : undefined}
           onFiles={onFiles}
           onSubmit={send}
-          onEscape={escape}
           onTyping={noteTyping}
           onUpFromEmpty={editLast}
         />

@@ -28,7 +28,6 @@ export interface MessageBoxProps {
   onFiles: (files: File[]) => void;
   /** Enter, where the user's settings send by it, or Ctrl+Enter. */
   onSubmit: () => void;
-  onEscape: () => void;
   onTyping?: () => void;
   /** ArrowUp in the empty box. Returns whether the key was taken. */
   onUpFromEmpty?: () => boolean;
@@ -105,11 +104,7 @@ function onKey(event: KeyboardEvent, completer: Completer, props: MessageBoxProp
     event.preventDefault();
     event.stopPropagation();
   } else if (event.key === "Enter") enter(event, props);
-  else if (event.key === "Escape") {
-    event.preventDefault();
-    event.stopPropagation();
-    props.onEscape();
-  } else if (event.key === "ArrowUp" && !hasModifier(event) && !props.text && props.onUpFromEmpty?.()) event.preventDefault();
+  else if (event.key === "ArrowUp" && !hasModifier(event) && !props.text && props.onUpFromEmpty?.()) event.preventDefault();
 }
 
 function hasModifier({ ctrlKey, metaKey, altKey, shiftKey }: KeyboardEvent): boolean {

@@ -111,6 +111,13 @@ function EditForm({ message, session }: { message: Message; session: EditSession
     <form
       class={isOver ? "message-editor dropping" : "message-editor"}
       {...handlers}
+      onKeyDown={(event) => {
+        // On its buttons as well: the page's own Escape would lead away.
+        if (event.key !== "Escape" || event.isComposing) return;
+        event.preventDefault();
+        event.stopPropagation();
+        void cancel(session);
+      }}
       onSubmit={(event) => {
         event.preventDefault();
         void submit();
@@ -128,7 +135,6 @@ function EditForm({ message, session }: { message: Message; session: EditSession
           text={text}
           onFiles={onFiles}
           onSubmit={() => void submit()}
-          onEscape={() => void cancel(session)}
         />
       )}
       {uploadsOf(box).length ? <Uploads box={box} /> : null}
