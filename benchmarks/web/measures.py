@@ -145,7 +145,7 @@ async def echoes(tab: Tab) -> Figures:
     await tab.open(tab.scene.topic(4))
     await tab.run(SHOWN_AFTER, tab.scene.newest[3])
     await tab.run(WATCH_KEYS)
-    box = tab.page.get_by_role("textbox", name="Message")
+    box = tab.page.get_by_role("textbox", name="Message", exact=True)
     taken = []
     for number in range(ECHOES):
         await box.fill(f"My own message {number}")
@@ -225,7 +225,7 @@ async def idling(tab: Tab) -> Figures:
 async def typing(tab: Tab) -> Figures:
     """Words and mentions, where 10,000 people are to complete from."""
     await tab.open(f"{tab.scene.channel}/topic/typing")
-    box = tab.page.get_by_role("textbox", name="Message")
+    box = tab.page.get_by_role("textbox", name="Message", exact=True)
     await box.focus()
     await asyncio.sleep(2)
     await tab.run(WATCH_KEYS)

@@ -62,7 +62,7 @@ class Person:
                 await self._write_one()
 
     async def _write_one(self) -> None:
-        box = self.page.get_by_role("textbox", name="Message")
+        box = self.page.get_by_role("textbox", name="Message", exact=True)
         await box.focus()
         await self.page.keyboard.type(self.text(self.sent + 1))
         await self.page.keyboard.press("Control+Enter")
@@ -81,7 +81,7 @@ class Person:
         while True:
             with suppress(PlaywrightError):
                 await self.page.reload(timeout=RELOAD_MS)
-                box = self.page.get_by_role("textbox", name="Message")
+                box = self.page.get_by_role("textbox", name="Message", exact=True)
                 await box.wait_for(timeout=RELOAD_MS)
                 return
             await asyncio.sleep(1)
@@ -135,7 +135,7 @@ async def open_tab(context: BrowserContext, name: str) -> Person:
 async def go(person: Person, address: str) -> None:
     """Go to a conversation; one can write there when this returns."""
     await person.page.goto(address)
-    await person.page.get_by_role("textbox", name="Message").wait_for()
+    await person.page.get_by_role("textbox", name="Message", exact=True).wait_for()
 
 
 async def sign_in(person: Person, url: str, email: str, password: str) -> None:

@@ -48,7 +48,7 @@ class Person:
 
     async def write(self, text: str) -> None:
         """Send a message to the conversation that is shown."""
-        await self.page.get_by_role("textbox", name="Message").fill(text)
+        await self.page.get_by_role("textbox", name="Message", exact=True).fill(text)
         await self.page.get_by_role("button", name="Send", exact=True).click()
 
     async def texts(self) -> list[str]:

@@ -17,14 +17,23 @@ from tests.browser.layout import faults
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 SOURCES: Final = Path(__file__).parents[2] / "web" / "src"
-DIALOGS_OF_MESSAGES: Final = (
-    "Forward",
-    "Move",
-    "Remind me",
-    "View read receipts",
-    "View edit history",
-    "Report",
-)
+DIALOG: Final = "dialog[open]"
+# What the items of a message's menu open; none opens nothing.
+OPENED_BY_ACTIONS: Final = {
+    "Edit": ".message-editor",
+    "Quote and reply": None,
+    "Forward": DIALOG,
+    "Move": DIALOG,
+    "Star": None,
+    "Unstar": None,
+    "Mark as unread from here": None,
+    "Remind me": DIALOG,
+    "Copy link": None,
+    "View read receipts": DIALOG,
+    "View edit history": DIALOG,
+    "Report": DIALOG,
+    "Delete": DIALOG,
+}
 
 
 def views() -> list[str]:
@@ -136,14 +145,16 @@ async def test_what_the_menu_of_a_message_opens(owner: Person, place: Furnished)
         for name in names:
             await open_actions(page, message_id)
             await page.get_by_role("menuitem", name=name, exact=True).click()
-            await settle(page)
-            for scope in ("dialog[open]", ".message-editor"):
-                if await page.locator(scope).count():
-                    opened.add(name)
-                    problems += [f"{name}: {each}" for each in await violations(page, scope)]
-                    await page.keyboard.press("Escape")
-                    await page.locator(scope).wait_for(state="detached")
-    assert opened >= {*DIALOGS_OF_MESSAGES, "Edit", "Delete"}, opened
+            scope = OPENED_BY_ACTIONS[name]
+            if not scope:
+                await settle(page)
+                continue
+            opened.add(name)
+            await page.locator(scope).wait_for()
+            problems += [f"{name}: {each}" for each in await violations(page, scope)]
+            await page.keyboard.press("Escape")
+            await page.locator(scope).wait_for(state="detached")
+    assert opened == {name for name, scope in OPENED_BY_ACTIONS.items() if scope}
     report(problems)
 
 
@@ -180,7 +191,7 @@ async def test_what_opens_in_the_feed(owner: Person, place: Furnished):
 async def test_compose(owner: Person, place: Furnished):
     page, problems = owner.page, []
     await show(page, place.topic)
-    box = page.get_by_role("textbox", name="Message")
+    box = page.get_by_role("textbox", name="Message", exact=True)
     region = "section.compose"
     await box.fill("Of all, @Gr")
     await box.press("a")

@@ -68,7 +68,7 @@ async def test_others_see_that_a_person_is_typing(chat: Server, make: Make, sign
     reader, writer = await sign_in(ada), await sign_in(grace)
     for person in (reader, writer):
         await person.go(f"#narrow/channel/{channel.channel_id}-engines/topic/notes")
-    await writer.page.get_by_role("textbox", name="Message").fill("hel")
+    await writer.page.get_by_role("textbox", name="Message", exact=True).fill("hel")
     await expect(reader.page.get_by_text("Grace Hopper is typing")).to_be_visible()
     await expect(writer.page.get_by_text("is typing")).to_have_count(0)
     await writer.page.get_by_role("button", name="Send", exact=True).click()
@@ -90,7 +90,7 @@ async def test_the_box_is_ready_for_the_next_message(chat: Server, make: Make, s
     await person.page.mouse.wheel(0, -2000)
     await expect(person.message("note 39")).not_to_be_in_viewport()
 
-    box = person.page.get_by_role("textbox", name="Message")
+    box = person.page.get_by_role("textbox", name="Message", exact=True)
     await box.fill("sent *once*")
     await person.page.get_by_role("button", name="Preview").click()
     await person.page.get_by_role("button", name="Send", exact=True).dblclick()

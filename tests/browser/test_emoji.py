@@ -18,7 +18,7 @@ async def test_a_skin_tone_is_chosen_and_remembered(chat: Server, make: Make, si
     place = f"#narrow/channel/{channel.channel_id}-engines/topic/notes"
     await person.go(place)
     picker = page.get_by_role("dialog", name="Choose an emoji")
-    box = page.get_by_role("textbox", name="Message")
+    box = page.get_by_role("textbox", name="Message", exact=True)
     await page.get_by_role("button", name="Emoji", exact=True).click()
     await expect(picker.get_by_role("radio", name="No skin tone")).to_be_checked()
     await picker.get_by_title("Medium skin tone", exact=True).click()

@@ -57,7 +57,7 @@ async def test_messages_are_changed_in_front_of_others(chat: Server, make: Make,
     await expect(both).to_have_attribute("aria-pressed", "true")
 
     await choose(reader, "second draft", "Quote and reply")
-    box = reader.page.get_by_role("textbox", name="Message")
+    box = reader.page.get_by_role("textbox", name="Message", exact=True)
     await expect(box).to_have_value(re.compile("second \\*draft\\* 中文"))
     await reader.page.get_by_role("button", name="Send", exact=True).click()
     await expect(writer.page.locator("[role=feed] blockquote")).to_contain_text("second draft")
@@ -89,7 +89,7 @@ async def test_a_file_is_sent_found_and_read(chat: Server, make: Make, sign_in: 
     await (await chosen.value).set_files(
         FilePayload(name="отчёт.txt", mimeType="text/plain", buffer=b"a bird's eye view")
     )
-    box = writer.page.get_by_role("textbox", name="Message")
+    box = writer.page.get_by_role("textbox", name="Message", exact=True)
     await expect(box).to_have_value(re.compile(r"\[отчёт\.txt\]\(/user_uploads/"))
     await writer.page.get_by_role("button", name="Send", exact=True).click()
     await expect(writer.message("отчёт.txt")).to_have_count(1)

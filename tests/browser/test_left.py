@@ -138,7 +138,7 @@ async def test_spectators_see_what_is_public_to_the_web(place: Furnished, chromi
     await expect(channels.get_by_role("link", name="engines")).to_have_count(0)
     for name in ("Account", "New direct message", "New topic", "React", "People"):
         await expect(page.get_by_role("button", name=name)).to_have_count(0)
-    await expect(left.get_by_role("link", name="Sign in")).to_be_visible()
+    await expect(left.get_by_role("link", name="Sign in", exact=True)).to_be_visible()
     await feed.get_by_role("button", name="Message actions").first.click(force=True)
     await expect(menu(page).get_by_role("menuitem")).to_have_count(1)
     await expect(menu(page).get_by_role("menuitem", name="Copy link")).to_be_visible()
@@ -159,5 +159,5 @@ async def test_spectators_read_in_the_language_of_their_browser(
     async with await chromium.new_context(locale="de-AT") as context:
         page = await context.new_page()
         await page.goto(f"{place.url}/#inbox")
-        await expect(page.get_by_role("link", name="Anmelden")).to_be_visible()
+        await expect(page.get_by_role("link", name="Anmelden", exact=True)).to_be_visible()
         await expect(page.locator("html")).to_have_attribute("lang", "de")

@@ -104,7 +104,7 @@ async def test_a_channel_is_created_with_what_it_shall_have(
     await page.get_by_label("Keep messages").select_option(label="90 days")
     await page.get_by_label("New users are subscribed to it").check()
     await page.get_by_role("button", name="Create", exact=True).click()
-    await expect(page.get_by_role("textbox", name="Message")).to_be_visible()
+    await expect(page.get_by_role("textbox", name="Message", exact=True)).to_be_visible()
     [made] = [
         each for each in (await client.get("/streams"))["streams"] if each["name"] == "engines"
     ]

@@ -101,7 +101,7 @@ async def test_a_wide_window_shows_a_working_day(
     await shots.browser(page, "organization")
     await page.set_viewport_size(MIDDLE)
     await show_topic(person, realm)
-    box = page.get_by_role("textbox", name="Message")
+    box = page.get_by_role("textbox", name="Message", exact=True)
     await box.press_sequentially(
         "The tiles of the coast are next in #**design>night map**. Thanks @"
     )

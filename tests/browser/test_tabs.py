@@ -60,4 +60,4 @@ async def test_a_reload_of_one_tab_leaves_all_connected(chat: Server, make: Make
 
 
 def box(page: Page) -> Locator:
-    return page.get_by_role("textbox", name="Message")
+    return page.get_by_role("textbox", name="Message", exact=True)
