@@ -10,6 +10,7 @@ from server.domain.clock import Clock
 from storage import (
     done_jobs,
     event_log,
+    integration_messages,
     notifications,
     sends,
     shipping,
@@ -28,6 +29,8 @@ DONE_JOB_RETENTION: Final = timedelta(days=90)
 """The retention of job keys, longer than that of a log that waits for the shipper."""
 WEBHOOK_CALL_RETENTION: Final = timedelta(days=8)
 """The retention of webhook calls, longer than the retries of any job."""
+INTEGRATION_MESSAGE_RETENTION: Final = timedelta(days=90)
+"""How long an alert may last whose message is marked at its end."""
 ACTIVITY_RETENTION: Final = timedelta(days=365)
 INTERVAL_SECONDS: Final = 3600.0
 
@@ -56,6 +59,7 @@ class LogKeeper:
             await user_activity.forget(connection, older_than=ACTIVITY_RETENTION)
             await done_jobs.forget(connection, older_than=DONE_JOB_RETENTION)
             await webhook_calls.forget(connection, older_than=WEBHOOK_CALL_RETENTION)
+            await integration_messages.forget(connection, older_than=INTEGRATION_MESSAGE_RETENTION)
             needed = await shipping.needed_since(connection)
             before = oldest if needed is None else min(oldest, needed)
             dropped = await event_log.trim(connection, before=before)

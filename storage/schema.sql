@@ -4358,6 +4358,17 @@ CREATE TABLE public.imports (
     ended_at timestamp with time zone
 );
 
+CREATE TABLE public.integration_messages (
+    realm_id bigint NOT NULL,
+    bot_id bigint NOT NULL,
+    about bytea NOT NULL,
+    message_id bigint NOT NULL,
+    is_open boolean NOT NULL,
+    delivery bytea,
+    changed_at timestamp with time zone NOT NULL
+)
+WITH (fillfactor='80');
+
 CREATE SEQUENCE public.invitation_ids
     START WITH 1
     INCREMENT BY 1
@@ -5036,6 +5047,9 @@ ALTER TABLE ONLY public.import_keys
 ALTER TABLE ONLY public.imports
     ADD CONSTRAINT imports_pkey PRIMARY KEY (realm_id, import_id);
 
+ALTER TABLE ONLY public.integration_messages
+    ADD CONSTRAINT integration_messages_pkey PRIMARY KEY (realm_id, bot_id, about);
+
 ALTER TABLE ONLY public.invitations
     ADD CONSTRAINT invitations_pkey PRIMARY KEY (realm_id, invitation_id);
 
@@ -5241,6 +5255,8 @@ CREATE INDEX expired_messages_age ON public.expired_messages USING btree (expire
 CREATE INDEX group_members_user ON public.group_members USING btree (realm_id, user_id);
 
 CREATE INDEX idempotency_keys_created ON public.idempotency_keys USING btree (created_at);
+
+CREATE INDEX integration_messages_changed_at ON public.integration_messages USING brin (changed_at);
 
 CREATE INDEX invitations_email ON public.invitations USING btree (realm_id, lower(email)) WHERE (state = 'open'::text);
 

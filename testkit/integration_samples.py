@@ -33,8 +33,9 @@ def outcome_of(service: str, sample: dict[str, Any]) -> Outcome:
 def shown(outcome: Outcome) -> str:
     """Return an outcome as the expectations have it."""
     match outcome:
-        case Message(topic, content, event):
-            return f"message {event}\n{topic}{SECTION}{content}\n"
+        case Message(topic, content, event, _, about, stage):
+            of = f"\n{stage.value}: {about}" if stage and about else ""
+            return f"message {event}{of}\n{topic}{SECTION}{content}\n"
         case Ignored(event, reason):
             return f"ignored {event}\n{reason}\n"
         case Unknown(event):

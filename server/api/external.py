@@ -4,6 +4,7 @@ The bot's key is in the URL, with the destination: `?api_key=...&stream=...&topi
 """
 
 import hashlib
+import json
 import re
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -11,6 +12,7 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Final
 
+from server.actions.integration_messages import StageMessage, send_stage
 from server.actions.messages import send
 from server.actions.messages.decide import OutgoingMessage
 from server.actions.messages.notices import deliver
@@ -55,7 +57,9 @@ from server.integrations.base import (
     Ignored,
     Integration,
     Malformed,
+    Message,
     Outcome,
+    Stage,
     Unknown,
 )
 from server.integrations.registry import integrations, read_delivery
@@ -173,16 +177,34 @@ async def integrated(request: Request, params: IntegrationParams) -> Remark:
             return Remark(f"Not posted: {reason}")
     if not _is_wanted(outcome.event, params):
         return Remark(f"Not posted: the address does not ask for {outcome.event}.")
-    header = integration.delivery_id
-    delivery_id = outcome.delivery_id or (request.headers.get(header, "") if header else "")
     await _post(
         request,
         params,
         params.topic or outcome.topic or integration.display_name,
         without_command(cut_content(outcome.content)),
-        key=f"webhook:{integration.name}:{delivery_id}" if delivery_id else None,
+        key=_key(request, integration, outcome),
+        following=_following(params, outcome),
     )
     return Remark()
+
+
+def _key(request: Request, integration: Integration, message: Message) -> bytes | None:
+    """Return a digest of the delivery's id, which may be any text; None if it has none."""
+    header = integration.delivery_id
+    delivery_id = message.delivery_id or (request.headers.get(header, "") if header else "")
+    return _digest("webhook", integration.name, delivery_id) if delivery_id else None
+
+
+def _following(params: IntegrationParams, message: Message) -> tuple[Stage, bytes] | None:
+    """Return the stage, and of what it is at this destination; None if the message has none."""
+    if message.stage is None or not message.about.strip():
+        return None
+    where = (params.stream or "", params.topic or "")
+    return message.stage, _digest(params.integration, *where, message.about)
+
+
+def _digest(*parts: str) -> bytes:
+    return hashlib.sha256(json.dumps(parts).encode()).digest()
 
 
 def _shakes_hands(request: Request, integration: Integration) -> bool:
@@ -289,18 +311,26 @@ def _payload(request: Request, name: str) -> bytes:
 
 
 async def _post(
-    request: Request, params: WebhookParams, topic: str, content: str, *, key: str | None = None
+    request: Request,
+    params: WebhookParams,
+    topic: str,
+    content: str,
+    *,
+    key: bytes | None = None,
+    following: tuple[Stage, bytes] | None = None,
 ) -> None:
     """Send the message to the channel or to the bot's owner, who is notified of failures.
 
-    Messages with the same key are one.
+    Messages with the same key are one; what is said of a stage follows what was said before.
     """
     draft = _draft(request, params, topic, content)
     if key is not None:
-        # The key has what the service sends as an id, which may be any text.
-        digest = hashlib.sha256(key.encode()).digest()
-        draft = replace(draft, idempotency_key=f"webhook:{digest.hex()}", idempotency_digest=digest)
+        draft = replace(draft, idempotency_key=f"webhook:{key.hex()}", idempotency_digest=key)
     try:
+        if following is not None:
+            message = StageMessage(draft, *following, delivery=key)
+            await send_stage(request.realm_services, request.actor, message)
+            return
         decision = await send.prepare(request.realm_cache, request.actor, draft, request.read)
         await request.write(send.send_message, draft, decision, request.app.clock.now())
     except DomainError as refusal:

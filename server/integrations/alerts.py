@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Final
 
+from server.integrations.base import Stage
 from server.integrations.markdown import bold, bullets, code, one_line, text
 from server.integrations.payload import Payload
 
@@ -35,6 +36,11 @@ _UNITS: Final = (
 def mark(severity: str) -> str:
     """Return the emoji of a severity, or an empty text for a slight one."""
     return _MARKS.get(severity.lower(), NEUTRAL)
+
+
+def stage_of(emoji: str) -> Stage | None:
+    """Return the stage of an alert of which the message begins with this mark."""
+    return {FIRING: Stage.FIRING, RESOLVED: Stage.RESOLVED}.get(emoji)
 
 
 def state(emoji: str, word: str, what: str, *, severity: str = "") -> str:

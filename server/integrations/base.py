@@ -27,6 +27,21 @@ class Category(Enum):
     AUTOMATION = "Automation and other"
 
 
+class Stage(Enum):
+    """What a message says of a build or an alert, of which there are several messages."""
+
+    STARTED = "started"
+    ENDED = "ended"
+    FAILED = "failed"
+    FIRING = "firing"
+    RESOLVED = "resolved"
+
+    @property
+    def is_open(self) -> bool:
+        """Whether another message about the same follows."""
+        return self in (Stage.STARTED, Stage.FIRING)
+
+
 class Message(msgspec.Struct, frozen=True, tag="message"):
     """A message to post. Topic and content are cut to what a message may hold."""
 
@@ -36,6 +51,10 @@ class Message(msgspec.Struct, frozen=True, tag="message"):
     """The event as `only_events` and `exclude_events` name it."""
     delivery_id: str = ""
     """The delivery's id, if the payload has one rather than a header."""
+    about: str = ""
+    """Identity of the build or the alert, unique for the service; empty if it has none."""
+    stage: Stage | None = None
+    """Its stage: what an earlier message about the same says may be replaced or marked by it."""
 
 
 class Ignored(msgspec.Struct, frozen=True, tag="ignored"):

@@ -2,20 +2,24 @@
 
 from typing import Final
 
+from server.integrations.base import Stage
 from server.integrations.markdown import text
 
 SUCCEEDED: Final = ":check: succeeded"
-FAILED: Final = ":cross_mark: failed"
+_CROSS: Final = ":cross_mark:"
+FAILED: Final = f"{_CROSS} failed"
 CANCELLED: Final = "was cancelled"
+STARTED: Final = "has started"
+_PENDING: Final = "is pending"
 
 _WORDS: Final = {
     SUCCEEDED: ("success", "successful", "succeeded", "passed", "ready"),
     FAILED: ("failure", "failed", "error", "errored", "infrastructure_fail", "broken"),
     CANCELLED: ("cancelled", "canceled", "aborted", "stopped"),
-    ":cross_mark: timed out": ("timed_out", "timedout"),
+    f"{_CROSS} timed out": ("timed_out", "timedout"),
     "succeeded in part": ("partiallysucceeded", "partial"),
-    "is pending": ("pending", "waiting", "queued", "scheduled"),
-    "has started": ("started", "running", "in_progress", "inprogress", "building"),
+    _PENDING: ("pending", "waiting", "queued", "scheduled"),
+    STARTED: ("started", "running", "in_progress", "inprogress", "building"),
     "was skipped": ("skipped", "not_run"),
     "is unstable": ("unstable",),
     "completed": ("neutral", "completed"),
@@ -28,6 +32,18 @@ _BY_STATE: Final = {state: words for words, states in _WORDS.items() for state i
 def state_words(state: str, default: str = "") -> str:
     """Return what is said of a build in this state: `has started`, `was cancelled`."""
     return _BY_STATE.get(state.lower().strip(), default) or f"is in the state {text(state or '?')}"
+
+
+def stage_of(words: str) -> Stage | None:
+    """Return the stage of a build of which these words of `state_words` are said.
+
+    None if they are of none: it is in a state of the service's own.
+    """
+    if words.startswith((STARTED, _PENDING)):
+        return Stage.STARTED
+    if words.startswith(_CROSS):
+        return Stage.FAILED
+    return None if words.startswith("is in the state") else Stage.ENDED
 
 
 def lasted(seconds: float) -> str:

@@ -122,6 +122,7 @@ EXPORTED: Final = (
 """In the order of an import."""
 
 NOT_EXPORTED: Final = {
+    "integration_messages": "name messages that deliveries to the old address would replace",
     "webhook_deliveries": "says of the last delivery only that it came",
     "realm_clock": "its position is in the manifest; an import begins a new epoch",
     "event_log": "what clients that are connected have yet to hear; they register anew",

@@ -45,6 +45,7 @@ ACROSS_REALMS = {
     "shipping.lagging": "finds realms that have something to ship",
     "shipping.move": "takes a cursor, which names its realm",
     "shipping.needed_since": "finds the oldest entry that some realm needs",
+    "integration_messages.forget": "by age, in all realms",
     "webhook_calls.forget": "by age, in all realms",
     "user_activity.add": "takes rows, each of which names its realm",
     "user_activity.forget": "by age, in all realms",

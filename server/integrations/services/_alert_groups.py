@@ -3,7 +3,7 @@
 from typing import Final
 
 from server.integrations.alerts import FIRING, RESOLVED, facts, labels, mark, moment, state
-from server.integrations.base import Message, Outcome, Unknown
+from server.integrations.base import Message, Outcome, Stage, Unknown
 from server.integrations.markdown import (
     bullets,
     code,
@@ -43,7 +43,9 @@ def alert_group(payload: Payload, *, topic_from: str = "", description_from: str
         content = _alone(alerts[0], status, description_from)
     else:
         content = _together(payload, alerts, description_from)
-    return Message(topic, content, status)
+    about = payload["groupKey"].text() or payload["alerts"][0]["fingerprint"].text()
+    stage = Stage.RESOLVED if status == "resolved" else Stage.FIRING
+    return Message(topic, content, status, about=about, stage=stage)
 
 
 def _named(alert: Payload, name: str) -> str:

@@ -3,7 +3,7 @@
 from typing import Final
 
 from server.integrations.base import Category, Delivery, Integration, Message, Outcome
-from server.integrations.builds import FAILED, state_words
+from server.integrations.builds import FAILED, stage_of, state_words
 from server.integrations.markdown import bold, code, link, listed, paragraphs
 from server.integrations.payload import Payload
 
@@ -47,7 +47,13 @@ def read(delivery: Delivery) -> Outcome:
         hosts = f"Failed on {listed(map(code, failed[:_HOSTS]))}{more} ({len(failed)} of {count})."
     elif count and words != FAILED:
         hosts = f"Hosts: {listed(code(each) for each, _ in _first(payload['hosts']))}."
-    return Message(name, paragraphs(content, hosts), event)
+    return Message(
+        name,
+        paragraphs(content, hosts),
+        event,
+        about=payload["url"].text(),
+        stage=stage_of(words),
+    )
 
 
 def _kind(payload: Payload) -> str:

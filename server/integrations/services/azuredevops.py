@@ -11,9 +11,10 @@ from server.integrations.base import (
     Integration,
     Message,
     Outcome,
+    Stage,
     Unknown,
 )
-from server.integrations.builds import state_words
+from server.integrations.builds import stage_of, state_words
 from server.integrations.markdown import bold, code, link, listed, paragraphs, plain, text
 from server.integrations.payload import Payload
 from server.integrations.repositories import (
@@ -205,8 +206,8 @@ def _release(delivery: Delivery, event: str) -> Outcome:
         "name"
     ].text(name)
     shown = link(name, release["_links"]["web"]["href"].text())
-    stage = environment["name"].text()
-    to = f" to {code(stage)}" if stage else ""
+    where = environment["name"].text()
+    to = f" to {code(where)}" if where else ""
     status = resource["deployment"]["deploymentStatus"].text() or environment["status"].text()
     last = event.rsplit(".", 1)[-1]
     said = {
@@ -218,7 +219,13 @@ def _release(delivery: Delivery, event: str) -> Outcome:
         "deployment-completed-event": f"The deployment of {shown}{to}"
         f" {state_words(status or 'completed')}.",
     }
-    return Message(f"release {definition}", said[last], event)
+    stage = None
+    if last == "deployment-started-event":
+        stage = Stage.STARTED
+    elif last == "deployment-completed-event":
+        stage = stage_of(state_words(status or "completed"))
+    about = f"{release['id'].text() or name} {environment['id'].text() or where}"
+    return Message(f"release {definition}", said[last], event, about=about, stage=stage)
 
 
 # -- work items

@@ -10,7 +10,7 @@ from server.integrations.base import (
     Outcome,
     Unknown,
 )
-from server.integrations.builds import FAILED, SUCCEEDED
+from server.integrations.builds import FAILED, STARTED, SUCCEEDED, stage_of
 from server.integrations.markdown import link, paragraphs
 
 EVENTS: Final = ("new", "finished")
@@ -37,13 +37,19 @@ def read(delivery: Delivery) -> Outcome:
     name = payload["buildername"].text() or payload["builder"]["name"].required_text()
     result = payload["results"].integer(-1)
     ended = _RESULTS[result] if 0 <= result < len(_RESULTS) else "ended"
-    state = "has started" if event == "new" else ended
+    state = STARTED if event == "new" else ended
     build = link(
         f"Build #{payload.first('number', 'buildid').required_text()}", payload["url"].text()
     )
     project = payload["project"].text()
     topic = f"{project} / {name}" if project else name
-    return Message(topic, f"{build} {state}.", event)
+    return Message(
+        topic,
+        f"{build} {state}.",
+        event,
+        about=payload["url"].text(),
+        stage=stage_of(state),
+    )
 
 
 INTEGRATIONS: Final = (

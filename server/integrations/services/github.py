@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from msgspec.structs import replace
+
 from server.integrations.base import (
     BRANCHES,
     IGNORE_PRIVATE,
@@ -14,7 +16,7 @@ from server.integrations.base import (
     Outcome,
     Unknown,
 )
-from server.integrations.builds import state_words
+from server.integrations.builds import stage_of, state_words
 from server.integrations.markdown import bold, code, link, listed, paragraphs, text
 from server.integrations.payload import Payload
 from server.integrations.repositories import (
@@ -122,7 +124,9 @@ def _status(delivery: Delivery, event: str) -> Outcome:
     state = state_words(payload["state"].text())
     check = link(payload["context"].text("a check"), payload["target_url"].text())
     commit = link(payload["sha"].text()[:10], payload["commit"]["html_url"].text())
-    return about_repository(payload, event, f"{check} {state} for commit {commit}.")
+    message = about_repository(payload, event, f"{check} {state} for commit {commit}.")
+    about = f"{payload['sha'].text()} {payload['context'].text()}"
+    return replace(message, about=about, stage=stage_of(state))
 
 
 def _check_run(delivery: Delivery, event: str) -> Outcome:
@@ -152,7 +156,8 @@ def _deployment_status(delivery: Delivery, event: str) -> Outcome:
     state = state_words(status["state"].text())
     shown = link("Deployment", status.first("environment_url", "target_url").text())
     where = code(payload["deployment"]["environment"].text())
-    return about_repository(payload, event, f"{shown} to {where} {state}.")
+    message = about_repository(payload, event, f"{shown} to {where} {state}.")
+    return replace(message, about=payload["deployment"]["url"].text(), stage=stage_of(state))
 
 
 def _page_build(delivery: Delivery, event: str) -> Outcome:

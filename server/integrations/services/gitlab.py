@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from msgspec.structs import replace
+
 from server.integrations.base import (
     BRANCHES,
     IGNORE_PRIVATE,
@@ -14,7 +16,7 @@ from server.integrations.base import (
     Outcome,
     Unknown,
 )
-from server.integrations.builds import FAILED, lasted, state_words
+from server.integrations.builds import FAILED, lasted, stage_of, state_words
 from server.integrations.markdown import bold, code, link, listed, paragraphs, text
 from server.integrations.payload import Payload
 from server.integrations.repositories import (
@@ -200,8 +202,10 @@ def _deployment(delivery: Delivery, event: str) -> Outcome:
     where = link(payload["environment"].text(), payload["environment_external_url"].text())
     commit = link(payload["short_sha"].text(), payload["commit_url"].text())
     content = f"{shown} of {code(payload['ref'].text()) or 'a commit'} ({commit}) to {where}"
-    content = f"{content} {state_words(state)}, by {bold(user(payload))}."
-    return _about_project(payload, event, content)
+    words = state_words(state)
+    message = _about_project(payload, event, f"{content} {words}, by {bold(user(payload))}.")
+    about = f"{payload['project']['id'].text()} {payload['deployment_id'].text()}"
+    return replace(message, about=about, stage=stage_of(words))
 
 
 # -- releases, wiki and the rest

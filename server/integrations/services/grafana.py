@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from server.integrations.alerts import FIRING, NEUTRAL, RESOLVED, WARNING, labels, state
+from server.integrations.alerts import FIRING, NEUTRAL, RESOLVED, WARNING, labels, stage_of, state
 from server.integrations.base import Category, Delivery, Integration, Message, Outcome, Unknown
 from server.integrations.markdown import bullets, code, link, one_line, paragraphs, quote, text
 from server.integrations.payload import Payload
@@ -38,7 +38,8 @@ def _dashboard_alert(payload: Payload) -> Outcome:
         quote(payload["message"].text()),
         bullets([*values[:MAX_VALUES], link("Picture", picture) if picture else ""]),
     )
-    return Message(one_line(rule), content, event)
+    about = payload["ruleId"].text() or rule
+    return Message(one_line(rule), content, event, about=about, stage=stage_of(emoji))
 
 
 def _measured(match: Payload) -> str:

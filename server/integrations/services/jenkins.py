@@ -12,7 +12,7 @@ from server.integrations.base import (
     Outcome,
     Unknown,
 )
-from server.integrations.builds import lasted, state_words
+from server.integrations.builds import STARTED, lasted, stage_of, state_words
 from server.integrations.markdown import code, link, paragraphs
 from server.integrations.payload import Payload
 
@@ -34,10 +34,14 @@ def read(delivery: Delivery) -> Outcome:
         return Ignored(event, f"The address does not ask for the branch {branch}.")
     shown = link(f"Build #{build['number'].required_text()}", build["full_url"].text())
     of = f" of {code(branch)}" if branch else ""
-    state = _state(build)
-    if event == "STARTED":
-        state = "has started"
-    return Message(f"build {name}", f"{shown}{of} {state}{_commit(build)}.", event)
+    state = STARTED if event == "STARTED" else _state(build)
+    return Message(
+        f"build {name}",
+        f"{shown}{of} {state}{_commit(build)}.",
+        event,
+        about=build["full_url"].text(),
+        stage=stage_of(state),
+    )
 
 
 def _state(build: Payload) -> str:

@@ -3,7 +3,7 @@
 from typing import Final
 
 from server.integrations.alerts import FIRING, RESOLVED, moment, state
-from server.integrations.base import Category, Delivery, Integration, Message, Outcome
+from server.integrations.base import Category, Delivery, Integration, Message, Outcome, Stage
 from server.integrations.markdown import (
     bold,
     bullets,
@@ -32,7 +32,9 @@ def read(delivery: Delivery) -> Outcome:
     if payload["clear"]:
         cause = {"manual": " by hand", "auto": " by itself"}.get(payload["clear"].text(), "")
         content = f"{state(RESOLVED, 'Cleared', shown)}{cause}{f' at {time}' if time else ''}."
-        return Message(one_line(name), content, "clear")
+        return Message(
+            one_line(name), content, "clear", about=identity or name, stage=Stage.RESOLVED
+        )
     runbook = alert["runbook_url"].text()
     is_test = payload["triggered_by_user_test"].flag()
     content = paragraphs(
@@ -42,7 +44,8 @@ def read(delivery: Delivery) -> Outcome:
         bullets(_violations(payload)),
         link("Runbook", runbook) if runbook else "",
     )
-    return Message(one_line(name), content, "alert")
+    about = "" if is_test else identity or name
+    return Message(one_line(name), content, "alert", about=about, stage=Stage.FIRING)
 
 
 def _violations(payload: Payload) -> list[str]:

@@ -3,7 +3,15 @@
 from typing import Final
 
 from server.integrations.alerts import FIRING, NEUTRAL, RESOLVED, WARNING, facts, state
-from server.integrations.base import Category, Delivery, Integration, Message, Outcome, Unknown
+from server.integrations.base import (
+    Category,
+    Delivery,
+    Integration,
+    Message,
+    Outcome,
+    Stage,
+    Unknown,
+)
 from server.integrations.markdown import bold, code_block, one_line, paragraphs, text
 
 _KINDS: Final = {
@@ -18,6 +26,7 @@ _KINDS: Final = {
     "DOWNTIMECANCELLED": (NEUTRAL, "Downtime was cancelled"),
     "CUSTOM": (NEUTRAL, "Note"),
 }
+_STAGES: Final = {"PROBLEM": Stage.FIRING, "RECOVERY": Stage.RESOLVED}
 _MILD: Final = ("WARNING", "UNKNOWN")
 
 
@@ -41,7 +50,9 @@ def read(delivery: Delivery) -> Outcome:
         code_block(payload[f"{of}_output"].text()),
         facts(("By", bold(payload["author"].text())), ("Comment", text(payload["comment"].text()))),
     )
-    return Message(one_line(f"{host}: {service}" if service else host), content, kind.lower())
+    about = f"{host}: {service}" if service else host
+    stage = _STAGES.get(kind)
+    return Message(one_line(about), content, kind.lower(), about=about, stage=stage)
 
 
 _MACROS: Final = {

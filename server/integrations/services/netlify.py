@@ -10,13 +10,14 @@ from server.integrations.base import (
     Integration,
     Message,
     Outcome,
+    Stage,
     Unknown,
 )
-from server.integrations.builds import FAILED, SUCCEEDED, lasted
+from server.integrations.builds import FAILED, STARTED, SUCCEEDED, lasted
 from server.integrations.markdown import bold, code, link, paragraphs, quote
 
 _STATES: Final = {
-    "deploy_building": "has started",
+    "deploy_building": STARTED,
     "deploy_created": SUCCEEDED,
     "deploy_failed": FAILED,
     "deploy_locked": "is locked: it stays published",
@@ -25,6 +26,11 @@ _STATES: Final = {
     "deploy_request_accepted": "was approved",
     "deploy_request_rejected": "was rejected",
     "deploy_deleted": "was deleted",
+}
+_STAGES: Final = {
+    "deploy_building": Stage.STARTED,
+    "deploy_created": Stage.ENDED,
+    "deploy_failed": Stage.FAILED,
 }
 
 
@@ -51,7 +57,11 @@ def read(delivery: Delivery) -> Outcome:
     if event == "deploy_failed":
         title = payload["error_message"].text() or title
     return Message(
-        f"{site} / {branch}" if branch else site, paragraphs(content, quote(title)), event
+        f"{site} / {branch}" if branch else site,
+        paragraphs(content, quote(title)),
+        event,
+        about=payload["id"].text(),
+        stage=_STAGES.get(event),
     )
 
 

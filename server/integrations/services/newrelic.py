@@ -8,6 +8,7 @@ from server.integrations.alerts import (
     WARNING,
     facts,
     moment,
+    stage_of,
     state,
     topic_with_id,
 )
@@ -56,7 +57,8 @@ def read(delivery: Delivery) -> Outcome:
         ),
     )
     identity = payload.first("incident_id", "issueId", "id").text()
-    return Message(topic_with_id(title, identity), content, event)
+    topic, stage = topic_with_id(title, identity), stage_of(emoji)
+    return Message(topic, content, event, about=identity, stage=stage)
 
 
 def _first(value: Payload) -> str:

@@ -3,7 +3,7 @@
 from typing import Final
 from urllib.parse import quote as percent_encoded
 
-from server.integrations.alerts import FIRING, RESOLVED, WARNING, facts, labels, moment
+from server.integrations.alerts import FIRING, RESOLVED, WARNING, facts, labels, moment, stage_of
 from server.integrations.base import Category, Delivery, Integration, Message, Option, Outcome
 from server.integrations.markdown import bold, code, link, listed, paragraphs, quote, text
 from server.integrations.payload import Payload
@@ -57,7 +57,9 @@ def read(delivery: Delivery) -> Outcome:
     who = alert["username"].text() or payload["source"]["name"].text("Opsgenie")
     content = _said(payload, alert, action, who, shown)
     emoji = _MARKS.get(action, "")
-    return Message(title, f"{emoji} {content}".strip(), action if action in _VERBS else _CUSTOM)
+    event = action if action in _VERBS else _CUSTOM
+    said = f"{emoji} {content}".strip()
+    return Message(title, said, event, about=identity, stage=stage_of(emoji))
 
 
 def _said(payload: Payload, alert: Payload, action: str, who: str, shown: str) -> str:

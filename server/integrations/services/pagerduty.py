@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from server.integrations.alerts import FIRING, RESOLVED, facts, topic_with_id
+from server.integrations.alerts import FIRING, RESOLVED, facts, stage_of, topic_with_id
 from server.integrations.base import (
     Category,
     Delivery,
@@ -78,7 +78,13 @@ def _incident(
         content = f"Incident {shown} was {_VERBS[what]} {to}".strip() + "."
     topic = topic_with_id(title or "Incident", incident["id"].text())
     first = f"{_MARKS.get(what, '')} {content}".strip()
-    return Message(topic, paragraphs(first, details), f"incident.{what}")
+    return Message(
+        topic,
+        paragraphs(first, details),
+        f"incident.{what}",
+        about=incident["id"].text(),
+        stage=stage_of(_MARKS.get(what, "")),
+    )
 
 
 # -- the third version

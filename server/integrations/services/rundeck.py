@@ -2,17 +2,26 @@
 
 from typing import Final
 
-from server.integrations.base import Category, Delivery, Integration, Message, Outcome, Unknown
-from server.integrations.builds import FAILED, SUCCEEDED, lasted
+from server.integrations.base import (
+    Category,
+    Delivery,
+    Integration,
+    Message,
+    Outcome,
+    Stage,
+    Unknown,
+)
+from server.integrations.builds import FAILED, STARTED, SUCCEEDED, lasted
 from server.integrations.markdown import bold, link, paragraphs
 
 _STATES: Final = {
-    "start": "has started",
+    "start": STARTED,
     "success": SUCCEEDED,
     "failure": FAILED,
     "avgduration": ":warning: takes longer than usual",
     "retryablefailure": f"{FAILED} and will be retried",
 }
+_STAGES: Final = {"start": Stage.STARTED, "success": Stage.ENDED, "failure": Stage.FAILED}
 
 
 def read(delivery: Delivery) -> Outcome:
@@ -39,7 +48,13 @@ def read(delivery: Delivery) -> Outcome:
     who = execution["user"].text()
     by = f", by {bold(who)}" if who else ""
     project = execution["project"].text() or job["project"].text("Rundeck")
-    return Message(f"{project} / {name}", f"{shown} of {of} {state}{lasting}{by}.", event)
+    return Message(
+        f"{project} / {name}",
+        f"{shown} of {of} {state}{lasting}{by}.",
+        event,
+        about=execution["href"].text(),
+        stage=_STAGES.get(event),
+    )
 
 
 INTEGRATIONS: Final = (

@@ -11,12 +11,12 @@ from server.integrations.base import (
     Message,
     Outcome,
 )
-from server.integrations.builds import FAILED, SUCCEEDED, state_words
+from server.integrations.builds import FAILED, STARTED, SUCCEEDED, stage_of, state_words
 from server.integrations.markdown import bold, code, link, paragraphs, text
 
 _DELTAS: Final = {"fixed": f"{SUCCEEDED} again", "broken": f"{FAILED}, and succeeded before"}
 _NOTICES: Final = {
-    "buildStarted": "has started",
+    "buildStarted": STARTED,
     "buildInterrupted": "was cancelled",
     "beforeBuildFinish": "",
     "buildFinished": "",
@@ -54,7 +54,9 @@ def read(delivery: Delivery) -> Outcome:
     more = f" Started by {bold(by)}." if by else ""
     content = f"Build {link(number or build_id, url)}{of} {state}{f': {status}' if status else ''}."
     links = f" See the {changes} and the {log}." if log else ""
-    return Message(name, f"{content}{more}{links}", event)
+    return Message(
+        name, f"{content}{more}{links}", event, about=f"{root} {build_id}", stage=stage_of(state)
+    )
 
 
 INTEGRATIONS: Final = (

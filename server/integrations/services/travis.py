@@ -11,14 +11,14 @@ from server.integrations.base import (
     Message,
     Outcome,
 )
-from server.integrations.builds import FAILED, SUCCEEDED, lasted, state_words
+from server.integrations.builds import FAILED, STARTED, SUCCEEDED, lasted, stage_of, state_words
 from server.integrations.markdown import bold, code, link, paragraphs, text
 from server.integrations.repositories import repository_topic
 
 EVENTS: Final = ("push", "pull_request", "api", "cron")
 
 _STATES: Final = {
-    "pending": "has started",
+    "pending": STARTED,
     "passed": SUCCEEDED,
     "fixed": f"{SUCCEEDED} again",
     "broken": f"{FAILED}, and succeeded before",
@@ -44,7 +44,13 @@ def read(delivery: Delivery) -> Outcome:
     of = text(f"PR #{number}") if number else code(branch)
     said = f" for commit {commit}{f' by {who}' if who else ''}" if commit else ""
     topic = repository_topic(repository, branch=f"PR #{number}" if number else branch)
-    return Message(topic, f"{build} of {of} {state}{said}.", event)
+    return Message(
+        topic,
+        f"{build} of {of} {state}{said}.",
+        event,
+        about=payload["build_url"].text(),
+        stage=stage_of(state),
+    )
 
 
 INTEGRATIONS: Final = (

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from server.integrations.alerts import FIRING, RESOLVED, WARNING, facts, moment, state
+from server.integrations.alerts import FIRING, RESOLVED, WARNING, facts, moment, stage_of, state
 from server.integrations.base import Category, Delivery, Integration, Message, Outcome, Unknown
 from server.integrations.markdown import bold, link, one_line, paragraphs, text
 
@@ -35,7 +35,7 @@ def read(delivery: Delivery) -> Outcome:
             ("Expires", moment(payload["ssl_expiry_date"])),
         ),
     )
-    return Message(one_line(name), content, event)
+    return Message(one_line(name), content, event, about=name, stage=stage_of(emoji))
 
 
 _FIELDS: Final = (

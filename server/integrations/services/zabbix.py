@@ -3,7 +3,15 @@
 from typing import Final
 
 from server.integrations.alerts import FIRING, RESOLVED, facts, mark, state
-from server.integrations.base import Category, Delivery, Integration, Message, Outcome, Unknown
+from server.integrations.base import (
+    Category,
+    Delivery,
+    Integration,
+    Message,
+    Outcome,
+    Stage,
+    Unknown,
+)
 from server.integrations.markdown import bold, link, one_line, paragraphs, quote, text
 from server.integrations.payload import Payload
 
@@ -33,7 +41,9 @@ def read(delivery: Delivery) -> Outcome:
             ("By", bold(who)),
         ),
     )
-    return Message(one_line(f"{host}: {trigger}"), content, event)
+    about = f"{host}: {trigger}"
+    stage = {"problem": Stage.FIRING, "ok": Stage.RESOLVED}.get(event)
+    return Message(one_line(about), content, event, about=about, stage=stage)
 
 
 def _filled(value: Payload) -> str:
