@@ -1,7 +1,7 @@
 """Messages of integrations about builds and alerts, of which there are several.
 
 What says that a build has started is replaced once it has ended. What asks for attention is a new
-message, since nobody is notified of an edit; a reaction to the earlier one shows how it went on.
+message, since an edit notifies no one; a reaction to the earlier one shows how it went on.
 """
 
 from dataclasses import dataclass, replace
