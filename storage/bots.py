@@ -1,6 +1,6 @@
 """Settings of bots: names, owners and the services that they call."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -157,20 +157,21 @@ async def defaults(
     return none | {row.bot_id: row for row in rows}
 
 
-async def with_default_channel(
-    connection: Connection, realm_id: RealmId, channel_id: ChannelId
+async def with_default_channels(
+    connection: Connection, realm_id: RealmId, channel_ids: Collection[ChannelId]
 ) -> list[DefaultsRow]:
-    """Return the defaults that name the channel."""
+    """Return the defaults that name one of the channels."""
     return await connection.many(
         DefaultsRow,
         """
         SELECT bot_id, sending_channel_id, events_channel_id, all_public_channels
           FROM bot_defaults
-         WHERE realm_id = %(realm_id)s AND %(channel_id)s IN (sending_channel_id, events_channel_id)
+         WHERE realm_id = %(realm_id)s
+           AND ARRAY[sending_channel_id, events_channel_id] && %(channel_ids)s::bigint[]
          ORDER BY bot_id
         """,
         realm_id=realm_id,
-        channel_id=channel_id,
+        channel_ids=sorted(channel_ids),
     )
 
 

@@ -1,14 +1,16 @@
 """Default channels of bots, and their visibility."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
+
+from msgspec import UNSET
 
 from server.actions.locked_realm import LockedRealm
 from server.actions.user_audiences import UserAudiences
 from server.domain.channels import Standing
 from server.domain.errors import BadRequestError
-from server.events.base import Audience
+from server.events.base import Audience, to_users
 from server.events.bot_defaults import by_name, subscribed_in
 from server.events.bots import BotChange, BotChanged, BotDefaults
 from server.i18n import _
@@ -19,6 +21,8 @@ from storage.channels import ChannelRow
 from storage.database import Connection
 from storage.ids import ChannelId, RealmId, UserId
 from storage.users import UserRow
+
+Pair = tuple[UserId, ChannelId]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,28 +118,65 @@ async def append_channel_name_events(
     tx: Tx, connection: Connection, context: LockedRealm, channel: ChannelRow
 ) -> None:
     """Notify users who manage bots with this default channel of the channel's new name."""
-    rows = await bots.with_default_channel(connection, tx.realm_id, channel.channel_id)
-    if not rows:
+    rows = await bots.with_default_channels(connection, tx.realm_id, [channel.channel_id])
+    for bot, defaults, managers in await _managed(tx, context, rows):
+        audience = await _who_see(connection, tx.realm_id, context, managers, channel)
+        tx.append(_channel_event(bot, defaults, channel.channel_id, channel.name), audience)
+
+
+async def append_access_events(
+    tx: Tx,
+    connection: Connection,
+    context: LockedRealm,
+    channel_rows: Mapping[ChannelId, ChannelRow],
+    *,
+    gained: Collection[Pair],
+    lost: Collection[Pair],
+) -> None:
+    """Notify users who gain or lose access to the metadata of default channels of their bots.
+
+    The name of a channel is only shown to users who may know of the channel.
+    """
+    changed = {channel_id for _, channel_id in (*gained, *lost)}
+    if not changed:
         return
+    rows = await bots.with_default_channels(connection, tx.realm_id, changed)
+    for bot, defaults, managers in await _managed(tx, context, rows):
+        own = (defaults.sending_channel_id, defaults.events_channel_id)
+        for channel_id in sorted(changed.intersection(own)):
+            for pairs, name in ((set(gained), channel_rows[channel_id].name), (set(lost), None)):
+                audience = [u for u in managers.users if (u, channel_id) in pairs]
+                if audience:
+                    event = _channel_event(bot, defaults, channel_id, name)
+                    tx.append(event, to_users(*audience))
+
+
+async def _managed(
+    tx: Tx, context: LockedRealm, rows: Sequence[DefaultsRow]
+) -> list[tuple[UserRow, DefaultsRow, Audience]]:
+    """Return each bot with its defaults, and the users who manage it."""
+    if not rows:
+        return []
+    connection = await tx.connection()
     found = await users.by_ids(connection, tx.realm_id, [row.bot_id for row in rows])
     user_audiences = await UserAudiences.of(tx, context, found)
     defaults = {row.bot_id: row for row in rows}
-    for bot in found:
-        change = BotChange(user_id=bot.user_id)
-        row = defaults[bot.user_id]
-        name = channel.name
-        if row.sending_channel_id == channel.channel_id:
-            change = BotChange(user_id=bot.user_id, default_sending_stream=name)
-        if row.events_channel_id == channel.channel_id:
-            change = BotChange(
-                user_id=bot.user_id,
-                default_sending_stream=change.default_sending_stream,
-                default_events_register_stream=name,
-            )
-        audience = await _who_see(
-            connection, tx.realm_id, context, user_audiences.of_bot(bot), channel
+    return [(bot, defaults[bot.user_id], user_audiences.of_bot(bot)) for bot in found]
+
+
+def _channel_event(
+    bot: UserRow, defaults: DefaultsRow, channel_id: ChannelId, name: str | None
+) -> BotChanged:
+    """Return the change of the defaults that are this channel: its name is shown as given."""
+    return BotChanged(
+        bot=BotChange(
+            user_id=bot.user_id,
+            default_sending_stream=name if defaults.sending_channel_id == channel_id else UNSET,
+            default_events_register_stream=(
+                name if defaults.events_channel_id == channel_id else UNSET
+            ),
         )
-        tx.append(BotChanged(bot=change), audience)
+    )
 
 
 async def _who_see(

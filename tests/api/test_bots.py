@@ -418,10 +418,19 @@ async def test_a_channel_that_is_renamed_is_known_by_its_new_name(place, log_in,
     # A user who may not know of the channel any more does not learn its next name.
     await place.delete("/users/me/subscriptions", subscriptions=["open secret"])
     await boss.patch(f"/streams/{secret}", new_name="hidden")
-    assert await queues[0].poll(dont_block=True) == []
+    expected = [
+        {"user_id": each["user_id"], "default_events_register_stream": None}
+        for each in (made, left)
+    ]
+    assert [each["bot"] for each in await queues[0].poll(dont_block=True)] == expected
     shown = (await realm_bots(place))[made["user_id"]]
     assert shown["default_events_register_stream"] is None
     assert shown["default_sending_stream"] == "news"
+    # One who may know of it again does.
+    administering = {"direct_members": [place.user.user_id], "direct_subgroups": []}
+    await boss.patch(f"/streams/{secret}", can_administer_channel_group={"new": administering})
+    expected = [each | {"default_events_register_stream": "hidden"} for each in expected]
+    assert [each["bot"] for each in await queues[0].poll(dont_block=True)] == expected
 
 
 async def test_a_bot_that_is_inherited_has_another_key(log_in, make):

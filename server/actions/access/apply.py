@@ -12,6 +12,7 @@ from server.actions.access.restored_content import (
     mark_read,
     with_read_state,
 )
+from server.actions.bot_defaults import append_access_events
 from server.events.base import Entry
 from server.transactions import Tx
 from storage import read_marks, restored_access
@@ -56,6 +57,14 @@ async def apply(
     await publish_channels(tx, connection, after, diff)
     entry = await publish(diff)
     remove_channels(tx, after, diff.metadata_lost)
+    await append_access_events(
+        tx,
+        connection,
+        after.context,
+        after.channels,
+        gained=diff.metadata_gained,
+        lost=diff.metadata_lost,
+    )
     mark_read(tx, entry, [*diff.left, *arrived, *lost])
     withdrawn = {*lost, *left.intersection(diff.content_lost)}
     append_withdrawn(tx, entry, withdrawn, diff.with_metadata(withdrawn), name)
