@@ -333,6 +333,9 @@ class Endpoint(Generic[ParamsT]):
     """The scope that a named API key needs; by default READ for GET, otherwise EVERYTHING."""
     answers_by_content: bool = field(default=False, kw_only=True)
     """The response depends on the content of messages or topics: a key needs READ in addition."""
+    refuses: tuple[str, ...] = field(default=(), kw_only=True)
+    """Parameters of later feature levels that choose the object of the request. Other unknown
+    parameters are ignored; without these, the request would be done to something else."""
     at_root: bool = field(default=False, kw_only=True)
     """`path` is the whole path: files, which browsers fetch by their address."""
 

@@ -66,6 +66,7 @@ from server.domain.errors import (
     BodyTooLargeError,
     DomainError,
     FilesNotReadyError,
+    InvalidParameterError,
     NotFoundError,
     ServerNotReadyError,
     UnauthorizedError,
@@ -294,6 +295,9 @@ class RequestHandler:
             if not request.caller.is_spectator:
                 self._server.app.activity.note(request.caller, endpoint.path)
         params, unknown = parameters.parse(endpoint.params, fields | from_path)
+        for name in endpoint.refuses:
+            if name in unknown:
+                raise InvalidParameterError(name, _("{name} is not supported", name=name))
         return endpoint.handler(request, params), unknown
 
     async def _read_body(self, kind: BodyKind, request: Request) -> Mapping[str, str]:

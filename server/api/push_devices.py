@@ -214,6 +214,7 @@ ENDPOINTS = (
         register,
         scope=Scope.ACCOUNT,
         summary="Register a device for encrypted push notifications",
+        refuses=("device_id",),  # level 468: which device
         description=(
             "Notifications are encrypted on this server, and only the device can read them. An"
             " event reports whether the push service has accepted the device."
@@ -235,6 +236,7 @@ ENDPOINTS = (
         SealedTestParams,
         test_sealed,
         summary="Send an encrypted test notification",
+        refuses=("device_id",),  # level 468: which device
         description=(
             "To one device, or to all of the caller's that are registered for encrypted"
             " notifications."

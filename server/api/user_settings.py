@@ -130,6 +130,9 @@ async def _new_password(
     return NewPassword(await passwords.hash(params.new_password), proof)
 
 
+OF_OTHERS: Final = ("target_users", "skip_if_already_edited")
+"""Level 444: whose settings are changed, instead of the caller's."""
+
 ENDPOINTS = (
     Endpoint(
         "PATCH",
@@ -138,6 +141,7 @@ ENDPOINTS = (
         SettingsParams,
         change_own,
         summary="Change your settings, name, email address or password",
+        refuses=OF_OTHERS,
         description=(
             "What is left out stays. Another email address takes effect once the link in a mail"
             " sent there has been followed."
@@ -150,6 +154,7 @@ ENDPOINTS = (
         SettingsParams,
         change_display,
         summary="Change your display settings (older form)",
+        refuses=OF_OTHERS,
         description="Does the same as `PATCH /settings`.",
     ),
     Endpoint(
@@ -159,6 +164,7 @@ ENDPOINTS = (
         SettingsParams,
         change_notifications,
         summary="Change your notification settings (older form)",
+        refuses=OF_OTHERS,
         description="Does the same as `PATCH /settings`.",
     ),
     Endpoint(

@@ -311,6 +311,7 @@ ENDPOINTS = (
         DeactivateParams,
         deactivate,
         summary="Deactivate a user",
+        refuses=("actions",),  # level 459: what else is deleted
         description="Sessions and keys end; messages stay.",
     ),
     Endpoint(
