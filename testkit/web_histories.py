@@ -41,6 +41,11 @@ class Watcher:
     last_event_id: int
     recent: list[dict[str, Any]] = field(default_factory=list)
     """Events since the last comparison that found nothing wrong."""
+    presence_update_id: int = field(init=False)
+    """That of the last answer which the client holds, not of a registration it is compared with."""
+
+    def __post_init__(self) -> None:
+        self.presence_update_id = self.registered["presence_last_update_id"]
 
     @property
     def name(self) -> str:
@@ -218,9 +223,10 @@ class WebHistory:
             "/users/me/presence",
             status="idle",
             slim_presence=True,
-            last_update_id=watcher.registered["presence_last_update_id"],
+            last_update_id=watcher.presence_update_id,
         )
         assert answer.status == 200, answer.body
+        watcher.presence_update_id = answer.body["presence_last_update_id"]
         self._web.apply(watcher.name, [{"type": "presence", "presences": answer.body["presences"]}])
 
     async def _compare(self, watcher: Watcher) -> list[str]:
