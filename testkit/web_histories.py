@@ -117,6 +117,10 @@ class WebHistory:
         self._note(str(operation), answer.status)
         if answer.status == 200 and hasattr(operation, "happen"):
             operation.happen(self._model, self._clients, answer)
+            # Chores may change the organization so that no notice is posted, or one elsewhere.
+            for number in range(operation.number, operation.number + NUMBERS_EACH):
+                if number not in self._clients.messages.ids:
+                    self._model.messages.pop(number, None)
 
     def _note(self, step: str, status: int) -> None:
         self._steps.append(f"{status} {step}")
