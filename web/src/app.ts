@@ -5,7 +5,7 @@ import { type Ahead, askAhead, Feeds } from "./model/feeds";
 import { Model } from "./model/model";
 import type { Narrow } from "./model/narrow";
 import type { ServerEvent } from "./model/events";
-import { settleConversation } from "./model/reducers/messages";
+import { settleConversation, settleMentions } from "./model/reducers/messages";
 import { snapshotOf, stateOfSnapshot } from "./model/snapshot";
 import { idsOfKey, type Message, type State, stateOf } from "./model/state";
 import { Topics } from "./model/topics";
@@ -60,7 +60,7 @@ function applyEvents(events: readonly ServerEvent[]): void {
   outbox.settle(events);
   model.changes.flush();
   for (const listener of batchListeners) listener(events);
-  for (const key of model.state.doubtful) void settleDoubt(key);
+  settleDoubts(model.state);
 }
 
 function receive({ events, last }: Batch): void {
@@ -68,27 +68,51 @@ function receive({ events, last }: Batch): void {
   model.state.lastEventId = Math.max(model.state.lastEventId, last);
 }
 
-const asked = new Set<string>();
+/** How many unread mentions of a channel are looked at: as many as one answer has. */
+const MAX_MENTIONS = 1000;
 
-/** Find out which message is the newest of a conversation now that one was deleted. */
-async function settleDoubt(key: string): Promise<void> {
-  if (asked.has(key)) return;
-  asked.add(key);
+type WireTerm = { operator: string; operand: string | number | number[] };
+
+const asked = new Set<string | number>();
+
+/** Ask for messages, and settle a doubt by them. A doubt that is asked about already is not again. */
+async function settle(doubt: string | number, narrow: WireTerm[], count: number, apply: (messages: Message[]) => void): Promise<void> {
+  if (asked.has(doubt)) return;
+  asked.add(doubt);
   try {
     const { messages } = await get<{ messages: Message[] }>("/messages", {
-      narrow: [{ operator: "dm", operand: idsOfKey(key) }],
+      narrow,
       anchor: "newest",
-      num_before: 1,
+      num_before: count,
       num_after: 0,
       client_gravatar: false,
     });
-    settleConversation(model.state, key, messages.at(-1)?.id, model.changes);
+    apply(messages);
     model.changes.flush();
   } catch (error) {
     // It is asked for again after the next events.
     if (!(error instanceof ApiError || error instanceof NetworkError)) throw error;
   } finally {
-    asked.delete(key);
+    asked.delete(doubt);
+  }
+}
+
+/** Find out what the client cannot tell of messages that it does not hold. */
+function settleDoubts({ doubtful, doubtfulMentions }: State): void {
+  for (const key of doubtful) {
+    // Which message is the newest of a conversation now that one was deleted.
+    void settle(key, [{ operator: "dm", operand: idsOfKey(key) }], 1, (messages) =>
+      settleConversation(model.state, key, messages.at(-1)?.id, model.changes),
+    );
+  }
+  for (const channelId of doubtfulMentions) {
+    // Which messages mention the user now that something was muted, or is no longer.
+    const narrow: WireTerm[] = [
+      { operator: "channel", operand: channelId },
+      { operator: "is", operand: "mentioned" },
+      { operator: "is", operand: "unread" },
+    ];
+    void settle(channelId, narrow, MAX_MENTIONS, (messages) => settleMentions(model.state, channelId, messages, model.changes));
   }
 }
 

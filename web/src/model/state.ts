@@ -89,6 +89,8 @@ export interface State {
   conversations: Map<string, number>;
   /** Conversations that may be empty: their newest message was deleted, and no other is known. */
   doubtful: Set<string>;
+  /** Channels with unread messages that are not held, of which mutings have decided anew whether they count as mentions. */
+  doubtfulMentions: Set<number>;
   /** When those who type began to, by conversation and user id. */
   typing: Map<string, Map<number, number>>;
   /** Messages that were fetched or arrived. Not part of what register gives. */
@@ -223,6 +225,7 @@ export function stateOf(answer: Partial<RegisterState>): State {
       ]),
     ),
     doubtful: new Set(),
+    doubtfulMentions: new Set(),
     typing: new Map(),
     messages: new Map(),
     maxMessageId: answer.max_message_id ?? -1,

@@ -75,7 +75,18 @@ export function recountMentions(state: State, changes: Changes, channelId: numbe
     for (const id of ids) {
       const flags = state.messages.get(id)?.flags;
       if (flags) setMention(state, id, flags);
+      else state.doubtfulMentions.add(channelId);
     }
+  }
+  changes.mark("unread");
+}
+
+/** Keep what is found out about unread messages of a channel that are not held: `mentions` are those that mention the user. */
+export function settleMentions(state: State, channelId: number, mentions: readonly Pick<Message, "id" | "flags">[], changes: Changes): void {
+  if (!state.doubtfulMentions.delete(channelId)) return;
+  const found = new Map(mentions.map(({ id, flags }) => [id, flags]));
+  for (const { ids } of state.unread.topics.get(channelId)?.values() ?? []) {
+    for (const id of ids) if (!state.messages.has(id)) setMention(state, id, found.get(id) ?? []);
   }
   changes.mark("unread");
 }
@@ -112,6 +123,7 @@ function updateMessage(state: State, event: EventOf<"update_message">, changes: 
     if (state.unread.has(id)) {
       state.unread.add(id, { kind: "topic", channelId, topic });
       if (moved) setMention(state, id, moved.flags);
+      else state.doubtfulMentions.add(channelId);
       changes.mark("unread");
     }
     changes.mark(`topics:${channelId}`);
@@ -204,6 +216,8 @@ function submessage(state: State, event: EventOf<"submessage">, changes: Changes
   const changed = state.messages.get(event.message_id);
   if (!changed) return;
   const { submessage_id, sender_id, message_id, content, msg_type } = event;
+  // A message that was fetched after the queue was made has it already.
+  if (changed.submessages.some((each) => each.id === submessage_id)) return;
   changed.submessages = [...changed.submessages, { id: submessage_id, sender_id, message_id, content, msg_type }];
   changes.mark(`message:${changed.id}`);
 }
