@@ -48,7 +48,12 @@ def build_of(app: App) -> Build | None:
 
     A build that replaces another is found without a restart.
     """
-    manifest = folder_of(app) / MANIFEST
+    return build_in(folder_of(app))
+
+
+def build_in(folder: Path) -> Build | None:
+    """Return the build in a directory; None if there is none, or none that can be read."""
+    manifest = folder / MANIFEST
     try:
         state = manifest.stat()
     except OSError:

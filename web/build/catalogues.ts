@@ -1,12 +1,13 @@
 /**
  * Catalogues of texts, compiled at build time.
  *
- * `virtual:catalogue/en` holds the texts with arguments that the source uses;
- * `virtual:catalogue/de` the translations of `locales/de.json`, by English text.
+ * `virtual:catalogue/de` holds the translations of `locales/de.json`, by English text. English texts
+ * with arguments are compiled beside the module that shows them (`virtual:texts/MODULE`), so that the
+ * page loads those of a dialog with the dialog.
  */
 
 import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import MessageFormat from "@messageformat/core";
 import compileModule from "@messageformat/core/compile-module";
 import ts from "typescript";
@@ -14,7 +15,8 @@ import type { Plugin } from "vite";
 
 const SOURCE = join(import.meta.dirname, "../src");
 const LOCALES = join(import.meta.dirname, "../locales");
-const PREFIX = "virtual:catalogue/";
+const CATALOGUE = "virtual:catalogue/";
+const TEXTS = "virtual:texts/";
 
 function sources(): string[] {
   return readdirSync(SOURCE, { recursive: true, encoding: "utf8" })
@@ -22,27 +24,34 @@ function sources(): string[] {
     .map((name) => join(SOURCE, name));
 }
 
-/** Return the texts of all calls of `i18n.t`. Throws where the text is not a literal. */
-export function textsOfSource(): Set<string> {
+/** Return the texts of the calls of `i18n.t` in a source. Throws where one is not a literal. */
+export function textsOf(path: string, source: string): Set<string> {
   const texts = new Set<string>();
-  for (const path of sources()) {
-    const source = readFileSync(path, "utf8");
-    if (!source.includes("i18n.t(")) continue;
-    const file = ts.createSourceFile(path, source, ts.ScriptTarget.Latest, true, ts.ScriptKind.TSX);
-    const visit = (node: ts.Node): void => {
-      if (ts.isCallExpression(node) && node.expression.getText(file) === "i18n.t") {
-        const [text] = node.arguments;
-        if (!text || !ts.isStringLiteralLike(text)) {
-          const { line } = file.getLineAndCharacterOfPosition(node.getStart());
-          throw new Error(`${path}:${line + 1}: the text of i18n.t must be a literal`);
-        }
-        texts.add(text.text);
+  if (!source.includes("i18n.t(")) return texts;
+  const file = ts.createSourceFile(path, source, ts.ScriptTarget.Latest, true, ts.ScriptKind.TSX);
+  const visit = (node: ts.Node): void => {
+    if (ts.isCallExpression(node) && node.expression.getText(file) === "i18n.t") {
+      const [text] = node.arguments;
+      if (!text || !ts.isStringLiteralLike(text)) {
+        const { line } = file.getLineAndCharacterOfPosition(node.getStart());
+        throw new Error(`${path}:${line + 1}: the text of i18n.t must be a literal`);
       }
-      ts.forEachChild(node, visit);
-    };
-    visit(file);
-  }
+      texts.add(text.text);
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(file);
   return texts;
+}
+
+/** Return the texts of the whole source. */
+export function textsOfSource(): Set<string> {
+  return new Set(sources().flatMap((path) => [...textsOf(path, readFileSync(path, "utf8"))]));
+}
+
+/** Return the texts of a module that have to be compiled: without arguments, a text is its own English. */
+function compiledTextsOf(path: string, source: string): string[] {
+  return [...textsOf(path, source)].filter((text) => /[{}']/.test(text));
 }
 
 /** Return the languages that there are translations into. */
@@ -62,16 +71,31 @@ export function compile(locale: string, texts: Record<string, string>): string {
   return module.replace(/"?\bm(\d+)"?: /g, (_match: string, index: string) => `${JSON.stringify(keys[Number(index)])}: `);
 }
 
+/** Return the source of a module that adds English texts to those that the page knows. */
+function learning(texts: readonly string[]): string {
+  const catalogue = compile("en", Object.fromEntries(texts.map((text) => [text, text])));
+  const i18n = JSON.stringify(join(SOURCE, "i18n.ts"));
+  return `import { i18n } from ${i18n};\n${catalogue.replace("export default", "const texts =")}\ni18n.learn(texts);\n`;
+}
+
 export function catalogues(): Plugin {
   return {
     name: "catalogues",
-    resolveId: (id) => (id.startsWith(PREFIX) ? `\0${id}` : undefined),
+    enforce: "pre",
+    resolveId: (id) => (id.startsWith(CATALOGUE) || id.startsWith(TEXTS) ? `\0${id}` : undefined),
     load(id) {
-      if (!id.startsWith(`\0${PREFIX}`)) return undefined;
-      const locale = id.slice(PREFIX.length + 1);
-      if (locale !== "en") return compile(locale, translations(locale));
-      const withArguments = [...textsOfSource()].filter((text) => /[{}']/.test(text));
-      return compile("en", Object.fromEntries(withArguments.map((text) => [text, text])));
+      if (id.startsWith(`\0${CATALOGUE}`)) {
+        const locale = id.slice(CATALOGUE.length + 1);
+        return compile(locale, translations(locale));
+      }
+      if (!id.startsWith(`\0${TEXTS}`)) return undefined;
+      const path = join(SOURCE, id.slice(TEXTS.length + 1, -".js".length));
+      this.addWatchFile(path);
+      return learning(compiledTextsOf(path, readFileSync(path, "utf8")));
+    },
+    transform(source, id) {
+      if (!id.startsWith(SOURCE) || !compiledTextsOf(id, source).length) return undefined;
+      return { code: `${source}\nimport "${TEXTS}${relative(SOURCE, id)}.js";\n`, map: null };
     },
   };
 }

@@ -3,6 +3,9 @@ declare module "virtual:catalogue/*" {
   export default catalogue;
 }
 
+/** Adds the English texts of a module to those that the page knows. */
+declare module "virtual:texts/*";
+
 declare module "virtual:icons.css";
 declare module "@infolektuell/noto-color-emoji/index.css";
 declare module "twemoji-colr-font/twemoji.css";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { aboutUnknown, unknownOperators } from "../src/views/search/suggestions";
+import { aboutUnknown, unknownOperators } from "../src/views/search/query";
 
 describe("operators of a search that do not exist", () => {
   it.each([

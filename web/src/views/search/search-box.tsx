@@ -5,10 +5,25 @@ import { i18n } from "../../i18n";
 import { addressOf, go, ground } from "../../router";
 import { Combobox } from "../../ui/combobox";
 import { focusMain } from "../../ui/focus";
+import { load } from "../../ui/lazy";
 import { history, remember } from "./history";
-import { narrowOfQuery, queryOf, suggestionsFor } from "./suggestions";
+import { narrowOfQuery, queryOf, searchFor } from "./query";
+import type { suggestionsFor } from "./suggestions";
 
 const text = signal("");
+/** What makes suggestions, once it was loaded. */
+const suggest = signal<typeof suggestionsFor | undefined>(undefined);
+
+function prepare(): void {
+  if (suggest.peek()) return;
+  void load(() => import("./suggestions")).then(
+    (module) => {
+      suggest.value = module.suggestionsFor;
+    },
+    // Without suggestions, one can search still.
+    () => undefined,
+  );
+}
 
 /** The search box, which shows the search of the present narrow. */
 export function SearchBox() {
@@ -21,12 +36,8 @@ export function SearchBox() {
   const known = [...state().channels.values()]
     .filter((each) => each.is_subscribed)
     .flatMap((each) => (query.length > 1 ? (topics.known(each.stream_id) ?? []) : []).map(({ name }) => ({ channelId: each.stream_id, name })));
-  const suggestions = query.trim()
-    ? suggestionsFor(query, state(), known)
-    : [
-        ...history().map((past) => ({ text: past, description: i18n.t("Searched before") })),
-        ...suggestionsFor("", state(), known),
-      ].slice(0, 12);
+  const made = suggest.value?.(query, state(), known) ?? searchFor(query);
+  const suggestions = query.trim() ? made : [...history().map((past) => ({ text: past, description: i18n.t("Searched before") })), ...made].slice(0, 12);
   const choose = (chosen: string) => {
     const narrow = narrowOfQuery(chosen, state());
     if (narrow.terms.some((term) => term.operator === "search")) remember(chosen);
@@ -35,7 +46,7 @@ export function SearchBox() {
     focusMain();
   };
   return (
-    <search class="search-box">
+    <search class="search-box" onFocusIn={prepare}>
       <Combobox
         name="Search"
         placeholder={i18n.t("Search")}

@@ -1,6 +1,6 @@
 import type { Narrow } from "../../model/narrow";
 import { i18n } from "../../i18n";
-import { aboutUnknown } from "./suggestions";
+import { aboutUnknown } from "./query";
 
 /** Beside the results: what of the search was not understood as it may have been meant. */
 export function SearchNote({ narrow }: { narrow: Narrow }) {
