@@ -50,6 +50,25 @@ describe("a message that is sent", () => {
     expect(outbox.pending(directNarrow([11]))).toEqual([]);
   });
 
+  test("is stored once, with the time of its attempt, before the request leaves", () => {
+    const stored: string[] = [];
+    const server = new FakeServer(() => {
+      stored.push(...storage.items.values());
+      return new Promise(() => {});
+    });
+    const set = vi.spyOn(storage, "setItem");
+    const outbox = anOutbox();
+    outbox.send({ to: PLANS, content: "one" });
+    expect(server.requests).toHaveLength(1);
+    expect(stored.map((each) => JSON.parse(each))).toMatchObject([{ content: "one", firstTriedAt: Date.now() }]);
+    expect(set).toHaveBeenCalledTimes(1);
+    // One that waits for another is stored without an attempt.
+    outbox.send({ to: PLANS, content: "two" });
+    expect(server.requests).toHaveLength(1);
+    const kept = [...storage.items.values()].map((each) => JSON.parse(each));
+    expect(kept.find(({ content }) => content === "two")).not.toHaveProperty("firstTriedAt");
+  });
+
   test("gives way to its event, whether that comes before the response or after", async () => {
     const server = new FakeServer(() => ACCEPTED);
     const outbox = anOutbox();

@@ -112,9 +112,10 @@ export class Outbox {
       echoId: --this.#echoes,
     };
     this.#entries.set(localId, entry);
-    this.#store(entry);
-    this.#changed();
     this.#start(entry);
+    // An attempt stores it before the request leaves.
+    if (entry.firstTriedAt === undefined) this.#store(entry);
+    this.#changed();
     return localId;
   }
 
@@ -230,8 +231,10 @@ export class Outbox {
         this.#update(entry, { status: "failed", error: "It is not known whether this message was sent." });
         continue;
       }
-      await this.#queue(entry, sender);
-      if (this.#next(conversation) !== entry) continue;
+      if (this.#isBehindAnotherTab(entry)) {
+        await this.#queue(entry, sender);
+        if (this.#next(conversation) !== entry) continue;
+      }
       try {
         await this.#attempt(entry);
         [delay, faults] = [FIRST_RETRY_MS, 0];
@@ -259,7 +262,6 @@ export class Outbox {
 
   /** Wait until other tabs have sent what was written before this, as long as they seem to do so. */
   async #queue(entry: Entry, sender: Sender): Promise<void> {
-    if (!this.#isBehindAnotherTab(entry)) return;
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, MAX_QUEUING_MS);
       sender.look = () => {

@@ -78,6 +78,16 @@ export class Scroller {
     return low;
   }
 
+  /**
+   * Hold the place after a render.
+   *
+   * At the end that waits for the layout of the frame, which says so if the content has grown: a
+   * layout for it alone would be the longest part of showing a message.
+   */
+  hold(): void {
+    if (!(this.isAtEnd && this.reachesEnd())) this.restore();
+  }
+
   /** Put everything back to where it was, after the content or a size has changed. */
   restore(): void {
     if (this.isAtEnd && this.reachesEnd()) {

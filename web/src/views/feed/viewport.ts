@@ -164,7 +164,9 @@ export class Viewport {
     } else void feeds.loadNewer(this.feed);
   }
 
+  /** Show the newest message. Where it is seen already, nothing is rendered for it. */
   async toNewest(): Promise<void> {
+    if (this.#isPlaced && this.isAtNewest && this.#scroller?.isAtEnd) return;
     await feeds.loadNewest(this.feed);
     this.#window = windowAt(this.feed.ids, undefined);
     this.#setAtEnd(true);
@@ -259,15 +261,19 @@ export class Viewport {
     const { feed, narrow } = this;
     const scroller = this.#scroller!;
     if (!feed.isLoaded || !feed.ids.length) return;
-    const quarter = Math.round(scroller.element.clientHeight / 4);
     const isFirst = !this.#isPlaced;
     this.#isPlaced = true;
     const { place } = feed;
-    if (narrow.near !== undefined && this.#shownNear !== narrow.near) {
+    const isNewPlace = narrow.near !== undefined && this.#shownNear !== narrow.near;
+    if (!isNewPlace && !isFirst) {
+      scroller.hold();
+      return;
+    }
+    const quarter = Math.round(scroller.element.clientHeight / 4);
+    if (isNewPlace) {
       this.#shownNear = narrow.near;
-      this.#show(narrow.near, quarter);
-    } else if (!isFirst) scroller.restore();
-    else if (this.#firstUnread !== undefined) scroller.scrollTo(this.#firstUnread, quarter);
+      this.#show(narrow.near!, quarter);
+    } else if (this.#firstUnread !== undefined) scroller.scrollTo(this.#firstUnread, quarter);
     else if (place && !place.isAtEnd && scroller.article(place.id)) scroller.scrollTo(place.id, place.top);
     else scroller.scrollToEnd();
   }
