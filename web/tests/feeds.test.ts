@@ -3,7 +3,8 @@ import { askAhead, type Feed, Feeds, HiddenChannelError } from "../src/model/fee
 import type { ServerEvent } from "../src/model/events";
 import type { Model } from "../src/model/model";
 import { topicNarrow } from "../src/model/narrow";
-import { aMessage, aModel, FakeServer } from "./fakes";
+import { Topics } from "../src/model/topics";
+import { aMessage, aModel, FakeServer, SELF } from "./fakes";
 
 const PLANS = topicNarrow(1, "plans");
 
@@ -169,6 +170,21 @@ test("messages of a channel that is hidden are forgotten, and fetched anew when 
   await pass();
   expect(again.error).toBeUndefined();
   expect(again.ids).toEqual(newest(50));
+});
+
+test("a private channel of which only the name is seen is not asked for, until it may be read", async () => {
+  happen({ type: "stream", op: "create", streams: [{ stream_id: 2, name: "secrets", invite_only: true, history_public_to_subscribers: true, can_subscribe_group: 99, can_add_subscribers_group: 99 }] });
+  const topics = new Topics(model);
+  const asked = server.requests.length;
+  const hidden = feeds.open(topicNarrow(2, "plans"));
+  await pass();
+  expect(hidden.error).toMatchObject({ isNamed: true });
+  expect(topics.of(2)).toEqual([]);
+  expect(server.requests).toHaveLength(asked);
+  happen({ type: "stream", op: "update", stream_id: 2, name: "secrets", property: "can_subscribe_group", value: { direct_members: [SELF], direct_subgroups: [] } });
+  await pass();
+  expect(hidden.error).toBeUndefined();
+  expect(server.requests.length).toBeGreaterThan(asked);
 });
 
 test("messages of a channel that is joined again are fetched anew: no event told of their changes", async () => {

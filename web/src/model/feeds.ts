@@ -6,6 +6,7 @@ import { hasLeft, matches } from "./matching";
 import type { Model } from "./model";
 import { keyOf, type Narrow, operandFor } from "./narrow";
 import type { EventOf, ServerEvent } from "./events";
+import { readsChannel } from "./permissions";
 import { keepMessage } from "./reducers/messages";
 import type { Message, State } from "./state";
 
@@ -26,8 +27,15 @@ const MAX_RECENT = 500;
 const RETRY_MS = 5_000;
 const MAX_IDS_OF_A_REQUEST = 1000;
 
-/** A narrow is of a channel that the user does not see, so there is nothing to ask the server for. */
-export class HiddenChannelError extends Error {}
+/** A narrow is of a channel that the user may not read: the server, which would refuse, is not asked. */
+export class HiddenChannelError extends Error {
+  constructor(
+    /** Whether the user sees that there is the channel. */
+    readonly isNamed: boolean,
+  ) {
+    super();
+  }
+}
 
 interface MessagesAnswer {
   messages: Message[];
@@ -222,13 +230,16 @@ export class Feeds {
   /** Fetch what could not be asked for before, as its channel is seen now. */
   #retryShownAgain(): void {
     for (const feed of this.#feeds.values()) {
-      if (feed.error instanceof HiddenChannelError && !this.#isHidden(feed.narrow)) this.retry(feed);
+      if (feed.error instanceof HiddenChannelError && !this.#refusal(feed.narrow)) this.retry(feed);
     }
   }
 
-  #isHidden(narrow: Narrow): boolean {
+  /** Return why the server is not asked for a narrow; undefined where it is. */
+  #refusal(narrow: Narrow): HiddenChannelError | undefined {
     const channelId = operandFor(narrow, "channel");
-    return typeof channelId === "number" && !this.model.state.channels.has(channelId);
+    if (typeof channelId !== "number") return undefined;
+    const channel = this.model.state.channels.get(channelId);
+    return channel && readsChannel(this.model.state, channel) ? undefined : new HiddenChannelError(channel !== undefined);
   }
 
   /** Return whether messages of a feed were forgotten, as the user has joined their channel again. */
@@ -318,13 +329,16 @@ export class Feeds {
   }
 
   async #fetchFirst(feed: Feed, anchor: number | "first_unread" | "newest" | "oldest"): Promise<void> {
-    if (this.#isHidden(feed.narrow)) {
-      feed.error = new HiddenChannelError();
-      this.#announce();
-    } else await this.#fetch(feed, "first", anchor, FIRST_PAGE, FIRST_PAGE);
+    await this.#fetch(feed, "first", anchor, FIRST_PAGE, FIRST_PAGE);
   }
 
   async #fetch(feed: Feed, loading: Loading, anchor: number | string, before: number, after: number): Promise<void> {
+    const refusal = this.#refusal(feed.narrow);
+    if (refusal) {
+      feed.error = refusal;
+      this.#announce();
+      return;
+    }
     if (loading === "first") feed.stretch += 1;
     const { stretch } = feed;
     feed.loading = loading;

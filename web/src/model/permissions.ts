@@ -39,15 +39,21 @@ function allowsGuests(state: State, kind: "realm" | "stream", name: string): boo
   return state.fields.server_supported_permission_settings?.[kind]?.[name]?.allow_everyone_group ?? false;
 }
 
-/** Return whether the user may read a channel's messages without being subscribed. */
-export function readsWithoutSubscription(state: State, channel: Channel): boolean {
+/** Return whether a channel admits the user, subscribed or not. */
+function admitsReader(state: State, channel: Channel): boolean {
   if (channel.is_web_public) return true;
   if (self(state)?.is_guest) return false;
-  if (!channel.invite_only) return true;
-  return (
-    channel.history_public_to_subscribers &&
-    (channelPermits(state, channel, "can_subscribe_group") || channelPermits(state, channel, "can_add_subscribers_group"))
-  );
+  return !channel.invite_only || channelPermits(state, channel, "can_subscribe_group") || channelPermits(state, channel, "can_add_subscribers_group");
+}
+
+/** Return whether the server answers the user what is in a channel: of some, people see the name alone. */
+export function readsChannel(state: State, channel: Channel): boolean {
+  return channel.is_subscribed || admitsReader(state, channel);
+}
+
+/** Return whether the user may read all of a channel's messages without being subscribed. */
+export function readsWithoutSubscription(state: State, channel: Channel): boolean {
+  return (!channel.invite_only || channel.history_public_to_subscribers) && admitsReader(state, channel);
 }
 
 /** Return whether the user may subscribe others to a channel. */

@@ -3,6 +3,7 @@
 import { ApiError, get, NetworkError } from "../protocol/client";
 import type { Model } from "./model";
 import type { ServerEvent } from "./events";
+import { readsChannel } from "./permissions";
 import { topicKey } from "./state";
 
 const RETRY_MS = 5000;
@@ -20,7 +21,8 @@ export class Topics {
 
   /** Return the topics of a channel, newest first; undefined while they are fetched. */
   of(channelId: number): Topic[] | undefined {
-    if (!this.model.state.channels.has(channelId)) return [];
+    const channel = this.model.state.channels.get(channelId);
+    if (!channel || !readsChannel(this.model.state, channel)) return [];
     const topics = this.#topics.get(channelId);
     if (!topics) {
       void this.#fetch(channelId);

@@ -1,8 +1,10 @@
 /** Names of a channel's topics, newest first: fetched when the user is about to name one. */
 
 import { signal } from "@preact/signals";
-import { get } from "../../protocol/client";
+import { state } from "../../app";
 import { best, fold } from "../../model/names-index";
+import { readsChannel } from "../../model/permissions";
+import { get } from "../../protocol/client";
 
 interface Known {
   names: string[];
@@ -18,6 +20,8 @@ export const topicsVersion = signal(0);
 
 /** Return the topics of a channel as far as they are known, and fetch them if they are not fresh. */
 export function topicsOf(channelId: number): readonly string[] {
+  const channel = state().channels.get(channelId);
+  if (!channel || !readsChannel(state(), channel)) return [];
   const found = known.get(channelId);
   if ((!found || Date.now() - found.fetchedAt > FRESH_MS) && !pending.has(channelId)) void fetchTopics(channelId);
   return found?.names ?? [];

@@ -70,9 +70,20 @@ function ForUsers() {
   );
 }
 
+/** What is shown of a private channel of which the user sees the name alone. */
+function ForSubscribers() {
+  return (
+    <div class="feed-notice" role="alert">
+      <h2>{i18n.t("Only subscribers read this channel")}</h2>
+      <p>{i18n.t("It is private, and you are not subscribed to it. Ask a subscriber to add you.")}</p>
+    </div>
+  );
+}
+
 /** Why messages could not be fetched, and a way to go on. */
 export function FeedProblem({ error, onRetry }: { error: Error; onRetry: () => void }) {
   const isHidden = error instanceof HiddenChannelError;
+  if (isHidden && error.isNamed && state().userId) return <ForSubscribers />;
   if (!state().userId && (isHidden || (error instanceof ApiError && error.status === 401))) return <ForUsers />;
   const reason = isHidden ? i18n.t("You do not see this channel.") : error.message;
   const isTransient = error instanceof NetworkError || (error instanceof ApiError && error.isTransient);

@@ -2,7 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 import { state } from "../../../app";
 import { i18n } from "../../../i18n";
 import { canMoveChannel, canMoveTopic } from "../../../model/message-permissions";
-import { channelPermits } from "../../../model/permissions";
+import { channelPermits, readsChannel } from "../../../model/permissions";
 import type { Message } from "../../../model/state";
 import { ApiError, get, patch } from "../../../protocol/client";
 import { Dialog } from "../../../ui/dialog";
@@ -119,7 +119,7 @@ function describe(error: Error): string {
 function ChannelField({ value, onChange, mayChange }: { value: number; onChange: (id: number) => void; mayChange: boolean }) {
   const { channels } = state();
   const possible = [...channels.values()]
-    .filter((each) => each.stream_id === value || (!each.is_archived && channelPermits(state(), each, "can_send_message_group")))
+    .filter((each) => each.stream_id === value || (!each.is_archived && readsChannel(state(), each) && channelPermits(state(), each, "can_send_message_group")))
     .sort((one, other) => Number(other.is_subscribed) - Number(one.is_subscribed) || one.name.localeCompare(other.name));
   return (
     <label class="field">
