@@ -43,6 +43,14 @@ def mark_reads(realm_id: RealmId, readers: Iterable[ReadMarker], *, write_id: st
     )
 
 
+def read_from_the_start(realm_id: RealmId, user_id: UserId) -> Statement:
+    """With the send of a message: mark it as read for a user. For Send.statement."""
+    return Statement(
+        "SELECT read_from_the_start(%(realm_id)s, %(reader_id)s, message_id)::text",
+        {"realm_id": realm_id, "reader_id": user_id},
+    )
+
+
 def mark_unread(
     realm_id: RealmId,
     user_id: UserId,

@@ -684,6 +684,28 @@ BEGIN
     PERFORM add_reader_flags(p_realm_id, p_message_id);
 END $$;
 
+-- Mark a message as read for a user right after it was sent; the flags of its entry say so.
+CREATE OR REPLACE FUNCTION read_from_the_start(
+    p_realm_id bigint, p_user_id bigint, p_message_id bigint) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_state record;
+BEGIN
+    SELECT s.origin_conversation_id, s.received AND NOT s.seen AS is_unseen INTO v_state
+      FROM reader_states(p_realm_id, ARRAY[p_user_id], ARRAY[p_message_id]) s
+     WHERE s.unread;
+    IF NOT FOUND THEN
+        RETURN;
+    END IF;
+    IF v_state.is_unseen THEN
+        PERFORM add_messages_read(p_realm_id, ARRAY[p_user_id], ARRAY[p_message_id],
+                                  ARRAY[v_state.origin_conversation_id]);
+    END IF;
+    PERFORM clear_unread_flag(p_realm_id, p_user_id, ARRAY[p_message_id]);
+    PERFORM add_reader_flags(p_realm_id, p_message_id);
+END $$;
+
 -- Append flag entries for messages that users may read again.
 CREATE OR REPLACE FUNCTION tell_regained(
     p_realm_id bigint, p_user_ids bigint[], p_ids bigint[], p_empty_topic_name text,

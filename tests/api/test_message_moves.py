@@ -288,6 +288,22 @@ async def test_notices_are_in_the_places_that_were_asked_for(make, alice, bob, c
     )
 
 
+async def test_who_moves_messages_has_read_the_notices(make, alice, bob, channel):
+    other = await make.channel("other", subscribers=[alice.user, bob.user])
+    sent = await send(alice)
+    await send(alice)
+    queues = [await each.register(event_types=["message"]) for each in (alice, bob)]
+    fields = {"stream_id": other.channel_id, "send_notification_to_old_thread": True}
+    (await move(alice, sent, **fields)).succeeded()
+    for queue, flags in zip(queues, (["read"], []), strict=True):
+        for _ in range(2):
+            assert (await queue.until("message"))["flags"] == flags
+    for client, flags in ((alice, ["read"]), (bob, [])):
+        page = await client.get("/messages", anchor="newest", num_before=2, num_after=0)
+        notices = [m for m in page["messages"] if m["sender_full_name"] == "Notification Bot"]
+        assert [each["flags"] for each in notices] == [flags, flags]
+
+
 @pytest.mark.parametrize(
     "topic", ["x** @**all** @*cooks* y", "@*cooks*", "[x]", "`", "$$", "<b>", ""]
 )

@@ -154,6 +154,24 @@ async def test_other_notices_are_unread_for_all(alice, readers, topic):
         assert await unread(reader) == [notice["id"]]
 
 
+@pytest.mark.parametrize("policy", [None, "always", "never"])
+async def test_who_resolves_a_topic_has_read_the_notice(alice, readers, topic, policy):
+    place = {"stream_id": topic.channel.channel_id, "topic": "t"}
+    await alice.post("/user_topics", **place, visibility_policy=FOLLOWED)
+    if policy is not None:
+        await alice.patch("/settings", **{POLICY: policy})
+    other = await readers[True, "never"].register(event_types=["message"])
+    queue = await alice.register(event_types=["message", "update_message_flags"])
+    notice = await topic.toggle()
+    event = await queue.until("message")
+    assert (event["message"]["id"], event["flags"]) == (notice, ["read"])
+    assert await flags(alice, notice) == ["read"]
+    assert notice not in await unread(alice)
+    assert (await other.until("message"))["flags"] == []
+    await alice.post("/messages/flags", messages=[notice], op="remove", flag="read")
+    assert notice in await unread(alice)
+
+
 async def test_the_notice_is_in_the_language_of_the_organization(alice, channel, make, server):
     await make.change_settings(default_language="de")
     server.forget(make.realm_id)

@@ -61,6 +61,8 @@ class OutgoingMessage:
     idempotency_digest: bytes | None = None
     tells_of_resolving: bool = False
     """Whether it is the notification bot's notice of a resolved or unresolved topic."""
+    acting_user_id: UserId | None = None
+    """Whose action a bot's notice reports: they have read it from the start."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

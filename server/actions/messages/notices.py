@@ -18,6 +18,7 @@ from server.domain.resolved_topics import MarkChange
 from server.domain.system_bots import NOTIFICATION_BOT, SystemBot
 from server.i18n import _, marked, ngettext, translated
 from server.realm_cache import RealmCache
+from storage import read_marks
 from storage.ids import ChannelId, MessageId, UserId
 from storage.users import UserRow
 
@@ -62,7 +63,9 @@ async def post(
     now = bench.clock.now()
     bot = await system_bot(bench.realm_cache, sender)
     decision = await send.prepare(bench.realm_cache, bot, draft, bench.read)
-    await bench.write(lambda tx: send.send_message(tx, bot, draft, decision, now))
+    reader = draft.acting_user_id
+    then = None if reader is None else read_marks.read_from_the_start(bench.realm_id, reader)
+    await bench.write(lambda tx: send.send_message(tx, bot, draft, decision, now, then))
 
 
 async def deliver(
@@ -82,6 +85,8 @@ class Notice(msgspec.Struct, frozen=True, kw_only=True):
     topic: str = ""
     content: str
     tells_of_resolving: bool = False
+    acting_user_id: UserId | None = None
+    """Whose action it reports."""
 
     def draft(self, work_id: str) -> OutgoingMessage:
         """Return the notice with a key by which it is sent once however often it is retried."""
@@ -95,6 +100,7 @@ class Notice(msgspec.Struct, frozen=True, kw_only=True):
             idempotency_key=f"notice:{work_id}:{self.to}:{self.topic}",
             idempotency_digest=digest,
             tells_of_resolving=self.tells_of_resolving,
+            acting_user_id=self.acting_user_id,
         )
 
 
@@ -154,13 +160,13 @@ def of_move(
     if notify_new:
         facts["topic"] = move.old.link(empty_topic_name)
         content = translated(_(_ARRIVALS[move.mark_change], **facts), language)
-        notices.append(_notice(new, content))
+        notices.append(_notice(move.actor, new, content))
     if notify_old:
         facts["topic"] = new.link(empty_topic_name)
         content = translated(
             _("{person} moved {messages} from here to {topic}.", **facts), language
         )
-        notices.append(_notice(move.old, content))
+        notices.append(_notice(move.actor, move.old, content))
     return notices
 
 
@@ -169,13 +175,16 @@ def of_resolving(
 ) -> list[Notice]:
     """Return the notice in a topic that has been resolved or unresolved."""
     content = translated(_(_MARKINGS[change], person=mention(actor)), language)
-    return [_notice(place, content, tells_of_resolving=True)]
+    return [_notice(actor, place, content, tells_of_resolving=True)]
 
 
-def _notice(place: Location, content: str, *, tells_of_resolving: bool = False) -> Notice:
+def _notice(
+    actor: UserRow, place: Location, content: str, *, tells_of_resolving: bool = False
+) -> Notice:
     return Notice(
         to=place.channel_id,
         topic=place.topic,
         content=content,
         tells_of_resolving=tells_of_resolving,
+        acting_user_id=actor.user_id,
     )
