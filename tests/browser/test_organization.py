@@ -217,6 +217,28 @@ async def test_the_limits_of_names_are_shown(chat: Server, make: Make, sign_in: 
         await person.page.reload()
 
 
+async def test_the_limits_of_choices_are_shown(chat: Server, make: Make, sign_in: SignIn):
+    person = await sign_in(await make.user("Ada Lovelace", role=OWNER))
+    await person.go("#organization/fields")
+    dialog = person.page.get_by_role("dialog")
+    await dialog.get_by_label("Name", exact=True).fill("Team")
+    await dialog.get_by_label("Kind", exact=True).select_option("Choice")
+    choices = dialog.get_by_label("Choices", exact=True)
+    add = dialog.get_by_role("button", name="Add field")
+    for text, problem in (
+        ("a, " + "x" * 51, "A choice has at most 50 characters"),
+        (",".join(map(str, range(201))), "A field has at most 200 choices."),
+        ("a, b, a", "“a” is there twice."),
+    ):
+        await choices.fill(text)
+        await expect(dialog).to_contain_text(problem)
+        await add.click()
+        await expect(choices).to_have_value(text)
+    await choices.fill("a, " + "x" * 50)
+    await add.click()
+    await expect(dialog.get_by_role("list")).to_contain_text("Team")
+
+
 async def test_administrators_confirm_addresses_that_they_know(
     chat: Server, make: Make, sign_in: SignIn
 ):

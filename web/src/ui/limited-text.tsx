@@ -42,10 +42,14 @@ export type LimitedTextProps = { list?: string } & Omit<InputHTMLAttributes, "va
   onText: (text: string) => void;
   /** Lines of a text that may have several; a field of one line without it. */
   rows?: number | undefined;
+  /** Why the text cannot be taken as it is: it is said below the field, whose form is not sent. */
+  problem?: string | undefined;
+  /** What a field of one line is for, if not any text. */
+  type?: "url";
 };
 
 /** A text field with a limit. */
-export function LimitedText({ value, max, onText, rows, "aria-describedby": described, ...rest }: LimitedTextProps) {
+export function LimitedText({ value, max, onText, rows, problem, "aria-describedby": described, ...rest }: LimitedTextProps) {
   const id = `${useId()}-limit`;
   const [isCut, setCut] = useState(false);
   const field = useRef<Field>(null);
@@ -56,12 +60,15 @@ export function LimitedText({ value, max, onText, rows, "aria-describedby": desc
     name.id ||= `${id}-name`;
     field.current!.setAttribute("aria-labelledby", name.id);
   }, []);
+  useLayoutEffect(() => field.current!.setCustomValidity(problem ?? ""), [problem]);
+  const hasNote = max !== undefined || problem !== undefined;
   const attributes = {
     ...rest,
     ref: field,
     value,
     maxLength: max,
-    "aria-describedby": max === undefined ? described : [described, id].filter(Boolean).join(" "),
+    "aria-invalid": problem === undefined ? undefined : true,
+    "aria-describedby": hasNote ? [described, id].filter(Boolean).join(" ") : described,
     onInput: (event: TargetedInputEvent<Field>) => {
       if (!(event as InputEvent).inputType?.startsWith("insertFromPaste")) setCut(false);
       onText(event.currentTarget.value);
@@ -80,7 +87,11 @@ export function LimitedText({ value, max, onText, rows, "aria-describedby": desc
       ) : (
         <textarea rows={rows} {...(attributes as TextareaHTMLAttributes)} />
       )}
-      {max === undefined ? null : <LimitNote id={id} length={value.length} max={max} isCut={isCut} />}
+      {problem !== undefined ? (
+        <span id={id} class="limit-note is-full" role="status">{problem}</span>
+      ) : max !== undefined ? (
+        <LimitNote id={id} length={value.length} max={max} isCut={isCut} />
+      ) : null}
     </>
   );
 }

@@ -11,6 +11,8 @@ export type EntryField = {
   | {
       /** How many characters the server takes. */
       max: number | undefined;
+      /** Return why the server would refuse what is written; undefined if it would not. */
+      problemOf?: (text: string, values: Record<string, string>) => string | undefined;
       placeholder?: string;
       isOptional?: boolean;
       options?: undefined;
@@ -34,12 +36,12 @@ export function EntryForm({ fields, action, initial, onCancel, save }: EntryForm
   const [saving, run] = useSaving();
   const valueOf = ({ name, options }: EntryField) => values[name] ?? initial?.[name] ?? options?.[0]?.[0] ?? "";
   const set = (name: string, value: string) => setValues({ ...values, [name]: value });
+  const given = Object.fromEntries(fields.map((field) => [field.name, valueOf(field)]));
   return (
     <form
       class="small-form"
       onSubmit={(event) => {
         event.preventDefault();
-        const given = Object.fromEntries(fields.map((field) => [field.name, valueOf(field)]));
         void run(() => save(given)).then((isDone) => {
           if (isDone) setValues({});
         });
@@ -62,6 +64,7 @@ export function EntryForm({ fields, action, initial, onCancel, save }: EntryForm
               required={!field.isOptional}
               placeholder={field.placeholder}
               max={field.max}
+              problem={field.problemOf?.(valueOf(field), given)}
               value={valueOf(field)}
               onText={(text) => set(field.name, text)}
             />

@@ -202,10 +202,27 @@ function fieldKinds(): readonly (readonly [string, string])[] {
   ];
 }
 
+/** What the server takes of a field's choices. */
+const MAX_CHOICES = 200;
+const MAX_CHOICE_LENGTH = 50;
+
+function choiceTexts(text: string): string[] {
+  return text.split(",").map((each) => each.trim()).filter(Boolean);
+}
+
 /** Return the choices of a field in their wire form, from texts separated by commas. */
 function choicesOf(text: string): Json {
-  const texts = text.split(",").map((each) => each.trim()).filter(Boolean);
-  return Object.fromEntries(texts.map((each, index) => [String(index), { text: each, order: String(index + 1) }]));
+  return Object.fromEntries(choiceTexts(text).map((each, index) => [String(index), { text: each, order: String(index + 1) }]));
+}
+
+/** Return what is wrong with choices that are written; undefined if nothing. */
+export function problemOfChoices(text: string): string | undefined {
+  const texts = choiceTexts(text);
+  const long = texts.find((each) => [...each].length > MAX_CHOICE_LENGTH);
+  if (long !== undefined) return i18n.t("A choice has at most {max} characters: “{choice}” has more.", { max: MAX_CHOICE_LENGTH, choice: long });
+  if (texts.length > MAX_CHOICES) return i18n.t("A field has at most {max} choices.", { max: MAX_CHOICES });
+  const twice = texts.find((each, index) => texts.indexOf(each) !== index);
+  return twice === undefined ? undefined : i18n.t("“{choice}” is there twice.", { choice: twice });
 }
 
 export function FieldsPanel() {
@@ -222,7 +239,14 @@ export function FieldsPanel() {
             { name: "name", label: i18n.t("Name"), max: 40 },
             { name: "field_type", label: i18n.t("Kind"), options: fieldKinds() },
             { name: "hint", label: i18n.t("Hint"), max: 80, isOptional: true },
-            { name: "choices", label: i18n.t("Choices"), max: undefined, hint: i18n.t("Only for a choice, separated by commas"), isOptional: true },
+            {
+              name: "choices",
+              label: i18n.t("Choices"),
+              max: undefined,
+              hint: i18n.t("Only for a choice, separated by commas: at most {count}, each of {max} characters", { count: MAX_CHOICES, max: MAX_CHOICE_LENGTH }),
+              isOptional: true,
+              problemOf: (text, { field_type }) => (Number(field_type) === FIELD.CHOICE ? problemOfChoices(text) : undefined),
+            },
           ]}
           save={({ name, field_type, hint, choices }) =>
             post("/realm/profile_fields", {

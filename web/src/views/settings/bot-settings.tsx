@@ -11,6 +11,8 @@ import { PictureField } from "./parts/picture-field";
 import { type Section, type Setting, SettingsForm, type Source } from "./parts/settings";
 
 export const OUTGOING = 3;
+/** How long an address that is called may be. */
+export const MAX_ADDRESS_LENGTH = 2048;
 
 /** Formats in which an outgoing webhook is called. */
 export function interfaces(): readonly (readonly [number, string])[] {
@@ -32,7 +34,7 @@ export function botSections(bot: User, known: Bot | undefined): Section[] {
     sections.push({
       title: i18n.t("Calls"),
       settings: [
-        { kind: "text", name: "service_payload_url", label: i18n.t("Address that it calls"), max: undefined },
+        { kind: "text", name: "service_payload_url", label: i18n.t("Address that it calls"), max: MAX_ADDRESS_LENGTH },
         { kind: "choice", name: "service_interface", label: i18n.t("Format of the calls"), options: interfaces() },
       ],
     });

@@ -9,7 +9,7 @@ import { confirm } from "../../ui/dialog";
 import { LimitedText } from "../../ui/limited-text";
 import { watch } from "../../ui/watch";
 import { UserLine } from "../people/user-line";
-import { BotSettings, interfaces, OUTGOING, privatePartOf } from "./bot-settings";
+import { BotSettings, interfaces, MAX_ADDRESS_LENGTH, OUTGOING, privatePartOf } from "./bot-settings";
 import { IncomingAddresses } from "./incoming-addresses";
 import { ActionButton, SaveNote, useSaving } from "./parts/saving";
 
@@ -158,7 +158,7 @@ function CreateBot() {
         <>
           <label>
             <span>{i18n.t("Address that it calls")}</span>
-            <input type="url" required value={url} onInput={(event) => setUrl(event.currentTarget.value)} />
+            <LimitedText type="url" required autocomplete="off" max={MAX_ADDRESS_LENGTH} value={url} onText={setUrl} />
           </label>
           <label>
             <span>{i18n.t("Format of the calls")}</span>
