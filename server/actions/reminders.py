@@ -31,7 +31,7 @@ from server.events.reminders import (
     ReminderRemoved,
     ShownReminder,
 )
-from server.i18n import _, translated
+from server.i18n import _, marked, translated
 from server.realm_cache import RealmCache
 from server.transactions import Tx
 from storage import message_edits, reminders
@@ -63,7 +63,8 @@ async def set_reminder(
         raise BadRequestError(
             _("note is too long (limit: {limit} characters)", limit=MAX_NOTE_LENGTH)
         )
-    await check_room(tx, actor, "reminders", reminders.count_of_user)
+    full = marked("Too many reminders (limit: {limit})")
+    await check_room(tx, actor, full, reminders.count_of_user)
     realm_cache, connection = await tx.realm_cache(), await tx.connection()
     row = await _visible(connection, realm_cache, actor.user_id, message_id)
     if row is None and message_id is not None:

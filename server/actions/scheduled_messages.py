@@ -29,7 +29,7 @@ from server.events.scheduled_messages import (
     ScheduledMessageUpdated,
     ShownScheduledMessage,
 )
-from server.i18n import _, translated
+from server.i18n import _, marked, translated
 from server.transactions import Tx
 from storage import scheduled_messages
 from storage.ids import ScheduledMessageId, UserId
@@ -67,7 +67,8 @@ async def schedule_message(tx: Tx, actor: Actor, wanted: ScheduleRequest, now: d
     Only what the actor may send now can be scheduled.
     """
     due_at = due_time(wanted.timestamp, now)
-    await check_room(tx, actor, "scheduled messages", scheduled_messages.count_of_user)
+    full = marked("Too many scheduled messages (limit: {limit})")
+    await check_room(tx, actor, full, scheduled_messages.count_of_user)
     draft = OutgoingMessage(
         type=wanted.type, to=wanted.to, topic=wanted.topic, content=wanted.content
     )

@@ -36,16 +36,17 @@ def due_time(timestamp: int, now: datetime) -> datetime:
     return datetime.fromtimestamp(timestamp, UTC)
 
 
-async def check_room(tx: Tx, actor: Actor, what: str, count_of_user: CountOfUser) -> None:
+async def check_room(tx: Tx, actor: Actor, full: str, count_of_user: CountOfUser) -> None:
     """Raise BadRequestError if the actor has reached the maximum.
 
+    `full`: the marked text of the refusal, which names the `{limit}`.
     Locks the actor against adding others until the commit.
     """
     tx.must_be_exact()
     await lock_realm(tx, alone=False)
     await tx.lock(users.locking(tx.realm_id, [actor.user_id]))
     if await count_of_user(await tx.connection(), tx.realm_id, actor.user_id) >= MAX_WAITING:
-        raise BadRequestError(_("Too many {what} (limit: {limit})", what=what, limit=MAX_WAITING))
+        raise BadRequestError(_(full, limit=MAX_WAITING))
 
 
 async def claim(tx: Tx, locking: Locking[Row], row: Row) -> None:

@@ -253,7 +253,7 @@ def _check_url(request: Request, name: str, url: str) -> None:
     try:
         request.app.egress.check(url)
     except EgressRefusedError as refusal:
-        raise InvalidParameterError(name, str(refusal)) from refusal
+        raise InvalidParameterError(name, refusal.message) from refusal
 
 
 def _wanted(params: Places) -> WantedDefaults:

@@ -95,7 +95,7 @@ async def subscribe(request: Request, params: SubscribeParams) -> CreatedSubscri
     try:
         endpoint = request.app.browsers.checked(params.endpoint)
     except EgressRefusedError as error:
-        raise InvalidParameterError("endpoint", str(error)) from error
+        raise InvalidParameterError("endpoint", error.message) from error
     public_key, auth_secret = public_key_of(params.p256dh), auth_secret_of(params.auth)
     if public_key is None:
         raise InvalidParameterError("p256dh", "p256dh is not a public key of the curve P-256")

@@ -3,6 +3,7 @@
 from typing import Final
 
 from server.domain import names
+from server.i18n import _, marked
 
 MAX_NAME_LENGTH: Final = 60
 MAX_DESCRIPTION_LENGTH: Final = 1024
@@ -12,8 +13,13 @@ MAX_FOLDERS: Final = 1_000
 
 def checked_name(name: str) -> str:
     """Return the normalized name; raise InvalidParameterError."""
-    what = "channel folder name"
-    return names.checked_name(name, what=what, parameter="name", longest=MAX_NAME_LENGTH)
+    return names.checked_name(
+        name,
+        empty=_("Channel folder name can't be empty."),
+        unprintable=marked("Invalid character in channel folder name, at position {place}."),
+        parameter="name",
+        longest=MAX_NAME_LENGTH,
+    )
 
 
 def checked_description(description: str) -> str:

@@ -3,6 +3,7 @@
 from typing import Final
 
 from server.domain.names import checked_description, checked_name
+from server.i18n import _, marked
 from storage.channels import ChannelRow
 
 MAX_NAME_LENGTH: Final = 60
@@ -15,8 +16,13 @@ MAX_CHANNELS: Final = 100
 
 def checked_group_name(name: str, *, parameter: str) -> str:
     """Return the normalized name; raise InvalidParameterError."""
-    what = "default channel group name"
-    return checked_name(name, what=what, parameter=parameter, longest=MAX_NAME_LENGTH)
+    return checked_name(
+        name,
+        empty=_("Default channel group name can't be empty."),
+        unprintable=marked("Invalid character in default channel group name, at position {place}."),
+        parameter=parameter,
+        longest=MAX_NAME_LENGTH,
+    )
 
 
 def checked_group_description(description: str, *, parameter: str) -> str:

@@ -14,18 +14,19 @@ def composed(name: str) -> str:
     return unicodedata.normalize("NFC", name).strip()
 
 
-def checked_name(name: str, *, what: str, parameter: str, longest: int) -> str:
-    """Return the normalized name; raise InvalidParameterError."""
+def checked_name(name: str, *, empty: str, unprintable: str, parameter: str, longest: int) -> str:
+    """Return the normalized name; raise InvalidParameterError.
+
+    `empty`: the refusal of a name without characters. `unprintable`: the marked text of one that
+    names the `{place}` of a character.
+    """
     cleaned = composed(name)
     if not cleaned:
-        raise InvalidParameterError(parameter, _("{what} can't be empty.", what=what.capitalize()))
+        raise InvalidParameterError(parameter, empty)
     if len(cleaned) > longest:
         raise _too_long(parameter, longest)
     if place := unprintable_at(cleaned):
-        raise InvalidParameterError(
-            parameter,
-            _("Invalid character in {what}, at position {place}.", what=what, place=place),
-        )
+        raise InvalidParameterError(parameter, _(unprintable, place=place))
     return cleaned
 
 

@@ -186,9 +186,9 @@ def _checked_text(parameter: str, text: str, limit: int) -> str:
 def _checked_choices(data: Mapping[str, Any]) -> Mapping[str, Mapping[str, str]]:
     """Return the choices trimmed, because users' values are."""
     if not data:
-        raise _bad_data("Field must have at least one choice.")
+        raise _bad_data(_("Field must have at least one choice."))
     if len(data) > MAX_CHOICES:
-        raise _bad_data(f"Field must have at most {MAX_CHOICES} choices.")
+        raise _bad_data(_("Field must have at most {limit} choices.", limit=MAX_CHOICES))
     kept, texts = {}, set()
     for key, choice in data.items():
         if not isinstance(choice, dict) or choice.keys() != {"text", "order"}:
@@ -197,7 +197,7 @@ def _checked_choices(data: Mapping[str, Any]) -> Mapping[str, Mapping[str, str]]
         kept[_checked_part(key)] = {"text": text, "order": _checked_part(choice["order"])}
         texts.add(text)
     if min(len(kept), len(texts)) < len(data):
-        raise _bad_data("Field must not have duplicate choices.")
+        raise _bad_data(_("Field must not have duplicate choices."))
     return kept
 
 
@@ -205,7 +205,10 @@ def _checked_part(part: object) -> str:
     text = part.strip() if isinstance(part, str) else ""
     if not 0 < len(text) <= MAX_SHORT_TEXT:
         raise _bad_data(
-            f"Values, texts and orders of choices have 1 to {MAX_SHORT_TEXT} characters."
+            _(
+                "Values, texts and orders of choices have 1 to {limit} characters.",
+                limit=MAX_SHORT_TEXT,
+            )
         )
     return text
 
@@ -227,7 +230,9 @@ def _checked_account(data: Mapping[str, Any]) -> Mapping[str, str] | None:
         or pattern.count(USERNAME) != 1
         or not _is_url(pattern.replace(USERNAME, "username"))
     ):
-        raise _bad_data("URL pattern must be an address with '%(username)s' in it.")
+        raise _bad_data(
+            _("URL pattern must be an address with '{placeholder}' in it.", placeholder=USERNAME)
+        )
     return None
 
 

@@ -21,16 +21,16 @@ def checked_domain(domain: str) -> str:
     domain = domain.strip().lower()
     labels = domain.split(".")
     if not domain:
-        raise _refusal("Domain can't be empty.")
+        raise _refusal(_("Domain can't be empty."))
     if len(domain) > MAX_LENGTH:
-        raise _refusal("Domain is too long")
+        raise _refusal(_("Domain is too long"))
     if not labels[0] or not labels[-1]:
-        raise _refusal("Domain cannot start or end with a dot (.)")
+        raise _refusal(_("Domain cannot start or end with a dot (.)"))
     if len(labels) == 1:
-        raise _refusal("Domain must have at least one dot (.)")
+        raise _refusal(_("Domain must have at least one dot (.)"))
     if not all(map(_LABEL.fullmatch, labels)):
         raise _refusal(
-            "The parts of a domain are letters, numbers and '-'; none begins or ends with '-'."
+            _("The parts of a domain are letters, numbers and '-'; none begins or ends with '-'.")
         )
     return domain
 

@@ -9,6 +9,7 @@ import msgspec
 import orjson
 
 from server.domain.errors import BadRequestError
+from server.i18n import _
 
 MSG_TYPE: Final = "widget"
 """The only type of submessage."""
@@ -91,7 +92,9 @@ _OF_THE_AUTHOR: Final = {"question", "new_task_list_title"}
 def check_submessage(widget: str | None, content: str, *, is_author: bool) -> None:
     """Raise BadRequestError unless this may be attached to the widget (its first submessage)."""
     if len(content) > MAX_SUBMESSAGE_LENGTH:
-        raise BadRequestError(f"Submessage is too long (limit: {MAX_SUBMESSAGE_LENGTH} characters)")
+        raise BadRequestError(
+            _("Submessage is too long (limit: {limit} characters)", limit=MAX_SUBMESSAGE_LENGTH)
+        )
     data = _decoded(content)
     kinds = _DATA.get(_widget_type(widget)) if widget is not None else None
     if kinds is None:

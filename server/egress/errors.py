@@ -4,6 +4,11 @@
 class EgressError(Exception):
     """There is no response."""
 
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+        """It can be translated, unlike `str` of the error."""
+
 
 class EgressRefusedError(EgressError):
     """The destination is forbidden."""

@@ -9,6 +9,7 @@ from urllib.parse import SplitResult, quote, urlsplit
 
 from server.egress.addresses import Address, is_public, literal, unwrapped
 from server.egress.errors import EgressRefusedError
+from server.i18n import _
 from server.settings.network_types import Destinations, Ports
 from storage.address_folding import ascii_domain
 
@@ -16,7 +17,7 @@ MAX_URL_LENGTH: Final = 2_048
 _PORTS: Final = {"http": 80, "https": 443}
 _HOST: Final = re.compile(r"[A-Za-z0-9._-]+")
 _NOT_IN_URLS: Final = re.compile(r"[\x00-\x20\x7f\\]")
-_NOT_PUBLIC: Final = (
+_NOT_PUBLIC: Final = _(
     "It leads into a private network, to which this server does not connect. The operator of the"
     " server permits it with PARLEY_EGRESS_ALLOW."
 )
@@ -37,21 +38,23 @@ class CheckedUrl:
     def of(cls, url: str) -> Self:
         """Parse a URL. Raises EgressRefusedError unless it is that of a web server."""
         if len(url) > MAX_URL_LENGTH:
-            raise EgressRefusedError(f"The URL has more than {MAX_URL_LENGTH} characters.")
+            raise EgressRefusedError(
+                _("The URL has more than {limit} characters.", limit=MAX_URL_LENGTH)
+            )
         if _NOT_IN_URLS.search(url):
-            raise EgressRefusedError("The URL has blanks or other characters that no URL has.")
+            raise EgressRefusedError(_("The URL has blanks or other characters that no URL has."))
         try:
             parts = urlsplit(url)
             scheme, port = parts.scheme, parts.port
             host = _ascii(parts.hostname or "")
         except ValueError:
-            raise EgressRefusedError("This is not a URL.") from None
+            raise EgressRefusedError(_("This is not a URL.")) from None
         if scheme not in _PORTS:
-            raise EgressRefusedError("The URL must begin with https:// or http://.")
+            raise EgressRefusedError(_("The URL must begin with https:// or http://."))
         if "@" in parts.netloc:
-            raise EgressRefusedError("The URL must not hold a name or a password.")
+            raise EgressRefusedError(_("The URL must not hold a name or a password."))
         if ":" not in host and not _HOST.fullmatch(host):
-            raise EgressRefusedError("The URL names no host.")
+            raise EgressRefusedError(_("The URL names no host."))
         return cls(scheme, host, _PORTS[scheme] if port is None else port, _path(parts))
 
     @property
@@ -127,6 +130,9 @@ class Guard:
     def _check_port(self, port: int) -> None:
         if port not in self.ports:
             raise EgressRefusedError(
-                f"This server does not connect to port {port}. The operator of the server permits"
-                " it with PARLEY_EGRESS_PORTS."
+                _(
+                    "This server does not connect to port {port}. The operator of the server"
+                    " permits it with PARLEY_EGRESS_PORTS.",
+                    port=port,
+                )
             )

@@ -22,6 +22,7 @@ from server.egress import (
     Limits,
 )
 from server.egress.guard import CheckedUrl
+from server.i18n import _
 from server.push.browser_payloads import MAX_SHORT_BYTES, BrowserNotification
 from server.push.outcomes import outcome_of
 from server.push.service import (
@@ -78,7 +79,7 @@ class Browsers:
         target = CheckedUrl.of(endpoint)
         self._egress.guard.check(target)
         if target.scheme != "https" and not self._egress.guard.names(target):
-            raise EgressRefusedError("The URL must begin with https://.")
+            raise EgressRefusedError(_("The URL must begin with https://."))
         return target.url
 
     async def push(
