@@ -122,6 +122,30 @@ async def test_a_guest_who_is_no_longer_in_a_channel_asks_for_nothing_there(
     assert refused == []
 
 
+async def test_a_private_channel_that_one_may_not_read_says_so_and_is_not_asked_for(
+    chat: Server, make: Make, sign_in: SignIn
+):
+    owner, other = await make.user("Ada Lovelace", role=OWNER), await make.user("Bob")
+    channel = await make.channel(
+        "secrets", subscribers=[other], invite_only=True, shares_history=True
+    )
+    await make.message(other, await make.topic(channel, "notes"), content="<p>one</p>")
+    person = await sign_in(owner)
+    page = person.page
+    await person.go("#inbox")
+    await expect(conversations(page)).to_be_visible()
+    refused: list[str] = []
+    page.on("response", lambda each: refused.append(each.url) if each.status >= 400 else None)
+    await show(page, f"#narrow/channel/{channel.channel_id}-secrets/topic/notes")
+    await expect(page.get_by_role("main")).to_contain_text("Only subscribers read this channel")
+    client = Client(chat, await chat.host_of(make.realm_id), other.email, other.api_key, other)
+    await client.post(
+        "/users/me/subscriptions", subscriptions=[{"name": "secrets"}], principals=[owner.user_id]
+    )
+    await expect(person.message("one")).to_be_visible()
+    assert refused == []
+
+
 @pytest.mark.asyncio(loop_scope="module")
 async def test_spectators_see_what_is_public_to_the_web(place: Furnished, chromium: Browser):
     context = await chromium.new_context()

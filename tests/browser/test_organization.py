@@ -217,12 +217,22 @@ async def test_the_limits_of_names_are_shown(chat: Server, make: Make, sign_in: 
         await person.page.reload()
 
 
+async def test_the_limit_of_a_bots_address_is_shown(chat: Server, make: Make, sign_in: SignIn):
+    person = await sign_in(await make.user("Ada Lovelace", role=OWNER))
+    await person.go("#settings/bots")
+    dialog = person.page.get_by_role("dialog")
+    await dialog.get_by_role("button", name="Create a bot").click()
+    await dialog.get_by_role("combobox", name="Kind").select_option("3")
+    await dialog.get_by_label("Address that it calls").fill("https://a.example/".ljust(2045, "x"))
+    await expect(dialog).to_contain_text("3 characters left")
+
+
 async def test_the_limits_of_choices_are_shown(chat: Server, make: Make, sign_in: SignIn):
     person = await sign_in(await make.user("Ada Lovelace", role=OWNER))
     await person.go("#organization/fields")
     dialog = person.page.get_by_role("dialog")
     await dialog.get_by_label("Name", exact=True).fill("Team")
-    await dialog.get_by_label("Kind", exact=True).select_option("Choice")
+    await dialog.get_by_role("combobox", name="Kind").select_option("Choice")
     choices = dialog.get_by_label("Choices", exact=True)
     add = dialog.get_by_role("button", name="Add field")
     for text, problem in (
