@@ -113,6 +113,9 @@ class CreatedPerson(Result):
 class OwnUser(User, Result, frozen=True, kw_only=True):  # type: ignore[misc]
     """The caller's own profile: both bases in one, since the Result part has no fields."""
 
+    email_confirmed: bool
+    """Whether the real address is known to be the caller's."""
+
 
 class UserFound(Result):
     user: User
@@ -130,7 +133,7 @@ async def get_own(request: Request, params: NoParams) -> OwnUser:
         said = await profile_data.of_users(connection, realm_id, [own_id])
     address = await request.realm_cache.address()
     user = shown_user(row, address, knows_email=True, profile=said.get(own_id, NO_DATA))
-    return OwnUser(**msgspec.structs.asdict(user))
+    return OwnUser(**msgspec.structs.asdict(user), email_confirmed=row.email_confirmed)
 
 
 async def get_by_id(request: Request, params: UserByIdParams) -> UserFound:

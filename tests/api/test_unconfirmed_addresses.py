@@ -31,6 +31,13 @@ async def is_confirmed(make, row) -> bool:
     return now.email_confirmed
 
 
+async def test_ones_own_account_says_whether_it_is_confirmed(log_in, make):
+    nina, known = await unconfirmed(make, "Nina"), await make.user("Known")
+    for user, expected in ((nina, False), (known, True)):
+        own = await (await log_in(user)).get("/users/me")
+        assert own["email_confirmed"] is expected
+
+
 async def test_administrators_confirm_them(log_in, make):
     admin = await log_in(role=ADMINISTRATOR)
     nina = await unconfirmed(make, "Nina")

@@ -249,6 +249,25 @@ async def test_the_limits_of_choices_are_shown(chat: Server, make: Make, sign_in
     await expect(dialog.get_by_role("list")).to_contain_text("Team")
 
 
+async def test_an_own_address_that_is_not_confirmed_says_so(
+    chat: Server, make: Make, sign_in: SignIn
+):
+    grace = await make.user("Grace Hopper")
+    confirm = "UPDATE users SET email_confirmed = %(is)s WHERE user_id = %(u)s"
+    await make.connection.execute(confirm, **{"is": False, "u": grace.user_id})
+    person = await sign_in(grace)
+    await person.go("#settings/account")
+    dialog = person.page.get_by_role("dialog")
+    await expect(dialog).to_contain_text("not confirmed")
+    link = dialog.get_by_role("link", name="Confirm this address")
+    page = await person.context.new_page()
+    await page.goto(f"{person.url}{await link.get_attribute('href')}")
+    await expect(page.get_by_role("heading", name="Your address is not confirmed")).to_be_visible()
+    await make.connection.execute(confirm, **{"is": True, "u": grace.user_id})
+    await person.page.evaluate("dispatchEvent(new Event('focus'))")
+    await expect(link).to_have_count(0)
+
+
 async def test_administrators_confirm_addresses_that_they_know(
     chat: Server, make: Make, sign_in: SignIn
 ):

@@ -5076,6 +5076,8 @@ export interface Endpoints {
       /** Only sent if true. */
       is_system_bot?: boolean;
       profile_data?: Record<string, ProfileValue>;
+      /** Whether the real address is known to be the caller's. */
+      email_confirmed: boolean;
     };
   };
   /** Remove alert words */

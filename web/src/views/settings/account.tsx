@@ -1,8 +1,9 @@
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { state } from "../../app";
 import { i18n } from "../../i18n";
 import { self } from "../../model/permissions";
-import { del, patch } from "../../protocol/client";
+import { del, get, patch } from "../../protocol/client";
+import type { Answer } from "../../protocol/types";
 import { confirm } from "../../ui/dialog";
 import { watch } from "../../ui/watch";
 import { roleName } from "./parts/names";
@@ -16,7 +17,10 @@ export function AccountPanel() {
     <>
       <dl class="facts">
         <dt>{i18n.t("Email")}</dt>
-        <dd>{state().fields.delivery_email}</dd>
+        <dd>
+          {state().fields.delivery_email}
+          <Unconfirmed email={state().fields.delivery_email} />
+        </dd>
         <dt>{i18n.t("Role")}</dt>
         <dd>{me ? roleName(me.role) : null}</dd>
       </dl>
@@ -30,6 +34,37 @@ export function AccountPanel() {
       <EmailForm />
       <PasswordForm />
       <EndAccount />
+    </>
+  );
+}
+
+/** Beside the address: that it is not confirmed, and where it can be. */
+function Unconfirmed({ email }: { email: string | undefined }) {
+  const [isConfirmed, setConfirmed] = useState(true);
+  useEffect(() => {
+    let isLatest = true;
+    const ask = () =>
+      void get<Answer<"GET /users/me">>("/users/me").then(
+        (me) => isLatest && setConfirmed(me.email_confirmed),
+        () => undefined,
+      );
+    ask();
+    // It may have been confirmed on another page meanwhile.
+    addEventListener("focus", ask);
+    return () => {
+      isLatest = false;
+      removeEventListener("focus", ask);
+    };
+  }, [email]);
+  if (isConfirmed) return null;
+  return (
+    <>
+      {" "}
+      <span class="badge">{i18n.t("not confirmed")}</span>
+      <span class="setting-hint" role="status">
+        {i18n.t("Until it is confirmed, it gets no emails, and no other site signs you in with it.")}{" "}
+        <a href="/account#h-confirm">{i18n.t("Confirm this address")}</a>
+      </span>
     </>
   );
 }
