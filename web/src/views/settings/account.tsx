@@ -45,7 +45,8 @@ function Unconfirmed({ email }: { email: string | undefined }) {
     let isLatest = true;
     const ask = () =>
       void get<Answer<"GET /users/me">>("/users/me").then(
-        (me) => isLatest && setConfirmed(me.email_confirmed),
+        // A server of the release before does not say.
+        (me) => isLatest && setConfirmed(me.email_confirmed !== false),
         () => undefined,
       );
     ask();
@@ -60,7 +61,7 @@ function Unconfirmed({ email }: { email: string | undefined }) {
   return (
     <>
       {" "}
-      <span class="badge">{i18n.t("not confirmed")}</span>
+      <span class="badge">{i18n.t("not confirmed")}</span>{" "}
       <span class="setting-hint" role="status">
         {i18n.t("Until it is confirmed, it gets no emails, and no other site signs you in with it.")}{" "}
         <a href="/account#h-confirm">{i18n.t("Confirm this address")}</a>
