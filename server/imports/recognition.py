@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import IO, Final
 
 from server.imports.archive import ImportArchive, open_archive
-from server.imports.readers.mattermost import MattermostReader
+from server.imports.readers.mattermost import KIND, MattermostReader
 from server.imports.readers.rocketchat import ROOMS, RocketChatReader
 from server.imports.readers.rocketchat import USERS as USERS_DUMP
 from server.imports.readers.slack import USERS, SlackReader
@@ -67,7 +67,8 @@ def _lines_of_mattermost(archive: ImportArchive) -> str | None:
 
 def _begins_like_mattermost(file: IO[bytes]) -> bool:
     """Return whether the first line names the version of a bulk export."""
-    return file.read(MAX_VERSION_BYTES).lstrip().startswith(b'{"type":"version"')
+    kind = KIND.match(file.read(MAX_VERSION_BYTES))
+    return kind is not None and kind[1] == b"version"
 
 
 @contextmanager

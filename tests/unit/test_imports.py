@@ -357,6 +357,22 @@ def test_references_in_texts_of_mattermost_are_ours(text: str, expected: str, tm
         assert reader.markdown(body, TeamNames()) == expected
 
 
+def test_lines_are_read_with_any_blanks_between_their_parts(tmp_path: Path):
+    path = tmp_path / "x.jsonl"
+    lines: list[dict[str, Any]] = [
+        {"type": "version", "version": 1},
+        {"type": "user", "user": {"username": "u"}},
+        {"type": "post", "post": {"team": "t", "channel": "c", "user": "u", "create_at": 1}},
+    ]
+    for separators in ((", ", ": "), (",", " :\t")):
+        path.write_text("".join(f" {json.dumps(x, separators=separators)}\n" for x in lines))
+        found, report = surveyed(path)
+        assert (found.messages, len(found.people), report.remarks) == (1, 1, {})
+    # The kind need not come first.
+    path.write_text(f"{json.dumps(lines[0])}\n" + json.dumps(dict(reversed(lines[2].items()))))
+    assert surveyed(path)[0].messages == 1
+
+
 def test_lines_that_cannot_be_read_are_refused_or_counted(tmp_path: Path):
     good = (
         '{"type":"post","post":{"team":"t","channel":"c","user":"u","message":"m","create_at":1}}'

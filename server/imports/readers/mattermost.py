@@ -35,6 +35,8 @@ _DATA: Final = "data/"
 """Folder of the files that the lines name."""
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _LAST_MILLISECOND: Final = 253_402_300_799_999
+KIND: Final = re.compile(rb'\s*\{\s*"type"\s*:\s*"([^"\\]*)"')
+"""Beginning of a line that names its kind first, with any blanks between."""
 _NO_LINKS: Final = re.compile(r"(?!)")
 """Links to messages contain ids, which exports do not."""
 _POST_LINK: Final = re.compile(r"https?://[^\s()<>\[\]]+/pl/[a-z0-9]{26}(?![a-z0-9])")
@@ -225,15 +227,15 @@ class MattermostReader(Reader):
 
     def _lines(self, *kinds: str) -> Iterator[tuple[str, Line]]:
         """Yield the objects of these kinds, in the order of the file. Raises FileRefusedError."""
-        starts = tuple(f'{{"type":"{kind}"'.encode() for kind in kinds)
         number = 0
         with self._open_lines() as file:
             while line := file.readline(MAX_LINE_BYTES):
                 number += 1
                 if not line.endswith(b"\n") and len(line) == MAX_LINE_BYTES:
                     raise FileRefusedError(f"Line {number} of the export is too long.")
-                if line.startswith(b'{"type":') and not line.startswith(starts):
-                    continue
+                kind_first = KIND.match(line)
+                if kind_first is not None and kind_first[1].decode(errors="replace") not in kinds:
+                    continue  # Not parsed: most lines are posts.
                 record = self._parsed(line, number)
                 kind = record.get("type")
                 if kind in kinds and isinstance(record.get(kind), dict):
