@@ -17,6 +17,7 @@ from queue_processors import (
     outgoing_webhooks,
     push_notifications,
     push_registrations,
+    slash_commands,
     thumbnails,
 )
 from queue_processors.processor import Processor
@@ -44,6 +45,7 @@ PROCESSORS: tuple[AnyProcessor, ...] = (
     outgoing_webhooks.PROCESSOR,
     push_notifications.PROCESSOR,
     push_registrations.PROCESSOR,
+    slash_commands.PROCESSOR,
     thumbnails.PROCESSOR,
 )
 

@@ -17,6 +17,7 @@ from server.messaging.job_broker import OutgoingJob
 from server.transactions import Tx
 from storage.ids import (
     AttachmentId,
+    ChannelId,
     GroupId,
     InvitationId,
     MessageId,
@@ -147,6 +148,26 @@ class OutgoingWebhook(Job, frozen=True, kw_only=True, omit_defaults=True):
 
     message_id: MessageId
     bot_id: UserId
+    failures: int = 0
+    """Failed attempts so far."""
+
+
+class SlashCommandCall(Job, frozen=True, kw_only=True, omit_defaults=True):
+    """A slash command to call a bot's service for: queue_processors/slash_commands.py."""
+
+    queue: ClassVar[str] = "slash_commands"
+    idempotent_by: ClassVar[str] = "the call's id, by which the service and clients detect repeats"
+
+    call_id: str
+    caller_id: UserId
+    bot_id: UserId
+    command: str
+    text: str
+    channel_id: ChannelId | None = None
+    """The channel in which it was called; None: direct messages."""
+    topic: str = ""
+    user_ids: tuple[UserId, ...] = ()
+    """The participants of the direct messages."""
     failures: int = 0
     """Failed attempts so far."""
 

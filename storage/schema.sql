@@ -4802,6 +4802,23 @@ CREATE TABLE public.shipper_cursors (
 )
 WITH (fillfactor='50');
 
+CREATE SEQUENCE public.slash_command_ids
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
+CREATE TABLE public.slash_commands (
+    realm_id bigint NOT NULL,
+    command_id bigint DEFAULT nextval('public.slash_command_ids'::regclass) NOT NULL,
+    name text NOT NULL,
+    folded_name text NOT NULL,
+    description text NOT NULL,
+    parameter_hint text NOT NULL,
+    bot_id bigint NOT NULL
+);
+
 CREATE TABLE public.stepped_work (
     realm_id bigint NOT NULL,
     work_id uuid NOT NULL,
@@ -5183,6 +5200,12 @@ ALTER TABLE ONLY public.sessions
 
 ALTER TABLE ONLY public.shipper_cursors
     ADD CONSTRAINT shipper_cursors_pkey PRIMARY KEY (realm_id);
+
+ALTER TABLE ONLY public.slash_commands
+    ADD CONSTRAINT slash_commands_pkey PRIMARY KEY (realm_id, command_id);
+
+ALTER TABLE ONLY public.slash_commands
+    ADD CONSTRAINT slash_commands_realm_id_folded_name_key UNIQUE (realm_id, folded_name);
 
 ALTER TABLE ONLY public.stepped_work
     ADD CONSTRAINT stepped_work_pkey PRIMARY KEY (realm_id, work_id);

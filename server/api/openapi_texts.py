@@ -45,6 +45,7 @@ AREA_TITLES: Final = {
     "realm_pictures": "Icon and logo",
     "register": "Initial state and event queues",
     "server_settings": "Before sign-in",
+    "slash_commands": "Slash commands of bots",
     "submessages": "Widgets",
     "tus": "Resumable uploads",
     "typing": "Typing notifications",
@@ -52,6 +53,6 @@ AREA_TITLES: Final = {
     "unsubscribing": "Unsubscribing from emails",
     "user_topics": "Following and muting topics",
     "web_push": "Push notifications to browsers",
-    "zcommand": "Slash commands",
+    "zcommand": "Built-in slash commands",
 }
 """Areas whose title is not simply their name."""

@@ -27,6 +27,7 @@ class ClientView(msgspec.Struct, frozen=True, kw_only=True):
     linkifier_url_template: bool = False
     notification_settings_null: bool = False
     simplified_presence_events: bool = False
+    slash_commands: bool = False
     stream_typing_notifications: bool = False
     user_avatar_url_field_optional: bool = False
     user_list_incomplete: bool = False

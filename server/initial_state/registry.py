@@ -24,6 +24,7 @@ from server.initial_state import (
     reminders,
     scheduled_messages,
     services,
+    slash_commands,
     subscriptions,
     user_settings,
     user_status,
@@ -59,6 +60,7 @@ SECTIONS: Final[tuple[StateSection, ...]] = (
     reminders.SECTION,
     scheduled_messages.SECTION,
     *services.SECTIONS,
+    slash_commands.SECTION,
     onboarding_steps.SECTION,
     web_push.SECTION,
 )

@@ -116,6 +116,7 @@ EXPORTED: Final = (
     Exported("bot_storage", HERE),
     Exported("bot_services", NOTHING, secrets=("token",)),
     Exported("bot_defaults", NOTHING),
+    Exported("slash_commands", NOTHING),
     Exported("expired_messages", NOTHING),
     Exported("audit_log", NOTHING),
 )
@@ -192,6 +193,7 @@ IDS: Final = {
     "linkifier_id": "linkifier_ids",
     "view_id": "navigation_view_ids",
     "playground_id": "playground_ids",
+    "command_id": "slash_command_ids",
     "field_id": "profile_field_ids",
     "domain_id": "realm_domain_ids",
     "emoji_id": "realm_emoji_ids",

@@ -21,6 +21,7 @@ NEWEST: Final = {
     "include_deactivated_groups": True,
     "linkifier_url_template": True,
     "notification_settings_null": True,
+    "slash_commands": True,
     "user_settings_object": True,
 }
 REQUESTS: Final[tuple[dict[str, Any], ...]] = (

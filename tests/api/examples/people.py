@@ -111,6 +111,30 @@ async def bots(stage: Stage) -> None:
     await stage.see("GET /bots/{bot_id}/webhook_secret", **one)
     await stage.see("DELETE /bots/{bot_id}/webhook_secret", **one)
     await stage.see("GET /bots/{bot_id}/last_delivery", **one)
+    made = await stage.olivia.post(
+        "/bots",
+        full_name="Deployer",
+        short_name="deployer",
+        bot_type=3,
+        payload_url="https://deploy.example.com/parley",
+    )
+    made = await stage.see(
+        "POST /realm/slash_commands",
+        bot_id=made["user_id"],
+        name="deploy",
+        description="Deploy a service",
+        parameter_hint="[service] [version]",
+    )
+    one = {"command_id": made["id"]}
+    await stage.see("GET /realm/slash_commands")
+    await stage.see("PATCH /realm/slash_commands/{command_id}", **one, parameter_hint="[service]")
+    await stage.see(
+        "POST /realm/slash_commands/call",
+        command="/deploy web",
+        type="direct",
+        to=[user_id(stage.ravi)],
+    )
+    await stage.see("DELETE /realm/slash_commands/{command_id}", **one)
     await stage.see("GET /calls/bigbluebutton/create", meeting_name="Lunch")
     await stage.see("POST /calls/zoom/create")
 

@@ -389,6 +389,19 @@ may(f"GET {path}", "its owner and administrators", world.incoming_bot, **LOOK_AF
 may(f"PUT {path}", "its owner and administrators", world.secret_of_bot, **LOOK_AFTER)
 may(f"DELETE {path}", "its owner and administrators", world.bot_with_secret, **LOOK_AFTER)
 
+path = "/realm/slash_commands"
+may(f"GET {path}", "all users call them", allowed=EVERYONE)
+may(f"POST {path}", "the bot's owner and administrators", world.new_command, **LOOK_AFTER)
+path = "/realm/slash_commands/{command_id}"
+may(f"PATCH {path}", "the bot's owner and administrators", world.command_and_hint, **LOOK_AFTER)
+may(f"DELETE {path}", "the bot's owner and administrators", world.command, **LOOK_AFTER)
+may(
+    "POST /realm/slash_commands/call",
+    "people who may post there; bots call none",
+    world.call_of_command,
+    PEOPLE,
+)
+
 # -- presence and status
 
 may(

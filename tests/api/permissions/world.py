@@ -775,6 +775,31 @@ async def bot_with_secret(world: World, who: str, kind: str) -> Values:
     return values
 
 
+async def new_command(world: World, who: str, kind: str) -> Values:
+    """A command for an outgoing webhook bot of the user, or of another user."""
+    owner = world.people[world.owner_of(who, kind)]
+    bot = await world.make.user(world.text(), bot_type=3, bot_owner=owner)
+    return {"bot_id": bot.user_id, "name": f"c{next(_numbers)}"}
+
+
+async def command(world: World, who: str, kind: str) -> Values:
+    values = await new_command(world, who, kind)
+    made = await world.clients["O"].post("/realm/slash_commands", **values)
+    return {"command_id": made["id"]}
+
+
+async def command_and_hint(world: World, who: str, kind: str) -> Values:
+    return {**await command(world, who, kind), "parameter_hint": world.text()}
+
+
+async def call_of_command(world: World, who: str, kind: str) -> Values:
+    """A call in direct messages with oneself."""
+    values = await new_command(world, who, kind)
+    await world.clients["O"].post("/realm/slash_commands", **values)
+    to = [world.people[who].user_id]
+    return {"command": f"/{values['name']}", "type": "direct", "to": to}
+
+
 async def bot_and_name(world: World, who: str, kind: str) -> Values:
     return {**await bot(world, who, kind), "full_name": world.text()}
 

@@ -1,0 +1,167 @@
+"""Endpoints of slash commands that bots answer."""
+
+from typing import Literal
+
+from server.actions import slash_commands
+from server.actions.slash_commands import CommandTexts, Destination
+from server.api.endpoint import Access, Empty, Endpoint, NoParams, Request, Result
+from server.api.params import JsonOrBareStr, Params
+from server.domain.api_keys import Scope
+from server.domain.errors import MissingParameterError
+from server.events.slash_commands import ShownSlashCommand
+from storage import slash_commands as rows
+from storage.ids import SlashCommandId, UserId
+
+PATH = "/realm/slash_commands"
+
+
+class AddParams(Params):
+    name: JsonOrBareStr
+    """Name of the command, with or without the slash: 1 to 32 letters, digits, hyphens or
+    underscores. Unique in the organization, whatever the case."""
+    bot_id: int
+    """User id of the outgoing webhook bot that is called."""
+    description: str = ""
+    """What the command does, in a line of at most 200 characters."""
+    parameter_hint: str = ""
+    """What to write after the command, such as `[service] [version]`: at most 100 characters."""
+
+
+class CommandParams(Params):
+    command_id: int
+    """Id of the command."""
+
+
+class ChangeParams(CommandParams):
+    name: JsonOrBareStr | None = None
+    """New name."""
+    description: str | None = None
+    """New description."""
+    parameter_hint: str | None = None
+    """New hint about what to write after the command."""
+
+
+class CallParams(Params):
+    command: str
+    """The command and what follows it: `/deploy web 7`."""
+    type: Literal["direct", "channel", "stream", "private"]
+    """`channel` (or `stream`) or `direct` (or `private`)."""
+    to: str | int | list[int] | list[str]
+    """Conversation in which the command is called, as of a message: the channel by id or name; for
+    direct messages a list of user ids or of email addresses."""
+    topic: str | None = None
+    """Topic; only for channels."""
+
+
+class CommandsResult(Result):
+    slash_commands: list[ShownSlashCommand]
+
+
+class IdResult(Result):
+    id: int
+
+
+class CallResult(Result):
+    call_id: str
+    """By which the event `slash_command_answer` names the call."""
+
+
+async def list_all(request: Request, params: NoParams) -> CommandsResult:
+    del params
+    async with request.read() as connection:
+        found = await rows.of_realm(connection, request.actor.realm_id)
+    return CommandsResult(slash_commands=[ShownSlashCommand.of(row) for row in found])
+
+
+async def add(request: Request, params: AddParams) -> IdResult:
+    texts = CommandTexts(description=params.description, parameter_hint=params.parameter_hint)
+    added = await request.write(
+        slash_commands.add_command, UserId(params.bot_id), params.name, texts
+    )
+    return IdResult(id=added)
+
+
+async def change(request: Request, params: ChangeParams) -> Empty:
+    texts = CommandTexts(
+        name=params.name,
+        description=params.description,
+        parameter_hint=params.parameter_hint,
+    )
+    command_id = SlashCommandId(params.command_id)
+    await request.write(slash_commands.change_command, command_id, texts)
+    return Empty()
+
+
+async def remove(request: Request, params: CommandParams) -> Empty:
+    await request.write(slash_commands.remove_command, SlashCommandId(params.command_id))
+    return Empty()
+
+
+async def call(request: Request, params: CallParams) -> CallResult:
+    is_channel = params.type in ("channel", "stream")
+    if is_channel and params.topic is None:
+        raise MissingParameterError("topic")
+    destination = Destination(is_channel=is_channel, to=params.to, topic=params.topic)
+    call_id = await request.write(slash_commands.call_command, params.command, destination)
+    return CallResult(call_id=call_id)
+
+
+ENDPOINTS = (
+    Endpoint(
+        "GET",
+        PATH,
+        Access.USER,
+        NoParams,
+        list_all,
+        CommandsResult,
+        summary="List the slash commands of bots",
+    ),
+    Endpoint(
+        "POST",
+        PATH,
+        Access.USER,
+        AddParams,
+        add,
+        IdResult,
+        summary="Register a slash command",
+        description=(
+            "For the bot's owner and administrators. Clients offer it to everyone in the"
+            " organization."
+        ),
+    ),
+    Endpoint(
+        "PATCH",
+        f"{PATH}/{{command_id}}",
+        Access.USER,
+        ChangeParams,
+        change,
+        summary="Change a slash command",
+        description=(
+            "For the owner of the command's bot and administrators. What is left out stays."
+        ),
+    ),
+    Endpoint(
+        "DELETE",
+        f"{PATH}/{{command_id}}",
+        Access.USER,
+        CommandParams,
+        remove,
+        summary="Delete a slash command",
+        description="For the owner of the command's bot and administrators.",
+    ),
+    Endpoint(
+        "POST",
+        f"{PATH}/call",
+        Access.USER,
+        CallParams,
+        call,
+        CallResult,
+        scope=Scope.MESSAGES,
+        summary="Call a slash command",
+        description=(
+            "Calls the bot's service, for people who may send messages in the conversation. The"
+            " bot posts its answer there, or the event `slash_command_answer` shows it to the"
+            " caller alone. No message is sent."
+        ),
+    ),
+)
