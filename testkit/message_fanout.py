@@ -16,6 +16,7 @@ from server.jobs import (
     MessageFanout,
     OutgoingWebhook,
     PushNotification,
+    SlashCommandCall,
 )
 from server.messaging.job_broker import OutgoingJob
 from storage import push_devices, shipping
@@ -25,7 +26,14 @@ from storage.users import UserRow
 from testkit.realm_with_roles import Hall
 
 ALL_QUEUES = frozenset(
-    job.queue for job in (PushNotification, EmailNotifications, EmbedLinks, OutgoingWebhook)
+    job.queue
+    for job in (
+        PushNotification,
+        EmailNotifications,
+        EmbedLinks,
+        OutgoingWebhook,
+        SlashCommandCall,
+    )
 )
 
 

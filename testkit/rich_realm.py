@@ -136,6 +136,14 @@ async def _people(make: Make, realm: RichRealm) -> None:
     await make.user(is_active=False)
     owner = realm.owner
     await owner.post("/bots", full_name="Oven", short_name="oven", bot_type=1)
+    service = await owner.post(
+        "/bots",
+        full_name="Waiter",
+        short_name="waiter",
+        bot_type=3,
+        payload_url="https://bots.example.com/",
+    )
+    await owner.post("/realm/slash_commands", bot_id=service["user_id"], name="menu")
     members = [id_of(realm.moderator)]
     cooks = await owner.post(
         "/user_groups/create",

@@ -8,11 +8,13 @@ import pytest_asyncio
 
 from server.domain.access import ADMINISTRATOR, GUEST
 from testkit.clients.api import Client
+from testkit.factories import new_realm
 
 pytestmark = pytest.mark.asyncio
 
 CAPABLE = {"slash_commands": True}
 PATH = "/realm/slash_commands"
+INVALID = "REQUEST_VARIABLE_INVALID"
 DEPLOY = {"name": "deploy", "description": "Deploy a service", "parameter_hint": "[service]"}
 
 
@@ -30,7 +32,7 @@ class Office:
 
     async def refused(self, **fields: Any) -> dict[str, Any]:
         given = {"bot_id": self.bot_id, **DEPLOY, **fields}
-        return (await self.member.call("POST", PATH, **given)).refused()
+        return (await self.member.call("POST", PATH, **given)).refused(INVALID)
 
     async def names(self) -> list[str]:
         found = await self.other.get(PATH)
@@ -93,21 +95,18 @@ async def test_bad_names(office, name):
     assert (await office.refused(name=name))["var_name"] == "name"
 
 
-@pytest.mark.parametrize("name", ["poll", "/TODO", "Me", "dark", "ＭＥ".lower()])
+@pytest.mark.parametrize("name", ["poll", "/TODO", "Me", "dark"])
 async def test_built_in_commands_stay(office, name):
-    if name.isascii():
-        assert "built-in" in (await office.refused(name=name))["msg"]
-    else:
-        await office.add(name=name)
+    assert "built-in" in (await office.refused(name=name))["msg"]
 
 
-async def test_a_name_is_given_once_in_any_spelling(office, connect, server, make):
+async def test_a_name_is_given_once_in_any_spelling(office):
     await office.add(name="straße")
     for name in ("straße", "STRASSE", "Straße"):
         assert "already" in (await office.refused(name=name))["msg"]
     other_id = await office.add(name="weg")
     answer = await office.member.call("PATCH", f"{PATH}/{other_id}", name="strasse")
-    assert answer.refused()["var_name"] == "name"
+    assert answer.refused(INVALID)["var_name"] == "name"
     await office.member.patch(f"{PATH}/{other_id}", name="WEG")
     assert sorted(await office.names()) == ["WEG", "straße"]
 
@@ -135,9 +134,9 @@ async def test_who_may_manage_them(office):
     command_id = await office.add()
     for method in ("PATCH", "DELETE"):
         answer = await office.other.call(method, f"{PATH}/{command_id}")
-        assert answer.refused()["var_name"] == "command_id"
+        assert answer.refused(INVALID)["var_name"] == "command_id"
     answer = await office.other.call("POST", PATH, bot_id=office.bot_id, name="mine")
-    assert answer.refused()["var_name"] == "bot_id"
+    assert answer.refused(INVALID)["var_name"] == "bot_id"
     await office.admin.patch(f"{PATH}/{command_id}", name="release")
     await office.admin.delete(f"{PATH}/{command_id}")
     assert await office.names() == []
@@ -153,7 +152,9 @@ async def test_a_call_sends_no_message(office):
     await office.add()
     queue = await office.member.register(event_types=["message"])
     assert (await office.call("/deploy web 7")).succeeded()["call_id"]
-    assert await queue.poll() == []
+    where = {"type": "channel", "to": "kitchen", "topic": "soup"}
+    await office.other.post("/messages", **where, content="done")
+    assert [each["message"]["content"] for each in await queue.poll()] == ["done"]
 
 
 async def test_a_message_of_any_client_stays_a_message(office):
@@ -165,8 +166,14 @@ async def test_a_message_of_any_client_stays_a_message(office):
     assert (await queue.until("message"))["message"]["content"] == "/deploy web"
 
 
-@pytest.mark.parametrize("command", ["", "deploy", "/", "/ deploy", " ", "/deploy\0", "/nothing x"])
+@pytest.mark.parametrize("command", ["deploy", "/", "/ deploy", "/nothing x"])
 async def test_what_is_no_command(office, command):
+    await office.add()
+    assert (await office.call(command)).refused(INVALID)["var_name"] == "command"
+
+
+@pytest.mark.parametrize("command", ["", " ", "/deploy " + "x" * 10_000])
+async def test_what_is_no_text(office, command):
     await office.add()
     (await office.call(command)).refused()
 
@@ -178,9 +185,7 @@ async def test_the_caller_must_be_allowed_to_post_there(office, make, log_in):
     for name in ("secret", "old", "nowhere"):
         answer = await office.call("/deploy", type="channel", to=name, topic="t")
         assert answer.status == 400
-    (await office.call("/deploy", type="channel", to="kitchen")).refused(
-        "REQUEST_VARIABLE_MISSING"
-    )
+    (await office.call("/deploy", type="channel", to="kitchen")).refused("REQUEST_VARIABLE_MISSING")
     (await office.call("/deploy", type="direct", to=[1_000_000_000])).refused()
     guest = await log_in(role=GUEST)
     (await office.call("/deploy", guest)).refused("STREAM_DOES_NOT_EXIST")
@@ -204,15 +209,13 @@ async def test_commands_of_other_organizations_are_unknown(office, other_realm_m
     command_id = await office.add()
     stranger = other_realm_member
     assert (await stranger.get(PATH))["slash_commands"] == []
-    (await stranger.call("DELETE", f"{PATH}/{command_id}")).refused()
+    (await stranger.call("DELETE", f"{PATH}/{command_id}")).refused(INVALID)
     to = [stranger.user.user_id]
-    (await office.call("/deploy", stranger, type="direct", to=to)).refused()
+    (await office.call("/deploy", stranger, type="direct", to=to)).refused(INVALID)
 
 
 @pytest_asyncio.fixture
 async def other_realm_member(database, server, connect):
-    from testkit.factories import new_realm
-
     async with database.connection() as connection:
         other = await new_realm(connection)
         yield await connect(server, other.realm_id, await other.user(role=ADMINISTRATOR))

@@ -1221,6 +1221,14 @@ export interface RealmPlaygroundsEvent {
   realm_playgrounds: Playground[];
 }
 
+/** All slash commands of the realm, by name. */
+export interface RealmSlashCommandsEvent {
+  /** Increasing along the queue, with gaps. */
+  id: number;
+  type: "realm_slash_commands";
+  realm_slash_commands: ShownSlashCommand[];
+}
+
 /** New values of several settings, or of ones that are not simple values. */
 export interface RealmUpdateDictEvent {
   /** Increasing along the queue, with gaps. */
@@ -1549,6 +1557,8 @@ export interface RegisterState {
   scheduled_messages: ScheduledMessage[];
   has_zoom_token: boolean;
   giphy_api_key: string | null;
+  /** Only for clients with the capability. */
+  realm_slash_commands?: ShownSlashCommand[];
   onboarding_steps: OnboardingStep[];
   navigation_tour_video_url: string | null;
   /** In base64 of URLs; the same as long as the server has its database. */
@@ -1702,11 +1712,13 @@ export type ServerEvent =
   | RealmExportConsentEvent
   | RealmLinkifiersEvent
   | RealmPlaygroundsEvent
+  | RealmSlashCommandsEvent
   | RealmUserEvent
   | RealmUserSettingsDefaultsEvent
   | RemindersEvent
   | SavedSnippetsEvent
   | ScheduledMessagesEvent
+  | SlashCommandAnswerEvent
   | StreamEvent
   | SubmessageEvent
   | SubscriptionEvent
@@ -1807,6 +1819,15 @@ export interface ShownAttachment {
   messages: HoldingMessage[];
 }
 
+export interface ShownSlashCommand {
+  id: number;
+  /** Without the slash. */
+  name: string;
+  description: string;
+  parameter_hint: string;
+  bot_id: number;
+}
+
 /** A subscription, without its secrets. */
 export interface ShownSubscription {
   id: number;
@@ -1820,6 +1841,28 @@ export interface ShownSubscription {
 export interface SignInMethod {
   enabled: boolean;
   available: boolean;
+}
+
+/** What the caller alone is shown of a command's outcome; it is no message. */
+export interface SlashCommandAnswerEvent {
+  /** Increasing along the queue, with gaps. */
+  id: number;
+  type: "slash_command_answer";
+  /** As the call returned it. An answer with the same id replaces the one before. */
+  call_id: string;
+  /** The command's name, without the slash. */
+  command: string;
+  bot_id: number;
+  /** Whether the server says that something has failed; otherwise it is the bot's answer. */
+  is_error: boolean;
+  /** In Markdown. */
+  content: string;
+  rendered_content: string;
+  /** Where the command was called; null for direct messages. */
+  stream_id: number | null;
+  topic: string | null;
+  /** All participants of the direct messages; null for channels. */
+  user_ids: number[] | null;
 }
 
 /** Channels that the user may know from now on. */
@@ -3892,6 +3935,68 @@ export interface Endpoints {
       editable_by_user?: boolean | null;
       /** Whether the answer is shown in the short profile. */
       display_in_profile_summary?: boolean | null;
+    };
+    answer: Record<never, never>;
+  };
+  /** List the slash commands of bots */
+  "GET /realm/slash_commands": {
+    params: Record<never, never>;
+    answer: {
+      slash_commands: ShownSlashCommand[];
+    };
+  };
+  /** Register a slash command */
+  "POST /realm/slash_commands": {
+    params: {
+      /** Name of the command, with or without the slash */
+      name: string;
+      /** User id of the outgoing webhook bot that is called. */
+      bot_id: number;
+      /** What the command does, in a line of at most 200 characters. */
+      description?: string;
+      /** What to write after the command, such as `[service] [version]`: at most 100 characters. */
+      parameter_hint?: string;
+    };
+    answer: {
+      id: number;
+    };
+  };
+  /** Call a slash command */
+  "POST /realm/slash_commands/call": {
+    params: {
+      /** The command and what follows it: `/deploy web 7`. */
+      command: string;
+      /** `channel` (or `stream`) or `direct` (or `private`). */
+      type: "direct" | "channel" | "stream" | "private";
+      /** Conversation in which the command is called, as of a message */
+      to: string | number | number[] | string[];
+      /** Topic; only for channels. */
+      topic?: string;
+    };
+    answer: {
+      /** By which the event `slash_command_answer` names the call. */
+      call_id: string;
+    };
+  };
+  /** Delete a slash command */
+  "DELETE /realm/slash_commands/{command_id}": {
+    params: {
+      /** Id of the command. */
+      command_id: number;
+    };
+    answer: Record<never, never>;
+  };
+  /** Change a slash command */
+  "PATCH /realm/slash_commands/{command_id}": {
+    params: {
+      /** Id of the command. */
+      command_id: number;
+      /** New name. */
+      name?: string;
+      /** New description. */
+      description?: string;
+      /** New hint about what to write after the command. */
+      parameter_hint?: string;
     };
     answer: Record<never, never>;
   };
