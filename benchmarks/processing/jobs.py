@@ -31,6 +31,7 @@ from server.jobs import (
     OutgoingWebhook,
     PushNotification,
     PushRegistration,
+    SlashCommandCall,
     Thumbnails,
 )
 from storage.blobs import new_key
@@ -94,7 +95,8 @@ async def _embeds(env: JobEnvironment) -> list[Job]:
     return [EmbedLinks(realm_id=env.realm_id, message_id=each) for each in env.message_ids]
 
 
-async def _calls(env: JobEnvironment) -> list[Job]:
+def _service(env: JobEnvironment) -> UserId:
+    """An outgoing webhook bot, whose service is called."""
     [[bot_id]] = env.rows(
         "INSERT INTO users (realm_id, email, full_name, role, api_key, date_joined, bot_type,"
         " bot_owner_id) VALUES (%s, 'asked-bot@example.com', 'SentRequest', 400, %s, now(), 3, %s)"
@@ -106,14 +108,35 @@ async def _calls(env: JobEnvironment) -> list[Job]:
         " VALUES (%s, %s, 1, %s, 'token')",
         [env.realm_id, bot_id, f"http://127.0.0.1:{env.web_port}/bot"],
     )
+    return UserId(bot_id)
+
+
+async def _calls(env: JobEnvironment) -> list[Job]:
+    bot_id = _service(env)
     env.database.execute(
         "INSERT INTO webhook_calls (realm_id, message_id, bot_id, trigger, is_handed)"
         " SELECT %s, m, %s, 'mention', true FROM unnest(%s::bigint[]) AS m",
         [env.realm_id, bot_id, list(env.message_ids)],
     )
     return [
-        OutgoingWebhook(realm_id=env.realm_id, message_id=each, bot_id=UserId(bot_id))
+        OutgoingWebhook(realm_id=env.realm_id, message_id=each, bot_id=bot_id)
         for each in env.message_ids
+    ]
+
+
+async def _commands(env: JobEnvironment) -> list[Job]:
+    bot_id, caller_id = _service(env), UserId(env.user_id(0))
+    return [
+        SlashCommandCall(
+            realm_id=env.realm_id,
+            call_id=uuid.uuid4().hex,
+            caller_id=caller_id,
+            bot_id=bot_id,
+            command="deploy",
+            text="web 7",
+            user_ids=(caller_id,),
+        )
+        for _ in range(COUNT)
     ]
 
 
@@ -229,6 +252,7 @@ JOBS: Final[dict[type[Job], Callable[[JobEnvironment], Awaitable[list[Job]]]]] =
     OutgoingWebhook: _calls,
     PushNotification: _pushes,
     PushRegistration: _registrations,
+    SlashCommandCall: _commands,
     Thumbnails: _thumbnails,
 }
 """Jobs of each kind, which are really something to do. A test holds that none is left out."""

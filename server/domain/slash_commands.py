@@ -73,7 +73,11 @@ def checked_line(text: str, *, parameter: str, longest: int) -> str:
     if place := unprintable_at(cleaned):
         raise InvalidParameterError(
             parameter,
-            _("Invalid character in {what}, at position {place}.", what=parameter, place=place),
+            _(
+                "Invalid character in {parameter}, at position {place}.",
+                parameter=parameter,
+                place=place,
+            ),
         )
     return cleaned
 
