@@ -28,11 +28,11 @@ from server.domain.outgoing_webhooks import MAX_QUOTED, SLACK, AnswerError, sign
 from server.domain.profiles import public_email
 from server.domain.retrying import is_passing
 from server.domain.slash_commands import (
-    ChannelConversation,
+    ChannelPlace,
     CommandAnswer,
     CommandCall,
     Conversation,
-    DirectConversation,
+    DirectPlace,
     answer_in,
     slack_signature,
 )
@@ -140,7 +140,7 @@ class CommandCaller:
         job, realm_cache = call.job, self.bench.realm_cache
         if job.channel_id is None:
             takes_part = call.bot.user_id in job.user_ids
-            return DirectConversation(user_ids=job.user_ids) if takes_part else None
+            return DirectPlace(user_ids=job.user_ids) if takes_part else None
         channel = await realm_cache.channel(job.channel_id)
         if channel is None:
             return None
@@ -152,7 +152,7 @@ class CommandCaller:
             is_subscribed = subscription is not None and subscription.active
             standing = Standing(realm_cache.person(reader), graph, settings)
             if standing.reads(channel, subscribed=is_subscribed):
-                return ChannelConversation(
+                return ChannelPlace(
                     stream_id=channel.channel_id, name=channel.name, topic=job.topic
                 )
         return None

@@ -105,7 +105,7 @@ async def remove_command(tx: Tx, actor: Actor, command_id: SlashCommandId) -> No
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Destination:
+class CallDestination:
     """The conversation in which a command is called."""
 
     is_channel: bool
@@ -113,7 +113,7 @@ class Destination:
     topic: str | None
 
 
-async def call_command(tx: Tx, actor: Actor, text: str, destination: Destination) -> str:
+async def call_command(tx: Tx, actor: Actor, text: str, destination: CallDestination) -> str:
     """Call the command with which the text begins; return the id of the call.
 
     The actor must be allowed to send a message in the conversation. Raises a DomainError.

@@ -3,7 +3,7 @@
 from typing import Literal
 
 from server.actions import slash_commands
-from server.actions.slash_commands import CommandTexts, Destination
+from server.actions.slash_commands import CallDestination, CommandTexts
 from server.api.endpoint import Access, Empty, Endpoint, NoParams, Request, Result
 from server.api.params import JsonOrBareStr, Params
 from server.domain.api_keys import Scope
@@ -27,12 +27,12 @@ class AddParams(Params):
     """What to write after the command, such as `[service] [version]`: at most 100 characters."""
 
 
-class CommandParams(Params):
+class SlashCommandParams(Params):
     command_id: int
     """Id of the command."""
 
 
-class ChangeParams(CommandParams):
+class ChangeParams(SlashCommandParams):
     name: JsonOrBareStr | None = None
     """New name."""
     description: str | None = None
@@ -61,7 +61,7 @@ class IdResult(Result):
     id: int
 
 
-class CallResult(Result):
+class CalledResult(Result):
     call_id: str
     """By which the event `slash_command_answer` names the call."""
 
@@ -92,18 +92,18 @@ async def change(request: Request, params: ChangeParams) -> Empty:
     return Empty()
 
 
-async def remove(request: Request, params: CommandParams) -> Empty:
+async def remove(request: Request, params: SlashCommandParams) -> Empty:
     await request.write(slash_commands.remove_command, SlashCommandId(params.command_id))
     return Empty()
 
 
-async def call(request: Request, params: CallParams) -> CallResult:
+async def call(request: Request, params: CallParams) -> CalledResult:
     is_channel = params.type in ("channel", "stream")
     if is_channel and params.topic is None:
         raise MissingParameterError("topic")
-    destination = Destination(is_channel=is_channel, to=params.to, topic=params.topic)
+    destination = CallDestination(is_channel=is_channel, to=params.to, topic=params.topic)
     call_id = await request.write(slash_commands.call_command, params.command, destination)
-    return CallResult(call_id=call_id)
+    return CalledResult(call_id=call_id)
 
 
 ENDPOINTS = (
@@ -144,7 +144,7 @@ ENDPOINTS = (
         "DELETE",
         f"{PATH}/{{command_id}}",
         Access.USER,
-        CommandParams,
+        SlashCommandParams,
         remove,
         summary="Delete a slash command",
         description="For the owner of the command's bot and administrators.",
@@ -155,7 +155,7 @@ ENDPOINTS = (
         Access.USER,
         CallParams,
         call,
-        CallResult,
+        CalledResult,
         scope=Scope.MESSAGES,
         summary="Call a slash command",
         description=(

@@ -93,7 +93,7 @@ def parsed(text: str) -> tuple[str, str]:
     return found[1], (found[2] or "").strip()
 
 
-class ChannelConversation(msgspec.Struct, frozen=True, kw_only=True, tag="channel"):
+class ChannelPlace(msgspec.Struct, frozen=True, kw_only=True, tag="channel"):
     """A topic of a channel, as the service is shown it."""
 
     stream_id: ChannelId
@@ -101,13 +101,13 @@ class ChannelConversation(msgspec.Struct, frozen=True, kw_only=True, tag="channe
     topic: str
 
 
-class DirectConversation(msgspec.Struct, frozen=True, kw_only=True, tag="direct"):
+class DirectPlace(msgspec.Struct, frozen=True, kw_only=True, tag="direct"):
     """A direct-message conversation that the bot takes part in."""
 
     user_ids: Sequence[UserId]
 
 
-Conversation = ChannelConversation | DirectConversation
+Conversation = ChannelPlace | DirectPlace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,7 +156,7 @@ class CommandCall:
     def _form(self) -> Mapping[str, Any]:
         place, name = "", "directmessage" if self.is_direct else "privategroup"
         topic = ""
-        if isinstance(self.conversation, ChannelConversation):
+        if isinstance(self.conversation, ChannelPlace):
             place, name = f"C{self.conversation.stream_id}", self.conversation.name
             topic = self.conversation.topic
         return {

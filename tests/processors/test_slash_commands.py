@@ -12,7 +12,7 @@ import pytest
 import pytest_asyncio
 
 from queue_processors.slash_commands import RETRY_SCHEDULE_SECONDS, CommandCaller
-from server.actions.slash_commands import CommandTexts, Destination, add_command, call_command
+from server.actions.slash_commands import CallDestination, CommandTexts, add_command, call_command
 from server.domain.outgoing_webhooks import GENERIC, SLACK
 from server.egress import Egress
 from server.egress.guard import Guard
@@ -51,7 +51,7 @@ class Bridge:
     async def call(
         self, row: UserRow, text: str = "/deploy web 7", to: Any = "news", topic: str = "lunch"
     ) -> str:
-        where = Destination(is_channel=isinstance(to, str), to=to, topic=topic)
+        where = CallDestination(is_channel=isinstance(to, str), to=to, topic=topic)
         call_id: str = await self.hall.stage.run(call_command, self.hall.actor(row), text, where)
         return call_id
 
