@@ -28,11 +28,11 @@ from server.domain.outgoing_webhooks import MAX_QUOTED, SLACK, AnswerError, sign
 from server.domain.profiles import public_email
 from server.domain.retrying import is_passing
 from server.domain.slash_commands import (
-    ChannelPlace,
+    CallOrigin,
+    ChannelOrigin,
     CommandAnswer,
     CommandCall,
-    Conversation,
-    DirectPlace,
+    DirectOrigin,
     answer_in,
     slack_signature,
 )
@@ -59,11 +59,11 @@ MAX_CONCURRENT_REQUESTS: Final = 50
 CLIENT: Final = "SlashCommandAnswer"
 
 
-class _FailedError(Exception):
+class _CallError(Exception):
     """The call has failed. Its text is for those who manage the bot."""
 
 
-class _NotNowError(_FailedError):
+class _PassingCallError(_CallError):
     """The same, but it may succeed if it is repeated."""
 
 
@@ -97,13 +97,13 @@ class CommandCaller:
             return
         try:
             answer = await self._ask(call)
-        except _NotNowError as trouble:
+        except _PassingCallError as trouble:
             if job.failures < len(self.pauses):
                 await self._try_again(job)
                 return
             await self._show_failure(call, str(trouble))
             outcome = "given up"
-        except (_FailedError, AnswerError) as failure:
+        except (_CallError, AnswerError) as failure:
             await self._show_failure(call, str(failure))
             outcome = "failed"
         else:
@@ -135,12 +135,12 @@ class CommandCaller:
             return None
         return _OpenCall(job=job, bot=bot, owner=owner, caller=caller, service=service)
 
-    async def _conversation(self, call: _OpenCall) -> Conversation | None:
+    async def _conversation(self, call: _OpenCall) -> CallOrigin | None:
         """Return the conversation if the bot, or else its owner, can read it."""
         job, realm_cache = call.job, self.bench.realm_cache
         if job.channel_id is None:
             takes_part = call.bot.user_id in job.user_ids
-            return DirectPlace(user_ids=job.user_ids) if takes_part else None
+            return DirectOrigin(user_ids=job.user_ids) if takes_part else None
         channel = await realm_cache.channel(job.channel_id)
         if channel is None:
             return None
@@ -152,7 +152,7 @@ class CommandCaller:
             is_subscribed = subscription is not None and subscription.active
             standing = Standing(realm_cache.person(reader), graph, settings)
             if standing.reads(channel, subscribed=is_subscribed):
-                return ChannelPlace(
+                return ChannelOrigin(
                     stream_id=channel.channel_id, name=channel.name, topic=job.topic
                 )
         return None
@@ -193,16 +193,16 @@ class CommandCaller:
                 "POST", call.service.base_url, headers=headers, body=body, limits=limits
             )
         except HostUnreachableError as error:
-            raise _NotNowError(str(error)) from error
+            raise _PassingCallError(str(error)) from error
         except EgressError as error:
-            raise _FailedError(str(error)) from error
+            raise _CallError(str(error)) from error
         if HTTPStatus.OK <= answer.status < HTTPStatus.MULTIPLE_CHOICES:
             return answer_in(answer.body)
         reason = f"It answered {answer.status}."
         if is_passing(answer.status):
-            raise _NotNowError(reason)
+            raise _PassingCallError(reason)
         text = answer.body.decode(errors="replace").replace("\0", "").strip()[:MAX_QUOTED]
-        raise _FailedError(f"{reason}\n{text}" if text else reason)
+        raise _CallError(f"{reason}\n{text}" if text else reason)
 
     async def _try_again(self, job: SlashCommandCall) -> None:
         following = msgspec.structs.replace(job, failures=job.failures + 1)

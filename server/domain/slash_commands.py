@@ -93,7 +93,7 @@ def parsed(text: str) -> tuple[str, str]:
     return found[1], (found[2] or "").strip()
 
 
-class ChannelPlace(msgspec.Struct, frozen=True, kw_only=True, tag="channel"):
+class ChannelOrigin(msgspec.Struct, frozen=True, kw_only=True, tag="channel"):
     """A topic of a channel, as the service is shown it."""
 
     stream_id: ChannelId
@@ -101,13 +101,13 @@ class ChannelPlace(msgspec.Struct, frozen=True, kw_only=True, tag="channel"):
     topic: str
 
 
-class DirectPlace(msgspec.Struct, frozen=True, kw_only=True, tag="direct"):
+class DirectOrigin(msgspec.Struct, frozen=True, kw_only=True, tag="direct"):
     """A direct-message conversation that the bot takes part in."""
 
     user_ids: Sequence[UserId]
 
 
-Conversation = ChannelPlace | DirectPlace
+CallOrigin = ChannelOrigin | DirectOrigin
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,7 +125,7 @@ class CommandCall:
     caller_full_name: str
     caller_email: str
     is_direct: bool
-    conversation: Conversation | None
+    conversation: CallOrigin | None
     """None if neither the bot nor its owner can read it."""
     organization_id: int
     organization_host: str
@@ -156,7 +156,7 @@ class CommandCall:
     def _form(self) -> Mapping[str, Any]:
         place, name = "", "directmessage" if self.is_direct else "privategroup"
         topic = ""
-        if isinstance(self.conversation, ChannelPlace):
+        if isinstance(self.conversation, ChannelOrigin):
             place, name = f"C{self.conversation.stream_id}", self.conversation.name
             topic = self.conversation.topic
         return {
@@ -165,7 +165,7 @@ class CommandCall:
             "team_domain": self.organization_host,
             "channel_id": place,
             "channel_name": name,
-            "thread_ts": topic,
+            "topic": topic,
             "user_id": f"U{self.caller_id}",
             "user_name": self.caller_full_name,
             "command": f"/{self.command}",
