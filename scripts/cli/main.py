@@ -86,6 +86,8 @@ def main() -> None:
     try:
         sys.exit(cli(standalone_mode=False, obj=OwnProcess()))
     except click.ClickException as failure:
+        if _was_interrupted(failure):
+            sys.exit(INTERRUPTED)
         failure.show()
         sys.exit(failure.exit_code)
     except OSError as error:
@@ -96,6 +98,16 @@ def main() -> None:
         sys.exit(1)
     except (click.Abort, KeyboardInterrupt):
         sys.exit(INTERRUPTED)
+
+
+def _was_interrupted(error: BaseException | None) -> bool:
+    """Return whether the error follows from an interrupt.
+
+    A query that was cut off makes the next one on its connection fail.
+    """
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 def _open_standard_streams() -> None:
