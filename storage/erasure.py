@@ -51,6 +51,7 @@ RETAINED_TABLES: Final = {
     "bot_services": "are those of bots, which are closed with their owner",
     "bot_defaults": "are those of bots, which are closed with their owner",
     "webhook_deliveries": "are those of bots, which are closed with their owner",
+    "slash_commands": "are those of bots, which are closed with their owner",
     "integration_messages": "are those of bots, which are closed with their owner",
     "channel_folders": "name the creator of shared things: by then, a number without a name",
     "channels": "name the creator of shared things: by then, a number without a name",

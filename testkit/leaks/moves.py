@@ -79,7 +79,15 @@ class Move(Changing):
         due += [old] if self.notifies_old and not is_all else []
         for offset, place in enumerate(due, start=1):
             is_mark = says_mark and offset == 1
-            expected += noticed(model, clients, answer, place, offset, tells_of_resolving=is_mark)
+            expected += noticed(
+                model,
+                clients,
+                answer,
+                place,
+                offset,
+                reported=self.actor,
+                tells_of_resolving=is_mark,
+            )
         return expected
 
     def _move(self, model: Model) -> list[ExpectedEvent]:

@@ -189,6 +189,7 @@ def noticed(
     place: Place,
     offset: int = 1,
     *,
+    reported: int | None = None,
     tells_of_resolving: bool = False,
 ) -> list[ExpectedEvent]:
     """Because of what happens now the bot says something there: what, the server knows."""
@@ -208,6 +209,9 @@ def noticed(
         content=content,
         sent=number,
     )
+    if reported is not None:
+        # Whose action is reported has read of it, if the message is in their history.
+        message.perhaps_read.add(reported)
     if tells_of_resolving:
         message.perhaps_read |= model.subscribers(channel)
     model.messages[number] = message

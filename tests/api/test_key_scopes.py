@@ -30,6 +30,7 @@ HARMLESS: Final = {
     *("login_url", "signup_url", "url", "base_url", "service_payload_url"),
     # How people are addressed; each viewer gets those that the account's settings permit.
     *("email", "delivery_email", "sender_email", "new_email", "email_address_visibility"),
+    "email_confirmed",
     # What is public.
     "web_push_public_key",
     # Settings.
