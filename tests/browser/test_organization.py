@@ -294,3 +294,22 @@ async def test_administrators_confirm_addresses_that_they_know(
     await owner.go("#organization/audit-log")
     log = page.get_by_role("list", name="Audit log")
     await expect(log).to_contain_text("confirmed the email address of Grace Hopper")
+
+
+async def test_a_name_that_is_refused_stays_to_be_corrected(
+    chat: Server, make: Make, sign_in: SignIn
+):
+    owner = await sign_in(await make.user("Ada Lovelace", role=OWNER))
+    page = owner.page
+    await owner.go("#organization/profile")
+    name = page.get_by_role("textbox", name="Name", exact=True)
+    await expect(name).to_have_value("Analytical Engines")
+    await name.fill("")
+    await name.press("Enter")
+    await expect(page.get_by_role("alert")).to_be_visible()
+    await expect(name).to_have_value("")
+    await name.fill("Engines")
+    await name.press("Enter")
+    await expect(page.get_by_text("Saved", exact=True)).to_be_visible()
+    await expect(name).to_have_value("Engines")
+    owner.complaints.clear()  # the browser reports each refused request

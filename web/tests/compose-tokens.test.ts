@@ -19,6 +19,7 @@ describe("the token at the caret", () => {
     ["see #>pla|", { kind: "topic", from: 4, to: 9, query: "pla", channel: undefined }],
     [":tad|", { kind: "emoji", from: 0, to: 4, query: "tad" }],
     ["/po|", { kind: "command", from: 0, to: 3, query: "po" }],
+    ["/bühne_2-ح|", { kind: "command", from: 0, to: 10, query: "bühne_2-ح" }],
     ["at <time|", { kind: "time", from: 3, to: 8, query: "" }],
     ["at <time:tomorrow 9|", { kind: "time", from: 3, to: 19, query: "tomorrow 9" }],
     ["```py|", { kind: "language", from: 3, to: 5, query: "py", fence: "```" }],

@@ -46,6 +46,7 @@ const NOT_FOLLOWED: Record<string, string> = {
   update_display_settings: "is the older form of user_settings",
   update_global_notifications: "is the older form of user_settings",
   typing_edit_message: "is not shown",
+  slash_command_answer: "is shown above the message box, and no part of the state",
 };
 
 test("each type of event changes the state, or is named with a reason", () => {

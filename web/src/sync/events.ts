@@ -19,6 +19,7 @@ export const CAPABILITIES = {
   archived_channels: true,
   empty_topic_name: true,
   simplified_presence_events: true,
+  slash_commands: true,
 };
 
 const FIRST_RETRY_MS = 500;

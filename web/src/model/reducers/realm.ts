@@ -30,6 +30,11 @@ function realmPlaygrounds(state: State, event: EventOf<"realm_playgrounds">, cha
   state.fields.realm_playgrounds = event.realm_playgrounds;
 }
 
+function slashCommands(state: State, event: EventOf<"realm_slash_commands">, changes: Changes): void {
+  changes.mark("realm");
+  state.fields.realm_slash_commands = event.realm_slash_commands;
+}
+
 function defaultStreams(state: State, event: EventOf<"default_streams">, changes: Changes): void {
   changes.mark("realm");
   state.fields.realm_default_streams = event.default_streams;
@@ -80,6 +85,7 @@ export const realmReducers: Reducers = {
   realm_emoji: realmEmoji,
   realm_linkifiers: realmLinkifiers,
   realm_playgrounds: realmPlaygrounds,
+  realm_slash_commands: slashCommands,
   realm_user_settings_defaults: settingsDefault,
   custom_profile_fields: profileFields,
   default_streams: defaultStreams,

@@ -4,11 +4,14 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { state } from "../../app";
 import { i18n } from "../../i18n";
+import { userName } from "../../model/names";
 import { addsSubscribers } from "../../model/permissions";
 import type { User } from "../../model/state";
 import { get, post } from "../../protocol/client";
 import { Icon } from "../../ui/icons";
+import { MessageHtml } from "../../ui/message-html";
 import { watch } from "../../ui/watch";
+import { answers, closeAnswer } from "./commands";
 import { content } from "./composition";
 import { userNamed } from "./directory";
 import { channelRefusal, mentionedIds } from "./rules";
@@ -25,6 +28,24 @@ export function Banner(props: { kind: "problem" | "warning" | "note"; children: 
           <Icon name="close" />
         </button>
       ) : null}
+    </div>
+  );
+}
+
+/** What bots have answered to commands, for the user alone. */
+export function CommandAnswers() {
+  watch("users");
+  if (!answers.value.length) return null;
+  return (
+    <div class="banners command-answers" role="log" aria-label={i18n.t("Answers to commands")}>
+      {answers.value.map((each) => (
+        <Banner key={each.call_id} kind={each.is_error ? "warning" : "note"} onClose={() => closeAnswer(each)}>
+          <p class="command-answer-head">
+            <strong>{userName(state(), each.bot_id)}</strong> /{each.command} · {i18n.t("Only you see this")}
+          </p>
+          <MessageHtml html={each.rendered_content} />
+        </Banner>
+      ))}
     </div>
   );
 }

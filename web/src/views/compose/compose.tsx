@@ -10,7 +10,7 @@ import { focusMain } from "../../ui/focus";
 import { Icon } from "../../ui/icons";
 import { lazy, load } from "../../ui/lazy";
 import { watch } from "../../ui/watch";
-import { Banners } from "./banners";
+import { Banners, CommandAnswers } from "./banners";
 import { Closed, closingOf } from "./closed";
 import { composeBox } from "./compose-box";
 import { ComposeTools } from "./compose-tools";
@@ -63,6 +63,7 @@ function UserCompose() {
   const closing = to && !hasText.value && isSame(to, targetOfGround()) ? closingOf(to) : undefined;
   return (
     <section class={to ? "compose open" : "compose"} aria-label="Compose">
+      <CommandAnswers />
       {to && closing ? (
         <Closed closing={closing} />
       ) : to ? (

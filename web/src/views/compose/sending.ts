@@ -5,7 +5,9 @@ import { outbox, state } from "../../app";
 import { i18n } from "../../i18n";
 import type { Conversation } from "../../model/narrow";
 import { addressOf, go, ground } from "../../router";
-import { content, take } from "./composition";
+import { ApiError, NetworkError } from "../../protocol/client";
+import { callCommand, commandOf } from "./commands";
+import { content, take, writeOn } from "./composition";
 import { hasConversation } from "./begun";
 import { cleanTopic, contentRefusal, type Refusal, targetRefusal, wildcardAudience, wildcardRefusal } from "./rules";
 import { narrowOf, isSame, open, type Target, target, targetOfGround } from "./target";
@@ -42,6 +44,11 @@ export function send(): boolean {
     if (refused?.field && to) open(to, refused.field);
     return false;
   }
+  const command = commandOf(state(), text);
+  if (command) {
+    void call(command.name, to, text);
+    return true;
+  }
   const count = wildcardAudience(state(), to, text);
   if (count && confirming.peek()?.text !== text) {
     confirming.value = { text, count };
@@ -53,6 +60,20 @@ export function send(): boolean {
   outbox.send({ to: sentTo, content: text.trimEnd() });
   showWhereItWent(sentTo);
   return true;
+}
+
+/** Call a command of a bot. What could not be called is in the box again. */
+async function call(name: string, to: Target, text: string): Promise<void> {
+  clearNotices();
+  take();
+  try {
+    await callCommand(conversationOf(to), text);
+    notice.value = { text: i18n.t("/{name} was called.", { name }) };
+  } catch (error) {
+    if (!(error instanceof ApiError || error instanceof NetworkError)) throw error;
+    writeOn(to, text);
+    problem.value = error.message;
+  }
 }
 
 function conversationOf(to: Target): Conversation {

@@ -157,8 +157,11 @@ function commands(query: string): TextCompletion[] {
     ["poll", i18n.t("Begin a poll: the question, then an option on each line"), "/poll "],
     ["todo", i18n.t("Begin a list of tasks: the title, then a task on each line"), "/todo "],
   ];
-  const entries = known.map((item) => ({ item, folded: item[0], also: "" }));
-  return best(entries, query, known.length, () => 0)
-    .filter(([name]) => name.startsWith(query))
-    .map(([name, detail, text]) => ({ key: name, label: `/${name}`, detail, text }));
+  const ofBots = (state().fields.realm_slash_commands ?? []).map(
+    ({ name, parameter_hint, description }): [string, string, string] => [`${name} ${parameter_hint}`.trimEnd(), description, `/${name} `],
+  );
+  const entries = [...known, ...ofBots].map((item) => ({ item, folded: fold(item[0]), also: "" }));
+  return best(entries, fold(query), LIMIT, () => 0)
+    .filter(([name]) => fold(name).startsWith(fold(query)))
+    .map(([name, detail, text]) => ({ key: text, label: `/${name}`, detail, text }));
 }

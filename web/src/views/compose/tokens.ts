@@ -16,7 +16,7 @@ const TOPIC = new RegExp(`(?:#\\*\\*([^*\`\\n>]{1,60})|${BEFORE}#)>([^*\`\\n]{0,
 const PERSON = new RegExp(`${BEFORE}@(_?)(?:\\*{1,2})?((?!\\s)[^@*\`\\n|]{0,40})$`);
 const CHANNEL = new RegExp(`${BEFORE}#(?:\\*{1,2})?((?![\\s#])[^#*\`\\n>]{0,60})$`);
 const EMOJI = new RegExp(`${BEFORE}:([a-z0-9+_][a-z0-9_+-]{1,40})$`, "i");
-const COMMAND = /^\/([a-z]{0,8})$/;
+const COMMAND = /^\/([\p{L}\p{M}\p{N}_-]{0,32})$/u;
 const TIME = /<t(?:i(?:m(?:e(?::([^>\n]{0,40}))?)?)?)?$/;
 const LANGUAGE = /^( {0,3}(?:`{3,}|~{3,}))([^\s`~]{1,30})$/;
 

@@ -6,6 +6,7 @@ import { addressOf, go, ground } from "../../router";
 import { Combobox } from "../../ui/combobox";
 import { focusMain } from "../../ui/focus";
 import { load } from "../../ui/lazy";
+import { watch } from "../../ui/watch";
 import { history, remember } from "./history";
 import { narrowOfQuery, queryOf, searchFor } from "./query";
 import type { suggestionsFor } from "./suggestions";
@@ -27,6 +28,8 @@ function prepare(): void {
 
 /** The search box, which shows the search of the present narrow. */
 export function SearchBox() {
+  // A search names channels and people, which may be known only after it was opened.
+  watch("channels", "users");
   const here = ground.value;
   const shown = here.kind === "narrow" ? queryOf(here.narrow, state()) : "";
   useLayoutEffect(() => {

@@ -7,6 +7,7 @@ import type { Json } from "../../protocol/json";
 import type { Bot } from "../../protocol/types";
 import { Avatar } from "../../ui/avatar";
 import { watch } from "../../ui/watch";
+import { BotCommands } from "./bot-commands";
 import { PictureField } from "./parts/picture-field";
 import { type Section, type Setting, SettingsForm, type Source } from "./parts/settings";
 
@@ -101,6 +102,7 @@ export function BotSettings({ bot }: { bot: User }) {
         }}
       />
       <SettingsForm sections={botSections(bot, known)} source={sourceOf(bot, known)} />
+      {known && bot.bot_type === OUTGOING ? <BotCommands botId={bot.user_id} /> : null}
     </>
   );
 }

@@ -92,16 +92,18 @@ export function SettingRow({ setting, source, explainedBy }: SettingRowProps) {
   const current = source.read(setting.name);
   const value = pending && same(pending.before, current) ? pending.value : current;
   const reason = source.reason?.(setting.name);
-  const save = async (next: unknown) => {
-    if (same(next, value)) return;
+  const save = async (next: unknown): Promise<boolean> => {
+    if (same(next, value)) return true;
     const question = setting.kind === "choice" ? setting.confirm?.(next) : undefined;
     if (question && !(await confirm(question))) {
       // The control shows the saved value again.
       setPending({ value: current, before: current });
-      return;
+      return false;
     }
     setPending({ value: next, before: current });
-    if (!(await run(() => source.save(setting.name, next)))) setPending(undefined);
+    const isSaved = await run(() => source.save(setting.name, next));
+    if (!isSaved) setPending(undefined);
+    return isSaved;
   };
   const text = [setting.hint, explainedBy ? undefined : reason].filter(Boolean).join(" ");
   const described = [text ? `${id}-hint` : undefined, explainedBy].filter(Boolean).join(" ") || undefined;
@@ -144,7 +146,8 @@ interface Control {
   id: string;
   described: string | undefined;
   isOff: boolean;
-  save: (value: unknown) => Promise<void>;
+  /** Save the value; resolves to whether it was saved. */
+  save: (value: unknown) => Promise<boolean>;
 }
 
 function controlOf(setting: Exclude<Setting, { kind: "toggle" }>, value: unknown, control: Control): ComponentChild {
@@ -233,7 +236,8 @@ function TextControl({ id, described, isOff, save, value, max, placeholder, isLo
   const shown = text ?? value;
   const isChanged = shown !== value;
   const finish = () => {
-    if (isChanged) void save(shown).then(() => setText(undefined));
+    // What was refused stays, to be corrected.
+    if (isChanged) void save(shown).then((isSaved) => isSaved && setText(undefined));
   };
   const leave = useRef(finish);
   leave.current = finish;

@@ -1,0 +1,46 @@
+/** Commands of bots: which one a text calls, the call, and the answers that the caller alone is shown. */
+
+import { signal } from "@preact/signals";
+import { onBatch } from "../../app";
+import type { EventOf } from "../../model/events";
+import type { Conversation } from "../../model/narrow";
+import { fold } from "../../model/names-index";
+import type { State } from "../../model/state";
+import { post } from "../../protocol/client";
+import type { ShownSlashCommand } from "../../protocol/types";
+
+type Answer = EventOf<"slash_command_answer">;
+
+const MAX_ANSWERS = 5;
+
+/** The newest answers to commands of the user's, until they are closed. They are no messages, and gone after a reload. */
+export const answers = signal<readonly Answer[]>([]);
+
+onBatch((events) => {
+  for (const event of events) {
+    if (event.type !== "slash_command_answer") continue;
+    const others = answers.peek().filter(({ call_id }) => call_id !== event.call_id);
+    answers.value = [...others, event].slice(-MAX_ANSWERS);
+  }
+});
+
+export function closeAnswer(answer: Answer): void {
+  answers.value = answers.peek().filter((each) => each !== answer);
+}
+
+/** Return the command of a bot with which a text begins. */
+export function commandOf(state: State, text: string): ShownSlashCommand | undefined {
+  const name = /^\s*\/(\S+)/.exec(text)?.[1];
+  if (!name) return undefined;
+  const folded = fold(name);
+  return state.fields.realm_slash_commands?.find((each) => fold(each.name) === folded);
+}
+
+/**
+ * Call a command in a conversation. Rejects with an ApiError or a NetworkError: after the latter it is
+ * not known whether the command was called, so it is not repeated.
+ */
+export async function callCommand(to: Conversation, text: string): Promise<void> {
+  const where = to.kind === "direct" ? { type: "direct", to: to.userIds } : { type: "channel", to: to.channelId, topic: to.topic };
+  await post("/realm/slash_commands/call", { command: text.trim(), ...where });
+}
