@@ -3,13 +3,18 @@
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
-from http import HTTPStatus
+from datetime import timedelta
 from typing import Any, Final
 
 import msgspec
 import structlog
 
+from queue_processors.bot_services import (
+    MAX_CONCURRENT_REQUESTS,
+    ServiceClient,
+    ServiceRefusedError,
+    ServiceUnavailableError,
+)
 from queue_processors.processor import Processor
 from server.actions.messages import notices, send
 from server.actions.messages.decide import OutgoingMessage
@@ -20,16 +25,14 @@ from server.domain.actor import Actor
 from server.domain.errors import DomainError
 from server.domain.markdown.writing import mention, quoted
 from server.domain.messages import NO_TOPIC
-from server.domain.outgoing_webhooks import MAX_QUOTED, AnswerError, Call, reply_in, signed
+from server.domain.outgoing_webhooks import AnswerError, Call, reply_in
 from server.domain.profiles import public_email
-from server.domain.retrying import is_passing, seconds_to_wait
-from server.egress import Egress, EgressError, FetchedResponse, HostUnreachableError, Limits
+from server.egress import Egress
 from server.events.base import ClientView
 from server.history import fetch
 from server.i18n import _, marked, translated
 from server.jobs import OutgoingWebhook, outgoing
 from server.messaging.job_broker import JobPublisher, OutgoingJob
-from server.runtime.version import VERSION
 from storage import bots, message_edits, messages, users, webhook_calls
 from storage.bots import ServiceRow
 from storage.database import Connection, Database
@@ -44,9 +47,6 @@ RETRY_SCHEDULE_SECONDS: Final = (5, 30, 120, 600, 1_800, 3_600, 7_200, 14_400, 2
 MAX_SILENT_FAILURES: Final = 2
 """The number of failed requests before the bot's owner is notified."""
 NOTICE_INTERVAL: Final = timedelta(hours=1)
-MAX_RESPONSE_BYTES: Final = 256 * 1024
-MAX_CONCURRENT_REQUESTS: Final = 50
-"""The maximum number of concurrent requests of a process."""
 CLIENT: Final = "OutgoingWebhookResponse"
 
 _FAILED: Final = marked("Your bot {bot} could not be called for {message}:")
@@ -57,18 +57,6 @@ _GIVEN_UP: Final = marked("Your bot {bot} could not be called for a day for {mes
 """Notices to the bot's owner."""
 
 _VIEW: Final = ClientView(apply_markdown=False, client_gravatar=False, empty_topic_name=True)
-
-
-class _FailedError(Exception):
-    """A permanent error. Its text is for the bot's owner."""
-
-
-class _NotNowError(Exception):
-    """A transient error. The request is retried after `seconds` at the earliest."""
-
-    def __init__(self, reason: str, seconds: float = 0.0) -> None:
-        super().__init__(reason)
-        self.seconds = seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,9 +108,9 @@ class Caller:
             said = await self._ask(case)
             if said is not None:
                 await self._post(case, said)
-        except _NotNowError as trouble:
+        except ServiceUnavailableError as trouble:
             await self._try_again(case, trouble)
-        except (_FailedError, AnswerError) as failure:
+        except (ServiceRefusedError, AnswerError) as failure:
             await self._notify_owner(case, _FAILED, str(failure))
             await self._end(call, "failed")
         else:
@@ -196,26 +184,9 @@ class Caller:
             organization_id=self._realm_id,
             organization_host=address.host,
         )
-        content_type, body = call.body(case.service.interface)
-        headers = signed(
-            case.service.token,
-            call_id=f"msg_{self._realm_id}_{case.call.message_id}_{case.call.bot_id}",
-            timestamp=int(self.bench.clock.now().timestamp()),
-            body=body,
-        )
-        headers |= {"Content-Type": content_type, "User-Agent": f"ParleyOutgoingWebhook/{VERSION}"}
-        limits = Limits(
-            seconds=self.seconds, silence_seconds=self.seconds, max_bytes=MAX_RESPONSE_BYTES
-        )
-        try:
-            answer = await self.egress.fetch(
-                "POST", case.service.base_url, headers=headers, body=body, limits=limits
-            )
-        except HostUnreachableError as error:
-            raise _NotNowError(str(error)) from error
-        except EgressError as error:
-            raise _FailedError(str(error)) from error
-        return _said(answer, self.bench.clock.now())
+        call_id = f"msg_{self._realm_id}_{case.call.message_id}_{case.call.bot_id}"
+        client = ServiceClient(self.egress, self.bench.clock, self.seconds)
+        return reply_in(await client.post(case.service, call, call_id=call_id))
 
     # -- what follows
 
@@ -229,9 +200,9 @@ class Caller:
         try:
             await bench.write(lambda tx: send.send_message(tx, actor, draft, decision, now))
         except DomainError as refusal:
-            raise _FailedError(f"Its answer was not posted: {refusal.message}") from refusal
+            raise ServiceRefusedError(f"Its answer was not posted: {refusal.message}") from refusal
 
-    async def _try_again(self, case: _PendingCall, trouble: _NotNowError) -> None:
+    async def _try_again(self, case: _PendingCall, trouble: ServiceUnavailableError) -> None:
         failures = case.call.failures
         if failures >= len(self.pauses):
             await self._notify_owner(case, _GIVEN_UP, str(trouble))
@@ -280,17 +251,6 @@ class Caller:
         await notices.deliver(self.bench, draft)
         async with self.bench.read() as connection:
             await bots.record_owner_notified(connection, self._realm_id, case.bot.user_id, at=now)
-
-
-def _said(answer: FetchedResponse, now: datetime) -> str | None:
-    status = answer.status
-    if HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
-        return reply_in(answer.body)
-    reason = f"It answered {status}."
-    if is_passing(status):
-        raise _NotNowError(reason, seconds_to_wait(answer.headers.get("retry-after", ""), now))
-    text = answer.body.decode(errors="replace").replace("\0", "").strip()[:MAX_QUOTED]
-    raise _FailedError(f"{reason}\n{text}" if text else reason)
 
 
 def _reply(case: _PendingCall, said: str) -> OutgoingMessage:

@@ -1,17 +1,22 @@
 """Process the slash command queue: call services of bots, and post or show their answers.
 
-Someone waits for the answer, so a call is retried for seconds, not for a day.
+The caller waits for the answer, so a call is retried for seconds, not for a day.
 """
 
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from http import HTTPStatus
 from typing import Final
 
 import msgspec
 import structlog
 
+from queue_processors.bot_services import (
+    MAX_CONCURRENT_REQUESTS,
+    ServiceClient,
+    ServiceRefusedError,
+    ServiceUnavailableError,
+)
 from queue_processors.processor import Processor
 from server.actions.messages import send
 from server.actions.messages.content import render_as, typeset_ahead
@@ -24,9 +29,8 @@ from server.domain.channels import Standing
 from server.domain.errors import DomainError
 from server.domain.markdown.writing import mention, quoted
 from server.domain.messages import clean_content
-from server.domain.outgoing_webhooks import MAX_QUOTED, SLACK, AnswerError, signed
+from server.domain.outgoing_webhooks import AnswerError
 from server.domain.profiles import public_email
-from server.domain.retrying import is_passing
 from server.domain.slash_commands import (
     CallOrigin,
     ChannelOrigin,
@@ -34,15 +38,13 @@ from server.domain.slash_commands import (
     CommandCall,
     DirectOrigin,
     answer_in,
-    slack_signature,
 )
-from server.egress import Egress, EgressError, HostUnreachableError, Limits
+from server.egress import Egress
 from server.events.base import to_users
 from server.events.slash_commands import SlashCommandAnswered
 from server.i18n import Text, _, translated
 from server.jobs import SlashCommandCall, outgoing
 from server.messaging.job_broker import JobPublisher
-from server.runtime.version import VERSION
 from server.transactions import Tx
 from storage import bots
 from storage.bots import ServiceRow
@@ -53,23 +55,12 @@ logger = structlog.get_logger(__name__)
 
 RETRY_SCHEDULE_SECONDS: Final = (2, 10)
 """The retry schedule: the delay before each further request."""
-MAX_RESPONSE_BYTES: Final = 256 * 1024
-MAX_CONCURRENT_REQUESTS: Final = 50
-"""The maximum number of concurrent requests of a process."""
 CLIENT: Final = "SlashCommandAnswer"
-
-
-class _CallError(Exception):
-    """The call has failed. Its text is for those who manage the bot."""
-
-
-class _PassingCallError(_CallError):
-    """The same, but it may succeed if it is repeated."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _OpenCall:
-    """A call whose bot and caller are still there."""
+    """A call, with the active bot and caller."""
 
     job: SlashCommandCall
     bot: UserRow
@@ -97,13 +88,13 @@ class CommandCaller:
             return
         try:
             answer = await self._ask(call)
-        except _PassingCallError as trouble:
+        except ServiceUnavailableError as trouble:
             if job.failures < len(self.pauses):
-                await self._try_again(job)
+                await self._try_again(job, trouble)
                 return
             await self._show_failure(call, str(trouble))
             outcome = "given up"
-        except (_CallError, AnswerError) as failure:
+        except (ServiceRefusedError, AnswerError) as failure:
             await self._show_failure(call, str(failure))
             outcome = "failed"
         else:
@@ -117,7 +108,7 @@ class CommandCaller:
     async def _open(self, job: SlashCommandCall) -> _OpenCall | None:
         """Load everything that the request needs; None if no one is to be called or answered.
 
-        The caller is told of a bot that has been deactivated meanwhile.
+        If the bot was deactivated after the call, the caller gets an answer that says so.
         """
         realm_cache = self.bench.realm_cache
         caller, bot = await realm_cache.user(job.caller_id), await realm_cache.user(job.bot_id)
@@ -161,7 +152,7 @@ class CommandCaller:
 
     async def _ask(self, call: _OpenCall) -> CommandAnswer | None:
         """Send the request; return the response, if any."""
-        job, token = call.job, call.service.token
+        job = call.job
         address = await self.bench.realm_cache.address()
         request = CommandCall(
             call_id=job.call_id,
@@ -169,7 +160,7 @@ class CommandCaller:
             text=job.text,
             bot_email=public_email(call.bot, address.domain),
             bot_full_name=call.bot.full_name,
-            token=token,
+            token=call.service.token,
             caller_id=call.caller.user_id,
             caller_full_name=call.caller.full_name,
             caller_email=public_email(call.caller, address.domain),
@@ -178,39 +169,17 @@ class CommandCaller:
             organization_id=self.bench.realm_id,
             organization_host=address.host,
         )
-        content_type, body = request.body(call.service.interface)
-        timestamp = int(self.bench.clock.now().timestamp())
         call_id = f"cmd_{self.bench.realm_id}_{job.call_id}"
-        headers = signed(token, call_id=call_id, timestamp=timestamp, body=body)
-        if call.service.interface == SLACK:
-            headers |= slack_signature(token, timestamp=timestamp, body=body)
-        headers |= {"Content-Type": content_type, "User-Agent": f"ParleyOutgoingWebhook/{VERSION}"}
-        limits = Limits(
-            seconds=self.seconds, silence_seconds=self.seconds, max_bytes=MAX_RESPONSE_BYTES
-        )
-        try:
-            answer = await self.egress.fetch(
-                "POST", call.service.base_url, headers=headers, body=body, limits=limits
-            )
-        except HostUnreachableError as error:
-            raise _PassingCallError(str(error)) from error
-        except EgressError as error:
-            raise _CallError(str(error)) from error
-        if HTTPStatus.OK <= answer.status < HTTPStatus.MULTIPLE_CHOICES:
-            return answer_in(answer.body)
-        reason = f"It answered {answer.status}."
-        if is_passing(answer.status):
-            raise _PassingCallError(reason)
-        text = answer.body.decode(errors="replace").replace("\0", "").strip()[:MAX_QUOTED]
-        raise _CallError(f"{reason}\n{text}" if text else reason)
+        client = ServiceClient(self.egress, self.bench.clock, self.seconds)
+        return answer_in(await client.post(call.service, request, call_id=call_id))
 
-    async def _try_again(self, job: SlashCommandCall) -> None:
+    async def _try_again(self, job: SlashCommandCall, trouble: ServiceUnavailableError) -> None:
         following = msgspec.structs.replace(job, failures=job.failures + 1)
         await self.broker.publish(
             outgoing(
                 following,
                 key=f"{job.call_id}:{following.failures}",
-                after_seconds=self.pauses[job.failures],
+                after_seconds=max(self.pauses[job.failures], trouble.seconds),
             )
         )
 

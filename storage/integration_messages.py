@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any, Final, LiteralString
 
-from storage.database import Connection
+from storage.database import Connection, Statement
 from storage.ids import MessageId, RealmId, UserId
 
 
@@ -11,14 +12,11 @@ from storage.ids import MessageId, RealmId, UserId
 class IntegrationMessageRow:
     """The newest message about one build or alert."""
 
-    about: bytes
-    """Digest of the service, the destination, and the identity of the build or alert."""
     message_id: MessageId
     is_open: bool
     """Whether another message about the same is expected."""
     delivery: bytes | None
     """Digest of the id of the last delivery, if the service sends ids."""
-    changed_at: datetime
 
 
 async def latest(
@@ -28,7 +26,7 @@ async def latest(
     return await connection.one(
         IntegrationMessageRow,
         """
-        SELECT about, message_id, is_open, delivery, changed_at FROM integration_messages
+        SELECT message_id, is_open, delivery FROM integration_messages
          WHERE realm_id = %(realm_id)s AND bot_id = %(bot_id)s AND about = %(about)s
         """,
         realm_id=realm_id,
@@ -37,29 +35,40 @@ async def latest(
     )
 
 
-async def put(
-    connection: Connection, realm_id: RealmId, bot_id: UserId, row: IntegrationMessageRow
-) -> None:
-    """Record the newest message. A repeated delivery does not reopen what has ended."""
-    await connection.execute(
-        """
-        INSERT INTO integration_messages AS m
-               (realm_id, bot_id, about, message_id, is_open, delivery, changed_at)
-        VALUES (%(realm_id)s, %(bot_id)s, %(about)s, %(message_id)s, %(is_open)s, %(delivery)s,
-                %(changed_at)s)
-            ON CONFLICT (realm_id, bot_id, about) DO UPDATE
-           SET message_id = excluded.message_id, is_open = excluded.is_open,
-               delivery = excluded.delivery, changed_at = excluded.changed_at
-         WHERE m.message_id < excluded.message_id OR m.is_open
-        """,
-        realm_id=realm_id,
-        bot_id=bot_id,
-        about=row.about,
-        message_id=row.message_id,
-        is_open=row.is_open,
-        delivery=row.delivery,
-        changed_at=row.changed_at,
-    )
+@dataclass(frozen=True, slots=True)
+class StageRecord:
+    """What a delivery says of a build or an alert, to be recorded with its message."""
+
+    realm_id: RealmId
+    bot_id: UserId
+    about: bytes
+    is_open: bool
+    delivery: bytes | None
+    changed_at: datetime
+
+    def with_send(self) -> Statement:
+        """With the send of a message: record it. For Send.statement."""
+        return Statement(_PUT + "message_id" + _PUT_REST + "::text", self._params())
+
+    async def put(self, connection: Connection, message_id: MessageId) -> None:
+        """Record the message that has been edited."""
+        await connection.execute(
+            _PUT + "%(edited_id)s" + _PUT_REST, **self._params(), edited_id=message_id
+        )
+
+    def _params(self) -> dict[str, Any]:
+        return {
+            "realm_id": self.realm_id,
+            "bot_id": self.bot_id,
+            "about": self.about,
+            "is_open": self.is_open,
+            "delivery": self.delivery,
+            "changed_at": self.changed_at,
+        }
+
+
+_PUT: Final[LiteralString] = "SELECT put_integration_message(%(realm_id)s, %(bot_id)s, %(about)b, "
+_PUT_REST: Final[LiteralString] = ", %(is_open)s, %(delivery)b, %(changed_at)s)"
 
 
 async def forget(connection: Connection, *, older_than: timedelta) -> None:

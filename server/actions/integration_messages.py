@@ -4,7 +4,8 @@ What says that a build has started is replaced once it has ended. What asks for 
 message, since an edit notifies no one; a reaction to the earlier one shows how it went on.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 
 from server.actions import reactions
@@ -19,7 +20,7 @@ from server.domain.errors import DomainError
 from server.integrations.base import Stage
 from server.transactions import Tx
 from storage import integration_messages
-from storage.integration_messages import IntegrationMessageRow
+from storage.integration_messages import IntegrationMessageRow, StageRecord
 
 _REACTIONS: Final = {Stage.FAILED: "cross_mark", Stage.RESOLVED: "check"}
 
@@ -67,11 +68,11 @@ async def _replaced(
 ) -> bool:
     """Edit the earlier message; return whether that was possible."""
     new, now = NewContent(message.draft.content), services.clock.now()
-    row = replace(earlier, is_open=message.stage.is_open, delivery=message.delivery, changed_at=now)
+    record = _record(actor, message, now)
 
     async def write(tx: Tx) -> None:
         await edit.edit_content(tx, actor, earlier.message_id, new, now)
-        await integration_messages.put(await tx.connection(), actor.realm_id, actor.user_id, row)
+        await record.put(await tx.connection(), earlier.message_id)
 
     await typeset_ahead(services.realm_cache, new.content, share=actor.user_id)
     try:
@@ -85,15 +86,19 @@ async def _replaced(
 async def _send(services: RealmServices, actor: Actor, message: StageMessage) -> None:
     draft, now = message.draft, services.clock.now()
     decision = await send.prepare(services.realm_cache, actor, draft, services.read)
-    clocked = await services.write(lambda tx: send.send_message(tx, actor, draft, decision, now))
-    row = IntegrationMessageRow(
-        message.about, clocked.result.message_id, message.stage.is_open, message.delivery, now
+    then = _record(actor, message, now).with_send()
+    await services.write(lambda tx: send.send_message(tx, actor, draft, decision, now, then))
+
+
+def _record(actor: Actor, message: StageMessage, now: datetime) -> StageRecord:
+    return StageRecord(
+        realm_id=actor.realm_id,
+        bot_id=actor.user_id,
+        about=message.about,
+        is_open=message.stage.is_open,
+        delivery=message.delivery,
+        changed_at=now,
     )
-
-    async def record(tx: Tx) -> None:
-        await integration_messages.put(await tx.connection(), actor.realm_id, actor.user_id, row)
-
-    await services.write(record)
 
 
 async def _mark(

@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import hmac
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -10,6 +11,7 @@ from urllib.parse import urlencode
 
 import msgspec
 import orjson
+from typing_extensions import override
 
 GENERIC: Final = 1
 SLACK: Final = 2
@@ -23,22 +25,14 @@ class AnswerError(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
-    """A message that triggers a bot, as the bot may read it."""
+class ServiceCall(ABC):
+    """A request to the service of a bot, in either format."""
 
     bot_email: str
     bot_full_name: str
     token: str
-    trigger: str
-    message: Mapping[str, Any]
-    """As clients get it, its content in Markdown."""
-    rendered_content: str
     organization_id: int
     organization_host: str
-
-    @property
-    def content(self) -> str:
-        return str(self.message["content"])
 
     def body(self, interface: int) -> tuple[str, bytes]:
         """Return the content type and the body of the request."""
@@ -46,6 +40,34 @@ class Call:
             return "application/x-www-form-urlencoded", urlencode(self._form()).encode()
         return "application/json", msgspec.json.encode(self._payload())
 
+    def headers(self, interface: int, *, timestamp: int, body: bytes) -> Mapping[str, str]:
+        """Return headers of this kind of request, beside those of all."""
+        del interface, timestamp, body
+        return {}
+
+    @abstractmethod
+    def _payload(self) -> Mapping[str, Any]:
+        """Return the fields of the JSON."""
+
+    @abstractmethod
+    def _form(self) -> Mapping[str, Any]:
+        """Return the fields of Slack's form."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call(ServiceCall):
+    """A message that triggers a bot, as the bot may read it."""
+
+    trigger: str
+    message: Mapping[str, Any]
+    """As clients get it, its content in Markdown."""
+    rendered_content: str
+
+    @property
+    def content(self) -> str:
+        return str(self.message["content"])
+
+    @override
     def _payload(self) -> dict[str, Any]:
         return {
             "bot_email": self.bot_email,
@@ -56,6 +78,7 @@ class Call:
             "trigger": self.trigger,
         }
 
+    @override
     def _form(self) -> dict[str, Any]:
         message = self.message
         is_direct = "stream_id" not in message

@@ -7,14 +7,14 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
-from urllib.parse import urlencode
 
 import msgspec
 import orjson
+from typing_extensions import override
 
 from server.domain.errors import InvalidParameterError
 from server.domain.names import composed, fold_name, unprintable_at
-from server.domain.outgoing_webhooks import SLACK, AnswerError, reply_in
+from server.domain.outgoing_webhooks import SLACK, AnswerError, ServiceCall, reply_in
 from server.i18n import _
 from storage.ids import ChannelId, UserId
 
@@ -111,31 +111,30 @@ CallOrigin = ChannelOrigin | DirectOrigin
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CommandCall:
+class CommandCall(ServiceCall):
     """A call of a command, with what the bot may know of it."""
 
     call_id: str
     command: str
     """The registered name, without the slash."""
     text: str
-    bot_email: str
-    bot_full_name: str
-    token: str
     caller_id: UserId
     caller_full_name: str
     caller_email: str
     is_direct: bool
     conversation: CallOrigin | None
     """None if neither the bot nor its owner can read it."""
-    organization_id: int
-    organization_host: str
 
-    def body(self, interface: int) -> tuple[str, bytes]:
-        """Return the content type and the body of the request."""
-        if interface == SLACK:
-            return "application/x-www-form-urlencoded", urlencode(self._form()).encode()
-        return "application/json", msgspec.json.encode(self._payload())
+    @override
+    def headers(self, interface: int, *, timestamp: int, body: bytes) -> Mapping[str, str]:
+        """Return Slack's signature, for services that were made for Slack."""
+        if interface != SLACK:
+            return {}
+        signed = b"v0:%d:%b" % (timestamp, body)
+        digest = hmac.new(self.token.encode(), signed, hashlib.sha256).hexdigest()
+        return {"X-Slack-Request-Timestamp": str(timestamp), "X-Slack-Signature": f"v0={digest}"}
 
+    @override
     def _payload(self) -> dict[str, Any]:
         return {
             "bot_email": self.bot_email,
@@ -153,6 +152,7 @@ class CommandCall:
             "token": self.token,
         }
 
+    @override
     def _form(self) -> Mapping[str, Any]:
         place, name = "", "directmessage" if self.is_direct else "privategroup"
         topic = ""
@@ -172,12 +172,6 @@ class CommandCall:
             "text": self.text,
             "trigger_id": self.call_id,
         }
-
-
-def slack_signature(token: str, *, timestamp: int, body: bytes) -> dict[str, str]:
-    """Return headers that authenticate the request to libraries made for Slack."""
-    digest = hmac.new(token.encode(), b"v0:%d:%b" % (timestamp, body), hashlib.sha256).hexdigest()
-    return {"X-Slack-Request-Timestamp": str(timestamp), "X-Slack-Signature": f"v0={digest}"}
 
 
 @dataclass(frozen=True, slots=True)
