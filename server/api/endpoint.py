@@ -12,14 +12,21 @@ import msgspec
 from server.actions.realm_services import RealmServices
 from server.api.credentials import Credential
 from server.api.incoming import ReceivedFile
-from server.api.params import Params
+from server.api.params import Params, ParamsT, parse
 from server.api.rate_limit import RateLimits
 from server.api.reauthentication import Reauthentication
 from server.app import App
 from server.domain.actor import Actor
 from server.domain.addresses import API_PREFIX
 from server.domain.api_keys import Scope, lacking
-from server.domain.errors import BadRequestError, DomainError, NotFoundError, UnauthorizedError
+from server.domain.bots import INCOMING_WEBHOOK
+from server.domain.errors import (
+    BadRequestError,
+    DomainError,
+    InvalidParameterError,
+    NotFoundError,
+    UnauthorizedError,
+)
 from server.domain.sessions import Session
 from server.i18n import SOURCE, _
 from server.realm_cache import RealmCache
@@ -31,7 +38,6 @@ from storage.ids import RealmId
 
 P = ParamSpec("P")
 Answer = TypeVar("Answer")
-ParamsT = TypeVar("ParamsT", bound=Params)
 
 
 class Access(Enum):
@@ -353,3 +359,25 @@ class Endpoint(Generic[ParamsT]):
     @property
     def full_path(self) -> str:
         return self.path if self.at_root else API_PREFIX + self.path
+
+    def parse(self, raw: Mapping[str, str]) -> tuple[ParamsT, list[str]]:
+        """Return the parameters, and the names among `raw` that the endpoint ignores.
+
+        Raises a DomainError that names the first invalid or refused parameter.
+        """
+        params, unknown = parse(self.params, raw)
+        for name in self.refuses:
+            if name in unknown:
+                raise InvalidParameterError(name, _("{name} is not supported", name=name))
+        return params, unknown
+
+    def check_takes(self, caller: Actor) -> None:
+        """Raise UnauthorizedError for an incoming-webhook bot: its key is in URLs, hence exposed.
+
+        With a secret it posts what is signed, and nothing else.
+        """
+        row = caller.row
+        if row.bot_type != INCOMING_WEBHOOK:
+            return
+        if not self.takes_webhook_bots or row.webhook_secret is not None:
+            raise UnauthorizedError(_("This API is not available to incoming webhook bots."))

@@ -9,7 +9,6 @@ from typing import Any, Final
 import structlog
 
 from server.api import forms
-from server.api import params as parameters
 from server.api.auth import (
     Realms,
     address_in,
@@ -60,13 +59,11 @@ from server.api.unknown_params import NamingUnknown
 from server.app import App
 from server.domain.actor import Actor
 from server.domain.addresses import API_PREFIX
-from server.domain.bots import INCOMING_WEBHOOK
 from server.domain.errors import (
     BadRequestError,
     BodyTooLargeError,
     DomainError,
     FilesNotReadyError,
-    InvalidParameterError,
     NotFoundError,
     ServerNotReadyError,
     UnauthorizedError,
@@ -294,10 +291,7 @@ class RequestHandler:
             request.caller = request.caller.using(client)
             if not request.caller.is_spectator:
                 self._server.app.activity.note(request.caller, endpoint.path)
-        params, unknown = parameters.parse(endpoint.params, fields | from_path)
-        for name in endpoint.refuses:
-            if name in unknown:
-                raise InvalidParameterError(name, _("{name} is not supported", name=name))
+        params, unknown = endpoint.parse(fields | from_path)
         return endpoint.handler(request, params), unknown
 
     async def _read_body(self, kind: BodyKind, request: Request) -> Mapping[str, str]:
@@ -375,7 +369,7 @@ class RequestHandler:
             else:
                 request.caller = await find(app, realm_id, credentials)
             if endpoint.access is not Access.WEBHOOK:
-                _refuse_webhook_bots(request.caller, endpoint)
+                endpoint.check_takes(request.caller)
         except DomainError as refusal:
             await log_failure(
                 app,
@@ -445,15 +439,3 @@ class RequestHandler:
         forwarded = self._headers.get("X-Forwarded-For")
         trusted = self._server.app.settings.trusted_proxies
         return client_address(self._writer.remote_ip, forwarded, trusted)
-
-
-def _refuse_webhook_bots(caller: Actor, endpoint: Endpoint[Any]) -> None:
-    """Raise UnauthorizedError for an incoming-webhook bot: its key is in URLs, hence exposed.
-
-    With a secret it posts what is signed, and nothing else.
-    """
-    row = caller.row
-    if row.bot_type != INCOMING_WEBHOOK:
-        return
-    if not endpoint.takes_webhook_bots or row.webhook_secret is not None:
-        raise UnauthorizedError(_("This API is not available to incoming webhook bots."))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import takewhile
 from types import NoneType
-from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Final, Literal, TypeVar, Union, get_args, get_origin
 
 import orjson
 from pydantic import (
@@ -104,6 +104,9 @@ class Part(BaseModel):
     """An object inside a parameter. Unknown keys are ignored."""
 
     model_config = ConfigDict(strict=True, frozen=True, extra="ignore", defer_build=True)
+
+
+ParamsT = TypeVar("ParamsT", bound=Params)
 
 
 def declare(
@@ -245,7 +248,7 @@ def readers(model: type[Params]) -> tuple[ParamReader, ...]:
     return tuple(ParamReader(name, field) for name, field in model.model_fields.items())
 
 
-def parse(model: type[Params], raw: Mapping[str, str]) -> tuple[Params, list[str]]:
+def parse(model: type[ParamsT], raw: Mapping[str, str]) -> tuple[ParamsT, list[str]]:
     """Return the parameters, and the names among `raw` that the endpoint does not have.
 
     Raises a DomainError that names the first invalid parameter.

@@ -130,8 +130,8 @@ async def _new_password(
     return NewPassword(await passwords.hash(params.new_password), proof)
 
 
-OF_OTHERS: Final = ("target_users", "skip_if_already_edited")
-"""Level 444: whose settings are changed, instead of the caller's."""
+OF_OTHERS: Final = ("target_users",)
+"""Level 444: the users whose settings are changed, instead of the caller's."""
 
 ENDPOINTS = (
     Endpoint(
