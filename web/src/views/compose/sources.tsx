@@ -157,9 +157,10 @@ function commands(query: string): TextCompletion[] {
     ["poll", i18n.t("Begin a poll: the question, then an option on each line"), "/poll "],
     ["todo", i18n.t("Begin a list of tasks: the title, then a task on each line"), "/todo "],
   ];
-  const ofBots = (state().fields.realm_slash_commands ?? []).map(
-    ({ name, parameter_hint, description }): [string, string, string] => [`${name} ${parameter_hint}`.trimEnd(), description, `/${name} `],
-  );
+  const { fields, users } = state();
+  const ofBots = (fields.realm_slash_commands ?? [])
+    .filter(({ bot_id }) => users.get(bot_id)?.is_active !== false)
+    .map(({ name, parameter_hint, description }): [string, string, string] => [`${name} ${parameter_hint}`.trimEnd(), description, `/${name} `]);
   const entries = [...known, ...ofBots].map((item) => ({ item, folded: fold(item[0]), also: "" }));
   return best(entries, fold(query), LIMIT, () => 0)
     .filter(([name]) => fold(name).startsWith(fold(query)))

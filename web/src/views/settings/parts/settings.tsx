@@ -235,12 +235,19 @@ function TextControl({ id, described, isOff, save, value, max, placeholder, isLo
   const [text, setText] = useState<string>();
   const shown = text ?? value;
   const isChanged = shown !== value;
+  const refused = useRef<string>(undefined);
   const finish = () => {
-    // What was refused stays, to be corrected.
-    if (isChanged) void save(shown).then((isSaved) => isSaved && setText(undefined));
+    if (!isChanged) return;
+    void save(shown).then((isSaved) => {
+      if (isSaved) setText(undefined);
+      // It stays, to be corrected, and is not tried again when the field is left.
+      else refused.current = shown;
+    });
   };
   const leave = useRef(finish);
-  leave.current = finish;
+  leave.current = () => {
+    if (shown !== refused.current) finish();
+  };
   useEffect(() => () => leave.current(), []);
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key !== "Escape" || !isChanged) return;
