@@ -30,7 +30,7 @@ DONE_JOB_RETENTION: Final = timedelta(days=90)
 WEBHOOK_CALL_RETENTION: Final = timedelta(days=8)
 """The retention of webhook calls, longer than the retries of any job."""
 INTEGRATION_MESSAGE_RETENTION: Final = timedelta(days=90)
-"""How long an alert may last whose message is marked at its end."""
+"""The retention of what connects the messages about an alert: the longest alert that is marked."""
 ACTIVITY_RETENTION: Final = timedelta(days=365)
 INTERVAL_SECONDS: Final = 3600.0
 

@@ -89,7 +89,8 @@ class CommandCaller:
         try:
             answer = await self._ask(call)
         except ServiceUnavailableError as trouble:
-            if job.failures < len(self.pauses):
+            # A longer pause than the schedule has is longer than the caller waits.
+            if job.failures < len(self.pauses) and trouble.seconds <= max(self.pauses):
                 await self._try_again(job, trouble)
                 return
             await self._show_failure(call, str(trouble))

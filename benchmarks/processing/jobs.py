@@ -96,7 +96,7 @@ async def _embeds(env: JobEnvironment) -> list[Job]:
 
 
 def _service(env: JobEnvironment) -> UserId:
-    """An outgoing webhook bot, whose service is called."""
+    """Return an outgoing webhook bot with a service to call."""
     [[bot_id]] = env.rows(
         "INSERT INTO users (realm_id, email, full_name, role, api_key, date_joined, bot_type,"
         " bot_owner_id) VALUES (%s, 'asked-bot@example.com', 'SentRequest', 400, %s, now(), 3, %s)"

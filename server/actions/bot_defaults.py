@@ -137,14 +137,15 @@ async def append_access_events(
 
     The name of a channel is only shown to users who may know of the channel.
     """
-    changed = {channel_id for _, channel_id in (*gained, *lost)}
+    found, gone = set(gained), set(lost)
+    changed = {channel_id for _, channel_id in found | gone}
     if not changed:
         return
     rows = await bots.with_default_channels(connection, tx.realm_id, changed)
     for bot, defaults, managers in await _managed(tx, context, rows):
         own = (defaults.sending_channel_id, defaults.events_channel_id)
         for channel_id in sorted(changed.intersection(own)):
-            for pairs, name in ((set(gained), channel_rows[channel_id].name), (set(lost), None)):
+            for pairs, name in ((found, channel_rows[channel_id].name), (gone, None)):
                 audience = [u for u in managers.users if (u, channel_id) in pairs]
                 if audience:
                     event = _channel_event(bot, defaults, channel_id, name)

@@ -210,7 +210,7 @@ def noticed(
         sent=number,
     )
     if reported is not None:
-        # Whose action is reported has read of it, if the message is in their history.
+        # For the user who did it, the notice is read, if it is in their history.
         message.perhaps_read.add(reported)
     if tells_of_resolving:
         message.perhaps_read |= model.subscribers(channel)

@@ -426,7 +426,7 @@ async def test_a_channel_that_is_renamed_is_known_by_its_new_name(place, log_in,
     shown = (await realm_bots(place))[made["user_id"]]
     assert shown["default_events_register_stream"] is None
     assert shown["default_sending_stream"] == "news"
-    # One who may know of it again does.
+    # A user who may know of it again does.
     administering = {"direct_members": [place.user.user_id], "direct_subgroups": []}
     await boss.patch(f"/streams/{secret}", can_administer_channel_group={"new": administering})
     expected = [each | {"default_events_register_stream": "hidden"} for each in expected]

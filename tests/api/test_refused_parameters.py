@@ -1,4 +1,4 @@
-"""Parameters of later levels that say on whom or what something is done are refused by name."""
+"""Parameters of later levels that choose the object of a request are refused by name."""
 
 import pytest
 

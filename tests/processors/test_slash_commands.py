@@ -263,6 +263,14 @@ async def test_what_may_go_better_is_tried_again_for_seconds(hall, bridge, statu
     assert [each.is_error for each in bridge.shown(hall.other)] == [True]
 
 
+async def test_a_service_that_asks_for_a_long_pause_is_not_called_again(hall, bridge):
+    bridge.web.answers = [answering(503, retry_after="3600")]
+    await bridge.call(hall.other)
+    assert len(await bridge.work()) == 1
+    assert await bridge.work() == []
+    assert [each.is_error for each in bridge.shown(hall.other)] == [True]
+
+
 async def test_a_bot_that_was_deactivated_meanwhile_is_said_to_be_so(hall, bridge):
     await bridge.call(hall.other)
     await hall.make.connection.execute(

@@ -62,7 +62,7 @@ class OutgoingMessage:
     tells_of_resolving: bool = False
     """Whether it is the notification bot's notice of a resolved or unresolved topic."""
     acting_user_id: UserId | None = None
-    """Whose action a bot's notice reports: they have read it from the start."""
+    """The user who did what a bot's notice reports: the notice is read for them from the start."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

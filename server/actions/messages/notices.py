@@ -86,7 +86,7 @@ class Notice(msgspec.Struct, frozen=True, kw_only=True):
     content: str
     tells_of_resolving: bool = False
     acting_user_id: UserId | None = None
-    """Whose action it reports."""
+    """The user who did what it reports."""
 
     def draft(self, work_id: str) -> OutgoingMessage:
         """Return the notice with a key by which it is sent once however often it is retried."""
