@@ -114,3 +114,21 @@ async def test_the_feed_opens_where_what_is_unread_begins(
     await expect(reader.message("news 29")).to_be_in_viewport()
     conversations = reader.page.get_by_role("navigation", name="Conversations")
     await expect(conversations.get_by_role("link", name=re.compile("^engines, "))).to_have_count(0)
+
+
+async def test_nothing_leads_to_the_newest_where_all_messages_fit(
+    chat: Server, make: Make, sign_in: SignIn
+):
+    ada, grace = await make.user("Ada Lovelace"), await make.user("Grace Hopper")
+    channel = await make.channel("engines", subscribers=[ada, grace])
+    topic = await make.topic(channel, "notes")
+    for number in range(3):
+        await make.message(grace, topic, content=f"<p>note {number}</p>")
+    person = await sign_in(ada)
+    page = person.page
+    await person.go(f"#narrow/channel/{channel.channel_id}-engines/topic/notes")
+    await expect(page.get_by_text("Unread from here")).to_be_visible()
+    await page.evaluate(
+        "() => new Promise((then) => requestAnimationFrame(() => requestAnimationFrame(then)))"
+    )
+    assert await page.locator(".feed-to-newest").count() == 0

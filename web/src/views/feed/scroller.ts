@@ -115,8 +115,9 @@ export class Scroller {
     this.anchor = { id, top };
     this.#settlesAt = performance.now() + SETTLING_MS;
     this.restore();
+    if (this.isAtEnd) queueMicrotask(this.onMoved);
     // Where the place is the last one, no event says that this is the end.
-    setTimeout(this.#settle, SETTLING_MS + 50);
+    else setTimeout(this.#settle, SETTLING_MS + 50);
   }
 
   /** Scroll as little as needed for a message to be seen. */
