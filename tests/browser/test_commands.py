@@ -26,11 +26,17 @@ async def a_bot(make: Make, owner: UserRow) -> UserRow:
 
 
 async def answer(
-    chat: Server, make: Make, user: UserRow, bot: UserRow, channel: ChannelRow, text: str
+    chat: Server,
+    make: Make,
+    user: UserRow,
+    bot: UserRow,
+    channel: ChannelRow,
+    call_id: str,
+    text: str,
 ) -> None:
     """Publish an answer as the processor of calls does."""
     event = SlashCommandAnswered(
-        call_id="c1",
+        call_id=call_id,
         command="deploy",
         bot_id=bot.user_id,
         is_error=False,
@@ -69,16 +75,19 @@ async def test_a_command_is_set_up_called_and_answered(chat: Server, make: Make,
     await page.keyboard.press("Enter")
     await expect(box).to_have_value("/deploy ")
     await box.press_sequentially("web 7")
-    await page.keyboard.press("Control+Enter")
+    async with page.expect_response("**/slash_commands/call") as called:
+        await page.keyboard.press("Control+Enter")
+    call_id = (await (await called.value).json())["call_id"]
     await expect(page.get_by_text("/deploy was called.")).to_be_visible()
     await expect(box).to_have_value("")
     await expect(page.get_by_role("feed").get_by_role("article")).to_have_count(0)
 
     answers = page.get_by_role("log", name="Answers to commands")
     for text in ("Deploying web.", "Deployed web."):
-        await answer(chat, make, ada, bot, channel, text)
+        await answer(chat, make, ada, bot, channel, call_id, text)
         await expect(answers).to_contain_text(text)
     await expect(answers).not_to_contain_text("Deploying web.")
+    await expect(page.get_by_text("/deploy was called.")).to_have_count(0)
     await expect(answers).to_contain_text("Deployer /deploy · Only you see this")
     await answers.get_by_role("button", name="Close the notice").click()
     await expect(answers).to_have_count(0)

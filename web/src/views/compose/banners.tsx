@@ -59,6 +59,8 @@ export function Banners({ to, refusal }: { to: Target; refusal: string | undefin
     isRefused.value = false;
   };
   const asked = confirming.value;
+  // That a command was called is said until its answer is there.
+  const noted = answers.value.some(({ call_id }) => call_id === notice.value?.callId) ? undefined : notice.value;
   const cannot = standing(to);
   return (
     <div class="banners">
@@ -67,10 +69,10 @@ export function Banners({ to, refusal }: { to: Target; refusal: string | undefin
           {said}
         </Banner>
       ) : null}
-      {notice.value ? (
+      {noted ? (
         <Banner kind="note" onClose={() => (notice.value = undefined)}>
-          <span role="status">{notice.value.text}</span>{" "}
-          {notice.value.link ? <a href={notice.value.link}>{notice.value.label}</a> : null}
+          <span role="status">{noted.text}</span>{" "}
+          {noted.link ? <a href={noted.link}>{noted.label}</a> : null}
         </Banner>
       ) : null}
       {cannot ? <Banner kind="note">{cannot}</Banner> : null}

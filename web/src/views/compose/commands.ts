@@ -37,10 +37,11 @@ export function commandOf(state: State, text: string): ShownSlashCommand | undef
 }
 
 /**
- * Call a command in a conversation. Rejects with an ApiError or a NetworkError: after the latter it is
+ * Call a command in a conversation; resolves to the call's id. Rejects with an ApiError or a NetworkError: after the latter it is
  * not known whether the command was called, so it is not repeated.
  */
-export async function callCommand(to: Conversation, text: string): Promise<void> {
+export async function callCommand(to: Conversation, text: string): Promise<string> {
   const where = to.kind === "direct" ? { type: "direct", to: to.userIds } : { type: "channel", to: to.channelId, topic: to.topic };
-  await post("/realm/slash_commands/call", { command: text.trim(), ...where });
+  const { call_id } = await post<{ call_id: string }>("/realm/slash_commands/call", { command: text.trim(), ...where });
+  return call_id;
 }

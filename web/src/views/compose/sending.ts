@@ -21,7 +21,7 @@ export const isRefused = signal(false);
 export const confirming = signal<{ text: string; count: number } | undefined>(undefined);
 
 /** What is said above the box about what was done. */
-export const notice = signal<{ text: string; link?: string; label?: string } | undefined>(undefined);
+export const notice = signal<{ text: string; link?: string; label?: string; callId?: string } | undefined>(undefined);
 
 /** Return why what is written cannot be sent now; undefined if it can. */
 export function refusal(to: Target | undefined, text: string): Refusal | undefined {
@@ -67,8 +67,8 @@ async function call(name: string, to: Target, text: string): Promise<void> {
   clearNotices();
   take();
   try {
-    await callCommand(conversationOf(to), text);
-    notice.value = { text: i18n.t("/{name} was called.", { name }) };
+    const callId = await callCommand(conversationOf(to), text);
+    notice.value = { text: i18n.t("/{name} was called.", { name }), callId };
   } catch (error) {
     if (!(error instanceof ApiError || error instanceof NetworkError)) throw error;
     writeOn(to, text);
