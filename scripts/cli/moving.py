@@ -50,23 +50,26 @@ def import_from(
     from scripts.cli.session import with_app
     from scripts.cli.transfer import check_place
     from server.domain.messages import clean_new_topic
-    from server.imports.importing import ImportOptions, contents_of
+    from server.imports.importing import ImportOptions, NewOrganization, contents_of
 
     if dry_run:
         report = contents_of(source, file, ImportProgress())
         _show(report, report_path)
         return
     check_place(settings, subdomain)
-    options = ImportOptions(
+    target = NewOrganization(
         name=name or (subdomain or file.stem.replace("_", " "))[:40],
         subdomain=subdomain,
-        topic=clean_new_topic(topic or f"imported from {source.name}", "general chat"),
         owner_email=owner,
+    )
+    options = ImportOptions(
+        target=target,
+        topic=clean_new_topic(topic or f"imported from {source.name}", "general chat"),
     )
     report = with_app(settings, lambda app: _import(app, source, file, options), may_found=True)
     _show(report, report_path)
     where = f"at the subdomain `{subdomain}`" if subdomain else "at the server's own address"
-    click.echo(f"{options.name} is here, {where}. No account has a password yet.")
+    click.echo(f"{target.name} is here, {where}. No account has a password yet.")
 
 
 async def _import(

@@ -58,15 +58,34 @@ ENDED: Final = "ended"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ImportOptions:
-    """Choices of an import into a new realm."""
+class NewOrganization:
+    """An import into a realm that it creates."""
 
     name: str
     subdomain: str
-    topic: str
-    """Name of the topic for messages outside of threads."""
     owner_email: str | None = None
     """None: the owner in the file."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrganizationInUse:
+    """An import that adds to a realm."""
+
+    realm_id: RealmId
+    owner_id: UserId | None = None
+    """The owner who asked for it, to whom imported bots and custom emoji belong.
+
+    None: the realm's first owner.
+    """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportOptions:
+    """Choices of an import."""
+
+    target: NewOrganization | OrganizationInUse
+    topic: str
+    """Name of the topic for messages outside of threads."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,13 +132,16 @@ class Importer:
         self._progress = progress
 
     async def run(self) -> ImportReport:
-        """Import the file into a new realm, or continue; return the report.
+        """Import the file, or continue; return the report.
 
         Raises FileRefusedError if nothing was done, and ImportStoppedError.
         """
-        realm_id = await self._realm()
+        target = self._options.target
+        if isinstance(target, OrganizationInUse):
+            raise FileRefusedError("Nothing can be added to an organization in use yet.")
+        realm_id = await self._realm_at(target.subdomain)
         if realm_id is None:
-            realm_id = await self._found()
+            realm_id = await self._found(target)
         row = await self._row(realm_id)
         assert row is not None
         if row.phase != ENDED:
@@ -133,9 +155,8 @@ class Importer:
             found = survey(reader, self._progress)
         return found, report
 
-    async def _realm(self) -> RealmId | None:
+    async def _realm_at(self, subdomain: str) -> RealmId | None:
         """Return the realm at the subdomain, if this import created it."""
-        subdomain = self._options.subdomain
         async with self._services.database.connection() as connection:
             ids = await realms.ids_of_subdomains(connection, [subdomain])
         realm_id = ids.get(subdomain)
@@ -150,19 +171,19 @@ class Importer:
         async with self._services.database.connection() as connection:
             return await imports.of_file(connection, realm_id, self._fingerprint)
 
-    async def _found(self) -> RealmId:
+    async def _found(self, target: NewOrganization) -> RealmId:
         found, report = await asyncio.to_thread(self.surveyed)
-        options, services = self._options, self._services
-        domain = services.addresses.of_realm(options.subdomain).domain
-        accounts = planned_accounts(found, options.owner_email, domain, report)
+        services = self._services
+        domain = services.addresses.of_realm(target.subdomain).domain
+        accounts = planned_accounts(found, target.owner_email, domain, report)
         with self._open_reader(ImportReport()) as reader:
             source = reader.source
         wanted = NewRealm(
-            name=options.name,
-            subdomain=options.subdomain,
+            name=target.name,
+            subdomain=target.subdomain,
             source=source,
             fingerprint=self._fingerprint,
-            options={"topic": options.topic},
+            options={"topic": self._options.topic},
         )
         async with services.database.transaction() as connection:
             return await found_realm(connection, wanted, found, accounts, report, services.now())
@@ -174,13 +195,12 @@ class Importer:
             if row.phase == PICTURES:
                 row = await self._write_pictures(realm_id, row, reader)
                 row = await self._advance(realm_id, row, MESSAGES)
-            converter, places = await self._converter(realm_id, row, reader)
+            converter, places, url = await self._converter(realm_id, row, reader)
             if row.phase == MESSAGES:
                 row = await self._write_messages(realm_id, row, converter, places)
                 row = await self._advance(realm_id, row, LINKS)
             if row.phase == LINKS:
-                address = self._services.addresses.of_realm(self._options.subdomain)
-                writer = LinkWriter(self._services.database, realm_id, converter, address.url)
+                writer = LinkWriter(self._services.database, realm_id, converter, url)
                 while after := await writer.write(row, limit=LINK_BATCH):
                     row = after
                     self._progress("links", row.done, 0)
@@ -206,7 +226,8 @@ class Importer:
 
     async def _converter(
         self, realm_id: RealmId, row: ImportRow, reader: Reader
-    ) -> tuple[TextConverter, Places]:
+    ) -> tuple[TextConverter, Places, str]:
+        """Return also the realm's address."""
         cache = self._services.of_realm(realm_id).realm_cache
         async with self._services.database.connection() as connection:
             people = await imports.keys_of(connection, realm_id, row.import_id, "person")
@@ -235,6 +256,7 @@ class Importer:
             {key: named[ChannelId(each)] for key, each in channel_ids.items()},
             await cache.emoji(),
         )
+        url = self._services.addresses.of_realm(realm.subdomain).url
         style = Style(
             media=MediaPolicy(
                 settings.inline_image_preview,
@@ -242,10 +264,10 @@ class Importer:
                 cache.rendering.proxy,
             ),
             code_language=settings.default_code_block_language,
-            origin=self._services.addresses.of_realm(realm.subdomain).url,
+            origin=url,
         )
         places = Places({key: ChannelId(each) for key, each in channel_ids.items()}, conversations)
-        return TextConverter(reader, names, style, cache.rendering.typesetter), places
+        return TextConverter(reader, names, style, cache.rendering.typesetter), places, url
 
     async def _write_messages(
         self, realm_id: RealmId, row: ImportRow, converter: TextConverter, places: Places
