@@ -4,7 +4,7 @@ from datetime import datetime
 
 from server.actions import audit
 from server.domain.confirmations import SIGN_IN_HERE, SIGN_IN_PURPOSES, SIGN_IN_SECONDS
-from server.domain.errors import AuthenticationFailedError, BadRequestError
+from server.domain.errors import AuthenticationFailedError, BadRequestError, WrongCredentialsError
 from server.domain.sessions import digest_of, new_token
 from server.events.base import NO_AUDIENCE
 from server.events.log import Tick
@@ -43,7 +43,7 @@ async def make_sign_in_token(
     connection = await tx.changing()
     known = await credentials.of_user(connection, tx.realm_id, user_id)
     if verified is not None and known.changed_at != verified.changed_at:
-        raise AuthenticationFailedError(_("Your username or password is incorrect"))
+        raise WrongCredentialsError
     confirmation_id = await confirmations.insert(
         connection,
         tx.realm_id,

@@ -13,10 +13,10 @@ from server.api.sign_in import check_confirmed, who_signs_in
 from server.domain.access import ADMINISTRATOR
 from server.domain.api_keys import Secret
 from server.domain.errors import (
-    AuthenticationFailedError,
     BadRequestError,
     RealmDeactivatedError,
     UserDeactivatedError,
+    WrongCredentialsError,
 )
 from server.events.users import User, shown_user
 from server.i18n import _
@@ -89,7 +89,7 @@ async def dev_fetch_api_key(request: Request, params: DevFetchParams) -> KeyFetc
         raise BadRequestError(_("This is not a development server."))
     found = await _credentials(request, await _realm_cache(request), params.username)
     if found is None:
-        raise AuthenticationFailedError(_("Your username or password is incorrect"))
+        raise WrongCredentialsError
     return _key(found)
 
 
@@ -115,7 +115,7 @@ async def jwt_fetch_api_key(request: Request, params: JwtParams) -> KeyOfToken:
         found = await _credentials(request, realm_cache, email)
         row = None if found is None else await realm_cache.user(found.user_id)
         if found is None or row is None or row.bot_type is not None:
-            raise AuthenticationFailedError(_("Your username or password is incorrect"))
+            raise WrongCredentialsError
         check_confirmed(found)
         fetched = await _fetch_key_for_sign_in(request, found)
     profile: User | UnsetType = UNSET

@@ -20,6 +20,7 @@ from server.domain.errors import (
     PasswordAuthDisabledError,
     RealmDeactivatedError,
     UserDeactivatedError,
+    WrongCredentialsError,
 )
 from server.domain.sign_in import LDAP, PASSWORDS
 from server.i18n import _
@@ -91,7 +92,7 @@ async def _sign_in(
         # wait.
         found = await _by_directory(app, realm_cache, ldap, username, password)
     if found is None:
-        raise AuthenticationFailedError(_("Your username or password is incorrect"))
+        raise WrongCredentialsError
     await limits.forget_sign_ins(realm_cache.realm_id, username)
     if not found.is_active:
         raise UserDeactivatedError(_("Account is deactivated"))

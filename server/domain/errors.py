@@ -119,6 +119,13 @@ class AuthenticationFailedError(DomainError):
     status = 401
 
 
+class WrongCredentialsError(AuthenticationFailedError):
+    """The name or the password is wrong; which one is not told."""
+
+    def __init__(self) -> None:
+        super().__init__(_("Your username or password is incorrect"))
+
+
 class InvalidTokenError(BadRequestError):
     """A signed token is malformed, expired, or signed by another key."""
 

@@ -11,7 +11,7 @@ from server.api.endpoint import Access, Request
 from server.api.pages import PageRoute
 from server.api.sign_in import who_signs_in
 from server.domain import desktop_flow, known_browsers, mobile_flow
-from server.domain.errors import AuthenticationFailedError, DomainError
+from server.domain.errors import AuthenticationFailedError, DomainError, WrongCredentialsError
 from server.domain.realm_settings import RealmSettings
 from server.domain.sessions import (
     FORM_TOKEN,
@@ -131,7 +131,7 @@ async def begin_session(
         if not await credentials.hold_unchanged(
             connection, realm_id, user_id, changed_at=changed_at
         ):
-            raise AuthenticationFailedError(_("Your username or password is incorrect"))
+            raise WrongCredentialsError
         if request.session is not None:
             await sessions.end(connection, realm_id, request.session.digest)
         await sessions.insert(
@@ -191,6 +191,10 @@ async def _form(
     otp, desktop_otp = sent.get(mobile_flow.FIELD, ""), sent.get(desktop_flow.FIELD, "")
     settings, available = await request.realm_cache.settings(), request.app.settings.sign_in_methods
     has_own_passwords = settings.wants_method(PASSWORDS)
+    by_name = LDAP in available and settings.wants_method(LDAP)
+    if isinstance(error, WrongCredentialsError) and not by_name:
+        # The form asks for no name.
+        error = AuthenticationFailedError(_("The email address or the password is incorrect."))
     return await show(
         request,
         "sign_in.html",
@@ -204,7 +208,7 @@ async def _form(
         notice=NOTICES.get(sent.get("done", ""), ""),
         ended=ended_in(sent) if "done" in sent else None,
         by_password=takes_passwords(settings, available),
-        by_name=LDAP in available and settings.wants_method(LDAP),
+        by_name=by_name,
         has_own_passwords=has_own_passwords,
         is_open=has_own_passwords and not settings.invite_required,
         has_spectators=await has_spectators(request) and not (otp or desktop_otp),

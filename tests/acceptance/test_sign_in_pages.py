@@ -53,7 +53,7 @@ async def test_a_user_signs_in_by_keyboard_and_out(server, page: Page, ada):
     await page.write("wrong")
     await page.press("Enter")
     await page.loaded()
-    assert await page.text("[role=alert]") == "Your username or password is incorrect"
+    assert await page.text("[role=alert]") == "The email address or the password is incorrect."
     assert await page.run("document.querySelector('#username').value") == ada.email
     await page.until("document.activeElement.id == 'password'")
     await page.write(PASSWORD)

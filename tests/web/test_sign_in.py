@@ -86,7 +86,7 @@ async def test_who_does_not_know_the_password_stays_outside(visitor, ada, userna
     await browser.look("/login/")
     answer = await browser.submit("/login/", username=username, password=password)
     assert answer.status == 401
-    assert browser.problem == "Your username or password is incorrect"
+    assert browser.problem == "The email address or the password is incorrect."
     assert "parley_session" not in browser.cookies
     assert PASSWORD not in browser.page
 

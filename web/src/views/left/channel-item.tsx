@@ -43,7 +43,7 @@ export const ChannelItem = memo(({ channel }: { channel: Channel }) => {
   const isExpanded = useDerived(() => expanded.value.has(id), [id]) || here !== undefined;
   const swatch = useRef<HTMLSpanElement>(null);
   useEffect(() => {
-    swatch.current?.style.setProperty("--channel-color", channel.color ?? "");
+    swatch.current?.style.setProperty("--channel", channel.color ?? "");
   }, [channel.color]);
   const name = channel.name;
   return (

@@ -6,11 +6,13 @@ import { i18n } from "../../i18n";
 import { COLLATOR, countOfAll, countOfDirect, foldText, isDirectMuted, subscribedChannels } from "../../model/counts";
 import { directNarrow, keyOf, type Narrow } from "../../model/narrow";
 import { type Channel, idsOfKey } from "../../model/state";
-import { addressOf, ground } from "../../router";
+import { addressOf, go, ground } from "../../router";
 import { nameWithUnread, UnreadCount } from "../../ui/count";
 import { Icon, type IconName } from "../../ui/icons";
 import { memo } from "../../ui/memo";
+import { type MenuItem, openMenu } from "../../ui/menu";
 import { useDerived, watch } from "../../ui/watch";
+import { privacyOptions, whyNotCreate } from "../channels/permissions";
 import { startDirect, startTopic } from "../compose/target";
 import { AccountButton, SignInLink } from "./account";
 import { ChannelItem } from "./channel-item";
@@ -273,9 +275,16 @@ function Channels() {
     <>
       {state().userId ? (
         <Heading name={i18n.t("Channels")} addName="New topic" addIcon="edit" onAdd={() => startTopic()}>
-          <a class="icon-button quiet" role="button" href="#channels/available" aria-label="Browse channels" title={i18n.t("Browse and create channels")}>
+          <button
+            type="button"
+            class="quiet icon-button"
+            aria-label="Add channels"
+            aria-haspopup="menu"
+            title={i18n.t("Browse and create channels")}
+            onClick={(event) => openMenu(event.currentTarget, "Add channels", [waysToChannels()])}
+          >
             <Icon name="plus" />
-          </a>
+          </button>
         </Heading>
       ) : (
         <div class="section-head">
@@ -303,6 +312,14 @@ function Channels() {
       ) : null}
     </>
   );
+}
+
+function waysToChannels(): MenuItem[] {
+  const mayCreate = privacyOptions().some(([each]) => !whyNotCreate(each));
+  return [
+    { name: i18n.t("Browse channels"), icon: "search", onSelect: () => go("#channels/available") },
+    ...(mayCreate ? [{ name: i18n.t("Create channel"), icon: "plus" as const, onSelect: () => go("#channels/new") }] : []),
+  ];
 }
 
 /** Muted channels come last, inactive ones before them. */
