@@ -109,5 +109,10 @@ def _services(app: "App") -> "ImportServices":
 def _show(report: "ImportReport", path: Path | None) -> None:
     for line in report.lines():
         click.echo(line)
+    write_report(report, path)
+
+
+def write_report(report: "ImportReport", path: Path | None) -> None:
+    """Write the report as JSON, if there is a path for it."""
     if path is not None:
         path.write_text(json.dumps(report.as_json(), indent=1, ensure_ascii=False) + "\n")

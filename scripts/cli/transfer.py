@@ -12,6 +12,7 @@ from server.runtime.formatting import counted, size
 
 if TYPE_CHECKING:
     from server.app import App
+    from server.imports.report import ImportReport
     from server.settings import Settings
     from storage.exports import ExportManifest, Scope
 
@@ -144,11 +145,25 @@ def import_realm(
                 return
         except (FileRefusedError, ImportStoppedError) as error:
             raise Failure(str(error)) from error
-        _import_own(settings, file, subdomain, dry_run=dry_run)
+        refused = {"--name": name, "--owner": owner, "--topic": topic}
+        if given := [option for option, value in refused.items() if value is not None]:
+            raise Failure(
+                f"{' and '.join(given)} cannot be given for an export of Parley, which is imported"
+                " as it is: leave it out."
+            )
+        _import_own(settings, file, subdomain, report_path, dry_run=dry_run)
 
 
-def _import_own(settings: "Settings", file: Path, subdomain: str | None, *, dry_run: bool) -> None:
+def _import_own(
+    settings: "Settings",
+    file: Path,
+    subdomain: str | None,
+    report_path: Path | None,
+    *,
+    dry_run: bool,
+) -> None:
     """Import an export of Parley."""
+    from scripts.cli.moving import write_report
     from scripts.cli.session import with_app
     from storage import exports
 
@@ -156,11 +171,13 @@ def _import_own(settings: "Settings", file: Path, subdomain: str | None, *, dry_
     if problem := exports.refusal_of_version(manifest):
         raise Failure(problem)
     if dry_run:
+        write_report(_report_of(manifest), report_path)
         click.echo(f"{_amount(manifest)} of {manifest.name!r} can be imported.")
         return
     place = manifest.subdomain if subdomain is None else subdomain
     check_place(settings, place)
     with_app(settings, lambda app: _import(app, file, place), may_found=True)
+    write_report(_report_of(manifest), report_path)
     where = f"at the subdomain `{place}`" if place else "at the server's own address"
     click.echo(f"{_amount(manifest)} of {manifest.name!r} are here, {where}.")
     if not manifest.secrets:
@@ -198,6 +215,17 @@ def check_place(settings: "Settings", subdomain: str) -> None:
             "Organizations at subdomains need PARLEY_ROOT_DOMAIN: without it every address is the"
             " organization at the root. Set it, or use --subdomain ''."
         )
+
+
+def _report_of(manifest: "ExportManifest") -> "ImportReport":
+    """Return what the export holds; nothing of it is left out."""
+    from server.imports.report import ImportReport
+
+    report = ImportReport()
+    for table in manifest.tables:
+        report.count(table.name, table.rows)
+    report.count("files", manifest.files)
+    return report
 
 
 def _amount(manifest: "ExportManifest") -> str:

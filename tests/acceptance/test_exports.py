@@ -181,7 +181,12 @@ async def test_beside_itself_it_is_another_one_that_looks_the_same(
         "UPDATE users SET email_confirmed = false WHERE user_id = %(bob)s", bob=town.ids["bob"]
     )
     await run(town.server, "export", file)
-    said = await run(town.server, "import", file, "--subdomain", "copy")
+    report = tmp_path / "report.json"
+    options = ("--subdomain", "copy", "--report", report)
+    said = await run(town.server, "import", file, *options)
+    imported = json.loads(report.read_text())["imported"]
+    tables = {each.name: each.rows for each in manifest_of(file).tables if each.rows}
+    assert imported == tables | {"files": manifest_of(file).files}
     assert "at the subdomain `copy`" in said
     await run(town.server, "export", again, "--realm", "copy")
     users = {row["full_name"]: row["user_id"] for row in rows_of(again, "users")}
@@ -231,6 +236,22 @@ async def _keys(server: Server, subdomain: str) -> dict[str, str]:
             subdomain=subdomain,
         )
     return dict(rows)
+
+
+async def test_options_that_an_export_of_parley_does_not_take_are_refused(
+    town: Town, tmp_path: Path
+):
+    file = tmp_path / "town.export"
+    await run(town.server, "export", file)
+    for option, value in {"--name": "Other", "--owner": "a@x.example", "--topic": ""}.items():
+        given = ("import", file, "--dry-run", option, value)
+        said = await asyncio.to_thread(refusal, *given)
+        assert f"{option} cannot be given for an export of Parley" in said
+    report = tmp_path / "report.json"
+    assert "can be imported" in await run(
+        town.server, "import", file, "--dry-run", "--report", report
+    )
+    assert json.loads(report.read_text())["imported"]["messages"] > 0
 
 
 async def test_secrets_are_in_it_only_when_they_are_asked_for(town: Town, tmp_path: Path):
