@@ -6,7 +6,16 @@ from datetime import datetime
 from typing import Any, Final, Literal
 
 from storage.database import Connection, Statement
-from storage.ids import ChannelId, DmGroupId, MessageId, Position, RealmId, TopicId, UserId
+from storage.ids import (
+    ChannelId,
+    DmGroupId,
+    MessageId,
+    Position,
+    ProfileFieldId,
+    RealmId,
+    TopicId,
+    UserId,
+)
 from storage.name_folding import fold_name
 
 CLIENT: Final = "import"
@@ -59,6 +68,16 @@ class ImportedReaction:
     reaction_type: str
     emoji_code: str
     emoji_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedValue:
+    """A user's value of a custom profile field."""
+
+    user_id: UserId
+    field_id: ProfileFieldId
+    value: str
+    rendered_value: str | None
 
 
 async def insert(
@@ -300,6 +319,25 @@ async def reserve_positions(connection: Connection, realm_id: RealmId, count: in
         SELECT realm_id, position, epoch FROM realm_clock WHERE realm_id = %(realm_id)s
         """,
         realm_id=realm_id,
+    )
+
+
+def insert_profile_values(realm_id: RealmId, rows: Sequence[ImportedValue]) -> Statement:
+    """Insert values that the users do not have yet."""
+    return Statement(
+        """
+        INSERT INTO profile_values (realm_id, user_id, field_id, value, rendered_value)
+        SELECT %(realm_id)s, n.user_id, n.field_id, n.value, n.rendered_value
+          FROM unnest(%(user_ids)s::bigint[], %(field_ids)s::bigint[], %(values)s::text[],
+                      %(rendered)s::text[]) AS n(user_id, field_id, value, rendered_value)
+        """,
+        {
+            "realm_id": realm_id,
+            "user_ids": [row.user_id for row in rows],
+            "field_ids": [row.field_id for row in rows],
+            "values": [row.value for row in rows],
+            "rendered": [row.rendered_value for row in rows],
+        },
     )
 
 

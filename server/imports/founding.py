@@ -18,6 +18,7 @@ from server.domain.markdown import render_description
 from server.domain.names import composed, fold_name, unprintable_at
 from server.domain.realm_settings import NEW_REALM
 from server.imports.accounts import PlannedAccount, people_of
+from server.imports.profiles import ProfileWriter
 from server.imports.records import Channel, DirectConversation
 from server.imports.report import ImportReport
 from server.imports.survey import Survey
@@ -87,6 +88,7 @@ async def found_realm(
     owner_id = created.owner.user_id
     founding = _Founding(connection, realm_id, import_id, owner_id, last, report, now)
     await founding.add_people(accounts)
+    await founding.add_profiles(survey)
     await founding.add_channels(survey.channels)
     await founding.add_conversations(survey.conversations)
     await imports.set_report(connection, realm_id, import_id, report.as_json())
@@ -139,6 +141,10 @@ class _Founding:
         await self._keep("person", self._people)
         for what, count in people_of(accounts).items():
             self._report.count(what, count)
+
+    async def add_profiles(self, survey: Survey) -> None:
+        writer = ProfileWriter(self._connection, self._realm_id, self._people, self._report)
+        await writer.write(survey)
 
     async def add_channels(self, wanted: Sequence[Channel]) -> None:
         role_groups = await groups.system_ids(self._connection, self._realm_id)

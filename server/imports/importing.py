@@ -364,6 +364,7 @@ def contents_of(source: ImportSource, path: Path, progress: Progress) -> ImportR
     with source.opened(path, report) as reader:
         found = survey(reader, progress)
     report.count("people and bots", len(found.people) + len(found.strangers))
+    report.count("profile fields", len(found.fields))
     report.count("channels", len(found.channels))
     report.count("direct conversations", len(found.conversations))
     report.count("custom emoji", found.emoji)

@@ -4,13 +4,41 @@ Keys are those of the file, and unique by kind of record.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import IO, Any, Protocol
 
 from server.domain.access import MEMBER
+from server.domain.profile_fields import FieldType
+
+FieldValue = str | Sequence[str]
+"""A value of a custom profile field: a text, or keys of people."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProfileFieldRecord:
+    """A custom field of profiles. Names may be too long or repeated, values of any length."""
+
+    key: str
+    name: str
+    field_type: int = FieldType.SHORT_TEXT
+    """Of a field of short texts, longer ones make a field of long texts."""
+    hint: str = ""
+    field_data: Mapping[str, Any] = field(default_factory=dict)
+    required: bool = False
+    editable_by_user: bool = True
+    in_summary: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatusRecord:
+    """A status that does not end by itself."""
+
+    text: str = ""
+    emoji: str = ""
+    """Our name of it; a name that is not built in is left out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +56,9 @@ class PersonRecord:
     """Of the owners, the one that the organization cannot be without."""
     picture: str | None = None
     """Its profile picture, as a member of the archive."""
+    fields: Mapping[str, FieldValue] = field(default_factory=dict)
+    """Values of custom profile fields, by the keys of the fields."""
+    status: StatusRecord | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,6 +154,10 @@ class Reader(Protocol):
         ...
 
     def people(self) -> Iterator[PersonRecord]: ...
+
+    def profile_fields(self) -> Iterator[ProfileFieldRecord]:
+        """Yield the custom fields of profiles, in their order."""
+        return iter(())
 
     def emoji(self) -> Iterator[EmojiRecord]: ...
 

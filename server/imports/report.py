@@ -8,8 +8,10 @@ MAX_EXAMPLES: Final = 10
 MAX_EXAMPLE: Final = 200
 """Characters."""
 
-FIELDS: Final = "fields of profiles, such as titles and phone numbers, were left out"
-STATUSES: Final = "statuses of people were left out"
+STATUSES: Final = (
+    "statuses were left out, since they are those of deactivated people or bots, or empty"
+)
+STATUSES_THAT_END: Final = "statuses that end by themselves were left out"
 
 
 @dataclass(slots=True)

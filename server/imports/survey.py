@@ -3,7 +3,13 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from server.imports.records import Channel, DirectConversation, PersonRecord, Reader
+from server.imports.records import (
+    Channel,
+    DirectConversation,
+    PersonRecord,
+    ProfileFieldRecord,
+    Reader,
+)
 
 PROGRESS_STEP = 10_000
 
@@ -22,6 +28,7 @@ class Survey:
     conversations: Sequence[DirectConversation]
     emoji: int
     messages: int
+    fields: Sequence[ProfileFieldRecord] = ()
 
 
 def survey(reader: Reader, progress: Progress) -> Survey:
@@ -45,4 +52,5 @@ def survey(reader: Reader, progress: Progress) -> Survey:
         conversations=[place for place in places if isinstance(place, DirectConversation)],
         emoji=emoji,
         messages=count,
+        fields=list(reader.profile_fields()),
     )

@@ -242,6 +242,55 @@ async def test_what_is_wrong_is_said_and_nothing_is_done(
     assert await history_of(ada) == seen
 
 
+async def test_profiles_have_the_fields_that_fit(server: Server, tmp_path: Path):
+    """Names and values of any length, repeated names, more fields than there may be, and bots."""
+    many = {f"X{n}": {"value": "v" * 10_000, "label": f"{n} " + "x" * 500} for n in range(120)}
+    again = {"value": "two", "label": "Title"}
+    status = {"status_text": "s" * 200, "status_emoji": ":tada:"}
+    dates = {"start_date": "2020-02-30", "title": "t" * 40}
+    users = [
+        person("U1", "Ada", is_owner=True, profile={"fields": {"T": again} | many, **status}),
+        person("U2", "Bob", profile={"title": "t\x07" * 60, "start_date": "2020-02-29"}),
+        person("U3", "Same", profile={"email": "u2@example.com", **dates}),
+        person("U4", "Robot", is_bot=True, profile={"title": "bot", **status}),
+        person("U5", "Gone", deleted=True, profile={"pronouns": "p" * 90, **status}),
+    ]
+    path = write_export(tmp_path / "x.zip", users=users, channels=[], messages={})
+    said = await run(server, "import", path, *IMPORT, "--report", tmp_path / "report.json")
+    ada = await client_of(server, "u1@example.com")
+    state = await ada.post("/register")
+    fields = {each["id"]: each for each in state["custom_profile_fields"]}
+    assert len(fields) == 100
+    names = [each["name"] for each in fields.values()]
+    assert names[:4] == ["Title", "Pronouns", "Start date", "Title (2)"]
+    assert (len(set(names)), max(map(len, names))) == (100, 40)
+    assert [each["type"] for each in fields.values()][:5] == [2, 8, 4, 1, 2]
+    everyone = [*state["realm_users"], *state["realm_non_active_users"]]
+    data = {
+        each["full_name"]: {
+            fields[int(key)]["name"]: value["value"] for key, value in each["profile_data"].items()
+        }
+        for each in everyone
+        if each.get("profile_data")
+    }
+    assert data.keys() == {"Ada", "Bob", "Gone"}
+    assert data["Bob"] == {"Title": "t\x07" * 60, "Start date": "2020-02-29"}
+    assert data["Gone"] == {"Pronouns": "p" * 49 + "…"}
+    assert data["Ada"]["Title (2)"] == "two"
+    assert {len(each) for each in data["Ada"].values()} == {3, 500}
+    [mine] = state["user_status"].values()
+    assert (mine["status_text"], mine["emoji_name"]) == ("s" * 59 + "…", "tada")
+    report = json.loads((tmp_path / "report.json").read_text())
+    assert report["imported"]["profile fields"] == 100
+    assert report["imported"]["statuses"] == 1
+    counts = {each["reason"].partition(",")[0]: each["count"] for each in report["remarks"]}
+    assert counts["profile fields were left out: there are 100 of them at most"] == 24
+    assert counts["values of profile fields were left out"] == 1
+    assert counts["values of profile fields were cut"] == 97
+    assert counts["statuses were left out"] == 2
+    assert "24 profile fields were left out" in said
+
+
 async def test_an_import_goes_on_where_it_was_killed(server: Server, tmp_path: Path):
     file = write_large_export(tmp_path / "large.zip", messages=6_000, days=4, channels=5, people=20)
     environment = {**os.environ, **here(server)}  # noqa: TID251

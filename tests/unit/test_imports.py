@@ -21,8 +21,8 @@ from server.imports.errors import FileRefusedError
 from server.imports.json_streams import MalformedJsonError, objects_in
 from server.imports.readers.slack import time_of
 from server.imports.recognition import source_of
-from server.imports.records import PersonRecord
-from server.imports.report import FIELDS, STATUSES, ImportReport
+from server.imports.records import PersonRecord, StatusRecord
+from server.imports.report import STATUSES_THAT_END, ImportReport
 from server.imports.slack_markup import emoji_name, markdown_of_slack
 from server.imports.sorting import SortedRecord, sorted_records
 from server.imports.survey import Survey, survey
@@ -243,21 +243,41 @@ def counted(report: ImportReport) -> dict[str, int]:
     return {reason: each.count for reason, each in report.remarks.items()}
 
 
-def test_what_profiles_of_slack_have_more_is_counted(tmp_path: Path):
+def test_profiles_of_slack_have_their_fields(tmp_path: Path):
+    custom = {
+        "X1": {"value": "Berlin &amp; Bonn", "alt": "", "label": "City"},
+        "X2": {"value": "", "label": "Empty"},
+        "X3": None,
+        "X4": {"value": "of a field that is named elsewhere"},
+        "X5": {"value": "of a field without a name"},
+    }
     profile = {
         "title": "Engineer",
         "phone": "",
         "pronouns": "she",
-        "fields": {"X1": {"value": "Berlin", "alt": ""}, "X2": {"value": ""}, "X3": None},
+        "fields": custom,
         "status_emoji": ":palm_tree:",
         "image_original": "https://x.example/ada.png",
     }
-    users = [*USERS, person("U2", "Bob", profile=profile), person("U3", "C", profile={"fields": 1})]
+    ending = {"status_text": "at lunch", "status_expiration": 1516524675}
+    named = {"fields": {"X4": {"value": "y", "label": "Named"}}, **ending}
+    users = [
+        *USERS,
+        person("U2", "Bob", profile=profile),
+        person("U3", "C", profile={"fields": 1}),
+        person("U4", "D", profile=named),
+    ]
     path = write_export(tmp_path / "x.zip", users=users, channels=CHANNELS, messages={})
-    _, report = surveyed(path)
+    found, report = surveyed(path)
+    assert [field.name for field in found.fields] == ["Title", "Pronouns", "City", "Named"]
+    bob = found.people[1]
+    others = "of a field that is named elsewhere"
+    values = {"title": "Engineer", "pronouns": "she", "X1": "Berlin & Bonn", "X4": others}
+    assert (bob.fields, bob.status) == (values, StatusRecord(emoji="palm_tree"))
+    assert found.people[3].status is None
     pictures = "profile pictures were left out: the export has only their addresses"
-    assert counted(report) == {FIELDS: 3, STATUSES: 1, pictures: 1}
-    assert all(each.examples == ["U2"] for each in report.remarks.values())
+    unnamed = "values of profile fields were left out: the export does not name them"
+    assert counted(report) == {pictures: 1, unnamed: 1, STATUSES_THAT_END: 1}
 
 
 def test_invalid_characters_are_replaced(tmp_path: Path):
@@ -392,15 +412,27 @@ def test_lines_that_cannot_be_read_are_refused_or_counted(tmp_path: Path):
         surveyed(lines_of(tmp_path / "x.jsonl", good, good[:-5]))
 
 
-def test_what_users_and_posts_of_mattermost_have_more_is_counted(tmp_path: Path):
+def test_users_of_mattermost_have_their_fields(tmp_path: Path):
+    ada = {"username": "ada", "position": "Engineer", "nickname": "ada", "custom_status": "{}"}
+    bob = {"username": "bob", "custom_status": '{"emoji":"calendar","text":"here","duration":""}'}
+    eve = {"username": "eve", "custom_status": {"text": "at lunch", "duration": "one_hour"}}
+    odd = {"username": "odd", "custom_status": "{"}
+    lines = [{"type": "user", "user": each} for each in (ada, bob, eve, odd)]
+    found, report = surveyed(lines_of(tmp_path / "x.jsonl", *map(json.dumps, lines)))
+    assert [field.name for field in found.fields] == ["Position"]
+    assert [each.fields for each in found.people] == [{"position": "Engineer"}, {}, {}, {}]
+    status = StatusRecord(text="here", emoji="calendar")
+    assert [each.status for each in found.people] == [None, status, None, None]
+    assert counted(report) == {STATUSES_THAT_END: 1}
+
+
+def test_links_to_posts_of_mattermost_are_counted(tmp_path: Path):
     link = f"https://chat.example/t/pl/{'a' * 26}"
-    user = {"username": "ada", "position": "Engineer", "custom_status": "{}"}
     post = {"team": "t", "channel": "c", "user": "ada", "message": f"{link} {link}", "create_at": 1}
-    lines = [{"type": "user", "user": user}, {"type": "post", "post": post}]
-    texts = [json.dumps(each, separators=(",", ":")) for each in lines]
-    _, report = surveyed(lines_of(tmp_path / "x.jsonl", *texts))
+    line = json.dumps({"type": "post", "post": post})
+    _, report = surveyed(lines_of(tmp_path / "x.jsonl", line))
     links = "links to posts still lead to Mattermost: the export has no ids of posts"
-    assert counted(report) == {FIELDS: 1, STATUSES: 1, links: 2}
+    assert counted(report) == {links: 2}
     assert report.remarks[links].examples == [link, link]
 
 
@@ -452,7 +484,7 @@ def test_documents_of_all_types_are_read():
     }
 
 
-def test_what_users_of_rocketchat_have_more_is_counted(tmp_path: Path):
+def test_users_of_rocketchat_have_their_fields(tmp_path: Path):
     custom = document(element(0x02, "team", string(b"x")), element(0x02, "empty", string(b"")))
     user = document(
         element(0x02, "_id", string(b"u1")),
@@ -466,9 +498,13 @@ def test_what_users_of_rocketchat_have_more_is_counted(tmp_path: Path):
         archive.writestr("dump/users.bson", user)
         archive.writestr("dump/rocketchat_room.bson", b"")
         archive.writestr("dump/rocketchat_message.bson", b"")
-    _, report = surveyed(path)
+    found, report = surveyed(path)
+    assert [field.name for field in found.fields] == ["Bio", "team"]
+    [only] = found.people
+    assert only.fields == {"bio": "b", "custom team": "x"}
+    assert only.status == StatusRecord(text="away")
     pictures = "profile pictures were left out: dumps have them in pieces, or not at all"
-    assert counted(report) == {FIELDS: 2, STATUSES: 1, pictures: 1}
+    assert counted(report) == {pictures: 1}
 
 
 def test_no_bytes_are_read_beyond_a_document():

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from datetime import UTC, datetime, timedelta
 from typing import IO, Any, Final
 
@@ -19,12 +19,14 @@ from server.imports.records import (
     EmojiRecord,
     PersonRecord,
     PostedMessage,
+    ProfileFieldRecord,
     Reaction,
     Reader,
     References,
     SharedFile,
+    StatusRecord,
 )
-from server.imports.report import FIELDS, STATUSES, ImportReport
+from server.imports.report import STATUSES_THAT_END, ImportReport
 from server.imports.slack_markup import emoji_name, with_emoji_named
 from server.imports.sorting import SortedRecord, sorted_records
 
@@ -42,6 +44,10 @@ _NO_LINKS: Final = re.compile(r"(?!)")
 _POST_LINK: Final = re.compile(r"https?://[^\s()<>\[\]]+/pl/[a-z0-9]{26}(?![a-z0-9])")
 _REFERENCE: Final = re.compile(r"(?<![\w@~/.])([@~])([a-z0-9][a-z0-9._-]{0,63})", re.IGNORECASE)
 _ALL: Final = frozenset({"all", "channel"})
+_PROFILE_FIELDS: Final = (
+    ProfileFieldRecord(key="position", name="Position", in_summary=True),
+    ProfileFieldRecord(key="nickname", name="Nickname"),
+)
 
 Line = dict[str, Any]
 
@@ -69,18 +75,16 @@ class MattermostReader(Reader):
             if not key:
                 self._report.remark("accounts without a name were left out")
                 continue
-            if _text(each.get("position")):
-                self._report.remark(FIELDS, key)
-            if each.get("custom_status"):
-                self._report.remark(STATUSES, key)
             first, last = _text(each.get("first_name")), _text(each.get("last_name"))
             others = (_text(each.get("nickname")), _text(each.get("display_name")), key)
             timezone = each.get("timezone")
             timezone = timezone if isinstance(timezone, dict) else {}
             picture = _text(each.get("profile_image"))
+            full_name = next(filter(None, (f"{first} {last}".strip(), *others)))
+            values = {field.key: _text(each.get(field.key)) for field in _PROFILE_FIELDS}
             yield PersonRecord(
                 key=key,
-                full_name=next(filter(None, (f"{first} {last}".strip(), *others))),
+                full_name=full_name,
                 email=_text(each.get("email")) or None,
                 role=_role(each),
                 is_active=not each.get("delete_at"),
@@ -88,7 +92,31 @@ class MattermostReader(Reader):
                 timezone=_text(timezone.get("automaticTimezone"))
                 or _text(timezone.get("manualTimezone")),
                 picture=self._member(picture) if picture else None,
+                fields={k: value for k, value in values.items() if value not in ("", full_name)},
+                status=self._status(each.get("custom_status"), key),
             )
+
+    @override
+    def profile_fields(self) -> Iterator[ProfileFieldRecord]:
+        filled = {field for person in self._silent.people() for field in person.fields}
+        yield from (field for field in _PROFILE_FIELDS if field.key in filled)
+
+    @property
+    def _silent(self) -> "MattermostReader":
+        """A reader of the same file with a report of its own."""
+        return MattermostReader(self._open_lines, self._archive, ImportReport())
+
+    def _status(self, status: Any, key: str) -> StatusRecord | None:
+        if isinstance(status, str):
+            with suppress(orjson.JSONDecodeError):
+                status = orjson.loads(status)
+        if not isinstance(status, dict):
+            return None
+        if status.get("duration"):
+            self._report.remark(STATUSES_THAT_END, key)
+            return None
+        text, emoji = _text(status.get("text")), _text(status.get("emoji"))
+        return StatusRecord(text=text, emoji=emoji_name(emoji)) if text or emoji else None
 
     @override
     def emoji(self) -> Iterator[EmojiRecord]:

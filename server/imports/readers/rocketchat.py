@@ -12,6 +12,7 @@ from typing_extensions import override
 from server.domain.access import ADMINISTRATOR, GUEST, MEMBER, MODERATOR, OWNER
 from server.domain.markdown.dialects import in_our_dialect, outside_code
 from server.domain.markdown.writing import quoted
+from server.domain.profile_fields import FieldType
 from server.imports.archive import ImportArchive
 from server.imports.bson_streams import MalformedBsonError, documents_in
 from server.imports.errors import FileRefusedError
@@ -21,12 +22,14 @@ from server.imports.records import (
     EmojiRecord,
     PersonRecord,
     PostedMessage,
+    ProfileFieldRecord,
     Reaction,
     Reader,
     References,
     SharedFile,
+    StatusRecord,
 )
-from server.imports.report import FIELDS, STATUSES, ImportReport
+from server.imports.report import ImportReport
 from server.imports.slack_markup import emoji_name, with_emoji_named
 from server.imports.sorting import SortedRecord, sorted_records
 
@@ -42,6 +45,12 @@ _BOLD: Final = re.compile(r"(?<![*\w])\*(?![\s*])([^*\n]+?)(?<!\s)\*(?![*\w])")
 _STRUCK: Final = re.compile(r"(?<![~\w])~(?![\s~])([^~\n]+?)(?<!\s)~(?![~\w])")
 _ROLES: Final = {"admin": OWNER, "owner": ADMINISTRATOR, "moderator": MODERATOR, "guest": GUEST}
 _KEPT: Final = ("_id", "tmid", "tcount", "msg", "u", "attachments", "file", "files", "reactions")
+_PROFILE_FIELDS: Final = (
+    ProfileFieldRecord(key="nickname", name="Nickname", in_summary=True),
+    ProfileFieldRecord(key="bio", name="Bio", field_type=FieldType.LONG_TEXT),
+)
+_CUSTOM: Final = "custom "
+"""Beginning of the keys of a server's own fields."""
 _SIZE: Final = 1_000
 """Estimated size of a message, with what is kept of it."""
 
@@ -66,7 +75,7 @@ class RocketChatReader(Reader):
             if not key:
                 self._report.remark("accounts without an id were left out")
                 continue
-            self._remark_left_out(user, key)
+            self._remark_picture(user, key)
             addresses = [_text(each.get("address")) for each in _dicts(user.get("emails"))]
             names = (_text(user.get("name")), _text(user.get("username")))
             yield PersonRecord(
@@ -76,17 +85,19 @@ class RocketChatReader(Reader):
                 role=_role(user),
                 is_active=user.get("active") is not False,
                 is_bot=user.get("type") == "bot",
+                fields=dict(_values(user)),
+                status=StatusRecord(text=text) if (text := _text(user.get("statusText"))) else None,
             )
 
-    def _remark_left_out(self, user: Mapping[str, Any], key: str) -> None:
-        """Count what a user has that accounts are not given."""
-        custom = user.get("customFields")
-        values = list(custom.values()) if isinstance(custom, dict) else []
-        values += [user.get("bio"), user.get("nickname")]
-        if filled := sum(1 for value in values if _text(value)):
-            self._report.remark(FIELDS, key, filled)
-        if _text(user.get("statusText")):
-            self._report.remark(STATUSES, key)
+    @override
+    def profile_fields(self) -> Iterator[ProfileFieldRecord]:
+        keys = {key: None for user in self._documents(USERS) for key, _ in _values(user)}
+        yield from (field for field in _PROFILE_FIELDS if field.key in keys)
+        for key in keys:
+            if key.startswith(_CUSTOM):
+                yield ProfileFieldRecord(key=key, name=key.removeprefix(_CUSTOM))
+
+    def _remark_picture(self, user: Mapping[str, Any], key: str) -> None:
         if _text(user.get("avatarOrigin")) not in ("", "none"):
             reason = "profile pictures were left out: dumps have them in pieces, or not at all"
             self._report.remark(reason, key)
@@ -287,6 +298,17 @@ def _files(record: Mapping[str, Any]) -> Iterator[SharedFile]:
         is_thumbnail = _text(each.get("name")).startswith("thumb-")
         if key and not is_thumbnail:
             yield SharedFile(key=key, name=_text(each.get("name")) or key)
+
+
+def _values(user: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the values that a user has given of fields of profiles, by the keys of the fields."""
+    for field in _PROFILE_FIELDS:
+        if value := _text(user.get(field.key)):
+            yield field.key, value
+    custom = user.get("customFields")
+    for name, given in custom.items() if isinstance(custom, dict) else ():
+        if value := _text(given):
+            yield _CUSTOM + name, value
 
 
 def _described(attachment: Mapping[str, Any]) -> str:

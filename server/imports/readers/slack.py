@@ -1,5 +1,6 @@
 """Read exports of Slack: a ZIP archive with a folder for each conversation, a file for each day."""
 
+import html
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,6 +13,7 @@ import orjson
 from typing_extensions import override
 
 from server.domain.access import ADMINISTRATOR, GUEST, MEMBER, OWNER
+from server.domain.profile_fields import FieldType
 from server.domain.slack_text import converted
 from server.imports.archive import ImportArchive
 from server.imports.errors import FileRefusedError
@@ -22,12 +24,14 @@ from server.imports.records import (
     EmojiRecord,
     PersonRecord,
     PostedMessage,
+    ProfileFieldRecord,
     Reaction,
     Reader,
     References,
     SharedFile,
+    StatusRecord,
 )
-from server.imports.report import FIELDS, STATUSES, ImportReport
+from server.imports.report import STATUSES_THAT_END, ImportReport
 from server.imports.slack_markup import emoji_name, markdown_of_slack
 from server.imports.sorting import SortedRecord, sorted_records
 
@@ -50,7 +54,16 @@ _NOTICES: Final = re.compile(
     r"|sh_room_created|sh_room_shared|huddle_thread|app_conversation_join|channel_canvas_updated"
 )
 """Subtypes of messages by which Slack reports changes of a channel."""
-_PROFILE_FIELDS: Final = ("title", "phone", "pronouns", "skype")
+_PROFILE_FIELDS: Final = (
+    ProfileFieldRecord(key="title", name="Title", in_summary=True),
+    ProfileFieldRecord(
+        key="pronouns", name="Pronouns", field_type=FieldType.PRONOUNS, in_summary=True
+    ),
+    ProfileFieldRecord(key="phone", name="Phone number"),
+    ProfileFieldRecord(key="skype", name="Skype"),
+    ProfileFieldRecord(key="start_date", name="Start date", field_type=FieldType.DATE),
+)
+"""Fields that every profile of Slack has, by their keys in it."""
 NOTICES: Final = "notices of Slack about joining, leaving and changes of channels were left out"
 
 
@@ -76,7 +89,7 @@ class SlackReader(Reader):
                 continue
             profile = user.get("profile")
             profile = profile if isinstance(profile, dict) else {}
-            self._remark_left_out(profile, key)
+            values = dict(self._values(profile, key))
             names = (profile.get("real_name"), user.get("real_name"), profile.get("display_name"))
             yield PersonRecord(
                 key=key,
@@ -87,18 +100,53 @@ class SlackReader(Reader):
                 is_bot=bool(user.get("is_bot")) or key == "USLACKBOT",
                 timezone=_text(user.get("tz")),
                 is_first_owner=bool(user.get("is_primary_owner")),
+                fields=values,
+                status=self._status(profile, key),
             )
+            self._remark_picture(profile, key)
 
-    def _remark_left_out(self, profile: Mapping[str, Any], key: str) -> None:
-        """Count what a profile has that accounts are not given."""
-        custom = profile.get("fields")
-        custom = custom if isinstance(custom, dict) else {}
-        values = [each.get("value") for each in custom.values() if isinstance(each, dict)]
-        values += [profile.get(name) for name in _PROFILE_FIELDS]
-        if filled := sum(1 for value in values if _text(value)):
-            self._report.remark(FIELDS, key, filled)
-        if _text(profile.get("status_text")) or _text(profile.get("status_emoji")):
-            self._report.remark(STATUSES, key)
+    @override
+    def profile_fields(self) -> Iterator[ProfileFieldRecord]:
+        yield from self._fields.values()
+
+    @cached_property
+    def _fields(self) -> dict[str, ProfileFieldRecord]:
+        """The fields that anyone's profile fills in, by their keys."""
+        filled: set[str] = set()
+        names: dict[str, str] = {}
+        for user in self._objects(USERS):
+            profile = user.get("profile")
+            profile = profile if isinstance(profile, dict) else {}
+            filled.update(each.key for each in _PROFILE_FIELDS if _text(profile.get(each.key)))
+            for key, value in _custom_values(profile):
+                if name := _text(value.get("label")):
+                    names.setdefault(key, html.unescape(name))
+        fields = [each for each in _PROFILE_FIELDS if each.key in filled]
+        fields += [ProfileFieldRecord(key=key, name=name) for key, name in names.items()]
+        return {each.key: each for each in fields}
+
+    def _values(self, profile: Mapping[str, Any], key: str) -> Iterator[tuple[str, str]]:
+        """Yield the values of a profile's fields by their keys."""
+        for each in _PROFILE_FIELDS:
+            if value := _text(profile.get(each.key)):
+                yield each.key, html.unescape(value)
+        for field, custom in _custom_values(profile):
+            if field in self._fields:
+                yield field, html.unescape(_text(custom["value"]))
+            else:
+                reason = "values of profile fields were left out: the export does not name them"
+                self._report.remark(reason, key)
+
+    def _status(self, profile: Mapping[str, Any], key: str) -> StatusRecord | None:
+        text, emoji = _text(profile.get("status_text")), _text(profile.get("status_emoji"))
+        if not text and not emoji:
+            return None
+        if profile.get("status_expiration"):
+            self._report.remark(STATUSES_THAT_END, key)
+            return None
+        return StatusRecord(text=html.unescape(text), emoji=emoji_name(emoji.strip(":")))
+
+    def _remark_picture(self, profile: Mapping[str, Any], key: str) -> None:
         if profile.get("is_custom_image") or _text(profile.get("image_original")):
             reason = "profile pictures were left out: the export has only their addresses"
             self._report.remark(reason, key)
@@ -300,6 +348,14 @@ class SlackReader(Reader):
             raise MalformedJsonError(str(error)) from error
         self._report.remark("files contain invalid characters, which were replaced", path)
         return value
+
+
+def _custom_values(profile: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the fields that the workspace has added to profiles, as far as they are filled in."""
+    custom = profile.get("fields")
+    for key, value in custom.items() if isinstance(custom, dict) else ():
+        if isinstance(value, dict) and _text(value.get("value")):
+            yield key, value
 
 
 def _array(value: Any) -> list[Any]:
