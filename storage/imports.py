@@ -359,35 +359,38 @@ async def subscribe(
     realm_id: RealmId,
     channel_id: ChannelId,
     colors: Mapping[UserId, str],
+    firsts: Mapping[UserId, Position],
     *,
-    first: Position,
     last: Position,
 ) -> None:
-    """Subscribe to a new channel since `first`; everything up to `last` counts as read."""
+    """Subscribe to a new channel since its beginning, or since a position in `firsts`.
+
+    Everything up to `last` counts as read.
+    """
     await connection.execute(
         """
         INSERT INTO subscriptions (realm_id, user_id, channel_id, active, color, spans)
         SELECT %(realm_id)s, s.user_id, %(channel_id)s, true, s.color,
-               int8multirange(int8range(%(first)s, NULL))
-          FROM unnest(%(user_ids)s::bigint[], %(colors)s::text[]) AS s(user_id, color)
+               int8multirange(int8range(s.first, NULL))
+          FROM unnest(%(user_ids)s::bigint[], %(colors)s::text[], %(firsts)s::bigint[])
+               AS s(user_id, color, first)
         """,
         realm_id=realm_id,
         channel_id=channel_id,
         user_ids=list(colors),
         colors=list(colors.values()),
-        first=first,
+        firsts=[firsts.get(user_id, 1) for user_id in colors],
     )
     await connection.execute(
         """
         INSERT INTO channel_read (realm_id, user_id, channel_id, read)
         SELECT %(realm_id)s, s.user_id, %(channel_id)s,
-               int8multirange(int8range(%(first)s, %(last)s, '[]'))
+               int8multirange(int8range(1, %(last)s, '[]'))
           FROM unnest(%(user_ids)s::bigint[]) AS s(user_id)
         """,
         realm_id=realm_id,
         channel_id=channel_id,
         user_ids=list(colors),
-        first=first,
         last=last,
     )
 
@@ -537,28 +540,40 @@ def insert_reactions(realm_id: RealmId, reactions: Sequence[ImportedReaction]) -
     )
 
 
-def insert_flags(
-    realm_id: RealmId, flags: Sequence[tuple[MessageId, UserId]], bits: int
-) -> Statement:
-    """Give messages these flags, for readers who received them."""
+def insert_flags(realm_id: RealmId, flags: Mapping[tuple[MessageId, UserId], int]) -> Statement:
+    """Give messages these flags, for readers who received them.
+
+    Stars of others stay if the channel's history is open to them.
+    """
     return Statement(
         """
         INSERT INTO message_flags (realm_id, user_id, message_id, flags)
-        SELECT %(realm_id)s, f.user_id, f.message_id, %(bits)s::integer
-          FROM unnest(%(message_ids)s::bigint[], %(user_ids)s::bigint[]) AS f(message_id, user_id)
+        SELECT %(realm_id)s, f.user_id, f.message_id,
+               CASE WHEN r.received THEN f.bits ELSE {STARRED | HISTORICAL} END
+          FROM unnest(%(message_ids)s::bigint[], %(user_ids)s::bigint[], %(bits)s::integer[])
+               AS f(message_id, user_id, bits)
           JOIN messages m ON m.realm_id = %(realm_id)s AND m.id = f.message_id
-         WHERE EXISTS (SELECT FROM subscriptions s
-                        WHERE s.realm_id = %(realm_id)s AND s.user_id = f.user_id
-                          AND s.channel_id = m.channel_id AND s.spans @> m.id)
-            OR EXISTS (SELECT FROM dm_group_members d
-                        WHERE d.realm_id = %(realm_id)s AND d.user_id = f.user_id
-                          AND d.dm_group_id = m.conversation_id)
+         CROSS JOIN LATERAL (
+                SELECT EXISTS (SELECT FROM subscriptions s
+                                WHERE s.realm_id = %(realm_id)s AND s.user_id = f.user_id
+                                  AND s.channel_id = m.channel_id AND s.spans @> m.id)
+                    OR EXISTS (SELECT FROM dm_group_members d
+                                WHERE d.realm_id = %(realm_id)s AND d.user_id = f.user_id
+                                  AND d.dm_group_id = m.conversation_id) AS received
+               ) r
+         WHERE r.received
+            OR f.bits & {STARRED} <> 0
+               AND EXISTS (SELECT FROM channels c, users u
+                            WHERE c.realm_id = %(realm_id)s AND c.channel_id = m.channel_id
+                              AND u.realm_id = %(realm_id)s AND u.user_id = f.user_id
+                              AND NOT c.invite_only
+                              AND (c.is_web_public OR u.role < 600))
         """,
         {
             "realm_id": realm_id,
             "message_ids": [message_id for message_id, _ in flags],
             "user_ids": [user_id for _, user_id in flags],
-            "bits": bits,
+            "bits": list(flags.values()),
         },
     )
 

@@ -31,6 +31,8 @@ class PlannedAccount:
     lacks_address: bool = False
     """Deactivated only because it has no address."""
     is_first_owner: bool = False
+    is_system_bot: bool = False
+    """One that every organization has, and this one already."""
 
 
 def planned_accounts(
@@ -49,14 +51,16 @@ def planned_accounts(
     for person in sorted(survey.people, key=lambda each: (not each.is_active, each.is_bot)):
         email = _address(person, domain, report)
         folded = fold_address(email) if email else ""
-        if folded in reserved:
-            report.remark("addresses are reserved for bots of the system", person.full_name)
-            email = None
-        elif folded in by_address:
+        if folded in by_address:
             by_address[folded].keys.append(person.key)
             report.remark("people have the address of another, and share that account", email or "")
             continue
+        is_system_bot = folded in reserved and person.is_bot
+        if folded in reserved and not is_system_bot:
+            report.remark("addresses are reserved for bots of the system", person.full_name)
+            email = None
         account = _account(person, email, report)
+        account.is_system_bot = is_system_bot
         planned.append(account)
         if email:
             by_address[folded] = account
@@ -164,5 +168,6 @@ def _is_first_owner_without_address(account: PlannedAccount) -> bool:
 
 def people_of(planned: Sequence[PlannedAccount]) -> dict[str, int]:
     """Count the accounts by kind, for the report."""
-    bots = sum(account.new.bot_type is not None for account in planned)
-    return {"people": len(planned) - bots, "bots": bots}
+    new = [account for account in planned if not account.is_system_bot]
+    bots = sum(account.new.bot_type is not None for account in new)
+    return {"people": len(new) - bots, "bots": bots}

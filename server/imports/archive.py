@@ -2,10 +2,10 @@
 
 import zipfile
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Collection, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import IO, Final
+from typing import IO, Final, Protocol
 
 from server.imports.errors import FileRefusedError
 
@@ -16,6 +16,19 @@ MIN_BOMB_BYTES: Final = 16 * 1024 * 1024
 """Smaller members do no harm, however they are compressed."""
 DAMAGE: Final = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
 """What `zipfile` raises for damaged, encrypted and unusually compressed members."""
+
+
+class MemberReader(Protocol):
+    """Members of an archive by name."""
+
+    @property
+    def names(self) -> Collection[str]: ...
+
+    def __contains__(self, name: str) -> bool: ...
+
+    def opened(self, name: str) -> AbstractContextManager[IO[bytes]]:
+        """Open a member. Raises FileRefusedError, also within the block, if it is damaged."""
+        ...
 
 
 class ImportArchive:

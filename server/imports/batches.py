@@ -11,11 +11,17 @@ from server.domain.emoji import Emoji, codes_by_name
 from server.domain.names import fold_name
 from server.domain.thumbnails import with_thumbnails
 from server.imports.errors import ELSEWHERE, ImportStoppedError
-from server.imports.files import FileStore, StoredFile, markdown_of_file
+from server.imports.files import FileStore, StoredFile, markdown_of_file, with_own_url
 from server.imports.records import PostedMessage
 from server.imports.report import ImportReport
 from server.imports.texts import ImportedText, TextConverter
-from server.imports.topics import clean_topic_name, dated_name, numbered_name, topic_name
+from server.imports.topics import (
+    clean_topic_name,
+    dated_name,
+    numbered_name,
+    resolved_name,
+    topic_name,
+)
 from storage import attachments, imports, message_bits, upload_space
 from storage.database import Connection, Database
 from storage.ids import AttachmentId, ChannelId, MessageId, RealmId, TopicId, UserId
@@ -53,7 +59,7 @@ class _Rows:
     topics: list[ImportedTopic] = field(default_factory=list)
     threads: dict[str, int] = field(default_factory=dict)
     reactions: list[ImportedReaction] = field(default_factory=list)
-    mentions: list[tuple[MessageId, UserId]] = field(default_factory=list)
+    flags: dict[tuple[MessageId, UserId], int] = field(default_factory=dict)
     keys: dict[str, int] = field(default_factory=dict)
     links: dict[str, int] = field(default_factory=dict)
     held: list[tuple[MessageId, str]] = field(default_factory=list)
@@ -122,7 +128,10 @@ class BatchWriter:
                 kept = await self._files.store(file, stored, owner, message.sent_at, report)
                 if kept is not None:
                     stored[file.key] = kept
-                lines.append(markdown_of_file(file, kept))
+                if not file.is_in_text:
+                    lines.append(markdown_of_file(file, kept))
+                elif kept is not None:
+                    lines[0] = with_own_url(lines[0], file, kept)
             text.content = self._converter.fitting("\n".join(lines), message, report)
         return stored
 
@@ -205,10 +214,21 @@ class BatchWriter:
         )
         rows.keys[message.key] = message_id
         rows.held += [(message_id, file.key) for file in message.files if file.key in stored]
-        rows.mentions += [(message_id, user_id) for user_id in rendered.mentioned_user_ids]
+        self._add_stars(message_id, message, rows, report)
+        for user_id in rendered.mentioned_user_ids:
+            flags = rows.flags.get((message_id, user_id), 0)
+            rows.flags[message_id, user_id] = flags | message_bits.MENTIONED
         if self._converter.reader.message_links.search(text.content):
             rows.links[str(message_id)] = message_id
         self._add_reactions(message_id, message, rows, report)
+
+    def _add_stars(
+        self, message_id: MessageId, message: PostedMessage, rows: _Rows, report: ImportReport
+    ) -> None:
+        people = self._converter.names.people
+        stars = {people[key].user_id for key in message.starred_by if key in people}
+        rows.flags |= {(message_id, user_id): message_bits.STARRED for user_id in stars}
+        report.count("stars", len(stars))
 
     def _add_reactions(
         self, message_id: MessageId, message: PostedMessage, rows: _Rows, report: ImportReport
@@ -275,10 +295,10 @@ class BatchWriter:
         """Return a topic for each key, with a name that its channel does not have yet."""
         choices: dict[str, list[str]] = {}
         for key, text in new.items():
-            name = clean_topic_name(text.message.topic) or topic_name(text.content)
-            if key.startswith(MAIN_TOPIC):
-                name = self._topic
+            name = self._topic if key.startswith(MAIN_TOPIC) else _topic_name(text)
             choices[key] = [name, dated_name(name, text.message.sent_at)]
+            if text.message.is_resolved:
+                choices[key] = list(map(resolved_name, choices[key]))
         channels = {key: self._places.channels[text.message.place] for key, text in new.items()}
         async with self._database.connection() as connection:
             ids = await imports.new_topic_ids(connection, len(new))
@@ -340,9 +360,8 @@ class BatchWriter:
             ]
             if rows.reactions:
                 statements.append(imports.insert_reactions(realm_id, rows.reactions))
-            if rows.mentions:
-                bits = message_bits.MENTIONED
-                statements.append(imports.insert_flags(realm_id, rows.mentions, bits))
+            if rows.flags:
+                statements.append(imports.insert_flags(realm_id, rows.flags))
             if rows.links:
                 statements.append(imports.keep_keys(realm_id, import_id, "link", rows.links))
             if held:
@@ -373,6 +392,12 @@ class BatchWriter:
 def _thread_of(message: PostedMessage) -> str:
     """Return the key of the topic of a message in a channel."""
     return message.thread or MAIN_TOPIC + message.place
+
+
+def _topic_name(text: ImportedText) -> str:
+    """Return the name of the topic that begins with a message."""
+    topic = text.message.topic
+    return "" if topic == "" else clean_topic_name(topic or "") or topic_name(text.content)
 
 
 def _copied(report: ImportReport) -> ImportReport:

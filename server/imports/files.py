@@ -6,6 +6,7 @@ from datetime import datetime
 
 from server.actions.attachments import new_attachment
 from server.domain.attachments import url_of
+from server.domain.markdown.dialects import outside_code
 from server.domain.slack_text import link
 from server.imports.errors import FileRefusedError
 from server.imports.records import Reader, SharedFile
@@ -45,6 +46,8 @@ class FileStore:
             return known[file.key]
         if file.member is None:
             reason = "messages link to them there" if file.url else "messages have their names"
+            if file.is_in_text:
+                reason = "links to them lead nowhere"
             report.remark(f"files are not in the export: {reason}", file.name)
             return None
         try:
@@ -75,3 +78,8 @@ def markdown_of_file(file: SharedFile, stored: StoredFile | None) -> str:
     if stored is not None:
         return link(stored.row.name, url_of(stored.row.path_id))
     return link(file.name, file.url) if file.url else file.name
+
+
+def with_own_url(text: str, file: SharedFile, stored: StoredFile) -> str:
+    """Return a text with the file's URL there replaced by that here; code stays as it is."""
+    return outside_code(text, lambda piece: piece.replace(file.url, url_of(stored.row.path_id)))

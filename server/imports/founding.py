@@ -22,7 +22,8 @@ from server.imports.profiles import ProfileWriter
 from server.imports.records import Channel, DirectConversation
 from server.imports.report import ImportReport
 from server.imports.survey import Survey
-from storage import channels, groups, imports, upload_space
+from storage import channels, groups, imports, upload_space, users
+from storage.address_folding import fold_address
 from storage.channels import NewChannel
 from storage.database import Connection
 from storage.ids import ChannelId, GroupId, Position, RealmId, UserId
@@ -89,7 +90,7 @@ async def found_realm(
     founding = _Founding(connection, realm_id, import_id, owner_id, last, report, now)
     await founding.add_people(accounts)
     await founding.add_profiles(survey)
-    await founding.add_channels(survey.channels)
+    await founding.add_channels(survey.channels, survey.firsts)
     await founding.add_conversations(survey.conversations)
     await imports.set_report(connection, realm_id, import_id, report.as_json())
     return realm_id
@@ -119,23 +120,24 @@ class _Founding:
         self._owner_id = owner_id
 
     async def add_people(self, accounts: Sequence[PlannedAccount]) -> None:
-        new = [
-            replace(
-                account.new,
-                is_active=account.is_active,
-                bot_owner_id=self._owner_id if account.new.bot_type else None,
-            )
-            for account in accounts[1:]
-        ]
+        new = [account for account in accounts[1:] if not account.is_system_bot]
         rows = await insert_users(
             self._connection,
             self._realm_id,
-            new,
+            [
+                replace(
+                    account.new,
+                    is_active=account.is_active,
+                    bot_owner_id=self._owner_id if account.new.bot_type else None,
+                )
+                for account in new
+            ],
             now=self._now,
             defaults=NEW_REALM.start_of_newcomers,
         )
         ids = [self._owner_id, *(row.user_id for row in rows)]
-        planned = list(zip(ids, accounts, strict=True))
+        planned = list(zip(ids, [accounts[0], *new], strict=True))
+        planned += await self._system_bots(accounts)
         self._people = {key: user_id for user_id, account in planned for key in account.keys}
         self._active = {user_id for user_id, account in planned if account.is_active}
         await self._keep("person", self._people)
@@ -146,7 +148,20 @@ class _Founding:
         writer = ProfileWriter(self._connection, self._realm_id, self._people, self._report)
         await writer.write(survey)
 
-    async def add_channels(self, wanted: Sequence[Channel]) -> None:
+    async def _system_bots(
+        self, accounts: Sequence[PlannedAccount]
+    ) -> list[tuple[UserId, PlannedAccount]]:
+        """Return the bots that the realm has from its creation, as what the file has of them."""
+        by_address = {
+            fold_address(account.new.email): account
+            for account in accounts
+            if account.is_system_bot
+        }
+        rows = await users.by_emails(self._connection, self._realm_id, list(by_address))
+        return [(row.user_id, by_address[fold_address(row.email)]) for row in rows]
+
+    async def add_channels(self, wanted: Sequence[Channel], firsts: Mapping[datetime, int]) -> None:
+        """Add channels; `firsts`: as in Survey."""
         role_groups = await groups.system_ids(self._connection, self._realm_id)
         names: set[str] = set()
         ids: dict[str, ChannelId] = {}
@@ -156,7 +171,7 @@ class _Founding:
                 self._report.remark("channels are in the export twice", channel.name)
                 continue
             name = self._channel_name(channel, names)
-            ids[channel.key] = await self._add_channel(channel, name, role_groups)
+            ids[channel.key] = await self._add_channel(channel, name, role_groups, firsts)
             if channel.is_archived:
                 archived.append(ids[channel.key])
         await imports.archive_channels(self._connection, self._realm_id, archived)
@@ -178,7 +193,11 @@ class _Founding:
         return name
 
     async def _add_channel(
-        self, channel: Channel, name: str, role_groups: Mapping[str, GroupId]
+        self,
+        channel: Channel,
+        name: str,
+        role_groups: Mapping[str, GroupId],
+        firsts: Mapping[datetime, int],
     ) -> ChannelId:
         creator_id = self._people.get(channel.creator or "")
         description = clean_description(channel.description[:MAX_DESCRIPTION_LENGTH])
@@ -193,6 +212,8 @@ class _Founding:
                 creator_id=creator_id,
                 created_at=min(channel.created_at or self._now, self._now),
                 invite_only=channel.is_private,
+                is_web_public=channel.is_web_public and not channel.is_private,
+                history_public_to_subscribers=not channel.is_private or channel.since is None,
                 is_default=channel.is_default,
                 permissions={key: value.as_json() for key, value in permissions.items()},
             ),
@@ -206,7 +227,7 @@ class _Founding:
             self._realm_id,
             row.channel_id,
             dict.fromkeys(members, color),
-            first=FIRST,
+            self._first_received(channel, firsts),
             last=self._last,
         )
         count = len(self._active.intersection(members))
@@ -214,6 +235,21 @@ class _Founding:
         await channels.change_subscriber_counts(self._connection, self._realm_id, counts)
         self._report.count("subscriptions", len(members))
         return row.channel_id
+
+    def _first_received(
+        self, channel: Channel, firsts: Mapping[datetime, int]
+    ) -> dict[UserId, Position]:
+        """Return the first message that subscribers received; without an entry: all."""
+        if channel.since is None or not channel.is_private:
+            return {}
+        after = self._last + 1
+        numbers: dict[UserId, Position] = {}
+        for key in channel.members:
+            moment = channel.since.get(key)
+            number = after if moment is None else firsts.get(moment, after)
+            user_id = self._people[key]
+            numbers[user_id] = Position(min(number, numbers.get(user_id, number)))
+        return numbers
 
     async def add_conversations(self, wanted: Sequence[DirectConversation]) -> None:
         """Add direct conversations; several between the same people become one."""

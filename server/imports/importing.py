@@ -251,12 +251,13 @@ class Importer:
         named = {
             each.channel_id: MentionedChannel(each.channel_id, each.name) for each in channel_rows
         }
+        url = self._services.addresses.of_realm(realm.subdomain).url
         names = ImportedNames(
             {key: accounts[UserId(each)] for key, each in people.items()},
             {key: named[ChannelId(each)] for key, each in channel_ids.items()},
             await cache.emoji(),
+            url,
         )
-        url = self._services.addresses.of_realm(realm.subdomain).url
         style = Style(
             media=MediaPolicy(
                 settings.inline_image_preview,

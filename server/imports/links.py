@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Final
 
 from server.domain.markdown.links import direct_href, narrow_href
 from server.imports.errors import ELSEWHERE, ImportStoppedError
@@ -12,6 +13,9 @@ from storage import imports
 from storage.database import Database
 from storage.ids import MessageId, RealmId
 from storage.imports import CLIENT, ImportRow, LinkedMessage
+
+_AMBIGUOUS: Final = re.compile(r"[*`@]|>.*>")
+"""What ends a name in that syntax."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +94,17 @@ class LinkWriter:
                 report.remark("links lead to messages that are not in the export", found[0])
                 return found[0]
             report.count("links between messages")
-            return self.url + self._href(target)
+            return self._link(found[0], target)
 
         return reader.message_links.sub(own, content)
+
+    def _link(self, old: str, target: LinkedMessage) -> str:
+        """Return the link that replaces one in our own syntax, or a URL."""
+        if old.startswith("#**") and target.channel_id is not None:
+            place = f"{self.converter.names.channel_names[target.channel_id]}>{target.topic}"
+            if not _AMBIGUOUS.search(place):
+                return f"#**{place}@{target.message_id}**"
+        return self.url + self._href(target)
 
     def _href(self, target: LinkedMessage) -> str:
         if target.channel_id is None:

@@ -12,8 +12,11 @@ from server.imports.readers.mattermost import KIND, MattermostReader
 from server.imports.readers.rocketchat import ROOMS, RocketChatReader
 from server.imports.readers.rocketchat import USERS as USERS_DUMP
 from server.imports.readers.slack import USERS, SlackReader
+from server.imports.readers.zulip import ZulipReader
 from server.imports.records import Reader
 from server.imports.report import ImportReport
+from server.imports.tar_archive import first_names, is_tar, open_tar
+from server.imports.zulip_files import is_export
 
 PARLEY_MANIFEST: Final = "manifest.json"
 MAX_VERSION_BYTES: Final = 256
@@ -34,16 +37,24 @@ def source_of(path: Path) -> ImportSource | None:
     Raises FileRefusedError if it is an archive that cannot be read.
     """
     if not zipfile.is_zipfile(path):
+        if is_tar(path):
+            return ZULIP if is_export(first_names(path)) else None
         with path.open("rb") as file:
             return MATTERMOST if _begins_like_mattermost(file) else None
     with open_archive(path) as archive:
-        if PARLEY_MANIFEST in archive:
-            return None
-        if _is_slack(archive):
-            return SLACK
-        if _is_rocketchat(archive):
-            return ROCKETCHAT
-        return None if _lines_of_mattermost(archive) is None else MATTERMOST
+        return _source_in(archive)
+
+
+def _source_in(archive: ImportArchive) -> ImportSource | None:
+    if PARLEY_MANIFEST in archive:
+        return None
+    if _is_slack(archive):
+        return SLACK
+    if _is_rocketchat(archive):
+        return ROCKETCHAT
+    if is_export(archive.names):
+        return ZULIP
+    return None if _lines_of_mattermost(archive) is None else MATTERMOST
 
 
 def _is_slack(archive: ImportArchive) -> bool:
@@ -94,6 +105,17 @@ def _opened_mattermost(path: Path, report: ImportReport) -> Iterator[Reader]:
         yield MattermostReader(lambda: archive.opened(lines), archive, report)
 
 
+@contextmanager
+def _opened_zulip(path: Path, report: ImportReport) -> Iterator[Reader]:
+    if zipfile.is_zipfile(path):  # Of the unpacked folder.
+        with open_archive(path) as archive:
+            yield ZulipReader(archive, report)
+        return
+    with open_tar(path) as archive:
+        yield ZulipReader(archive, report)
+
+
 SLACK: Final = ImportSource("Slack", _opened_slack)
 ROCKETCHAT: Final = ImportSource("Rocket.Chat", _opened_rocketchat)
 MATTERMOST: Final = ImportSource("Mattermost", _opened_mattermost)
+ZULIP: Final = ImportSource("Zulip", _opened_zulip)

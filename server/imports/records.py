@@ -75,8 +75,13 @@ class Channel:
     name: str
     members: Sequence[str]
     """Keys of people, subscribed now."""
+    since: Mapping[str, datetime] | None = None
+    """If subscribers read only what was sent since they joined: when they did; others read nothing.
+    None: they read the whole history.
+    """
     description: str = ""
     is_private: bool = False
+    is_web_public: bool = False
     is_archived: bool = False
     is_default: bool = False
     creator: str | None = None
@@ -108,6 +113,8 @@ class SharedFile:
     """Where the other program has it."""
     member: str | None = None
     """Its content in the archive; None: the archive does not contain it."""
+    is_in_text: bool = False
+    """Whether the text contains `url`, in place of which comes that of the file here."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,12 +131,16 @@ class PostedMessage:
     edited_at: datetime | None = None
     thread: str | None = None
     """Key of the message at the root of its thread, which may be itself; None: in no thread."""
-    topic: str = ""
-    """Name of its thread; empty: its first words."""
+    topic: str | None = None
+    """Name of its thread; empty: the topic without a name; None: its first words."""
+    is_resolved: bool = False
+    """Whether the topic has the mark of resolved ones, which is not in its name here."""
     body: Any
     """Its text, in the form of the file's program."""
     files: Sequence[SharedFile] = ()
     reactions: Sequence[Reaction] = ()
+    starred_by: Sequence[str] = ()
+    """Keys of people."""
 
 
 class References(Protocol):
@@ -138,6 +149,8 @@ class References(Protocol):
     def person(self, key: str) -> str | None: ...
 
     def channel(self, key: str) -> str | None: ...
+
+    def channel_url(self, key: str) -> str | None: ...
 
 
 class Reader(Protocol):

@@ -13,6 +13,7 @@ from server.domain.markdown import (
     MentionedUser,
     MentionResolver,
 )
+from server.domain.markdown.links import narrow_href
 from server.domain.names import FoldedName, fold_name
 from storage.ids import ChannelId
 
@@ -25,7 +26,10 @@ class ImportedNames(MentionResolver):
         people: Mapping[str, MentionedUser],
         channels: Mapping[str, MentionedChannel],
         emoji: RealmEmoji = NO_REALM_EMOJI,
+        origin: str = "",
     ) -> None:
+        self._origin = origin
+        """URL of the realm, without a trailing slash."""
         self.emoji = emoji
         self.people = people
         self.channels = channels
@@ -46,6 +50,11 @@ class ImportedNames(MentionResolver):
         """Return a link to the channel with this key."""
         found = self.channels.get(key)
         return None if found is None else f"#**{found.name}**"
+
+    def channel_url(self, key: str) -> str | None:
+        """Return the URL of the channel with this key."""
+        found = self.channels.get(key)
+        return None if found is None else self._origin + narrow_href(found.channel_id, found.name)
 
     @override
     def user_by_name(self, name: str) -> MentionedUser | None:

@@ -24,6 +24,8 @@ class SortedRecord:
     value: Any
 
 
+MAX_RUNS: Final = 64
+"""Open files of one size, before they are merged into a larger one."""
 _ORDER: Final = attrgetter("key", "place")
 
 
@@ -32,7 +34,7 @@ def sorted_records(
 ) -> Iterator[SortedRecord]:
     """Yield the records by their keys and places; equal ones keep their order."""
     with ExitStack() as stack:
-        runs: list[IO[bytes]] = []
+        runs = _Runs(stack)
         held: list[SortedRecord] = []
         size = 0
         for record in records:
@@ -40,11 +42,35 @@ def sorted_records(
             size += record.size
             if size > max_bytes:
                 held.sort(key=_ORDER)
-                runs.append(stack.enter_context(tempfile.TemporaryFile()))
-                _write(runs[-1], held)
+                runs.add(held)
                 held, size = [], 0
         held.sort(key=_ORDER)
-        yield from heapq.merge(*map(_read, runs), held, key=_ORDER) if runs else held
+        yield from heapq.merge(*runs.read(), held, key=_ORDER)
+
+
+class _Runs:
+    """Sorted temporary files, few at a time: many of one size become one of the next size."""
+
+    def __init__(self, stack: ExitStack) -> None:
+        self._stack = stack
+        self._levels: list[list[IO[bytes]]] = []
+
+    def add(self, records: Iterable[SortedRecord], level: int = 0) -> None:
+        if level == len(self._levels):
+            self._levels.append([])
+        files, stack = self._levels[level], self._stack
+        files.append(stack.enter_context(tempfile.TemporaryFile()))  # noqa: SIM115 - closed there
+        _write(files[-1], records)
+        if len(files) == MAX_RUNS:
+            self._levels[level] = []
+            self.add(heapq.merge(*map(_read, files), key=_ORDER), level + 1)
+            for file in files:
+                file.close()
+
+    def read(self) -> Iterator[Iterator[SortedRecord]]:
+        """Yield the files in the order in which they were added."""
+        for files in reversed(self._levels):
+            yield from map(_read, files)
 
 
 def _write(file: IO[bytes], records: Iterable[SortedRecord]) -> None:

@@ -1,7 +1,9 @@
 """Read a file once before anything is written: what it contains, and whether it is damaged."""
 
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime
 
 from server.imports.records import (
     Channel,
@@ -29,6 +31,8 @@ class Survey:
     emoji: int
     messages: int
     fields: Sequence[ProfileFieldRecord] = ()
+    firsts: Mapping[datetime, int] = field(default_factory=dict)
+    """Number of the first message from a moment on, for the moments at which people joined."""
 
 
 def survey(reader: Reader, progress: Progress) -> Survey:
@@ -38,9 +42,14 @@ def survey(reader: Reader, progress: Progress) -> Survey:
     emoji = sum(1 for _ in reader.emoji())
     places = list(reader.places())
     strangers = {key: "" for place in places for key in place.members if key not in known}
+    channels = [place for place in places if isinstance(place, Channel)]
+    moments = deque(sorted({each for place in channels for each in (place.since or {}).values()}))
+    firsts: dict[datetime, int] = {}
     count = 0
     for message in reader.messages():
         count += 1
+        while moments and moments[0] <= message.sent_at:
+            firsts[moments.popleft()] = count
         if message.sender not in known and not strangers.get(message.sender):
             strangers[message.sender] = message.sender_name
         if count % PROGRESS_STEP == 0:
@@ -48,9 +57,10 @@ def survey(reader: Reader, progress: Progress) -> Survey:
     return Survey(
         people=people,
         strangers=strangers,
-        channels=[place for place in places if isinstance(place, Channel)],
+        channels=channels,
         conversations=[place for place in places if isinstance(place, DirectConversation)],
         emoji=emoji,
         messages=count,
         fields=list(reader.profile_fields()),
+        firsts=firsts,
     )

@@ -39,6 +39,11 @@ def clean_topic_name(text: str) -> str:
     return _cut(text.strip(), MAX_TOPIC_LENGTH)
 
 
+def resolved_name(name: str) -> str:
+    """Return the name with the mark of resolved topics; a topic without a name cannot have it."""
+    return RESOLVED_PREFIX + name if name else name
+
+
 def dated_name(name: str, moment: datetime) -> str:
     """Return the name with the time of its root, for a second thread of that name."""
     return _with_end(name, f" ({moment:%Y-%m-%d %H:%M:%S})")

@@ -90,6 +90,9 @@ class Names:
     def channel(self, key: str) -> str | None:
         return {"C1": "#**plans**"}.get(key)
 
+    def channel_url(self, key: str) -> str | None:
+        return {"C1": "https://chat.example/#narrow/channel/3-plans"}.get(key)
+
 
 @pytest.mark.parametrize(
     ("text", "expected"),
@@ -357,6 +360,9 @@ class TeamNames:
 
     def channel(self, key: str) -> str | None:
         return {"t/plans": "#**Plans**"}.get(key)
+
+    def channel_url(self, key: str) -> str | None:
+        return {"C1": "https://chat.example/#narrow/channel/3-plans"}.get(key)
 
 
 @pytest.mark.parametrize(

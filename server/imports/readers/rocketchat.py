@@ -205,7 +205,7 @@ class RocketChatReader(Reader):
             sent_at=datetime.fromtimestamp(stamp, tz=UTC),
             edited_at=None if edited is None else datetime.fromtimestamp(edited, tz=UTC),
             thread=thread,
-            topic=topic,
+            topic=topic or None,
             body={
                 "text": str(record.get("msg") or ""),
                 "attachments": _dicts(record.get("attachments")),

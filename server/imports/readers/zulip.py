@@ -1,0 +1,430 @@
+"""Read exports of Zulip: a tar archive of tables as JSON, and of files."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
+from itertools import groupby
+from operator import attrgetter
+from typing import IO, Any, Final
+
+from typing_extensions import override
+
+from server.domain.access import ADMINISTRATOR, GUEST, MEMBER, OWNER, ROLES
+from server.domain.names import fold_name
+from server.domain.resolved_topics import base_name
+from server.imports.archive import MemberReader
+from server.imports.records import (
+    Channel,
+    DirectConversation,
+    EmojiRecord,
+    PersonRecord,
+    PostedMessage,
+    Reaction,
+    Reader,
+    References,
+    SharedFile,
+)
+from server.imports.report import ImportReport
+from server.imports.sorting import SortedRecord, sorted_records
+from server.imports.zulip_files import Row, ZulipFiles, id_of, key_of, text_of, time_of
+from server.imports.zulip_texts import ZulipTexts, address_of, referred_in
+
+_PEOPLE: Final = ("zerver_userprofile", "zerver_userprofile_mirrordummy")
+_SYSTEM_BOTS: Final = "zerver_userprofile_crossrealm"
+_PERSONAL, _CHANNEL, _GROUP = 1, 2, 3
+"""Types of recipients."""
+_JOINED: Final = frozenset({301, 302, "subscription_created", "subscription_activated"})
+"""Types of events: subscribed for the first time, and again."""
+_STARRED: Final = 2
+"""A bit of flags."""
+_IS_MESSAGE, _IS_REACTION, _IS_STAR = "0", "1", "2"
+"""Order of the records of one message."""
+_HIDDEN_ADDRESS: Final = re.compile(r"user[0-9]+@([a-z0-9.-]+(?::[0-9]+)?)", re.IGNORECASE)
+"""What others see of an address; its host is the server's."""
+_ORIGINAL: Final = ".original"
+
+
+class ZulipReader(Reader):
+    """Reads an export of Zulip."""
+
+    source = "Zulip"
+
+    def __init__(self, archive: MemberReader, report: ImportReport) -> None:
+        self._archive = archive
+        self._report = report
+
+    @property
+    @override
+    def message_links(self) -> re.Pattern[str]:
+        return self._texts.message_links
+
+    # -- people and emoji
+
+    @override
+    def people(self) -> Iterator[PersonRecord]:
+        pictures = self._pictures()
+        for table, row in self._files.realm(*_PEOPLE, _SYSTEM_BOTS):
+            key = key_of(row.get("id"))
+            if not key:
+                self._report.remark("accounts without a number were left out")
+                continue
+            email = text_of(row.get("delivery_email")) or text_of(row.get("email"))
+            name = text_of(row.get("full_name")) or email.partition("@")[0]
+            if table == _SYSTEM_BOTS:
+                yield PersonRecord(key=key, full_name=name, email=email or None, is_bot=True)
+                continue
+            yield PersonRecord(
+                key=key,
+                full_name=name,
+                email=email or None,
+                role=_role(row),
+                is_active=row.get("is_active") is True and not row.get("is_mirror_dummy"),
+                is_bot=bool(row.get("is_bot")),
+                timezone=text_of(row.get("timezone")),
+                picture=pictures.get(key),
+            )
+
+    def _pictures(self) -> dict[str, str]:
+        """Return the best picture of each account that has one."""
+        found: dict[str, tuple[int, str]] = {}
+        for row in self._files.records("avatars"):
+            key, path = key_of(row.get("user_profile_id")), text_of(row.get("path"))
+            member = self._files.member("avatars", path)
+            if member is None:
+                self._report.remark("pictures are not in the export", path)
+                continue
+            # The original, the one in use, and a larger form of it.
+            rank = 0 if path.endswith(_ORIGINAL) else 2 if "-medium" in path else 1
+            found[key] = min((rank, member), found.get(key, (3, "")))
+        return {key: member for key, (_, member) in found.items()}
+
+    @override
+    def emoji(self) -> Iterator[EmojiRecord]:
+        rows = list(self._files.realm("zerver_realmemoji"))
+        names = {text_of(row.get("file_name")): text_of(row.get("name")) for _, row in rows}
+        found: dict[str, tuple[bool, str]] = {}
+        for row in self._files.records("emoji"):
+            path = text_of(row.get("path"))
+            name = text_of(row.get("name")) or names.get(text_of(row.get("file_name")), "")
+            member = self._files.member("emoji", path)
+            if row.get("deactivated"):
+                self._report.remark("deactivated custom emoji were left out", name)
+            elif member is not None and name:
+                kept = (not path.endswith(_ORIGINAL), member)
+                found[name] = min(kept, found.get(name, kept))
+        for _, row in rows:
+            name = text_of(row.get("name"))
+            if not row.get("deactivated") and name not in found:
+                self._report.remark("custom emoji have no picture in the export", name)
+        for name, (_, member) in found.items():
+            yield EmojiRecord(name=name, picture=member)
+
+    # -- places
+
+    @override
+    def places(self) -> Iterator[Channel | DirectConversation]:
+        members, direct = self._members()
+        joined = self._joined()
+        defaults = {
+            id_of(row.get("stream")) for _, row in self._files.realm("zerver_defaultstream")
+        }
+        for _, row in self._files.realm("zerver_stream"):
+            key = key_of(row.get("id"))
+            if not key:
+                self._report.remark("channels without a number were left out")
+                continue
+            yield Channel(
+                key=key,
+                name=text_of(row.get("name")),
+                members=members.get(key, ()),
+                description=text_of(row.get("description")),
+                since=joined.get(key),
+                is_private=bool(row.get("invite_only")),
+                is_web_public=bool(row.get("is_web_public")),
+                is_archived=bool(row.get("deactivated")),
+                is_default=int(key) in defaults,
+                creator=key_of(row.get("creator")) or None,
+                created_at=time_of(row.get("date_created")),
+            )
+        for key, people in direct.items():
+            yield DirectConversation(key=key, members=people)
+        for pair in self._pairs():
+            yield DirectConversation(key=_pair_key(*pair), members=tuple(map(str, set(pair))))
+
+    def _joined(self) -> dict[str, dict[str, datetime]]:
+        """Return when people last joined the channels whose earlier history they may not read."""
+        joined: dict[str, dict[str, datetime]] = {
+            key_of(row.get("id")): {}
+            for _, row in self._files.realm("zerver_stream")
+            if row.get("invite_only") and row.get("history_public_to_subscribers") is not True
+        }
+        for _, row in self._files.realm("zerver_realmauditlog") if joined else ():
+            people = joined.get(key_of(row.get("modified_stream")))
+            person, moment = key_of(row.get("modified_user")), time_of(row.get("event_time"))
+            if people is None or moment is None or row.get("event_type") not in _JOINED:
+                continue
+            if person in people:
+                reason = "people who left and rejoined see no history from before they rejoined"
+                self._report.remark(reason)
+            people[person] = max(moment, people.get(person, moment))
+        return joined
+
+    def _members(self) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
+        """Return the members of channels by their keys, and of groups by those of places."""
+        channels: dict[str, list[str]] = {}
+        groups: dict[str, list[str]] = {}
+        recipients = self._directory.recipients
+        keys: dict[int, str] = {}
+        for _, row in self._files.realm("zerver_subscription"):
+            person, recipient = id_of(row.get("user_profile")), id_of(row.get("recipient"))
+            kind, number = recipients.get(recipient or 0, (0, 0))
+            if person is None or not kind:
+                self._report.remark("memberships of unknown conversations were left out")
+                continue
+            key = keys.setdefault(person, str(person))
+            if kind == _CHANNEL and row.get("active") is True:
+                channels.setdefault(str(number), []).append(key)
+            elif kind == _GROUP:
+                groups.setdefault(f"group {recipient}", []).append(key)
+        return channels, groups
+
+    def _pairs(self) -> set[tuple[int, int]]:
+        """Return who has written to whom in conversations that only messages name."""
+        pairs: set[tuple[int, int]] = set()
+        for _, row in self._files.messages("zerver_message"):
+            kind, number = self._directory.recipients.get(id_of(row.get("recipient")) or 0, (0, 0))
+            sender = id_of(row.get("sender"))
+            if kind == _PERSONAL and sender is not None:
+                pairs.add((min(sender, number), max(sender, number)))
+        return pairs
+
+    # -- messages
+
+    @override
+    def messages(self) -> Iterator[PostedMessage]:
+        for record in sorted_records(self._dated()):
+            yield self._message(record.place, record.value)
+
+    def _dated(self) -> Iterator[SortedRecord]:
+        """Yield messages by their numbers, with their reactions and stars."""
+        parts = sorted_records(self._parts())
+        for _, group in groupby(parts, key=attrgetter("key")):
+            first, *rest = group
+            if first.place != _IS_MESSAGE:
+                reason = "reactions and stars of unknown messages were left out"
+                self._report.remark(reason, count=1 + len(rest))
+                continue
+            message = {**first.value, "reactions": [], "stars": []}
+            for part in rest:
+                if part.place == _IS_REACTION:
+                    message["reactions"].append(part.value)
+                elif part.place == _IS_STAR:
+                    message["stars"].append(part.value)
+                else:
+                    self._report.remark("messages are in the export twice", str(message["id"]))
+            size = first.size + 30 * (len(message["reactions"]) + len(message["stars"]))
+            yield SortedRecord(message["time"], message["place"], size, message)
+
+    def _parts(self) -> Iterator[SortedRecord]:
+        for table, row in self._files.messages(
+            "zerver_message", "zerver_usermessage", "zerver_reaction"
+        ):
+            if table == "zerver_message":
+                yield from self._whole_message(row)
+            elif table == "zerver_reaction":
+                yield from self._reaction(row)
+            else:
+                yield from self._star(row)
+        for _, row in self._files.realm("zerver_reaction"):
+            yield from self._reaction(row)
+
+    def _whole_message(self, row: Row) -> Iterator[SortedRecord]:
+        number, sender = id_of(row.get("id")), id_of(row.get("sender"))
+        moment = time_of(row.get("date_sent")) or time_of(row.get("pub_date"))
+        if number is None or sender is None or moment is None:
+            reason = "messages without a number, a sender or a time were left out"
+            self._report.remark(reason, str(row.get("id")))
+            return
+        content = row.get("content")
+        content = content if isinstance(content, str) else ""
+        topic = text_of(row.get("subject"))
+        kind, target = self._directory.recipients.get(id_of(row.get("recipient")) or 0, (0, 0))
+        value = {
+            "id": number,
+            "sender": sender,
+            "time": moment.timestamp(),
+            "place": self._place(kind, target, sender, row),
+            "edited": row.get("last_edit_time") if _text_was_edited(row) else None,
+            "topic": topic if kind == _CHANNEL else None,
+            "body": {"text": content, **referred_in(content, row.get("rendered_content"))},
+        }
+        size = len(content) + 300
+        yield SortedRecord(float(number), _IS_MESSAGE, size, value)
+
+    def _place(self, kind: int, target: int, sender: int, row: Row) -> str:
+        if kind == _CHANNEL:
+            return str(target)
+        if kind == _PERSONAL:
+            return _pair_key(min(sender, target), max(sender, target))
+        return f"group {row.get('recipient')}" if kind else "unknown"
+
+    def _reaction(self, row: Row) -> Iterator[SortedRecord]:
+        message, person = id_of(row.get("message")), id_of(row.get("user_profile"))
+        name = text_of(row.get("emoji_name"))
+        if message is None or person is None or not name:
+            self._report.remark("reactions of nobody, or to nothing, were left out")
+        else:
+            yield SortedRecord(float(message), _IS_REACTION, len(name) + 60, [name, person])
+
+    def _star(self, row: Row) -> Iterator[SortedRecord]:
+        mask = row.get("flags_mask")
+        if isinstance(mask, int) and mask & _STARRED:
+            message, person = id_of(row.get("message")), id_of(row.get("user_profile"))
+            if message is not None and person is not None:
+                yield SortedRecord(float(message), _IS_STAR, 60, person)
+
+    def _message(self, place: str, value: Mapping[str, Any]) -> PostedMessage:
+        moment = time_of(value["time"])
+        assert moment is not None, "others were left out before"
+        people: dict[str, list[str]] = {}
+        for name, person in value["reactions"]:
+            people.setdefault(name, []).append(str(person))
+        topic = value["topic"]
+        name = None if topic is None else base_name(topic)
+        return PostedMessage(
+            key=str(value["id"]),
+            place=place,
+            sender=str(value["sender"]),
+            sent_at=moment,
+            edited_at=time_of(value["edited"]),
+            thread=None if topic is None else f"{place} {fold_name(topic)}",
+            topic=name,
+            is_resolved=topic != name,
+            body=value["body"],
+            files=self._shared_files(value["body"]["text"]),
+            reactions=tuple(Reaction(emoji=name, people=who) for name, who in people.items()),
+            starred_by=tuple(map(str, value["stars"])),
+        )
+
+    def _shared_files(self, content: str) -> Sequence[SharedFile]:
+        paths = self._texts.files_in(content)
+        # The longest first: one path may be the beginning of another.
+        return [
+            SharedFile(
+                key=path,
+                name=path.rpartition("/")[2],
+                url=address_of(path),
+                member=self._upload(path),
+                is_in_text=True,
+            )
+            for path in sorted(paths, key=len, reverse=True)
+        ]
+
+    def _upload(self, path: str) -> str | None:
+        """Return the archive's name of an uploaded file."""
+        return self._files.member("uploads", self._directory.moved_uploads.get(path, path))
+
+    @override
+    def markdown(self, body: Any, references: References) -> str:
+        return self._texts.markdown(body, references)
+
+    @override
+    def emoji_name(self, name: str) -> str:
+        return name
+
+    @override
+    def linked_message(self, url: re.Match[str]) -> str:
+        return self._texts.linked_message(url)
+
+    @override
+    def opened(self, member: str) -> AbstractContextManager[IO[bytes]]:
+        return self._archive.opened(member)
+
+    # -- what is known before
+
+    @cached_property
+    def _files(self) -> ZulipFiles:
+        return ZulipFiles(self._archive, self._report)
+
+    @cached_property
+    def _directory(self) -> "_Directory":
+        directory = _Directory()
+        names: dict[str, list[str]] = {}
+        for table, row in self._files.realm(
+            *_PEOPLE, _SYSTEM_BOTS, "zerver_stream", "zerver_recipient"
+        ):
+            key = key_of(row.get("id"))
+            if table == "zerver_recipient":
+                kind, number = id_of(row.get("type")), id_of(row.get("type_id"))
+                if key and kind in (_PERSONAL, _CHANNEL, _GROUP) and number is not None:
+                    directory.recipients[int(key)] = (kind, number)
+            elif table == "zerver_stream":
+                directory.channels[key] = text_of(row.get("name"))
+            else:
+                names.setdefault(text_of(row.get("full_name")), []).append(key)
+                directory.add_person(row)
+        directory.people = {name: keys[0] for name, keys in names.items() if len(keys) == 1}
+        for row in self._files.records("uploads"):
+            kept, path = text_of(row.get("s3_path")), text_of(row.get("path"))
+            if kept != path:
+                directory.moved_uploads[kept] = path
+        return directory
+
+    @cached_property
+    def _texts(self) -> ZulipTexts:
+        directory = self._directory
+        return ZulipTexts(
+            people=directory.people,
+            channels=directory.channels,
+            hosts=directory.hosts,
+            has_file=lambda path: self._upload(path) is not None,
+        )
+
+
+@dataclass(slots=True)
+class _Directory:
+    """What ids mean."""
+
+    recipients: dict[int, tuple[int, int]] = field(default_factory=dict)
+    """Type of a message's recipient, and the id of what it is."""
+    channels: dict[str, str] = field(default_factory=dict)
+    people: dict[str, str] = field(default_factory=dict)
+    """Keys by names that one account has."""
+    hosts: set[str] = field(default_factory=set)
+    moved_uploads: dict[str, str] = field(default_factory=dict)
+    """Paths in the archive, where they differ from those in texts."""
+
+    def add_person(self, row: Row) -> None:
+        """Take the host from a hidden address, and the recipient of a bot of the system."""
+        email = text_of(row.get("email"))
+        hidden = _HIDDEN_ADDRESS.fullmatch(email)
+        if hidden is not None and email != row.get("delivery_email"):
+            self.hosts.add(hidden[1].casefold())
+        recipient, number = id_of(row.get("recipient_id")), id_of(row.get("id"))
+        if recipient is not None and number is not None:
+            self.recipients.setdefault(recipient, (_PERSONAL, number))
+
+
+def _role(row: Row) -> int:
+    """Return the role; older exports have booleans."""
+    role = row.get("role")
+    if role in ROLES:
+        return int(role)
+    if row.get("is_realm_owner"):
+        return OWNER
+    if row.get("is_realm_admin"):
+        return ADMINISTRATOR
+    return GUEST if row.get("is_guest") else MEMBER
+
+
+def _text_was_edited(row: Row) -> bool:
+    """Return whether the text was edited, and not only its topic or channel."""
+    history = row.get("edit_history")
+    return not isinstance(history, str) or not history or "prev_content" in history
+
+
+def _pair_key(first: int, second: int) -> str:
+    return f"pair {first} {second}"

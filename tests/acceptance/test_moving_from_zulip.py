@@ -1,0 +1,194 @@
+"""`parley import` of Zulip's exports: an organization comes with all that its file has."""
+
+from pathlib import Path
+
+import pytest
+
+from testkit.clients.commands import run
+from testkit.clients.server import Server
+from testkit.images import picture
+from testkit.zulip_exports import READ, STARRED, START, ZulipExport
+from tests.acceptance.test_moving import IMPORT, client_of, history_of
+
+pytestmark = pytest.mark.asyncio
+
+ADA, BOB, EVE, GONE, ROBOT, DUMMY = 10, 11, 12, 13, 14, 15
+UPLOAD = "2/ab/Zk3jQ0xh9b2LrT5mVw8YcP1n/a-picture.png"
+
+
+@pytest.fixture
+def export() -> ZulipExport:
+    """An organization with a little of everything."""
+    export = ZulipExport()
+    export.person(ADA, "Ada", role=100)
+    to_bob = export.person(BOB, "Bob", role=200, timezone="Asia/Tokyo")
+    export.person(EVE, "Eve", role=600)
+    export.person(GONE, "Gone", is_active=False)
+    export.person(ROBOT, "Robot", is_bot=True, bot_type=1, bot_owner=BOB)
+    export.person(DUMMY, "Dummy", is_mirror_dummy=True, is_active=False)
+    plans = export.channel(1, "plans", [ADA, BOB, EVE], description="What we **do**", creator=BOB)
+    export.channel(2, "secret", [ADA], invite_only=True)
+    export.channel(3, "open air", [ADA], is_web_public=True)
+    export.channel(4, "old things", [ADA, BOB], deactivated=True)
+    export.subscribe(plans, [GONE], active=False)
+    group = export.group(1, [ADA, BOB, EVE])
+    export.add("zerver_defaultstream", stream=1, realm=2)
+    export.add("zerver_realmemoji", name="ours", file_name="7.png", deactivated=False, author=ADA)
+    export.file("emoji", "2/emoji/images/7.png.original", picture(), name="ours")
+    export.file("avatars", "2/aaaa.png", picture(), user_profile_id=BOB)
+    export.file("avatars", "2/aaaa.original", picture(), user_profile_id=BOB)
+    export.file("uploads", UPLOAD, picture(), user_profile_id=ADA)
+
+    export.message(101, ADA, plans, "Hi @**Bob**, @**all** and @_**Eve|12**: `@**Bob**`", "Start")
+    export.message(102, BOB, plans, f"[a](/user_uploads/{UPLOAD}) in #**plans**", "✔ Done")
+    export.message(
+        103,
+        ADA,
+        plans,
+        "was edited",
+        "start",
+        last_edit_time=START + 500,
+        edit_history='[{"prev_content": "x"}]',
+    )
+    export.message(
+        104,
+        ADA,
+        plans,
+        "was moved",
+        "start",
+        last_edit_time=START + 500,
+        edit_history='[{"prev_subject": "x"}]',
+    )
+    export.message(
+        105,
+        BOB,
+        plans,
+        "see https://old.example.org/#narrow/stream/1-plans/topic/Start/near/101"
+        " and #**plans>Start@101**",
+        "",
+    )
+    export.message(
+        106,
+        BOB,
+        plans,
+        "[x](#narrow/channel/1-plans/topic/Start), https://other.example/#narrow/channel/1-plans",
+        "links",
+    )
+    export.message(107, 4, plans, "@_**Ada|10** has marked this topic as resolved.", "✔ Done")
+    export.message(110, ADA, to_bob, "to you")
+    export.message(111, BOB, 1_000 + ADA, "and back")
+    export.message(112, EVE, group, "to you all")
+    export.message(113, ADA, 1_000 + ADA, "to myself")
+    export.message(114, 77, plans, "from someone unknown", "Start")
+    export.message(115, ADA, plans, "in the year 3000", "Start", date_sent=32503680000)
+    export.flags(101, BOB, STARRED)
+    export.flags(101, ADA, READ)
+    export.flags(110, BOB, STARRED | READ)
+    export.react(101, BOB, "tada")
+    export.react(101, EVE, "ours", reaction_type="realm_emoji")
+    export.react(99, EVE, "tada")
+    return export
+
+
+async def test_everything_in_an_export_has_its_place(
+    server: Server, export: ZulipExport, tmp_path: Path
+):
+    file = export.write(tmp_path / "zulip-export.tar.gz")
+    said = await run(server, "import", file, *IMPORT, "--name", "Our team")
+    ada, bob = (
+        await client_of(server, "ada@example.com"),
+        await client_of(server, "bob@example.com"),
+    )
+    state = await ada.post("/register")
+    people = {each["full_name"]: each for each in state["realm_users"]}
+    assert {name: people[name]["role"] for name in ("Ada", "Bob", "Eve")} == {
+        "Ada": 100,
+        "Bob": 200,
+        "Eve": 600,
+    }
+    assert people["Robot"]["is_bot"]
+    assert people["Bob"]["timezone"] == "Asia/Tokyo"
+    assert people["Bob"]["avatar_url"].startswith("/user_avatars/")
+    gone = {each["full_name"] for each in state["realm_non_active_users"]}
+    assert gone == {"Gone", "Dummy", "77"}
+    channels = {each["name"]: each for each in state["subscriptions"]}
+    assert channels.keys() == {"plans", "secret", "open air"}
+    plans = channels["plans"]
+    assert plans["description"] == "What we **do**"
+    assert plans["creator_id"] == people["Bob"]["user_id"]
+    assert state["realm_default_streams"] == [plans["stream_id"]]
+    assert channels["secret"]["invite_only"]
+    assert channels["open air"]["is_web_public"]
+    assert state["unread_msgs"]["count"] == 0
+    assert [each["name"] for each in state["realm_emoji"].values()] == ["ours"]
+
+    seen = await history_of(ada)
+    by_start = {each["content"][:9]: each for each in seen}
+    bob_id, eve_id, ada_id = (people[name]["user_id"] for name in ("Bob", "Eve", "Ada"))
+    first = by_start["Hi @**Bob"]
+    assert first["content"] == (
+        f"Hi @**Bob|{bob_id}**, @**all** and @_**Eve|{eve_id}**: `@**Bob**`"
+    )
+    assert (first["timestamp"], first["subject"]) == (START + 101, "Start")
+    assert {each["emoji_name"] for each in first["reactions"]} == {"tada", "ours"}
+    done = [each for each in seen if each["subject"] == "✔ Done"]
+    assert len(done) == 2
+    notice = next(each for each in done if "resolved" in each["content"])
+    assert notice["sender_email"] == "notification-bot@zulip.com"
+    assert notice["content"].startswith(f"@_**Ada|{ada_id}** has")
+    held = next(each for each in done if each is not notice)
+    path = held["content"].partition("](")[2].partition(")")[0]
+    assert path.startswith("/user_uploads/")
+    assert UPLOAD not in path
+    assert (await bob.fetch(path)).content == picture()
+    assert by_start["was edite"]["subject"] == "Start"
+    assert "last_edit_timestamp" in by_start["was edite"]
+    assert "last_edit_timestamp" not in by_start["was moved"]
+    linking = next(each for each in seen if each["content"].startswith("see "))
+    assert linking["subject"] in ("", "general chat")
+    near = f"/#narrow/channel/{plans['stream_id']}-plans/topic/Start/near/{first['id']}"
+    link, _, mention = linking["content"].removeprefix("see ").partition(" and ")
+    assert link.endswith(near)
+    assert link.startswith(("http://moved.", "https://moved."))
+    assert mention == f"#**plans>Start@{first['id']}**"
+    places = next(each for each in seen if each["subject"] == "links")["content"]
+    assert f"/#narrow/channel/{plans['stream_id']}-plans/topic/Start)" in places
+    assert places.endswith("https://other.example/#narrow/channel/1-plans")
+    assert seen[-1]["content"] == "in the year 3000"
+    assert seen[-1]["timestamp"] <= server.app.clock.now().timestamp()
+
+    direct = await history_of(bob, [["is", "dm"]])
+    assert [each["content"] for each in direct] == ["to you", "and back", "to you all"]
+    assert len({str(each["display_recipient"]) for each in direct}) == 2
+    starred = await history_of(bob, [["is", "starred"]])
+    assert [each["id"] for each in starred] == [first["id"], direct[0]["id"]]
+    assert first["id"] in [each["id"] for each in await history_of(bob, [["is", "mentioned"]])]
+    assert "1 reactions and stars of unknown messages were left out" in said
+    eve = await client_of(server, "eve@example.com")
+    assert {
+        each["display_recipient"] for each in await history_of(eve) if each["type"] == "stream"
+    } == {"plans"}
+
+
+async def test_history_that_newcomers_may_not_read_stays_hidden(server: Server, tmp_path: Path):
+    export = ZulipExport()
+    export.person(ADA, "Ada", role=100)
+    export.person(BOB, "Bob")
+    export.person(EVE, "Eve")
+    facts = {"invite_only": True, "history_public_to_subscribers": False}
+    board = export.channel(1, "board", [ADA, BOB, EVE], **facts)
+    for n in range(1, 5):
+        export.message(n, ADA, board, f"text {n}", "Start")
+    joined = {"modified_stream": 1, "event_type": 301}
+    export.add("zerver_realmauditlog", modified_user=ADA, event_time=START, **joined)
+    export.add("zerver_realmauditlog", modified_user=BOB, event_time=START + 3, **joined)
+    await run(server, "import", export.write(tmp_path / "e.tar.gz"), *IMPORT)
+    seen = {}
+    for name in ("ada", "bob", "eve"):
+        client = await client_of(server, f"{name}@example.com")
+        seen[name] = [each["content"] for each in await history_of(client)]
+    assert seen == {
+        "ada": ["text 1", "text 2", "text 3", "text 4"],
+        "bob": ["text 3", "text 4"],
+        "eve": [],  # The export does not say when she joined.
+    }
