@@ -1,8 +1,10 @@
 import { useState } from "preact/hooks";
+import { state } from "../../../app";
 import { i18n } from "../../../i18n";
 import type { Message } from "../../../model/state";
 import { post } from "../../../protocol/client";
 import { Dialog } from "../../../ui/dialog";
+import { LimitedText } from "../../../ui/limited-text";
 import { shortTime } from "../../../ui/time";
 import { toast } from "../../../ui/toast";
 
@@ -51,7 +53,7 @@ export function ReminderDialog({ message, onClose }: { message: Message; onClose
     <Dialog title={i18n.t("Remind me")} size="narrow" onClose={onClose}>
       <label class="field">
         <span>{i18n.t("Note")}</span>
-        <input value={note} dir="auto" placeholder={i18n.t("Optional")} onInput={(event) => setNote(event.currentTarget.value)} />
+        <LimitedText value={note} dir="auto" placeholder={i18n.t("Optional")} max={state().fields.max_reminder_note_length} onText={setNote} />
       </label>
       <div class="presets">
         {presets.map(([name, timestamp], index) => (
