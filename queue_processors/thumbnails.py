@@ -14,6 +14,7 @@ from server.domain.thumbnails import (
     ANIMATED,
     PENDING_CLASS,
     STILL,
+    TRANSCODED,
     Format,
     has_thumbnails,
     key_of,
@@ -28,7 +29,7 @@ from storage.database import Database
 from storage.ids import AttachmentId, MessageId, RealmId
 
 MAX_BATCH: Final = 100
-_FORMATS: Final = {"still": STILL, "animated": ANIMATED}
+_FORMATS: Final = {"still": STILL, "animated": ANIMATED, "large": TRANSCODED}
 """Media types by the format names of the image process."""
 _NO_PICTURE: Final = Made()
 

@@ -58,7 +58,7 @@ class AttachmentRow:
 
 
 _OF_ATTACHMENT: Final = re.compile(
-    r"(?:uploads|thumbnails)/([0-9]+/[0-9a-f]{2}/[A-Za-z0-9_-]{22})(?:-anim)?(?:\.webp)?"
+    r"(?:uploads|thumbnails)/([0-9]+/[0-9a-f]{2}/[A-Za-z0-9_-]{22})(?:-anim|-large)?(?:\.webp)?"
 )
 
 _SELECT: LiteralString = """

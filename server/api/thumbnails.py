@@ -4,7 +4,7 @@ from hashlib import sha256
 from typing import Final
 
 from server.actions import attachments as actions
-from server.api.endpoint import Access, Endpoint, NoParams, RawResult, Request
+from server.api.endpoint import Access, Endpoint, NoParams, RawResult, Request, Result
 from server.api.files import SAFE_HEADERS, File, send_file
 from server.api.params import Params
 from server.domain.attachments import PATH
@@ -28,7 +28,7 @@ class ThumbnailParams(Params):
 
 
 async def read(request: Request, params: ThumbnailParams) -> None:
-    """Return the thumbnail; a still one if the original is not animated."""
+    """Return the thumbnail; the small still one if there is none in that format."""
     wanted = next((each for each in FORMATS if each.name == params.format), None)
     if wanted is None:
         raise NotFoundError("There are no thumbnails in this format.")
@@ -37,15 +37,39 @@ async def read(request: Request, params: ThumbnailParams) -> None:
         row = await actions.readable(connection, request.actor, path_id)
     if not row.width:
         raise NotFoundError("There is no thumbnail of this file.")
-    await _send(request, row.blob_key, wanted if row.is_animated else STILL)
+    await _send(request, row.blob_key, wanted)
+
+
+class StatusParams(Params):
+    realm_id_str: str
+    """Id of the organization, the first part of the file's path."""
+    filename: str
+    """Rest of the file's path."""
+
+
+class ThumbnailStatus(Result):
+    has_thumbnail: bool
+    """Whether there is a thumbnail; false as well if none can be made."""
+
+
+async def status(request: Request, params: StatusParams) -> ThumbnailStatus:
+    """Return whether a picture has a thumbnail yet."""
+    path_id = f"{params.realm_id_str}/{params.filename}"
+    async with request.read() as connection:
+        row = await actions.readable(connection, request.actor, path_id)
+    return ThumbnailStatus(has_thumbnail=bool(row.width))
 
 
 async def _send(request: Request, blob_key: str, wanted: Format) -> None:
-    key = key_of(blob_key, wanted)
-    try:
-        size = await request.app.blobs.size(key)
-    except FileNotFoundError:
-        raise NotFoundError("There is no thumbnail of this file.") from None
+    for each in dict.fromkeys((wanted, STILL)):
+        key = key_of(blob_key, each)
+        try:
+            size = await request.app.blobs.size(key)
+            break
+        except FileNotFoundError:
+            continue
+    else:
+        raise NotFoundError("There is no thumbnail of this file.")
     file = File(
         blob_key=key,
         size=size,
@@ -75,6 +99,16 @@ ENDPOINTS = (
         at_root=True,
         is_rate_limited=False,
         summary="Get a preview of an uploaded picture",
+        description="Allowed to all readers of the file.",
+    ),
+    Endpoint(
+        "GET",
+        "/thumbnail/status/{realm_id_str}/{filename}",
+        Access.SPECTATOR,
+        StatusParams,
+        status,
+        ThumbnailStatus,
+        summary="Get whether a picture has a thumbnail",
         description="Allowed to all readers of the file.",
     ),
     Endpoint(

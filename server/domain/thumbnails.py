@@ -1,7 +1,7 @@
 """Thumbnails: formats, and their HTML in messages."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Final, Protocol
@@ -29,13 +29,22 @@ class Format:
 
 STILL: Final = Format("840x560.webp", 840, 560, animated=False, ending=".webp")
 ANIMATED: Final = Format("840x560-anim.webp", 840, 560, animated=True, ending="-anim.webp")
-FORMATS: Final = (ANIMATED, STILL)
+TRANSCODED: Final = Format("1920x1080.webp", 1920, 1080, animated=False, ending="-large.webp")
+"""Only of pictures that browsers cannot display, in place of the original."""
+FORMATS: Final = (ANIMATED, STILL, TRANSCODED)
+UNCOMMON_TYPES: Final = frozenset({"image/heic", "image/heif", "image/tiff"})
+"""Content types of pictures that browsers cannot display."""
 
 _SHOWN: Final = re.compile(
     rf'(<div class="message_inline_image"><a href="{PATH}/([^"?#]+)"[^<>]*>)'
     r"<img [^<>]*>(</a></div>)"
 )
 """Cannot occur in a user's text: the serializer escapes it."""
+_INLINE: Final = re.compile(
+    r'<img alt="(?P<alt>[^"]*)" class="inline-image[^"]*"[^<>]*'
+    rf' data-original-src="(?P<original>{PATH}/(?P<path>[^"?#]+)[^"]*)"[^<>]*>'
+)
+"""Of a picture in the text, before and after it has a thumbnail."""
 
 
 class UploadedImage(Protocol):
@@ -78,29 +87,58 @@ def with_thumbnails(html: str, pictures: Mapping[str, UploadedImage]) -> str:
     """Return a message's HTML with thumbnails for its images, as far as there are any.
 
     `pictures` are those that the message refers to, by path; others stay as they are. An image that
-    cannot be displayed is removed: its link is in the text, and no client has to decode it.
+    cannot be displayed is removed, since no client has to decode it: its link is in the text, or
+    takes its place there.
     """
 
-    def shown(match: re.Match[str]) -> str:
+    def below_its_link(match: re.Match[str]) -> str:
         picture = pictures.get(unquote(match[2]))
         if picture is None:
             return match[0]
-        if not has_thumbnails(picture.content_type) or picture.width == 0:
+        if not _is_displayed(picture):
             return ""
-        return match[1] + _image(picture) + match[3]
+        classes = [PENDING_CLASS] if picture.width is None else []
+        return match[1] + _image(picture, classes) + match[3]
 
-    return _SHOWN.sub(shown, html)
+    def in_the_text(match: re.Match[str]) -> str:
+        picture = pictures.get(unquote(match["path"]))
+        if picture is None:
+            return match[0]
+        if not _is_displayed(picture):
+            return f'<a href="{match["original"]}">{match["alt"]}</a>'
+        classes = ["inline-image", *([PENDING_CLASS] if picture.width is None else [])]
+        return _image(picture, classes, alt=match["alt"], original=match["original"])
+
+    return _INLINE.sub(in_the_text, _SHOWN.sub(below_its_link, html))
 
 
-def _image(picture: UploadedImage) -> str:
-    facts = f'data-original-content-type="{picture.content_type}"'
-    if picture.width is None:
-        return f'<img class="{PENDING_CLASS}" {facts} src="{PENDING_PATH}">'
-    if picture.is_animated:
-        facts = f'data-animated="true" {facts}'
-    size = f'data-original-dimensions="{picture.width}x{picture.height}"'
-    source = thumbnail_url(picture.path_id, ANIMATED if picture.is_animated else STILL)
-    return f'<img {facts} {size} src="{escape(source)}">'
+def _is_displayed(picture: UploadedImage) -> bool:
+    return has_thumbnails(picture.content_type) and picture.width != 0
+
+
+def _image(
+    picture: UploadedImage, classes: Sequence[str], *, alt: str | None = None, original: str = ""
+) -> str:
+    """Return the element; `alt` and `original` are escaped already."""
+    source = PENDING_PATH
+    attributes: dict[str, str] = {}
+    if alt is not None:
+        attributes["alt"] = alt
+    if classes:
+        attributes["class"] = " ".join(classes)
+    if picture.width is not None and picture.is_animated:
+        attributes["data-animated"] = "true"
+    attributes["data-original-content-type"] = picture.content_type
+    if picture.width is not None:
+        attributes["data-original-dimensions"] = f"{picture.width}x{picture.height}"
+        source = thumbnail_url(picture.path_id, ANIMATED if picture.is_animated else STILL)
+    if original:
+        attributes["data-original-src"] = original
+    if picture.width is not None and picture.content_type in UNCOMMON_TYPES:
+        attributes["data-transcoded-image"] = TRANSCODED.name
+    attributes["src"] = escape(source)
+    written = " ".join(f'{name}="{value}"' for name, value in attributes.items())
+    return f"<img {written}>"
 
 
 def thumbnail_url(path_id: str, wanted: Format) -> str:

@@ -1,5 +1,6 @@
 """Convert a rendered message for mail programs: absolute URLs, nothing to fetch, no secrets."""
 
+from html import escape
 from typing import Final
 from urllib.parse import urljoin
 
@@ -15,13 +16,15 @@ _CODE_POINTS: Final = 16
 def for_mail(rendered: str, realm_url: str) -> str:
     """Return the message's HTML for an email.
 
-    URLs are absolute, and links to narrows lead to pages. Images and videos, which need a session
-    or identify readers, become links; emoji are characters, formulas their source; spoilers stay
-    hidden.
+    URLs are absolute, and links to narrows lead to pages. Images, recordings and videos, which need
+    a session or identify readers, become links; emoji are characters, formulas their source;
+    spoilers stay hidden.
     """
     body = parsed(rendered)
-    for node in body.css("div.message_inline_image, div.message-media-preview-video, audio, video"):
+    for node in body.css("div.message_inline_image, div.message-media-preview-video, video"):
         node.decompose()
+    for node in body.css("img.inline-image, audio"):
+        node.replace_with(link_to(node))
     for node in body.css("div.spoiler-content"):
         node.replace_with(HIDDEN)
     for node in body.css("span.emoji, img.emoji"):
@@ -39,6 +42,16 @@ def for_mail(rendered: str, realm_url: str) -> str:
         except ValueError:  # such as http://[::1, which leads nowhere
             del node.attrs["href"]
     return body.inner_html or ""
+
+
+def link_to(node: LexborNode) -> LexborNode:
+    """Return a link to the file of a picture or a player in the text."""
+    attributes = node.attributes
+    address = attributes.get("data-original-src") or attributes.get("src") or ""
+    name = attributes.get("alt") or attributes.get("title") or address
+    link = LexborHTMLParser(f'<a href="{escape(address)}">{escape(name)}</a>').css_first("a")
+    assert link is not None, "it was just written"
+    return link
 
 
 def as_text(rendered: str) -> str:

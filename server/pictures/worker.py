@@ -38,6 +38,9 @@ AVATAR_SIZES: Final = {"small": (100, 100), "medium": (500, 500)}
 ICON_SIZES: Final = {"small": (100, 100), "medium": (192, 192), "large": (512, 512)}
 LOGO_SIZE: Final = (800, 100)
 THUMBNAIL_SIZE: Final = (840, 560)
+TRANSCODED_SIZE: Final = (1920, 1080)
+UNCOMMON: Final = frozenset({"HEIF", "TIFF"})
+"""Formats that browsers cannot display."""
 MAX_THUMBNAIL_PIXELS: Final = 25_000_000
 """Limit for all frames of an animated thumbnail: about as many as can be made in time."""
 EXIF_ORIENTATION: Final = 0x0112
@@ -136,8 +139,12 @@ def _emoji(original: Image.Image) -> dict[str, Picture]:
 
 def _thumbnails(original: Image.Image) -> dict[str, Picture]:
     still = _upright(original, THUMBNAIL_SIZE)
+    made: dict[str, Picture] = {}
+    if original.format in UNCOMMON:
+        still.thumbnail(TRANSCODED_SIZE)
+        made["large"] = _webp([_seen(still)], [])
     still.thumbnail(THUMBNAIL_SIZE)
-    made = {"still": _webp([_seen(still)], [])}
+    made["still"] = _webp([_seen(still)], [])
     frames = _frames(original)
     if frames > 1 and frames * still.width * still.height <= MAX_THUMBNAIL_PIXELS:
         moving, durations = [], []

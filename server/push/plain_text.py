@@ -82,6 +82,8 @@ def _of_child(node: LexborNode, depth: int) -> str:  # noqa: PLR0911 - a case ea
     match node.tag:
         case "img":
             return node.attributes.get("alt") or ""
+        case "audio":
+            return node.attributes.get("title") or ""
         case "br":
             return ""  # a line break follows it
         case "blockquote":

@@ -7,12 +7,12 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from server.domain.markdown.previews import without_previews
 from server.domain.page_links import page_of
-from server.mail.message_html import emoji_character
+from server.mail.message_html import emoji_character, link_to
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-_FILMS: Final = "div.message_inline_video, video, audio"
+_FILMS: Final = "div.message_inline_video, video"
 _OWN_PICTURE: Final = re.compile(r"/(?![/\\])")
 
 
@@ -20,7 +20,8 @@ def for_page(rendered: str) -> "Markup":
     """Adapt a message's HTML to pages whose policy allows only images of this origin.
 
     Spoilers open without a script, links to narrows lead to pages, emoji become characters, and
-    formulas their source. Videos and images of other sites are left to the links beside them.
+    formulas their source. Recordings become links; videos and images of other sites are left to the
+    links beside them.
     """
     from markupsafe import Markup  # with the templates: see server/runtime/templates.py
 
@@ -29,6 +30,8 @@ def for_page(rendered: str) -> "Markup":
     assert body is not None, "the parser makes a body"
     for node in body.css(_FILMS):
         node.decompose()
+    for node in body.css("audio"):
+        node.replace_with(link_to(node))
     for node in body.css("span.emoji"):
         node.replace_with(emoji_character(node))
     for node in body.css("span.katex-display, span.katex"):

@@ -1,6 +1,7 @@
 """Write a realm's rows as lines of JSON, while it is in use."""
 
 import asyncio
+import re
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,8 +22,8 @@ from storage.migrate import Connection, applied, connected, unlimited
 
 OF_UPLOADS: Final = ("uploads", "thumbnails")
 """Key prefixes of uploaded files and their thumbnails."""
-ANIMATED: Final = "-anim"
-"""Suffix of an animated thumbnail's key, before the file extension."""
+KINDS_OF_THUMBNAILS: Final = re.compile("-(?:anim|large)$")
+"""Suffixes of the keys of thumbnails other than the small still ones, before the extension."""
 IN_PART, WHOLE = 1, 2
 """Values of `channel_access`."""
 
@@ -50,7 +51,7 @@ async def export(
 
         def is_wanted(key: str) -> bool:
             kind, _, path = key.partition("/")
-            of_upload = path.partition(".")[0].removesuffix(ANIMATED)
+            of_upload = KINDS_OF_THUMBNAILS.sub("", path.partition(".")[0])
             return paths is None or kind not in OF_UPLOADS or of_upload in paths
 
         count, size = await put_files(archive, blobs, request.realm_id, progress, is_wanted)

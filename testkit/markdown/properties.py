@@ -77,6 +77,11 @@ def wildcards(elements: list[Element]) -> tuple[bool, bool]:
 
 
 def links(elements: list[Element]) -> list[str]:
-    """The addresses of links out of the message, each once, in order."""
-    outward = [element for element in elements if element.tag == "a" and not element.class_name]
-    return list(dict.fromkeys(element.attributes["href"] for element in outward))
+    """The addresses of links out of the message and of media in its text, each once, in order."""
+    found: dict[str, None] = {}
+    for element in elements:
+        if element.tag == "a" and not element.class_name:
+            found[element.attributes["href"]] = None
+        elif element.tag == "audio" or element.class_name == "inline-image":
+            found[element.attributes["src"]] = None
+    return list(found)

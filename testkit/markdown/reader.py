@@ -12,6 +12,7 @@ from html.parser import HTMLParser
 from typing_extensions import override
 
 VOID = {"br", "hr", "img"}
+BOOLEAN = {"controls"}
 HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
 BLOCKS = {"p", "hr", "ul", "ol", "blockquote", "table", "div", *HEADINGS}
 HREF = re.compile(
@@ -29,6 +30,7 @@ MENTION_CLASSES = {
 }
 
 
+UPLOAD = re.compile(r"/user_uploads/[^/\s]")
 EMOJI = re.compile(r"emoji emoji(?:-[0-9a-f]{4,5})+")
 EXTERNAL = re.compile(r"/external_content/[0-9a-f]{64}/((?:[0-9a-f]{2})+)")
 PICTURE = re.compile(rf'background-image: url\("(?:https://[^\s"\\<>]+|{EXTERNAL.pattern})"\)')
@@ -75,8 +77,9 @@ class _Reader(HTMLParser):
 
     @override
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        attributes = {name: value for name, value in attrs if value is not None}
-        _require(len(attributes) == len(attrs), f"odd attributes {attrs}")
+        attributes = {name: value or "" for name, value in attrs}
+        odd = [name for name, value in attrs if value is None and name not in BOOLEAN]
+        _require(len(attributes) == len(attrs) and not odd, f"odd attributes {attrs}")
         element = Element(tag, attributes)
         self.open[-1].kids.append(element)
         if tag not in VOID:
@@ -307,6 +310,15 @@ def _inline(node: Element | str) -> None:
         _link(node)
     elif node.tag == "span":
         _span(node)
+    elif node.tag == "img" and node.class_name == "inline-image":
+        _attributes(node, "alt", "class", "data-original-src", "src")
+        address = node.attributes["data-original-src"]
+        _require(UPLOAD.match(address) and node.attributes["src"] == address, "picture in text")
+        _require(node.attributes["alt"], "alt of a picture")
+    elif node.tag == "audio":
+        _attributes(node, "controls", "preload", "src", "title")
+        _require({"controls", "preload", "title"} <= set(node.attributes), "player")
+        _require(UPLOAD.match(node.attributes["src"]) and not node.kids, "player")
     elif node.tag == "img":
         _attributes(node, "alt", "class", "src", "title")
         _require(node.class_name == "emoji", "picture in text")

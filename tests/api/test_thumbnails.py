@@ -61,6 +61,11 @@ def small(url, end=WEBP):
     return url.replace("/user_uploads/", "/user_uploads/thumbnail/") + end
 
 
+async def has_thumbnail(client, url):
+    _, _, realm_id, name = url.split("/", 3)
+    return (await client.get(f"/thumbnail/status/{realm_id}/{name}"))["has_thumbnail"]
+
+
 async def sent(client, url):
     to = {"type": "channel", "to": "general", "topic": "pictures"}
     return (await client.post("/messages", **to, content=f"[photo]({url})"))["id"]
@@ -96,6 +101,51 @@ async def test_a_message_waits_for_its_picture_and_then_shows_it(alice, bob, wor
     assert opened(got.content).size == (840, 500)
     again = await sent(alice, url)
     assert f'src="{small(url)}"' in await html(bob, again), "it is there by now"
+
+
+async def test_a_picture_in_the_text_waits_too(alice, bob, work):
+    url = await uploaded(alice)
+    to = {"type": "channel", "to": "general", "topic": "pictures"}
+    text = f'see ![a "plan"]({url}) here'
+    queue = await bob.register(event_types=["message", "update_message"], apply_markdown=True)
+    await alice.post("/messages", **to, content=text)
+    waiting = (await queue.until("message"))["message"]["content"]
+    kind = 'data-original-content-type="image/png"'
+    start = f'<p>see <img alt="a &quot;plan&quot;" class="inline-image{{}}" {kind}'
+    assert waiting.startswith(start.format(" image-loading-placeholder"))
+    assert (
+        f'data-original-src="{url}" src="/static/images/loading/loader-black.svg"> here' in waiting
+    )
+    assert not await has_thumbnail(bob, url)
+
+    await work()
+    shown = (await queue.until("update_message"))["rendered_content"]
+    size = 'data-original-dimensions="1680x1000"'
+    place = f'data-original-src="{url}" src="{small(url)}"> here</p>'
+    assert shown == f"{start.format('')} {size} {place}"
+    assert await has_thumbnail(bob, url)
+
+
+async def test_a_lie_in_the_text_becomes_a_link(alice, work):
+    url = await uploaded(alice, "lie.png", b"no picture at all")
+    to = {"type": "channel", "to": "general", "topic": "pictures"}
+    message = (await alice.post("/messages", **to, content=f"![my <lie>]({url})"))["id"]
+    await work()
+    assert await html(alice, message) == f'<p><a href="{url}">my &lt;lie&gt;</a></p>'
+    assert not await has_thumbnail(alice, url)
+
+
+async def test_what_browsers_cannot_display_has_a_large_thumbnail(alice, work):
+    url = await uploaded(alice, "scan.tiff", picture("TIFF", size=(3000, 2000)))
+    common = await uploaded(alice)
+    await work()
+    message = await html(alice, await sent(alice, url))
+    assert 'data-transcoded-image="1920x1080.webp"' in message
+    assert opened((await alice.fetch(small(url, "/1920x1080.webp"))).content).size == (1620, 1080)
+    assert opened((await alice.fetch(small(url))).content).size == (840, 560)
+    assert "transcoded" not in await html(alice, await sent(alice, common))
+    nearest = await alice.fetch(small(common, "/1920x1080.webp"))
+    assert opened(nearest.content).size == (840, 500)
 
 
 async def test_it_is_seen_by_those_who_see_the_original(alice, bob, work, spectator):

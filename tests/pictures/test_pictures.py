@@ -68,7 +68,7 @@ def test_numbers_that_are_no_light_end_nothing(value):
 
 def test_pages_are_no_animation():
     made = answer("thumbnail", pages(3))
-    assert set(made.pictures) == {"still"}
+    assert set(made.pictures) == {"large", "still"}
     red, green, _ = _color(made.pictures["still"].content)
     assert red > 200
     assert green < 100

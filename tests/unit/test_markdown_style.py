@@ -97,6 +97,79 @@ def test_linked_pictures_and_films_are_shown_below():
     ]
 
 
+PLACED = '<img alt="{1}" class="inline-image" data-original-src="{0}" src="{0}">'
+PLAYER = '<audio controls preload="metadata" src="{0}" title="{1}"></audio>'
+
+
+@pytest.mark.parametrize(
+    ("content", "shown"),
+    [
+        (
+            "see ![a **b**](/user_uploads/2/a.png) here",
+            PLACED.format("/user_uploads/2/a.png", "a "),
+        ),
+        ('![a "b" <c>](/user_uploads/2/a.HEIC)', 'alt="a &quot;b&quot; &lt;c&gt;"'),
+        ("![](/user_uploads/2/k%20a.png)", PLACED.format("/user_uploads/2/k%20a.png", "k a.png")),
+        ("> ![a](/user_uploads/2/a.png)", PLACED.format("/user_uploads/2/a.png", "a")),
+        ("|![a](/user_uploads/2/a.png)|\n|-|\n|b|", PLACED.format("/user_uploads/2/a.png", "a")),
+        ("# ![a](/user_uploads/2/a.png)", PLACED.format("/user_uploads/2/a.png", "a")),
+        ("- *![a](/user_uploads/2/a.png)*", PLACED.format("/user_uploads/2/a.png", "a")),
+        (
+            "```spoiler ![a](/user_uploads/2/a.png)\nb\n```",
+            PLACED.format("/user_uploads/2/a.png", "a"),
+        ),
+        ("![صوت.mp3](/user_uploads/2/a.mp3)", PLAYER.format("/user_uploads/2/a.mp3", "صوت.mp3")),
+        ("> ![v](/user_uploads/2/v.WAV)", PLAYER.format("/user_uploads/2/v.WAV", "v")),
+    ],
+)
+def test_uploads_in_the_syntax_of_images_are_shown_in_the_text(content, shown):
+    html = html_of(content)
+    assert shown in html
+    assert "message_inline_image" not in html
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "![a](https://other.example/user_uploads/2/a.mp3)",
+        "![a](https://pics.example/a.mp3)",
+        "[a](/user_uploads/2/a.mp3)",
+        "![a](/user_uploads/2/a.pdf)",
+        "![a](/user_uploads/2/../../x.png)",
+        "[![a](/user_uploads/2/a.png)](https://other.example)",
+        "`![a](/user_uploads/2/a.png)`",
+    ],
+)
+def test_nothing_else_is_shown_in_the_text(content):
+    html = html_of(content)
+    assert "inline-image" not in html
+    assert "<audio" not in html
+
+
+def test_pictures_in_the_text_are_links_where_none_are_shown():
+    content = "![a](/user_uploads/2/a.png) ![b](/user_uploads/2/b.mp3)"
+    html = render(content, Realm()).html
+    links = [LINKED.format(f"/user_uploads/2/{each}", each[0])[3:-4] for each in ("a.png", "b.mp3")]
+    assert html == f"<p>{' '.join(links)}</p>"
+
+
+def test_pictures_in_the_text_count_with_those_below():
+    content = "![a](/user_uploads/2/a.png)\n" * (MAX_SHOWN + 2)
+    html = html_of(content)
+    assert html.count("<img") == MAX_SHOWN
+    assert html.count("<a ") == 2
+
+
+def test_what_a_message_with_media_in_the_text_has():
+    picture = typeset_here("![a](/user_uploads/2/a.png)")
+    assert picture.has_image
+    assert picture.has_attachment
+    assert picture.links == ("/user_uploads/2/a.png",)
+    recording = typeset_here("![a](/user_uploads/2/a.mp3)")
+    assert not recording.has_image
+    assert recording.has_attachment
+
+
 @pytest.mark.parametrize(
     "content",
     [

@@ -23,6 +23,14 @@ SPOILER = (
         ),
         ('<div class="message_inline_image message_inline_video"><video></video></div>', ""),
         (
+            '<img alt="b" class="inline-image" data-original-src="/u/b" src="/t/b.webp">',
+            'src="/t/b.webp" loading="lazy">',
+        ),
+        (
+            '<audio controls preload="metadata" src="/u/b.mp3" title="b &amp; c"></audio>',
+            '<a href="/u/b.mp3" rel="noopener noreferrer">b &amp; c</a>',
+        ),
+        (
             SPOILER.format("<p>h</p>", "<p>s</p>"),
             '<details><summary>h</summary><div class="spoiler-content"><p>s</p></div></details>',
         ),

@@ -36,6 +36,17 @@ describe("the HTML of messages", () => {
     expect(allowedHtml(`<a href="${address}">x</a>`)).toBe(`<a href="${address}">x</a>`);
   });
 
+  it.each([
+    '<p><img alt="a" class="inline-image" data-original-content-type="image/heic" data-original-dimensions="9x6" data-original-src="/user_uploads/1/a.heic" data-transcoded-image="1920x1080.webp" src="/user_uploads/thumbnail/1/a.heic/840x560.webp"></p>',
+    '<p><audio controls="" preload="metadata" src="/user_uploads/1/a.mp3" title="a.mp3"></audio></p>',
+  ])("keeps media in the text: %s", (html) => {
+    expect(allowedHtml(html)).toBe(html);
+  });
+
+  it("drops an original's address that is none", () => {
+    expect(allowedHtml('<img data-original-src="javascript:x">')).toBe("<img>");
+  });
+
   it("drops handlers and ids", () => {
     expect(allowedHtml('<p onclick="x" id="app" name="y" class="z">')).toBe('<p class="z">');
   });

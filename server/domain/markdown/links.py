@@ -23,6 +23,8 @@ _OWN_PLACES = ("/user_uploads/", "/#narrow/")
 _VIDEO = re.compile(r"\.(?:mp4|webm|mov|m4v)$", re.IGNORECASE)
 _IMAGE = re.compile(r"\.(?:png|jpe?g|gif|bmp|webp|avif|hei[cf]|tiff?)$", re.IGNORECASE)
 
+_AUDIO = re.compile(r"\.(?:aac|flac|mp3|wav)$", re.IGNORECASE)
+
 
 def safe_href(destination: str) -> str | None:
     """Return the address for an `href`, or None if it must not be a link.
@@ -71,6 +73,11 @@ def is_image(href: str) -> bool:
 
 def is_video(href: str) -> bool:
     return _VIDEO.search(_path(href)) is not None
+
+
+def is_audio(href: str) -> bool:
+    """Return whether clients are given a player for it: the types that the protocol names."""
+    return _AUDIO.search(_path(href)) is not None
 
 
 def _leads_up(href: str) -> bool:

@@ -1,13 +1,19 @@
-"""Display linked images and videos below the text with the links."""
+"""Display media: what is linked below the text, uploads in the syntax of images within it."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from server.domain.external_content import ProxyLinks
 from server.domain.markdown import nodes
-from server.domain.markdown.links import is_attachment, is_image, is_upload, is_video
+from server.domain.markdown.links import (
+    is_attachment,
+    is_audio,
+    is_image,
+    is_upload,
+    is_video,
+)
 from server.domain.markdown.nodes import Inline, Node
 
 MAX_SHOWN: Final = 24
@@ -27,6 +33,15 @@ class MediaPolicy:
     def shows(self, link: nodes.Link) -> bool:
         """Return whether an image or a video is displayed for this link."""
         return self.source_for(link) is not None
+
+    def shows_inline(self, link: nodes.Link) -> bool:
+        """Return whether the link, in the syntax of images, is a picture or a player in the text.
+
+        That is for uploads only (levels 405, 437 and 467 of the protocol).
+        """
+        if not (self.is_on and link.is_image and is_upload(link.href)):
+            return False
+        return is_image(link.href) or is_audio(link.href)
 
     def source_for(self, link: nodes.Link) -> str | None:
         """Return the URL from which the link's media is loaded; None if it is not displayed."""
@@ -53,14 +68,33 @@ NO_MEDIA: Final = MediaPolicy(is_on=False)
 
 
 def show_media(blocks: list[Node], policy: MediaPolicy) -> list[Node]:
-    """Return the blocks with media after those that link them; quotes display none."""
-    return _Shower(policy).blocks(blocks)
+    """Return the blocks with their media in the text, and after those that link them.
+
+    Quotes display none of those that they link.
+    """
+    shower = _Shower(policy)
+    shower.put_in(blocks)
+    return shower.blocks(blocks)
 
 
 class _Shower:
     def __init__(self, policy: MediaPolicy) -> None:
         self._policy = policy
         self._left = MAX_SHOWN
+
+    def put_in(self, kids: list[Node]) -> None:
+        """Replace links by what they display in the text, at any depth."""
+        for index, kid in enumerate(kids):
+            if isinstance(kid, nodes.Link):
+                if self._left and self._policy.shows_inline(kid):
+                    self._left -= 1
+                    kids[index] = _inline(kid)
+                continue
+            if isinstance(kid, nodes.Spoiler):
+                self.put_in(kid.header)
+            below: list[Node] | None = getattr(kid, "kids", None)
+            if below:
+                self.put_in(below)
 
     def blocks(self, kids: Sequence[Node]) -> list[Node]:
         """Return the kids of a block container; a run of inline ones counts as one block."""
@@ -91,6 +125,13 @@ class _Shower:
                     is_film = is_video(kid.href)
                     found.append(nodes.Media(kid.href, _title(kid), source, is_video=is_film))
         return found
+
+
+def _inline(link: nodes.Link) -> nodes.InlineImage | nodes.Audio:
+    name = _title(link) or unquote(link.href.partition("?")[0].rpartition("/")[2])
+    return (
+        nodes.InlineImage(link.href, name) if is_image(link.href) else nodes.Audio(link.href, name)
+    )
 
 
 def _title(link: nodes.Link) -> str:

@@ -97,7 +97,24 @@ class Link(Inline):
     href: str
     title: str = ""
     is_image: bool = False
+    """Whether it was written in the syntax of images."""
     kids: list[Node] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class InlineImage(Inline):
+    """An uploaded picture in the text; `href` has passed `links.safe_href`."""
+
+    href: str
+    alt: str
+
+
+@dataclass(slots=True)
+class Audio(Inline):
+    """A player of an uploaded recording; `href` has passed `links.safe_href`."""
+
+    href: str
+    title: str
 
 
 @dataclass(slots=True)

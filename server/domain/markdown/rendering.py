@@ -108,9 +108,10 @@ def _read(source: str, resolver: MentionResolver, style: Style) -> Document:
     links = [each for each in document.found if isinstance(each, nodes.Link)]
     for link in links:
         link.href = relative_href(link.href, style.origin)
-    if not any(style.media.shows(link) for link in links):
+    media = style.media
+    if not any(media.shows(link) or media.shows_inline(link) for link in links):
         return document
-    return Document(show_media(document.blocks, style.media), document.found)
+    return Document(show_media(document.blocks, media), document.found)
 
 
 def _rendered(source: str, document: Document) -> Rendered:
@@ -128,9 +129,14 @@ def _rendered(source: str, document: Document) -> Rendered:
         topic_wildcard=any(isinstance(mention, nodes.TopicWildcard) for mention in mentions),
         is_me_message=source.startswith(_ME),
         links=tuple(dict.fromkeys(link.href for link in links)),
-        has_image=any(link.is_image or is_image(link.href) for link in links),
+        has_image=any(is_image(link.href) or _is_external_image(link) for link in links),
         has_attachment=any(is_attachment(link.href) for link in links),
     )
+
+
+def _is_external_image(link: nodes.Link) -> bool:
+    """Return whether it was written as an image: addresses of other sites need not end as one."""
+    return link.is_image and not is_attachment(link.href)
 
 
 def render_description(text: str) -> str:

@@ -61,6 +61,8 @@ _EMOJI = template("span", "aria-label", "class", "role", "title")
 _EMOJI_IMAGE = template("img", "alt", "class", "src", "title")
 _IMAGE = template("img", "src")
 _VIDEO = template("video", "preload", "src")
+_INLINE_IMAGE = template("img", "alt", "class", "data-original-src", "src")
+_AUDIO = template("audio", "controls", "preload", "src", "title")
 _STYLES = {style: (start(style), f"</{style}>") for style in ("em", "strong", "del")}
 _HEADINGS = {level: (start(f"h{level}"), f"</h{level}>") for level in range(1, 7)}
 _CELLS = {
@@ -150,6 +152,14 @@ def _styled(node: nodes.Styled) -> str:
 def _link(node: nodes.Link) -> str:
     start = _TITLED_LINK(node.href, node.title) if node.title else _LINK(node.href)
     return f"{start}{_inside(node.kids)}</a>"
+
+
+def _inline_image(node: nodes.InlineImage) -> str:
+    return _INLINE_IMAGE(node.alt, "inline-image", node.href, node.href)
+
+
+def _audio(node: nodes.Audio) -> str:
+    return f"{_AUDIO('metadata', node.href, node.title)}</audio>"
 
 
 def _mention(start: str, name: str, *, silent: bool) -> str:
@@ -329,6 +339,8 @@ _RENDERERS: dict[type[Node], Callable[[Any], str]] = {
     nodes.ImageEmoji: _image_emoji,
     nodes.Styled: _styled,
     nodes.Link: _link,
+    nodes.InlineImage: _inline_image,
+    nodes.Audio: _audio,
     nodes.UserMention: _user_mention,
     nodes.GroupMention: _group_mention,
     nodes.ChannelWildcard: _channel_wildcard,

@@ -34,11 +34,14 @@ ALLOWED: dict[str, frozenset[str]] = {
         {"aria-hidden", "aria-label", "class", "data-user-group-id", "data-user-id", "role",
          "title"}
     ),
-    "img": frozenset({"alt", "class", "src", "title"}),
+    "img": frozenset({"alt", "class", "data-original-src", "src", "title"}),
     "video": frozenset({"preload", "src"}),
+    "audio": frozenset({"controls", "preload", "src", "title"}),
     "div": frozenset({"aria-hidden", "class", "data-code-language"}),
 }  # fmt: skip
 """Every allowed element, with its attributes."""
+BOOLEAN: Final = frozenset({"controls"})
+"""Attributes without a value."""
 
 
 def template(tag: str, *attributes: str) -> Callable[..., str]:
@@ -46,7 +49,8 @@ def template(tag: str, *attributes: str) -> Callable[..., str]:
     unknown = set(attributes) - ALLOWED[tag]
     if unknown:
         raise ValueError(f"{unknown} on {tag}")
-    pattern = "<" + " ".join([tag, *[f'{name}="{{}}"' for name in attributes]]) + ">"
+    written = [name if name in BOOLEAN else f'{name}="{{}}"' for name in attributes]
+    pattern = "<" + " ".join([tag, *written]) + ">"
     return lambda *values: pattern.format(*[html.escape(str(value)) for value in values])
 
 

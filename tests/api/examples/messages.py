@@ -118,9 +118,9 @@ async def uploads(stage: Stage) -> None:
     stored = await stage.see("POST /user_uploads", file=menu)
     _, _, realm_id, name = stored["url"].split("/", 3)
     await stage.say(f"[menu]({stored['url']})", stage.olivia)
-    await stage.see(
-        "GET /user_uploads/{realm_id_str}/{filename}", realm_id_str=realm_id, filename=name
-    )
+    file = {"realm_id_str": realm_id, "filename": name}
+    await stage.see("GET /user_uploads/{realm_id_str}/{filename}", **file)
+    await stage.see("GET /thumbnail/status/{realm_id_str}/{filename}", **file)
     [attachment] = (await stage.see("GET /attachments"))["attachments"]
     await resumable(stage)
     await stage.see("DELETE /attachments/{attachment_id}", attachment_id=attachment["id"])

@@ -927,6 +927,7 @@ may(
     world.thumbnail,
     **FILES,
 )
+may("GET /thumbnail/status/{realm_id_str}/{filename}", SHARED, world.file_by_text, **FILES)
 may("GET /static/images/loading/loader-black.svg", "it says nothing", allowed=ANYONE)
 may("GET /static/generated/emoji/images/emoji/unicode/zulip.png", "it says nothing", allowed=ANYONE)
 may("OPTIONS /tus", "it says nothing", allowed=ANYONE)

@@ -4880,6 +4880,19 @@ export interface Endpoints {
     };
     answer: Record<never, never>;
   };
+  /** Get whether a picture has a thumbnail */
+  "GET /thumbnail/status/{realm_id_str}/{filename}": {
+    params: {
+      /** Id of the organization, the first part of the file's path. */
+      realm_id_str: string;
+      /** Rest of the file's path. */
+      filename: string;
+    };
+    answer: {
+      /** Whether there is a thumbnail; false as well if none can be made. */
+      has_thumbnail: boolean;
+    };
+  };
   /** Get what resumable uploads support */
   "OPTIONS /tus": {
     params: Record<never, never>;

@@ -12,15 +12,21 @@ interface Picture {
 
 function pictureOf(link: HTMLAnchorElement): Picture {
   const image = link.querySelector("img")!;
-  const isOwn = new URL(link.href).origin === location.origin;
+  return { source: sourceOf(link, image), address: link.href, name: image.alt };
+}
+
+function sourceOf(link: HTMLAnchorElement, image: HTMLImageElement): string {
   // Pictures of other hosts are loaded through the server's proxy only.
-  return { source: isOwn ? link.href : image.src, address: link.href, name: image.alt };
+  if (new URL(link.href).origin !== location.origin) return image.src;
+  // What browsers cannot display, they get in another format.
+  const { transcodedImage } = image.dataset;
+  return transcodedImage ? image.src.replace(/[^/]+$/, transcodedImage) : link.href;
 }
 
 /** Show a picture of a message, and let the user go through all that are in the feed. */
 export function openLightbox(link: HTMLAnchorElement): void {
   const scope = link.closest("[role=feed]") ?? link.closest(".message-body")!;
-  const links = [...scope.querySelectorAll<HTMLAnchorElement>(".message_inline_image a:has(img)")];
+  const links = [...scope.querySelectorAll<HTMLAnchorElement>(".message_inline_image a:has(img), .picture-link")];
   openDialog((close) => <Lightbox pictures={links.map(pictureOf)} first={links.indexOf(link)} onClose={close} />);
 }
 

@@ -39,6 +39,8 @@ export function enhance(body: HTMLElement): void {
   for (const time of body.querySelectorAll<HTMLTimeElement>("time")) enhanceTime(time);
   for (const table of body.querySelectorAll("table")) enhanceTable(table);
   for (const media of body.querySelectorAll<HTMLElement>(".message_inline_image")) enhanceMedia(media);
+  for (const image of body.querySelectorAll<HTMLImageElement>("img.inline-image")) enhanceInlineImage(image);
+  for (const player of body.querySelectorAll("audio[title]")) player.setAttribute("aria-label", (player as HTMLElement).title);
   enlargeEmoji(body);
   drawToned(body);
 }
@@ -246,8 +248,24 @@ function enhanceMedia(media: HTMLElement): void {
   }
   const image = media.querySelector("img");
   if (!image || !link) return;
-  image.loading = "lazy";
   image.alt = link.title || nameOf(link.href);
+  reserveSpace(image);
+}
+
+/** A picture in the text: a link to the whole of it, as those below the text are. */
+function enhanceInlineImage(image: HTMLImageElement): void {
+  const link = document.createElement("a");
+  link.className = "picture-link";
+  link.href = image.dataset.originalSrc ?? image.src;
+  link.target = "_blank";
+  link.rel = "noopener noreferrer";
+  image.replaceWith(link);
+  link.append(image);
+  reserveSpace(image);
+}
+
+function reserveSpace(image: HTMLImageElement): void {
+  image.loading = "lazy";
   const [width, height] = (image.dataset.originalDimensions ?? "").split("x").map(Number);
   if (width && height) {
     const scale = Math.min(1, MAX_IMAGE.width / width, MAX_IMAGE.height / height);
@@ -269,7 +287,7 @@ function nameOf(address: string): string {
 
 function onClick(event: MouseEvent): void {
   const target = (event.target as Element).closest<HTMLElement>(
-    ".message-body :is(.code-copy, .spoiler-header, .message_inline_image a, .user-mention, .user-group-mention)",
+    ".message-body :is(.code-copy, .spoiler-header, .message_inline_image a, .picture-link, .user-mention, .user-group-mention)",
   );
   if (!target || event.defaultPrevented || event.ctrlKey || event.metaKey || event.shiftKey) return;
   if (target.classList.contains("code-copy")) void copyCode(target);

@@ -16,8 +16,8 @@ const ELEMENTS = new Set([
 ]);
 const ATTRIBUTES = new Set([
   "accent", "accentunder", "alt", "aria-hidden", "aria-label", "class", "columnalign", "controls", "data-animated",
-  "data-code-language", "data-original-content-type", "data-original-dimensions", "data-stream-id", "data-user-group-id",
-  "data-user-id", "datetime", "depth", "display", "displaystyle", "encoding", "fence", "form", "height", "href",
+  "data-code-language", "data-original-content-type", "data-original-dimensions", "data-original-src", "data-stream-id",
+  "data-transcoded-image", "data-user-group-id", "data-user-id", "datetime", "depth", "display", "displaystyle", "encoding", "fence", "form", "height", "href",
   "largeop", "linethickness", "lspace", "mathvariant", "maxsize", "minsize", "movablelimits", "preload", "role",
   "rspace", "scriptlevel", "separator", "src", "start", "stretchy", "style", "symmetric", "title", "voffset", "width",
   "xmlns",
@@ -51,7 +51,7 @@ function allowedTag(tag: string): string {
 const REFERENCES = /&(?:amp|lt|gt|quot|#x27|#39);/g;
 
 function isAllowedValue(attribute: string, value: string): boolean {
-  if (attribute !== "href" && attribute !== "src") return true;
+  if (attribute !== "href" && !attribute.endsWith("src")) return true;
   const plain = value.replace(REFERENCES, "");
   return ADDRESS.test(plain) && !plain.includes("&");
 }

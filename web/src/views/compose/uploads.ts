@@ -9,6 +9,8 @@ import { insertion } from "./formatting";
 import type { TextBox } from "./textarea";
 import { removeUpload, type Upload, updateUpload, uploads } from "./upload-list";
 
+const PLAYED = /\.(?:aac|flac|mp3|wav)$/i;
+
 const MIB = 1024 * 1024;
 const MAX_AT_ONCE = 3;
 
@@ -103,7 +105,9 @@ function finish(id: string, url: string, filename: string): void {
   const upload = uploads.peek().find((each) => each.id === id);
   works.delete(id);
   if (!upload) return;
-  replaceEverywhere(upload, `[${filename.replace(/[[\]\\\s]+/g, " ").trim()}](${url})`);
+  // In the syntax of images, recordings of these types have a player in all clients.
+  const sign = PLAYED.test(url) ? "!" : "";
+  replaceEverywhere(upload, `${sign}[${filename.replace(/[[\]\\\s]+/g, " ").trim()}](${url})`);
   removeUpload(id);
 }
 
