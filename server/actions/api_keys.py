@@ -13,8 +13,7 @@ from server.actions.credential_changes import (
     end_pending,
     end_queues,
 )
-from server.actions.locked_realm import lock_realm, locked_realm_of
-from server.actions.user_audiences import UserAudiences
+from server.actions.locked_realm import lock_realm
 from server.domain.account_news import KeysReplaced
 from server.domain.actor import Actor
 from server.domain.api_keys import (
@@ -29,7 +28,6 @@ from server.domain.api_keys import (
 from server.domain.credential_changes import Ended
 from server.domain.errors import BadRequestError, UserDeactivatedError
 from server.events.base import NO_AUDIENCE
-from server.events.bots import BotChange, BotChanged
 from server.events.log import Tick
 from server.i18n import _
 from server.transactions import Tx
@@ -126,19 +124,12 @@ async def regenerate_own(
 async def regenerate(
     tx: Tx, row: UserRow, extent: Extent = OWN_KEY, *, by: UserId | None
 ) -> Outcome:
-    """Replace the key of a locked row; users who manage a bot get its new key in an event."""
+    """Replace the key of a locked row, and end its event queues."""
     user_id = row.user_id
     outcome = await end_pending(tx, [row], extent, news=lambda ended: KeysReplaced(ended=ended))
-    key = outcome.keys[user_id]
     entry = await end_queues(tx, [user_id])
     tx.at_position(entry, users.changed(tx.realm_id, [user_id]))
-    action = "user_key_regenerated"
-    if row.bot_type is not None:
-        action = "bot_key_regenerated"
-        change = BotChanged(bot=BotChange(user_id=user_id, api_key=key))
-        context = await locked_realm_of(tx, await lock_realm(tx, alone=False), [row])
-        user_audiences = await UserAudiences.of(tx, context)
-        tx.append(change, user_audiences.of_bot(row))
+    action = "user_key_regenerated" if row.bot_type is None else "bot_key_regenerated"
     audit.record_each(tx, entry, by, action, {user_id: {}})
     return outcome
 

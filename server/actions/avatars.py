@@ -9,7 +9,6 @@ from server.domain.actor import Actor
 from server.domain.avatars import Avatar, avatar_of, medium_key
 from server.domain.channels import Standing
 from server.domain.errors import BadRequestError
-from server.events.bots import BotChange, BotChanged
 from server.events.users import AvatarChanged
 from server.i18n import _
 from server.jobs import BlobRemoval, enqueue
@@ -57,9 +56,6 @@ async def set_avatar(
     tx.at_position(entry, users.changed(tx.realm_id, [new.user_id]))
     version = {"avatar_version": (old.avatar_version, new.avatar_version)}
     audit.record_each(tx, entry, actor.user_id, "avatar_changed", {new.user_id: version})
-    if new.bot_type is not None:
-        bot = BotChange(user_id=new.user_id, avatar_url=avatar.url)
-        tx.append(BotChanged(bot=bot), user_audiences.of_bot(new))
     if old.avatar_key is not None:
         keys = (old.avatar_key, medium_key(old.avatar_key))
         enqueue(tx, BlobRemoval(realm_id=tx.realm_id, keys=keys))

@@ -4,8 +4,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
-import msgspec
-
 from server.actions import audit, bot_defaults
 from server.actions.api_keys import regenerate
 from server.actions.avatars import set_avatar
@@ -305,31 +303,30 @@ async def _append_bot_events(
     after: _Bot,
     defaults: BotDefaults,
 ) -> Entry:
-    """Publish name and owner to all, the rest to users who may manage the bot, or could before."""
+    """Publish name and owner to all, what is called to users who may manage the bot."""
     old, new = before.row, after.row
     user_audiences = await UserAudiences.of(tx, context, [new])
     administrators = user_audiences.administrators
     is_given_away = old.bot_owner_id != new.bot_owner_id
-    change = BotChange(user_id=new.user_id)
+    entry: Entry | None = None
     if old.full_name != new.full_name:
-        change = msgspec.structs.replace(change, full_name=new.full_name)
         person = PersonChange(user_id=new.user_id, full_name=new.full_name)
-        tx.append(UserChanged(person=person), user_audiences.of_person(new))
-    if before.service != after.service:
-        change = msgspec.structs.replace(change, services=shown_services(after.service))
+        entry = tx.append(UserChanged(person=person), user_audiences.of_person(new))
     if is_given_away:
         assert new.bot_owner_id is not None, "a bot has a new owner"
-        change = msgspec.structs.replace(change, owner_id=new.bot_owner_id, api_key=new.api_key)
         person = PersonChange(user_id=new.user_id, bot_owner_id=new.bot_owner_id)
-        tx.append(UserChanged(person=person), user_audiences.of_person(new))
+        entry = tx.append(UserChanged(person=person), user_audiences.of_person(new))
         if old.bot_owner_id is not None and old.bot_owner_id not in administrators:
             gone = BotDeleted(bot=DeletedBot(user_id=new.user_id))
             tx.append(gone, to_users(old.bot_owner_id))
         if new.bot_owner_id not in administrators:
-            bot = shown_bot(new, user_audiences.address, after.service, defaults)
-            tx.append(BotAdded(bot=bot), to_users(new.bot_owner_id))
-    audience = Audience(users=administrators) if is_given_away else user_audiences.of_bot(new)
-    entry = tx.append(BotChanged(bot=change), audience)
+            bot = shown_bot(new, after.service, defaults)
+            tx.append(BotAdded.of(bot), to_users(new.bot_owner_id))
+    if before.service != after.service:
+        change = BotChange(user_id=new.user_id, services=shown_services(after.service))
+        audience = Audience(users=administrators) if is_given_away else user_audiences.of_bot(new)
+        entry = tx.append(BotChanged(bot=change), audience)
+    assert entry is not None, "something has changed"
     if old != new:
         tx.at_position(entry, users.changed(tx.realm_id, [new.user_id]))
     return entry

@@ -5,8 +5,6 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
-from msgspec.structs import replace as replace_fields
-
 from server.actions import audit
 from server.actions.account_mail import mail_news
 from server.actions.bot_owners import give_bot
@@ -225,15 +223,14 @@ async def _inherit(tx: Tx, context: LockedRealm, row: UserRow, heir: UserRow) ->
     service = (await bots.services(await tx.connection(), tx.realm_id, [row.user_id])).get(
         row.user_id
     )
-    new, new_service = await give_bot(tx, row, service, heir.user_id)
+    _, new_service = await give_bot(tx, row, service, heir.user_id)
     await tx.changing()
     user_audiences = await UserAudiences.of(tx, context)
     person = PersonChange(user_id=row.user_id, bot_owner_id=heir.user_id)
     entry = tx.append(UserChanged(person=person), user_audiences.of_person(row))
-    bot = BotChange(user_id=row.user_id, owner_id=heir.user_id, api_key=new.api_key)
     if new_service is not None:
-        bot = replace_fields(bot, services=shown_services(new_service))
-    tx.append(BotChanged(bot=bot), user_audiences.of_bot(row))
+        bot = BotChange(user_id=row.user_id, services=shown_services(new_service))
+        tx.append(BotChanged(bot=bot), user_audiences.of_bot(row))
     changed = {row.user_id: {"owner_id": (row.bot_owner_id, heir.user_id)}}
     audit.record_each(tx, entry, heir.user_id, "bot_changed", changed)
 
@@ -273,10 +270,7 @@ async def _append_activation_events(
         entry = tx.append(UserChanged(person=change), knowing)
         if strangers is not None:
             tx.append(InaccessibleUserChanged(person=change), strangers)
-        if row.bot_type is not None:
-            bot = BotChange(user_id=row.user_id, is_active=active, api_key=row.api_key)
-            tx.append(BotChanged(bot=bot), user_audiences.of_bot(row))
-        elif active:
+        if active and row.bot_type is None:
             # Clients have dropped data that only active users have.
             domain = user_audiences.address.domain
             await introduce(tx, connection, context, [row], knowing, domain=domain)

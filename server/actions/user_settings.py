@@ -24,7 +24,6 @@ from server.domain.profiles import least_role_to_see_email, public_email
 from server.domain.realm_settings import RealmSettings
 from server.domain.user_settings import UserSettings
 from server.events.base import EVERYONE, MAX_WIRE_EVENTS, NO_AUDIENCE, Audience, Entry, to_users
-from server.events.bots import BotChange, BotChanged
 from server.events.log import Tick
 from server.events.subscriptions import notification_defaults
 from server.events.user_settings import (
@@ -246,7 +245,7 @@ class _SettingsEvents:
         entry: Entry | None = None
         for name, (before, after) in self.changed.items():
             if name == "full_name":
-                entry = self._append_name(user_audiences, knowing)
+                entry = self._append_name(knowing)
             else:
                 entry = self._append_setting(name, after, user)
             if name == "timezone":
@@ -269,12 +268,8 @@ class _SettingsEvents:
             tx.append(Tick(), NO_AUDIENCE), users.changed(tx.realm_id, [self.new.user_id])
         )
 
-    def _append_name(self, user_audiences: UserAudiences, knowing: Audience) -> Entry:
-        user_id, name = self.new.user_id, self.new.full_name
-        if self.new.bot_type is not None:
-            bot = BotChange(user_id=user_id, full_name=name)
-            self.tx.append(BotChanged(bot=bot), user_audiences.of_bot(self.new))
-        person = PersonChange(user_id=user_id, full_name=name)
+    def _append_name(self, knowing: Audience) -> Entry:
+        person = PersonChange(user_id=self.new.user_id, full_name=self.new.full_name)
         return self.tx.append(UserChanged(person=person), knowing)
 
     def _append_setting(self, name: str, value: SettingValue, user: str) -> Entry:
@@ -322,13 +317,6 @@ class _SettingsEvents:
             avatar_version=row.avatar_version,
         )
         tx.append(event, knowing)
-        if row.bot_type is not None:
-            bot = BotChange(
-                user_id=row.user_id,
-                email=address,
-                avatar_url=avatar.url,
-            )
-            tx.append(BotChanged(bot=bot), user_audiences.of_bot(row))
 
     async def _append_defaults(self, connection: Connection) -> None:
         """Append changed defaults of subscriptions, for clients without unset settings."""

@@ -295,8 +295,8 @@ async def _append_new_user_events(
         for event, audience in user_audiences.newcomer_events(row):
             tx.append(event, audience)
         if row.bot_type is not None:
-            bot = shown_bot(row, user_audiences.address, services.get(row.user_id))
-            tx.append(BotAdded(bot=bot), user_audiences.of_bot(row))
+            bot = shown_bot(row, services.get(row.user_id))
+            tx.append(BotAdded.of(bot), user_audiences.of_bot(row))
         elif not UserSettings.of(row.settings).presence_enabled:
             away = UserStatusChanged(user_id=row.user_id, away=True)
             tx.append(away, user_audiences.of_person(row))

@@ -7,14 +7,11 @@ import msgspec
 from msgspec import UNSET, UnsetType
 from typing_extensions import override
 
-from server.domain.addresses import RealmAddress
 from server.domain.api_keys import Secret
-from server.domain.avatars import avatar_of
-from server.domain.profiles import public_email
-from server.events.base import Event
+from server.events.base import ClientView, Event
 from server.realm_cache import user_key
 from storage.bots import ServiceRow
-from storage.ids import UserId
+from storage.ids import Position, UserId
 from storage.users import UserRow
 
 
@@ -38,20 +35,28 @@ NO_DEFAULTS: Final = BotDefaults()
 
 
 class Bot(msgspec.Struct, frozen=True, kw_only=True):
-    """A bot with the fields for users who may manage it."""
+    """What only users who may manage a bot know of it: the rest is in its user.
+
+    Its API key is in `GET /bots/{bot_id}/api_key` alone.
+    """
 
     user_id: UserId
-    email: str
-    full_name: str
-    bot_type: int | None
-    is_active: bool
-    api_key: Secret
-    avatar_url: str | None
-    owner_id: UserId | None
     default_sending_stream: str | None
     default_events_register_stream: str | None
     default_all_public_streams: bool
     services: tuple[Service, ...] = ()
+
+
+class LoggedBot(Bot, frozen=True, kw_only=True):
+    """The same in the log, with what the previous release needs to decode it; never its key."""
+
+    email: str = ""
+    full_name: str = ""
+    bot_type: int | None = None
+    is_active: bool = True
+    api_key: Secret = ""
+    avatar_url: str | None = None
+    owner_id: UserId | None = None
 
 
 def shown_services(service: ServiceRow | None) -> tuple[Service, ...]:
@@ -62,21 +67,11 @@ def shown_services(service: ServiceRow | None) -> tuple[Service, ...]:
 
 
 def shown_bot(
-    row: UserRow,
-    address: RealmAddress,
-    service: ServiceRow | None = None,
-    defaults: BotDefaults = NO_DEFAULTS,
+    row: UserRow, service: ServiceRow | None = None, defaults: BotDefaults = NO_DEFAULTS
 ) -> Bot:
     """Return the bot for its owner and administrators."""
     return Bot(
         user_id=row.user_id,
-        email=public_email(row, address.domain),
-        full_name=row.full_name,
-        bot_type=row.bot_type,
-        is_active=row.is_active,
-        api_key=row.api_key,
-        avatar_url=avatar_of(row, address).url,
-        owner_id=row.bot_owner_id,
         services=shown_services(service),
         default_sending_stream=defaults.default_sending_stream,
         default_events_register_stream=defaults.default_events_register_stream,
@@ -88,12 +83,6 @@ class BotChange(msgspec.Struct, frozen=True, kw_only=True):
     """Changed fields of a bot; the others are unset."""
 
     user_id: UserId
-    is_active: bool | UnsetType = UNSET
-    full_name: str | UnsetType = UNSET
-    email: str | UnsetType = UNSET
-    avatar_url: str | UnsetType | None = UNSET
-    api_key: Secret | UnsetType = UNSET
-    owner_id: UserId | UnsetType = UNSET
     services: tuple[Service, ...] | UnsetType = UNSET
     default_sending_stream: str | UnsetType | None = UNSET
     default_events_register_stream: str | UnsetType | None = UNSET
@@ -112,11 +101,29 @@ class _OfBots(Event, frozen=True, kw_only=True):
         return None
 
 
-class BotAdded(_OfBots, frozen=True, kw_only=True):
-    kind: ClassVar[str] = "realm_bot/add"
+class WireBotAdded(msgspec.Struct, frozen=True, kw_only=True):
+    """A bot that the reader may manage from now on."""
 
+    type: Literal["realm_bot"] = "realm_bot"
     op: Literal["add"] = "add"
     bot: Bot
+
+
+class BotAdded(_OfBots, frozen=True, kw_only=True):
+    kind: ClassVar[str] = "realm_bot/add"
+    wires: ClassVar[tuple[type, ...]] = (WireBotAdded,)
+
+    op: Literal["add"] = "add"
+    bot: LoggedBot
+
+    @override
+    def wire(self, position: Position, view: ClientView) -> Sequence[Any]:
+        shown = {name: getattr(self.bot, name) for name in Bot.__struct_fields__}
+        return (WireBotAdded(bot=Bot(**shown)),)
+
+    @classmethod
+    def of(cls, bot: Bot) -> "BotAdded":
+        return cls(bot=LoggedBot(**msgspec.structs.asdict(bot)))
 
 
 class BotChanged(_OfBots, frozen=True, kw_only=True):

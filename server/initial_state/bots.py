@@ -45,11 +45,10 @@ class EmbeddedBotFields(TypedDict):
 async def fetch(snapshot: Snapshot) -> dict[str, Any]:
     actor = snapshot.actor
     rows = (await people_of(snapshot)).bots.values()
-    knows_keys = actor.reaches(Scope.EVERYTHING)
-    own = [row for row in rows if knows_keys and looks_after(actor.person, row)]
+    knows_secrets = actor.reaches(Scope.EVERYTHING)
+    own = [row for row in rows if knows_secrets and looks_after(actor.person, row)]
     called = [row.user_id for row in own if row.bot_type == OUTGOING_WEBHOOK]
     services = await bots.services(snapshot.connection, snapshot.realm_id, called) if called else {}
-    address = snapshot.address
     if not own:
         return {"realm_bots": []}
     rows_of = await bots.defaults(
@@ -59,7 +58,7 @@ async def fetch(snapshot: Snapshot) -> dict[str, Any]:
     defaults = await visible_to(snapshot.connection, snapshot.realm_id, standing, rows_of.values())
     return {
         "realm_bots": [
-            shown_bot(row, address, services.get(row.user_id), defaults[row.user_id]) for row in own
+            shown_bot(row, services.get(row.user_id), defaults[row.user_id]) for row in own
         ]
     }
 

@@ -176,16 +176,6 @@ async def test_everyone_hears_of_a_new_name(house, witnesses):
         assert event["person"] == {"user_id": house.cook.user_id, "full_name": "Chef"}
 
 
-async def test_a_bots_new_name_is_told_to_those_who_look_after_it(house, make, witnesses):
-    bot = await make.user("Oven", bot_type=1, bot_owner=house.cook)
-
-    seen = await witnesses.watch(lambda: house.change(bot, full_name="Stove"), house.everyone())
-
-    told = {w.user.user_id for w in seen if any(e["type"] == "realm_bot" for e in w.events)}
-    looking_after = [house.people[OWNER], house.people[ADMINISTRATOR], house.cook]
-    assert told == {row.user_id for row in looking_after}
-
-
 async def test_guests_with_limited_visibility_hear_of_people_they_meet(house, make, witnesses):
     role_groups = await make.role_groups()
     await make.change_settings(can_access_all_users_group=role_groups["role:members"])

@@ -124,7 +124,12 @@ async def test_who_reads_does_not_learn_the_keys_of_bots(log_in, make):
     assert bot["api_key"] not in str(events)
     assert not [event for event in events if event["type"] == "realm_bot"]
     assert bot["api_key"] not in str((await reader.register()).state)
-    assert bot["api_key"] in str((await all_of_it.register()).state)
+    state = (await all_of_it.register()).state
+    assert [each["user_id"] for each in state["realm_bots"]] == [bot["user_id"]]
+    assert bot["api_key"] not in str(state)
+    (await reader.call("GET", f"/bots/{bot['user_id']}/api_key")).refused()
+    shown = await all_of_it.get(f"/bots/{bot['user_id']}/api_key")
+    assert shown["api_key"] == bot["api_key"]
 
 
 async def test_keys_are_listed_without_what_opens_anything(log_in, make):

@@ -205,7 +205,8 @@ async def test_a_bot_has_the_picture_that_comes_with_it(alice, bob):
     )
     url = changed.succeeded()["avatar_url"]
     assert url != made["avatar_url"]
-    assert (await queue.until("realm_bot", "update"))["bot"]["avatar_url"] == url
+    person = (await queue.until("realm_user", "update"))["person"]
+    assert (person["user_id"], person["avatar_url"]) == (made["user_id"], url)
     assert (await user(bob, made["user_id"]))["avatar_url"] == url
     without = await alice.post("/bots", full_name="Plain", short_name="plain")
     assert "gravatar" in without["avatar_url"]

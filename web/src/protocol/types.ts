@@ -104,16 +104,9 @@ export interface Billing {
   has_pending_sponsorship_request: boolean;
 }
 
-/** A bot with the fields for users who may manage it. */
+/** What only users who may manage a bot know of it: the rest is in its user. Its API key is in `GET /bots/{bot_id}/api_key` alone. */
 export interface Bot {
   user_id: number;
-  email: string;
-  full_name: string;
-  bot_type: number | null;
-  is_active: boolean;
-  api_key: string;
-  avatar_url: string | null;
-  owner_id: number | null;
   default_sending_stream: string | null;
   default_events_register_stream: string | null;
   default_all_public_streams: boolean;
@@ -123,12 +116,6 @@ export interface Bot {
 /** Changed fields of a bot; the others are unset. */
 export interface BotChange {
   user_id: number;
-  is_active?: boolean;
-  full_name?: string;
-  email?: string;
-  avatar_url?: string | null;
-  api_key?: string;
-  owner_id?: number;
   services?: Service[];
   default_sending_stream?: string | null;
   default_events_register_stream?: string | null;
@@ -1064,6 +1051,7 @@ export interface Reactor {
   user_id: number;
 }
 
+/** A bot that the reader may manage from now on. */
 export interface RealmBotAddEvent {
   /** Increasing along the queue, with gaps. */
   id: number;
