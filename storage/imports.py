@@ -341,6 +341,24 @@ def insert_profile_values(realm_id: RealmId, rows: Sequence[ImportedValue]) -> S
     )
 
 
+async def set_bot_owners(
+    connection: Connection, realm_id: RealmId, owners: Mapping[UserId, UserId]
+) -> None:
+    """Give bots these owners, except other bots."""
+    await connection.execute(
+        """
+        UPDATE users b SET bot_owner_id = o.owner_id
+          FROM unnest(%(bot_ids)s::bigint[], %(owner_ids)s::bigint[]) AS o(bot_id, owner_id)
+          JOIN users p ON p.realm_id = %(realm_id)s AND p.user_id = o.owner_id
+               AND p.bot_type IS NULL
+         WHERE b.realm_id = %(realm_id)s AND b.user_id = o.bot_id AND NOT b.is_system_bot
+        """,
+        realm_id=realm_id,
+        bot_ids=list(owners),
+        owner_ids=list(owners.values()),
+    )
+
+
 async def archive_channels(
     connection: Connection, realm_id: RealmId, channel_ids: Sequence[ChannelId]
 ) -> None:

@@ -2,12 +2,13 @@
 
 import io
 import itertools
-import json
 import tarfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import orjson
 
 from testkit.slack_exports import FIRST_DAY, WORDS
 
@@ -174,7 +175,8 @@ class ZulipExport:
 
 
 def as_json(value: Any) -> bytes:
-    return json.dumps(value, indent=2, ensure_ascii=False).encode()
+    """Return a table in the form in which Zulip writes it."""
+    return orjson.dumps(value, option=orjson.OPT_INDENT_2)
 
 
 def add(archive: tarfile.TarFile, name: str, content: bytes) -> None:

@@ -75,6 +75,8 @@ class NewUser:
     """Accounts that are deactivated from the start come with imports."""
     email_confirmed: bool = True
     """False if the address was only entered, and no mail or administrator says whose it is."""
+    joined_at: datetime | None = None
+    """None: now. Imported accounts are older."""
     start: Start | None = None
     """None: the default channels for people, except guests; nothing for bots."""
 
@@ -153,7 +155,7 @@ async def insert_users(
             full_name=each.full_name,
             role=each.role,
             api_key=new_api_key(),
-            date_joined=now,
+            date_joined=each.joined_at or now,
             password_hash=each.password_hash,
             bot_type=each.bot_type,
             bot_owner_id=each.bot_owner_id,

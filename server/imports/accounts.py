@@ -31,6 +31,8 @@ class PlannedAccount:
     lacks_address: bool = False
     """Deactivated only because it has no address."""
     is_first_owner: bool = False
+    owner: str | None = None
+    """Key of the person whose bot it is."""
     is_system_bot: bool = False
     """One that every organization has, and this one already."""
 
@@ -102,6 +104,8 @@ def _account(person: PersonRecord, email: str | None, report: ImportReport) -> P
         role=MEMBER if person.is_bot and person.role != GUEST else person.role,
         bot_type=GENERIC_BOT if person.is_bot else None,
         timezone=_timezone(person.timezone),
+        settings=person.settings,
+        joined_at=person.joined_at,
     )
     return PlannedAccount(
         new,
@@ -109,6 +113,7 @@ def _account(person: PersonRecord, email: str | None, report: ImportReport) -> P
         keys=[person.key],
         lacks_address=lacks_address,
         is_first_owner=person.is_first_owner,
+        owner=person.owner,
     )
 
 

@@ -128,6 +128,7 @@ class _Founding:
                 replace(
                     account.new,
                     is_active=account.is_active,
+                    joined_at=min(account.new.joined_at or self._now, self._now),
                     bot_owner_id=self._owner_id if account.new.bot_type else None,
                 )
                 for account in new
@@ -140,6 +141,12 @@ class _Founding:
         planned += await self._system_bots(accounts)
         self._people = {key: user_id for user_id, account in planned for key in account.keys}
         self._active = {user_id for user_id, account in planned if account.is_active}
+        owners = {
+            user_id: self._people[account.owner]
+            for user_id, account in planned
+            if account.new.bot_type and account.owner in self._people
+        }
+        await imports.set_bot_owners(self._connection, self._realm_id, owners)
         await self._keep("person", self._people)
         for what, count in people_of(accounts).items():
             self._report.count(what, count)

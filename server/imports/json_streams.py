@@ -85,11 +85,12 @@ class _Splitter:
             self._start = place
 
 
-def rows_in(file: IO[bytes], tables: Collection[str]) -> Iterator[tuple[str, bytes]]:
+def rows_in(file: IO[bytes], tables: Collection[str] | None) -> Iterator[tuple[str, bytes]]:
     """Yield the text of each object in those arrays of an object of arrays, with the array's name.
 
     No more than one of the objects is in memory, and they are not validated. Values that are no
-    arrays are passed over. Raises MalformedJsonError.
+    arrays are passed over, and nothing is read once all arrays have ended; None: all that there
+    are. Raises MalformedJsonError.
     """
     splitter = _TableSplitter(tables)
     while not splitter.has_ended:
@@ -102,9 +103,9 @@ def rows_in(file: IO[bytes], tables: Collection[str]) -> Iterator[tuple[str, byt
 class _TableSplitter:
     """Finds the objects in an object of arrays that arrives in chunks."""
 
-    def __init__(self, tables: Collection[str]) -> None:
+    def __init__(self, tables: Collection[str] | None) -> None:
         self.has_ended = False
-        self._tables = {table.encode(): table for table in tables}
+        self._tables = None if tables is None else set(tables)
         self._table: str | None = None
         """Name of the array, if its objects are wanted."""
         self._name = b""
@@ -145,9 +146,11 @@ class _TableSplitter:
             self._open(place, sign)
         if sign[-1] in _CLOSING:
             self._depth -= 1
-            self.has_ended = self._depth <= 0
             if self._depth == _IN_TABLE and self._start < place:
                 return self._buffer[self._start : self._place]
+            if self._depth == 1 and self._tables is not None:
+                self._tables.discard(self._table or "")
+            self.has_ended = self._depth <= 0 or self._tables == set()
         return None
 
     def _open(self, place: int, sign: bytes) -> None:
@@ -155,6 +158,7 @@ class _TableSplitter:
             raise MalformedJsonError("not an object")
         self._depth += 1
         if self._depth == _IN_TABLE:
-            self._table = self._tables.get(self._name) if sign == b"[" else None
+            name = self._name.decode(errors="replace") if sign == b"[" else ""
+            self._table = name if self._tables is None or name in self._tables else None
         elif self._depth == _IN_ROW:
             self._start = place

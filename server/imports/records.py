@@ -51,6 +51,12 @@ class PersonRecord:
     role: int = MEMBER
     is_active: bool = True
     is_bot: bool = False
+    owner: str | None = None
+    """Key of the person whose bot it is; None: the organization's owner."""
+    joined_at: datetime | None = None
+    """None: now."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """Personal settings that differ from the defaults, by our names, with valid values."""
     timezone: str = ""
     is_first_owner: bool = False
     """Of the owners, the one that the organization cannot be without."""

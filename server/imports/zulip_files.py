@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -59,6 +60,12 @@ class ZulipFiles:
     def realm(self, *tables: str) -> Iterator[tuple[str, Row]]:
         """Yield the rows of tables of the organization. Raises FileRefusedError."""
         return self._rows(self._folder + REALM, tables)
+
+    def counts(self) -> Counter[str]:
+        """Return the number of rows of each table of the organization."""
+        name = self._folder + REALM
+        with self._damage_refused(name), self.archive.opened(name) as file:
+            return Counter(table for table, _ in rows_in(file, None))
 
     def messages(self, *tables: str) -> Iterator[tuple[str, Row]]:
         """Yield the rows of tables in the files with messages. Raises FileRefusedError."""

@@ -17,8 +17,10 @@ _UPLOAD: Final = re.compile(
     r"(?:https?://([^\s/()<>\[\]]+)/|(?<![\w/.:-])/?)user_uploads/([0-9]+/[^\s()<>\[\]\"'?#]+)"
 )
 _WILDCARDS: Final = CHANNEL_WILDCARDS | TOPIC_WILDCARDS
-_SLUG: Final = r"(?:stream|channel)/(?P<channel>[0-9]{1,15})(?P<slug>-[^\s/()<>\[\]\"']*)?"
-_TOPIC_SLUG: Final = r"/(?:topic|subject)/[^\s/()<>\[\]\"']*"
+_ENCODED: Final = r"(?:[\w%~-]|[^\x00-\x7f]|\.[0-9A-Fa-f]{2})*"
+"""A name in the fragment of a URL, where dots stand for percent signs."""
+_SLUG: Final = rf"(?:stream|channel)/(?P<channel>[0-9]{{1,15}})(?P<slug>-{_ENCODED})?"
+_TOPIC_SLUG: Final = rf"/(?:topic|subject)/{_ENCODED}"
 _RENDERED_USER: Final = re.compile(r'data-user-id="([0-9]{1,15})">@?([^<]{1,300})<')
 _RENDERED_CHANNEL: Final = re.compile(
     r'class="stream(?:-topic)?" data-stream-id="([0-9]{1,15})"[^>]*>#([^<]{1,600})<'
@@ -63,10 +65,10 @@ class ZulipTexts:
         start = rf"(?:https?://(?P<host>{hosts})/?|(?<![\w/])/?)#narrow/"
         near = r"/(?:near|with)/(?P<id>[0-9]{1,15})"
         links = (
-            rf"{start}(?:{_SLUG}(?:{_TOPIC_SLUG})?|(?:dm|pm-with)/[^\s/()<>\[\]\"']+){near}"
+            rf"{start}(?:{_SLUG}(?:{_TOPIC_SLUG})?|(?:dm|pm-with)/[0-9,]+(?:-{_ENCODED})?){near}"
             r"|(?P<mention>\#\*\*[^*`>\n]{1,300}>(?:[^*`\n]|\*(?!\*)){0,300}?)@(?P<mentioned>[0-9]{1,15})\*\*"
         )
-        places = rf"{start}{_SLUG}(?P<topic>{_TOPIC_SLUG})?(?![^\s()<>\[\]\"'.,;:!?])"
+        places = rf"{start}{_SLUG}(?P<topic>{_TOPIC_SLUG})?(?![\w%~/-])"
         object.__setattr__(self, "message_links", re.compile(links))
         object.__setattr__(self, "place_links", re.compile(places))
         keys = {name: key for key, name in self.channels.items()}
@@ -137,7 +139,7 @@ class _Conversion:
         key = found[2] or found[4] or self.people.get(name) or self.texts.people.get(name) or ""
         mention = self.references.person(key)
         if mention is None:
-            return f"@{silent}**{name}**" if name else found[0]
+            return f"@{silent}**{name or key}**"  # Not with a number: that is another's here.
         return f"@{silent}{mention[1:]}"
 
     def _channel(self, found: re.Match[str]) -> str:

@@ -1,5 +1,9 @@
 """`parley import` of Zulip's exports: an organization comes with all that its file has."""
 
+import asyncio
+import os
+import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -7,8 +11,8 @@ import pytest
 from testkit.clients.commands import run
 from testkit.clients.server import Server
 from testkit.images import picture
-from testkit.zulip_exports import READ, STARRED, START, ZulipExport
-from tests.acceptance.test_moving import IMPORT, client_of, history_of
+from testkit.zulip_exports import READ, STARRED, START, ZulipExport, write_large_export
+from tests.acceptance.test_moving import IMPORT, client_of, here, history_of, realms, refused
 
 pytestmark = pytest.mark.asyncio
 
@@ -20,7 +24,8 @@ UPLOAD = "2/ab/Zk3jQ0xh9b2LrT5mVw8YcP1n/a-picture.png"
 def export() -> ZulipExport:
     """An organization with a little of everything."""
     export = ZulipExport()
-    export.person(ADA, "Ada", role=100)
+    settings = {"color_scheme": 2, "enter_sends": True, "web_home_view": "unknown"}
+    export.person(ADA, "Ada", role=100, **settings)
     to_bob = export.person(BOB, "Bob", role=200, timezone="Asia/Tokyo")
     export.person(EVE, "Eve", role=600)
     export.person(GONE, "Gone", is_active=False)
@@ -32,6 +37,14 @@ def export() -> ZulipExport:
     export.channel(4, "old things", [ADA, BOB], deactivated=True)
     export.subscribe(plans, [GONE], active=False)
     group = export.group(1, [ADA, BOB, EVE])
+    for number, (name, kind) in enumerate([("Phone", 1), ("Boss", 6)], start=1):
+        field = {"name": name, "field_type": kind, "hint": "", "field_data": "", "order": number}
+        export.add("zerver_customprofilefield", **{**field, "id": number})
+    for number, value in ((1, "555-0100"), (2, f"[{ADA}, 99]")):
+        export.add("zerver_customprofilefieldvalue", user_profile=BOB, field=number, value=value)
+    export.add("zerver_userstatus", user_profile=BOB, status_text="out", emoji_name="car")
+    export.add("zerver_userpresence", user_profile=BOB)
+    export.add("zerver_newthing", x=1)
     export.add("zerver_defaultstream", stream=1, realm=2)
     export.add("zerver_realmemoji", name="ours", file_name="7.png", deactivated=False, author=ADA)
     export.file("emoji", "2/emoji/images/7.png.original", picture(), name="ours")
@@ -106,7 +119,19 @@ async def test_everything_in_an_export_has_its_place(
         "Bob": 200,
         "Eve": 600,
     }
-    assert people["Robot"]["is_bot"]
+    assert people["Robot"]["bot_owner_id"] == people["Bob"]["user_id"]
+    assert people["Bob"]["date_joined"].startswith("2023-11-14T22:13")
+    assert state["user_settings"]["color_scheme"] == 2
+    assert state["user_settings"]["enter_sends"] is True
+    assert "personal settings have values that are unknown here (web_home_view: unknown)" in said
+    fields = {each["name"]: str(each["id"]) for each in state["custom_profile_fields"]}
+    data = people["Bob"]["profile_data"]
+    assert data[fields["Phone"]]["value"] == "555-0100"
+    assert data[fields["Boss"]]["value"] == f"[{people['Ada']['user_id']}]"
+    status = state["user_status"][str(people["Bob"]["user_id"])]
+    assert (status["status_text"], status["emoji_name"]) == ("out", "car")
+    assert "1 records of activity were left out" in said
+    assert "1 records of tables that are not known were left out (zerver_newthing)" in said
     assert people["Bob"]["timezone"] == "Asia/Tokyo"
     assert people["Bob"]["avatar_url"].startswith("/user_avatars/")
     gone = {each["full_name"] for each in state["realm_non_active_users"]}
@@ -192,3 +217,62 @@ async def test_history_that_newcomers_may_not_read_stays_hidden(server: Server, 
         "bob": ["text 3", "text 4"],
         "eve": [],  # The export does not say when she joined.
     }
+
+
+async def test_what_is_wrong_is_said_in_a_line_and_nothing_is_done(
+    server: Server, export: ZulipExport, tmp_path: Path
+):
+    before = await realms(server)
+    file = export.write(tmp_path / "e.tar.gz")
+    assert "13 messages" in await run(server, "import", file, "--dry-run")
+    cut = tmp_path / "cut.tar.gz"
+    cut.write_bytes(file.read_bytes()[:-100])
+    said = await refused(server, cut, *IMPORT)
+    assert "is damaged, or not all of it is there: download it again." in said
+    assert said.count("\n") <= 1
+    export.realm["zerver_userprofile"][0]["role"] = 400
+    export.realm["zerver_userprofile"][1]["role"] = 400
+    nobody = export.write(tmp_path / "nobody.tar.gz")
+    assert "--owner" in await refused(server, nobody, *IMPORT)
+    assert await realms(server) == before
+
+
+async def test_an_import_goes_on_where_it_was_killed(server: Server, tmp_path: Path):
+    file = write_large_export(tmp_path / "large.tar.gz", messages=6_000, channels=5, people=20)
+    environment = {**os.environ, **here(server)}  # noqa: TID251
+    program = "from scripts.cli.main import main; main()"
+    arguments = [sys.executable, "-c", program, "import", str(file), *IMPORT]
+    process = await asyncio.create_subprocess_exec(*arguments, env=environment)
+    done = 0
+    while not 2_000 <= done < 6_000:
+        assert process.returncode is None
+        async with server.app.database.connection() as connection:
+            done = await connection.value("SELECT coalesce(max(done), 0) FROM imports")
+        await asyncio.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    await process.wait()
+
+    await run(server, "import", file, *IMPORT)
+    async with server.app.database.connection() as connection:
+        [found] = await connection.tuples(
+            """
+            SELECT count(*), count(DISTINCT m.id), max(m.id),
+                   (SELECT count(*) FROM reactions JOIN imports USING (realm_id)),
+                   (SELECT count(*) FROM message_flags JOIN imports USING (realm_id)
+                     WHERE flags & {STARRED} <> 0)
+              FROM messages m JOIN imports i USING (realm_id)
+            """
+        )
+        report = await connection.value("SELECT report FROM imports")
+        ordered = await connection.value(
+            """
+            SELECT bool_and(ok) FROM (
+                SELECT sent_at >= lag(sent_at) OVER (ORDER BY id) IS NOT FALSE AS ok
+                  FROM messages JOIN imports USING (realm_id)) x
+            """
+        )
+    assert found == (6_000, 6_000, 6_000, 900, 20)
+    assert report["imported"]["reactions"] == 900
+    assert ordered
+    owner = await client_of(server, "person.0@example.com")
+    assert (await owner.post("/register"))["unread_msgs"]["count"] == 0

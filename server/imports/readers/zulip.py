@@ -12,7 +12,6 @@ from typing import IO, Any, Final
 
 from typing_extensions import override
 
-from server.domain.access import ADMINISTRATOR, GUEST, MEMBER, OWNER, ROLES
 from server.domain.names import fold_name
 from server.domain.resolved_topics import base_name
 from server.imports.archive import MemberReader
@@ -22,6 +21,7 @@ from server.imports.records import (
     EmojiRecord,
     PersonRecord,
     PostedMessage,
+    ProfileFieldRecord,
     Reaction,
     Reader,
     References,
@@ -30,10 +30,17 @@ from server.imports.records import (
 from server.imports.report import ImportReport
 from server.imports.sorting import SortedRecord, sorted_records
 from server.imports.zulip_files import Row, ZulipFiles, id_of, key_of, text_of, time_of
+from server.imports.zulip_people import (
+    ORIGINAL,
+    PEOPLE,
+    SYSTEM_BOTS,
+    host_in,
+    people_in,
+    profile_fields_in,
+)
+from server.imports.zulip_rest import remark_on_rest
 from server.imports.zulip_texts import ZulipTexts, address_of, referred_in
 
-_PEOPLE: Final = ("zerver_userprofile", "zerver_userprofile_mirrordummy")
-_SYSTEM_BOTS: Final = "zerver_userprofile_crossrealm"
 _PERSONAL, _CHANNEL, _GROUP = 1, 2, 3
 """Types of recipients."""
 _JOINED: Final = frozenset({301, 302, "subscription_created", "subscription_activated"})
@@ -42,9 +49,6 @@ _STARRED: Final = 2
 """A bit of flags."""
 _IS_MESSAGE, _IS_REACTION, _IS_STAR = "0", "1", "2"
 """Order of the records of one message."""
-_HIDDEN_ADDRESS: Final = re.compile(r"user[0-9]+@([a-z0-9.-]+(?::[0-9]+)?)", re.IGNORECASE)
-"""What others see of an address; its host is the server's."""
-_ORIGINAL: Final = ".original"
 
 
 class ZulipReader(Reader):
@@ -65,41 +69,12 @@ class ZulipReader(Reader):
 
     @override
     def people(self) -> Iterator[PersonRecord]:
-        pictures = self._pictures()
-        for table, row in self._files.realm(*_PEOPLE, _SYSTEM_BOTS):
-            key = key_of(row.get("id"))
-            if not key:
-                self._report.remark("accounts without a number were left out")
-                continue
-            email = text_of(row.get("delivery_email")) or text_of(row.get("email"))
-            name = text_of(row.get("full_name")) or email.partition("@")[0]
-            if table == _SYSTEM_BOTS:
-                yield PersonRecord(key=key, full_name=name, email=email or None, is_bot=True)
-                continue
-            yield PersonRecord(
-                key=key,
-                full_name=name,
-                email=email or None,
-                role=_role(row),
-                is_active=row.get("is_active") is True and not row.get("is_mirror_dummy"),
-                is_bot=bool(row.get("is_bot")),
-                timezone=text_of(row.get("timezone")),
-                picture=pictures.get(key),
-            )
+        remark_on_rest(self._files, self._report)
+        yield from people_in(self._files, self._report)
 
-    def _pictures(self) -> dict[str, str]:
-        """Return the best picture of each account that has one."""
-        found: dict[str, tuple[int, str]] = {}
-        for row in self._files.records("avatars"):
-            key, path = key_of(row.get("user_profile_id")), text_of(row.get("path"))
-            member = self._files.member("avatars", path)
-            if member is None:
-                self._report.remark("pictures are not in the export", path)
-                continue
-            # The original, the one in use, and a larger form of it.
-            rank = 0 if path.endswith(_ORIGINAL) else 2 if "-medium" in path else 1
-            found[key] = min((rank, member), found.get(key, (3, "")))
-        return {key: member for key, (_, member) in found.items()}
+    @override
+    def profile_fields(self) -> Iterator[ProfileFieldRecord]:
+        yield from profile_fields_in(self._files)
 
     @override
     def emoji(self) -> Iterator[EmojiRecord]:
@@ -113,7 +88,7 @@ class ZulipReader(Reader):
             if row.get("deactivated"):
                 self._report.remark("deactivated custom emoji were left out", name)
             elif member is not None and name:
-                kept = (not path.endswith(_ORIGINAL), member)
+                kept = (not path.endswith(ORIGINAL), member)
                 found[name] = min(kept, found.get(name, kept))
         for _, row in rows:
             name = text_of(row.get("name"))
@@ -354,7 +329,7 @@ class ZulipReader(Reader):
         directory = _Directory()
         names: dict[str, list[str]] = {}
         for table, row in self._files.realm(
-            *_PEOPLE, _SYSTEM_BOTS, "zerver_stream", "zerver_recipient"
+            *PEOPLE, SYSTEM_BOTS, "zerver_stream", "zerver_recipient"
         ):
             key = key_of(row.get("id"))
             if table == "zerver_recipient":
@@ -399,25 +374,11 @@ class _Directory:
 
     def add_person(self, row: Row) -> None:
         """Take the host from a hidden address, and the recipient of a bot of the system."""
-        email = text_of(row.get("email"))
-        hidden = _HIDDEN_ADDRESS.fullmatch(email)
-        if hidden is not None and email != row.get("delivery_email"):
-            self.hosts.add(hidden[1].casefold())
+        if host := host_in(row):
+            self.hosts.add(host)
         recipient, number = id_of(row.get("recipient_id")), id_of(row.get("id"))
         if recipient is not None and number is not None:
             self.recipients.setdefault(recipient, (_PERSONAL, number))
-
-
-def _role(row: Row) -> int:
-    """Return the role; older exports have booleans."""
-    role = row.get("role")
-    if role in ROLES:
-        return int(role)
-    if row.get("is_realm_owner"):
-        return OWNER
-    if row.get("is_realm_admin"):
-        return ADMINISTRATOR
-    return GUEST if row.get("is_guest") else MEMBER
 
 
 def _text_was_edited(row: Row) -> bool:

@@ -1,0 +1,72 @@
+"""Tell what of an export of Zulip is not imported."""
+
+from typing import Final
+
+from server.imports.report import ImportReport
+from server.imports.zulip_files import ZulipFiles
+
+_IMPORTED: Final = frozenset(
+    {
+        "zerver_customprofilefield",
+        "zerver_customprofilefieldvalue",
+        "zerver_defaultstream",
+        "zerver_reaction",
+        "zerver_realmemoji",
+        "zerver_stream",
+        "zerver_subscription",
+        "zerver_userprofile",
+        "zerver_userprofile_crossrealm",
+        "zerver_userprofile_mirrordummy",
+        "zerver_userstatus",
+    }
+)
+_MEANINGLESS: Final = frozenset(
+    {
+        "zerver_client",
+        "zerver_directmessagegroup",
+        "zerver_huddle",
+        "zerver_presencesequence",
+        "zerver_realm",
+        "zerver_recipient",
+        "zerver_usergroup",  # Numbers of groups; those with names have a table of their own.
+    }
+)
+"""Tables that only say how others belong together."""
+_ACTIVITY: Final = "records of activity were left out: presence, audit log, what was shown once"
+_BOTS: Final = "services, configurations and data of bots were left out"
+_REASONS: Final = {
+    "zerver_alertword": "alert words were left out",
+    "zerver_botconfigdata": _BOTS,
+    "zerver_botstoragedata": _BOTS,
+    "zerver_channelfolder": "folders of channels were left out",
+    "zerver_externalauthid": "links to accounts of identity providers were left out",
+    "zerver_muteduser": "people who are muted by others are not muted here",
+    "zerver_namedusergroup": "groups were left out",
+    "zerver_navigationview": "own views in the left column were left out",
+    "zerver_onboardingstep": _ACTIVITY,
+    "zerver_onboardingusermessage": _ACTIVITY,
+    "zerver_realmauditlog": _ACTIVITY,
+    "zerver_realmauthenticationmethod": "methods to sign in were left out: the server has its own",
+    "zerver_realmdomain": "domains of the organization were left out",
+    "zerver_realmexport": _ACTIVITY,
+    "zerver_realmfilter": "linkifiers were left out",
+    "zerver_realmplayground": "code playgrounds were left out",
+    "zerver_realmuserdefault": "default settings of newcomers were left out",
+    "zerver_savedsnippet": "saved snippets were left out",
+    "zerver_scheduledmessage": "scheduled messages were left out",
+    "zerver_service": _BOTS,
+    "zerver_useractivity": _ACTIVITY,
+    "zerver_useractivityinterval": _ACTIVITY,
+    "zerver_userhotspot": _ACTIVITY,
+    "zerver_userpresence": _ACTIVITY,
+    "zerver_usertopic": "followed and muted topics were left out",
+}
+
+
+def remark_on_rest(files: ZulipFiles, report: ImportReport) -> None:
+    """Count the rows of tables that nothing is imported from. Raises FileRefusedError."""
+    for table, count in files.counts().items():
+        if table not in _IMPORTED and table not in _MEANINGLESS:
+            unknown = "records of tables that are not known were left out"
+            example = "" if table in _REASONS else table
+            report.remark(_REASONS.get(table, unknown), example, count)
