@@ -11,6 +11,7 @@ from storage import (
     done_jobs,
     event_log,
     integration_messages,
+    message_buttons,
     notifications,
     sends,
     shipping,
@@ -31,6 +32,8 @@ WEBHOOK_CALL_RETENTION: Final = timedelta(days=8)
 """The retention of webhook calls, longer than the retries of any job."""
 INTEGRATION_MESSAGE_RETENTION: Final = timedelta(days=90)
 """The retention of what connects the messages about an alert: the longest alert that is marked."""
+BUTTON_CLICK_RETENTION: Final = timedelta(hours=24)
+"""The retention of clicks on buttons, by which repeated requests are detected."""
 ACTIVITY_RETENTION: Final = timedelta(days=365)
 INTERVAL_SECONDS: Final = 3600.0
 
@@ -60,6 +63,7 @@ class LogKeeper:
             await done_jobs.forget(connection, older_than=DONE_JOB_RETENTION)
             await webhook_calls.forget(connection, older_than=WEBHOOK_CALL_RETENTION)
             await integration_messages.forget(connection, older_than=INTEGRATION_MESSAGE_RETENTION)
+            await message_buttons.forget(connection, older_than=BUTTON_CLICK_RETENTION)
             needed = await shipping.needed_since(connection)
             before = oldest if needed is None else min(oldest, needed)
             dropped = await event_log.trim(connection, before=before)

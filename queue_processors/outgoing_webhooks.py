@@ -3,7 +3,6 @@
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
 from typing import Any, Final
 
 import msgspec
@@ -14,23 +13,24 @@ from queue_processors.bot_services import (
     ServiceClient,
     ServiceRefusedError,
     ServiceUnavailableError,
+    notify_owner,
 )
 from queue_processors.processor import Processor
-from server.actions.messages import notices, send
+from server.actions.messages import send
 from server.actions.messages.decide import OutgoingMessage
 from server.actions.messages.links import link_to
 from server.actions.realm_services import RealmServices
 from server.app import App
 from server.domain.actor import Actor
 from server.domain.errors import DomainError
-from server.domain.markdown.writing import mention, quoted
+from server.domain.markdown.writing import mention
 from server.domain.messages import NO_TOPIC
 from server.domain.outgoing_webhooks import AnswerError, Call, reply_in
 from server.domain.profiles import public_email
 from server.egress import Egress
 from server.events.base import ClientView
 from server.history import fetch
-from server.i18n import _, marked, translated
+from server.i18n import _, marked
 from server.jobs import OutgoingWebhook, outgoing
 from server.messaging.job_broker import JobPublisher, OutgoingJob
 from storage import bots, message_edits, messages, users, webhook_calls
@@ -46,7 +46,6 @@ RETRY_SCHEDULE_SECONDS: Final = (5, 30, 120, 600, 1_800, 3_600, 7_200, 14_400, 2
 """The retry schedule: the delay before each further request, nearly a day in all."""
 MAX_SILENT_FAILURES: Final = 2
 """The number of failed requests before the bot's owner is notified."""
-NOTICE_INTERVAL: Final = timedelta(hours=1)
 CLIENT: Final = "OutgoingWebhookResponse"
 
 _FAILED: Final = marked("Your bot {bot} could not be called for {message}:")
@@ -227,11 +226,9 @@ class Caller:
 
     async def _notify_owner(self, case: _PendingCall, text: str, reason: str) -> None:
         """Notify the owner by the notification bot, unless it has just done so."""
-        now, owner = self.bench.clock.now(), case.owner
-        told_at = case.service.told_at
-        if owner is None or (told_at is not None and now - told_at < NOTICE_INTERVAL):
+        owner, realm_cache = case.owner, self.bench.realm_cache
+        if owner is None:
             return
-        realm_cache = self.bench.realm_cache
         language = await realm_cache.language_of(owner.user_id)
         async with self.bench.read() as connection:
             row = await message_edits.visible(
@@ -240,17 +237,9 @@ class Caller:
             link: str = _("a message")
             if row is not None:
                 link = await link_to(realm_cache, connection, owner.user_id, row, language)
-        said = translated(_(text, bot=mention(case.bot), message=link), language)
-        draft = OutgoingMessage(
-            type="direct",
-            to=[owner.user_id],
-            topic=None,
-            content=f"{said}\n\n{quoted(reason)}",
-            **_once(case, f"told:{case.call.failures}"),
-        )
-        await notices.deliver(self.bench, draft)
-        async with self.bench.read() as connection:
-            await bots.record_owner_notified(connection, self._realm_id, case.bot.user_id, at=now)
+        said = _(text, bot=mention(case.bot), message=link)
+        key = _key(case, f"told:{case.call.failures}")
+        await notify_owner(self.bench, case.service, owner, said, reason, key=key)
 
 
 def _reply(case: _PendingCall, said: str) -> OutgoingMessage:
@@ -272,8 +261,12 @@ def _reply(case: _PendingCall, said: str) -> OutgoingMessage:
 
 def _once(case: _PendingCall, what: str) -> dict[str, Any]:
     """Return an idempotency key, independent of the content that is sent."""
-    key = f"webhook:{case.call.message_id}:{case.call.bot_id}:{what}"
+    key = _key(case, what)
     return {"idempotency_key": key, "idempotency_digest": hashlib.sha256(key.encode()).digest()}
+
+
+def _key(case: _PendingCall, what: str) -> str:
+    return f"webhook:{case.call.message_id}:{case.call.bot_id}:{what}"
 
 
 async def ask_bots(

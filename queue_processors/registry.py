@@ -13,6 +13,7 @@ from queue_processors import (
     embed_links,
     greetings,
     invitation_emails,
+    message_buttons,
     message_fanout,
     outgoing_webhooks,
     push_notifications,
@@ -35,6 +36,7 @@ PROCESSORS: tuple[AnyProcessor, ...] = (
     embed_links.PROCESSOR,
     greetings.PROCESSOR,
     invitation_emails.PROCESSOR,
+    message_buttons.PROCESSOR,
     message_fanout.processor(
         email_notifications.PROCESSOR.job,
         embed_links.PROCESSOR.job,

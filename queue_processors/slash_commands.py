@@ -16,6 +16,8 @@ from queue_processors.bot_services import (
     ServiceClient,
     ServiceRefusedError,
     ServiceUnavailableError,
+    conversation_of,
+    notify_owner,
 )
 from queue_processors.processor import Processor
 from server.actions.messages import send
@@ -25,20 +27,12 @@ from server.actions.realm_services import RealmServices
 from server.app import App
 from server.domain.actor import Actor
 from server.domain.bots import looks_after
-from server.domain.channels import Standing
 from server.domain.errors import DomainError
 from server.domain.markdown.writing import mention, quoted
 from server.domain.messages import clean_content
 from server.domain.outgoing_webhooks import AnswerError
 from server.domain.profiles import public_email
-from server.domain.slash_commands import (
-    CallOrigin,
-    ChannelOrigin,
-    CommandAnswer,
-    CommandCall,
-    DirectOrigin,
-    answer_in,
-)
+from server.domain.slash_commands import CommandAnswer, CommandCall, answer_in
 from server.egress import Egress
 from server.events.base import to_users
 from server.events.slash_commands import SlashCommandAnswered
@@ -93,10 +87,10 @@ class CommandCaller:
             if job.failures < len(self.pauses) and trouble.seconds <= max(self.pauses):
                 await self._try_again(job, trouble)
                 return
-            await self._show_failure(call, str(trouble))
+            await self._fail(call, str(trouble))
             outcome = "given up"
         except (ServiceRefusedError, AnswerError) as failure:
-            await self._show_failure(call, str(failure))
+            await self._fail(call, str(failure))
             outcome = "failed"
         else:
             outcome = "answered"
@@ -127,28 +121,6 @@ class CommandCaller:
             return None
         return _OpenCall(job=job, bot=bot, owner=owner, caller=caller, service=service)
 
-    async def _conversation(self, call: _OpenCall) -> CallOrigin | None:
-        """Return the conversation if the bot, or else its owner, can read it."""
-        job, realm_cache = call.job, self.bench.realm_cache
-        if job.channel_id is None:
-            takes_part = call.bot.user_id in job.user_ids
-            return DirectOrigin(user_ids=job.user_ids) if takes_part else None
-        channel = await realm_cache.channel(job.channel_id)
-        if channel is None:
-            return None
-        graph, settings = await realm_cache.groups(), await realm_cache.settings()
-        for reader in (call.bot, call.owner):
-            if reader is None:
-                continue
-            subscription = await realm_cache.subscription(reader.user_id, job.channel_id)
-            is_subscribed = subscription is not None and subscription.active
-            standing = Standing(realm_cache.person(reader), graph, settings)
-            if standing.reads(channel, subscribed=is_subscribed):
-                return ChannelOrigin(
-                    stream_id=channel.channel_id, name=channel.name, topic=job.topic
-                )
-        return None
-
     # -- asking
 
     async def _ask(self, call: _OpenCall) -> CommandAnswer | None:
@@ -166,7 +138,14 @@ class CommandCaller:
             caller_full_name=call.caller.full_name,
             caller_email=public_email(call.caller, address.domain),
             is_direct=job.channel_id is None,
-            conversation=await self._conversation(call),
+            conversation=await conversation_of(
+                self.bench,
+                call.bot,
+                call.owner,
+                channel_id=job.channel_id,
+                topic=job.topic,
+                user_ids=job.user_ids,
+            ),
             organization_id=self.bench.realm_id,
             organization_host=address.host,
         )
@@ -230,6 +209,17 @@ class CommandCaller:
             why = translated(_("Only you see this: the answer could not be posted."), language)
             content = f"{content}\n\n{why}\n\n{quoted(refusal)}"
         await self._show(call.job, actor, content, is_error=False)
+
+    async def _fail(self, call: _OpenCall, reason: str) -> None:
+        """Show the caller that the call has failed, and notify the bot's owner."""
+        await self._show_failure(call, reason)
+        text = _(
+            "Your bot {bot} could not answer the command {command}:",
+            bot=mention(call.bot),
+            command=f"/{call.job.command}",
+        )
+        key = f"command:{call.job.call_id}:told"
+        await notify_owner(self.bench, call.service, call.owner, text, reason, key=key)
 
     async def _show_failure(self, call: _OpenCall, reason: str) -> None:
         """Show the caller that the call has failed; why, if they manage the bot."""

@@ -17,6 +17,7 @@ from server.messaging.job_broker import OutgoingJob
 from server.transactions import Tx
 from storage.ids import (
     AttachmentId,
+    ButtonClickId,
     ChannelId,
     GroupId,
     InvitationId,
@@ -170,6 +171,16 @@ class SlashCommandCall(Job, frozen=True, kw_only=True, omit_defaults=True):
     """The participants of the direct messages."""
     failures: int = 0
     """Failed attempts so far."""
+
+
+class ButtonClick(Job, frozen=True, kw_only=True):
+    """A click on a button of a message to deliver: queue_processors/message_buttons.py."""
+
+    queue: ClassVar[str] = "message_buttons"
+    idempotent_by: ClassVar[str] = "the click's row, which is open until there is an answer"
+
+    message_id: MessageId
+    click_id: ButtonClickId
 
 
 class EmbedLinks(Job, frozen=True, kw_only=True):

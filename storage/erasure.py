@@ -14,6 +14,7 @@ OWNED_TABLES: Final[Mapping[LiteralString, LiteralString]] = {
     "alert_words": "user_id",
     "api_keys": "user_id",
     "bot_storage": "user_id",
+    "button_clicks": "user_id",
     "channel_read": "user_id",
     "confirmations": "user_id",
     "conversation_read": "user_id",

@@ -32,6 +32,8 @@ HAS_IMAGE: Final = 32
 HAS_ATTACHMENT: Final = 64
 TELLS_OF_RESOLVING: Final = 128
 """Read at once, except for users who want such notices unread (storage/unread_notices.py)."""
+HAS_BUTTONS: Final = 256
+"""Has, or once had, buttons of a bot (storage/message_buttons.py)."""
 CONTENT_TRAITS: Final = (
     CHANNEL_WILDCARD | TOPIC_WILDCARD | IS_ME_MESSAGE | HAS_LINK | HAS_IMAGE | HAS_ATTACHMENT
 )

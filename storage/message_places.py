@@ -54,6 +54,16 @@ async def visible(
     )
 
 
+async def content(connection: Connection, realm_id: RealmId, message_id: MessageId) -> str:
+    """Return the Markdown of a message that exists; empty if it was just deleted."""
+    found: str | None = await connection.value(
+        "SELECT content FROM messages WHERE realm_id = %(realm_id)s AND id = %(message_id)s",
+        realm_id=realm_id,
+        message_id=message_id,
+    )
+    return found or ""
+
+
 async def dm_user_ids(connection: Connection, realm_id: RealmId, dm_group_id: int) -> list[UserId]:
     """Return all users of a direct-message group, by id."""
     user_ids: list[UserId] | None = await connection.value(

@@ -2487,6 +2487,20 @@ CREATE FUNCTION public.put_integration_message(p_realm_id bigint, p_bot_id bigin
      WHERE m.message_id < excluded.message_id OR m.is_open
 $$;
 
+CREATE FUNCTION public.put_message_buttons(p_realm_id bigint, p_message_id bigint, p_id bigint, p_sender_id bigint, p_buttons text) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    UPDATE submessages SET content = p_buttons
+     WHERE realm_id = p_realm_id AND message_id = p_message_id AND msg_type = 'buttons';
+    IF NOT FOUND THEN
+        INSERT INTO submessages (realm_id, message_id, id, sender_id, msg_type, content)
+        VALUES (p_realm_id, p_message_id, p_id, p_sender_id, 'buttons', p_buttons);
+        UPDATE messages SET traits = traits | 256
+         WHERE realm_id = p_realm_id AND id = p_message_id AND traits & 256 = 0;
+    END IF;
+END $$;
+
 CREATE FUNCTION public.raise_topic_policy(p_realm_id bigint, p_user_id bigint, p_topic_id bigint, p_policy smallint, p_at timestamp with time zone, p_empty_topic_name text, p_write_id uuid) RETURNS void
     LANGUAGE plpgsql
     AS $$
@@ -4123,6 +4137,30 @@ CREATE TABLE public.bot_storage (
     value text NOT NULL
 );
 
+CREATE SEQUENCE public.button_click_ids
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
+CREATE TABLE public.button_clicks (
+    realm_id bigint NOT NULL,
+    click_id bigint DEFAULT nextval('public.button_click_ids'::regclass) NOT NULL,
+    message_id bigint NOT NULL,
+    bot_id bigint NOT NULL,
+    user_id bigint NOT NULL,
+    local_id text NOT NULL,
+    button text NOT NULL,
+    button_id text NOT NULL,
+    clicked_at timestamp with time zone NOT NULL,
+    is_open boolean DEFAULT true NOT NULL,
+    failures smallint DEFAULT 0 NOT NULL,
+    not_before timestamp with time zone,
+    answer_token text NOT NULL,
+    answers_left smallint NOT NULL
+);
+
 CREATE SEQUENCE public.channel_folder_ids
     START WITH 1
     INCREMENT BY 1
@@ -5018,6 +5056,15 @@ ALTER TABLE ONLY public.bot_services
 ALTER TABLE ONLY public.bot_storage
     ADD CONSTRAINT bot_storage_pkey PRIMARY KEY (realm_id, user_id, key);
 
+ALTER TABLE ONLY public.button_clicks
+    ADD CONSTRAINT button_clicks_pkey PRIMARY KEY (realm_id, click_id);
+
+ALTER TABLE ONLY public.button_clicks
+    ADD CONSTRAINT button_clicks_realm_id_answer_token_key UNIQUE (realm_id, answer_token);
+
+ALTER TABLE ONLY public.button_clicks
+    ADD CONSTRAINT button_clicks_realm_id_message_id_user_id_local_id_key UNIQUE (realm_id, message_id, user_id, local_id);
+
 ALTER TABLE ONLY public.channel_folders
     ADD CONSTRAINT channel_folders_pkey PRIMARY KEY (realm_id, folder_id);
 
@@ -5283,6 +5330,8 @@ CREATE INDEX audit_log_by_action ON public.audit_log USING btree (realm_id, acti
 
 CREATE INDEX audit_log_by_actor ON public.audit_log USING btree (realm_id, actor_id, audit_id);
 
+CREATE INDEX button_clicks_by_age ON public.button_clicks USING btree (clicked_at);
+
 CREATE UNIQUE INDEX channel_folders_folding ON public.channel_folders USING btree (realm_id, folded_name) WHERE (NOT is_archived);
 
 CREATE UNIQUE INDEX channels_folding ON public.channels USING btree (realm_id, folded_name);
@@ -5363,6 +5412,8 @@ CREATE INDEX notifications_batch ON public.notifications USING btree (realm_id, 
 CREATE INDEX notifications_decided ON public.notifications USING btree (decided_at);
 
 CREATE INDEX notifications_message ON public.notifications USING btree (realm_id, message_id);
+
+CREATE INDEX open_button_clicks ON public.button_clicks USING btree (realm_id, message_id, click_id) WHERE is_open;
 
 CREATE INDEX presences_by_update ON public.presences USING btree (realm_id, update_id);
 

@@ -38,7 +38,7 @@ async def first_of(
         SubmessageRow,
         """
         SELECT id, sender_id, msg_type, content FROM submessages
-         WHERE realm_id = %(realm_id)s AND message_id = %(message_id)s
+         WHERE realm_id = %(realm_id)s AND message_id = %(message_id)s AND msg_type = 'widget'
          ORDER BY id LIMIT 1
         """,
         realm_id=realm_id,

@@ -10,6 +10,7 @@ from queue_processors import fanout_translation, shipper
 from queue_processors.message_fanout import Fanout
 from queue_processors.shipper import jobs_of
 from server.jobs import (
+    ButtonClick,
     EmailNotifications,
     EmbedLinks,
     Job,
@@ -32,6 +33,7 @@ ALL_QUEUES = frozenset(
         EmailNotifications,
         EmbedLinks,
         OutgoingWebhook,
+        ButtonClick,
         SlashCommandCall,
     )
 )

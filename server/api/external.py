@@ -30,7 +30,7 @@ from server.api.endpoint import (
 )
 from server.api.params import Params
 from server.domain.api_keys import Scope
-from server.domain.bots import INCOMING_WEBHOOK
+from server.domain.bots import INCOMING_WEBHOOK, OUTGOING_WEBHOOK
 from server.domain.errors import (
     BadRequestError,
     DomainError,
@@ -43,6 +43,7 @@ from server.domain.errors import (
 )
 from server.domain.incoming_webhooks import JSON_WEBHOOK, SLACK_WEBHOOK
 from server.domain.markdown.writing import mention, quoted
+from server.domain.message_buttons import Buttons, checked_buttons
 from server.domain.messages import cut_topic
 from server.domain.webhook_payloads import (
     JSON,
@@ -66,11 +67,9 @@ from server.integrations.registry import integrations, read_delivery
 from server.integrations.signatures import GENERAL, InvalidSignatureError, Scheme, verify
 from server.integrations.templates import TemplateError, parse
 from server.parsing import ParserUnavailableError, TooCostlyError
-from server.parsing.reading import read_webhook
+from server.parsing.reading import SMALL_BYTES, read_webhook
 from server.parsing.wire import IntegrationOrder, WebhookOrder
 
-SMALL_BYTES: Final = 16 * 1024
-"""Parsing the worst payload of this size takes a few milliseconds."""
 _ID: Final = re.compile(r"[0-9]{1,18}")
 _PLAIN_TEXT: Final = {
     "Content-Type": "text/plain; charset=utf-8",
@@ -131,8 +130,24 @@ class SlackAnswer(Result):
 async def slack(request: Request, params: WebhookParams) -> SlackAnswer:
     await _check_signature(request, GENERAL, SLACK_WEBHOOK.name)
     said = await _said(request, SLACK_WEBHOOK.name, WebhookOrder("slack", _payload(request, SLACK)))
-    await _post(request, params, params.topic or said.topic or "Slack", said.content)
+    topic = params.topic or said.topic or "Slack"
+    buttons = await _buttons(request, said)
+    await _post(request, params, topic, said.content, buttons=buttons)
     return SlackAnswer()
+
+
+async def _buttons(request: Request, said: Said) -> Buttons:
+    """Return the buttons of the payload, if there is a service that clicks can be delivered to.
+
+    Raises InvalidParameterError.
+    """
+    if request.actor.row.bot_type != OUTGOING_WEBHOOK:
+        return ()
+    try:
+        return checked_buttons(said.buttons, parameter=said.buttons_from)
+    except InvalidParameterError as error:
+        await _notify_owner(request, error.message)
+        raise
 
 
 async def any_json(request: Request, params: JsonParams) -> Empty:
@@ -318,12 +333,13 @@ async def _post(
     *,
     key: bytes | None = None,
     following: tuple[Stage, bytes] | None = None,
+    buttons: Buttons = (),
 ) -> None:
     """Send the message to the channel or to the bot's owner, who is notified of failures.
 
     Messages with the same key are one; what is said of a stage follows what was said before.
     """
-    draft = _draft(request, params, topic, content)
+    draft = replace(_draft(request, params, topic, content), buttons=buttons)
     if key is not None:
         draft = replace(draft, idempotency_key=f"webhook:{key.hex()}", idempotency_digest=key)
     try:
@@ -380,7 +396,8 @@ ENDPOINTS = (
         description=(
             "For programs that can post to Slack: give them this address with the API key of an"
             " incoming webhook bot. The body is JSON, or a form with JSON in the field `payload`."
-            " Text, blocks and attachments become Markdown."
+            " Text, blocks and attachments become Markdown. With the key of an outgoing webhook"
+            " bot, their buttons are the message's, and clicks are delivered to the bot."
         ),
     ),
     Endpoint(

@@ -10,6 +10,7 @@ import msgspec
 
 from server.actions.messages import content, send
 from server.actions.messages.decide import OutgoingMessage
+from server.api.button_values import ButtonParam, buttons_in
 from server.api.endpoint import Access, Endpoint, Request, Result
 from server.api.params import Field, Params, alias
 from server.domain.api_keys import Scope
@@ -21,6 +22,7 @@ from server.domain.errors import (
 )
 from server.domain.messages import clean_content
 from server.domain.narrow import GivenNarrow, Term, parse_narrow
+from server.domain.widgets import checked_choices
 from server.events.base import ClientView
 from server.events.messages import MessageObject
 from server.history import fetch
@@ -62,6 +64,14 @@ class SendParams(Params):
     read_by_sender: bool | None = None
     """Whether the message is marked as read for its sender. Default: whether the client is one that
     people use."""
+    buttons: list[ButtonParam] = []  # noqa: RUF012 - never changed
+    """Buttons below the message, at most 25; only for outgoing webhooks. Each has an `id`, a
+    `label`, and perhaps a `value` for the bot's service, a `style` (`default`, `primary` or
+    `danger`) and a question, `confirm`, with `title`, `text` and the labels `confirm` and
+    `deny`."""
+    widget_content: str | None = None
+    """Choices that clients show as buttons which send a text, as JSON: `{"widget_type": "zform",
+    "extra_data": {"type": "choices", "heading": "...", "choices": [...]}}`. Only for bots."""
 
 
 class SendResult(Result, kw_only=True, omit_defaults=True):
@@ -77,6 +87,8 @@ async def send_message(request: Request, params: SendParams) -> SendResult:
             required_parameter="local_id",
         )
     draft = _draft(request, params, await _recipient(request, params))
+    if params.widget_content is not None:
+        draft = replace(draft, widget=_widget(request, params, params.widget_content))
     try:
         sent = await _send(request, draft)
     except IdempotencyKeyReusedError:
@@ -87,6 +99,16 @@ async def send_message(request: Request, params: SendParams) -> SendResult:
     return SendResult(
         id=sent.message_id, automatic_new_visibility_policy=sent.new_visibility_policy
     )
+
+
+def _widget(request: Request, params: SendParams, given: str) -> str:
+    if not request.actor.is_bot:
+        raise InvalidParameterError("widget_content", _("Only bots send choices."))
+    if params.buttons:
+        raise InvalidParameterError(
+            "widget_content", _("A message has either buttons or choices that send a text.")
+        )
+    return checked_choices(given)
 
 
 async def _send(request: Request, draft: OutgoingMessage) -> send.Sent:
@@ -131,6 +153,7 @@ def _draft(
         local_id=params.local_id,
         idempotency_key=key,
         idempotency_digest=digest,
+        buttons=buttons_in(params.buttons),
     )
 
 
@@ -175,6 +198,8 @@ class FetchParams(Params):
     without a picture of their own."""
     allow_empty_topic_name: bool = False
     """Whether the empty topic is returned as an empty string; otherwise as its display name."""
+    message_buttons: bool = False
+    """Whether messages are returned with their `buttons`."""
     use_first_unread_anchor: bool = False
     """Older form of the anchor `first_unread`."""
     include_position: bool = False
@@ -283,6 +308,8 @@ class OneParams(Params):
     """Whether to return HTML; otherwise the Markdown source."""
     allow_empty_topic_name: bool = False
     """Whether the empty topic is returned as an empty string; otherwise as its display name."""
+    message_buttons: bool = False
+    """Whether the message is returned with its `buttons`."""
 
 
 class OneResult(Result, kw_only=True):
@@ -295,6 +322,7 @@ async def get_message(request: Request, params: OneParams) -> OneResult:
         apply_markdown=params.apply_markdown,
         client_gravatar=False,
         empty_topic_name=params.allow_empty_topic_name,
+        message_buttons=params.message_buttons,
     )
     async with request.read() as connection:
         message, raw_content = await fetch.one(
@@ -324,6 +352,7 @@ def _view(params: FetchParams) -> ClientView:
         apply_markdown=params.apply_markdown,
         client_gravatar=params.client_gravatar,
         empty_topic_name=params.allow_empty_topic_name,
+        message_buttons=params.message_buttons,
     )
 
 

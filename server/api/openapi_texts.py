@@ -42,6 +42,7 @@ AREA_TITLES: Final = {
     "realm_domains": "Domains of the organization",
     "realm_emoji": "Custom emoji",
     "realm_exports": "Exports",
+    "message_buttons": "Buttons of bots' messages",
     "realm_pictures": "Icon and logo",
     "register": "Initial state and event queues",
     "server_settings": "Before sign-in",

@@ -4,7 +4,7 @@ import base64
 import hashlib
 import hmac
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import urlencode
@@ -12,6 +12,8 @@ from urllib.parse import urlencode
 import msgspec
 import orjson
 from typing_extensions import override
+
+from storage.ids import ChannelId, UserId
 
 GENERIC: Final = 1
 SLACK: Final = 2
@@ -108,6 +110,29 @@ def signed(token: str, *, call_id: str, timestamp: int, body: bytes) -> dict[str
         "Webhook-Timestamp": str(timestamp),
         "Webhook-Signature": f"v1,{base64.b64encode(digest).decode()}",
     }
+
+
+def slack_signed(token: str, *, timestamp: int, body: bytes) -> dict[str, str]:
+    """Return Slack's signature, for services that were made for Slack; the secret is the token."""
+    digest = hmac.new(token.encode(), b"v0:%d:%b" % (timestamp, body), hashlib.sha256).hexdigest()
+    return {"X-Slack-Request-Timestamp": str(timestamp), "X-Slack-Signature": f"v0={digest}"}
+
+
+class ChannelOrigin(msgspec.Struct, frozen=True, kw_only=True, tag="channel"):
+    """A topic of a channel, as the service is shown it."""
+
+    stream_id: ChannelId
+    name: str
+    topic: str
+
+
+class DirectOrigin(msgspec.Struct, frozen=True, kw_only=True, tag="direct"):
+    """A direct-message conversation that the bot takes part in."""
+
+    user_ids: Sequence[UserId]
+
+
+CallOrigin = ChannelOrigin | DirectOrigin
 
 
 def reply_in(body: bytes) -> str | None:

@@ -1,22 +1,27 @@
 """Slash commands of bots: their names, the request to a bot's service, and its response."""
 
-import hashlib
-import hmac
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-import msgspec
 import orjson
 from typing_extensions import override
 
 from server.domain.errors import InvalidParameterError
 from server.domain.names import composed, fold_name, unprintable_at
-from server.domain.outgoing_webhooks import SLACK, AnswerError, ServiceCall, reply_in
+from server.domain.outgoing_webhooks import (
+    SLACK,
+    AnswerError,
+    CallOrigin,
+    ChannelOrigin,
+    ServiceCall,
+    reply_in,
+    slack_signed,
+)
 from server.i18n import _
-from storage.ids import ChannelId, UserId
+from storage.ids import UserId
 
 MAX_COMMANDS: Final = 200
 """Maximum number of commands of an organization: clients hold them all."""
@@ -93,23 +98,6 @@ def parsed(text: str) -> tuple[str, str]:
     return found[1], (found[2] or "").strip()
 
 
-class ChannelOrigin(msgspec.Struct, frozen=True, kw_only=True, tag="channel"):
-    """A topic of a channel, as the service is shown it."""
-
-    stream_id: ChannelId
-    name: str
-    topic: str
-
-
-class DirectOrigin(msgspec.Struct, frozen=True, kw_only=True, tag="direct"):
-    """A direct-message conversation that the bot takes part in."""
-
-    user_ids: Sequence[UserId]
-
-
-CallOrigin = ChannelOrigin | DirectOrigin
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandCall(ServiceCall):
     """A call of a command, with what the bot may know of it."""
@@ -130,9 +118,7 @@ class CommandCall(ServiceCall):
         """Return Slack's signature, for services that were made for Slack."""
         if interface != SLACK:
             return {}
-        signed = b"v0:%d:%b" % (timestamp, body)
-        digest = hmac.new(self.token.encode(), signed, hashlib.sha256).hexdigest()
-        return {"X-Slack-Request-Timestamp": str(timestamp), "X-Slack-Signature": f"v0={digest}"}
+        return slack_signed(self.token, timestamp=timestamp, body=body)
 
     @override
     def _payload(self) -> dict[str, Any]:

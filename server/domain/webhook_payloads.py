@@ -7,8 +7,10 @@ from typing import Any, Final, Literal
 import orjson
 
 from server.domain.errors import InvalidJsonError, WebhookPayloadError
+from server.domain.message_buttons import Buttons
 from server.domain.messages import MAX_MESSAGE_LENGTH
 from server.domain.slack import channel_of, markdown_of
+from server.domain.slack_buttons import buttons_of
 
 SLACK: Final = "SlackIncoming"
 JSON: Final = "JSON"
@@ -27,6 +29,9 @@ class Said:
     topic: str | None = None
     """The topic that the payload or its template names."""
     problem: Problem = ""
+    buttons: Buttons = ()
+    """Buttons of a payload written for Slack, whose limits are not checked yet."""
+    buttons_from: Literal["attachments", "blocks"] = "blocks"
 
     def check(self) -> None:
         """Raise the error of a payload without a message."""
@@ -55,10 +60,16 @@ def read_slack(body: bytes) -> Said:
         content = markdown_of(payload)
     except RecursionError:
         return Said(problem="deep")
-    if not content:
-        return Said(problem="silent")
+    buttons = buttons_of(payload)
+    is_attached = any(each.slack and each.slack.callback_id is not None for each in buttons)
     channel = channel_of(payload)
-    return Said(_cut(content, CUT), channel and channel[:MAX_TOPIC])
+    return Said(
+        _cut(content, CUT),
+        channel and channel[:MAX_TOPIC],
+        problem="" if content else "silent",
+        buttons=buttons,
+        buttons_from="attachments" if is_attached else "blocks",
+    )
 
 
 def read_json(body: bytes) -> Said:

@@ -3,12 +3,12 @@
 import json
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import msgspec
 import orjson
 
-from server.domain.errors import BadRequestError
+from server.domain.errors import BadRequestError, InvalidParameterError
 from server.i18n import _
 
 MSG_TYPE: Final = "widget"
@@ -42,6 +42,58 @@ def widget_of(content: str) -> str | None:
 def _task(item: str) -> dict[str, str]:
     task, _, description = item.partition(":")
     return {"task": task.strip(), "desc": description.strip()}
+
+
+# -- choices
+
+MAX_CHOICES: Final = 25
+MAX_CHOICE_LENGTH: Final = 300
+MAX_REPLY_LENGTH: Final = 2_000
+
+
+class _Choice(msgspec.Struct, forbid_unknown_fields=True):
+    type: Literal["multiple_choice"]
+    short_name: str
+    long_name: str
+    reply: str
+
+
+class _Choices(msgspec.Struct, forbid_unknown_fields=True):
+    type: Literal["choices"]
+    heading: str
+    choices: list[_Choice]
+
+
+class _ChoicesWidget(msgspec.Struct, forbid_unknown_fields=True):
+    widget_type: Literal["zform"]
+    extra_data: _Choices
+
+
+def checked_choices(content: str) -> str:
+    """Return the JSON of the widget by which clients offer texts to send.
+
+    Raises InvalidParameterError.
+    """
+    name = "widget_content"
+    try:
+        widget = msgspec.json.decode(content, type=_ChoicesWidget)
+    except msgspec.DecodeError as error:
+        raise InvalidParameterError(name, f"{name} is not valid: {error}") from None
+    choices = widget.extra_data.choices
+    texts = [widget.extra_data.heading, *(c.short_name for c in choices)]
+    texts += [c.long_name for c in choices]
+    if not 0 < len(choices) <= MAX_CHOICES:
+        raise InvalidParameterError(name, _("There are 1 to {limit} choices.", limit=MAX_CHOICES))
+    if any(len(text) > MAX_CHOICE_LENGTH or "\0" in text for text in texts):
+        raise InvalidParameterError(
+            name,
+            _("The texts of choices have at most {limit} characters.", limit=MAX_CHOICE_LENGTH),
+        )
+    if any(not 0 < len(c.reply.strip()) <= MAX_REPLY_LENGTH or "\0" in c.reply for c in choices):
+        raise InvalidParameterError(
+            name, _("The reply of a choice has 1 to {limit} characters.", limit=MAX_REPLY_LENGTH)
+        )
+    return msgspec.json.encode(widget).decode()
 
 
 # -- submessages

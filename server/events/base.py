@@ -25,6 +25,7 @@ class ClientView(msgspec.Struct, frozen=True, kw_only=True):
     include_deactivated_groups: bool = False
     individual_emoji_changes: bool = False
     linkifier_url_template: bool = False
+    message_buttons: bool = False
     notification_settings_null: bool = False
     simplified_presence_events: bool = False
     slash_commands: bool = False

@@ -10,6 +10,7 @@ from typing_extensions import override
 from server.domain.addresses import RealmAddress
 from server.domain.avatars import GRAVATAR
 from server.domain.markdown.linkifiers import TopicLink
+from server.domain.message_buttons import ShownButton
 from server.domain.shown_people import ShownPerson, inaccessible_person
 from server.events.base import ClientView, Event
 from storage.ids import ChannelId, MessageId, Position, UserId
@@ -147,6 +148,8 @@ class MessageObject(msgspec.Struct, gc=False):
     edit_history: list[EditHistoryEntry] | msgspec.UnsetType = msgspec.UNSET
     match_content: str | msgspec.UnsetType = msgspec.UNSET
     match_subject: str | msgspec.UnsetType = msgspec.UNSET
+    buttons: Sequence[ShownButton] | msgspec.UnsetType = msgspec.UNSET
+    """If there are any: only for clients that ask for them."""
 
 
 def content_type(view: ClientView) -> Literal["text/html", "text/x-markdown"]:
@@ -207,7 +210,12 @@ class MessageSent(Event, frozen=True, kw_only=True, omit_defaults=True):
 
     kind: ClassVar[str] = "message"
     wire_type: ClassVar[str] = "message"
-    varies_by: ClassVar[tuple[str, ...]] = ("apply_markdown", "client_gravatar", "empty_topic_name")
+    varies_by: ClassVar[tuple[str, ...]] = (
+        "apply_markdown",
+        "client_gravatar",
+        "empty_topic_name",
+        "message_buttons",
+    )
     has_flags: ClassVar[bool] = True
     wires: ClassVar[tuple[type, ...]] = (MessageWire,)
 
@@ -216,6 +224,7 @@ class MessageSent(Event, frozen=True, kw_only=True, omit_defaults=True):
     rendered_content: str
     widget: str = ""
     """JSON of the widget that it becomes: its first submessage, which has the message's id."""
+    buttons: tuple[ShownButton, ...] = ()
 
     @override
     def sent_by(self) -> UserId | None:
@@ -248,6 +257,8 @@ class MessageSent(Event, frozen=True, kw_only=True, omit_defaults=True):
             view,
             submessages=self._submessages(position),
         )
+        if self.buttons and view.message_buttons:
+            shown.buttons = self.buttons
         return ({"type": "message", "message": shown},)
 
     def _submessages(self, position: Position) -> Sequence[Any]:

@@ -9,6 +9,7 @@ import msgspec
 from server.domain.actor import Actor
 from server.domain.addresses import RealmAddress
 from server.domain.markdown.linkifiers import TopicLink
+from server.domain.message_buttons import decode_buttons, shown_buttons
 from server.domain.realm_settings import RealmSettings
 from server.domain.shown_people import PeopleVisibility
 from server.events.base import ClientView
@@ -27,7 +28,8 @@ from server.history.senders import shown_sender
 from server.realm_cache import RealmCache
 from storage.channels import ChannelRow
 from storage.ids import ChannelId, UserId
-from storage.message_bits import CHANNEL_WILDCARD, IS_ME_MESSAGE
+from storage.message_bits import CHANNEL_WILDCARD, HAS_BUTTONS, IS_ME_MESSAGE
+from storage.message_buttons import BUTTONS
 from storage.messages import MessageRow
 from storage.users import UserRow
 
@@ -101,6 +103,8 @@ async def show(
             message.last_edit_timestamp = row.edited_at
         if row.edit_history:
             _add_history(message, row, settings, view)
+        if row.traits & HAS_BUTTONS:
+            _separate_buttons(message, row.submessages, view)
         shown.append(message)
     return shown
 
@@ -114,6 +118,15 @@ def _add_history(
     history = shown_history(row.edit_history or (), settings, view)
     if history:
         message.edit_history = history
+
+
+def _separate_buttons(message: MessageObject, submessages: str | None, view: ClientView) -> None:
+    """Take the buttons, which clients get in a field of their own, from the submessages."""
+    parts = [] if submessages is None else msgspec.json.decode(submessages, type=list[Submessage])
+    message.submessages = [part for part in parts if part["msg_type"] != BUTTONS]
+    for part in parts:
+        if part["msg_type"] == BUTTONS and view.message_buttons:
+            message.buttons = shown_buttons(decode_buttons(part["content"])) or msgspec.UNSET
 
 
 def _as_it_is(json: str | None) -> Sequence[Submessage] | msgspec.Raw:

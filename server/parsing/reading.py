@@ -1,8 +1,13 @@
 """Read payloads of webhooks: small ones in the server, large ones in the parsing process."""
 
+from typing import Final
+
 from server.domain.webhook_payloads import Said, read_slack
 from server.integrations.any_json import read_json
 from server.parsing.wire import WebhookOrder
+
+SMALL_BYTES: Final = 16 * 1024
+"""Parsing the worst payload of this size takes a few milliseconds."""
 
 
 def read_webhook(order: WebhookOrder) -> Said:

@@ -123,6 +123,7 @@ EXPORTED: Final = (
 """In the order of an import."""
 
 NOT_EXPORTED: Final = {
+    "button_clicks": "wait for answers of services, which know the old address",
     "integration_messages": "name messages that deliveries to the old address would replace",
     "webhook_deliveries": "says of the last delivery only that it came",
     "realm_clock": "its position is in the manifest; an import begins a new epoch",

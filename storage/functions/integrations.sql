@@ -15,3 +15,21 @@ CREATE OR REPLACE FUNCTION put_integration_message(
            delivery = excluded.delivery, changed_at = excluded.changed_at
      WHERE m.message_id < excluded.message_id OR m.is_open
 $$;
+
+-- Set the buttons of a locked message: they are a submessage of their own type. p_id: its id, if it
+-- is new.
+CREATE OR REPLACE FUNCTION put_message_buttons(
+    p_realm_id bigint, p_message_id bigint, p_id bigint, p_sender_id bigint, p_buttons text)
+    RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    UPDATE submessages SET content = p_buttons
+     WHERE realm_id = p_realm_id AND message_id = p_message_id AND msg_type = 'buttons';
+    IF NOT FOUND THEN
+        INSERT INTO submessages (realm_id, message_id, id, sender_id, msg_type, content)
+        VALUES (p_realm_id, p_message_id, p_id, p_sender_id, 'buttons', p_buttons);
+        UPDATE messages SET traits = traits | {HAS_BUTTONS}
+         WHERE realm_id = p_realm_id AND id = p_message_id AND traits & {HAS_BUTTONS} = 0;
+    END IF;
+END $$;

@@ -1,7 +1,7 @@
 """Decide whether a message may be sent, and its recipients; render it. Writes nothing."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final, Literal
 
@@ -15,7 +15,7 @@ from server.actions.realm_services import Reading
 from server.domain.access import GUEST
 from server.domain.actor import Actor
 from server.domain.archived_channels import check_accepts_messages
-from server.domain.bots import GENERIC
+from server.domain.bots import GENERIC, OUTGOING_WEBHOOK
 from server.domain.channels import (
     Standing,
     allows_empty_topic,
@@ -24,12 +24,14 @@ from server.domain.channels import (
 from server.domain.errors import (
     BadRequestError,
     ChannelDoesNotExistError,
+    InvalidParameterError,
     MissingParameterError,
     UserDeactivatedError,
 )
 from server.domain.markdown import names_in
 from server.domain.markdown.linkifiers import TopicLink
 from server.domain.markdown.writing import mentioned_ids, with_masked_mentions
+from server.domain.message_buttons import Buttons
 from server.domain.messages import clean_content, clean_new_topic
 from server.domain.names import composed
 from server.domain.realm_settings import RealmSettings
@@ -63,6 +65,10 @@ class OutgoingMessage:
     """Whether it is the notification bot's notice of a resolved or unresolved topic."""
     acting_user_id: UserId | None = None
     """The user who did what a bot's notice reports: the notice is read for them from the start."""
+    buttons: Buttons = ()
+    """Buttons, with which only outgoing webhooks send: they have a service to call."""
+    widget: str | None = None
+    """JSON of the widget that it becomes, if the content does not begin one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,6 +114,8 @@ async def decide(
     settings = await realm_cache.settings()
     graph = await realm_cache.groups()
     content = clean_content(draft.content)
+    if draft.buttons and sender.bot_type != OUTGOING_WEBHOOK:
+        raise InvalidParameterError("buttons", _("Only outgoing webhooks have buttons."))
     current = Actor(actor.realm_id, sender, actor.client)
     standing = Standing(current.person, graph, settings)
     if draft.type == "channel":
@@ -126,6 +134,10 @@ async def decide(
         masked=masked,
     )
     await check_mentions(realm_cache, current, written, channel_id=channel_id, read=read)
+    if draft.buttons and written.widget is not None:
+        raise InvalidParameterError("buttons", _("A poll or list of tasks has no buttons."))
+    if draft.widget is not None and written.widget is None:
+        written = replace(written, widget=draft.widget)
     linkifiers = await realm_cache.linkifiers()
     return SendDecision(
         sender=sender,

@@ -14,6 +14,7 @@ from server.actions.realm_services import Reading
 from server.domain.actor import Actor
 from server.domain.addresses import RealmAddress
 from server.domain.errors import DomainError, IdempotencyKeyReusedError
+from server.domain.message_buttons import encode_buttons, shown_buttons
 from server.domain.shown_people import EVERYTHING
 from server.domain.topic_policies import policy_gained
 from server.domain.user_settings import DEFAULTS, UserSettings
@@ -31,7 +32,7 @@ from server.transactions import (
     Turned,
     Tx,
 )
-from storage import message_bits, message_flags, sends
+from storage import message_bits, message_buttons, message_flags, sends
 from storage.database import Statement
 from storage.ids import MessageId, Position, QueueId, RealmId, UserId
 
@@ -77,6 +78,9 @@ async def send_message(
             if known is None:
                 raise
             return known
+    if draft.buttons:
+        assert then is None, "a message with buttons has no other effects"
+        then = message_buttons.with_send(tx.realm_id, actor.user_id, encode_buttons(draft.buttons))
     address = await (await tx.realm_cache()).address()
     send = _send_of(tx.write_id, actor, draft, decision, sent_at, address)
     if then is None and send.is_plain and not tx.exact:
@@ -255,14 +259,15 @@ def _send_of(
         sent_at=sent_at,
         traits=decision.written.traits
         | (message_bits.READ_BY_SENDER if is_read else 0)
-        | (message_bits.TELLS_OF_RESOLVING if draft.tells_of_resolving else 0),
+        | (message_bits.TELLS_OF_RESOLVING if draft.tells_of_resolving else 0)
+        | (message_bits.HAS_BUTTONS if draft.buttons else 0),
         client=actor.client,
         content=decision.written.content,
         rendered=decision.written.rendered.html,
         flagged_user_ids=list(flags),
         flags=list(flags.values()),
         audience=msgspec.Raw(audience.encode()),
-        body=msgspec.Raw(msgspec.json.encode(_event(actor, decision, sent_at, address))),
+        body=msgspec.Raw(msgspec.json.encode(_event(actor, draft, decision, sent_at, address))),
         write_id=write_id,
         idempotency_key=draft.idempotency_key,
         idempotency_digest=draft.idempotency_digest,
@@ -303,7 +308,11 @@ def _audience(
 
 
 def _event(
-    actor: Actor, decision: SendDecision, sent_at: datetime, address: RealmAddress
+    actor: Actor,
+    draft: OutgoingMessage,
+    decision: SendDecision,
+    sent_at: datetime,
+    address: RealmAddress,
 ) -> MessageSent:
     place = decision.place
     empty = place.channel is not None and place.topic_name == ""
@@ -327,6 +336,7 @@ def _event(
         content=decision.written.content,
         rendered_content=decision.written.rendered.html,
         widget=decision.written.widget or "",
+        buttons=tuple(shown_buttons(draft.buttons)),
     )
 
 
