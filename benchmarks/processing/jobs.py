@@ -19,6 +19,7 @@ from server.domain.notifications import Reason
 from server.jobs import (
     AccountEmail,
     BlobRemoval,
+    ButtonClick,
     ConfirmationEmail,
     DeferredWork,
     DigestEmails,
@@ -35,7 +36,14 @@ from server.jobs import (
     Thumbnails,
 )
 from storage.blobs import new_key
-from storage.ids import AttachmentId, InvitationId, MessageId, PushDeviceId, UserId
+from storage.ids import (
+    AttachmentId,
+    ButtonClickId,
+    InvitationId,
+    MessageId,
+    PushDeviceId,
+    UserId,
+)
 
 PICTURES: Final = 30
 PICTURE: Final = (1_600, 1_200)
@@ -137,6 +145,25 @@ async def _commands(env: JobEnvironment) -> list[Job]:
             user_ids=(caller_id,),
         )
         for _ in range(COUNT)
+    ]
+
+
+async def _clicks(env: JobEnvironment) -> list[Job]:
+    """Clicks of one user on the buttons of as many messages as there are."""
+    bot_id, user_id = _service(env), env.user_id(0)
+    button = '{"id": "yes", "label": "Yes"}'
+    found = env.rows(
+        "INSERT INTO button_clicks (realm_id, message_id, bot_id, user_id, local_id, button,"
+        " button_id, clicked_at, answer_token, answers_left)"
+        " SELECT %s, m, %s, %s, '1', %s, 'yes', now(), m::text, 5 FROM unnest(%s::bigint[]) AS m"
+        " RETURNING message_id, click_id",
+        [env.realm_id, bot_id, user_id, button, list(env.message_ids)],
+    )
+    return [
+        ButtonClick(
+            realm_id=env.realm_id, message_id=MessageId(each), click_id=ButtonClickId(click_id)
+        )
+        for each, click_id in found
     ]
 
 
@@ -249,6 +276,7 @@ JOBS: Final[dict[type[Job], Callable[[JobEnvironment], Awaitable[list[Job]]]]] =
     Greeting: _greetings,
     InvitationEmail: _invitations,
     MessageFanout: _fanout,
+    ButtonClick: _clicks,
     OutgoingWebhook: _calls,
     PushNotification: _pushes,
     PushRegistration: _registrations,

@@ -130,7 +130,8 @@ def _checked(button: Button, parameter: str) -> Button:
             raise InvalidParameterError(
                 parameter,
                 _(
-                    "{what} of a button has 1 to {limit} printable characters.",
+                    "{what} of a button is missing, unprintable or too long"
+                    " (limit: {limit} characters)",
                     what=what,
                     limit=longest,
                 ),

@@ -51,7 +51,7 @@ MAX_CHOICE_LENGTH: Final = 300
 MAX_REPLY_LENGTH: Final = 2_000
 
 
-class _Choice(msgspec.Struct, forbid_unknown_fields=True):
+class _ZformChoice(msgspec.Struct, forbid_unknown_fields=True):
     type: Literal["multiple_choice"]
     short_name: str
     long_name: str
@@ -61,7 +61,7 @@ class _Choice(msgspec.Struct, forbid_unknown_fields=True):
 class _Choices(msgspec.Struct, forbid_unknown_fields=True):
     type: Literal["choices"]
     heading: str
-    choices: list[_Choice]
+    choices: list[_ZformChoice]
 
 
 class _ChoicesWidget(msgspec.Struct, forbid_unknown_fields=True):

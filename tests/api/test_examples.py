@@ -29,6 +29,7 @@ SCENES = (
     messages.events,
     messages.uploads,
     messages.webhooks,
+    messages.buttons,
     messages.conversations,
     channels.channels,
     channels.folders,

@@ -1,15 +1,24 @@
 """Buttons of bots' messages, sent, set and clicked over HTTP."""
 
+import asyncio
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
 import pytest_asyncio
 
 from server.domain.access import ADMINISTRATOR, GUEST
-from server.domain.message_buttons import MAX_BUTTONS, MAX_LABEL_LENGTH, MAX_VALUE_LENGTH
-from testkit.clients.api import Client
+from server.domain.message_buttons import (
+    ANSWER_SECONDS,
+    MAX_ANSWERS,
+    MAX_BUTTONS,
+    MAX_LABEL_LENGTH,
+    MAX_VALUE_LENGTH,
+)
+from storage.bots import ServiceRow, insert_service
+from testkit.clients.api import Answer, Client
 from testkit.factories import new_realm
 
 pytestmark = pytest.mark.asyncio
@@ -309,10 +318,103 @@ async def test_messages_of_other_organizations_are_unknown(office, stranger):
     assert await shown(office.other, message_id) == SHOWN
 
 
-async def test_a_made_up_address_takes_no_answers(office):
-    path = "/message_buttons/answers/made-up"
-    answer = await office.bot.send("POST", path, body=b'{"text": "a"}')
-    assert answer.status == 404
+# -- answers to the address of a click
+
+
+@dataclass
+class Service:
+    """The bot's service, which has got the address."""
+
+    office: Office
+    message_id: int
+    token: str
+
+    async def answer(self, client: Client | None = None, /, **said: Any) -> Answer:
+        body = json.dumps(said).encode()
+        return await (client or self.office.bot).send(
+            "POST", f"/message_buttons/answers/{self.token}", body=body
+        )
+
+    async def posted(self) -> list[str]:
+        narrow = [{"operator": "channel", "operand": "kitchen"}]
+        page = await self.office.other.get(
+            "/messages",
+            anchor="newest",
+            num_before=99,
+            num_after=0,
+            narrow=narrow,
+            apply_markdown=False,
+        )
+        return [each["content"] for each in page["messages"]]
+
+
+@pytest_asyncio.fixture
+async def service(office, make) -> Service:
+    bot_id, url = office.bot.user.user_id, "https://bots.example.com/"
+    row = ServiceRow(bot_id=bot_id, interface=1, base_url=url, token="t")
+    await insert_service(make.connection, make.realm_id, row)
+    message_id = await office.send()
+    (await office.click(message_id)).succeeded()
+    token = await make.connection.value(
+        "SELECT answer_token FROM button_clicks WHERE realm_id = %(r)s AND message_id = %(m)s",
+        r=make.realm_id,
+        m=message_id,
+    )
+    return Service(office, message_id, token)
+
+
+async def test_later_answers(office, service):
+    queue = await office.other.register(client_capabilities=CAPABLE)
+    (await service.answer(text="Soon *done*.")).succeeded()
+    shown_answer = await queue.until("button_click_answer")
+    assert shown_answer["rendered_content"] == "<p>Soon <em>done</em>.</p>"
+    assert shown_answer["message_id"] == service.message_id
+    (await service.answer(response_type="in_channel", text="Deployed.")).succeeded()
+    (await service.answer(response_type="in_channel", text="Deployed.")).succeeded()
+    (await service.answer(replace_original=True, text="Over.")).succeeded()
+    assert await service.posted() == ["Over.", "Deployed.", "Deployed."]
+    assert await shown(office.other, service.message_id) is None
+
+
+async def test_an_address_takes_five_answers(service):
+    for _ in range(MAX_ANSWERS):
+        (await service.answer(text="a")).succeeded()
+    assert (await service.answer(text="a")).status == 404
+
+
+async def test_answers_at_the_same_time_are_counted(service):
+    given = await asyncio.gather(*(service.answer(text="a") for _ in range(MAX_ANSWERS + 3)))
+    assert sorted(each.status for each in given) == [200] * MAX_ANSWERS + [404] * 3
+
+
+async def test_an_address_takes_answers_for_half_an_hour(service, make):
+    await make.connection.execute(
+        "UPDATE button_clicks SET clicked_at = clicked_at - %(age)s WHERE realm_id = %(r)s",
+        age=timedelta(seconds=ANSWER_SECONDS),
+        r=make.realm_id,
+    )
+    assert (await service.answer(text="a")).status == 404
+
+
+async def test_bad_answers_say_what_is_wrong(service):
+    answer = await service.answer(text=7)
+    assert "not valid" in answer.refused()["msg"]
+    path = f"/message_buttons/answers/{service.token}"
+    assert (await service.office.bot.send("POST", path, body=b"<html>")).status == 400
+    assert await service.posted() == ["Deploy?"]
+
+
+async def test_addresses_are_of_one_organization(service, stranger):
+    assert (await service.answer(stranger, text="a")).status == 404
+    made_up = Service(service.office, 0, "made-up")
+    assert (await made_up.answer(text="a")).status == 404
+
+
+async def test_deactivated_bots_answer_no_more(office, service):
+    await office.member.delete(f"/bots/{office.bot.user.user_id}")
+    # Its key is refused everywhere; the address needs none.
+    anyone = replace(office.bot, email=None, api_key=None)
+    assert (await service.answer(anyone, text="a")).status == 404
 
 
 # -- choices of the protocol

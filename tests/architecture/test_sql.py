@@ -18,6 +18,7 @@ ACROSS_REALMS = {
     "event_queues.touch": "takes pairs of realm and queue",
     "health.contents": "counts for the operator",
     "history._in_conversation": "puts together SQL, which names its realm",
+    "message_buttons.forget": "by age, in all realms",
     "name_duplicates.realm_ids": "finds the realms that have duplicates",
     "loading.restore": "restores all realms, and begins an epoch of each",
     "loading._is_new": "asks whether there is any realm",

@@ -1,10 +1,12 @@
 """From calls of slash commands to what services are asked, and what callers are shown."""
 
+import asyncio
 import base64
 import hashlib
 import hmac
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -269,6 +271,43 @@ async def test_a_service_that_asks_for_a_long_pause_is_not_called_again(hall, br
     assert len(await bridge.work()) == 1
     assert await bridge.work() == []
     assert [each.is_error for each in bridge.shown(hall.other)] == [True]
+
+
+async def test_the_owner_is_notified_at_most_once_an_hour(hall, bridge):
+    await hall.make.notification_bot()
+    bridge.web.answers = [answering(404)]
+    for minutes, count in ((0, 1), (30, 1), (31, 2)):
+        hall.stage.clock.advance(timedelta(minutes=minutes))
+        await bridge.call(hall.other)
+        await bridge.work()
+        assert len(await bridge.said()) == count
+    [notice, _] = await bridge.said()
+    who = f"@_**Deployer|{bridge.bot.user_id}**"
+    assert notice.startswith(f"dm: Your bot {who} could not answer the command /deploy:")
+    assert "It answered 404." in notice
+
+
+async def test_two_callers_at_once_are_both_answered(hall, bridge):
+    people = [hall.other, hall.guest]
+    is_called = asyncio.Event()
+
+    async def answer(request: Received, writer: asyncio.StreamWriter) -> None:
+        # The first call is answered last: neither waits for the other.
+        if request.json()["data"] == "0":
+            await is_called.wait()
+        is_called.set()
+        await answering_json({"text": request.json()["data"]})(request, writer)
+
+    bridge.web.answers = [answer]
+    calls = [await bridge.call(row, f"/deploy {n}") for n, row in enumerate(people)]
+    jobs = await bridge.jobs()
+    assert [job.call_id for job in jobs] == calls
+    hall.stage.happened.clear()
+    async with asyncio.timeout(5):
+        await asyncio.gather(*(bridge.caller().handle(job) for job in jobs))
+    for n, row in enumerate(people):
+        [shown] = bridge.shown(row)
+        assert (shown.call_id, shown.content) == (calls[n], str(n))
 
 
 async def test_a_bot_that_was_deactivated_meanwhile_is_said_to_be_so(hall, bridge):

@@ -175,6 +175,38 @@ async def webhooks(stage: Stage) -> None:
     )
 
 
+async def buttons(stage: Stage) -> None:
+    """A bot's message with buttons, a click, and a later answer of the service."""
+    made = await stage.olivia.post(
+        "/bots",
+        full_name="Releases",
+        short_name="releases",
+        bot_type=3,
+        payload_url="https://deploy.example.com/parley",
+    )
+    bot = await stage.person(made["user_id"])
+    asked = await stage.say("Deploy version 7?", bot)
+    question = {"title": "Deploy?", "text": "People notice.", "confirm": "Deploy", "deny": "Wait"}
+    given = [
+        {"id": "yes", "label": "Yes", "value": "7", "style": "primary", "confirm": question},
+        {"id": "no", "label": "No"},
+    ]
+    await stage.see(f"PUT {ONE}/buttons", bot, message_id=asked, buttons=given)
+    await stage.see(f"POST {ONE}/buttons/click", stage.ravi, message_id=asked, button_id="yes")
+    token = await stage.make.connection.value(
+        "SELECT answer_token FROM button_clicks WHERE realm_id = %(r)s AND message_id = %(m)s",
+        r=stage.make.realm_id,
+        m=asked,
+    )
+    stage.recorder.secrets[token] = "TOKEN-OF-THE-CLICK"
+    await stage.see(
+        "POST /message_buttons/answers/{answer_token}",
+        stage.visitor,
+        answer_token=token,
+        payload={"replace_original": True, "text": "Version 7 is deployed."},
+    )
+
+
 async def conversations(stage: Stage) -> None:
     """Topics and people that are muted or followed."""
     general = stage.general.channel_id

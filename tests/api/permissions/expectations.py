@@ -824,6 +824,32 @@ may(
     private=NO_ONE,
 )
 may(
+    "PUT /messages/{message_id}/buttons",
+    "the bot that has sent the message, and its owner",
+    world.message_with_buttons,
+    fields={"buttons": []},
+    own=EVERYONE,
+    others=NO_ONE,
+    private=NO_ONE,
+)
+may(
+    "POST /messages/{message_id}/buttons/click",
+    "people who may read the message, and write there",
+    world.message_with_buttons,
+    fields={"button_id": "yes"},
+    own=PEOPLE,
+    others=PEOPLE,
+    private=NO_ONE,
+    archived=NO_ONE,
+)
+may(
+    "POST /message_buttons/answers/{answer_token}",
+    "services that know the address",
+    world.answer_token,
+    true=ANYONE,
+    false=NO_ONE,
+)
+may(
     "POST /typing",
     "users who may write there",
     world.recipient,

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from server.domain.access import ADMINISTRATOR, GUEST, MEMBER, MODERATOR, OWNER
+from server.domain.message_buttons import Button, encode_buttons
 from server.domain.passwords import Passwords
 from server.domain.realm_settings import NO_CHANNEL
 from server.domain.system_bots import WELCOME_BOT
@@ -26,6 +27,7 @@ from storage import (
     users,
 )
 from storage.blobs import new_key
+from storage.bots import ServiceRow, insert_service
 from storage.channels import ChannelRow
 from storage.conversations import TopicRow
 from storage.ids import GroupId
@@ -203,6 +205,44 @@ async def message(world: World, who: str, kind: str) -> Values:
     now = world.server.app.clock.now()
     message_id = await world.make.message(sender, topic, content=world.text(), sent_at=now)
     return {"message_id": message_id}
+
+
+async def message_with_buttons(world: World, who: str, kind: str) -> Values:
+    """A message of an outgoing webhook bot of the user, or of another user."""
+    owner = world.people[world.owner_of(who, kind)]
+    bot = await world.make.user(world.text(), bot_type=3, bot_owner=owner)
+    topic, now = world.topics[CHANNEL_OF[kind]], world.server.app.clock.now()
+    message_id = await world.make.message(bot, topic, content=world.text(), sent_at=now)
+    await world.make.connection.execute(
+        "SELECT put_message_buttons(%(r)s, %(m)s, %(m)s, %(b)s, %(buttons)s)",
+        r=world.make.realm_id,
+        m=message_id,
+        b=bot.user_id,
+        buttons=encode_buttons([Button(id="yes", label="Yes")]),
+    )
+    return {"message_id": message_id}
+
+
+async def answer_token(world: World, who: str, kind: str) -> Values:
+    """From the address for answers to a click of the other user."""
+    message_id = (await message_with_buttons(world, who, "others"))["message_id"]
+    path = f"/messages/{message_id}/buttons/click"
+    await world.clients[OTHER].post(path, button_id="yes")
+    connection, realm_id = world.make.connection, world.make.realm_id
+    token, bot_id = (
+        await connection.tuples(
+            """
+            SELECT answer_token, bot_id FROM button_clicks
+             WHERE realm_id = %(r)s AND message_id = %(m)s
+            """,
+            r=realm_id,
+            m=message_id,
+        )
+    )[0]
+    url = "https://bots.example.com/"
+    service = ServiceRow(bot_id=bot_id, interface=1, base_url=url, token="t")
+    await insert_service(connection, realm_id, service)
+    return {"answer_token": token if kind == "true" else f"{token}x"}
 
 
 async def direct_message(world: World, who: str, kind: str) -> Values:

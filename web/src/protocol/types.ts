@@ -122,6 +122,35 @@ export interface BotChange {
   default_all_public_streams?: boolean;
 }
 
+/** The end of a click, or a later answer to it, for the user who has clicked; it is no message. */
+export interface ButtonClickAnswerEvent {
+  /** Increasing along the queue, with gaps. */
+  id: number;
+  type: "button_click_answer";
+  /** As the click returned it. */
+  click_id: string;
+  message_id: number;
+  bot_id: number;
+  /** Whether the server says that something has failed; otherwise it is the bot's answer. */
+  is_error: boolean;
+  /** In Markdown; empty if there is nothing to show. */
+  content: string;
+  rendered_content: string;
+}
+
+export interface ButtonParam {
+  /** Id of the button, unique in the message: at most 255 characters. */
+  id: string;
+  /** Text of the button, in a line of at most 75 characters. */
+  label: string;
+  /** What the bot's service alone gets with a click, at most 2,000 characters. */
+  value?: string;
+  /** Whether it is the usual choice, or one to think about. */
+  style?: "default" | "primary" | "danger";
+  /** Question to ask before the click is sent. */
+  confirm?: ConfirmParam | null;
+}
+
 /** The new value of a profile field; null: removed. */
 export interface ChangedValue {
   id: number;
@@ -221,6 +250,27 @@ export interface ChannelPlace {
 export interface ClientPresence {
   status: "active" | "idle" | "offline";
   timestamp: number;
+}
+
+export interface ConfirmParam {
+  /** Title of the question, at most 75 characters. */
+  title?: string;
+  /** What happens after the click, at most 300 characters. */
+  text?: string;
+  /** Label that goes on with the click, at most 75 characters. Default: that of the client. */
+  confirm?: string;
+  /** Label that does not, likewise. */
+  deny?: string;
+}
+
+/** A question that is asked before a click is sent. Empty texts are up to the client. */
+export interface Confirmation {
+  title?: string;
+  text?: string;
+  /** Label of the button that goes on. */
+  confirm?: string;
+  /** Label of the button that does not. */
+  deny?: string;
 }
 
 /** Whether a user consents to the export of their private data. */
@@ -651,6 +701,17 @@ export interface Message {
   edit_history?: EditHistoryEntry[];
   match_content?: string;
   match_subject?: string;
+  /** If there are any: only for clients that ask for them. */
+  buttons?: ShownButton[];
+}
+
+/** All buttons that a message has now. */
+export interface MessageButtonsEvent {
+  /** Increasing along the queue, with gaps. */
+  id: number;
+  type: "message_buttons";
+  message_id: number;
+  buttons: ShownButton[];
 }
 
 /** Details of a message that has become unread, for clients to count it. */
@@ -1676,6 +1737,7 @@ export interface ScheduledMessagesUpdateEvent {
 export type ServerEvent =
   | AlertWordsEvent
   | AttachmentEvent
+  | ButtonClickAnswerEvent
   | ChannelFolderEvent
   | CustomProfileFieldsEvent
   | DefaultStreamGroupsEvent
@@ -1685,6 +1747,7 @@ export type ServerEvent =
   | HeartbeatEvent
   | InvitesChangedEvent
   | NewMessageEvent
+  | MessageButtonsEvent
   | MutedTopicsEvent
   | MutedUsersEvent
   | NavigationViewEvent
@@ -1805,6 +1868,16 @@ export interface ShownAttachment {
   size: number;
   create_time: number;
   messages: HoldingMessage[];
+}
+
+/** A button as clients get it. */
+export interface ShownButton {
+  /** Unique in the message. */
+  id: string;
+  label: string;
+  style: "danger" | "default" | "primary";
+  /** What to ask before the click is sent; null for nothing. */
+  confirm: Confirmation | null;
 }
 
 export interface ShownSlashCommand {
@@ -3155,6 +3228,14 @@ export interface Endpoints {
     };
     answer: Record<never, never>;
   };
+  /** Answer a click on a button later */
+  "POST /message_buttons/answers/{answer_token}": {
+    params: {
+      /** From the address that the request about the click has. */
+      answer_token: string;
+    };
+    answer: Record<never, never>;
+  };
   /** Get messages */
   "GET /messages": {
     params: {
@@ -3178,6 +3259,8 @@ export interface Endpoints {
       client_gravatar?: boolean;
       /** Whether the empty topic is returned as an empty string; otherwise as its display name. */
       allow_empty_topic_name?: boolean;
+      /** Whether messages are returned with their `buttons`. */
+      message_buttons?: boolean;
       /** Older form of the anchor `first_unread`. */
       use_first_unread_anchor?: boolean;
       /** Whether to return the position in the organization's history as of which the messages were read. */
@@ -3213,6 +3296,10 @@ export interface Endpoints {
       local_id?: string;
       /** Whether the message is marked as read for its sender. Default: whether the client is one that people use. */
       read_by_sender?: boolean | null;
+      /** Buttons below the message, at most 25; only for outgoing webhooks. */
+      buttons?: ButtonParam[];
+      /** Choices that clients show as buttons which send a text, as JSON */
+      widget_content?: string;
     };
     answer: {
       id: number;
@@ -3301,6 +3388,8 @@ export interface Endpoints {
       apply_markdown?: boolean;
       /** Whether the empty topic is returned as an empty string; otherwise as its display name. */
       allow_empty_topic_name?: boolean;
+      /** Whether the message is returned with its `buttons`. */
+      message_buttons?: boolean;
     };
     answer: {
       message: Message;
@@ -3331,6 +3420,31 @@ export interface Endpoints {
     };
     answer: {
       detached_uploads: ShownAttachment[];
+    };
+  };
+  /** Set the buttons of a bot"s message */
+  "PUT /messages/{message_id}/buttons": {
+    params: {
+      /** Id of the bot's message. */
+      message_id: number;
+      /** All buttons that it has from now on, as of `POST /messages`; an empty list removes them. */
+      buttons: ButtonParam[];
+    };
+    answer: Record<never, never>;
+  };
+  /** Click on a button of a bot"s message */
+  "POST /messages/{message_id}/buttons/click": {
+    params: {
+      /** Id of the message. */
+      message_id: number;
+      /** Id of the button, in the message. */
+      button_id: string;
+      /** Id that the client gave the click. A request with the same id is the same click, and a client that has lost a response repeats it with that. */
+      local_id?: string;
+    };
+    answer: {
+      /** By which the event `button_click_answer` names the click. */
+      click_id: string;
     };
   };
   /** Get a message"s edit history */
