@@ -419,16 +419,12 @@ async def test_deactivated_bots_answer_no_more(office, service):
 
 # -- choices of the protocol
 
-CHOICES = {
-    "widget_type": "zform",
-    "extra_data": {
-        "type": "choices",
-        "heading": "Deploy?",
-        "choices": [
-            {"type": "multiple_choice", "short_name": "Y", "long_name": "Yes", "reply": "yes"}
-        ],
-    },
+QUESTION = {
+    "type": "choices",
+    "heading": "Deploy?",
+    "choices": [{"type": "multiple_choice", "short_name": "Y", "long_name": "Yes", "reply": "yes"}],
 }
+CHOICES = {"widget_type": "zform", "extra_data": QUESTION}
 
 
 async def test_bots_send_choices_that_clients_know(office):
@@ -450,8 +446,8 @@ async def test_bots_send_choices_that_clients_know(office):
         "no JSON",
         "[]",
         json.dumps({"widget_type": "poll", "extra_data": {}}),
-        json.dumps({**CHOICES, "extra_data": {**CHOICES["extra_data"], "choices": []}}),
-        json.dumps({**CHOICES, "extra_data": {**CHOICES["extra_data"], "heading": "x" * 301}}),
+        json.dumps({**CHOICES, "extra_data": {**QUESTION, "choices": []}}),
+        json.dumps({**CHOICES, "extra_data": {**QUESTION, "heading": "x" * 301}}),
         json.dumps({**CHOICES, "more": 1}),
     ],
 )

@@ -224,9 +224,9 @@ async def test_an_answer_replaces_the_message_and_its_buttons(hall, panel):
     assert await panel.said() == ["lunch: Deployed."]
     assert await panel.labels() == ["Undo"]
     events = [each.event for each in hall.stage.happened]
-    assert [each.content.content for each in events if isinstance(each, MessagesChanged)] == [
-        "Deployed."
-    ]
+    [edited] = [each.content for each in events if isinstance(each, MessagesChanged)]
+    assert edited is not None
+    assert edited.content == "Deployed."
     [changed] = [each for each in events if isinstance(each, MessageButtonsChanged)]
     assert [each.id for each in changed.buttons] == ["undo"]
 
