@@ -1,5 +1,6 @@
 """`parley import` of other programs' exports."""
 
+import asyncio
 import json
 import time
 from pathlib import Path
@@ -12,7 +13,7 @@ from scripts.cli.failures import Failure
 
 if TYPE_CHECKING:
     from server.app import App
-    from server.imports.importing import ImportOptions, ImportServices
+    from server.imports.importing import Fetches, ImportOptions, ImportServices
     from server.imports.recognition import ImportSource
     from server.imports.report import ImportReport
     from server.settings import Settings
@@ -42,6 +43,8 @@ def import_from(
     topic: str | None,
     report_path: Path | None,
     dry_run: bool,
+    token_file: Path | None,
+    fetch_pictures: bool,
 ) -> None:
     """Import another program's export, or continue; print the report.
 
@@ -52,6 +55,10 @@ def import_from(
     from server.domain.messages import clean_new_topic
     from server.imports.importing import ImportOptions, NewOrganization, contents_of
 
+    token = _slack_token(source, token_file, fetch_pictures=fetch_pictures)
+    fetches: Fetches = "everything" if token else "pictures" if fetch_pictures else "nothing"
+    if fetches != "nothing":
+        source = asyncio.run(_completed_slack(settings, token))
     if dry_run:
         report = contents_of(source, file, ImportProgress())
         _show(report, report_path)
@@ -65,21 +72,50 @@ def import_from(
     options = ImportOptions(
         target=target,
         topic=clean_new_topic(topic or f"imported from {source.name}", "general chat"),
+        fetches=fetches,
     )
-    report = with_app(settings, lambda app: _import(app, source, file, options), may_found=True)
+    report = with_app(
+        settings, lambda app: _import(app, source, file, options, token), may_found=True
+    )
     _show(report, report_path)
     where = f"at the subdomain `{subdomain}`" if subdomain else "at the server's own address"
     click.echo(f"{target.name} is here, {where}. No account has a password yet.")
 
 
+def _slack_token(
+    source: "ImportSource", token_file: Path | None, *, fetch_pictures: bool
+) -> str | None:
+    """Return the token for Slack, if there is one. Raises FileRefusedError."""
+    from server.imports.recognition import SLACK
+    from server.imports.slack_web import token_in
+
+    if source is not SLACK and (token_file is not None or fetch_pictures):
+        raise Failure(f"--slack-token-file and --fetch-pictures are of no use to {source.name}.")
+    return None if token_file is None else token_in(token_file)
+
+
+async def _completed_slack(settings: "Settings", token: str | None) -> "ImportSource":
+    """Return Slack with what its Web API knows. Raises FileRefusedError."""
+    from server.egress import open_egress
+    from server.imports.recognition import slack_with
+    from server.imports.slack_web import SlackWeb
+
+    async with open_egress(settings) as egress:
+        return slack_with(await SlackWeb(egress, token).supplement())
+
+
 async def _import(
-    app: "App", source: "ImportSource", file: Path, options: "ImportOptions"
+    app: "App",
+    source: "ImportSource",
+    file: Path,
+    options: "ImportOptions",
+    token: str | None,
 ) -> "ImportReport":
     from server.domain.errors import BadRequestError
     from server.imports.importing import Importer, fingerprint_of
 
     importer = Importer(
-        _services(app),
+        _services(app, token, options.fetches),
         options,
         fingerprint_of(file),
         lambda report: source.opened(file, report),
@@ -91,9 +127,10 @@ async def _import(
         raise Failure(error.message) from error
 
 
-def _services(app: "App") -> "ImportServices":
+def _services(app: "App", token: str | None, fetches: "Fetches") -> "ImportServices":
     from server.domain.addresses import Addresses
     from server.imports.importing import ImportServices
+    from server.imports.slack_web import SlackWeb
 
     settings = app.settings
     return ImportServices(
@@ -103,6 +140,7 @@ def _services(app: "App") -> "ImportServices":
         addresses=Addresses(settings.public_url, settings.root_domain, settings.gravatars),
         of_realm=app.uncached_realm_services,
         now=app.clock.now,
+        downloads=None if fetches == "nothing" else SlackWeb(app.egress, token),
     )
 
 

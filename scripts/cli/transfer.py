@@ -96,6 +96,17 @@ def export_realm(
     type=click.Path(dir_okay=False, path_type=Path),
     help="A file for the report, as JSON.",
 )
+@click.option(
+    "--slack-token-file",
+    "token_file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="A file with a token of Slack: fetch files, pictures, emoji and addresses with it.",
+)
+@click.option(
+    "--fetch-pictures",
+    is_flag=True,
+    help="Fetch profile pictures from the public addresses in an export of Slack.",
+)
 @click.option("--dry-run", is_flag=True, help="Only read the file, and say what is in it.")
 @place_options
 def import_realm(
@@ -106,6 +117,8 @@ def import_realm(
     owner: str | None,
     topic: str | None,
     report_path: Path | None,
+    token_file: Path | None,
+    fetch_pictures: bool,
     dry_run: bool,
     config: Path | None,
     data: Path | None,
@@ -141,11 +154,19 @@ def import_realm(
                     topic=topic,
                     report_path=report_path,
                     dry_run=dry_run,
+                    token_file=token_file,
+                    fetch_pictures=fetch_pictures,
                 )
                 return
         except (FileRefusedError, ImportStoppedError) as error:
             raise Failure(str(error)) from error
-        refused = {"--name": name, "--owner": owner, "--topic": topic}
+        refused = {
+            "--name": name,
+            "--owner": owner,
+            "--topic": topic,
+            "--slack-token-file": token_file,
+            "--fetch-pictures": fetch_pictures or None,
+        }
         if given := [option for option, value in refused.items() if value is not None]:
             raise Failure(
                 f"{' and '.join(given)} cannot be given for an export of Parley, which is imported"

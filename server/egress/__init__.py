@@ -1,6 +1,6 @@
 """Requests to user-supplied URLs: the only way out of the server for them."""
 
-from server.egress.client import Egress, FetchedResponse, Limits, open_egress
+from server.egress.client import Egress, FetchedResponse, Limits, StreamedResponse, open_egress
 from server.egress.errors import (
     EgressError,
     EgressRefusedError,
@@ -17,6 +17,7 @@ __all__ = [
     "HostUnreachableError",
     "Limits",
     "ResponseTooLargeError",
+    "StreamedResponse",
     "TooSlowError",
     "open_egress",
 ]

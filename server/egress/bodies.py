@@ -34,6 +34,16 @@ async def read_body(
     return bytes(body[:max_bytes])
 
 
+async def bounded(pieces: AsyncIterator[bytes], max_bytes: int) -> AsyncIterator[bytes]:
+    """Yield the pieces. Raises ResponseTooLargeError."""
+    left = max_bytes
+    async for piece in pieces:
+        left -= len(piece)
+        if left < 0:
+            raise ResponseTooLargeError(f"The answer is larger than {max_bytes} bytes.")
+        yield piece
+
+
 def _unpacker(encoding: str) -> Unpack:
     if encoding in _PLAIN:
         return lambda piece, room: piece[:room]

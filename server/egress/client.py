@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urljoin
 
-from server.egress.bodies import read_body
+from server.egress.bodies import bounded, read_body
 from server.egress.errors import (
     EgressRefusedError,
     HostUnreachableError,
@@ -53,6 +53,15 @@ class FetchedResponse:
     body: bytes
     url: str
     """The URL of the response, after redirects."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamedResponse:
+    status: int
+    headers: Mapping[str, str]
+    """By lower-case names; of several with one name, the last."""
+    url: str
+    pieces: AsyncIterator[bytes]
 
 
 @dataclass(slots=True)
@@ -110,14 +119,67 @@ class Egress:
             raise EgressRefusedError(f"It is redirected more than {limits.redirects} times.")
         return answer
 
+    @asynccontextmanager
+    async def stream(
+        self,
+        method: str,
+        url: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        limits: Limits = Limits(),
+    ) -> AsyncIterator[StreamedResponse]:
+        """Request content that is read in pieces, with little of it in memory.
+
+        A redirect is returned as the response. Raises an EgressError, also within the block while
+        pieces are read: the limits hold until its end.
+        """
+        total = asyncio.timeout(limits.seconds)
+        try:
+            async with total:
+                wanted = {"Accept-Encoding": "identity", **(headers or {})}
+                async with self._opened(method, url, wanted, b"", limits) as (target, response):
+                    got = _headers(response.headers)
+                    if got.get("content-encoding", "identity").strip().lower() != "identity":
+                        raise HostUnreachableError(
+                            "The response has an encoding that was not requested."
+                        )
+                    pieces = bounded(response.aiter_stream(), limits.max_bytes)
+                    yield StreamedResponse(
+                        status=response.status, headers=got, url=target.url, pieces=pieces
+                    )
+        except TimeoutError:
+            if not total.expired():
+                raise
+            raise TooSlowError(f"Not all of it came within {limits.seconds:g} seconds.") from None
+
     async def _exchange(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes, limits: Limits
     ) -> FetchedResponse:
+        wanted = {"Accept-Encoding": "gzip", **headers}
+        async with self._opened(method, url, wanted, body, limits) as (target, response):
+            got = _headers(response.headers)
+            return FetchedResponse(
+                status=response.status,
+                headers=got,
+                body=await read_body(
+                    response.aiter_stream(),
+                    encoding=got.get("content-encoding", ""),
+                    max_bytes=limits.max_bytes,
+                    may_cut=limits.may_cut,
+                ),
+                url=target.url,
+            )
+
+    @asynccontextmanager
+    async def _opened(
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes, limits: Limits
+    ) -> "AsyncIterator[tuple[CheckedUrl, httpcore.Response]]":
+        """Send a request. Raises an EgressError, also while the response is read."""
         import httpcore  # the server starts faster without it
 
         target = CheckedUrl.of(url)
         self.guard.check(target)
-        sent = {"Host": target.authority, "Accept-Encoding": "gzip", **headers}
+        sent = {"Host": target.authority, **headers}
         timeouts = {
             "connect": limits.connect_seconds,
             "read": limits.silence_seconds,
@@ -137,18 +199,7 @@ class Egress:
                 content=body or None,
                 extensions={"timeout": timeouts},
             ) as response:
-                got = _headers(response.headers)
-                return FetchedResponse(
-                    status=response.status,
-                    headers=got,
-                    body=await read_body(
-                        response.aiter_stream(),
-                        encoding=got.get("content-encoding", ""),
-                        max_bytes=limits.max_bytes,
-                        may_cut=limits.may_cut,
-                    ),
-                    url=target.url,
-                )
+                yield target, response
         except httpcore.TimeoutException as error:
             raise TooSlowError("It did not go on in time.") from error
         except (httpcore.NetworkError, httpcore.ProtocolError, httpcore.ProxyError) as error:

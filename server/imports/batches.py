@@ -11,8 +11,8 @@ from server.domain.emoji import Emoji, codes_by_name
 from server.domain.names import fold_name
 from server.domain.thumbnails import with_thumbnails
 from server.imports.errors import ELSEWHERE, ImportStoppedError
-from server.imports.files import FileStore, StoredFile, markdown_of_file, with_own_url
-from server.imports.records import PostedMessage
+from server.imports.files import FileStore, HeldFile, StoredFile, markdown_of_file, with_own_url
+from server.imports.records import PostedMessage, SharedFile
 from server.imports.report import ImportReport
 from server.imports.texts import ImportedText, TextConverter
 from server.imports.topics import (
@@ -120,20 +120,26 @@ class BatchWriter:
         if not holding:
             return {}
         stored = await self._known_files(row, holding)
-        for text in holding:
-            message = text.message
-            owner = self._converter.names.people[message.sender].user_id
+        files = [[self._held(text, file) for file in text.message.files] for text in holding]
+        await self._files.fetch(
+            held for each in files for held in each if held.file.key not in stored
+        )
+        for text, each in zip(holding, files, strict=True):
             lines = [text.content] if text.content else []
-            for file in message.files:
-                kept = await self._files.store(file, stored, owner, message.sent_at, report)
+            for held in each:
+                kept = await self._files.store(held, stored, report)
                 if kept is not None:
-                    stored[file.key] = kept
-                if not file.is_in_text:
-                    lines.append(markdown_of_file(file, kept))
+                    stored[held.file.key] = kept
+                if not held.file.is_in_text:
+                    lines.append(markdown_of_file(held.file, kept))
                 elif kept is not None:
-                    lines[0] = with_own_url(lines[0], file, kept)
-            text.content = self._converter.fitting("\n".join(lines), message, report)
+                    lines[0] = with_own_url(lines[0], held.file, kept)
+            text.content = self._converter.fitting("\n".join(lines), text.message, report)
         return stored
+
+    def _held(self, text: ImportedText, file: SharedFile) -> HeldFile:
+        owner = self._converter.names.people[text.message.sender]
+        return HeldFile(file, owner.user_id, text.message.sent_at)
 
     async def _known_files(
         self, row: ImportRow, texts: Sequence[ImportedText]

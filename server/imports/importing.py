@@ -6,14 +6,14 @@ continues where one ended, however it did.
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 from server.actions.realm_services import RealmServices
 from server.domain.access import OWNER
@@ -22,13 +22,14 @@ from server.domain.markdown import MediaPolicy, MentionedChannel, MentionedUser,
 from server.domain.realm_settings import RealmSettings
 from server.imports.accounts import planned_accounts
 from server.imports.batches import BatchWriter, Places
+from server.imports.downloads import Downloads
 from server.imports.errors import ELSEWHERE, FileRefusedError, ImportStoppedError
 from server.imports.files import FileStore
 from server.imports.founding import PICTURES, NewRealm, found_realm
 from server.imports.links import LinkWriter
 from server.imports.pictures import PictureWriter
 from server.imports.recognition import ImportSource
-from server.imports.records import Reader
+from server.imports.records import PostedMessage, Reader, RemoteFile
 from server.imports.report import ImportReport
 from server.imports.resolving import ImportedNames
 from server.imports.survey import Progress, Survey, survey
@@ -44,10 +45,14 @@ from storage.imports import ImportRow
 
 BATCH: Final = 1_000
 """Messages in a transaction."""
+MAX_REMOTE_FILES: Final = 50
+"""Files that are fetched for a transaction, or a message's more: a killed import repeats them."""
 LINK_BATCH: Final = 200
 THUMBNAIL_BATCH: Final = 100
 KEY_BATCH: Final = 10_000
 FINGERPRINT_BYTES: Final = 1024 * 1024
+
+Fetches = Literal["nothing", "pictures", "everything"]
 
 MESSAGES: Final = "messages"
 LINKS: Final = "links"
@@ -86,6 +91,8 @@ class ImportOptions:
     target: NewOrganization | OrganizationInUse
     topic: str
     """Name of the topic for messages outside of threads."""
+    fetches: Fetches = "nothing"
+    """What is fetched from the other program. An import continues with the same."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +105,8 @@ class ImportServices:
     addresses: Addresses
     of_realm: Callable[[RealmId], RealmServices]
     now: Callable[[], datetime]
+    downloads: Downloads | None = None
+    """None: what the file does not contain is not fetched."""
 
 
 def fingerprint_of(path: Path) -> bytes:
@@ -145,8 +154,22 @@ class Importer:
         row = await self._row(realm_id)
         assert row is not None
         if row.phase != ENDED:
+            self._check_fetches(row)
             row = await self._continued(realm_id, row)
         return ImportReport.of(row.report)
+
+    def _check_fetches(self, row: ImportRow) -> None:
+        """Raise ImportStoppedError unless as much is fetched as when the import began."""
+        begun = row.options.get("fetches", "nothing")
+        if begun != self._options.fetches:
+            begun_with = {
+                "nothing": "without --slack-token-file and --fetch-pictures",
+                "pictures": "with --fetch-pictures",
+                "everything": "with --slack-token-file",
+            }
+            raise ImportStoppedError(
+                f"This import was begun {begun_with[begun]}, and continues only so."
+            )
 
     def surveyed(self) -> tuple[Survey, ImportReport]:
         """Read the whole file without changing anything; return what it contains."""
@@ -183,7 +206,7 @@ class Importer:
             subdomain=target.subdomain,
             source=source,
             fingerprint=self._fingerprint,
-            options={"topic": self._options.topic},
+            options={"topic": self._options.topic, "fetches": self._options.fetches},
         )
         async with services.database.transaction() as connection:
             return await found_realm(connection, wanted, found, accounts, report, services.now())
@@ -221,6 +244,7 @@ class Importer:
             pictures=self._services.pictures,
             people={key: UserId(each) for key, each in people.items()},
             owner=owners[0],
+            downloads=self._services.downloads,
         )
         return await writer.write_all(row)
 
@@ -274,7 +298,7 @@ class Importer:
         self, realm_id: RealmId, row: ImportRow, converter: TextConverter, places: Places
     ) -> ImportRow:
         services = self._services
-        files = FileStore(converter.reader, services.blobs, realm_id)
+        files = FileStore(converter.reader, services.blobs, realm_id, services.downloads)
         writer = BatchWriter(
             services.database,
             realm_id,
@@ -288,7 +312,7 @@ class Importer:
 
         def next_batch() -> tuple[list[ImportedText], ImportReport]:
             report = ImportReport()
-            batch = islice(numbered, BATCH)
+            batch = _bounded_batch(numbered)
             return [converter.converted(*each, report) for each in batch], report
 
         # While the database inserts a batch, a thread converts the next one.
@@ -346,6 +370,18 @@ class Importer:
         if not advanced:
             raise ImportStoppedError(ELSEWHERE)
         return replace(row, phase=phase, done=0, ended_at=ended_at)
+
+
+def _bounded_batch(
+    numbered: Iterator[tuple[int, PostedMessage]],
+) -> Iterator[tuple[int, PostedMessage]]:
+    """Yield the messages of the next batch. What has to be fetched for one is bounded, too."""
+    remote = 0
+    for number, message in islice(numbered, BATCH):
+        yield number, message
+        remote += sum(isinstance(file.member, RemoteFile) for file in message.files)
+        if remote >= MAX_REMOTE_FILES:
+            return
 
 
 async def _enqueue_thumbnails(tx: Tx, *, row: ImportRow, ids: Sequence[AttachmentId]) -> bool:

@@ -13,14 +13,15 @@ from server.domain.actor import Actor
 from server.domain.attachments import MAX_PICTURE_MIB, MIB
 from server.domain.emoji import checked_name
 from server.domain.errors import DomainError
+from server.imports.downloads import Downloads
 from server.imports.errors import ELSEWHERE, FileRefusedError, ImportStoppedError
-from server.imports.records import EmojiRecord, PersonRecord, Reader
+from server.imports.files import as_stream
+from server.imports.records import EmojiRecord, PersonRecord, Reader, RemoteFile
 from server.imports.report import ImportReport
-from server.pictures import Pictures
+from server.pictures import Pictures, Recipe
 from server.pictures.keeping import keep_made
 from server.transactions import Tx
 from storage import imports, users
-from storage.backups.archive import pieces
 from storage.blobs import BlobStore
 from storage.ids import UserId
 from storage.imports import CLIENT, ImportRow
@@ -37,6 +38,7 @@ class PictureWriter:
     pictures: Pictures
     people: Mapping[str, UserId]
     owner: UserRow
+    downloads: Downloads | None = None
 
     async def write_all(self, row: ImportRow) -> ImportRow:
         """Import the pictures from the progress on; return the progress.
@@ -75,23 +77,36 @@ class PictureWriter:
         """Store the record's picture. Raises DomainError and FileRefusedError."""
         realm_id = self.services.realm_id
         assert record.picture is not None
-        content = self._content(record.picture)
         if isinstance(record, EmojiRecord):
             name = checked_name(self.reader.emoji_name(record.name))
-            keys = await keep_made(self.pictures, self.blobs, "emoji", realm_id, content)
+            keys = await self._made("emoji", record.picture)
             new = NewEmoji(name=name, blob_key=keys["image"], still_key=keys.get("still"))
             return _EmojiStep(Actor(realm_id, self.owner, CLIENT), new)
-        keys = await keep_made(self.pictures, self.blobs, "avatar", realm_id, content)
+        keys = await self._made("avatar", record.picture)
         return _AvatarStep(self.people[record.key], keys["small"])
 
+    async def _made(self, recipe: Recipe, picture: str | RemoteFile) -> dict[str, str]:
+        """Store what the recipe makes of a picture; return the keys."""
+        keep = partial(keep_made, self.pictures, self.blobs, recipe, self.services.realm_id)
+        if isinstance(picture, RemoteFile):
+            assert self.downloads is not None, "others yield no remote files"
+            return await self.downloads.fetched(picture, lambda pieces: keep(_bounded(pieces)))
+        return await keep(self._content(picture))
+
     async def _content(self, member: str) -> AsyncIterator[bytes]:
-        left = MAX_PICTURE_MIB * MIB
         with self.reader.opened(member) as file:
-            for piece in pieces(file):
-                left -= len(piece)
-                if left < 0:
-                    raise FileRefusedError("it is too large")
+            async for piece in _bounded(as_stream(file)):
                 yield piece
+
+
+async def _bounded(content: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """Yield the content. Raises FileRefusedError if it is too large for a picture."""
+    left = MAX_PICTURE_MIB * MIB
+    async for piece in content:
+        left -= len(piece)
+        if left < 0:
+            raise FileRefusedError("it is too large")
+        yield piece
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import IO, Final
 
@@ -15,6 +16,7 @@ from server.imports.readers.slack import USERS, SlackReader
 from server.imports.readers.zulip import ZulipReader
 from server.imports.records import Reader
 from server.imports.report import ImportReport
+from server.imports.slack_web import NO_SUPPLEMENT, SlackSupplement
 from server.imports.tar_archive import first_names, is_tar, open_tar
 from server.imports.zulip_files import is_export
 
@@ -82,10 +84,17 @@ def _begins_like_mattermost(file: IO[bytes]) -> bool:
     return kind is not None and kind[1] == b"version"
 
 
+def slack_with(supplement: SlackSupplement) -> ImportSource:
+    """Return Slack, with what was fetched to complete its exports."""
+    return ImportSource(SLACK.name, partial(_opened_slack, supplement=supplement))
+
+
 @contextmanager
-def _opened_slack(path: Path, report: ImportReport) -> Iterator[Reader]:
+def _opened_slack(
+    path: Path, report: ImportReport, *, supplement: SlackSupplement = NO_SUPPLEMENT
+) -> Iterator[Reader]:
     with open_archive(path) as archive:
-        yield SlackReader(archive, report)
+        yield SlackReader(archive, report, supplement)
 
 
 @contextmanager

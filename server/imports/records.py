@@ -41,6 +41,15 @@ class StatusRecord:
     """Our name of it; a name that is not built in is left out."""
 
 
+@dataclass(frozen=True, slots=True)
+class RemoteFile:
+    """Content that the archive does not contain, but a server of the other program."""
+
+    url: str
+    size: int | None = None
+    media_type: str = ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PersonRecord:
     """An account: a person, or a bot."""
@@ -60,8 +69,8 @@ class PersonRecord:
     timezone: str = ""
     is_first_owner: bool = False
     """Of the owners, the one that the organization cannot be without."""
-    picture: str | None = None
-    """Its profile picture, as a member of the archive."""
+    picture: str | RemoteFile | None = None
+    """Its profile picture, as a member of the archive or elsewhere."""
     fields: Mapping[str, FieldValue] = field(default_factory=dict)
     """Values of custom profile fields, by the keys of the fields."""
     status: StatusRecord | None = None
@@ -69,10 +78,10 @@ class PersonRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmojiRecord:
-    """A custom emoji, with its picture as a member of the archive."""
+    """A custom emoji, with its picture as a member of the archive or elsewhere."""
 
     name: str
-    picture: str
+    picture: str | RemoteFile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,8 +126,8 @@ class SharedFile:
     name: str
     url: str = ""
     """Where the other program has it."""
-    member: str | None = None
-    """Its content in the archive; None: the archive does not contain it."""
+    member: str | RemoteFile | None = None
+    """Its content in the archive or elsewhere; None: it cannot be had."""
     is_in_text: bool = False
     """Whether the text contains `url`, in place of which comes that of the file here."""
 

@@ -1,7 +1,7 @@
 """Convert messages of Slack to our Markdown, with mentions of accounts and channels."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from server.domain.emoji import codes_by_name
@@ -54,9 +54,23 @@ def _named(found: re.Match[str]) -> str:
 
 
 def emoji_name(name: str) -> str:
-    """Return our name of an emoji, without the tone of its skin."""
-    name = name.partition("::")[0].replace("-", "_")
-    return _OTHER_NAMES.get(name, name)
+    """Return our name of a built-in emoji, without the tone of its skin; others as they are."""
+    name = name.partition("::")[0]
+    built_in = name.replace("-", "_")
+    built_in = _OTHER_NAMES.get(built_in, built_in)
+    return built_in if built_in in codes_by_name() else name
+
+
+def with_aliases(text: str, aliases: Mapping[str, str]) -> str:
+    """Return Markdown in which aliases of built-in emoji are replaced by our names of them."""
+    if not aliases or ":" not in text:
+        return text
+
+    def known(found: re.Match[str]) -> str:
+        name = aliases.get(found[1])
+        return found[0] if name is None else f":{emoji_name(name)}:"
+
+    return outside_code(text, lambda piece: _EMOJI.sub(known, piece))
 
 
 def _prepared(value: Any, references: References, keep: Keep, depth: int) -> Any:

@@ -208,6 +208,43 @@ async def test_a_body_is_bounded(web):
         assert (await egress().fetch("GET", web.url(), limits=cut)).body == b"x" * 64 * KIB
 
 
+async def streamed(web: Web, **limits: Any) -> bytes:
+    async with egress().stream("GET", web.url(), limits=Limits(**limits)) as response:
+        return b"".join([piece async for piece in response.pieces])
+
+
+async def test_content_of_any_size_comes_in_pieces(web):
+    content = bytes(range(256)) * 4 * KIB
+    web.answers = [answering(200, content)]
+    async with egress().stream("GET", web.url(), limits=Limits(max_bytes=len(content))) as answer:
+        assert (answer.status, answer.url) == (200, web.url())
+        pieces = [piece async for piece in answer.pieces]
+    assert b"".join(pieces) == content
+    assert max(map(len, pieces)) <= 64 * KIB
+    web.answers = [answering(302, Location=web.url("/there"))]
+    assert await streamed(web, redirects=3) == b""
+    assert len(web.requests) == 2
+
+
+async def test_content_that_comes_in_pieces_is_bounded(web):
+    web.answers = [answering(200, b"x" * KIB)]
+    with pytest.raises(ResponseTooLargeError):
+        await streamed(web, max_bytes=KIB - 1)
+    web.answers = [answering(200, gzip.compress(b"x"), Content_Encoding="gzip")]
+    with pytest.raises(HostUnreachableError, match="encoding"):
+        await streamed(web)
+    web.answers = [raw(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx")]
+    with pytest.raises(HostUnreachableError):
+        await streamed(web)
+    web.answers = [raw(b"HTTP/1.1 200 OK\r\nContent-Length: 999\r\n\r\n", b"x", pause=0.02)]
+    with pytest.raises(TooSlowError, match="within"):
+        await streamed(web, seconds=0.3)
+    async with web_at(THERE) as private:
+        with pytest.raises(EgressRefusedError, match="private network"):
+            await streamed(private)
+    assert private.connections == 0
+
+
 async def test_a_bomb_does_not_go_off(web):
     bomb = gzip.compress(bytes(64 * 1024 * KIB), compresslevel=9)
     answer = answering(200, bomb, Content_Encoding="gzip")

@@ -24,6 +24,7 @@ from server.imports.recognition import source_of
 from server.imports.records import PersonRecord, StatusRecord
 from server.imports.report import STATUSES_THAT_END, ImportReport
 from server.imports.slack_markup import emoji_name, markdown_of_slack
+from server.imports.slack_web import is_on_slack, is_picture_of_slack
 from server.imports.sorting import SortedRecord, sorted_records
 from server.imports.survey import Survey, survey
 from server.imports.topics import dated_name, numbered_name, topic_name
@@ -281,6 +282,24 @@ def test_profiles_of_slack_have_their_fields(tmp_path: Path):
     pictures = "profile pictures were left out: the export has only their addresses"
     unnamed = "values of profile fields were left out: the export does not name them"
     assert counted(report) == {pictures: 1, unnamed: 1, STATUSES_THAT_END: 1}
+
+
+def test_only_addresses_of_slack_are_its_own():
+    for url in ("https://files.slack.com/f", "https://slack.com/x", "https://a.b.slack.com:443/"):
+        assert is_on_slack(url)
+    for url in (
+        "http://files.slack.com/f",
+        "https://files.slack.com:8443/f",
+        "https://slack.com.evil.example/",
+        "https://evilslack.com/",
+        "https://evil.example/slack.com",
+        "https://evil.example\\@slack.com",
+        "https://[slack.com",
+        "",
+    ):
+        assert not is_on_slack(url)
+    assert is_picture_of_slack("https://ca.slack-edge.com/T1-U1-512")
+    assert not is_picture_of_slack("https://x.example/p.png")
 
 
 def test_invalid_characters_are_replaced(tmp_path: Path):

@@ -1,19 +1,16 @@
 """Read exports of Slack: a ZIP archive with a folder for each conversation, a file for each day."""
 
-import html
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from datetime import UTC, datetime, timedelta
-from functools import cached_property
+from functools import cached_property, partial
 from typing import IO, Any, Final
 
 import orjson
 from typing_extensions import override
 
-from server.domain.access import ADMINISTRATOR, GUEST, MEMBER, OWNER
-from server.domain.profile_fields import FieldType
 from server.domain.slack_text import converted
 from server.imports.archive import ImportArchive
 from server.imports.errors import FileRefusedError
@@ -28,11 +25,18 @@ from server.imports.records import (
     Reaction,
     Reader,
     References,
+    RemoteFile,
     SharedFile,
-    StatusRecord,
 )
-from server.imports.report import STATUSES_THAT_END, ImportReport
-from server.imports.slack_markup import emoji_name, markdown_of_slack
+from server.imports.report import ImportReport
+from server.imports.slack_markup import emoji_name, markdown_of_slack, with_aliases
+from server.imports.slack_people import SlackPeople, text_of
+from server.imports.slack_web import (
+    NO_SUPPLEMENT,
+    SlackSupplement,
+    is_on_slack,
+    is_picture_of_slack,
+)
 from server.imports.sorting import SortedRecord, sorted_records
 
 USERS: Final = "users.json"
@@ -54,16 +58,6 @@ _NOTICES: Final = re.compile(
     r"|sh_room_created|sh_room_shared|huddle_thread|app_conversation_join|channel_canvas_updated"
 )
 """Subtypes of messages by which Slack reports changes of a channel."""
-_PROFILE_FIELDS: Final = (
-    ProfileFieldRecord(key="title", name="Title", in_summary=True),
-    ProfileFieldRecord(
-        key="pronouns", name="Pronouns", field_type=FieldType.PRONOUNS, in_summary=True
-    ),
-    ProfileFieldRecord(key="phone", name="Phone number"),
-    ProfileFieldRecord(key="skype", name="Skype"),
-    ProfileFieldRecord(key="start_date", name="Start date", field_type=FieldType.DATE),
-)
-"""Fields that every profile of Slack has, by their keys in it."""
 NOTICES: Final = "notices of Slack about joining, leaving and changes of channels were left out"
 
 
@@ -73,87 +67,38 @@ class SlackReader(Reader):
     source = "Slack"
     message_links = _LINK
 
-    def __init__(self, archive: ImportArchive, report: ImportReport) -> None:
+    def __init__(
+        self,
+        archive: ImportArchive,
+        report: ImportReport,
+        supplement: SlackSupplement = NO_SUPPLEMENT,
+    ) -> None:
         self._archive = archive
         self._report = report
+        self._supplement = supplement
         users = min((n for n in archive.names if n.endswith(USERS)), key=len, default=USERS)
         self._root = users.removesuffix(USERS)
         """The folder of the export in the archive, if it was packed with one."""
 
     @override
     def people(self) -> Iterator[PersonRecord]:
-        for user in self._objects(USERS):
-            key = _text(user.get("id"))
-            if not key:
-                self._report.remark("accounts without an id were left out")
-                continue
-            profile = user.get("profile")
-            profile = profile if isinstance(profile, dict) else {}
-            values = dict(self._values(profile, key))
-            names = (profile.get("real_name"), user.get("real_name"), profile.get("display_name"))
-            yield PersonRecord(
-                key=key,
-                full_name=next(filter(None, map(_text, (*names, user.get("name")))), key),
-                email=_text(profile.get("email")) or None,
-                role=_role(user),
-                is_active=not user.get("deleted"),
-                is_bot=bool(user.get("is_bot")) or key == "USLACKBOT",
-                timezone=_text(user.get("tz")),
-                is_first_owner=bool(user.get("is_primary_owner")),
-                fields=values,
-                status=self._status(profile, key),
-            )
-            self._remark_picture(profile, key)
+        return self._people.records()
 
     @override
     def profile_fields(self) -> Iterator[ProfileFieldRecord]:
-        yield from self._fields.values()
+        yield from self._people.fields.values()
 
     @cached_property
-    def _fields(self) -> dict[str, ProfileFieldRecord]:
-        """The fields that anyone's profile fills in, by their keys."""
-        filled: set[str] = set()
-        names: dict[str, str] = {}
-        for user in self._objects(USERS):
-            profile = user.get("profile")
-            profile = profile if isinstance(profile, dict) else {}
-            filled.update(each.key for each in _PROFILE_FIELDS if _text(profile.get(each.key)))
-            for key, value in _custom_values(profile):
-                if name := _text(value.get("label")):
-                    names.setdefault(key, html.unescape(name))
-        fields = [each for each in _PROFILE_FIELDS if each.key in filled]
-        fields += [ProfileFieldRecord(key=key, name=name) for key, name in names.items()]
-        return {each.key: each for each in fields}
-
-    def _values(self, profile: Mapping[str, Any], key: str) -> Iterator[tuple[str, str]]:
-        """Yield the values of a profile's fields by their keys."""
-        for each in _PROFILE_FIELDS:
-            if value := _text(profile.get(each.key)):
-                yield each.key, html.unescape(value)
-        for field, custom in _custom_values(profile):
-            if field in self._fields:
-                yield field, html.unescape(_text(custom["value"]))
-            else:
-                reason = "values of profile fields were left out: the export does not name them"
-                self._report.remark(reason, key)
-
-    def _status(self, profile: Mapping[str, Any], key: str) -> StatusRecord | None:
-        text, emoji = _text(profile.get("status_text")), _text(profile.get("status_emoji"))
-        if not text and not emoji:
-            return None
-        if profile.get("status_expiration"):
-            self._report.remark(STATUSES_THAT_END, key)
-            return None
-        return StatusRecord(text=html.unescape(text), emoji=emoji_name(emoji.strip(":")))
-
-    def _remark_picture(self, profile: Mapping[str, Any], key: str) -> None:
-        if profile.get("is_custom_image") or _text(profile.get("image_original")):
-            reason = "profile pictures were left out: the export has only their addresses"
-            self._report.remark(reason, key)
+    def _people(self) -> SlackPeople:
+        return SlackPeople(partial(self._objects, USERS), self._supplement, self._report)
 
     @override
     def emoji(self) -> Iterator[EmojiRecord]:
-        return iter(())
+        for name, url in self._supplement.emoji.items():
+            if is_picture_of_slack(url):
+                yield EmojiRecord(name=name, picture=RemoteFile(url))
+            else:
+                self._report.remark("custom emoji are not on servers of Slack", name)
 
     @override
     def places(self) -> Iterator[Channel | DirectConversation]:
@@ -162,11 +107,11 @@ class SlackReader(Reader):
                 yield from self._channel(each, is_private=is_private)
         for file in ("dms.json", "mpims.json"):
             for each in self._objects(file):
-                if key := _text(each.get("id")):
+                if key := text_of(each.get("id")):
                     yield DirectConversation(key=key, members=_texts(each.get("members")))
 
     def _channel(self, each: Mapping[str, Any], *, is_private: bool) -> Iterator[Channel]:
-        key = _text(each.get("id"))
+        key = text_of(each.get("id"))
         if not key:
             self._report.remark("channels without an id were left out")
             return
@@ -176,7 +121,7 @@ class SlackReader(Reader):
         topic, purpose = _purpose(each.get("topic")), _purpose(each.get("purpose"))
         yield Channel(
             key=key,
-            name=_text(each.get("name")) or key,
+            name=text_of(each.get("name")) or key,
             members=_texts(each.get("members")),
             description=". ".join(
                 dict.fromkeys(each.rstrip(".") for each in (topic, purpose) if each)
@@ -184,7 +129,7 @@ class SlackReader(Reader):
             is_private=is_private,
             is_archived=bool(each.get("is_archived")),
             is_default=bool(each.get("is_general")) and not is_private,
-            creator=_text(each.get("creator")) or None,
+            creator=text_of(each.get("creator")) or None,
             created_at=time_of(each.get("created")),
         )
 
@@ -208,8 +153,8 @@ class SlackReader(Reader):
         keys: dict[str, str] = {}
         for file in ("channels.json", "groups.json", "mpims.json", "dms.json"):
             for each in self._objects(file):
-                key = _text(each.get("id"))
-                keys[_text(each.get("name")) or key] = key
+                key = text_of(each.get("id"))
+                keys[text_of(each.get("name")) or key] = key
                 keys.setdefault(key, key)
         days: dict[str, list[tuple[str, str]]] = {}
         for name in self._archive.names:
@@ -231,18 +176,18 @@ class SlackReader(Reader):
                     yield SortedRecord(float(record["ts"]), place, size, record)
 
     def _message(self, place: str, record: dict[str, Any]) -> PostedMessage | None:
-        subtype = _text(record.get("subtype"))
+        subtype = text_of(record.get("subtype"))
         if _NOTICES.fullmatch(subtype):
             self._report.remark(NOTICES)
             return None
         if record.get("type") not in ("message", None) or subtype == "tombstone":
             self._report.remark("deleted messages and other records were left out", subtype)
             return None
-        stamp, sent_at = _text(record.get("ts")), time_of(record.get("ts"))
+        stamp, sent_at = text_of(record.get("ts")), time_of(record.get("ts"))
         assert sent_at is not None, "others were left out before"
         sender, name = _sender(record)
         sender = self._bots.get(sender, sender)
-        edited, thread = record.get("edited"), _text(record.get("thread_ts"))
+        edited, thread = record.get("edited"), text_of(record.get("thread_ts"))
         return PostedMessage(
             key=f"{place}/{stamp}",
             place=place,
@@ -255,7 +200,7 @@ class SlackReader(Reader):
             | ({"is_me": True} if subtype == "me_message" else {}),
             files=tuple(self._files(record)),
             reactions=tuple(
-                Reaction(emoji=_text(each.get("name")), people=_texts(each.get("users")))
+                Reaction(emoji=text_of(each.get("name")), people=_texts(each.get("users")))
                 for each in _dicts(record.get("reactions"))
             ),
         )
@@ -266,22 +211,35 @@ class SlackReader(Reader):
         bots: dict[str, str] = {}
         for user in self._objects(USERS):
             profile = user.get("profile")
-            if isinstance(profile, dict) and (bot_id := _text(profile.get("bot_id"))):
-                bots[bot_id] = _text(user.get("id"))
+            if isinstance(profile, dict) and (bot_id := text_of(profile.get("bot_id"))):
+                bots[bot_id] = text_of(user.get("id"))
         return bots
 
     def _files(self, record: Mapping[str, Any]) -> Iterator[SharedFile]:
         for each in _dicts(record.get("files")) or _dicts([record.get("file")]):
-            key, name = _text(each.get("id")), _text(each.get("name")) or _text(each.get("title"))
+            key, name = (
+                text_of(each.get("id")),
+                text_of(each.get("name")) or text_of(each.get("title")),
+            )
             if not key or each.get("mode") == "tombstone":
                 self._report.remark("deleted files were left out", key)
                 continue
             yield SharedFile(
                 key=key,
                 name=name or key,
-                url=_text(each.get("permalink")) or _text(each.get("url_private")),
-                member=self._uploads.get(key),
+                url=text_of(each.get("permalink")) or text_of(each.get("url_private")),
+                member=self._uploads.get(key) or self._remote(each),
             )
+
+    def _remote(self, file: Mapping[str, Any]) -> RemoteFile | None:
+        """Return a file that Slack keeps, if files are fetched."""
+        url = text_of(file.get("url_private_download")) or text_of(file.get("url_private"))
+        if not self._supplement.has_files or file.get("is_external") or not is_on_slack(url):
+            return None
+        size = file.get("size")
+        return RemoteFile(
+            url, size if isinstance(size, int) else None, text_of(file.get("mimetype"))
+        )
 
     @cached_property
     def _uploads(self) -> dict[str, str]:
@@ -296,11 +254,12 @@ class SlackReader(Reader):
     @override
     def markdown(self, body: Any, references: References) -> str:
         text = markdown_of_slack(body, references)
+        text = with_aliases(text, self._supplement.emoji_aliases)
         return f"/me {text}" if body.get("is_me") and "\n" not in text else text
 
     @override
     def emoji_name(self, name: str) -> str:
-        return emoji_name(name)
+        return emoji_name(self._supplement.emoji_aliases.get(name.partition("::")[0], name))
 
     @override
     def linked_message(self, url: re.Match[str]) -> str:
@@ -350,14 +309,6 @@ class SlackReader(Reader):
         return value
 
 
-def _custom_values(profile: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the fields that the workspace has added to profiles, as far as they are filled in."""
-    custom = profile.get("fields")
-    for key, value in custom.items() if isinstance(custom, dict) else ():
-        if isinstance(value, dict) and _text(value.get("value")):
-            yield key, value
-
-
 def _array(value: Any) -> list[Any]:
     if not isinstance(value, list):
         raise MalformedJsonError("not an array")
@@ -377,19 +328,11 @@ def _clean(value: Any) -> Any:
 
 def time_of(stamp: Any) -> datetime | None:
     """Return the moment of a timestamp of Slack, exact to the microsecond; None if it is none."""
-    found = _TIME.fullmatch(_text(stamp))
+    found = _TIME.fullmatch(text_of(stamp))
     if found is None:
         return None
     microseconds = int((found[2] or "").ljust(6, "0")[:6])
     return _EPOCH + timedelta(seconds=int(found[1]), microseconds=microseconds)
-
-
-def _role(user: Mapping[str, Any]) -> int:
-    if user.get("is_restricted") or user.get("is_ultra_restricted"):
-        return GUEST
-    if user.get("is_owner") or user.get("is_primary_owner"):
-        return OWNER
-    return ADMINISTRATOR if user.get("is_admin") else MEMBER
 
 
 def _sender(record: Mapping[str, Any]) -> tuple[str, str]:
@@ -400,24 +343,18 @@ def _sender(record: Mapping[str, Any]) -> tuple[str, str]:
     names = [record.get("username")]
     names += [bot.get("name")] if isinstance(bot, dict) else []
     names += [profile.get("real_name"), profile.get("name")] if isinstance(profile, dict) else []
-    name = next(filter(None, map(_text, names)), "")
-    user = _text(record.get("user"))
+    name = next(filter(None, map(text_of, names)), "")
+    user = text_of(record.get("user"))
     if not user and isinstance(comment, dict):
-        user = _text(comment.get("user"))
+        user = text_of(comment.get("user"))
     file = record.get("file")
     if not user and isinstance(file, dict) and record.get("subtype") == "file_share":
-        user = _text(file.get("user"))
-    return user or _text(record.get("bot_id")) or (f"bot {name}" if name else "unknown"), name
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        return ""
-    return str(value).replace("\0", "").strip()
+        user = text_of(file.get("user"))
+    return user or text_of(record.get("bot_id")) or (f"bot {name}" if name else "unknown"), name
 
 
 def _texts(value: Any) -> tuple[str, ...]:
-    return tuple(filter(None, map(_text, value))) if isinstance(value, list) else ()
+    return tuple(filter(None, map(text_of, value))) if isinstance(value, list) else ()
 
 
 def _dicts(value: Any) -> list[dict[str, Any]]:
@@ -427,4 +364,4 @@ def _dicts(value: Any) -> list[dict[str, Any]]:
 def _purpose(value: Any) -> str:
     """Return a topic or a purpose as Markdown, in one line."""
     text = value.get("value") if isinstance(value, dict) else ""
-    return converted(" ".join(_text(text).split()))
+    return converted(" ".join(text_of(text).split()))
