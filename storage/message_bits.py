@@ -21,6 +21,7 @@ HAS_ALERT_WORD: Final = 16
 HISTORICAL: Final = 32
 """In the reader's history although they did not receive it."""
 TOPIC_WILDCARD_MENTIONED: Final = 64
+HIDE_LINK_PREVIEWS: Final = 128
 
 # Traits: what holds for all readers of a message (messages.traits).
 READ_BY_SENDER: Final = 1

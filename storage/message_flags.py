@@ -10,15 +10,22 @@ from storage.ids import MessageId, RealmId, UserId
 from storage.message_bits import (
     COLLAPSED,
     HAS_ALERT_WORD,
+    HIDE_LINK_PREVIEWS,
     HISTORICAL,
     MENTIONED,
     STARRED,
     TOPIC_WILDCARD_MENTIONED,
 )
 
+Settable = Literal["starred", "collapsed", "hide_link_previews"]
+"""Flags with a bit that readers set themselves."""
+_SETTABLE: Final[dict[Settable, int]] = {
+    "starred": STARRED,
+    "collapsed": COLLAPSED,
+    "hide_link_previews": HIDE_LINK_PREVIEWS,
+}
 _NAMES: Final = {
-    STARRED: ("starred",),
-    COLLAPSED: ("collapsed",),
+    **{bit: (name,) for name, bit in _SETTABLE.items()},
     MENTIONED: ("mentioned",),
     HAS_ALERT_WORD: ("has_alert_word",),
     HISTORICAL: ("historical",),
@@ -49,7 +56,7 @@ def change(
     user_id: UserId,
     message_ids: Iterable[MessageId],
     *,
-    flag: Literal["starred", "collapsed"],
+    flag: Settable,
     operation: Literal["add", "remove"],
     audience: bytes,
     write_id: str,
@@ -69,7 +76,7 @@ def change(
             "realm_id": realm_id,
             "user_id": user_id,
             "message_ids": list(message_ids),
-            "bit": STARRED if flag == "starred" else COLLAPSED,
+            "bit": _SETTABLE[flag],
             "flag": flag,
             "operation": operation,
             "audience": audience,

@@ -649,6 +649,7 @@ CREATE FUNCTION public.flag_names(p_flags integer, p_traits integer, p_received 
         CASE WHEN NOT p_unread THEN 'read' END,
         CASE WHEN p_flags & 2 <> 0 THEN 'starred' END,
         CASE WHEN p_flags & 4 <> 0 THEN 'collapsed' END,
+        CASE WHEN p_flags & 128 <> 0 THEN 'hide_link_previews' END,
         CASE WHEN p_flags & 8 <> 0 THEN 'mentioned' END,
         CASE WHEN p_flags & 16 <> 0 THEN 'has_alert_word' END,
         CASE WHEN p_flags & 32 <> 0 OR NOT p_received THEN 'historical' END,

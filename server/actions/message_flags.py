@@ -1,8 +1,8 @@
-"""Change personal flags of messages: read, starred, collapsed."""
+"""Change personal flags of messages: read, starred, collapsed, hide_link_previews."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, Self
+from typing import Any, Final, Literal, Self, cast, get_args
 
 import msgspec
 from typing_extensions import override
@@ -19,7 +19,9 @@ from storage.database import Statement
 from storage.ids import ChannelId, MessageId, RealmId, UserId
 
 Operation = Literal["add", "remove"]
-SETTABLE: Final = ("read", "starred", "collapsed")
+Flag = Literal["read"] | message_flags.Settable
+"""Flags that users can set."""
+SETTABLE: Final = frozenset(("read", *get_args(message_flags.Settable)))
 MAX_MESSAGES: Final = 10_000
 
 
@@ -31,16 +33,17 @@ class Changed:
     """Channels with messages that stay read, because the user is not subscribed to them."""
 
 
-def check_flag(flag: str, message_ids: Sequence[MessageId]) -> None:
-    """Raise BadRequestError for a flag that users cannot set."""
+def checked_flag(flag: str, message_ids: Sequence[MessageId]) -> Flag:
+    """Return the flag. Raises BadRequestError for one that users cannot set."""
     if flag not in SETTABLE:
         raise BadRequestError(_("Invalid flag: '{flag}'", flag=flag))
     if len(message_ids) > MAX_MESSAGES:
         raise BadRequestError(_("Too many messages (limit: {limit})", limit=MAX_MESSAGES))
+    return cast("Flag", flag)
 
 
 async def change_flag(
-    tx: Tx, actor: Actor, message_ids: Sequence[MessageId], operation: Operation, flag: str
+    tx: Tx, actor: Actor, message_ids: Sequence[MessageId], operation: Operation, flag: Flag
 ) -> Clocked[Changed]:
     """Set or clear a flag on those of the messages that the actor may read."""
     if flag != "read":
@@ -48,7 +51,7 @@ async def change_flag(
             tx.realm_id,
             actor.user_id,
             message_ids,
-            flag="starred" if flag == "starred" else "collapsed",
+            flag=flag,
             operation=operation,
             **_log(tx, actor),
         )

@@ -24,7 +24,7 @@ class FlagParams(Params):
     op: Literal["add", "remove"]
     """`add` sets the flag, `remove` clears it."""
     flag: str
-    """Flag: `read`, `starred`, or `collapsed`."""
+    """Flag: `read`, `starred`, `collapsed`, or `hide_link_previews`."""
 
 
 class FlagResult(Result, kw_only=True, omit_defaults=True):
@@ -34,8 +34,8 @@ class FlagResult(Result, kw_only=True, omit_defaults=True):
 
 async def change_flag(request: Request, params: FlagParams) -> FlagResult:
     message_ids = [MessageId(each) for each in dict.fromkeys(params.messages)]
-    message_flags.check_flag(params.flag, message_ids)
-    clocked = await request.write(message_flags.change_flag, message_ids, params.op, params.flag)
+    flag = message_flags.checked_flag(params.flag, message_ids)
+    clocked = await request.write(message_flags.change_flag, message_ids, params.op, flag)
     return FlagResult(
         messages=[*clocked.result.message_ids],
         ignored_because_not_subscribed_channels=_left_out(params, clocked.result),
@@ -56,7 +56,7 @@ class NarrowParams(Params):
     op: Literal["add", "remove"]
     """`add` sets the flag, `remove` clears it."""
     flag: str
-    """Flag: `read`, `starred`, or `collapsed`."""
+    """Flag: `read`, `starred`, `collapsed`, or `hide_link_previews`."""
 
 
 class NarrowResult(Result, kw_only=True, omit_defaults=True):
@@ -70,7 +70,7 @@ class NarrowResult(Result, kw_only=True, omit_defaults=True):
 
 
 async def change_flag_in_narrow(request: Request, params: NarrowParams) -> NarrowResult:
-    message_flags.check_flag(params.flag, ())
+    flag = message_flags.checked_flag(params.flag, ())
     wanted = fetch.HistoryRequest(
         terms=parse_narrow(params.narrow),
         anchor=params.anchor,
@@ -81,7 +81,7 @@ async def change_flag_in_narrow(request: Request, params: NarrowParams) -> Narro
     )
     async with request.read() as connection:
         found = await fetch.page_of_ids(request.realm_cache, connection, request.actor, wanted)
-    clocked = await request.write(message_flags.change_flag, found.ids, params.op, params.flag)
+    clocked = await request.write(message_flags.change_flag, found.ids, params.op, flag)
     return NarrowResult(
         processed_count=len(found.ids),
         updated_count=len(clocked.result.message_ids),

@@ -365,6 +365,7 @@ CREATE OR REPLACE FUNCTION flag_names(p_flags integer, p_traits integer, p_recei
         CASE WHEN NOT p_unread THEN 'read' END,
         CASE WHEN p_flags & {STARRED} <> 0 THEN 'starred' END,
         CASE WHEN p_flags & {COLLAPSED} <> 0 THEN 'collapsed' END,
+        CASE WHEN p_flags & {HIDE_LINK_PREVIEWS} <> 0 THEN 'hide_link_previews' END,
         CASE WHEN p_flags & {MENTIONED} <> 0 THEN 'mentioned' END,
         CASE WHEN p_flags & {HAS_ALERT_WORD} <> 0 THEN 'has_alert_word' END,
         CASE WHEN p_flags & {HISTORICAL} <> 0 OR NOT p_received THEN 'historical' END,

@@ -32,7 +32,7 @@ async def flags(client, message_id):
 
 async def test_each_flag_is_set_and_taken_off(bob, sent):
     queue = await bob.register(event_types=["update_message_flags"])
-    for flag in ("read", "starred", "collapsed"):
+    for flag in ("read", "starred", "collapsed", "hide_link_previews"):
         for op in ("add", "remove"):
             body = (await change(bob, messages=sent[:2], op=op, flag=flag)).succeeded()
             assert body["messages"] == sent[:2]
@@ -96,7 +96,7 @@ async def test_no_messages_change_nothing(bob, sent):
 async def test_what_one_may_not_read_is_passed_over(bob, log_in, make, people, sent):
     closed = await make.channel(subscribers=people[:1], invite_only=True)
     hidden = await make.message(people[0], await make.topic(closed, "t"))
-    for flag in ("read", "starred", "collapsed"):
+    for flag in ("read", "starred", "collapsed", "hide_link_previews"):
         body = (await change(bob, messages=[hidden, 10**9, -1, 0], flag=flag)).succeeded()
         assert body["messages"] == []
     guest = await log_in(role=GUEST)

@@ -3313,7 +3313,7 @@ export interface Endpoints {
       messages: number[];
       /** `add` sets the flag, `remove` clears it. */
       op: "add" | "remove";
-      /** Flag: `read`, `starred`, or `collapsed`. */
+      /** Flag: `read`, `starred`, `collapsed`, or `hide_link_previews`. */
       flag: string;
     };
     answer: {
@@ -3336,7 +3336,7 @@ export interface Endpoints {
       narrow: Array<Array<string | number | number[]> | Record<string, unknown>>;
       /** `add` sets the flag, `remove` clears it. */
       op: "add" | "remove";
-      /** Flag: `read`, `starred`, or `collapsed`. */
+      /** Flag: `read`, `starred`, `collapsed`, or `hide_link_previews`. */
       flag: string;
     };
     answer: {

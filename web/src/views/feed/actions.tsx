@@ -71,6 +71,16 @@ export function toggleStar(message: Message): Promise<boolean> {
   return attempt(() => post("/messages/flags", { messages: [message.id], op, flag: "starred" }));
 }
 
+/** Whether a message has previews of what it links, besides those of its own files. */
+function hasPreviews({ content }: Message): boolean {
+  return content.includes('<div class="message_embed">') || /<div class="message_inline_image[^"]*"><a href="(?!\/user_uploads\/)/.test(content);
+}
+
+function togglePreviews(message: Message): Promise<boolean> {
+  const op = message.flags.includes("hide_link_previews") ? "remove" : "add";
+  return attempt(() => post("/messages/flags", { messages: [message.id], op, flag: "hide_link_previews" }));
+}
+
 export function edit(message: Message): void {
   if (!canEditContent(state(), message, Date.now())) return;
   editedFrom = document.activeElement;
@@ -146,6 +156,7 @@ function itemsFor(message: Message): MenuGroups {
   const now = Date.now();
   const given = state();
   const isStarred = message.flags.includes("starred");
+  const hidesPreviews = message.flags.includes("hide_link_previews");
   const item = (name: string, text: string, icon: IconName, onSelect: () => void, more: Partial<MenuItem> = {}): MenuItem => ({
     name,
     text,
@@ -170,6 +181,7 @@ function itemsFor(message: Message): MenuGroups {
       item("Mark as unread from here", i18n.t("Mark as unread from here"), "unread", () => unreadFrom(message), { keys: "U" }),
       item("Remind me", i18n.t("Remind me"), "alarm", () => openReminder(message)),
       item("Copy link", i18n.t("Copy link"), "link", () => void copyLink(message)),
+      ...when(hasPreviews(message), item(hidesPreviews ? "Show previews" : "Hide previews", hidesPreviews ? i18n.t("Show previews of links") : i18n.t("Hide previews of links"), "eye", () => void togglePreviews(message))),
     ],
     [
       ...when(given.fields.realm_enable_read_receipts !== false, item("View read receipts", i18n.t("View read receipts"), "eye", () => openReceipts(message), { keys: "V" })),

@@ -71,6 +71,7 @@ function Shown({ message, isContinued }: { message: Message; isContinued: boolea
   if (isMention) looks.push("is-mention");
   if (message.type === "private") looks.push("is-direct");
   if (message.flags.includes("has_alert_word")) looks.push("has-alert");
+  if (message.flags.includes("hide_link_previews")) looks.push("hides-previews");
   return (
     <div class={looks.join(" ")}>
       {isContinued ? <Time message={message} /> : <Avatar message={message} />}
