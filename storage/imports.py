@@ -21,8 +21,9 @@ from storage.name_folding import fold_name
 CLIENT: Final = "import"
 """What messages name as the client that sent them."""
 
-Kind = Literal["person", "channel", "conversation", "thread", "message", "file", "link"]
-"""Kinds of keys. `link`: messages that hold links to others, by their own ids."""
+Kind = Literal["person", "channel", "conversation", "thread", "message", "file", "link", "unnamed"]
+"""Kinds of keys. `link`: messages that hold links to others, by their own ids. `unnamed`: topics of
+threads of which the root, which names them, has not come."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -465,17 +466,23 @@ async def new_topic_ids(connection: Connection, count: int) -> list[TopicId]:
 
 
 async def taken_names(
-    connection: Connection, realm_id: RealmId, names: Sequence[tuple[ChannelId, str]]
+    connection: Connection,
+    realm_id: RealmId,
+    names: Sequence[tuple[ChannelId, str]],
+    *,
+    ignoring: Sequence[TopicId] = (),
 ) -> set[tuple[ChannelId, str]]:
-    """Return those channels and folded names that topics have."""
+    """Return those channels and folded names that topics have, except for those to be ignored."""
     rows = await connection.tuples(
         """
         SELECT t.channel_id, t.folded_name
           FROM unnest(%(channel_ids)s::bigint[], %(names)s::text[]) AS n(channel_id, folded_name)
           JOIN topics t ON t.realm_id = %(realm_id)s AND t.channel_id = n.channel_id
                AND t.folded_name = n.folded_name
+         WHERE t.topic_id <> ALL (%(ignoring)s::bigint[])
         """,
         realm_id=realm_id,
+        ignoring=list(ignoring),
         channel_ids=[channel_id for channel_id, _ in names],
         names=[name for _, name in names],
     )
@@ -497,6 +504,28 @@ def insert_topics(realm_id: RealmId, topics: Sequence[ImportedTopic]) -> Stateme
             "realm_id": realm_id,
             "topic_ids": [each.topic_id for each in topics],
             "channel_ids": [each.channel_id for each in topics],
+            "names": [each.name for each in topics],
+            "folded_names": [fold_name(each.name) for each in topics],
+        },
+    )
+
+
+def rename_topics(realm_id: RealmId, topics: Sequence[ImportedTopic]) -> Statement:
+    """Name topics anew, unless they were renamed meanwhile or the name is taken."""
+    return Statement(
+        """
+        UPDATE topics t SET name = n.name, folded_name = n.folded_name
+          FROM unnest(%(topic_ids)s::bigint[], %(names)s::text[], %(folded_names)s::text[])
+               AS n(topic_id, name, folded_name)
+         WHERE t.realm_id = %(realm_id)s AND t.topic_id = n.topic_id AND t.renames IS NULL
+           AND NOT EXISTS (
+               SELECT FROM topics o
+                WHERE o.realm_id = t.realm_id AND o.channel_id = t.channel_id
+                  AND o.folded_name = n.folded_name AND o.topic_id <> t.topic_id)
+        """,
+        {
+            "realm_id": realm_id,
+            "topic_ids": [each.topic_id for each in topics],
             "names": [each.name for each in topics],
             "folded_names": [fold_name(each.name) for each in topics],
         },

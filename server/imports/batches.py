@@ -1,63 +1,30 @@
 """Turn a batch of messages into rows, with the progress of the import in one transaction."""
 
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Final, TypeVar
 
 from server.actions.messages.content import traits_of
 from server.domain.emoji import Emoji, codes_by_name
-from server.domain.names import fold_name
 from server.domain.thumbnails import with_thumbnails
 from server.imports.errors import ELSEWHERE, ImportStoppedError
 from server.imports.files import FileStore, HeldFile, StoredFile, markdown_of_file, with_own_url
 from server.imports.records import PostedMessage, SharedFile
 from server.imports.report import ImportReport
 from server.imports.texts import ImportedText, TextConverter
-from server.imports.topics import (
-    clean_topic_name,
-    dated_name,
-    numbered_name,
-    resolved_name,
-    topic_name,
-)
+from server.imports.thread_topics import Places, ThreadTopics, TopicRows, thread_of
 from storage import attachments, imports, message_bits, upload_space
 from storage.database import Connection, Database
-from storage.ids import AttachmentId, ChannelId, MessageId, RealmId, TopicId, UserId
-from storage.imports import ImportedMessage, ImportedReaction, ImportedTopic, ImportRow
-
-RECENT_THREADS: Final = 20_000
-MAIN_TOPIC: Final = "channel "
-"""Beginning of the key of a channel's topic for messages outside of threads."""
-
-Value = TypeVar("Value")
-
-
-class RecentKeys(OrderedDict[str, Value]):
-    """The values of the most recent keys."""
-
-    def keep(self, key: str, value: Value) -> None:
-        self[key] = value
-        if len(self) > RECENT_THREADS:
-            self.popitem(last=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Places:
-    """Rows of the channels and direct conversations, by their keys in the file."""
-
-    channels: Mapping[str, ChannelId]
-    conversations: Mapping[str, int]
+from storage.ids import AttachmentId, MessageId, RealmId, UserId
+from storage.imports import ImportedMessage, ImportedReaction, ImportRow
 
 
 @dataclass(slots=True)
 class _Rows:
     """The rows of one batch."""
 
+    topics: TopicRows
     messages: list[ImportedMessage] = field(default_factory=list)
-    topics: list[ImportedTopic] = field(default_factory=list)
-    threads: dict[str, int] = field(default_factory=dict)
     reactions: list[ImportedReaction] = field(default_factory=list)
     flags: dict[tuple[MessageId, UserId], int] = field(default_factory=dict)
     keys: dict[str, int] = field(default_factory=dict)
@@ -87,10 +54,8 @@ class BatchWriter:
         self._converter = converter
         self._files = files
         self._places = places
-        self._topic = topic
-        """Name of the topic for messages outside of threads."""
+        self._topics = ThreadTopics(database, realm_id, places, topic)
         self._now = now
-        self._threads: RecentKeys[TopicId] = RecentKeys()
 
     async def write(
         self, row: ImportRow, texts: Sequence[ImportedText], report: ImportReport
@@ -108,7 +73,7 @@ class BatchWriter:
             try:
                 return await self._insert(row, rows, stored, done, attempt)
             except TopicTakenError:
-                self._threads.clear()
+                self._topics.forget()
 
     # -- files
 
@@ -165,13 +130,12 @@ class BatchWriter:
         stored: Mapping[str, StoredFile],
         report: ImportReport,
     ) -> _Rows:
-        rows = _Rows()
         wanted = [text for text in texts if self._is_importable(text, report)]
-        topics = await self._topics(row, wanted, rows)
+        rows = _Rows(await self._topics.of(row, wanted))
         for text in wanted:
-            self._add(row, text, topics, stored, rows, report)
+            self._add(row, text, stored, rows, report)
         report.count("messages", len(rows.messages))
-        report.count("topics", len(rows.topics))
+        report.count("topics", len(rows.topics.new))
         report.count("reactions", len(rows.reactions))
         return rows
 
@@ -189,7 +153,6 @@ class BatchWriter:
         self,
         row: ImportRow,
         text: ImportedText,
-        topics: Mapping[str, TopicId],
         stored: Mapping[str, StoredFile],
         rows: _Rows,
         report: ImportReport,
@@ -208,7 +171,7 @@ class BatchWriter:
                 channel_id=channel_id,
                 conversation_id=self._places.conversations[message.place]
                 if channel_id is None
-                else topics[_thread_of(message)],
+                else rows.topics.by_thread[thread_of(message)],
                 sent_at=min(message.sent_at, self._now),
                 edited_at=message.edited_at and min(message.edited_at, self._now),
                 traits=traits_of(rendered) | message_bits.READ_BY_SENDER,
@@ -267,78 +230,6 @@ class BatchWriter:
         code = codes_by_name().get(name)
         return None if code is None else Emoji(name, code, "unicode_emoji")
 
-    # -- topics
-
-    async def _topics(
-        self, row: ImportRow, texts: Sequence[ImportedText], rows: _Rows
-    ) -> dict[str, TopicId]:
-        """Return the topics of the messages' threads; new ones are added to the rows."""
-        first: dict[str, ImportedText] = {}
-        for text in texts:
-            if text.message.place in self._places.channels:
-                thread = _thread_of(text.message)
-                if thread not in first or thread == text.message.key:
-                    # Clocks differ: a reply may be dated before the root, which names the topic.
-                    first[thread] = text
-        found = {key: self._threads[key] for key in first if key in self._threads}
-        unknown = [key for key in first if key not in found]
-        if unknown:
-            async with self._database.connection() as connection:
-                known = await imports.ids_of(
-                    connection, self._realm_id, row.import_id, "thread", unknown
-                )
-            found |= {key: TopicId(topic_id) for key, topic_id in known.items()}
-        new = {key: text for key, text in first.items() if key not in found}
-        if new:
-            rows.topics = await self._new_topics(new)
-            ids = {key: topic.topic_id for key, topic in zip(new, rows.topics, strict=True)}
-            rows.threads, found = dict(ids), found | ids
-        for key, topic_id in found.items():
-            self._threads.keep(key, topic_id)
-        return found
-
-    async def _new_topics(self, new: Mapping[str, ImportedText]) -> list[ImportedTopic]:
-        """Return a topic for each key, with a name that its channel does not have yet."""
-        choices: dict[str, list[str]] = {}
-        for key, text in new.items():
-            name = self._topic if key.startswith(MAIN_TOPIC) else _topic_name(text)
-            choices[key] = [name, dated_name(name, text.message.sent_at)]
-            if text.message.is_resolved:
-                choices[key] = list(map(resolved_name, choices[key]))
-        channels = {key: self._places.channels[text.message.place] for key, text in new.items()}
-        async with self._database.connection() as connection:
-            ids = await imports.new_topic_ids(connection, len(new))
-            names = [(channels[key], fold_name(name)) for key in choices for name in choices[key]]
-            taken: set[tuple[ChannelId, str]] = {
-                *await imports.taken_names(connection, self._realm_id, names)
-            }
-            topics: list[ImportedTopic] = []
-            for topic_id, key in zip(ids, new, strict=True):
-                name = await self._free_name(connection, channels[key], choices[key], taken)
-                taken.add((channels[key], fold_name(name)))
-                topics.append(ImportedTopic(topic_id=topic_id, channel_id=channels[key], name=name))
-        return topics
-
-    async def _free_name(
-        self,
-        connection: Connection,
-        channel_id: ChannelId,
-        choices: Sequence[str],
-        taken: set[tuple[ChannelId, str]],
-    ) -> str:
-        for name in choices:
-            if (channel_id, fold_name(name)) not in taken:
-                return name
-        number = 2
-        while True:
-            name = numbered_name(choices[-1], number)
-            key = (channel_id, fold_name(name))
-            if key not in taken and not await imports.taken_names(
-                connection, self._realm_id, [key]
-            ):
-                return name
-            number += 1
-
     # -- the transaction
 
     async def _insert(
@@ -359,11 +250,20 @@ class BatchWriter:
             new_files = {key: file_ids[key] for key, file in stored.items() if file.is_new}
             statements = [
                 imports.advance(realm_id, row, phase=after.phase, done=done, report=after.report),
-                imports.insert_topics(realm_id, rows.topics),
-                imports.keep_keys(realm_id, import_id, "thread", rows.threads),
+                imports.insert_topics(realm_id, rows.topics.new),
+                imports.keep_keys(realm_id, import_id, "thread", rows.topics.threads),
                 imports.insert_messages(realm_id, rows.messages),
                 imports.keep_keys(realm_id, import_id, "message", rows.keys),
             ]
+            if rows.topics.unnamed:
+                statements.append(
+                    imports.keep_keys(realm_id, import_id, "unnamed", rows.topics.unnamed)
+                )
+            if rows.topics.renamed:
+                statements += [
+                    imports.rename_topics(realm_id, list(rows.topics.renamed.values())),
+                    imports.forget_keys(realm_id, import_id, "unnamed", list(rows.topics.renamed)),
+                ]
             if rows.reactions:
                 statements.append(imports.insert_reactions(realm_id, rows.reactions))
             if rows.flags:
@@ -377,7 +277,7 @@ class BatchWriter:
             advanced, topics, *_ = await connection.run_together(statements)
             if not advanced:
                 raise ImportStoppedError(ELSEWHERE)
-            if len(topics) < len(rows.topics):
+            if len(topics) < len(rows.topics.new):
                 raise TopicTakenError
         return after
 
@@ -393,17 +293,6 @@ class BatchWriter:
         if size := sum(file.row.size for file in stored.values() if file.is_new):
             await upload_space.add(connection, self._realm_id, size)
         return ids
-
-
-def _thread_of(message: PostedMessage) -> str:
-    """Return the key of the topic of a message in a channel."""
-    return message.thread or MAIN_TOPIC + message.place
-
-
-def _topic_name(text: ImportedText) -> str:
-    """Return the name of the topic that begins with a message."""
-    topic = text.message.topic
-    return "" if topic == "" else clean_topic_name(topic or "") or topic_name(text.content)
 
 
 def _copied(report: ImportReport) -> ImportReport:

@@ -21,7 +21,7 @@ from server.domain.addresses import Addresses
 from server.domain.markdown import MediaPolicy, MentionedChannel, MentionedUser, Style
 from server.domain.realm_settings import RealmSettings
 from server.imports.accounts import planned_accounts
-from server.imports.batches import BatchWriter, Places
+from server.imports.batches import BatchWriter
 from server.imports.downloads import Downloads
 from server.imports.errors import ELSEWHERE, FileRefusedError, ImportStoppedError
 from server.imports.files import FileStore
@@ -34,6 +34,7 @@ from server.imports.report import ImportReport
 from server.imports.resolving import ImportedNames
 from server.imports.survey import Progress, Survey, survey
 from server.imports.texts import ImportedText, TextConverter
+from server.imports.thread_topics import Places
 from server.jobs import Thumbnails, enqueue
 from server.pictures import Pictures
 from server.transactions import Tx

@@ -20,6 +20,7 @@ from server.egress import (
     Limits,
     StreamedResponse,
 )
+from server.egress.client import REDIRECTS
 from server.egress.guard import CheckedUrl
 from server.imports.downloads import Downloads
 from server.imports.errors import FileRefusedError, ImportStoppedError
@@ -245,8 +246,8 @@ class SlackWeb(Downloads):
                     self._unreachable = 0
                     headers = response.headers
                     location = headers.get("location")
-                    if response.status // 100 == 3 and location and redirects < MAX_REDIRECTS:  # noqa: PLR2004
-                        url, redirects = urljoin(url, location), redirects + 1
+                    if response.status in REDIRECTS and location and redirects < MAX_REDIRECTS:
+                        url, redirects = _joined(url, location), redirects + 1
                         continue
                     if not _may_be_repeated(response.status):
                         _check(response, file)
@@ -274,6 +275,14 @@ class SlackWeb(Downloads):
         if self._token is None or not is_on_slack(url):
             return {}
         return {"Authorization": f"Bearer {self._token}"}
+
+
+def _joined(url: str, location: str) -> str:
+    """Return where a redirect leads. Raises FileRefusedError."""
+    try:
+        return urljoin(url, location)
+    except ValueError:
+        raise FileRefusedError("Slack redirects to what is no URL") from None
 
 
 def _check(response: StreamedResponse, file: RemoteFile) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from server.imports import importing
 from testkit.clients.api import Client
 from testkit.clients.commands import refusal, run
 from testkit.clients.mailing_server import Posting
@@ -240,6 +241,69 @@ async def test_what_is_wrong_is_said_and_nothing_is_done(
     seen = await history_of(ada)
     await run(server, "import", file, *IMPORT)
     assert await history_of(ada) == seen
+
+
+async def test_a_thread_is_named_by_its_root_also_if_that_comes_later(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """In a later transaction than its replies, under a name that is free, taken or the same."""
+    monkeypatch.setattr(importing, "BATCH", 1)
+
+    def threaded(number: int, text: str, root: int) -> dict[str, Any]:
+        return message("U1", text, f"17092800{number:02}.0", thread_ts=f"17092800{root:02}.0")
+
+    messages = [
+        threaded(1, "first reply", 5),
+        threaded(2, "early reply", 6),
+        threaded(3, "same words", 7),
+        threaded(4, "taken name", 4),
+        threaded(5, "the root", 5),
+        threaded(6, "taken name", 6),
+        threaded(7, "same words", 7),
+        threaded(8, "reply without a root", 99),
+        threaded(9, "last reply", 5),
+    ]
+    days = {"plans/2024-03-01": messages}
+    path = write_export(
+        tmp_path / "x.zip", users=USERS, channels=[channel("C1", "plans", ["U1"])], messages=days
+    )
+    await run(server, "import", path, *IMPORT)
+    seen = await history_of(await client_of(server, "u1@example.com"))
+    assert [(each["content"], each["subject"]) for each in seen] == [
+        ("first reply", "the root"),
+        ("early reply", "taken name (2024-03-01 08:00:06)"),
+        ("same words", "same words"),
+        ("taken name", "taken name"),
+        ("the root", "the root"),
+        ("taken name", "taken name (2024-03-01 08:00:06)"),
+        ("same words", "same words"),
+        ("reply without a root", "reply without a root"),
+        ("last reply", "the root"),
+    ]
+
+
+async def test_links_to_posts_lead_to_those_that_are_there(server: Server, tmp_path: Path):
+    """Where an export has ids of posts, which depends on its version."""
+    known, reply, unknown = "a" * 26, "b" * 26, "c" * 26
+    links = [f"https://chat.example/t/pl/{key}" for key in (known, reply, unknown)]
+    place = {"team": "t", "channel": "plans"}
+    replies = [post("bob", "answer", 2, id=reply)]
+    file = mattermost(
+        tmp_path / "export.zip",
+        ("team", {"name": "t"}),
+        ("channel", {"team": "t", "name": "plans", "type": "O", **PLANS}),
+        user("ada", roles="system_admin"),
+        user("bob"),
+        ("post", {**place, **post("ada", "root", 1, id=known, replies=replies)}),
+        ("post", {**place, **post("ada", "\n".join(links), 3)}),
+    )
+    said = await run(server, "import", file, *IMPORT)
+    assert "1 links lead to messages that are not in the export" in said
+    seen = await history_of(await client_of(server, "ada@x.example"))
+    assert {each["subject"] for each in seen[:2]} == {"root"}
+    lines = seen[2]["content"].split("\n")
+    assert [line.rpartition("/near/")[2] for line in lines[:2]] == [str(m["id"]) for m in seen[:2]]
+    assert lines[2] == links[2]
 
 
 async def test_profiles_have_the_fields_that_fit(server: Server, tmp_path: Path):

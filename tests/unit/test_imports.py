@@ -451,16 +451,6 @@ def test_users_of_mattermost_have_their_fields(tmp_path: Path):
     assert counted(report) == {STATUSES_THAT_END: 1}
 
 
-def test_links_to_posts_of_mattermost_are_counted(tmp_path: Path):
-    link = f"https://chat.example/t/pl/{'a' * 26}"
-    post = {"team": "t", "channel": "c", "user": "ada", "message": f"{link} {link}", "create_at": 1}
-    line = json.dumps({"type": "post", "post": post})
-    _, report = surveyed(lines_of(tmp_path / "x.jsonl", line))
-    links = "links to posts still lead to Mattermost: the export has no ids of posts"
-    assert counted(report) == {links: 2}
-    assert report.remarks[links].examples == [link, link]
-
-
 # -- Rocket.Chat
 
 

@@ -39,9 +39,8 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _LAST_MILLISECOND: Final = 253_402_300_799_999
 KIND: Final = re.compile(rb'\s*\{\s*"type"\s*:\s*"([^"\\]*)"')
 """Beginning of a line that names its kind first, with any blanks between."""
-_NO_LINKS: Final = re.compile(r"(?!)")
-"""Links to messages contain ids, which exports do not."""
-_POST_LINK: Final = re.compile(r"https?://[^\s()<>\[\]]+/pl/[a-z0-9]{26}(?![a-z0-9])")
+_ID: Final = r"[a-z0-9]{26}"
+_LINK: Final = re.compile(rf"https?://[^\s()<>\[\]]+/pl/({_ID})(?![a-z0-9])")
 _REFERENCE: Final = re.compile(r"(?<![\w@~/.])([@~])([a-z0-9][a-z0-9._-]{0,63})", re.IGNORECASE)
 _ALL: Final = frozenset({"all", "channel"})
 _PROFILE_FIELDS: Final = (
@@ -56,7 +55,7 @@ class MattermostReader(Reader):
     """Reads a bulk export of Mattermost, of one or several teams."""
 
     source = "Mattermost"
-    message_links = _NO_LINKS
+    message_links = _LINK
 
     def __init__(
         self,
@@ -182,8 +181,9 @@ class MattermostReader(Reader):
                 if _text(post.get("type")).startswith("system_"):
                     self._report.remark("notices of Mattermost were left out")
                     continue
-                root = f"{number}" if replies else None
-                value = {**post, "key": f"{number}.{part}" if part else f"{number}", "root": root}
+                root = _key(each, f"{number}") if replies else None
+                key = _key(post, f"{number}.{part}" if part else f"{number}")
+                value = {**post, "key": key, "root": root}
                 size = len(_text(post.get("message"))) + 500
                 yield SortedRecord(moment.timestamp(), place, size, value)
 
@@ -192,9 +192,6 @@ class MattermostReader(Reader):
         assert moment is not None, "others were left out before"
         if post.get("is_pinned"):
             self._report.remark("pinned messages are not pinned here")
-        for link in _POST_LINK.finditer(str(post.get("message") or "")):
-            reason = "links to posts still lead to Mattermost: the export has no ids of posts"
-            self._report.remark(reason, link[0])
         people: dict[str, list[str]] = {}
         for each in _dicts(post.get("reactions")):
             people.setdefault(_text(each.get("emoji_name")), []).append(_text(each.get("user")))
@@ -246,7 +243,7 @@ class MattermostReader(Reader):
 
     @override
     def linked_message(self, url: re.Match[str]) -> str:
-        raise NotImplementedError  # nothing matches `message_links`
+        return url[1]
 
     @override
     def opened(self, member: str) -> AbstractContextManager[IO[bytes]]:
@@ -290,6 +287,12 @@ def time_of(milliseconds: Any) -> datetime | None:
     if not 0 < milliseconds <= _LAST_MILLISECOND:
         return None
     return _EPOCH + timedelta(milliseconds=milliseconds)
+
+
+def _key(post: Mapping[str, Any], number: str) -> str:
+    """Return the post's id, which few exports have, or else its number."""
+    key = _text(post.get("id"))
+    return key if re.fullmatch(_ID, key) else number
 
 
 def _referred(found: re.Match[str], team: str, references: References) -> str:
