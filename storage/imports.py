@@ -219,11 +219,17 @@ async def ids_of(
     keys: Sequence[str],
 ) -> dict[str, int]:
     """Return the ids of those of the keys that are known."""
+    # One look-up for each: without statistics, of a table that has just been filled, `key = ANY`
+    # becomes a filter over all keys of the kind.
     rows = await connection.tuples(
         """
-        SELECT key, id FROM import_keys
-         WHERE realm_id = %(realm_id)s AND import_id = %(import_id)s AND kind = %(kind)s
-           AND key = ANY(%(keys)s::text[])
+        SELECT k.key, i.id
+          FROM unnest(%(keys)s::text[]) AS k(key)
+         CROSS JOIN LATERAL (
+                SELECT id FROM import_keys
+                 WHERE realm_id = %(realm_id)s AND import_id = %(import_id)s
+                   AND kind = %(kind)s AND key = k.key
+                 LIMIT 1) i
         """,
         realm_id=realm_id,
         import_id=import_id,
@@ -255,7 +261,14 @@ def forget_keys(realm_id: RealmId, import_id: int, kind: Kind, keys: Sequence[st
         """
         DELETE FROM import_keys
          WHERE realm_id = %(realm_id)s AND import_id = %(import_id)s AND kind = %(kind)s
-           AND key = ANY(%(keys)s::text[])
+           AND ctid = ANY(ARRAY(
+                SELECT i.ctid
+                  FROM unnest(%(keys)s::text[]) AS k(key)
+                 CROSS JOIN LATERAL (
+                        SELECT ctid FROM import_keys
+                         WHERE realm_id = %(realm_id)s AND import_id = %(import_id)s
+                           AND kind = %(kind)s AND key = k.key
+                         LIMIT 1) i))
         """,
         {"realm_id": realm_id, "import_id": import_id, "kind": kind, "keys": list(keys)},
     )

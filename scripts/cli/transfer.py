@@ -125,7 +125,7 @@ def import_realm(
 ) -> None:
     """Import an organization from FILE, with or without a running server.
 
-    FILE is an export of Parley, Slack, Mattermost or Rocket.Chat (docs/moving.md).
+    FILE is an export of Parley, Zulip, Slack, Mattermost or Rocket.Chat (docs/moving.md).
 
     An export of Parley is imported atomically: message ids and read state are preserved; ids that
     are unique to the server (users, channels) are preserved on a new server, and mapped in all
