@@ -33,9 +33,9 @@ async def count(connection: Connection, realm_id: RealmId, *, since: datetime, d
         """
         INSERT INTO channel_traffic (realm_id, channel_id, messages, day)
         SELECT m.realm_id, m.channel_id, count(*), %(day)s
-          FROM messages m
-         WHERE m.realm_id = %(realm_id)s AND m.channel_id IS NOT NULL
-           AND m.id >= first_message_since(%(realm_id)s, %(since)s)
+          FROM first_messages_since(%(realm_id)s, %(since)s) s
+          JOIN messages m ON m.realm_id = %(realm_id)s AND m.channel_id IS NOT NULL
+               AND m.id BETWEEN s.first_id AND s.last_id
          GROUP BY m.realm_id, m.channel_id
             ON CONFLICT (realm_id, channel_id) DO UPDATE
            SET messages = excluded.messages, day = excluded.day

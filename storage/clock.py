@@ -21,9 +21,26 @@ def lock(realm_id: RealmId) -> Statement:
 
 
 def append(
-    realm_id: RealmId, *, kind: str, audience: bytes, body: bytes, write_id: str
+    realm_id: RealmId, *, kind: str, audience: bytes, body: bytes, write_id: str, reserves: int = 0
 ) -> Statement:
-    """Append one entry at the next position, and return that position."""
+    """Append one entry at the next position, and return that position.
+
+    `reserves`: the number of positions before it that are used without entries.
+    """
+    if reserves:
+        return Statement(
+            """
+            SELECT append_reserving(%(realm_id)s, %(kind)s, %(body)b, %(write_id)s::uuid,
+                                    %(reserves)s)
+            """,
+            {
+                "realm_id": realm_id,
+                "kind": kind,
+                "body": body,
+                "write_id": write_id,
+                "reserves": reserves,
+            },
+        )
     return Statement(
         "SELECT append_entry(%(realm_id)s, %(kind)s, %(audience)b, %(body)b, %(write_id)s::uuid)",
         {

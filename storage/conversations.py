@@ -1,7 +1,7 @@
 """Conversations: topics of channels, and direct-message groups."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, LiteralString
 
 from storage.database import Connection
@@ -117,29 +117,63 @@ class RecentDmGroup:
     user_ids: list[UserId]
     """All members, sorted."""
     max_message_id: int
+    is_imported: bool = False
+    """Whether that message was imported while the realm was in use."""
 
 
 async def recent_dm_groups(
     connection: Connection, realm_id: RealmId, user_id: UserId, *, limit: int = 1_000
 ) -> list[RecentDmGroup]:
     """Return the user's direct-message groups that have messages, most recent first."""
-    return await connection.many(
+    found = await connection.many(
         RecentDmGroup,
         """
-        SELECT g.user_ids, newest.id AS max_message_id
+        SELECT g.user_ids, newest.id AS max_message_id, EXISTS (
+               SELECT FROM imported_ranges r
+                WHERE r.realm_id = d.realm_id AND newest.id BETWEEN r.first_id AND r.last_id)
+               AS is_imported
           FROM dm_group_members d
           JOIN dm_groups g ON g.realm_id = d.realm_id AND g.dm_group_id = d.dm_group_id
          CROSS JOIN LATERAL (
-               SELECT m.id FROM messages m
+               SELECT m.id, m.sent_at FROM messages m
                 WHERE m.realm_id = d.realm_id AND m.conversation_id = d.dm_group_id
                 ORDER BY m.id DESC LIMIT 1) AS newest
          WHERE d.realm_id = %(realm_id)s AND d.user_id = %(user_id)s
-         ORDER BY newest.id DESC LIMIT %(limit)s
+         ORDER BY CASE WHEN EXISTS (SELECT FROM imported_ranges r
+                                     WHERE r.realm_id = %(realm_id)s) THEN newest.sent_at END DESC,
+                  newest.id DESC
+         LIMIT %(limit)s
         """,
         realm_id=realm_id,
         user_id=user_id,
         limit=limit,
     )
+    return _ranked_by_date(found)
+
+
+def _ranked_by_date(found: Sequence[RecentDmGroup]) -> list[RecentDmGroup]:
+    """Give those whose newest message was imported a `max_message_id` that sorts them by its date.
+
+    Clients sort by it, and the real ids would make old conversations the most recent ones.
+    """
+    ranked: list[RecentDmGroup] = []
+    older = 0
+    waiting: list[RecentDmGroup] = []
+
+    def place(newer: int) -> None:
+        for above, each in enumerate(waiting, start=1):
+            ranked.append(replace(each, max_message_id=min(older + above, max(older, newer - 1))))
+        waiting.clear()
+
+    for each in reversed(found):
+        if each.is_imported:
+            waiting.append(each)
+            continue
+        place(each.max_message_id)
+        older = each.max_message_id
+        ranked.append(each)
+    place(older + len(waiting) + 1)
+    return ranked[::-1]
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,9 +113,14 @@ async def hot_topics(
                h.ids[:%(shown)s] AS message_ids
           FROM (SELECT m.conversation_id, count(DISTINCT m.sender_id)::integer AS people,
                        count(*)::integer AS count, array_agg(m.id ORDER BY m.id) AS ids
-                  FROM (SELECT n.id, n.conversation_id, n.channel_id, n.sender_id, n.sent_at
-                          FROM messages n WHERE n.realm_id = %(realm_id)s
-                         ORDER BY n.id DESC LIMIT %(read)s) m
+                  FROM message_stretches(%(realm_id)s) s
+                 -- What was imported has been read.
+                 CROSS JOIN LATERAL (
+                       SELECT n.id, n.conversation_id, n.channel_id, n.sender_id, n.sent_at
+                         FROM messages n
+                        WHERE n.realm_id = %(realm_id)s AND NOT s.is_imported
+                          AND n.id BETWEEN s.first_id AND s.last_id
+                        ORDER BY n.id DESC LIMIT %(read)s) m
                  WHERE m.channel_id IS NOT NULL AND m.sent_at > %(since)s
                  GROUP BY m.conversation_id
                  ORDER BY people DESC, count DESC LIMIT %(limit)s) h

@@ -56,11 +56,15 @@ async def oldest(connection: Connection, realm_id: RealmId) -> Position | None:
 
 
 async def blank(connection: Connection, realm_id: RealmId, positions: list[Position]) -> int:
-    """Remove the bodies of entries of deleted messages; return how many."""
+    """Remove the bodies of entries of deleted messages; return how many.
+
+    Entries that reserve positions keep theirs: without it the log would have a gap.
+    """
     return await connection.execute(
         """
         UPDATE event_log SET body = NULL
          WHERE realm_id = %(realm_id)s AND position = ANY(%(positions)s)
+           AND kind <> 'positions_reserved'
         """,
         realm_id=realm_id,
         positions=positions,

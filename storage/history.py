@@ -181,11 +181,41 @@ async def first_unread(
 
 
 async def first_since(
-    connection: Connection, realm_id: RealmId, moment: datetime
+    connection: Connection,
+    realm_id: RealmId,
+    reader_id: UserId,
+    scope: HistoryScope,
+    moment: datetime,
 ) -> MessageId | None:
-    """Return the first message of any sender at or after the moment."""
+    """Return an anchor for the moment: the first message of any sender at or after it.
+
+    Where messages were imported while the realm was in use, ids do not rise with time as a whole:
+    it is the earliest one of the scope then.
+    """
+    stretches = await connection.tuples(
+        """
+        SELECT s.first_id, s.last_id, EXISTS (
+               SELECT FROM imported_ranges r WHERE r.realm_id = %(realm_id)s) AS is_one_of_several
+          FROM first_messages_since(%(realm_id)s, %(moment)s) s ORDER BY s.first_id
+        """,
+        realm_id=realm_id,
+        moment=moment,
+    )
+    if not any(is_one_of_several for *_, is_one_of_several in stretches):
+        return MessageId(stretches[0][0]) if stretches else None
+    candidates: list[MessageId] = []
+    for first_id, last_id, _ in stretches:
+        window = HistoryWindow(anchor=MessageId(first_id), before=0, after=1)
+        page = await page_of_ids(connection, realm_id, reader_id, scope, window)
+        candidates += [each for each in page.ids if each <= last_id]
     found: MessageId | None = await connection.value(
-        "SELECT first_message_since(%(realm_id)s, %(moment)s)", realm_id=realm_id, moment=moment
+        """
+        SELECT id FROM messages
+         WHERE realm_id = %(realm_id)s AND id = ANY(%(ids)s::bigint[])
+         ORDER BY sent_at, id LIMIT 1
+        """,
+        realm_id=realm_id,
+        ids=candidates,
     )
     return found
 

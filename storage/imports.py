@@ -21,9 +21,12 @@ from storage.name_folding import fold_name
 CLIENT: Final = "import"
 """What messages name as the client that sent them."""
 
-Kind = Literal["person", "channel", "conversation", "thread", "message", "file", "link", "unnamed"]
-"""Kinds of keys. `link`: messages that hold links to others, by their own ids. `unnamed`: topics of
-threads of which the root, which names them, has not come."""
+Kind = Literal[
+    "person", "account", "channel", "conversation", "thread", "message", "file", "link", "unnamed"
+]
+"""Kinds of keys. `person`: people who got an account, `account`: people who had one already.
+`link`: messages that hold links to others, by their own ids. `unnamed`: topics of threads of which
+the root, which names them, has not come."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,6 +115,19 @@ async def insert(
     return import_id
 
 
+async def by_id(connection: Connection, realm_id: RealmId, import_id: int) -> ImportRow | None:
+    """Return the import as it is now."""
+    return await connection.one(
+        ImportRow,
+        """
+        SELECT import_id, source, options, phase, done, total, first_position, report, ended_at
+          FROM imports WHERE realm_id = %(realm_id)s AND import_id = %(import_id)s
+        """,
+        realm_id=realm_id,
+        import_id=import_id,
+    )
+
+
 async def of_file(
     connection: Connection, realm_id: RealmId, fingerprint: bytes
 ) -> ImportRow | None:
@@ -171,6 +187,17 @@ async def set_report(
         realm_id=realm_id,
         import_id=import_id,
         report=connection.json(report),
+    )
+
+
+async def unfinished(connection: Connection, realm_id: RealmId) -> list[str]:
+    """Return the sources of imports into the realm that have not ended."""
+    return await connection.values(
+        """
+        SELECT source FROM imports WHERE realm_id = %(realm_id)s AND ended_at IS NULL
+         ORDER BY import_id
+        """,
+        realm_id=realm_id,
     )
 
 
@@ -726,11 +753,17 @@ def update_contents(
     )
 
 
-def index_again(realm_id: RealmId) -> Statement:
-    """Let the search index begin at the first message again: it skips what it has."""
+def index_again(realm_id: RealmId, after: Position) -> Statement:
+    """Let the search index begin again after this position, if it is past it: it skips what it has.
+
+    The last statement of a transaction that inserts messages there: the index waits for its end.
+    """
     return Statement(
-        "UPDATE search_progress SET indexed = 0 WHERE realm_id = %(realm_id)s",
-        {"realm_id": realm_id},
+        """
+        UPDATE search_progress SET indexed = %(after)s
+         WHERE realm_id = %(realm_id)s AND indexed > %(after)s
+        """,
+        {"realm_id": realm_id, "after": after},
     )
 
 

@@ -38,13 +38,17 @@ async def in_channels(
         SELECT c.channel_id, m.conversation_id, array_agg(m.id ORDER BY m.id) AS message_ids
           FROM (SELECT channel_id, coalesce(message_retention_days, %(realm_days)s) AS days
                   FROM channels WHERE realm_id = %(realm_id)s) c
+         -- Imported messages may have been moved to other channels.
+         CROSS JOIN message_stretches(%(realm_id)s) s
          CROSS JOIN LATERAL (
                SELECT f.sent_at FROM messages f
                 WHERE f.realm_id = %(realm_id)s AND f.channel_id = c.channel_id
+                  AND f.id BETWEEN s.first_id AND s.last_id
                 ORDER BY f.id LIMIT 1) first
          CROSS JOIN LATERAL (
                SELECT o.id, o.conversation_id, o.sent_at FROM messages o
                 WHERE o.realm_id = %(realm_id)s AND o.channel_id = c.channel_id
+                  AND o.id BETWEEN s.first_id AND s.last_id
                   AND o.conversation_id <> ALL (%(without)s::bigint[])
                   AND first.sent_at < %(now)s - make_interval(days => c.days)
                 ORDER BY o.id LIMIT %(limit)s) m
@@ -68,19 +72,23 @@ async def directly(
     limit: int,
     without: Sequence[int] = (),
 ) -> list[Expired]:
-    """Return the oldest direct messages sent before `before`, at most `limit`.
+    """Return the oldest direct messages sent before `before`.
 
-    In none of the conversations `without`.
+    At most `limit` of each stretch of ids that rise with time, and in none of the conversations
+    `without`.
     """
     return await connection.many(
         Expired,
         """
         SELECT NULL::bigint AS channel_id, m.conversation_id,
                array_agg(m.id ORDER BY m.id) AS message_ids
-          FROM (SELECT id, conversation_id, sent_at FROM messages
-                 WHERE realm_id = %(realm_id)s AND channel_id IS NULL
-                   AND conversation_id <> ALL (%(without)s::bigint[])
-                 ORDER BY id LIMIT %(limit)s) m
+          FROM message_stretches(%(realm_id)s) s
+         CROSS JOIN LATERAL (
+               SELECT o.id, o.conversation_id, o.sent_at FROM messages o
+                WHERE o.realm_id = %(realm_id)s AND o.channel_id IS NULL
+                  AND o.id BETWEEN s.first_id AND s.last_id
+                  AND o.conversation_id <> ALL (%(without)s::bigint[])
+                ORDER BY o.id LIMIT %(limit)s) m
          WHERE m.sent_at < %(before)s
          GROUP BY m.conversation_id ORDER BY m.conversation_id
         """,

@@ -159,6 +159,14 @@ BEGIN
         'UTF8'), p_write_id);
 END $$;
 
+CREATE FUNCTION public.append_reserving(p_realm_id bigint, p_kind text, p_body bytea, p_write_id uuid, p_count bigint) RETURNS bigint
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    PERFORM set_config('parley.position', (current_position() + p_count)::text, true);
+    RETURN append_entry(p_realm_id, p_kind, '', p_body, p_write_id);
+END $$;
+
 CREATE FUNCTION public.append_user_topic_entries(p_realm_id bigint, p_user_ids bigint[], p_policies integer[], p_body jsonb, p_write_id uuid) RETURNS void
     LANGUAGE plpgsql
     AS $$
@@ -601,6 +609,72 @@ BEGIN
     RETURN made;
 END $$;
 
+CREATE FUNCTION public.feed_after(p_realm_id bigint, p_user_id bigint, p_channels bigint[], p_partial_channels bigint[], p_conversations bigint[], p_partial_conversations bigint[], p_extra bigint[], p_walks boolean, p_edge bigint, p_limit bigint) RETURNS bigint[]
+    LANGUAGE plpgsql STABLE
+    AS $$
+DECLARE
+    v_edge bigint := p_edge;
+    v_end bigint;
+    v_piece bigint[];
+    v_ids bigint[] := '{}';
+BEGIN
+    LOOP
+        v_edge := coalesce((
+            SELECT r.last_id FROM imported_ranges r
+             WHERE r.realm_id = p_realm_id AND v_edge BETWEEN r.first_id AND r.last_id) + 1, v_edge);
+        v_end := coalesce((
+            SELECT min(r.first_id) FROM imported_ranges r
+             WHERE r.realm_id = p_realm_id AND r.first_id >= v_edge), 9223372036854775807);
+        IF v_edge <> v_end THEN
+            v_piece := coalesce(
+                CASE WHEN p_walks THEN walk_after(
+                    p_realm_id, p_user_id, p_channels, p_partial_channels, p_conversations, p_extra,
+                    v_edge, p_limit - cardinality(v_ids)) END,
+                history_after(
+                    p_realm_id, p_user_id, p_channels, p_partial_channels, p_conversations,
+                    p_partial_conversations, p_extra, v_edge, p_limit - cardinality(v_ids)));
+            v_ids := v_ids || CASE WHEN v_end = 9223372036854775807 THEN v_piece ELSE ARRAY(
+                SELECT i FROM unnest(v_piece) AS i WHERE i < v_end) END;
+        END IF;
+        EXIT WHEN cardinality(v_ids) >= p_limit OR v_end = 9223372036854775807;
+        v_edge := v_end;
+    END LOOP;
+    RETURN v_ids;
+END $$;
+
+CREATE FUNCTION public.feed_before(p_realm_id bigint, p_user_id bigint, p_channels bigint[], p_partial_channels bigint[], p_conversations bigint[], p_partial_conversations bigint[], p_extra bigint[], p_walks boolean, p_edge bigint, p_limit bigint) RETURNS bigint[]
+    LANGUAGE plpgsql STABLE
+    AS $$
+DECLARE
+    v_edge bigint := p_edge;
+    v_end bigint;
+    v_piece bigint[];
+    v_ids bigint[] := '{}';
+BEGIN
+    LOOP
+        v_edge := coalesce((
+            SELECT r.first_id FROM imported_ranges r
+             WHERE r.realm_id = p_realm_id AND v_edge BETWEEN r.first_id AND r.last_id) - 1, v_edge);
+        v_end := coalesce((
+            SELECT max(r.last_id) FROM imported_ranges r
+             WHERE r.realm_id = p_realm_id AND r.last_id <= v_edge), 0);
+        IF v_edge <> v_end THEN
+            v_piece := coalesce(
+                CASE WHEN p_walks THEN walk_before(
+                    p_realm_id, p_user_id, p_channels, p_partial_channels, p_conversations, p_extra,
+                    v_edge, p_limit - cardinality(v_ids)) END,
+                history_before(
+                    p_realm_id, p_user_id, p_channels, p_partial_channels, p_conversations,
+                    p_partial_conversations, p_extra, v_edge, p_limit - cardinality(v_ids)));
+            v_ids := v_ids || CASE WHEN v_end = 0 THEN v_piece ELSE ARRAY(
+                SELECT i FROM unnest(v_piece) AS i WHERE i > v_end) END;
+        END IF;
+        EXIT WHEN cardinality(v_ids) >= p_limit OR v_end = 0;
+        v_edge := v_end;
+    END LOOP;
+    RETURN v_ids;
+END $$;
+
 CREATE FUNCTION public.first_message_since(p_realm_id bigint, p_moment timestamp with time zone) RETURNS bigint
     LANGUAGE plpgsql STABLE
     SET enable_seqscan TO 'off'
@@ -626,6 +700,41 @@ BEGIN
         END IF;
     END LOOP;
     RETURN (SELECT min(m.id) FROM messages m WHERE m.realm_id = p_realm_id AND m.id >= v_low);
+END $$;
+
+CREATE FUNCTION public.first_messages_since(p_realm_id bigint, p_moment timestamp with time zone) RETURNS TABLE(first_id bigint, last_id bigint, is_imported boolean)
+    LANGUAGE plpgsql STABLE
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+    s record;
+    v_low bigint;
+    v_high bigint;
+    v_middle bigint;
+    v_found record;
+BEGIN
+    FOR s IN SELECT * FROM message_stretches(p_realm_id) x ORDER BY x.first_id LOOP
+        v_low := s.first_id;
+        v_high := (SELECT max(m.id) FROM messages m
+                    WHERE m.realm_id = p_realm_id AND m.id BETWEEN s.first_id AND s.last_id);
+        CONTINUE WHEN v_high IS NULL OR (
+            SELECT m.sent_at < p_moment FROM messages m
+             WHERE m.realm_id = p_realm_id AND m.id = v_high);
+        WHILE v_low < v_high LOOP
+            v_middle := (v_low + v_high) / 2;
+            SELECT m.id, m.sent_at INTO v_found FROM messages m
+             WHERE m.realm_id = p_realm_id AND m.id >= v_middle ORDER BY m.id LIMIT 1;
+            IF v_found.sent_at < p_moment THEN
+                v_low := v_found.id + 1;
+            ELSE
+                v_high := v_middle;
+            END IF;
+        END LOOP;
+        first_id := (SELECT min(m.id) FROM messages m WHERE m.realm_id = p_realm_id AND m.id >= v_low);
+        last_id := s.last_id;
+        is_imported := s.is_imported;
+        RETURN NEXT;
+    END LOOP;
 END $$;
 
 CREATE FUNCTION public.flag_entry_body(p_operation text, p_flag text, p_ids bigint[], p_all boolean DEFAULT false, p_details jsonb DEFAULT NULL::jsonb, p_empty_topic_name text DEFAULT NULL::text) RETURNS bytea
@@ -1120,6 +1229,7 @@ DECLARE
     c_far CONSTANT bigint := 1000;
     s record;
     v_walks boolean;
+    v_is_feed boolean := p_scope IN ('feed', 'direct') AND p_conversation_ids IS NULL;
     v_ids bigint[] := '{}';
 BEGIN
     SELECT * INTO s FROM history_sources(
@@ -1128,22 +1238,20 @@ BEGIN
     v_walks := p_scope = 'feed' AND cardinality(s.r_channels) > 3
                AND greatest(p_before, p_after) <= c_far;
     IF p_before > 0 THEN
-        v_ids := coalesce(
-            CASE WHEN v_walks THEN walk_before(
+        v_ids := CASE WHEN v_is_feed THEN feed_before(
                 p_realm_id, p_user_id, s.r_channels, s.r_partial_channels, s.r_conversations,
-                s.r_extra, p_below - 1, p_before) END,
-            history_before(
+                s.r_partial_conversations, s.r_extra, v_walks, p_below - 1, p_before)
+            ELSE history_before(
                 p_realm_id, p_user_id, s.r_channels, s.r_partial_channels, s.r_conversations,
-                s.r_partial_conversations, s.r_extra, p_below - 1, p_before));
+                s.r_partial_conversations, s.r_extra, p_below - 1, p_before) END;
     END IF;
     IF p_after > 0 THEN
-        v_ids := v_ids || coalesce(
-            CASE WHEN v_walks THEN walk_after(
+        v_ids := v_ids || CASE WHEN v_is_feed THEN feed_after(
                 p_realm_id, p_user_id, s.r_channels, s.r_partial_channels, s.r_conversations,
-                s.r_extra, p_from, p_after) END,
-            history_after(
+                s.r_partial_conversations, s.r_extra, v_walks, p_from, p_after)
+            ELSE history_after(
                 p_realm_id, p_user_id, s.r_channels, s.r_partial_channels, s.r_conversations,
-                s.r_partial_conversations, s.r_extra, p_from, p_after));
+                s.r_partial_conversations, s.r_extra, p_from, p_after) END;
     END IF;
     RETURN v_ids;
 END $$;
@@ -1705,6 +1813,21 @@ BEGIN
                         END AS accessible
               FROM judged j OFFSET 0) a;
 END $$;
+
+CREATE FUNCTION public.message_stretches(p_realm_id bigint) RETURNS TABLE(first_id bigint, last_id bigint, is_imported boolean)
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT r.first_id, r.last_id, true FROM imported_ranges r WHERE r.realm_id = p_realm_id
+    UNION ALL
+    SELECT s.first_id, s.last_id, false
+      FROM (SELECT b.after + 1 AS first_id,
+                   coalesce(lead(b.before) OVER (ORDER BY b.after) - 1, 9223372036854775806) AS last_id
+              FROM (SELECT 0 AS after, 0 AS before
+                    UNION ALL
+                    SELECT r.last_id, r.first_id FROM imported_ranges r
+                     WHERE r.realm_id = p_realm_id) b) s
+     WHERE s.first_id <= s.last_id
+$$;
 
 CREATE FUNCTION public.move_user_topics(p_realm_id bigint, p_from bigint, p_to bigint, p_was_empty boolean, p_losers bigint[], p_now timestamp with time zone, p_from_body jsonb, p_to_body jsonb, p_write_id uuid) RETURNS void
     LANGUAGE plpgsql
@@ -4414,6 +4537,12 @@ CREATE TABLE public.import_keys (
     id bigint NOT NULL
 );
 
+CREATE TABLE public.imported_ranges (
+    realm_id bigint NOT NULL,
+    first_id bigint NOT NULL,
+    last_id bigint NOT NULL
+);
+
 CREATE TABLE public.imports (
     realm_id bigint NOT NULL,
     import_id bigint DEFAULT nextval('public.import_ids'::regclass) NOT NULL,
@@ -5140,6 +5269,9 @@ ALTER TABLE ONLY public.idempotency_keys
 
 ALTER TABLE ONLY public.import_keys
     ADD CONSTRAINT import_keys_pkey PRIMARY KEY (realm_id, import_id, kind, key);
+
+ALTER TABLE ONLY public.imported_ranges
+    ADD CONSTRAINT imported_ranges_pkey PRIMARY KEY (realm_id, first_id);
 
 ALTER TABLE ONLY public.imports
     ADD CONSTRAINT imports_pkey PRIMARY KEY (realm_id, import_id);

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from server.imports.recognition import ImportSource
     from server.imports.report import ImportReport
     from server.settings import Settings
+    from storage.ids import RealmId, UserId
 
 
 class ImportProgress:
@@ -37,7 +38,8 @@ def import_from(
     settings: "Settings",
     file: Path,
     *,
-    subdomain: str,
+    subdomain: str | None,
+    into_existing: bool,
     name: str | None,
     owner: str | None,
     topic: str | None,
@@ -52,8 +54,12 @@ def import_from(
     """
     from scripts.cli.session import with_app
     from scripts.cli.transfer import check_place
-    from server.domain.messages import clean_new_topic
-    from server.imports.importing import ImportOptions, NewOrganization, contents_of
+    from server.imports.importing import (
+        ImportOptions,
+        NewOrganization,
+        OrganizationInUse,
+        contents_of,
+    )
 
     token = _slack_token(source, token_file, fetch_pictures=fetch_pictures)
     fetches: Fetches = "everything" if token else "pictures" if fetch_pictures else "nothing"
@@ -63,17 +69,29 @@ def import_from(
         report = contents_of(source, file, ImportProgress())
         _show(report, report_path)
         return
+    topic = _checked_topic(topic, source)
+    if into_existing:
+        if name is not None:
+            raise Failure("--name is for a new organization: one in use keeps its name.")
+
+        async def add(app: "App") -> tuple["ImportReport", str]:
+            realm_id, owner_id, place = await _in_use(app, subdomain, owner)
+            target = OrganizationInUse(realm_id=realm_id, owner_id=owner_id)
+            options = ImportOptions(target=target, topic=topic, fetches=fetches)
+            return await _import(app, source, file, options, token), place
+
+        report, place = with_app(settings, add)
+        _show(report, report_path)
+        click.echo(f"{file.name} is in {place} now. New accounts have no password yet.")
+        return
+    subdomain = subdomain or ""
     check_place(settings, subdomain)
     target = NewOrganization(
         name=name or (subdomain or file.stem.replace("_", " "))[:40],
         subdomain=subdomain,
         owner_email=owner,
     )
-    options = ImportOptions(
-        target=target,
-        topic=clean_new_topic(topic or f"imported from {source.name}", "general chat"),
-        fetches=fetches,
-    )
+    options = ImportOptions(target=target, topic=topic, fetches=fetches)
     report = with_app(
         settings, lambda app: _import(app, source, file, options, token), may_found=True
     )
@@ -102,6 +120,29 @@ async def _completed_slack(settings: "Settings", token: str | None) -> "ImportSo
 
     async with open_egress(settings) as egress:
         return slack_with(await SlackWeb(egress, token).supplement())
+
+
+def _checked_topic(topic: str | None, source: "ImportSource") -> str:
+    from server.domain.messages import clean_new_topic
+
+    return clean_new_topic(topic or f"imported from {source.name}", "general chat")
+
+
+async def _in_use(
+    app: "App", subdomain: str | None, owner: str | None
+) -> "tuple[RealmId, UserId | None, str]":
+    """Return the organization, the owner with this address, and what the organization is called."""
+    from scripts.cli.session import called, person_named, realm_named
+    from server.actions.user_roles import owners_of
+
+    realm_id = await realm_named(app, subdomain)
+    owner_id = None
+    if owner is not None:
+        async with app.database.connection() as connection:
+            owner_id = await person_named(connection, realm_id, owner)
+            if owner_id not in await owners_of(connection, realm_id):
+                raise Failure(f"{owner} is no owner of the organization.")
+    return realm_id, owner_id, (await called(app, realm_id)).rstrip(",")
 
 
 async def _import(

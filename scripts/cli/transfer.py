@@ -87,6 +87,11 @@ def export_realm(
     "subdomain",
     help="The subdomain of the new organization; '' is the server's own address.",
 )
+@click.option(
+    "--into-existing",
+    is_flag=True,
+    help="Add to an organization in use; of other programs' exports only.",
+)
 @click.option("--name", help="What it is called; of other programs' exports only.")
 @click.option("--owner", help="The address of its first owner; of other programs' exports only.")
 @click.option("--topic", help="The topic of messages outside of threads.")
@@ -113,6 +118,7 @@ def import_realm(
     file: Path,
     *,
     subdomain: str | None,
+    into_existing: bool,
     name: str | None,
     owner: str | None,
     topic: str | None,
@@ -148,7 +154,8 @@ def import_realm(
                     source,
                     settings,
                     file,
-                    subdomain=subdomain or "",
+                    subdomain=subdomain,
+                    into_existing=into_existing,
                     name=name,
                     owner=owner,
                     topic=topic,
@@ -164,6 +171,7 @@ def import_realm(
             "--name": name,
             "--owner": owner,
             "--topic": topic,
+            "--into-existing": into_existing or None,
             "--slack-token-file": token_file,
             "--fetch-pictures": fetch_pictures or None,
         }

@@ -21,6 +21,7 @@ from server.events.base import EVERYONE
 from server.events.bots import BotAdded, shown_bot
 from server.events.groups import MembersAdded, MembersRemoved
 from server.events.user_status import UserStatusChanged
+from server.events.users import PersonChange, UserChanged
 from server.i18n import _
 from server.runtime.grouping import grouped
 from server.transactions import Tx
@@ -221,7 +222,7 @@ def _start_of(row: UserRow, new: NewUser, chosen: Collection[ChannelId]) -> Star
     """Return the start of a new user: for people the defaults and what they chose."""
     if new.start is not None:
         return new.start
-    if row.bot_type is not None or row.role == GUEST:
+    if row.bot_type is not None or row.role == GUEST or not row.is_active:
         return Start(includes_defaults=False)
     return Start(channel_ids=tuple(chosen))
 
@@ -296,13 +297,21 @@ async def _append_new_user_events(
     for row in context.people.values():
         for event, audience in user_audiences.newcomer_events(row):
             tx.append(event, audience)
+        if not row.is_active:
+            # Clients take new people for active ones.
+            change = PersonChange(user_id=row.user_id, is_active=False)
+            gone = tx.append(UserChanged(person=change), user_audiences.of_person(row))
+            tx.at_position(gone, users.changed(tx.realm_id, [row.user_id]))
         if row.bot_type is not None:
             bot = shown_bot(row, services.get(row.user_id))
             tx.append(BotAdded.of(bot), user_audiences.of_bot(row))
-        elif not UserSettings.of(row.settings).presence_enabled:
+        elif row.is_active and not UserSettings.of(row.settings).presence_enabled:
             away = UserStatusChanged(user_id=row.user_id, away=True)
             tx.append(away, user_audiences.of_person(row))
-    await append_role_group_events(tx, connection, context, MembersAdded, now=now)
+    active = {i: row for i, row in context.people.items() if row.is_active}
+    await append_role_group_events(
+        tx, connection, replace(context, people=active), MembersAdded, now=now
+    )
 
 
 async def append_role_group_events(

@@ -1,9 +1,10 @@
 """Events, their audiences, and the log entries that hold them."""
 
 from collections.abc import Collection, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 import msgspec
+from typing_extensions import override
 
 from server.domain.addresses import RealmAddress
 from storage.database import Statement
@@ -104,6 +105,10 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=False):
         """Return earlier entries that are blanked by this one."""
         return ()
 
+    def reserves(self) -> int:
+        """Return how many positions below its own the entry uses, too."""
+        return 0
+
 
 class Audience(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The recipients of an entry, by description: the union of all fields, less `without`.
@@ -176,6 +181,21 @@ class Entry:
         self._position = position
 
 
+class PositionsReserved(Event, frozen=True, kw_only=True):
+    """Positions below the entry's own that have no entries: messages get them later."""
+
+    kind: ClassVar[str] = "positions_reserved"
+
+    count: int
+
+    @override
+    def reserves(self) -> int:
+        return self.count
+
+
+_decode_reserved: Final = msgspec.json.Decoder(PositionsReserved).decode
+
+
 class LogEntry(msgspec.Struct, frozen=True):
     """An entry as stored in the log."""
 
@@ -184,3 +204,11 @@ class LogEntry(msgspec.Struct, frozen=True):
     audience: bytes
     body: bytes | None
     write_id: str = ""
+
+    @property
+    def first(self) -> Position:
+        """The first of the positions that it uses, which is its own for most."""
+        if self.kind != PositionsReserved.kind:
+            return self.position
+        assert self.body is not None, "such entries are never blanked"
+        return Position(self.position - _decode_reserved(self.body).count)

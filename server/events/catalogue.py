@@ -43,9 +43,10 @@ from server.events import (
     user_topics,
     users,
 )
-from server.events.base import Event
+from server.events.base import Event, PositionsReserved
 
 EVENTS: Final[tuple[type[Event], ...]] = (
+    PositionsReserved,
     alert_words.AlertWordsChanged,
     attachments.AttachmentRemoved,
     attachments.AttachmentShown,
@@ -82,6 +83,7 @@ EVENTS: Final[tuple[type[Event], ...]] = (
     message_changes.MessagesChanged,
     message_changes.MessagesGone,
     message_flags.MessageFlagsChanged,
+    messages.ConversationOpened,
     messages.MessageSent,
     navigation_views.NavigationViewAdded,
     navigation_views.NavigationViewChanged,

@@ -205,6 +205,18 @@ class MessageWire(TypedDict):
     message: MessageObject
 
 
+class ConversationOpened(Event, frozen=True, kw_only=True):
+    """A direct conversation has begun without a message, which will be imported."""
+
+    kind: ClassVar[str] = "conversation_opened"
+
+    user_ids: tuple[UserId, ...]
+
+    @override
+    def met(self) -> Sequence[UserId]:
+        return self.user_ids
+
+
 class MessageSent(Event, frozen=True, kw_only=True, omit_defaults=True):
     """A new message with all fields that any client needs; its id is the entry's position."""
 

@@ -291,7 +291,7 @@ async def _anchor(
     connection: Connection, actor: Actor, scope: HistoryScope, anchor: int | NamedAnchor | datetime
 ) -> MessageId:
     if isinstance(anchor, datetime):
-        first = await history.first_since(connection, actor.realm_id, anchor)
+        first = await history.first_since(connection, actor.realm_id, actor.user_id, scope, anchor)
         return NEWEST if first is None else first
     if anchor == "newest":
         return NEWEST

@@ -46,6 +46,39 @@ def planned_accounts(
     gets it if that has no address, or else a new account. None: the file's first owner, or else
     administrator, with an address. `domain`: of the addresses that the realm generates.
     """
+    planned, by_address = _planned(survey, domain, report)
+    accounts = _with_owner(planned, by_address, owner_email)
+    _remark_on_lacking(accounts[1:], report)
+    return accounts
+
+
+def planned_newcomers(survey: Survey, domain: str, report: ImportReport) -> list[PlannedAccount]:
+    """Return the accounts for a realm in use, always in the same order: bots after people.
+
+    Who had more rights in the other program is a member: only owners here give them. Profile fields
+    are the organization's own, and statuses those of today.
+    """
+    planned, _ = _planned(survey, domain, report)
+    planned.sort(key=lambda account: account.new.bot_type is not None)
+    for person in survey.people:
+        if person.fields:
+            reason = "values of profile fields were left out, since the organization has its own"
+            report.remark(reason, person.full_name, len(person.fields))
+        if person.status is not None:
+            report.remark("statuses were left out, since they are not of today", person.full_name)
+    for account in planned:
+        if account.new.role < MEMBER:
+            reason = "people had more rights there, and are members here unless they had an account"
+            report.remark(reason, account.new.full_name)
+            account.new = replace(account.new, role=MEMBER)
+    _remark_on_lacking(planned, report)
+    return planned
+
+
+def _planned(
+    survey: Survey, domain: str, report: ImportReport
+) -> tuple[list[PlannedAccount], dict[str, PlannedAccount]]:
+    """Return the accounts, and those with an address by its folded form."""
     reserved = {fold_address(bot.email) for bot in SYSTEM_BOTS}
     by_address: dict[str, PlannedAccount] = {}
     planned: list[PlannedAccount] = []
@@ -67,14 +100,16 @@ def planned_accounts(
         if email:
             by_address[folded] = account
     planned += [_stranger(key, name, report) for key, name in survey.strangers.items()]
-    accounts = _with_owner(planned, by_address, owner_email)
-    for account in accounts[1:]:
+    return planned, by_address
+
+
+def _remark_on_lacking(accounts: Iterable[PlannedAccount], report: ImportReport) -> None:
+    for account in accounts:
         if account.lacks_address:
             reason = (
                 "people have no address, and are deactivated: give them one and reactivate them"
             )
             report.remark(reason, account.new.full_name)
-    return accounts
 
 
 def _address(person: PersonRecord, domain: str, report: ImportReport) -> str | None:

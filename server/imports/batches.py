@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import Final
 
 from server.actions.messages.content import traits_of
 from server.domain.emoji import Emoji, codes_by_name
@@ -15,8 +16,10 @@ from server.imports.texts import ImportedText, TextConverter
 from server.imports.thread_topics import Places, ThreadTopics, TopicRows, thread_of
 from storage import attachments, imports, message_bits, upload_space
 from storage.database import Connection, Database
-from storage.ids import AttachmentId, MessageId, RealmId, UserId
+from storage.ids import AttachmentId, MessageId, Position, RealmId, UserId
 from storage.imports import ImportedMessage, ImportedReaction, ImportRow
+
+_WILDCARDS: Final = message_bits.CHANNEL_WILDCARD | message_bits.TOPIC_WILDCARD
 
 
 @dataclass(slots=True)
@@ -48,6 +51,9 @@ class BatchWriter:
         places: Places,
         topic: str,
         now: datetime,
+        *,
+        kept_since: datetime | None = None,
+        marks_mentions: bool = True,
     ) -> None:
         self._database = database
         self._realm_id = realm_id
@@ -56,6 +62,11 @@ class BatchWriter:
         self._places = places
         self._topics = ThreadTopics(database, realm_id, places, topic)
         self._now = now
+        self._kept_since = kept_since
+        """The beginning of the realm's retention, which would delete what is older at once."""
+        self._marks_mentions = marks_mentions
+        """Whether mentions count among those that people have received."""
+        self._traits = ~0 if marks_mentions else ~_WILDCARDS
 
     async def write(
         self, row: ImportRow, texts: Sequence[ImportedText], report: ImportReport
@@ -144,6 +155,10 @@ class BatchWriter:
         if place not in self._places.channels and place not in self._places.conversations:
             report.remark("messages of unknown conversations were left out", text.message.key)
             return False
+        if self._kept_since is not None and text.message.sent_at < self._kept_since:
+            reason = "messages are older than the organization keeps them, and were left out"
+            report.remark(reason, text.message.key)
+            return False
         if not text.content:
             report.remark("messages without a text were left out", text.message.key)
             return False
@@ -174,7 +189,7 @@ class BatchWriter:
                 else rows.topics.by_thread[thread_of(message)],
                 sent_at=min(message.sent_at, self._now),
                 edited_at=message.edited_at and min(message.edited_at, self._now),
-                traits=traits_of(rendered) | message_bits.READ_BY_SENDER,
+                traits=traits_of(rendered) & self._traits | message_bits.READ_BY_SENDER,
                 content=text.content,
                 rendered_content=with_thumbnails(
                     rendered.html, {file.row.path_id: file.row for file in files}
@@ -184,7 +199,7 @@ class BatchWriter:
         rows.keys[message.key] = message_id
         rows.held += [(message_id, file.key) for file in message.files if file.key in stored]
         self._add_stars(message_id, message, rows, report)
-        for user_id in rendered.mentioned_user_ids:
+        for user_id in rendered.mentioned_user_ids if self._marks_mentions else ():
             flags = rows.flags.get((message_id, user_id), 0)
             rows.flags[message_id, user_id] = flags | message_bits.MENTIONED
         if self._converter.reader.message_links.search(text.content):
@@ -244,6 +259,7 @@ class BatchWriter:
         whole.add(report)
         after = replace(row, done=done, report=whole.as_json())
         realm_id, import_id = self._realm_id, row.import_id
+        first = row.first_position + row.done
         async with self._database.transaction() as connection:
             file_ids = await self._insert_files(connection, stored)
             held = [(message_id, file_ids[key]) for message_id, key in rows.held]
@@ -274,6 +290,8 @@ class BatchWriter:
                 statements.append(imports.insert_attachment_messages(realm_id, held))
             if new_files:
                 statements.append(imports.keep_keys(realm_id, import_id, "file", new_files))
+            # Last, so that the index waits as briefly as possible.
+            statements.append(imports.index_again(realm_id, Position(first)))
             advanced, topics, *_ = await connection.run_together(statements)
             if not advanced:
                 raise ImportStoppedError(ELSEWHERE)

@@ -96,6 +96,12 @@ async def found_realm(
     return realm_id
 
 
+def valid_channel_name(channel: Channel) -> str:
+    """Return the channel's name as a valid one."""
+    clean = composed("".join(each for each in channel.name if not unprintable_at(each)))
+    return clean[:MAX_NAME_LENGTH].strip() or channel.key[:MAX_NAME_LENGTH]
+
+
 class _Founding:
     """The rows of a new realm, and the keys of their records."""
 
@@ -187,8 +193,7 @@ class _Founding:
 
     def _channel_name(self, channel: Channel, taken: set[str]) -> str:
         """Return a valid name that no other channel has."""
-        clean = composed("".join(each for each in channel.name if not unprintable_at(each)))
-        base = clean[:MAX_NAME_LENGTH].strip() or channel.key[:MAX_NAME_LENGTH]
+        base = valid_channel_name(channel)
         name, number = base, 1
         while fold_name(name) in taken:
             number += 1

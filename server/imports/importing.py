@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -26,6 +26,7 @@ from server.imports.downloads import Downloads
 from server.imports.errors import ELSEWHERE, FileRefusedError, ImportStoppedError
 from server.imports.files import FileStore
 from server.imports.founding import PICTURES, NewRealm, found_realm
+from server.imports.joining import JOINING, Beginning, Joining, begin, people_in, publish_activity
 from server.imports.links import LinkWriter
 from server.imports.pictures import PictureWriter
 from server.imports.recognition import ImportSource
@@ -147,15 +148,19 @@ class Importer:
         Raises FileRefusedError if nothing was done, and ImportStoppedError.
         """
         target = self._options.target
+        found: Survey | None = None
         if isinstance(target, OrganizationInUse):
-            raise FileRefusedError("Nothing can be added to an organization in use yet.")
-        realm_id = await self._realm_at(target.subdomain)
-        if realm_id is None:
-            realm_id = await self._found(target)
+            realm_id = target.realm_id
+            found = await self._joined(target)
+        else:
+            realm_id = await self._realm_at(target.subdomain) or await self._found(target)
         row = await self._row(realm_id)
         assert row is not None
         if row.phase != ENDED:
             self._check_fetches(row)
+        if row.phase in JOINING:
+            row = await self._join(realm_id, row, found)
+        if row.phase != ENDED:
             row = await self._continued(realm_id, row)
         return ImportReport.of(row.report)
 
@@ -212,6 +217,46 @@ class Importer:
         async with services.database.transaction() as connection:
             return await found_realm(connection, wanted, found, accounts, report, services.now())
 
+    # -- an organization in use
+
+    async def _joined(self, target: OrganizationInUse) -> Survey | None:
+        """Begin the import, unless it was begun before; return what was surveyed for that."""
+        row = await self._row(target.realm_id)
+        if row is not None:
+            if row.ended_at is not None:
+                day = f"{row.ended_at:%Y-%m-%d}"
+                raise FileRefusedError(
+                    f"This file is in the organization already, since {day}: nothing comes twice."
+                )
+            return None
+        async with self._services.database.connection() as connection:
+            realm = await realms.by_id(connection, target.realm_id)
+        if realm is None or realm.deactivated:
+            raise FileRefusedError("The organization is deactivated: reactivate it first.")
+        found, _ = await asyncio.to_thread(self.surveyed)
+        with self._open_reader(ImportReport()) as reader:
+            source = reader.source
+        wanted = Beginning(
+            source=source,
+            fingerprint=self._fingerprint,
+            options={"topic": self._options.topic, "fetches": self._options.fetches},
+            owner_id=target.owner_id,
+        )
+        domain = self._services.addresses.of_realm(realm.subdomain).domain
+        services = self._services.of_realm(target.realm_id)
+        await begin(services, self._services.database, wanted, found, domain)
+        return found
+
+    async def _join(self, realm_id: RealmId, row: ImportRow, found: Survey | None) -> ImportRow:
+        """Add what the messages need: people, channels, positions, conversations."""
+        surveyed = found or (await asyncio.to_thread(self.surveyed))[0]
+        async with self._services.database.connection() as connection:
+            realm = await realms.by_id(connection, realm_id)
+        assert realm is not None
+        domain = self._services.addresses.of_realm(realm.subdomain).domain
+        joining = Joining(self._services.of_realm(realm_id), surveyed, domain, self._progress)
+        return await self._advance(realm_id, await joining.run(row), PICTURES)
+
     # -- the phases
 
     async def _continued(self, realm_id: RealmId, row: ImportRow) -> ImportRow:
@@ -222,6 +267,7 @@ class Importer:
             converter, places, url = await self._converter(realm_id, row, reader)
             if row.phase == MESSAGES:
                 row = await self._write_messages(realm_id, row, converter, places)
+                await publish_activity(self._services.of_realm(realm_id), places.channels.values())
                 row = await self._advance(realm_id, row, LINKS)
             if row.phase == LINKS:
                 writer = LinkWriter(self._services.database, realm_id, converter, url)
@@ -238,13 +284,14 @@ class Importer:
         async with self._services.database.connection() as connection:
             people = await imports.keys_of(connection, realm_id, row.import_id, "person")
             owners = await users.up_to_role(connection, realm_id, least_role=OWNER, or_among=())
+        asked = [each for each in owners if each.user_id == row.options.get("owner_id")]
         writer = PictureWriter(
             services=self._services.of_realm(realm_id),
             reader=reader,
             blobs=self._services.blobs,
             pictures=self._services.pictures,
             people={key: UserId(each) for key, each in people.items()},
-            owner=owners[0],
+            owner=[*asked, *owners][0],
             downloads=self._services.downloads,
         )
         return await writer.write_all(row)
@@ -255,10 +302,8 @@ class Importer:
         """Return also the realm's address."""
         cache = self._services.of_realm(realm_id).realm_cache
         async with self._services.database.connection() as connection:
-            people = await imports.keys_of(connection, realm_id, row.import_id, "person")
-            user_rows = await users.by_ids(
-                connection, realm_id, [UserId(each) for each in set(people.values())]
-            )
+            people = await people_in(connection, realm_id, row.import_id)
+            user_rows = await users.by_ids(connection, realm_id, list(set(people.values())))
             channel_ids = await imports.keys_of(connection, realm_id, row.import_id, "channel")
             channel_rows = await channels.by_ids(
                 connection, realm_id, [ChannelId(each) for each in channel_ids.values()]
@@ -278,7 +323,7 @@ class Importer:
         }
         url = self._services.addresses.of_realm(realm.subdomain).url
         names = ImportedNames(
-            {key: accounts[UserId(each)] for key, each in people.items()},
+            {key: accounts[each] for key, each in people.items()},
             {key: named[ChannelId(each)] for key, each in channel_ids.items()},
             await cache.emoji(),
             url,
@@ -300,6 +345,8 @@ class Importer:
     ) -> ImportRow:
         services = self._services
         files = FileStore(converter.reader, services.blobs, realm_id, services.downloads)
+        settings = await services.of_realm(realm_id).realm_cache.settings()
+        days, now = settings.message_retention_days, services.now()
         writer = BatchWriter(
             services.database,
             realm_id,
@@ -307,7 +354,10 @@ class Importer:
             files,
             places,
             row.options["topic"],
-            services.now(),
+            now,
+            kept_since=now - timedelta(days=days) if days > 0 else None,
+            # Years of mentions would bury those of the organization in use.
+            marks_mentions="owner_id" not in row.options,
         )
         numbered = islice(enumerate(converter.reader.messages()), row.done, None)
 
@@ -352,7 +402,7 @@ class Importer:
                     connection, realm_id, row.import_id, first, limit=KEY_BATCH
                 )
         async with self._services.database.connection() as connection:
-            await connection.run(imports.index_again(realm_id))
+            await connection.run(imports.index_again(realm_id, row.first_position))
         # Names of people stay nowhere but in their accounts, which can be erased.
         kept = replace(row, report=ImportReport.of(row.report).without_examples().as_json())
         await self._advance(realm_id, kept, ENDED, ended_at=self._services.now())

@@ -71,7 +71,12 @@ class PictureWriter:
 
     def _records(self) -> Iterator[EmojiRecord | PersonRecord]:
         yield from self.reader.emoji()
-        yield from (person for person in self.reader.people() if person.picture is not None)
+        # Not of people who had an account already.
+        yield from (
+            person
+            for person in self.reader.people()
+            if person.picture is not None and person.key in self.people
+        )
 
     async def _prepared(self, record: EmojiRecord | PersonRecord) -> "_EmojiStep | _AvatarStep":
         """Store the record's picture. Raises DomainError and FileRefusedError."""

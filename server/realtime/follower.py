@@ -1,9 +1,11 @@
 """Follow the log of a realm: apply entries in order, and wake the polls that they concern."""
 
 import asyncio
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterable, Sequence
 from functools import partial
+from operator import attrgetter
 
 import structlog
 
@@ -34,6 +36,9 @@ APPLIED_AT_ONCE = 200
 APPLIED_PER_STEP = 8
 
 
+_position = attrgetter("position")
+
+
 class Tail:
     """The newest entries of the log, bounded in bytes."""
 
@@ -49,12 +54,11 @@ class Tail:
 
     def holds_after(self, cursor: Position) -> bool:
         """Return whether every entry above the cursor is here."""
-        return bool(self._entries) and self._entries[0].position <= cursor + 1
+        return bool(self._entries) and self._entries[0].first <= cursor + 1
 
     def after(self, cursor: Position) -> Iterable[TailEntry]:
         """Return the entries above the cursor, which `holds_after`."""
-        start = max(0, cursor + 1 - self._entries[0].position)
-        for index in range(start, len(self._entries)):
+        for index in range(bisect_right(self._entries, cursor, key=_position), len(self._entries)):
             yield self._entries[index]
 
     def blank(self, positions: Iterable[Position]) -> None:
@@ -74,8 +78,8 @@ class RealmFollower:
     """The state of one realm in one process: the tail of its log, its live users and queues.
 
     Positions are dense, so an entry is the next one, an old one, or reveals a gap, which is read
-    from Postgres. Even if hints are lost, duplicated or reordered, each entry is applied exactly
-    once and in order.
+    from Postgres. An entry that reserves positions stands for those, too. Even if hints are lost,
+    duplicated or reordered, each entry is applied exactly once and in order.
     """
 
     def __init__(
@@ -98,6 +102,7 @@ class RealmFollower:
         self.log_pages = LogPageCache(database, self.realm_id)
         self._database = database
         self._ahead: dict[Position, LogEntry] = {}
+        """By their first positions."""
         self._fetching: asyncio.Task[None] | None = None
         self._fetch_again = False
         self._advanced = asyncio.Event()
@@ -288,7 +293,7 @@ class RealmFollower:
         """Sort entries in, apply some now and the rest in time slices."""
         for entry in entries:
             if entry.position > self.position:
-                self._ahead[entry.position] = entry
+                self._ahead[entry.first] = entry
         if not self._is_applying:
             self._apply_some(APPLIED_AT_ONCE)
 

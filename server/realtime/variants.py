@@ -46,10 +46,11 @@ def masked(event: Event, masking: Masking | None) -> Event:
 class TailEntry:
     """A log entry: its event, its audience, and its encodings so far."""
 
-    __slots__ = ("_encodings", "audience", "event", "position", "size")
+    __slots__ = ("_encodings", "audience", "event", "first", "position", "size")
 
     def __init__(self, entry: LogEntry) -> None:
         self.position: Position = entry.position
+        self.first: Position = entry.first
         self.audience: Audience = decode_audience(entry.audience)
         self.event: Event = (
             _BLANK if entry.body is None else catalogue.decode(entry.kind, entry.body)

@@ -146,4 +146,5 @@ class WriteTx:
             audience=entry.audience.encode(),
             body=msgspec.json.encode(entry.event),
             write_id=self.write_id,
+            reserves=entry.event.reserves(),
         )

@@ -22,6 +22,17 @@ CREATE OR REPLACE FUNCTION append_entry(p_realm_id bigint, p_kind text, p_audien
     RETURNING position
 $$;
 
+-- Use positions without entries, and append an entry after them that says so, to nobody.
+CREATE OR REPLACE FUNCTION append_reserving(
+    p_realm_id bigint, p_kind text, p_body bytea, p_write_id uuid, p_count bigint)
+    RETURNS bigint
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    PERFORM set_config('parley.position', (current_position() + p_count)::text, true);
+    RETURN append_entry(p_realm_id, p_kind, '', p_body, p_write_id);
+END $$;
+
 -- Append several entries of one kind and one write, in order.
 CREATE OR REPLACE FUNCTION append_entries(
     p_realm_id bigint, p_kind text, p_audiences bytea[], p_bodies bytea[], p_write_id uuid)

@@ -293,6 +293,55 @@ BEGIN
 END $$;
 -- @end
 
+-- feed_before returns the newest p_limit ids at or below p_edge of a feed, feed_after the oldest at
+-- or above it: as history_before and history_after, but what was imported into the realm while it was
+-- in use is left out. So the ids of feeds rise with time. p_walks: whether to walk first.
+-- @each way = before | after
+-- @beyond = > | <
+-- @inner = first_id | last_id
+-- @outer = last_id | first_id
+-- @last = max | min
+-- @passed = <= | >=
+-- @end_of_ids = 0 | 9223372036854775807
+-- @step = - | +
+CREATE OR REPLACE FUNCTION feed_@way(
+    p_realm_id bigint, p_user_id bigint, p_channels bigint[], p_partial_channels bigint[],
+    p_conversations bigint[], p_partial_conversations bigint[], p_extra bigint[], p_walks boolean,
+    p_edge bigint, p_limit bigint)
+    RETURNS bigint[]
+    LANGUAGE plpgsql STABLE
+    AS $$
+DECLARE
+    v_edge bigint := p_edge;
+    v_end bigint;
+    v_piece bigint[];
+    v_ids bigint[] := '{}';
+BEGIN
+    LOOP
+        v_edge := coalesce((
+            SELECT r.@inner FROM imported_ranges r
+             WHERE r.realm_id = p_realm_id AND v_edge BETWEEN r.first_id AND r.last_id) @step 1, v_edge);
+        v_end := coalesce((
+            SELECT @last(r.@outer) FROM imported_ranges r
+             WHERE r.realm_id = p_realm_id AND r.@outer @passed v_edge), @end_of_ids);
+        IF v_edge <> v_end THEN
+            v_piece := coalesce(
+                CASE WHEN p_walks THEN walk_@way(
+                    p_realm_id, p_user_id, p_channels, p_partial_channels, p_conversations, p_extra,
+                    v_edge, p_limit - cardinality(v_ids)) END,
+                history_@way(
+                    p_realm_id, p_user_id, p_channels, p_partial_channels, p_conversations,
+                    p_partial_conversations, p_extra, v_edge, p_limit - cardinality(v_ids)));
+            v_ids := v_ids || CASE WHEN v_end = @end_of_ids THEN v_piece ELSE ARRAY(
+                SELECT i FROM unnest(v_piece) AS i WHERE i @beyond v_end) END;
+        END IF;
+        EXIT WHEN cardinality(v_ids) >= p_limit OR v_end = @end_of_ids;
+        v_edge := v_end;
+    END LOOP;
+    RETURN v_ids;
+END $$;
+-- @end
+
 -- A page of history around an anchor: ids at or below p_below as many as p_before, from p_from on
 -- as many as p_after.
 CREATE OR REPLACE FUNCTION history_page(
@@ -305,6 +354,7 @@ DECLARE
     c_far CONSTANT bigint := 1000;
     s record;
     v_walks boolean;
+    v_is_feed boolean := p_scope IN ('feed', 'direct') AND p_conversation_ids IS NULL;
     v_ids bigint[] := '{}';
 BEGIN
     SELECT * INTO s FROM history_sources(
@@ -313,28 +363,80 @@ BEGIN
     v_walks := p_scope = 'feed' AND cardinality(s.r_channels) > 3
                AND greatest(p_before, p_after) <= c_far;
     IF p_before > 0 THEN
-        v_ids := coalesce(
-            CASE WHEN v_walks THEN walk_before(
+        v_ids := CASE WHEN v_is_feed THEN feed_before(
                 p_realm_id, p_user_id, s.r_channels, s.r_partial_channels, s.r_conversations,
-                s.r_extra, p_below - 1, p_before) END,
-            history_before(
+                s.r_partial_conversations, s.r_extra, v_walks, p_below - 1, p_before)
+            ELSE history_before(
                 p_realm_id, p_user_id, s.r_channels, s.r_partial_channels, s.r_conversations,
-                s.r_partial_conversations, s.r_extra, p_below - 1, p_before));
+                s.r_partial_conversations, s.r_extra, p_below - 1, p_before) END;
     END IF;
     IF p_after > 0 THEN
-        v_ids := v_ids || coalesce(
-            CASE WHEN v_walks THEN walk_after(
+        v_ids := v_ids || CASE WHEN v_is_feed THEN feed_after(
                 p_realm_id, p_user_id, s.r_channels, s.r_partial_channels, s.r_conversations,
-                s.r_extra, p_from, p_after) END,
-            history_after(
+                s.r_partial_conversations, s.r_extra, v_walks, p_from, p_after)
+            ELSE history_after(
                 p_realm_id, p_user_id, s.r_channels, s.r_partial_channels, s.r_conversations,
-                s.r_partial_conversations, s.r_extra, p_from, p_after));
+                s.r_partial_conversations, s.r_extra, p_from, p_after) END;
     END IF;
     RETURN v_ids;
 END $$;
 
--- The first message sent at this time or later, by binary search, since ids rise with time. Null if
--- there is none.
+-- The stretches of a realm's ids within which ids rise with time: what was sent here, and each import
+-- into the realm while it was in use. Together they hold all ids.
+CREATE OR REPLACE FUNCTION message_stretches(p_realm_id bigint)
+    RETURNS TABLE (first_id bigint, last_id bigint, is_imported boolean)
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT r.first_id, r.last_id, true FROM imported_ranges r WHERE r.realm_id = p_realm_id
+    UNION ALL
+    SELECT s.first_id, s.last_id, false
+      FROM (SELECT b.after + 1 AS first_id,
+                   coalesce(lead(b.before) OVER (ORDER BY b.after) - 1, 9223372036854775806) AS last_id
+              FROM (SELECT 0 AS after, 0 AS before
+                    UNION ALL
+                    SELECT r.last_id, r.first_id FROM imported_ranges r
+                     WHERE r.realm_id = p_realm_id) b) s
+     WHERE s.first_id <= s.last_id
+$$;
+
+-- The first message sent at this time or later of each stretch that has one, by binary search.
+CREATE OR REPLACE FUNCTION first_messages_since(p_realm_id bigint, p_moment timestamptz)
+    RETURNS TABLE (first_id bigint, last_id bigint, is_imported boolean)
+    LANGUAGE plpgsql STABLE
+    SET enable_seqscan = off
+    AS $$
+DECLARE
+    s record;
+    v_low bigint;
+    v_high bigint;
+    v_middle bigint;
+    v_found record;
+BEGIN
+    FOR s IN SELECT * FROM message_stretches(p_realm_id) x ORDER BY x.first_id LOOP
+        v_low := s.first_id;
+        v_high := (SELECT max(m.id) FROM messages m
+                    WHERE m.realm_id = p_realm_id AND m.id BETWEEN s.first_id AND s.last_id);
+        CONTINUE WHEN v_high IS NULL OR (
+            SELECT m.sent_at < p_moment FROM messages m
+             WHERE m.realm_id = p_realm_id AND m.id = v_high);
+        WHILE v_low < v_high LOOP
+            v_middle := (v_low + v_high) / 2;
+            SELECT m.id, m.sent_at INTO v_found FROM messages m
+             WHERE m.realm_id = p_realm_id AND m.id >= v_middle ORDER BY m.id LIMIT 1;
+            IF v_found.sent_at < p_moment THEN
+                v_low := v_found.id + 1;
+            ELSE
+                v_high := v_middle;
+            END IF;
+        END LOOP;
+        first_id := (SELECT min(m.id) FROM messages m WHERE m.realm_id = p_realm_id AND m.id >= v_low);
+        last_id := s.last_id;
+        is_imported := s.is_imported;
+        RETURN NEXT;
+    END LOOP;
+END $$;
+
+-- For older releases, and to find the first message in a realm whose ids all rise with time.
 CREATE OR REPLACE FUNCTION first_message_since(p_realm_id bigint, p_moment timestamptz) RETURNS bigint
     LANGUAGE plpgsql STABLE
     SET enable_seqscan = off

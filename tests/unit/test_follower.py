@@ -12,7 +12,7 @@ import pytest
 
 from server.domain.addresses import Addresses
 from server.domain.clock import SystemClock
-from server.events.base import EVERYONE, LogEntry
+from server.events.base import EVERYONE, LogEntry, PositionsReserved
 from server.events.log import Tick
 from server.realm_cache import RealmCache
 from server.realtime.follower import RealmFollower
@@ -145,3 +145,29 @@ async def test_a_gap_behind_what_is_applied_in_turns_is_looked_for(follower, log
     log.entries = [entry(position) for position in range(6, 1_006)]
     follower.offer(1, [each for each in log.entries if each.position != 900])
     await until(lambda: follower.position == 1_005)
+
+
+def reserving(position: int, count: int) -> LogEntry:
+    event = PositionsReserved(count=count)
+    return LogEntry(Position(position), event.kind, b"", msgspec.json.encode(event))
+
+
+async def test_an_entry_stands_for_the_positions_that_it_reserves(follower, log):
+    follower.offer(1, [entry(12), reserving(11, 5)])
+    assert follower.position == 12
+    assert log.reads == 0
+    for cursor in (5, 6, 10):
+        assert follower.tail.holds_after(Position(cursor))
+        assert [each.position for each in follower.tail.after(Position(cursor))] == [11, 12]
+    assert [each.position for each in follower.tail.after(Position(11))] == [12]
+    assert not follower.tail.holds_after(Position(4))
+
+
+async def test_reserved_positions_are_found_if_their_hint_is_lost(follower, log):
+    log.entries = [entry(6), reserving(5_000_007, 5_000_000), entry(5_000_008)]
+    follower.offer(1, [log.entries[-1]])
+    await until(lambda: follower.position == 5_000_008)
+    # What comes again is known.
+    follower.offer(1, log.entries)
+    assert follower.position == 5_000_008
+    assert not follower._ahead

@@ -76,6 +76,18 @@ async def create_channels(
     new = [_new(each, creator_id, terms, permissions, context) for each in wanted]
     connection = await tx.changing()
     rows = [await channels.insert(connection, tx.realm_id, each) for each in new]
+    await publish_created(tx, context, creator_id, rows)
+    if terms.is_default and rows:
+        ids = await channels.default_ids(connection, tx.realm_id)
+        tx.append(DefaultChannelsChanged(default_streams=ids), MEMBERS)
+    return rows
+
+
+async def publish_created(
+    tx: Tx, context: LockedRealm, by: UserId | None, rows: Sequence[ChannelRow]
+) -> None:
+    """Publish channels that this write has inserted, without subscribers so far."""
+    connection = await tx.changing()
     now = context.graph.clock.now()
     audiences = await audiences_allowed_to_see(connection, tx.realm_id, context, rows)
     for row in rows:
@@ -83,11 +95,7 @@ async def create_channels(
         entry = tx.append(ChannelsCreated(streams=[info]), audiences[row.channel_id])
         tx.at_position(entry, channels.changed(tx.realm_id, [row.channel_id]))
         made = {row.channel_id: {"name": row.name, "invite_only": row.invite_only}}
-        audit.record_outcomes(tx, entry, creator_id, "channel_created", made)
-    if terms.is_default and rows:
-        ids = await channels.default_ids(connection, tx.realm_id)
-        tx.append(DefaultChannelsChanged(default_streams=ids), MEMBERS)
-    return rows
+        audit.record_outcomes(tx, entry, by, "channel_created", made)
 
 
 def _permissions(

@@ -34,7 +34,8 @@ interface Row {
 function rows(): Row[] {
   const found = new Map<string, Row>();
   const { messages, userId } = state();
-  const newestFirst = [...messages.values()].sort((one, other) => other.id - one.id);
+  // Imported messages are older than their ids say.
+  const newestFirst = [...messages.values()].sort((one, other) => other.timestamp - one.timestamp || other.id - one.id);
   for (const message of newestFirst) {
     const place = placeOf(message, userId);
     const key = place.kind === "direct" ? `direct ${place.key}` : topicKey(place.channelId, place.topic);

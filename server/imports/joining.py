@@ -1,0 +1,448 @@
+"""Add an import to a realm in use: accounts, channels, positions, conversations.
+
+Each step is a write like any other: its events reach all whom they concern, and its transaction
+records the progress. docs/adr/0043-imports-into-organizations-in-use.md.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
+from typing import Any, Final
+
+from server.actions.channel_audiences import audiences_allowed_to_see
+from server.actions.credential_changes import end_queues
+from server.actions.locked_realm import lock_realm, lock_realm_context
+from server.actions.realm_services import RealmServices
+from server.actions.user_roles import owners_of
+from server.actions.users import NewUser, create_users
+from server.domain.accounts import MAX_NAME_LENGTH
+from server.domain.names import fold_name
+from server.domain.realm_settings import RealmSettings
+from server.events.base import NO_AUDIENCE, PositionsReserved
+from server.events.channels import RECENTLY
+from server.events.log import Tick
+from server.events.messages import ConversationOpened
+from server.imports.accounts import (
+    NO_MAIL_DOMAIN,
+    PlannedAccount,
+    people_of,
+    planned_newcomers,
+)
+from server.imports.channel_units import (
+    ChannelUnit,
+    add_channel_unit,
+    channel_units,
+    has_protected_history,
+)
+from server.imports.errors import ELSEWHERE, FileRefusedError, ImportStoppedError
+from server.imports.report import ImportReport
+from server.imports.survey import Progress, Survey
+from server.runtime.version import VERSION
+from server.transactions import Tx
+from storage import channels, import_joining, imports, users, workers
+from storage.address_folding import fold_address
+from storage.channels import ActivityRow
+from storage.database import Connection, Database
+from storage.ids import ChannelId, Position, RealmId, UserId
+from storage.imports import ImportRow
+
+PEOPLE: Final = "people"
+CHANNELS: Final = "channels"
+POSITIONS: Final = "positions"
+CONVERSATIONS: Final = "conversations"
+JOINING: Final = (PEOPLE, CHANNELS, POSITIONS, CONVERSATIONS)
+"""Phases before those that imports into new realms have, in this order."""
+
+PEOPLE_BATCH: Final = 20
+"""Accounts in a write."""
+CONVERSATION_BATCH: Final = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beginning:
+    """What is recorded of an import when it begins."""
+
+    source: str
+    fingerprint: bytes
+    options: Mapping[str, Any]
+    owner_id: UserId | None
+    """None: the realm's first owner."""
+
+
+async def begin(
+    services: RealmServices, database: Database, wanted: Beginning, found: Survey, domain: str
+) -> None:
+    """Record that the import has begun. Raises FileRefusedError if it may not."""
+    async with database.connection() as connection:
+        others = {each.version for each in await workers.at_work(connection) if each.serves}
+    if others - {VERSION}:
+        raise FileRefusedError(
+            "Processes of another release serve this organization, and would not follow: let all of"
+            " them run this release first."
+        )
+    report = ImportReport()
+    planned_newcomers(found, domain, report)
+    await services.write(
+        partial(_begin, wanted=wanted, total=found.messages, report=report, services=services)
+    )
+
+
+async def _begin(
+    tx: Tx, *, wanted: Beginning, total: int, report: ImportReport, services: RealmServices
+) -> None:
+    # The realm's lock lets one import begin at a time.
+    await lock_realm(tx, alone=True)
+    connection = await tx.connection()
+    if unfinished := await imports.unfinished(connection, tx.realm_id):
+        raise FileRefusedError(
+            f"Another import of {unfinished[0]} into this organization has not ended: run its"
+            " command again first."
+        )
+    owners = await owners_of(connection, tx.realm_id)
+    owner_id = wanted.owner_id if wanted.owner_id in owners else owners[0]
+    await imports.insert(
+        await tx.changing(),
+        tx.realm_id,
+        ImportRow(
+            import_id=0,
+            source=wanted.source,
+            options={**wanted.options, "owner_id": owner_id},
+            phase=PEOPLE,
+            done=0,
+            total=total,
+            first_position=Position(0),
+            report=report.as_json(),
+            ended_at=None,
+        ),
+        fingerprint=wanted.fingerprint,
+        now=services.clock.now(),
+    )
+    tx.append(Tick(), NO_AUDIENCE)
+
+
+class Joining:
+    """Writes the phases of JOINING, from the progress on."""
+
+    def __init__(
+        self, services: RealmServices, found: Survey, domain: str, progress: Progress
+    ) -> None:
+        self._services = services
+        self._found = found
+        self._domain = domain
+        self._progress = progress
+
+    async def run(self, row: ImportRow) -> ImportRow:
+        """Take all steps that are left; return the progress, with all of them done.
+
+        Raises ImportStoppedError if another process continues the import.
+        """
+        if row.phase == PEOPLE:
+            row = await self._add_people(row)
+            row = await self._advance(row, CHANNELS)
+        if row.phase == CHANNELS:
+            row = await self._add_channels(row)
+            row = await self._advance(row, POSITIONS)
+        if row.phase == POSITIONS:
+            row = await self._reserve(row)
+        return await self._open_conversations(row)
+
+    async def _add_people(self, row: ImportRow) -> ImportRow:
+        planned = planned_newcomers(self._found, self._domain, ImportReport())
+        while batch := planned[row.done : row.done + PEOPLE_BATCH]:
+            after = replace(row, done=row.done + len(batch))
+            row = await self._services.write(partial(self._people_step, row, after, batch))
+            self._progress("people", row.done, len(planned))
+        return row
+
+    async def _people_step(
+        self, row: ImportRow, after: ImportRow, batch: Sequence[PlannedAccount], tx: Tx
+    ) -> ImportRow:
+        tx.must_be_exact()
+        realm = await lock_realm(tx, alone=True)
+        connection = await tx.connection()
+        accounts = _Accounts(
+            row, unique_names=RealmSettings.of(realm.settings).require_unique_names
+        )
+        known = await accounts.find(connection, tx, batch)
+        new = [account for account in batch if account.keys[0] not in known]
+        people = await people_in(connection, tx.realm_id, row.import_id)
+        names = await accounts.named(connection, tx, new, people, self._services.clock.now())
+        created = await create_users(tx, names, now=self._services.clock.now()) if names else []
+        report = ImportReport.of(row.report)
+        report.count("accounts that were here already", len({*known.values()}))
+        for what, count in people_of(new).items():
+            report.count(what, count)
+        after = replace(after, report=report.as_json())
+        ids = {
+            key: person.user_id
+            for person, account in zip(created, new, strict=True)
+            for key in account.keys
+        }
+        there = {key: known[a.keys[0]] for a in batch if a.keys[0] in known for key in a.keys}
+        connection = await tx.changing()
+        await connection.run(imports.keep_keys(tx.realm_id, row.import_id, "person", ids))
+        await connection.run(imports.keep_keys(tx.realm_id, row.import_id, "account", there))
+        return await finish_step(tx, row, after)
+
+    async def _add_channels(self, row: ImportRow) -> ImportRow:
+        people = await self._people(row)
+        units = channel_units(self._found, people)
+        for unit in units[row.done :]:
+            after = replace(row, done=row.done + 1)
+            row = await self._services.write(partial(_channel_step, row, after, unit))
+            self._progress("channels", row.done, len(units))
+        return row
+
+    async def _people(self, row: ImportRow) -> dict[str, UserId]:
+        async with self._services.read() as connection:
+            return await people_in(connection, self._services.realm_id, row.import_id)
+
+    async def _reserve(self, row: ImportRow) -> ImportRow:
+        await self._services.write(partial(_reserve_step, row))
+        async with self._services.read() as connection:
+            found = await imports.by_id(connection, self._services.realm_id, row.import_id)
+        assert found is not None
+        return found
+
+    async def _open_conversations(self, row: ImportRow) -> ImportRow:
+        """Mark what is imported as read in the channels, and open direct conversations."""
+        async with self._services.read() as connection:
+            places = await imports.keys_of(
+                connection, self._services.realm_id, row.import_id, "channel"
+            )
+        people = await self._people(row)
+        ids = sorted({ChannelId(each) for each in places.values()})
+        groups: dict[tuple[UserId, ...], list[str]] = {}
+        for each in self._found.conversations:
+            members = tuple(sorted({people[key] for key in each.members if key in people}))
+            if members and each.key not in places:
+                keys = groups.setdefault(members, [])
+                if each.key not in keys:
+                    keys.append(each.key)
+        opened = list(groups.items())
+        steps: list[ChannelId | list[tuple[tuple[UserId, ...], list[str]]]] = [
+            *ids,
+            *(
+                opened[start : start + CONVERSATION_BATCH]
+                for start in range(0, len(opened), CONVERSATION_BATCH)
+            ),
+        ]
+        if row.total == 0:
+            return row
+        for step in steps[row.done :]:
+            after = replace(row, done=row.done + 1)
+            if isinstance(step, list):
+                row = await self._services.write(partial(_conversations_step, row, after, step))
+            else:
+                unreceived = self._unreceived(places, people, step)
+                row = await self._services.write(partial(_read_step, row, after, step, unreceived))
+        return row
+
+    def _unreceived(
+        self, places: Mapping[str, int], people: Mapping[str, UserId], channel_id: ChannelId
+    ) -> dict[UserId, int]:
+        """Return how many of the messages members of a channel with protected history did not get.
+
+        The first ones, in the order of the file. Empty for all other channels.
+        """
+        numbers: dict[UserId, int] = {}
+        for channel in self._found.channels:
+            if places.get(channel.key) != channel_id or not has_protected_history(channel):
+                continue
+            for key in channel.members:
+                moment = (channel.since or {}).get(key)
+                firsts, end = self._found.firsts, self._found.messages + 1
+                first = end if moment is None else firsts.get(moment, end)
+                user_id = people[key]
+                numbers[user_id] = min(first - 1, numbers.get(user_id, first - 1))
+        return numbers
+
+    async def _advance(self, row: ImportRow, phase: str) -> ImportRow:
+        async with self._services.read() as connection:
+            advanced = await connection.run(
+                imports.advance(
+                    self._services.realm_id, row, phase=phase, done=0, report=row.report
+                )
+            )
+        if not advanced:
+            raise ImportStoppedError(ELSEWHERE)
+        return replace(row, phase=phase, done=0)
+
+
+class _Accounts:
+    """Matches people of a file with the accounts that are there."""
+
+    def __init__(self, row: ImportRow, *, unique_names: bool) -> None:
+        self._row = row
+        self._unique_names = unique_names
+
+    async def find(
+        self, connection: Connection, tx: Tx, batch: Sequence[PlannedAccount]
+    ) -> dict[str, UserId]:
+        """Return the accounts with the same addresses, by the first keys of the people.
+
+        An address that an import has made up is of the same person only if that was an import from
+        the same program; another one is made up otherwise.
+        """
+        rows = await users.by_emails(connection, tx.realm_id, [a.new.email for a in batch])
+        by_address: dict[str, users.UserRow] = {}
+        for row in sorted(rows, key=lambda each: each.is_active):
+            by_address[fold_address(row.email)] = row
+        made_up = [row.user_id for row in rows if row.email.endswith(f"@{NO_MAIL_DOMAIN}")]
+        same = await import_joining.imported_accounts(
+            connection, tx.realm_id, self._row.source, made_up
+        )
+        known: dict[str, UserId] = {}
+        for account in batch:
+            found = by_address.get(fold_address(account.new.email))
+            if found is None:
+                continue
+            if found.user_id in made_up and found.user_id not in same:
+                local, _, domain = account.new.email.partition("@")
+                email = f"{local}-{self._row.import_id}@{domain}"
+                account.new = replace(account.new, email=email)
+            else:
+                known[account.keys[0]] = found.user_id
+        return known
+
+    async def named(
+        self,
+        connection: Connection,
+        tx: Tx,
+        new: Sequence[PlannedAccount],
+        people: Mapping[str, UserId],
+        now: datetime,
+    ) -> list[NewUser]:
+        """Return the accounts to be created, with names that they may have.
+
+        `people`: the accounts so far, by their keys.
+        """
+        taken: set[str] = set()
+        wanted: list[NewUser] = []
+        for account in new:
+            name = account.new.full_name
+            if self._unique_names or account.new.bot_type is not None:
+                name = await self._free_name(connection, tx, name, taken)
+            taken.add(fold_name(name))
+            owner_id = people.get(account.owner or "", UserId(self._row.options["owner_id"]))
+            wanted.append(
+                replace(
+                    account.new,
+                    full_name=name,
+                    is_active=account.is_active,
+                    joined_at=min(account.new.joined_at or now, now),
+                    bot_owner_id=owner_id if account.new.bot_type else None,
+                )
+            )
+        return wanted
+
+    async def _free_name(self, connection: Connection, tx: Tx, name: str, taken: set[str]) -> str:
+        number, wanted = 1, name
+        while fold_name(wanted) in taken or await users.named(connection, tx.realm_id, wanted):
+            end = f" ({self._row.source})" if number == 1 else f" ({self._row.source} {number})"
+            wanted, number = name[: MAX_NAME_LENGTH - len(end)].rstrip() + end, number + 1
+        return wanted
+
+
+async def people_in(connection: Connection, realm_id: RealmId, import_id: int) -> dict[str, UserId]:
+    """Return the accounts of all people of the file, new or not, by their keys."""
+    new = await imports.keys_of(connection, realm_id, import_id, "person")
+    there = await imports.keys_of(connection, realm_id, import_id, "account")
+    return {key: UserId(each) for key, each in (new | there).items()}
+
+
+async def publish_activity(services: RealmServices, channel_ids: Iterable[ChannelId]) -> None:
+    """Publish the first messages of these channels, and whether they are active."""
+    for channel_id in sorted(set(channel_ids)):
+        await services.write(partial(_activity_step, channel_id))
+
+
+async def _activity_step(channel_id: ChannelId, tx: Tx) -> None:
+    context = await lock_realm_context(tx, [])
+    connection = await tx.connection()
+    rows = await channels.by_ids(connection, tx.realm_id, [channel_id])
+    audiences = await audiences_allowed_to_see(connection, tx.realm_id, context, rows)
+    for row in rows:
+        statement = channels.append_activity_event(
+            tx.realm_id,
+            ActivityRow(
+                channel_id=row.channel_id,
+                first_message_id=None,
+                last_sent_at=None,
+                recent_messages=0,
+            ),
+            now=context.graph.clock.now(),
+            recently=RECENTLY,
+            audience=audiences[row.channel_id].encode(),
+            write_id=tx.write_id,
+        )
+        tx.at_position(tx.append(Tick(), NO_AUDIENCE), statement)
+
+
+async def finish_step(tx: Tx, row: ImportRow, after: ImportRow) -> ImportRow:
+    """Record the progress as the last act of a write; return it."""
+    connection = await tx.changing()
+    advanced = await connection.run(
+        imports.advance(tx.realm_id, row, phase=after.phase, done=after.done, report=after.report)
+    )
+    if not advanced:
+        raise ImportStoppedError(ELSEWHERE)
+    tx.append(Tick(), NO_AUDIENCE)
+    return after
+
+
+async def _channel_step(row: ImportRow, after: ImportRow, unit: ChannelUnit, tx: Tx) -> ImportRow:
+    report = ImportReport.of(row.report)
+    await add_channel_unit(tx, row, unit, report)
+    return await finish_step(tx, row, replace(after, report=report.as_json()))
+
+
+async def _reserve_step(row: ImportRow, tx: Tx) -> None:
+    """Take a position for each message: one entry stands for all of them."""
+    connection = await tx.changing()
+    advanced = await connection.run(
+        imports.advance(tx.realm_id, row, phase=CONVERSATIONS, done=0, report=row.report)
+    )
+    if not advanced:
+        raise ImportStoppedError(ELSEWHERE)
+    entry = tx.append(PositionsReserved(count=row.total), NO_AUDIENCE)
+    tx.at_position(entry, import_joining.set_range(tx.realm_id, row.import_id, row.total))
+
+
+async def _read_step(
+    row: ImportRow,
+    after: ImportRow,
+    channel_id: ChannelId,
+    unreceived: Mapping[UserId, int],
+    tx: Tx,
+) -> ImportRow:
+    entry = tx.append(Tick(), NO_AUDIENCE)
+    first, last = row.first_position + 1, row.first_position + row.total
+    tx.at_position(
+        entry, import_joining.mark_channel_read(tx.realm_id, channel_id, first=first, last=last)
+    )
+    if any(unreceived.values()):
+        # Processes know their spans as of when they joined: their clients begin anew.
+        await end_queues(tx, sorted(user_id for user_id, count in unreceived.items() if count))
+        cut = import_joining.cut_spans(tx.realm_id, channel_id, unreceived, first=first)
+        tx.at_position(entry, cut)
+    return await finish_step(tx, row, after)
+
+
+async def _conversations_step(
+    row: ImportRow,
+    after: ImportRow,
+    groups: Sequence[tuple[tuple[UserId, ...], Sequence[str]]],
+    tx: Tx,
+) -> ImportRow:
+    first, last = row.first_position + 1, row.first_position + row.total
+    for members, keys in groups:
+        entry = tx.append(ConversationOpened(user_ids=members), NO_AUDIENCE)
+        statement = import_joining.join_dm_group(
+            tx.realm_id, row.import_id, keys, members, first=first, last=last
+        )
+        tx.at_position(entry, statement)
+    report = ImportReport.of(row.report)
+    report.count("direct conversations", len(groups))
+    return await finish_step(tx, row, replace(after, report=report.as_json()))

@@ -1,0 +1,576 @@
+"""`parley import --into-existing`: history comes to people who are at work meanwhile."""
+
+import asyncio
+import os
+import signal
+import sys
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from server.domain.access import GUEST, MEMBER, OWNER
+from storage import channel_traffic, digests, retention
+from storage.ids import RealmId
+from testkit.clients.api import Client, LogIn
+from testkit.clients.commands import refusal, run
+from testkit.clients.server import ROOT_DOMAIN, Server
+from testkit.factories import Make
+from testkit.slack_exports import channel, message, person, write_export, write_large_export
+
+pytestmark = pytest.mark.asyncio
+
+DAY = "2024-03-01"
+START = 1709280000
+"""Of the messages in the file, in 2024; those that are there are of the server's clock."""
+
+
+def at(second: int) -> str:
+    return f"{START + second}.000100"
+
+
+USERS = [
+    person("U1", "Ada of Slack", is_primary_owner=True, is_owner=True),
+    person("U2", "Bob"),
+    person("U3", "Carol", is_admin=True),
+    person("U4", "Gone", deleted=True),
+    person("U5", "Dana", profile={"email": None}),
+    person("U6", "Robot", is_bot=True, profile={"email": None, "bot_id": "B6"}),
+]
+
+
+TADA = {"name": "tada", "users": ["U2"]}
+
+
+def an_export(path: Path) -> Path:
+    return write_export(
+        path,
+        users=USERS,
+        channels=[
+            channel("C1", "General", ["U1", "U2", "U3", "U4"], is_general=True, creator="U1"),
+            channel("C2", "plans", ["U1", "U3"]),
+            channel("C3", "Old", ["U2"], is_archived=True),
+        ],
+        groups=[channel("G1", "secret", ["U2", "U3"])],
+        dms=[{"id": "D1", "members": ["U1", "U2"]}, {"id": "D2", "members": ["U2", "U3"]}],
+        messages={
+            f"General/{DAY}": [
+                message("U1", "Root about rabbits", at(1), thread_ts=at(1)),
+                message("U2", "Answer for <@U1>", at(3), thread_ts=at(1)),
+                message(
+                    "U4", "loose rabbits", at(2), reactions=[{"name": "tada", "users": ["U2"]}]
+                ),
+            ],
+            f"plans/{DAY}": [message("U3", "the plan", at(4))],
+            f"Old/{DAY}": [message("U2", "old words", at(5))],
+            f"secret/{DAY}": [message("U2", "secret words", at(6))],
+            f"D1/{DAY}": [message("U1", "directly to Bob", at(7))],
+            f"D2/{DAY}": [
+                message("U3", "Carol to Bob", at(8)),
+                message("U2", "Bob to Carol", at(9)),
+            ],
+        },
+    )
+
+
+@dataclass
+class Office:
+    """A realm in use, with people some of whom are in the file."""
+
+    server: Server
+    realm_id: RealmId
+    subdomain: str
+    ada: Client
+    """An owner."""
+    bob: Client
+
+    async def add(self, file: Path, *arguments: str) -> str:
+        return await run(self.server, "import", file, *self.place, *arguments)
+
+    async def refused(self, file: Path, *arguments: str) -> str:
+        return await asyncio.to_thread(
+            refusal, "import", file, *self.place, *arguments, **environment_of(self.server)
+        )
+
+    @property
+    def place(self) -> tuple[str, ...]:
+        return ("--realm", self.subdomain, "--into-existing")
+
+    async def client(self, email: str) -> Client:
+        row = await self.user(email)
+        host = await self.server.host_of(self.realm_id)
+        return Client(self.server, host, email, row["api_key"])
+
+    async def user(self, email: str) -> dict[str, Any]:
+        [row] = await self.rows(
+            "SELECT user_id, api_key, is_active, role, full_name FROM users"
+            " WHERE realm_id = %(realm_id)s AND email = %(email)s",
+            email=email,
+        )
+        names = ("user_id", "api_key", "is_active", "role", "full_name")
+        return dict(zip(names, row, strict=True))
+
+    async def rows(self, sql: Any, **values: Any) -> list[tuple[Any, ...]]:
+        async with self.server.app.database.connection() as connection:
+            return await connection.tuples(sql, realm_id=self.realm_id, **values)
+
+
+def environment_of(server: Server) -> dict[str, str]:
+    return {
+        "DATABASE_URL": server.app.settings.database_url or "",
+        "PARLEY_DATA": str(server.app.settings.data_directory),
+        "PARLEY_ROOT_DOMAIN": ROOT_DOMAIN,
+    }
+
+
+@pytest_asyncio.fixture
+async def office(server: Server, make: Make, log_in: LogIn) -> Office:
+    ada = await make.user("Ada", email="U1@Example.com", role=OWNER)
+    bob = await make.user("Bob B.", email="u2@example.com")
+    await make.channel("general", subscribers=[ada, bob])
+    async with server.app.database.connection() as connection:
+        subdomain = await connection.value(
+            "SELECT subdomain FROM realms WHERE realm_id = %(r)s", r=make.realm_id
+        )
+    return Office(server, make.realm_id, subdomain, await log_in(ada), await log_in(bob))
+
+
+async def say(client: Client, content: str, topic: str = "work", to: str = "general") -> int:
+    sent = await client.post("/messages", type="channel", to=to, topic=topic, content=content)
+    return int(sent["id"])
+
+
+async def history_of(client: Client, *terms: list[Any], **params: Any) -> list[dict[str, Any]]:
+    fields = {"anchor": "newest", "num_before": 1000, "num_after": 0} | params
+    page = await client.get("/messages", narrow=list(terms), apply_markdown=False, **fields)
+    return list(page["messages"])
+
+
+def id_of(client: Client) -> int:
+    assert client.user is not None
+    return client.user.user_id
+
+
+def unread_ids(unread: dict[str, Any]) -> set[int]:
+    kinds = ("streams", "pms", "huddles")
+    return {i for kind in kinds for each in unread[kind] for i in each["unread_message_ids"]}
+
+
+def texts(messages: list[dict[str, Any]]) -> list[str]:
+    return [each["content"] for each in messages]
+
+
+async def test_history_comes_to_an_organization_in_use(office: Office, tmp_path: Path):
+    before = await say(office.ada, "work before")
+    direct = await office.ada.post(
+        "/messages", type="direct", to=[id_of(office.bob)], content="here, directly"
+    )
+    file = an_export(tmp_path / "slack.zip")
+    said = await office.add(file)
+    after = await say(office.bob, "work after")
+
+    # The same people, by their addresses in any case; they stay as they were.
+    ada = await office.user("U1@Example.com")
+    assert (ada["full_name"], ada["role"]) == ("Ada", OWNER)
+    carol = await office.user("u3@example.com")
+    assert (carol["full_name"], carol["role"], carol["is_active"]) == ("Carol", MEMBER, True)
+    assert not (await office.user("u4@example.com"))["is_active"]
+    assert "2 accounts that were here already" in said
+    assert "people had more rights there" in said
+
+    # A taken name gets a mark, and nothing mixes.
+    general = await history_of(office.ada, ["channel", "General (Slack)"])
+    assert texts(general) == [
+        "Root about rabbits",
+        "loose rabbits",
+        f"Answer for @**Ada|{ada['user_id']}**",
+    ]
+    assert [each["timestamp"] for each in general] == [START + 1, START + 2, START + 3]
+    assert [each["id"] for each in general] == sorted(each["id"] for each in general)
+    assert texts(await history_of(office.ada, ["channel", "general"])) == [
+        "work before",
+        "work after",
+    ]
+    assert before < general[0]["id"] < general[-1]["id"] < after
+    people = [id_of(office.ada), id_of(office.bob)]
+    assert texts(await history_of(office.ada, ["dm", people])) == ["here, directly"]
+    [old] = await history_of(office.ada, ["channel", "Ada, Bob B. (Slack)"])
+    assert old["content"] == "directly to Bob"
+    bob = await office.user("u2@example.com")
+    both = [bob["user_id"], carol["user_id"]]
+    assert texts(await history_of(office.bob, ["dm", both])) == ["Carol to Bob", "Bob to Carol"]
+
+    # Nobody has anything to read but what is new.
+    live = {before, direct["id"], after}
+    for client in (office.ada, office.bob, await office.client("u3@example.com")):
+        unread = (await client.post("/register"))["unread_msgs"]
+        assert unread_ids(unread) <= live
+        assert unread["mentions"] == []
+    assert direct["id"] < old["id"]
+
+
+async def test_queues_hear_of_the_changes_that_concern_them_and_of_no_message(
+    office: Office, log_in: LogIn, make: Make, tmp_path: Path
+):
+    eve = await log_in(await make.user("Eve"))
+    guest = await log_in(await make.user("Guest", role=GUEST))
+    queues = [await who.register() for who in (office.bob, eve, guest)]
+    await office.add(an_export(tmp_path / "slack.zip"))
+    sent = await say(office.ada, "after")
+    heard = [await events_until(queue, sent) for queue in queues]
+    of_bob, of_eve, of_guest = heard
+
+    allowed = {"realm_user", "stream", "subscription", "user_group", "realm_bot", "message"}
+    for events in heard:
+        assert {each["type"] for each in events} <= allowed
+        assert [each["id"] for each in events] == sorted({each["id"] for each in events})
+        messages = [each["message"]["id"] for each in events if each["type"] == "message"]
+        assert messages in ([sent], [])
+    names = {each["name"] for each in subscriptions(of_bob)}
+    # `Old` is archived, and clients that do not know of such channels hear nothing of it.
+    assert names == {"General (Slack)", "secret"}
+    assert subscriptions(of_eve) == []
+    created = {name for each in of_type(of_eve, "stream", "create") for name in names_in(each)}
+    assert created == {"General (Slack)", "plans"}
+    newcomers = {each["person"]["full_name"] for each in of_type(of_eve, "realm_user", "add")}
+    assert newcomers == {"Carol", "Gone", "Dana", "Robot"}
+    gone = [each["person"] for each in of_type(of_eve, "realm_user", "update")]
+    assert [each["is_active"] for each in gone] == [False, False]
+    # What channels are now is known without registering again.
+    updated = of_type(of_eve, "stream", "update")
+    assert {(each["name"], each["property"]) for each in updated} >= {
+        ("General (Slack)", "first_message_id"),
+        ("plans", "first_message_id"),
+    }
+    assert of_type(of_guest, "stream", "create") == []
+    state = await eve.post("/register", include_subscribers=True)
+    by_name = {each["name"]: each for each in state["never_subscribed"]}
+    known = {each["name"]: each["value"] for each in updated if each["property"] == FIRST_MESSAGE}
+    assert known == {name: by_name[name][FIRST_MESSAGE] for name in known}
+    assert by_name["General (Slack)"]["subscriber_count"] == 3
+    assert {each["full_name"] for each in state["realm_non_active_users"]} == {"Gone", "Dana"}
+
+
+FIRST_MESSAGE = "first_message_id"
+
+
+async def events_until(queue: Any, message_id: int) -> list[dict[str, Any]]:
+    """Events up to the message, or, for who does not get it, those that are there."""
+    events: list[dict[str, Any]] = []
+    for _ in range(50):
+        new = await queue.poll(dont_block=True)
+        events += [each for each in new if each["type"] != "heartbeat"]
+        if not new or any(e.get("message", {}).get("id") == message_id for e in events):
+            break
+    return events
+
+
+def of_type(events: list[dict[str, Any]], kind: str, op: str) -> list[dict[str, Any]]:
+    return [each for each in events if (each["type"], each.get("op")) == (kind, op)]
+
+
+def names_in(event: dict[str, Any]) -> set[str]:
+    return {each["name"] for each in event["streams"]}
+
+
+def subscriptions(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    added = of_type(events, "subscription", "add")
+    return [each for event in added for each in event["subscriptions"]]
+
+
+async def test_feeds_dates_and_lists_are_right_where_ids_and_dates_disagree(
+    office: Office, tmp_path: Path
+):
+    carol_before = await office.ada.post(
+        "/messages", type="direct", to=[id_of(office.bob)], content="live, directly"
+    )
+    live = [await say(office.ada, f"live {n}") for n in range(3)]
+    await office.add(an_export(tmp_path / "slack.zip"))
+    feed = [each["id"] for each in await history_of(office.bob)]
+    assert feed == [carol_before["id"], *live]
+    assert (await office.bob.post("/register"))["max_message_id"] == live[-1]
+    later = await say(office.ada, "live later")
+    for anchor, before, after in (("oldest", 0, 100), (live[1], 100, 100), ("newest", 2, 0)):
+        page = await history_of(office.bob, anchor=anchor, num_before=before, num_after=after)
+        expected = [*feed, later]
+        assert [each["id"] for each in page] == (expected if after else expected[-2:])
+    # The feed of direct messages too; those of a conversation are in it.
+    direct = await history_of(office.bob, ["is", "dm"])
+    assert [each["id"] for each in direct] == [carol_before["id"]]
+    carol = (await office.user("u3@example.com"))["user_id"]
+    old = await history_of(office.bob, ["dm", [carol, id_of(office.bob)]])
+    assert texts(old) == ["Carol to Bob", "Bob to Carol"]
+
+    # Old conversations do not come before those of today.
+    recent = (await office.bob.post("/register"))["recent_private_conversations"]
+    assert [each["user_ids"] for each in recent] == [[id_of(office.ada)], [carol]]
+    ranks = [each["max_message_id"] for each in recent]
+    assert ranks == sorted(ranks, reverse=True)
+    assert ranks[0] == carol_before["id"]
+    assert 0 <= ranks[1] < ranks[0]
+
+    # Anchors by date.
+    async def at_date(moment: datetime, *terms: list[Any]) -> str:
+        page = await history_of(
+            office.bob,
+            *terms,
+            anchor="date",
+            anchor_date=moment.isoformat(),
+            num_before=0,
+            num_after=1,
+        )
+        return str(page[0]["content"]) if page else ""
+
+    then = datetime.fromtimestamp(START, UTC)
+    general = ["channel", "General (Slack)"]
+    assert await at_date(then, general) == "Root about rabbits"
+    assert await at_date(then + timedelta(seconds=2), general) == "loose rabbits"
+    assert await at_date(then + timedelta(seconds=2)) == "live, directly"
+    assert await at_date(then, ["channel", "general"]) == "live 0"
+    assert await at_date(then, ["dm", [carol, id_of(office.bob)]]) == "Carol to Bob"
+    assert await at_date(then + timedelta(seconds=2), ["search", "rabbits"]) == "loose rabbits"
+
+    # Search finds both; nothing counts as a mention of today.
+    found = await history_of(office.bob, ["search", "rabbits"])
+    assert texts(found)[:2] == ["Root about rabbits", "loose rabbits"]
+    assert [each["subject"] for each in found[2:]] == ["Root about rabbits"]
+    assert await history_of(office.ada, ["is", "mentioned"]) == []
+    assert await history_of(office.bob, ["search", "live"]) != []
+    assert texts(await history_of(office.bob, ["channel", "secret"])) == ["secret words"]
+    assert await history_of(office.bob, ["search", "plan"], ["channels", "public"]) != []
+
+    # Marking by narrow passes over the import.
+    marked = await office.bob.post(
+        "/messages/flags/narrow",
+        anchor="oldest",
+        num_before=0,
+        num_after=1000,
+        narrow=[],
+        op="add",
+        flag="read",
+    )
+    assert marked["processed_count"] == len(feed) + 1
+    assert (await office.bob.post("/register"))["unread_msgs"]["count"] == 0
+    first = await history_of(office.bob, anchor="first_unread", num_before=0, num_after=1)
+    assert [each["id"] for each in first] == []
+
+    # What has a limit goes by the date.
+    root = (await history_of(office.ada, general))[0]
+    await office.server.app.writers.of(office.realm_id).drain()
+    refused = await office.ada.call("PATCH", f"/messages/{root['id']}", content="late")
+    assert refused.refused()["msg"] == "The time limit for editing this message has passed"
+
+
+async def test_lists_by_date_pass_over_an_import(office: Office, make: Make, tmp_path: Path):
+    live = await say(office.ada, "live", topic="lively")
+    await office.add(an_export(tmp_path / "slack.zip"))
+    now = office.server.app.clock.now()
+    async with office.server.app.database.connection() as connection:
+        hot = await digests.hot_topics(
+            connection, office.realm_id, since=now - timedelta(days=3650), limit=10, shown=2
+        )
+        assert [each.message_ids for each in hot] == [[live]]
+        await channel_traffic.count(
+            connection, office.realm_id, since=now - timedelta(days=28), day=now.date()
+        )
+        counted = await connection.tuples(
+            "SELECT c.name, t.messages FROM channel_traffic t JOIN channels c USING (channel_id)"
+            " WHERE t.realm_id = %(realm_id)s",
+            realm_id=office.realm_id,
+        )
+        assert counted == [("general", 1)]
+        # The imported messages are too old for it, the live one is not.
+        old = await retention.directly(
+            connection, office.realm_id, before=now - timedelta(days=30), limit=1
+        )
+        assert [len(each.message_ids) for each in old] == [1]
+        expired = await retention.in_channels(
+            connection, office.realm_id, realm_days=30, now=now, limit=100
+        )
+        [(general,)] = await connection.tuples(
+            "SELECT channel_id FROM channels WHERE realm_id = %(r)s AND name = 'general'",
+            r=office.realm_id,
+        )
+    assert len(expired) >= 4
+    assert general not in {each.channel_id for each in expired}
+    state = await office.bob.post("/register")
+    channels = {each["name"]: each for each in state["subscriptions"]}
+    assert not channels["General (Slack)"]["is_recently_active"]
+    assert channels["general"]["is_recently_active"]
+
+
+async def test_what_the_organization_would_delete_at_once_is_left_out_with_a_word(
+    office: Office, make: Make, tmp_path: Path
+):
+    await make.change_settings(message_retention_days=30)
+    said = await office.add(an_export(tmp_path / "slack.zip"))
+    assert "9 messages are older than the organization keeps them, and were left out" in said
+    assert await history_of(office.ada, ["channel", "General (Slack)"]) == []
+
+
+async def test_accounts_are_matched_and_named_as_the_organization_wants(
+    office: Office, make: Make, tmp_path: Path
+):
+    await make.change_settings(require_unique_names=True)
+    gone = await make.user("Carol was here", email="u3@example.com", is_active=False)
+    await make.user("Dana")
+    await make.user("Robot", bot_type=1)
+    said = await office.add(an_export(tmp_path / "one.zip"), "--owner", office.ada.email or "")
+    assert "3 accounts that were here already" in said
+    carol = await office.user("u3@example.com")
+    assert (carol["user_id"], carol["is_active"]) == (gone.user_id, False)
+    names = await office.rows("SELECT full_name FROM users WHERE realm_id = %(realm_id)s")
+    assert {"Dana (Slack)", "Robot (Slack)"} <= {name for (name,) in names}
+    [owner] = await office.rows(
+        "SELECT bot_owner_id FROM users WHERE realm_id = %(realm_id)s"
+        " AND full_name = 'Robot (Slack)'"
+    )
+    assert owner == (id_of(office.ada),)
+    # Carol, who is deactivated, wrote them all the same.
+    people = await office.rows(
+        "SELECT DISTINCT sender_id FROM messages WHERE realm_id = %(realm_id)s"
+        " AND content = 'the plan'"
+    )
+    assert people == [(gone.user_id,)]
+    # A later export of the same program has the same people, with or without an address.
+    count = "SELECT count(*) FROM users WHERE realm_id = %(realm_id)s"
+    before = await office.rows(count)
+    later = write_export(
+        tmp_path / "two.zip",
+        users=USERS,
+        channels=[channel("C1", "General", ["U1", "U3", "U5"])],
+        messages={f"General/{DAY}": [message("U5", "by Dana", at(20))]},
+    )
+    await office.add(later)
+    assert await office.rows(count) == before
+    [by_dana] = await history_of(office.ada, ["channel", "General (Slack 2)"])
+    assert by_dana["sender_full_name"] == "Dana (Slack)"
+    ranges = "SELECT first_id, last_id FROM imported_ranges WHERE realm_id = %(realm_id)s"
+    assert len(await office.rows(ranges)) == 2
+    assert await history_of(office.ada) == []
+
+
+async def test_what_cannot_be_added_is_refused_with_a_line(
+    office: Office, make: Make, tmp_path: Path
+):
+    file = an_export(tmp_path / "slack.zip")
+    before = await office.rows("SELECT count(*) FROM users WHERE realm_id = %(realm_id)s")
+    assert "--name" in await office.refused(file, "--name", "X")
+    assert "no owner" in await office.refused(file, "--owner", "u2@example.com")
+    assert "Nobody has" in await office.refused(file, "--owner", "none@example.com")
+    cut = tmp_path / "cut.zip"
+    cut.write_bytes(file.read_bytes()[:-100])
+    assert await office.refused(cut) != ""
+    assert await office.rows("SELECT count(*) FROM imports WHERE realm_id = %(realm_id)s") == [(0,)]
+    async with office.server.app.database.connection() as connection:
+        await connection.execute(
+            """
+            INSERT INTO workers (id, host, pid, version, started_at, queues, serves)
+            VALUES ('old', 'h', 1, '0.0.1', now(), '{}', true)
+            """
+        )
+        assert "another release" in await office.refused(file)
+        await connection.execute("DELETE FROM workers WHERE id = 'old'")
+    assert await office.rows("SELECT count(*) FROM users WHERE realm_id = %(realm_id)s") == before
+    await office.add(file)
+    seen = await history_of(office.ada, ["channel", "General (Slack)"])
+    assert "nothing comes twice" in await office.refused(file)
+    assert await history_of(office.ada, ["channel", "General (Slack)"]) == seen
+    await make.connection.execute(
+        "UPDATE realms SET deactivated = true WHERE realm_id = %(r)s", r=office.realm_id
+    )
+    other = write_export(tmp_path / "other.zip", users=USERS, messages={})
+    assert "deactivated" in await office.refused(other)
+
+
+async def test_an_import_goes_on_after_kills_while_people_write(office: Office, tmp_path: Path):
+    """kill -9 in each part: nothing twice, nothing missing, and live sends go on between."""
+    file = write_large_export(tmp_path / "large.zip", messages=6_000, days=4, channels=5, people=90)
+    queue = await office.bob.register(event_types=["message"])
+    sent: list[int] = []
+    heard: list[int] = []
+    writing = True
+
+    async def write() -> None:
+        while writing:
+            sent.append(await say(office.ada, f"live {len(sent)}"))
+            await asyncio.sleep(0.01)
+
+    async def listen() -> None:
+        content = ""
+        while "the last" not in content:
+            for event in await queue.poll():
+                if event["type"] == "message":
+                    heard.append(event["message"]["id"])
+                    content = event["message"]["content"]
+
+    working = [asyncio.create_task(write()), asyncio.create_task(listen())]
+    for phase, least in (("people", 20), ("channels", 2), ("messages", 1_000)):
+        await killed_in(office, file, phase, least)
+        other = an_export(tmp_path / "other.zip")
+        assert "has not ended" in await office.refused(other)
+    await office.add(file)
+    writing = False
+    await working[0]
+    sent.append(await say(office.ada, "the last"))
+    async with asyncio.timeout(30):
+        await working[1]
+
+    assert heard == sent == sorted(set(sent))
+    feed = await history_of(office.bob, num_before=5000)
+    assert [each["id"] for each in feed] == sent
+    [(count, ids, first, last, ordered)] = await office.rows(
+        """
+        SELECT count(*), count(DISTINCT sent_at), min(id), max(id), bool_and(in_order)
+          FROM (SELECT m.id, m.sent_at,
+                       m.sent_at >= lag(m.sent_at) OVER (ORDER BY m.id) IS NOT FALSE AS in_order
+                  FROM messages m JOIN imported_ranges r
+                    ON r.realm_id = m.realm_id AND m.id BETWEEN r.first_id AND r.last_id
+                 WHERE m.realm_id = %(realm_id)s) x
+        """
+    )
+    assert (count, ids, last - first, ordered) == (6_000, 6_000, 5_999, True)
+    assert await office.rows(
+        "SELECT count(*), count(DISTINCT email) FROM users WHERE realm_id = %(realm_id)s"
+    ) == [(92, 92)]
+    assert await office.rows(
+        "SELECT count(*), sum(subscriber_count) FROM channels WHERE realm_id = %(realm_id)s"
+    ) == await office.rows(
+        "SELECT count(DISTINCT channel_id), count(*) FROM subscriptions"
+        " WHERE realm_id = %(realm_id)s AND active"
+    )
+    # Positions are dense: each is an entry's, or reserved.
+    [(lacking,)] = await office.rows(
+        """
+        SELECT count(*) FROM (
+            SELECT position - lag(position) OVER (ORDER BY position) - 1
+                   - CASE kind WHEN 'positions_reserved' THEN 6000 ELSE 0 END AS gap
+              FROM event_log WHERE realm_id = %(realm_id)s) x
+         WHERE gap <> 0
+        """
+    )
+    assert lacking == 0
+    unread = (await office.bob.post("/register"))["unread_msgs"]
+    assert unread_ids(unread) <= set(sent)
+
+
+async def killed_in(office: Office, file: Path, phase: str, least: int) -> None:
+    """Run the import in a process of its own, and kill it in this phase."""
+    environment = {**os.environ, **environment_of(office.server)}  # noqa: TID251
+    program = "from scripts.cli.main import main; main()"
+    arguments = [sys.executable, "-c", program, "import", str(file), *office.place]
+    process = await asyncio.create_subprocess_exec(*arguments, env=environment)
+    async with asyncio.timeout(60):
+        while True:
+            assert process.returncode is None
+            found = await office.rows(
+                "SELECT phase, done FROM imports WHERE realm_id = %(realm_id)s"
+            )
+            if found and found[0][0] == phase and found[0][1] >= least:
+                break
+            await asyncio.sleep(0.002)
+    process.send_signal(signal.SIGKILL)
+    await process.wait()
