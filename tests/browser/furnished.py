@@ -1,5 +1,6 @@
 """An organization in which every view and dialog of the browser client has something to show."""
 
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -109,6 +110,8 @@ async def _furnish(server: Server, make: Make) -> Furnished:
     ada, grace = (Client(server, host, each.email, each.api_key, each) for each in (owner, member))
     group_id = await _organization(ada, engines, secrets, member)
     await _talk(ada, grace, engines, plans)
+    asking = await make.user("Valve", bot_type=3, bot_owner=owner)
+    await _ask(Client(server, host, asking.email, asking.api_key, asking), engines)
     own_message = await _change_message(ada, grace, engines)
     await _keep_for_later(ada, own_message, engines, member)
     await _set_apart(ada, guest, engines)
@@ -159,6 +162,21 @@ async def _talk(ada: Client, grace: Client, engines: ChannelRow, plans: ChannelR
     await ada.post("/messages", **notes | {"to": plans.channel_id}, content="For all to read")
     assert ada.user is not None
     await grace.post("/messages", type="direct", to=[ada.user.user_id], content="Good morning")
+
+
+async def _ask(bot: Client, engines: ChannelRow) -> None:
+    """What a bot asks: with buttons, and with choices that are sent as messages."""
+    notes: dict[str, Any] = {"type": "channel", "to": engines.channel_id, "topic": "notes"}
+    buttons = [
+        {"id": "open", "label": "Open the valve", "style": "primary"},
+        {"id": "wait", "label": "Wait"},
+        {"id": "shut", "label": "Shut it", "style": "danger", "confirm": {"text": "It is hot."}},
+    ]
+    await bot.post("/messages", **notes, content="Pressure is high.", buttons=buttons)
+    choice = {"type": "multiple_choice", "short_name": "A", "long_name": "All", "reply": "all"}
+    choices = {"type": "choices", "heading": "How much?", "choices": [choice]}
+    widget = json.dumps({"widget_type": "zform", "extra_data": choices})
+    await bot.post("/messages", **notes, content="How much?", widget_content=widget)
 
 
 async def _change_message(ada: Client, grace: Client, engines: ChannelRow) -> MessageId:

@@ -426,7 +426,7 @@ export class Feeds {
   }
 }
 
-const FORMAT = { allow_empty_topic_name: true, client_gravatar: false } as const;
+const FORMAT = { allow_empty_topic_name: true, client_gravatar: false, message_buttons: true } as const;
 const NOT_MUTED = [{ operator: "is", operand: "muted", negated: true }];
 
 /** What spectators may read; their narrows name this, or a channel. */

@@ -1,4 +1,4 @@
-/** Polls and task lists, as their submessages make them. */
+/** Polls, task lists and choices, as their submessages make them. */
 
 import type { Message } from "./state";
 
@@ -27,6 +27,20 @@ export interface TaskList {
   tasks: Task[];
 }
 
+export interface Choice {
+  name: string;
+  text: string;
+  /** The message that is sent if it is chosen. */
+  reply: string;
+}
+
+/** A bot's question with answers to choose from, which are sent as messages. */
+export interface Choices {
+  kind: "choices";
+  heading: string;
+  choices: Choice[];
+}
+
 /** What somebody has sent: nothing is known about its fields. */
 type Data = Record<string, unknown>;
 
@@ -48,14 +62,24 @@ function itemsOf(value: unknown): unknown[] {
 }
 
 /** Return the widget of a message; undefined if it has none that is known. */
-export function widgetOf(message: Message): Poll | TaskList | undefined {
+export function widgetOf(message: Message): Poll | TaskList | Choices | undefined {
   const [first, ...others] = [...message.submessages].sort((one, other) => one.id - other.id);
   const begun = first && parsed(first.content);
   const changes = others.map((each) => ({ sender: each.sender_id, data: parsed(each.content) }));
   const given = isData(begun?.extra_data) ? begun.extra_data : {};
   if (begun?.widget_type === "poll") return pollOf(given, changes, message.sender_id);
   if (begun?.widget_type === "todo") return listOf(given, changes, message.sender_id);
+  if (begun?.widget_type === "zform") return choicesOf(given);
   return undefined;
+}
+
+function choicesOf(given: Data): Choices | undefined {
+  if (given.type !== "choices") return undefined;
+  const choices = itemsOf(given.choices)
+    .filter(isData)
+    .filter((each) => typeof each.reply === "string" && each.reply.trim())
+    .map((each) => ({ name: String(each.short_name ?? ""), text: String(each.long_name ?? ""), reply: String(each.reply) }));
+  return { kind: "choices", heading: String(given.heading ?? ""), choices };
 }
 
 interface Change {

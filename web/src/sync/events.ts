@@ -20,6 +20,7 @@ export const CAPABILITIES = {
   empty_topic_name: true,
   simplified_presence_events: true,
   slash_commands: true,
+  message_buttons: true,
 };
 
 const FIRST_RETRY_MS = 500;

@@ -328,6 +328,7 @@ export class Outbox {
         message_ids: [entry.messageId!],
         allow_empty_topic_name: true,
         client_gravatar: false,
+        message_buttons: true,
       });
       this.feeds.update(messages.map((each) => keepMessage(this.model.state, each)));
       this.model.changes.mark("feeds");

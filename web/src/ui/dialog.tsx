@@ -60,7 +60,7 @@ export function Dialog({ title, onClose, footer, size = "medium", children }: Di
     >
       <div class="dialog-frame">
         <header class="dialog-head">
-          <h2 id={id}>{title}</h2>
+          <h2 id={id}><bdi>{title}</bdi></h2>
           <button type="button" class="icon-button" data-icon="close" aria-label={i18n.t("Close")} onClick={onClose} />
         </header>
         <div class="dialog-body" ref={body}>{children}</div>
@@ -80,6 +80,8 @@ export interface Confirmation {
   title: string;
   text: string;
   action: string;
+  /** The name of the button that does not; otherwise "Cancel". */
+  cancel?: string;
   isDangerous?: boolean;
 }
 
@@ -95,7 +97,7 @@ export function confirm(given: Confirmation): Promise<boolean> {
           onClose={close}
           footer={
             <>
-              <button type="button" onClick={close}>{i18n.t("Cancel")}</button>
+              <button type="button" onClick={close}>{given.cancel || i18n.t("Cancel")}</button>
               <button
                 type="button"
                 class={given.isDangerous ? "danger" : "primary"}
@@ -110,7 +112,7 @@ export function confirm(given: Confirmation): Promise<boolean> {
             </>
           }
         >
-          <p>{given.text}</p>
+          <p dir="auto">{given.text}</p>
         </Dialog>
       ),
       () => resolve(answer),

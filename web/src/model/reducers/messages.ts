@@ -19,7 +19,10 @@ export function participantsKey(message: Message, self: number): string {
 /** Keep a message that was fetched or has arrived. One that is known is brought up to date. */
 export function keepMessage(state: State, message: Message): Message {
   const known = state.messages.get(message.id);
-  if (known) return Object.assign(known, message);
+  if (known) {
+    if (!message.buttons) delete known.buttons;
+    return Object.assign(known, message);
+  }
   state.messages.set(message.id, message);
   return message;
 }
@@ -212,6 +215,13 @@ function reaction(state: State, event: EventOf<"reaction">, changes: Changes): v
   changes.mark(`message:${reacted.id}`);
 }
 
+function messageButtons(state: State, event: EventOf<"message_buttons">, changes: Changes): void {
+  const changed = state.messages.get(event.message_id);
+  if (!changed) return;
+  changed.buttons = event.buttons;
+  changes.mark(`message:${changed.id}`);
+}
+
 function submessage(state: State, event: EventOf<"submessage">, changes: Changes): void {
   const changed = state.messages.get(event.message_id);
   if (!changed) return;
@@ -250,6 +260,7 @@ export const messageReducers: Reducers = {
   delete_message: deleteMessage,
   update_message_flags: updateMessageFlags,
   reaction,
+  message_buttons: messageButtons,
   submessage,
   typing,
 };

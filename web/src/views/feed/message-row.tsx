@@ -18,6 +18,7 @@ import { Reactions } from "./reactions";
 import { TallBody } from "./tall-body";
 
 const MessageEditor = lazy(async () => ({ default: (await import("./message-editor")).MessageEditor }));
+const MessageButtons = lazy(async () => ({ default: (await import("./message-buttons")).MessageButtons }));
 const Widget = lazy(async () => ({ default: (await import("./widget")).Widget }));
 
 export interface MessageRowProps {
@@ -78,6 +79,7 @@ function Shown({ message, isContinued }: { message: Message; isContinued: boolea
       <div class="message-main">
         {isContinued ? null : <Head message={message} />}
         <Body message={message} />
+        {message.buttons && state().userId ? <MessageButtons message={message} /> : null}
         <Marks message={message} isContinued={isContinued} />
         <Reactions message={message} />
       </div>

@@ -1,9 +1,11 @@
 import { useState } from "preact/hooks";
-import { state } from "../../app";
+import { outbox, state } from "../../app";
 import { i18n } from "../../i18n";
+import { narrowOfMessage } from "../../model/message-narrow";
 import { listed, userName } from "../../model/names";
+import { conversationOf } from "../../model/narrow";
 import type { Message } from "../../model/state";
-import { nextIndex, type Poll, type PollOption, type Task, type TaskList, widgetOf } from "../../model/widgets";
+import { type Choices, nextIndex, type Poll, type PollOption, type Task, type TaskList, widgetOf } from "../../model/widgets";
 import { post } from "../../protocol/client";
 import { MessageHtml } from "../../ui/message-html";
 import { attempt } from "../../ui/toast";
@@ -15,7 +17,28 @@ export function Widget({ message }: { message: Message }) {
   const widget = widgetOf(message);
   if (widget?.kind === "poll") return <PollWidget message={message} poll={widget} />;
   if (widget?.kind === "todo") return <TaskListWidget message={message} list={widget} />;
+  if (widget?.kind === "choices") return <ChoicesWidget message={message} widget={widget} />;
   return <MessageHtml html={message.content} />;
+}
+
+/** Answers to choose from: the chosen one is sent to the conversation. */
+function ChoicesWidget({ message, widget }: { message: Message; widget: Choices }) {
+  const choose = (reply: string) => outbox.send({ to: conversationOf(narrowOfMessage(state(), message))!, content: reply });
+  return (
+    <section class="widget" aria-label={i18n.t("Choices")}>
+      <p class="widget-title"><strong dir="auto">{widget.heading}</strong></p>
+      <ul class="choices">
+        {widget.choices.map((each, index) => (
+          <li key={index}>
+            <button type="button" title={i18n.t("Send {text}", { text: each.reply })} onClick={() => choose(each.reply)}>
+              <bdi>{each.name || each.text}</bdi>
+            </button>
+            {each.name ? <span dir="auto">{each.text}</span> : null}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
 }
 
 function send(message: Message, content: object): Promise<boolean> {

@@ -54,7 +54,7 @@ export default function Recent() {
   const isFetched = fetchedFor.value === current;
   const load = () => {
     setProblem(undefined);
-    get<{ messages: Message[] }>("/messages", { anchor: "newest", num_before: FETCHED, num_after: 0, allow_empty_topic_name: true, client_gravatar: false })
+    get<{ messages: Message[] }>("/messages", { anchor: "newest", num_before: FETCHED, num_after: 0, allow_empty_topic_name: true, client_gravatar: false, message_buttons: true })
       .then(({ messages }) => {
         if (state() !== current) return;
         for (const each of messages) keepMessage(current, each);
