@@ -73,3 +73,22 @@ it("a new option has a number of its own", () => {
   expect(nextIndex(message(POLL), OTHER)).toBe(1);
   expect(nextIndex(message(POLL, [OTHER, option(4)], [AUTHOR, option(9)]), OTHER)).toBe(5);
 });
+
+describe("choices", () => {
+  const choice = (short_name: unknown, reply: unknown) => ({ type: "multiple_choice", short_name, long_name: "All", reply });
+  const form = (extra_data: object) => message({ widget_type: "zform", extra_data });
+
+  it("are offered with what they send", () => {
+    const shown = widgetOf(form({ type: "choices", heading: "Much?", choices: [choice("A", "all")] }));
+    expect(shown).toEqual({ kind: "choices", heading: "Much?", choices: [{ name: "A", text: "All", reply: "all" }] });
+  });
+
+  it("are left out if there is nothing to send", () => {
+    const shown = widgetOf(form({ type: "choices", choices: [choice("A", " "), choice("B", 7), 3, choice(undefined, "b")] }));
+    expect(shown).toEqual({ kind: "choices", heading: "", choices: [{ name: "", text: "All", reply: "b" }] });
+  });
+
+  it("are of one type", () => {
+    expect(widgetOf(form({ type: "slider", choices: [] }))).toBeUndefined();
+  });
+});
