@@ -19,7 +19,6 @@ _SIZES: Final = {
     0x0A: 0,  # null
     0xFF: 0,  # smallest key
     0x7F: 0,  # largest key
-    0x07: 12,  # object id
     0x11: 8,  # timestamp of the oplog
     0x13: 16,  # decimal
 }
@@ -30,8 +29,12 @@ class MalformedBsonError(ValueError):
     """It is no BSON, or a document is too large."""
 
 
-def documents_in(file: IO[bytes]) -> Iterator[dict[str, Any]]:
-    """Yield the documents of a file. Values of rare types are None. Raises MalformedBsonError."""
+def documents_in(file: IO[bytes], *, with_bytes: bool = False) -> Iterator[dict[str, Any]]:
+    """Yield the documents of a file. Raises MalformedBsonError.
+
+    Ids of objects are hexadecimal. Values of rare types are None, and bytes too unless
+    `with_bytes` is set.
+    """
     while head := file.read(_LENGTH.size):
         length = _LENGTH.unpack(head)[0] if len(head) == _LENGTH.size else 0
         if not _LENGTH.size < length <= MAX_DOCUMENT_BYTES:
@@ -40,12 +43,12 @@ def documents_in(file: IO[bytes]) -> Iterator[dict[str, Any]]:
         if len(body) < length - _LENGTH.size:
             raise MalformedBsonError("the end is missing")
         try:
-            yield _document(head + body, 0, 0)
+            yield _document(head + body, 0, 0, with_bytes)
         except (struct.error, IndexError, ValueError, OverflowError) as error:
             raise MalformedBsonError(str(error)) from error
 
 
-def _document(data: bytes, start: int, depth: int) -> dict[str, Any]:
+def _document(data: bytes, start: int, depth: int, with_bytes: bool) -> dict[str, Any]:  # noqa: FBT001 - on every value's way
     if depth > MAX_DEPTH:
         raise MalformedBsonError("documents are nested too deeply")
     end = start + _LENGTH.unpack_from(data, start)[0] - 1
@@ -57,11 +60,17 @@ def _document(data: bytes, start: int, depth: int) -> dict[str, Any]:
         kind = data[place]
         name_end = data.index(0, place + 1)
         name = data[place + 1 : name_end].decode(errors="replace")
-        found[name], place = _value(data, kind, name_end + 1, depth)
+        found[name], place = _value(data, kind, name_end + 1, depth, with_bytes)
     return found
 
 
-def _value(data: bytes, kind: int, place: int, depth: int) -> tuple[Any, int]:  # noqa: PLR0911, C901 - a type each
+def _value(  # noqa: PLR0911, C901 - a type each
+    data: bytes,
+    kind: int,
+    place: int,
+    depth: int,
+    with_bytes: bool,  # noqa: FBT001 - as above
+) -> tuple[Any, int]:
     """Return the value at a place, and where it ends."""
     match kind:
         case 0x01:
@@ -71,12 +80,16 @@ def _value(data: bytes, kind: int, place: int, depth: int) -> tuple[Any, int]:  
             end = text + _size(data, place)
             return data[text : end - 1].decode(errors="replace"), end
         case 0x03:
-            return _document(data, place, depth + 1), place + _size(data, place)
+            return _document(data, place, depth + 1, with_bytes), place + _size(data, place)
         case 0x04:
-            items = _document(data, place, depth + 1)
+            items = _document(data, place, depth + 1, with_bytes)
             return list(items.values()), place + _size(data, place)
         case 0x05:
-            return None, place + _LENGTH.size + 1 + _size(data, place)
+            start = place + _LENGTH.size + 1
+            end = start + _size(data, place)
+            return data[start:end] if with_bytes else None, end
+        case 0x07:
+            return data[place : place + 12].hex(), place + 12
         case 0x08:
             return data[place] == 1, place + 1
         case 0x09:

@@ -2,7 +2,7 @@
 
 import zipfile
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -99,8 +99,8 @@ def _opened_slack(
 
 @contextmanager
 def _opened_rocketchat(path: Path, report: ImportReport) -> Iterator[Reader]:
-    with open_archive(path) as archive:
-        yield RocketChatReader(archive, report)
+    with open_archive(path) as archive, closing(RocketChatReader(archive, report)) as reader:
+        yield reader
 
 
 @contextmanager

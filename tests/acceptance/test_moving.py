@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 import zipfile
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,17 @@ from testkit.clients.mailing_server import Posting
 from testkit.clients.page_client import Visitor
 from testkit.clients.server import ROOT_DOMAIN, Server
 from testkit.images import picture
+from testkit.rocketchat_exports import (
+    chunks_of,
+    room,
+    write_dump,
+)
+from testkit.rocketchat_exports import (
+    message as room_message,
+)
+from testkit.rocketchat_exports import (
+    user as room_user,
+)
 from testkit.slack_exports import channel, message, person, write_export, write_large_export
 
 pytestmark = pytest.mark.asyncio
@@ -541,7 +553,7 @@ async def test_a_real_dump_of_rocketchat_comes_as_it_was(server: Server, tmp_pat
         for path in ROCKETCHAT.iterdir():
             archive.write(path, f"dump/meteor/{path.name}")
     said = await run(server, "import", file, *IMPORT)
-    assert "3 custom emoji are not imported" in said
+    assert "3 custom emoji have no picture in the export" in said
     hanna = await client_of(server, "hanna@example.com")
     state = await hanna.post("/register")
     people = {each["full_name"]: each for each in state["realm_users"]}
@@ -568,3 +580,67 @@ async def test_a_real_dump_of_rocketchat_comes_as_it_was(server: Server, tmp_pat
     assert [each["emoji_name"] for each in by_text["Let's invite Rolf too over here."]["reactions"]]
     assert [each for each in seen if each["type"] == "private"]
     assert state["unread_msgs"]["count"] == 0
+
+
+async def test_files_that_are_in_the_database_of_rocketchat_are_whole(
+    server: Server, tmp_path: Path
+):
+    """Uploads, pictures and emoji are in chunks there, which are dumped in any order."""
+    large = bytes(range(251)) * 5000
+    files = {"F1": picture(), "F2": large, "F3": b"a chunk of it is missing"}
+    chunks = [each for key, content in files.items() for each in chunks_of(key, content)][::-1]
+    moment = datetime(2024, 3, 1, tzinfo=UTC)
+    held = [{"_id": key, "name": f"{key}.png"} for key in (*files, "F4")]
+    emoji = ["ours.png", "%C3%BC.png"]
+    file = write_dump(
+        tmp_path / "dump.zip",
+        users=[
+            room_user("u1", "Ada", roles=["admin"], avatarOrigin="upload"),
+            room_user("u2", "Bob"),
+        ],
+        rocketchat_room=[room("GENERAL", "general")],
+        rocketchat_message=[
+            room_message(
+                "m1", "u1", "files", moment, files=[*held, {"_id": "t", "name": "thumb-x"}]
+            ),
+            room_message(
+                "m2", "u2", ":ours: :same:", moment, reactions={":ours:": {"usernames": ["ada"]}}
+            ),
+        ],
+        rocketchat_uploads__files=[
+            {"_id": key, "length": float(len(content))} for key, content in files.items()
+        ],
+        rocketchat_uploads__chunks=[each for each in chunks if each["files_id"] != "F3"],
+        rocketchat_avatars=[{"_id": "A1", "userId": "u1"}],
+        rocketchat_avatars__files=[{"_id": "A1", "length": len(picture())}],
+        rocketchat_avatars__chunks=chunks_of("A1", picture(), 50),
+        rocketchat_custom_emoji=[
+            {"_id": "1", "name": "ours", "extension": "png", "aliases": ["same", "ours"]},
+            {"_id": "2", "name": "ü", "extension": "png", "aliases": ["umlaut"]},
+            {"_id": "3", "name": "gone", "extension": "gif"},
+        ],
+        custom_emoji__files=[{"_id": each, "length": len(picture())} for each in emoji],
+        custom_emoji__chunks=[chunk for each in emoji for chunk in chunks_of(each, picture())],
+    )
+    report = tmp_path / "report.json"
+    await run(server, "import", file, *IMPORT, "--report", report)
+    ada = await client_of(server, "ada@x.example")
+    state = await ada.post("/register")
+    people = {each["full_name"]: each for each in state["realm_users"]}
+    assert people["Ada"]["avatar_url"].startswith("/user_avatars/")
+    assert {each["name"] for each in state["realm_emoji"].values()} == {"ours", "same", "umlaut"}
+    seen = {each["content"].partition("\n")[0]: each for each in await history_of(ada)}
+    lines = seen["files"]["content"].split("\n")[1:]
+    assert lines[2:] == ["F3.png", "F4.png"]
+    for line, content in zip(lines[:2], files.values(), strict=False):
+        assert (await ada.fetch(line.partition("](")[2][:-1])).content == content
+    assert [each["emoji_name"] for each in seen[":ours: :same:"]["reactions"]] == ["ours"]
+    imported = json.loads(report.read_text())
+    assert imported["imported"]["files"] == 2
+    reasons = {each["reason"].partition(":")[0]: each["examples"] for each in imported["remarks"]}
+    assert reasons["files are damaged, and were left out"] == [
+        "F3.png: chunks are missing in the dump, or are of another file"
+    ]
+    assert reasons["files are not in the export"] == ["F4.png"]
+    assert reasons["custom emoji have no picture in the export"] == ["gone"]
+    assert len(reasons["pictures were left out"]) == 1

@@ -4,8 +4,9 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cached_property, partial
 from typing import IO, Any, Final
+from urllib.parse import quote
 
 from typing_extensions import override
 
@@ -16,6 +17,7 @@ from server.domain.profile_fields import FieldType
 from server.imports.archive import ImportArchive
 from server.imports.bson_streams import MalformedBsonError, documents_in
 from server.imports.errors import FileRefusedError
+from server.imports.gridfs import GridFsBucket
 from server.imports.records import (
     Channel,
     DirectConversation,
@@ -37,6 +39,13 @@ USERS, ROOMS = "users.bson", "rocketchat_room.bson"
 MESSAGES: Final = "rocketchat_message.bson"
 SUBSCRIPTIONS: Final = "rocketchat_subscription.bson"
 EMOJI: Final = "rocketchat_custom_emoji.bson"
+UPLOADS, AVATARS, CUSTOM_EMOJI = "uploads", "avatars", "emoji"
+_BUCKETS: Final = {
+    UPLOADS: "rocketchat_uploads",
+    AVATARS: "rocketchat_avatars",
+    CUSTOM_EMOJI: "custom_emoji",
+}
+"""Beginnings of the names of their collections."""
 
 _LINK: Final = re.compile(r"https?://[^\s()<>\[\]]+\?msg=(\w{8,30})")
 _QUOTE_LINK: Final = re.compile(r"^\[ ?\]\([^)\s]*\)\s*")
@@ -58,7 +67,7 @@ Document = dict[str, Any]
 
 
 class RocketChatReader(Reader):
-    """Reads a dump of Rocket.Chat. Files that it keeps in its database are not read."""
+    """Reads a dump of Rocket.Chat, with the files that it keeps in its database."""
 
     source = "Rocket.Chat"
     message_links = _LINK
@@ -67,6 +76,24 @@ class RocketChatReader(Reader):
         self._archive = archive
         self._report = report
         self._members = {name.rpartition("/")[2]: name for name in archive.names}
+        self._buckets = {name: self._bucket(prefix) for name, prefix in _BUCKETS.items()}
+
+    def close(self) -> None:
+        """Remove temporary files."""
+        for bucket in self._buckets.values():
+            bucket.close()
+
+    def _bucket(self, prefix: str) -> GridFsBucket:
+        files, chunks = f"{prefix}.files.bson", f"{prefix}.chunks.bson"
+        # Without chunks, nothing that is listed is there.
+        listed = files if chunks in self._members else ""
+        return GridFsBucket(
+            partial(self._documents, listed), partial(self._documents, chunks, with_bytes=True)
+        )
+
+    def _member(self, bucket: str, key: str) -> str | None:
+        """Return a name for a file of a bucket, if the dump has it."""
+        return f"{bucket}/{key}" if key in self._buckets[bucket] else None
 
     @override
     def people(self) -> Iterator[PersonRecord]:
@@ -75,7 +102,6 @@ class RocketChatReader(Reader):
             if not key:
                 self._report.remark("accounts without an id were left out")
                 continue
-            self._remark_picture(user, key)
             addresses = [_text(each.get("address")) for each in _dicts(user.get("emails"))]
             names = (_text(user.get("name")), _text(user.get("username")))
             yield PersonRecord(
@@ -85,6 +111,7 @@ class RocketChatReader(Reader):
                 role=_role(user),
                 is_active=user.get("active") is not False,
                 is_bot=user.get("type") == "bot",
+                picture=self._picture(user, key),
                 fields=dict(_values(user)),
                 status=StatusRecord(text=text) if (text := _text(user.get("statusText"))) else None,
             )
@@ -97,17 +124,29 @@ class RocketChatReader(Reader):
             if key.startswith(_CUSTOM):
                 yield ProfileFieldRecord(key=key, name=key.removeprefix(_CUSTOM))
 
-    def _remark_picture(self, user: Mapping[str, Any], key: str) -> None:
-        if _text(user.get("avatarOrigin")) not in ("", "none"):
-            reason = "profile pictures were left out: dumps have them in pieces, or not at all"
-            self._report.remark(reason, key)
+    def _picture(self, user: Mapping[str, Any], key: str) -> str | None:
+        member = self._member(AVATARS, self._avatars.get(key, ""))
+        if member is None and _text(user.get("avatarOrigin")) not in ("", "none"):
+            self._report.remark("profile pictures are not in the dump", key)
+        return member
+
+    @cached_property
+    def _avatars(self) -> dict[str, str]:
+        """Keys of pictures by those of users."""
+        pictures = self._documents(f"{_BUCKETS[AVATARS]}.bson")
+        return {_text(each.get("userId")): _text(each.get("_id")) for each in pictures}
 
     @override
     def emoji(self) -> Iterator[EmojiRecord]:
         for each in self._documents(EMOJI):
-            reason = "custom emoji are not imported: dumps have their pictures in pieces"
-            self._report.remark(reason, _text(each.get("name")))
-        return iter(())
+            name, extension = _text(each.get("name")), _text(each.get("extension"))
+            file = f"{name}.{extension}"
+            picture = self._member(CUSTOM_EMOJI, file) or self._member(CUSTOM_EMOJI, quote(file))
+            if picture is None:
+                self._report.remark("custom emoji have no picture in the export", name)
+                continue
+            for known in dict.fromkeys((name, *_texts(each.get("aliases")))):
+                yield EmojiRecord(name=known, picture=picture)
 
     @override
     def places(self) -> Iterator[Channel | DirectConversation]:
@@ -210,7 +249,7 @@ class RocketChatReader(Reader):
                 "text": str(record.get("msg") or ""),
                 "attachments": _dicts(record.get("attachments")),
             },
-            files=tuple(_files(record)),
+            files=tuple(self._files(record)),
             reactions=tuple(self._reactions(reactions if isinstance(reactions, dict) else {})),
         )
 
@@ -267,16 +306,25 @@ class RocketChatReader(Reader):
 
     @override
     def opened(self, member: str) -> AbstractContextManager[IO[bytes]]:
-        return self._archive.opened(member)
+        bucket, _, key = member.partition("/")
+        return self._buckets[bucket].opened(key)
 
-    def _documents(self, name: str) -> Iterator[Document]:
+    def _files(self, record: Mapping[str, Any]) -> Iterator[SharedFile]:
+        for each in _dicts(record.get("files")) or _dicts([record.get("file")]):
+            key = _text(each.get("_id"))
+            is_thumbnail = _text(each.get("name")).startswith("thumb-")
+            if key and not is_thumbnail:
+                name = _text(each.get("name")) or key
+                yield SharedFile(key=key, name=name, member=self._member(UPLOADS, key))
+
+    def _documents(self, name: str, *, with_bytes: bool = False) -> Iterator[Document]:
         """Yield the documents of a collection, if the dump has it. Raises FileRefusedError."""
         member = self._members.get(name)
         if member is None:
             return
         with self._archive.opened(member) as file:
             try:
-                yield from documents_in(file)
+                yield from documents_in(file, with_bytes=with_bytes)
             except MalformedBsonError as error:
                 raise FileRefusedError(
                     f"{member} is not what mongodump writes: {error}."
@@ -290,14 +338,6 @@ def _root_of(key: str, parents: Mapping[str, tuple[str, str]]) -> str:
         seen.add(key)
         key = parents[key][0]
     return key
-
-
-def _files(record: Mapping[str, Any]) -> Iterator[SharedFile]:
-    for each in _dicts(record.get("files")) or _dicts([record.get("file")]):
-        key = _text(each.get("_id"))
-        is_thumbnail = _text(each.get("name")).startswith("thumb-")
-        if key and not is_thumbnail:
-            yield SharedFile(key=key, name=_text(each.get("name")) or key)
 
 
 def _values(user: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
