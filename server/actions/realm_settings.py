@@ -212,6 +212,11 @@ class _Changed:
             shown = self._shown(name)
             if isinstance(shown, dict) or name in REALM_PERMISSIONS or name in SENT_AS_DATA:
                 data[name] = shown
+            elif name == "description":
+                rendered = self.realm.rendered_description
+                data |= {name: shown, "rendered_description": rendered}
+            elif name == "giphy_rating":
+                data |= {name: shown, "gif_rating_policy": shown}
             elif name == "topics_policy":
                 data |= {name: shown, "mandatory_topics": shown == "disable_empty_topic"}
             else:

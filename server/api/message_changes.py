@@ -14,6 +14,7 @@ from server.api.endpoint import Access, Empty, Endpoint, Request, Result
 from server.api.params import Field, Params, alias
 from server.domain.api_keys import Scope
 from server.domain.errors import BadRequestError
+from server.domain.reports import ReportType
 from server.events.base import ClientView
 from server.history import edit_history
 from server.i18n import _
@@ -174,8 +175,8 @@ async def delete_topic(request: Request, params: DeleteTopicParams) -> DeleteTop
 class ReportParams(Params):
     message_id: int
     """Id of the message."""
-    report_type: Literal["spam", "harassment", "inappropriate", "norms", "other"]
-    """What is wrong with the message."""
+    report_type: ReportType
+    """What is wrong with the message: a key of `server_report_message_types`."""
     description: str = ""
     """Explanation for the moderators. Required with the type `other`."""
 

@@ -43,6 +43,7 @@ AS_KEPT: Final[tuple[str, ...]] = (
     "inline_image_preview",
     "inline_url_embed_preview",
     "invite_required",
+    "media_preview_size",
     "message_content_allowed_in_email_notifications",
     "moderation_request_channel_id",
     "name_changes_disabled",
@@ -51,6 +52,7 @@ AS_KEPT: Final[tuple[str, ...]] = (
     "presence_disabled",
     "require_e2ee_push_notifications",
     "require_unique_names",
+    "send_channel_events_messages",
     "send_welcome_emails",
     "signup_announcements_stream_id",
     "video_chat_provider",
@@ -90,6 +92,7 @@ class IdentityParams(Params):
 _HINTS: Final = get_type_hints(RealmSettings)
 _OTHER_TYPES: Final[dict[str, Any]] = {
     "allow_edit_history": bool,
+    "gif_rating_policy": _HINTS["giphy_rating"],
     "mandatory_topics": bool,
     "message_edit_history_visibility_policy": Annotated[Literal["all", "moves", "none"], Bare],
     "message_retention_days": TimeLimit,
@@ -142,12 +145,7 @@ def _settings(params: IdentityParams, available: Sequence[str]) -> dict[str, Any
         if name in given:
             endless = None if name in TIME_LIMITS else -1
             wanted[name] = endless if given[name] == UNLIMITED else _positive(name, given[name])
-    if "allow_edit_history" in given:
-        shown = "all" if given["allow_edit_history"] else "none"
-        wanted["message_edit_history_visibility_policy"] = shown
-    if "mandatory_topics" in given:
-        policy = "disable_empty_topic" if given["mandatory_topics"] else "allow_empty_topic"
-        wanted["topics_policy"] = policy
+    wanted |= _by_other_names(given)
     for name in ("message_edit_history_visibility_policy", "topics_policy"):
         if name in given:
             wanted[name] = given[name]
@@ -159,6 +157,20 @@ def _settings(params: IdentityParams, available: Sequence[str]) -> dict[str, Any
     if params.authentication_methods is not None:
         methods = _methods(params.authentication_methods, available)
         wanted["authentication_methods"] = methods
+    return wanted
+
+
+def _by_other_names(given: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings that are stored by another name than that of the parameter."""
+    wanted: dict[str, Any] = {}
+    if "allow_edit_history" in given:
+        shown = "all" if given["allow_edit_history"] else "none"
+        wanted["message_edit_history_visibility_policy"] = shown
+    if "gif_rating_policy" in given:
+        wanted["giphy_rating"] = given["gif_rating_policy"]
+    if "mandatory_topics" in given:
+        policy = "disable_empty_topic" if given["mandatory_topics"] else "allow_empty_topic"
+        wanted["topics_policy"] = policy
     return wanted
 
 

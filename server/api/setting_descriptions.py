@@ -31,7 +31,8 @@ PERSONAL: Final[Mapping[str, str]] = {
     ),
     "web_escape_navigates_to_home_view": "Escape leads to the home view.",
     "web_font_size_px": "Font size of the web client, in pixels.",
-    "web_home_view": "View with which the client opens. `recent` means `recent_topics`.",
+    "web_home_view": "View with which the client opens. `recent_topics` means `recent`.",
+    "web_inbox_show_channel_folders": "Group the channels of the inbox by folder.",
     "web_left_sidebar_show_channel_folders": "Group the channels in the sidebar by folder.",
     "web_left_sidebar_unreads_count_summary": "Show sums of unread messages in the sidebar.",
     "web_line_height_percent": "Line height of the web client, in percent of the font size.",
@@ -126,14 +127,16 @@ REALM: Final[Mapping[str, str]] = {
     "allow_message_editing": "Whether senders may edit their messages.",
     "default_code_block_language": "Language of code blocks that name none; empty for plain text.",
     "enable_read_receipts": "Whether users can see who has read a message.",
-    "giphy_rating": (
+    "gif_rating_policy": (
         "Strictest audience of GIFs that can be picked: 0 no GIFs, 1 Y, 2 G, 3 PG, 4 PG-13, 5 R."
     ),
+    "giphy_rating": "Older form of `gif_rating_policy`.",
     "inline_image_preview": "Show linked pictures below messages.",
     "inline_url_embed_preview": "Show previews of linked pages below messages.",
     "mandatory_topics": (
         "Older form of `topics_policy`: true is `disable_empty_topic`, false `allow_empty_topic`."
     ),
+    "media_preview_size": "Height of previews of pictures and videos: 100, 150 or 200.",
     "message_content_delete_limit_seconds": (
         "Seconds for which senders may delete their messages, or `unlimited`."
     ),
@@ -191,6 +194,9 @@ REALM: Final[Mapping[str, str]] = {
         "Leave the text out of push notifications that are not encrypted end to end."
     ),
     # The organization.
+    "send_channel_events_messages": (
+        "Post in a channel that it was created, renamed or otherwise changed."
+    ),
     "default_language": "Language in which automatic messages are written, and new users start.",
     "moderation_request_channel_id": "Private channel that receives reports; -1 for none.",
     "new_stream_announcements_stream_id": "Channel that announces new channels; -1 for none.",
@@ -257,6 +263,10 @@ REALM_PERMISSIONS: Final = _changes(
         "direct_message_initiator_group": "Who may start a new direct message conversation.",
         "direct_message_permission_group": (
             "Group of which each direct message conversation needs at least one member."
+        ),
+        "workplace_users_group": (
+            "Who counts as a user at work for billing, of which this server has none. Only owners"
+            " may change it."
         ),
     }
 )

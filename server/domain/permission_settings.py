@@ -13,7 +13,7 @@ from server.domain.access import (
     OWNERS_GROUP,
 )
 
-CHANNEL_CREATOR: Final = "stream_creator_or_nobody"
+CHANNEL_CREATOR: Final = "channel_creator"
 """Default of a channel's setting: its creator; `nobody` if a system bot created it."""
 GROUP_CREATOR: Final = "group_creator"
 """Default of a group's setting: its creator."""
@@ -89,6 +89,9 @@ REALM_PERMISSIONS: Final[Mapping[str, PermissionRule]] = {
     "create_multiuse_invite_group": _rule(ADMINISTRATORS_GROUP),
     "direct_message_initiator_group": _open_rule(EVERYONE_GROUP),
     "direct_message_permission_group": _open_rule(EVERYONE_GROUP),
+    "workplace_users_group": PermissionRule(
+        default=EVERYONE_GROUP, allow_everyone=True, allow_nobody=False
+    ),
 }
 
 CHANNEL_PERMISSIONS: Final[Mapping[str, PermissionRule]] = {

@@ -47,6 +47,7 @@ FOR_OWNERS: Final = frozenset(
         "invite_required",
         "message_retention_days",
         "waiting_period_threshold",
+        "workplace_users_group",
     }
 )
 """Settings about admission, governance and loss of data: not for administrators."""

@@ -52,6 +52,11 @@ class RealmSettings(msgspec.Struct, frozen=True, kw_only=True):
     inline_url_embed_preview: bool = False
     default_code_block_language: str = ""
     giphy_rating: Literal[0, 1, 2, 3, 4, 5] = 2
+    """Newer clients call it `gif_rating_policy`."""
+    media_preview_size: Literal[100, 150, 200] = 100
+    """Height of previews, in pixels of a small screen."""
+    send_channel_events_messages: bool = True
+    """Whether channels have notices of their own creation and changes."""
 
     # Admission and roles of new users.
     authentication_methods: tuple[str, ...] = ("Email",)
@@ -132,6 +137,7 @@ class RealmSettings(msgspec.Struct, frozen=True, kw_only=True):
     create_multiuse_invite_group: GroupValue = ADMINISTRATORS_GROUP
     direct_message_initiator_group: GroupValue = EVERYONE_GROUP
     direct_message_permission_group: GroupValue = EVERYONE_GROUP
+    workplace_users_group: GroupValue = EVERYONE_GROUP
 
     @classmethod
     def of(cls, stored: dict[str, Any]) -> "RealmSettings":

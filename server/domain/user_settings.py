@@ -8,7 +8,7 @@ import msgspec
 
 from server.domain.errors import InvalidParameterError
 from server.domain.languages import LANGUAGES
-from server.i18n import _
+from server.i18n import _, catalogue_language
 
 EVERYONE: Final = 1
 MEMBERS: Final = 2
@@ -57,7 +57,8 @@ class UserSettings(msgspec.Struct, frozen=True, kw_only=True):
     web_channel_default_view: Literal[1, 2, 3, 4] = 1
     web_escape_navigates_to_home_view: bool = True
     web_font_size_px: int = 14
-    web_home_view: Literal["recent_topics", "inbox", "all_messages"] = "inbox"
+    web_home_view: Literal["recent_topics", "recent", "inbox", "all_messages"] = "inbox"
+    web_inbox_show_channel_folders: bool = True
     web_left_sidebar_show_channel_folders: bool = True
     web_left_sidebar_unreads_count_summary: bool = True
     web_line_height_percent: int = 122
@@ -134,10 +135,20 @@ class UserSettings(msgspec.Struct, frozen=True, kw_only=True):
     def wire(self) -> dict[str, Any]:
         """Return all settings by name, and the available choices."""
         return {
-            **msgspec.structs.asdict(self),
+            **{name: shown(name, value) for name, value in msgspec.structs.asdict(self).items()},
             "available_notification_sounds": list(NOTIFICATION_SOUNDS),
             "emojiset_choices": [{"key": key, "text": text} for key, text in EMOJI_SETS.items()],
         }
+
+    @property
+    def language(self) -> str:
+        """The language of texts for the user, which has a complete catalogue."""
+        return catalogue_language(self.default_language)
+
+
+def shown(name: str, value: Any) -> Any:
+    """Return the value of a setting in the words of clients."""
+    return "recent" if (name, value) == ("web_home_view", "recent_topics") else value
 
 
 DEFAULTS: Final = UserSettings()

@@ -7,6 +7,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 from typing_extensions import override
 
+from server.domain.user_settings import shown
 from server.events.base import ClientView, Event
 from server.events.subscriptions import SubscriptionUpdatedWire
 from server.realm_cache import REALM, Touch, user_key
@@ -85,10 +86,10 @@ class UserSettingChanged(Event, frozen=True, kw_only=True):
 
     @override
     def wire(self, position: Position, view: ClientView) -> Sequence[Any]:
-        shown = UserSettingWire(
-            property=self.property, value=self.value, language_name=self.language_name
+        value = shown(self.property, self.value)
+        return (
+            UserSettingWire(property=self.property, value=value, language_name=self.language_name),
         )
-        return (shown,)
 
     @override
     def touches(self) -> Sequence[Touch]:
@@ -113,7 +114,7 @@ class OldDisplaySettingChanged(Event, frozen=True, kw_only=True):
     def wire(self, position: Position, view: ClientView) -> Sequence[Any]:
         if view.user_settings_object:
             return ()
-        setting = as_of_old(self.setting_name, self.setting)
+        setting = as_of_old(self.setting_name, shown(self.setting_name, self.setting))
         return (msgspec.structs.replace(self, setting=setting),)
 
 
@@ -174,6 +175,10 @@ class SettingsDefaultChanged(Event, frozen=True, kw_only=True):
     op: Literal["update"] = "update"
     property: str
     value: bool | int | str
+
+    @override
+    def wire(self, position: Position, view: ClientView) -> Sequence[Any]:
+        return (msgspec.structs.replace(self, value=shown(self.property, self.value)),)
 
     @override
     def touches(self) -> Sequence[Touch]:

@@ -16,7 +16,10 @@ from server.domain.legacy_policies import OLD_PARAMETERS, SHOWN_POLICIES, shown_
 from server.domain.permission_settings import REALM_PERMISSIONS, supported_permission_settings
 from server.domain.profile_fields import EXTERNAL_ACCOUNTS
 from server.domain.realm_changes import video_chat_providers
+from server.domain.reports import REPORT_TYPES
 from server.domain.sign_in import PASSWORDS, shown_methods, takes_passwords
+from server.domain.user_settings import UserSettings
+from server.i18n import _, translated
 from server.initial_state.base import Snapshot, StateSection
 from server.initial_state.realm_fields import AS_STORED, REALM_FIELDS, BillingFields
 from server.settings import Settings
@@ -58,7 +61,7 @@ async def fetch(snapshot: Snapshot) -> dict[str, Any]:
         **_permissions(snapshot),
         **_ways_in(snapshot),
         **_legacy(snapshot),
-        **_server(snapshot.server),
+        **_server(snapshot.server, UserSettings.of(snapshot.actor.row.settings).language),
         **LIMITS,
         "max_file_upload_size_mib": snapshot.server.max_file_upload_mib,
         "server_emoji_data_url": snapshot.address.url + EMOJI_DATA_PATH,
@@ -81,6 +84,7 @@ def _identity(snapshot: Snapshot) -> dict[str, Any]:
         "realm_url": address.url,
         "realm_uri": address.url,
         "realm_bot_domain": address.domain,
+        "realm_uuid": realm.uuid,
         "realm_available_video_chat_providers": video_chat_providers(
             has_big_blue_button=snapshot.server.has_big_blue_button
         ),
@@ -120,13 +124,20 @@ def _legacy(snapshot: Snapshot) -> dict[str, Any]:
         },
         "realm_allow_edit_history": settings.message_edit_history_visibility_policy != "none",
         "realm_mandatory_topics": settings.topics_policy == "disable_empty_topic",
+        "realm_gif_rating_policy": settings.giphy_rating,
+        "gif_rating_policy_options": GIF_RATINGS,
         "giphy_rating_options": GIF_RATINGS,
     }
 
 
-def _server(server: Settings) -> dict[str, Any]:
+def _server(server: Settings, language: str) -> dict[str, Any]:
     return {
         "development_environment": server.development,
+        "realm_owner_full_content_access": False,
+        "server_report_message_types": [
+            {"key": key, "name": translated(_(name), language)}
+            for key, name in REPORT_TYPES.items()
+        ],
         "server_web_public_streams_enabled": server.web_public_channels,
         "server_generation": SERVER_GENERATION,
         "server_jitsi_server_url": server.jitsi_server_url,

@@ -30,6 +30,7 @@ AS_STORED: Final = (
     "invite_required",
     "jitsi_server_url",
     "logo_source",
+    "media_preview_size",
     "message_content_allowed_in_email_notifications",
     "message_content_delete_limit_seconds",
     "message_content_edit_limit_seconds",
@@ -48,6 +49,7 @@ AS_STORED: Final = (
     "push_notifications_enabled_end_timestamp",
     "require_e2ee_push_notifications",
     "require_unique_names",
+    "send_channel_events_messages",
     "send_welcome_emails",
     "signup_announcements_stream_id",
     "topics_policy",
@@ -94,6 +96,7 @@ class RealmIdentity(TypedDict):
     realm_url: str
     realm_uri: str
     realm_bot_domain: str
+    realm_uuid: str
     realm_available_video_chat_providers: dict[str, VideoChatProvider]
     realm_default_external_accounts: dict[str, ExternalAccount]
     realm_is_zephyr_mirror_realm: bool
@@ -124,6 +127,8 @@ class LegacyRealmFields(TypedDict):
     realm_wildcard_mention_policy: int
     realm_allow_edit_history: bool
     realm_mandatory_topics: bool
+    realm_gif_rating_policy: int
+    gif_rating_policy_options: dict[str, GifRating]
     giphy_rating_options: dict[str, GifRating]
 
 
@@ -135,7 +140,16 @@ class ThumbnailFormat(TypedDict):
     animated: bool
 
 
+class ReportType(TypedDict):
+    """A reason to report a message."""
+
+    key: str
+    name: str
+
+
 class ServerFields(TypedDict):
+    realm_owner_full_content_access: bool
+    server_report_message_types: list[ReportType]
     development_environment: bool
     server_web_public_streams_enabled: bool
     server_generation: int

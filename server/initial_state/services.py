@@ -9,8 +9,16 @@ class CallFields(TypedDict):
     has_zoom_token: bool
 
 
-class GifFields(TypedDict):
-    giphy_api_key: str | None
+class GiphyFields(TypedDict):
+    giphy_api_key: str
+
+
+class KlipyFields(TypedDict):
+    klipy_api_key: str
+
+
+class TenorFields(TypedDict):
+    tenor_api_key: str
 
 
 async def fetch_calls(_: Snapshot) -> dict[str, Any]:
@@ -18,11 +26,21 @@ async def fetch_calls(_: Snapshot) -> dict[str, Any]:
     return {"has_zoom_token": False}
 
 
-async def fetch_gifs(snapshot: Snapshot) -> dict[str, Any]:
+async def fetch_giphy(snapshot: Snapshot) -> dict[str, Any]:
     return {"giphy_api_key": snapshot.server.giphy_api_key}
+
+
+async def fetch_klipy(snapshot: Snapshot) -> dict[str, Any]:
+    return {"klipy_api_key": snapshot.server.klipy_api_key}
+
+
+async def fetch_tenor(snapshot: Snapshot) -> dict[str, Any]:
+    return {"tenor_api_key": snapshot.server.tenor_api_key}
 
 
 SECTIONS: Final = (
     StateSection("video_calls", fetch_calls, (CallFields,)),
-    StateSection("giphy", fetch_gifs, (GifFields,)),
+    StateSection("giphy", fetch_giphy, (GiphyFields,)),
+    StateSection("klipy", fetch_klipy, (KlipyFields,)),
+    StateSection("tenor", fetch_tenor, (TenorFields,)),
 )

@@ -270,6 +270,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Where people have calls whose organization names no server of Jitsi Meet of its own."""
     giphy_api_key: Annotated[str, described("a key of GIPHY's API")] = ""
     """With which clients look for GIFs themselves, so it is no secret. Empty: they do not."""
+    klipy_api_key: Annotated[str, described("a key of KLIPY's API")] = ""
+    tenor_api_key: Annotated[str, described("a key of Tenor's API")] = ""
 
     outgoing_webhook_seconds: Annotated[int, described("a number from 1 to 60", ge=1, le=60)] = 10
     """Timeout of an outgoing webhook."""

@@ -175,7 +175,9 @@ def realm(state: State, event: dict[str, Any]) -> None:
     if event["op"] == "update":
         state[f"realm_{event['property']}"] = event["value"]
     elif event["op"] == "update_dict":
-        state |= {f"realm_{name}": value for name, value in event["data"].items()}
+        data = {f"realm_{name}": value for name, value in event["data"].items()}
+        data.pop("realm_rendered_description", None)  # register does not have it
+        state |= data
 
 
 def linkifiers(state: State, event: dict[str, Any]) -> None:

@@ -31,6 +31,7 @@ OTHER_VALUES = {
     "default_language": "de",
     "digest_weekday": 5,
     "giphy_rating": 0,
+    "media_preview_size": 150,
     "jitsi_server_url": "https://calls.example.com",
     "message_content_delete_limit_seconds": None,
     "message_content_edit_limit_seconds": 3600,
@@ -62,6 +63,7 @@ SWITCHES = (
     "presence_disabled",
     "require_e2ee_push_notifications",
     "require_unique_names",
+    "send_channel_events_messages",
     "send_welcome_emails",
     "want_advertise_in_communities_directory",
 )

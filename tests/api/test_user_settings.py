@@ -55,7 +55,7 @@ async def test_what_is_changed_is_what_the_next_register_tells(log_in):
     await cook.patch("/settings", color_scheme=2, emojiset="text", web_home_view="recent")
 
     events = [await queue.until("user_settings") for _ in range(3)]
-    changed = {"color_scheme": 2, "emojiset": "text", "web_home_view": "recent_topics"}
+    changed = {"color_scheme": 2, "emojiset": "text", "web_home_view": "recent"}
     assert {e["property"]: e["value"] for e in events} == changed
     again = await cook.register(fetch_event_types=["user_settings"])
     assert changed.items() <= again.state["user_settings"].items()

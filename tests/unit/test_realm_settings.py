@@ -71,8 +71,7 @@ def test_the_defaults_are_those_of_the_contract():
     ):
         both = ours.keys() & theirs.keys()
         assert {name: ours[name] for name in both} == {name: theirs[name] for name in both}
-    newer = {"web_inbox_show_channel_folders", "timezone"}
-    assert limits["new_user_settings_defaults"].keys() - of_users.keys() == newer
+    assert limits["new_user_settings_defaults"].keys() - of_users.keys() == {"timezone"}
 
 
 def test_the_permission_rules_are_those_of_the_contract():
@@ -83,6 +82,5 @@ def test_the_permission_rules_are_those_of_the_contract():
             if name == "can_create_topic_group":
                 continue
             default = rule.pop("default")
-            expected = {"channel_creator": "stream_creator_or_nobody"}.get(default, default)
-            assert ours[kind][name]["default_group_name"] == expected, name
+            assert ours[kind][name]["default_group_name"] == default, name
             assert rule.items() <= ours[kind][name].items(), name

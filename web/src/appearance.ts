@@ -28,6 +28,7 @@ function apply(): void {
   const line = Number(settings.web_line_height_percent);
   if (size) root.style.setProperty("--font-size", `${size}px`);
   if (line) root.style.setProperty("--line", String(line / 100));
+  root.dataset.previews = String(state().fields.realm_media_preview_size ?? 100);
   applyLanguage();
   applyEmojiSet();
 }
@@ -35,7 +36,7 @@ function apply(): void {
 /** Apply the settings now, and whenever they change. */
 export function followAppearance(): void {
   effect(() => {
-    watch("settings");
+    watch("settings", "realm");
     apply();
   });
 }

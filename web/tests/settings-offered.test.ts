@@ -77,7 +77,8 @@ const OFFERS: Record<string, () => Offer> = {
     sections: [...organization.aboutSections(), ...organization.settingSections(), ...organization.permissionSections()],
     forms: { authentication_methods: "organization/settings.tsx" },
     leftOut: {
-      giphy_rating: "this client has no search for GIFs",
+      gif_rating_policy: "this client has no search for GIFs",
+      giphy_rating: "the older form of gif_rating_policy",
       string_id: "the server changes no address of an organization after it was made",
       allow_edit_history: "the older form of message_edit_history_visibility_policy",
       mandatory_topics: "the older form of topics_policy",

@@ -82,7 +82,9 @@ async def change_channel(
         step = _Step(tx, connection, actor, context, before, after)
         pairs += await step.take()
     person, language = context.people[actor.user_id], context.settings.language
-    notices = of_change(person, old, new, context.graph, language)
+    notices = []
+    if context.settings.send_channel_events_messages:
+        notices = of_change(person, old, new, context.graph, language)
     if new.is_archived and not old.is_archived:
         there = await subscriptions.active_user_ids(connection, tx.realm_id, channel_id)
         others = await pairs_with_unread(connection, tx.realm_id, channel_id)

@@ -1,6 +1,6 @@
 """Report a message to the realm's moderators."""
 
-from typing import Final, Literal
+from typing import Final
 
 from server.actions.messages import notices
 from server.actions.messages.decide import OutgoingMessage
@@ -9,6 +9,7 @@ from server.domain.actor import Actor
 from server.domain.errors import BadRequestError, DomainError
 from server.domain.markdown.writing import mention, quoted, topic_link
 from server.domain.realm_settings import NO_CHANNEL, RealmSettings
+from server.domain.reports import ReportType
 from server.i18n import _, marked, translated
 from server.realm_cache import RealmCache
 from storage import conversations, message_edits
@@ -16,7 +17,6 @@ from storage.database import Connection
 from storage.ids import ChannelId, MessageId, TopicId
 from storage.message_edits import ChangingRow
 
-ReportType = Literal["spam", "harassment", "inappropriate", "norms", "other"]
 MAX_DESCRIPTION_LENGTH: Final = 1_000
 MAX_QUOTED_LENGTH: Final = 5_000
 """Maximum quoted length of the message; the rest is behind the link."""

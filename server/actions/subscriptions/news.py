@@ -7,7 +7,7 @@ from server.actions.messages.notices import Notice
 from server.domain.channels import CHANNEL_EVENTS_TOPIC
 from server.domain.markdown.writing import channel_link, mention
 from server.domain.messages import MAX_MESSAGE_LENGTH
-from server.domain.realm_settings import NO_CHANNEL
+from server.domain.realm_settings import NO_CHANNEL, RealmSettings
 from server.i18n import _, ngettext, translated
 from storage.channels import ChannelRow
 from storage.ids import ChannelId, UserId
@@ -22,14 +22,17 @@ rest."""
 
 
 def of_new_channels(
-    actor: UserRow, created: Sequence[ChannelRow], announcements: ChannelId, language: str
+    actor: UserRow, created: Sequence[ChannelRow], settings: RealmSettings
 ) -> list[Notice]:
     """Return announcements of new public channels, if the realm has a channel for them.
 
-    A realm without one gets a message in the channel itself.
+    A realm without one gets a message in the channel itself, unless it wants none there.
     """
+    announcements, language = settings.new_stream_announcements_stream_id, settings.language
     public = [channel for channel in created if not channel.invite_only]
     if not public:
+        return []
+    if announcements == NO_CHANNEL and not settings.send_channel_events_messages:
         return []
     if announcements == NO_CHANNEL:
         said = translated(_("{person} created this channel.", person=mention(actor)), language)
@@ -42,7 +45,7 @@ def of_new_channels(
     if len(names) == 1:
         text = _("{person} created a new channel {names}.", **facts)
     said = translated(text, language)
-    return [Notice(to=announcements, topic=NEW_CHANNELS_TOPIC, content=said)]
+    return [Notice(to=ChannelId(announcements), topic=NEW_CHANNELS_TOPIC, content=said)]
 
 
 def of_subscriptions(

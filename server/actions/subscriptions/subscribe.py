@@ -288,8 +288,7 @@ def _notices(
     actor = plan.context.people[plan.actor_id]
     notices = []
     if announce:
-        place = ChannelId(plan.context.settings.new_stream_announcements_stream_id)
-        notices += of_new_channels(actor, created, place, plan.context.settings.language)
+        notices += of_new_channels(actor, created, plan.context.settings)
     if notify and len(plan.principal_ids) <= MAX_NOTIFIED_USERS:
         joined = {user_id: plan.joins(user_id, targets) for user_id in plan.principal_ids}
         notices += of_subscriptions(

@@ -931,7 +931,8 @@ export interface OwnSettings {
   web_channel_default_view: 1 | 2 | 3 | 4;
   web_escape_navigates_to_home_view: boolean;
   web_font_size_px: number;
-  web_home_view: "all_messages" | "inbox" | "recent_topics";
+  web_home_view: "all_messages" | "inbox" | "recent" | "recent_topics";
+  web_inbox_show_channel_folders: boolean;
   web_left_sidebar_show_channel_folders: boolean;
   web_left_sidebar_unreads_count_summary: boolean;
   web_line_height_percent: number;
@@ -1388,6 +1389,7 @@ export interface RegisterState {
   realm_invite_required: boolean;
   realm_jitsi_server_url: string | null;
   realm_logo_source: "D" | "U";
+  realm_media_preview_size: 100 | 150 | 200;
   realm_message_content_allowed_in_email_notifications: boolean;
   realm_message_content_delete_limit_seconds: number | null;
   realm_message_content_edit_limit_seconds: number | null;
@@ -1406,6 +1408,7 @@ export interface RegisterState {
   realm_push_notifications_enabled_end_timestamp: number | null;
   realm_require_e2ee_push_notifications: boolean;
   realm_require_unique_names: boolean;
+  realm_send_channel_events_messages: boolean;
   realm_send_welcome_emails: boolean;
   realm_signup_announcements_stream_id: number;
   realm_topics_policy: "allow_empty_topic" | "disable_empty_topic";
@@ -1439,6 +1442,7 @@ export interface RegisterState {
   realm_create_multiuse_invite_group: number | DirectMembers;
   realm_direct_message_initiator_group: number | DirectMembers;
   realm_direct_message_permission_group: number | DirectMembers;
+  realm_workplace_users_group: number | DirectMembers;
   realm_icon_url: string;
   realm_logo_url: string;
   realm_night_logo_url: string;
@@ -1448,6 +1452,7 @@ export interface RegisterState {
   realm_url: string;
   realm_uri: string;
   realm_bot_domain: string;
+  realm_uuid: string;
   realm_available_video_chat_providers: Record<string, VideoChatProvider>;
   realm_default_external_accounts: Record<string, ExternalAccount>;
   realm_is_zephyr_mirror_realm: boolean;
@@ -1462,7 +1467,11 @@ export interface RegisterState {
   realm_wildcard_mention_policy: number;
   realm_allow_edit_history: boolean;
   realm_mandatory_topics: boolean;
+  realm_gif_rating_policy: number;
+  gif_rating_policy_options: Record<string, GifRating>;
   giphy_rating_options: Record<string, GifRating>;
+  realm_owner_full_content_access: boolean;
+  server_report_message_types: ReportType[];
   development_environment: boolean;
   server_web_public_streams_enabled: boolean;
   server_generation: number;
@@ -1559,7 +1568,7 @@ export interface RegisterState {
   timezone?: string;
   translate_emoticons?: boolean;
   twenty_four_hour_time?: boolean | null;
-  web_home_view?: "all_messages" | "inbox" | "recent_topics";
+  web_home_view?: "all_messages" | "inbox" | "recent" | "recent_topics";
   emojiset_choices?: EmojiSetChoice[];
   desktop_icon_count_display?: 1 | 2 | 3 | 4;
   email_notifications_batching_period_seconds?: number;
@@ -1605,7 +1614,9 @@ export interface RegisterState {
   reminders: Reminder[];
   scheduled_messages: ScheduledMessage[];
   has_zoom_token: boolean;
-  giphy_api_key: string | null;
+  giphy_api_key: string;
+  klipy_api_key: string;
+  tenor_api_key: string;
   /** Only for clients with the capability. */
   realm_slash_commands?: ShownSlashCommand[];
   onboarding_steps: OnboardingStep[];
@@ -1649,6 +1660,12 @@ export interface RemindersRemoveEvent {
 export interface RemovedPerson {
   user_id: number;
   full_name: string;
+}
+
+/** A reason to report a message. */
+export interface ReportType {
+  key: string;
+  name: string;
 }
 
 /** A snippet in its wire form. */
@@ -1812,7 +1829,8 @@ export interface SettingDefaults {
   web_channel_default_view: 1 | 2 | 3 | 4;
   web_escape_navigates_to_home_view: boolean;
   web_font_size_px: number;
-  web_home_view: "all_messages" | "inbox" | "recent_topics";
+  web_home_view: "all_messages" | "inbox" | "recent" | "recent_topics";
+  web_inbox_show_channel_folders: boolean;
   web_left_sidebar_show_channel_folders: boolean;
   web_left_sidebar_unreads_count_summary: boolean;
   web_line_height_percent: number;
@@ -3502,7 +3520,7 @@ export interface Endpoints {
     params: {
       /** Id of the message. */
       message_id: number;
-      /** What is wrong with the message. */
+      /** What is wrong with the message: a key of `server_report_message_types`. */
       report_type: "spam" | "harassment" | "inappropriate" | "norms" | "other";
       /** Explanation for the moderators. Required with the type `other`. */
       description?: string;
@@ -3636,7 +3654,7 @@ export interface Endpoints {
       enable_read_receipts?: boolean;
       /** Let visitors read web-public channels without an account. */
       enable_spectator_access?: boolean;
-      /** Strictest audience of GIFs that can be picked: 0 no GIFs, 1 Y, 2 G, 3 PG, 4 PG-13, 5 R. */
+      /** Older form of `gif_rating_policy`. */
       giphy_rating?: 0 | 1 | 2 | 3 | 4 | 5;
       /** Show linked pictures below messages. */
       inline_image_preview?: boolean;
@@ -3644,6 +3662,8 @@ export interface Endpoints {
       inline_url_embed_preview?: boolean;
       /** Let people join only by an invitation. Only owners may change it. */
       invite_required?: boolean;
+      /** Height of previews of pictures and videos: 100, 150 or 200. */
+      media_preview_size?: 100 | 150 | 200;
       /** Quote messages in notification emails. */
       message_content_allowed_in_email_notifications?: boolean;
       /** Private channel that receives reports; -1 for none. */
@@ -3660,6 +3680,8 @@ export interface Endpoints {
       require_e2ee_push_notifications?: boolean;
       /** Refuse names that another active user has. */
       require_unique_names?: boolean;
+      /** Post in a channel that it was created, renamed or otherwise changed. */
+      send_channel_events_messages?: boolean;
       /** Send an email of welcome to new users. */
       send_welcome_emails?: boolean;
       /** Channel that announces new users; -1 for none. */
@@ -3682,6 +3704,8 @@ export interface Endpoints {
       move_messages_within_stream_limit_seconds?: number | "unlimited";
       /** Older form of `message_edit_history_visibility_policy`: true is `all`, false `none`. */
       allow_edit_history?: boolean;
+      /** Strictest audience of GIFs that can be picked: 0 no GIFs, 1 Y, 2 G, 3 PG, 4 PG-13, 5 R. */
+      gif_rating_policy?: 0 | 1 | 2 | 3 | 4 | 5;
       /** Older form of `topics_policy`: true is `disable_empty_topic`, false `allow_empty_topic`. */
       mandatory_topics?: boolean;
       /** Earlier versions of messages that users see: `all`, `moves` (only changes of channel and topic), or `none`. */
@@ -3738,6 +3762,8 @@ export interface Endpoints {
       direct_message_initiator_group?: GroupUpdateParam;
       /** Group of which each direct message conversation needs at least one member. */
       direct_message_permission_group?: GroupUpdateParam;
+      /** Who counts as a user at work for billing, of which this server has none. */
+      workplace_users_group?: GroupUpdateParam;
       /** Older form of `can_add_custom_emoji_group`, as a number */
       add_custom_emoji_policy?: number;
       /** Older form of `can_create_bots_group`, as a number: 1 members, 3 administrators. */
@@ -4164,8 +4190,10 @@ export interface Endpoints {
       web_escape_navigates_to_home_view?: boolean;
       /** Font size of the web client, in pixels. */
       web_font_size_px?: number;
-      /** View with which the client opens. `recent` means `recent_topics`. */
+      /** View with which the client opens. `recent_topics` means `recent`. */
       web_home_view?: "recent_topics" | "recent" | "inbox" | "all_messages";
+      /** Group the channels of the inbox by folder. */
+      web_inbox_show_channel_folders?: boolean;
       /** Group the channels in the sidebar by folder. */
       web_left_sidebar_show_channel_folders?: boolean;
       /** Show sums of unread messages in the sidebar. */
@@ -4473,8 +4501,10 @@ export interface Endpoints {
       web_escape_navigates_to_home_view?: boolean;
       /** Font size of the web client, in pixels. */
       web_font_size_px?: number;
-      /** View with which the client opens. `recent` means `recent_topics`. */
+      /** View with which the client opens. `recent_topics` means `recent`. */
       web_home_view?: "recent_topics" | "recent" | "inbox" | "all_messages";
+      /** Group the channels of the inbox by folder. */
+      web_inbox_show_channel_folders?: boolean;
       /** Group the channels in the sidebar by folder. */
       web_left_sidebar_show_channel_folders?: boolean;
       /** Show sums of unread messages in the sidebar. */
@@ -4613,8 +4643,10 @@ export interface Endpoints {
       web_escape_navigates_to_home_view?: boolean;
       /** Font size of the web client, in pixels. */
       web_font_size_px?: number;
-      /** View with which the client opens. `recent` means `recent_topics`. */
+      /** View with which the client opens. `recent_topics` means `recent`. */
       web_home_view?: "recent_topics" | "recent" | "inbox" | "all_messages";
+      /** Group the channels of the inbox by folder. */
+      web_inbox_show_channel_folders?: boolean;
       /** Group the channels in the sidebar by folder. */
       web_left_sidebar_show_channel_folders?: boolean;
       /** Show sums of unread messages in the sidebar. */
@@ -4753,8 +4785,10 @@ export interface Endpoints {
       web_escape_navigates_to_home_view?: boolean;
       /** Font size of the web client, in pixels. */
       web_font_size_px?: number;
-      /** View with which the client opens. `recent` means `recent_topics`. */
+      /** View with which the client opens. `recent_topics` means `recent`. */
       web_home_view?: "recent_topics" | "recent" | "inbox" | "all_messages";
+      /** Group the channels of the inbox by folder. */
+      web_inbox_show_channel_folders?: boolean;
       /** Group the channels in the sidebar by folder. */
       web_left_sidebar_show_channel_folders?: boolean;
       /** Show sums of unread messages in the sidebar. */

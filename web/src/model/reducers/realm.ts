@@ -7,7 +7,7 @@ function realm(state: State, event: EventOf<"realm">, changes: Changes): void {
   if (event.op !== "update" && event.op !== "update_dict") return;
   changes.mark("realm");
   const { fields } = state;
-  const changed: Record<string, unknown> = event.op === "update" ? { [event.property]: event.value } : event.data;
+  const { rendered_description: _, ...changed }: Record<string, unknown> = event.op === "update" ? { [event.property]: event.value } : event.data;
   for (const [name, value] of Object.entries(changed)) Object.assign(fields, { [`realm_${name}`]: value });
   // The address in effect: the organization's, or else the server's.
   if ("jitsi_server_url" in changed) fields.jitsi_server_url = fields.realm_jitsi_server_url ?? fields.server_jitsi_server_url;

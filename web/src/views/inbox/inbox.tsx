@@ -10,7 +10,7 @@ import { ChannelIcon, Icon } from "../../ui/icons";
 import { lazy } from "../../ui/lazy";
 import { watch } from "../../ui/watch";
 import { topicName } from "../left/channel-item";
-import { nameOfDirect } from "../left/conversations";
+import { nameOfDirect, sectionsOf } from "../left/conversations";
 
 const filter = signal("");
 const FirstSteps = lazy(() => import("../organization/first-steps"));
@@ -28,8 +28,8 @@ function isAlone(): boolean {
 
 /** All conversations with something unread. */
 export function Inbox() {
-  watch("unread", "channels", "users", "topicPolicies", "mutedUsers");
-  const { unread } = state();
+  watch("unread", "channels", "folders", "settings", "users", "topicPolicies", "mutedUsers");
+  const { unread, settings, folders } = state();
   const wanted = foldText(filter.value);
   const fits = (...names: string[]) => !wanted || names.some((name) => foldText(name).includes(wanted));
   const newest = (ids: Iterable<number>) => Math.max(...ids);
@@ -37,14 +37,17 @@ export function Inbox() {
     .map(([key, ids]) => ({ key, people: idsOfKey(key), newest: newest(ids) }))
     .filter(({ people }) => !isDirectMuted(state(), people) && fits(nameOfDirect(people)))
     .sort((one, other) => other.newest - one.newest);
-  const channels = subscribedChannels(state())
-    .map((channel) => ({
-      channel,
-      topics: [...(unread.topics.get(channel.stream_id)?.values() ?? [])]
+  const topicsOf = new Map(
+    subscribedChannels(state()).map((channel) => [
+      channel.stream_id,
+      [...(unread.topics.get(channel.stream_id)?.values() ?? [])]
         .filter(({ topic }) => !isTopicMuted(state(), channel.stream_id, topic) && fits(channel.name, topicName(topic)))
         .sort((one, other) => newest(other.ids) - newest(one.ids)),
-    }))
-    .filter(({ topics }) => topics.length);
+    ]),
+  );
+  const channels = subscribedChannels(state()).filter((channel) => topicsOf.get(channel.stream_id)!.length);
+  const isByFolder = settings.web_inbox_show_channel_folders !== false && channels.some((each) => each.folder_id !== null && folders.has(each.folder_id));
+  const sections = isByFolder ? sectionsOf(channels, true) : [{ key: "all", name: undefined, channels }];
   const isEmpty = !directs.length && !channels.length;
   return (
     <section class="list-view" aria-label={i18n.t("Inbox")}>
@@ -92,29 +95,32 @@ export function Inbox() {
           </ul>
         </section>
       ) : null}
-      {channels.map(({ channel, topics }) => (
-        <section key={channel.stream_id}>
-          <h2>
-            <a href={channelAddress(channel.stream_id)} aria-label={nameWithUnread(channel.name, countOfChannel(state(), channel.stream_id))}>
-              <ChannelIcon channel={channel} /> {channel.name}
-              <UnreadCount of={countOfChannel(state(), channel.stream_id)} isFaded />
-            </a>
-          </h2>
-          <ul class="links rows">
-            {topics.map(({ topic }) => (
-              <li key={topicKey(channel.stream_id, topic)}>
-                <a
-                  href={addressOf(topicNarrow(channel.stream_id, topic))}
-                  aria-label={nameWithUnread(topicName(topic), countOfTopic(state(), channel.stream_id, topic))}
-                >
-                  <span class={`name${topic ? "" : " empty-topic"}`}>{topicName(topic)}</span>
-                  <UnreadCount of={countOfTopic(state(), channel.stream_id, topic)} />
-                </a>
-              </li>
-            ))}
-          </ul>
-        </section>
-      ))}
+      {sections.flatMap(({ key, name, channels: inSection }) => [
+        name ? <h2 key={key} class="section-name">{name}</h2> : null,
+        ...inSection.map((channel) => (
+          <section key={channel.stream_id}>
+            <h2>
+              <a href={channelAddress(channel.stream_id)} aria-label={nameWithUnread(channel.name, countOfChannel(state(), channel.stream_id))}>
+                <ChannelIcon channel={channel} /> {channel.name}
+                <UnreadCount of={countOfChannel(state(), channel.stream_id)} isFaded />
+              </a>
+            </h2>
+            <ul class="links rows">
+              {topicsOf.get(channel.stream_id)!.map(({ topic }) => (
+                <li key={topicKey(channel.stream_id, topic)}>
+                  <a
+                    href={addressOf(topicNarrow(channel.stream_id, topic))}
+                    aria-label={nameWithUnread(topicName(topic), countOfTopic(state(), channel.stream_id, topic))}
+                  >
+                    <span class={`name${topic ? "" : " empty-topic"}`}>{topicName(topic)}</span>
+                    <UnreadCount of={countOfTopic(state(), channel.stream_id, topic)} />
+                  </a>
+                </li>
+              ))}
+            </ul>
+          </section>
+        )),
+      ])}
     </section>
   );
 }

@@ -5,7 +5,7 @@ import { state } from "../../app";
 import { i18n } from "../../i18n";
 import { COLLATOR, countOfAll, countOfDirect, foldText, isDirectMuted, subscribedChannels } from "../../model/counts";
 import { directNarrow, keyOf, type Narrow } from "../../model/narrow";
-import { type Channel, idsOfKey } from "../../model/state";
+import { type Channel, idsOfKey, type State } from "../../model/state";
 import { addressOf, go, ground } from "../../router";
 import { nameWithUnread, UnreadCount } from "../../ui/count";
 import { Icon, type IconName } from "../../ui/icons";
@@ -239,9 +239,9 @@ interface Section {
   channels: Channel[];
 }
 
-/** Group channels: pinned ones first, then by folder, then the rest. */
-function sectionsOf(channels: Channel[]): Section[] {
-  const { folders } = state();
+/** Group channels: pinned ones first, then by folder if wanted, then the rest. */
+export function sectionsOf(channels: Channel[], isByFolder: boolean): Section[] {
+  const folders: State["folders"] = isByFolder ? state().folders : new Map();
   const pinned = channels.filter((each) => each.pin_to_top);
   const others = channels.filter((each) => !each.pin_to_top);
   const ordered = [...folders.values()]
@@ -270,7 +270,7 @@ function Channels() {
   const wanted = all
     .filter((each) => !filter.value || isWanted(each.name))
     .sort((one, other) => Number(rank(one, demotesInactive)) - Number(rank(other, demotesInactive)));
-  const sections = sectionsOf(wanted);
+  const sections = sectionsOf(wanted, state().settings.web_left_sidebar_show_channel_folders !== false);
   return (
     <>
       {state().userId ? (

@@ -155,6 +155,11 @@ export function settingSections(): Section[] {
         },
         toggle("inline_image_preview", i18n.t("Show linked pictures")),
         toggle("inline_url_embed_preview", i18n.t("Show previews of linked pages")),
+        choice("media_preview_size", i18n.t("Size of pictures and videos in messages"), [
+          [100, i18n.t("Small")],
+          [150, i18n.t("Medium")],
+          [200, i18n.t("Large")],
+        ]),
         { kind: "text", name: "default_code_block_language", label: i18n.t("Language of code blocks that name none"), max: 40 },
       ],
     },
@@ -164,6 +169,7 @@ export function settingSections(): Section[] {
         choice("new_stream_announcements_stream_id", i18n.t("Announce new channels in"), channelOptions()),
         choice("signup_announcements_stream_id", i18n.t("Announce new users in"), channelOptions()),
         choice("zulip_update_announcements_stream_id", i18n.t("Announce new features in"), channelOptions()),
+        toggle("send_channel_events_messages", i18n.t("Announce in a channel that it was created or changed")),
         choice("moderation_request_channel_id", i18n.t("Send reports to"), channelOptions()),
       ],
     },
@@ -223,6 +229,7 @@ export function permissionSections(): Section[] {
         group("can_create_groups", i18n.t("May create groups")),
         group("can_manage_all_groups", i18n.t("May manage all groups")),
         group("can_manage_billing_group", i18n.t("May manage billing")),
+        group("workplace_users_group", i18n.t("Count as people at work, for billing")),
       ],
     },
     {

@@ -16,6 +16,7 @@ const FOR_OWNERS = new Set([
   "invite_required",
   "message_retention_days",
   "waiting_period_threshold",
+  "workplace_users_group",
   "can_create_groups",
   "can_manage_billing_group",
   "can_manage_all_groups",

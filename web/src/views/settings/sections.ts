@@ -64,7 +64,7 @@ export function appearanceSections(): Section[] {
       settings: [
         choice("web_home_view", i18n.t("Home view"), [
           ["inbox", i18n.t("Inbox")],
-          ["recent_topics", i18n.t("Recent conversations")],
+          ["recent", i18n.t("Recent conversations")],
           ["all_messages", i18n.t("Combined feed")],
         ]),
         toggle("web_escape_navigates_to_home_view", i18n.t("Escape leads to the home view")),
@@ -87,6 +87,7 @@ export function appearanceSections(): Section[] {
       title: i18n.t("Lists on the sides"),
       settings: [
         toggle("web_left_sidebar_show_channel_folders", i18n.t("Group channels by folder")),
+        toggle("web_inbox_show_channel_folders", i18n.t("Group the channels of the inbox by folder")),
         toggle("web_left_sidebar_unreads_count_summary", i18n.t("Show sums of unread messages")),
         toggle("starred_message_counts", i18n.t("Show how many messages are starred")),
         choice("web_stream_unreads_count_display_policy", i18n.t("Show unread counts of"), [

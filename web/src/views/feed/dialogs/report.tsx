@@ -1,4 +1,5 @@
 import { useState } from "preact/hooks";
+import { state } from "../../../app";
 import { i18n } from "../../../i18n";
 import type { Message } from "../../../model/state";
 import { post } from "../../../protocol/client";
@@ -37,11 +38,9 @@ export function ReportDialog({ message, onClose }: { message: Message; onClose: 
       <label class="field">
         <span>{i18n.t("What is wrong with it")}</span>
         <select value={type} data-autofocus onChange={(event) => setType(event.currentTarget.value)}>
-          <option value="spam">{i18n.t("Spam")}</option>
-          <option value="harassment">{i18n.t("Harassment")}</option>
-          <option value="inappropriate">{i18n.t("Inappropriate content")}</option>
-          <option value="norms">{i18n.t("It breaks the rules of the organization")}</option>
-          <option value="other">{i18n.t("Something else")}</option>
+          {(state().fields.server_report_message_types ?? []).map(({ key, name }) => (
+            <option key={key} value={key}>{name}</option>
+          ))}
         </select>
       </label>
       <label class="field">
