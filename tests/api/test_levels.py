@@ -53,7 +53,7 @@ async def test_the_rating_of_gifs_has_both_names(log_in):  # 442, 453
         assert data == {"gif_rating_policy": value, "giphy_rating": value}
         state = await realm_fields(admin)
         assert state["realm_gif_rating_policy"] == state["realm_giphy_rating"] == value
-    assert state["gif_rating_policy_options"] == state["giphy_rating_options"]
+        assert state["gif_rating_policy_options"] == state["giphy_rating_options"]
 
 
 async def test_the_description_changes_with_its_html(log_in):  # 462, 464
