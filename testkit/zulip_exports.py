@@ -112,6 +112,24 @@ class ZulipExport:
         self.subscribe(recipient, members)
         return recipient
 
+    def group_of_people(
+        self,
+        number: int,
+        name: str,
+        members: Iterable[int],
+        subgroups: Iterable[int] = (),
+        **facts: Any,
+    ) -> None:
+        """Add a user group; without a name, as the value of a setting."""
+        self.add("zerver_usergroup", id=number, realm=REALM_ID)
+        if name:
+            row = {"name": name, "description": "", "is_system_group": False, "deactivated": False}
+            self.add("zerver_namedusergroup", **{**row, "id": number, **facts})
+        for member in members:
+            self.add("zerver_usergroupmembership", user_group=number, user_profile=member)
+        for subgroup in subgroups:
+            self.add("zerver_groupgroupmembership", supergroup=number, subgroup=subgroup)
+
     def subscribe(self, recipient: int, members: Iterable[int], **facts: Any) -> None:
         for member in members:
             row = {"user_profile": member, "recipient": recipient, "active": True, **facts}

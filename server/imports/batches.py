@@ -1,12 +1,13 @@
 """Turn a batch of messages into rows, with the progress of the import in one transaction."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
 
 from server.actions.messages.content import traits_of
 from server.domain.emoji import Emoji, codes_by_name
+from server.domain.markdown import Rendered
 from server.domain.thumbnails import with_thumbnails
 from server.imports.errors import ELSEWHERE, ImportStoppedError
 from server.imports.files import FileStore, HeldFile, StoredFile, markdown_of_file, with_own_url
@@ -199,12 +200,19 @@ class BatchWriter:
         rows.keys[message.key] = message_id
         rows.held += [(message_id, file.key) for file in message.files if file.key in stored]
         self._add_stars(message_id, message, rows, report)
-        for user_id in rendered.mentioned_user_ids if self._marks_mentions else ():
+        for user_id in self._mentioned(rendered):
             flags = rows.flags.get((message_id, user_id), 0)
             rows.flags[message_id, user_id] = flags | message_bits.MENTIONED
         if self._converter.reader.message_links.search(text.content):
             rows.links[str(message_id)] = message_id
         self._add_reactions(message_id, message, rows, report)
+
+    def _mentioned(self, rendered: Rendered) -> Collection[UserId]:
+        """Return the people whom a message mentions, also by groups."""
+        if not self._marks_mentions:
+            return ()
+        in_groups = self._converter.names.members_of(rendered.mentioned_group_ids)
+        return in_groups | rendered.mentioned_user_ids
 
     def _add_stars(
         self, message_id: MessageId, message: PostedMessage, rows: _Rows, report: ImportReport

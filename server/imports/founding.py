@@ -18,8 +18,9 @@ from server.domain.markdown import render_description
 from server.domain.names import composed, fold_name, unprintable_at
 from server.domain.realm_settings import NEW_REALM
 from server.imports.accounts import PlannedAccount, people_of
+from server.imports.groups import GroupWriter
 from server.imports.profiles import ProfileWriter
-from server.imports.records import Channel, DirectConversation
+from server.imports.records import Channel, DirectConversation, GroupRecord
 from server.imports.report import ImportReport
 from server.imports.survey import Survey
 from storage import channels, groups, imports, upload_space, users
@@ -90,6 +91,7 @@ async def found_realm(
     founding = _Founding(connection, realm_id, import_id, owner_id, last, report, now)
     await founding.add_people(accounts)
     await founding.add_profiles(survey)
+    await founding.add_groups(survey.groups)
     await founding.add_channels(survey.channels, survey.firsts)
     await founding.add_conversations(survey.conversations)
     await imports.set_report(connection, realm_id, import_id, report.as_json())
@@ -124,6 +126,7 @@ class _Founding:
         self._people: dict[str, UserId] = {}
         self._active: set[UserId] = set()
         self._owner_id = owner_id
+        self._groups: GroupWriter
 
     async def add_people(self, accounts: Sequence[PlannedAccount]) -> None:
         new = [account for account in accounts[1:] if not account.is_system_bot]
@@ -173,6 +176,12 @@ class _Founding:
         rows = await users.by_emails(self._connection, self._realm_id, list(by_address))
         return [(row.user_id, by_address[fold_address(row.email)]) for row in rows]
 
+    async def add_groups(self, records: Sequence[GroupRecord]) -> None:
+        self._groups = GroupWriter(
+            self._connection, self._realm_id, self._people, self._report, self._now
+        )
+        await self._groups.write(records)
+
     async def add_channels(self, wanted: Sequence[Channel], firsts: Mapping[datetime, int]) -> None:
         """Add channels; `firsts`: as in Survey."""
         role_groups = await groups.system_ids(self._connection, self._realm_id)
@@ -213,7 +222,10 @@ class _Founding:
     ) -> ChannelId:
         creator_id = self._people.get(channel.creator or "")
         description = clean_description(channel.description[:MAX_DESCRIPTION_LENGTH])
-        permissions = default_permissions(role_groups, creator_id)
+        permissions = {
+            key: value.as_json()
+            for key, value in default_permissions(role_groups, creator_id).items()
+        }
         row = await channels.insert(
             self._connection,
             self._realm_id,
@@ -227,7 +239,9 @@ class _Founding:
                 is_web_public=channel.is_web_public and not channel.is_private,
                 history_public_to_subscribers=not channel.is_private or channel.since is None,
                 is_default=channel.is_default,
-                permissions={key: value.as_json() for key, value in permissions.items()},
+                topics_policy=channel.topics_policy,
+                message_retention_days=channel.retention_days,
+                permissions=permissions | self._groups.channel_settings(channel.permissions),
             ),
         )
         members = self._ids_of(channel.members)

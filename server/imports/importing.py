@@ -39,7 +39,7 @@ from server.imports.thread_topics import Places
 from server.jobs import Thumbnails, enqueue
 from server.pictures import Pictures
 from server.transactions import Tx
-from storage import attachments, channels, imports, realms, users
+from storage import attachments, channels, groups, imports, realms, users
 from storage.blobs import BlobStore
 from storage.database import Database
 from storage.ids import AttachmentId, ChannelId, RealmId, UserId
@@ -312,6 +312,7 @@ class Importer:
                 connection, realm_id, row.import_id, "conversation"
             )
             realm = await realms.by_id(connection, realm_id)
+            group_rows = await groups.all_of_realm(connection, realm_id)
         assert realm is not None
         settings = RealmSettings.of(realm.settings)
         accounts = {
@@ -327,6 +328,7 @@ class Importer:
             {key: named[ChannelId(each)] for key, each in channel_ids.items()},
             await cache.emoji(),
             url,
+            group_rows,
         )
         style = Style(
             media=MediaPolicy(

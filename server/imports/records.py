@@ -85,6 +85,31 @@ class EmojiRecord:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PermissionRecord:
+    """People and groups that may do something; empty: nobody."""
+
+    people: Sequence[str] = ()
+    groups: Sequence[str] = ()
+    """Keys of groups, and names of role groups."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupRecord:
+    """A group of people."""
+
+    key: str
+    name: str
+    members: Sequence[str] = ()
+    subgroups: Sequence[str] = ()
+    """Keys of groups, and names of role groups."""
+    description: str = ""
+    is_active: bool = True
+    creator: str | None = None
+    created_at: datetime | None = None
+    permissions: Mapping[str, PermissionRecord] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Channel:
     key: str
     name: str
@@ -101,6 +126,11 @@ class Channel:
     is_default: bool = False
     creator: str | None = None
     created_at: datetime | None = None
+    permissions: Mapping[str, PermissionRecord] = field(default_factory=dict)
+    """Those that differ from the defaults."""
+    topics_policy: str = "inherit"
+    retention_days: int | None = None
+    """-1: for ever; None: as the organization."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,6 +215,9 @@ class Reader(Protocol):
 
     def profile_fields(self) -> Iterator[ProfileFieldRecord]:
         """Yield the custom fields of profiles, in their order."""
+        return iter(())
+
+    def groups(self) -> Iterator[GroupRecord]:
         return iter(())
 
     def emoji(self) -> Iterator[EmojiRecord]: ...

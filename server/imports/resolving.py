@@ -1,6 +1,6 @@
 """What texts of an import refer to: accounts and channels, from memory."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from typing_extensions import override
 
@@ -15,7 +15,8 @@ from server.domain.markdown import (
 )
 from server.domain.markdown.links import narrow_href
 from server.domain.names import FoldedName, fold_name
-from storage.ids import ChannelId
+from storage.groups import GroupRow
+from storage.ids import ChannelId, GroupId, UserId
 
 
 class ImportedNames(MentionResolver):
@@ -27,6 +28,7 @@ class ImportedNames(MentionResolver):
         channels: Mapping[str, MentionedChannel],
         emoji: RealmEmoji = NO_REALM_EMOJI,
         origin: str = "",
+        groups: Sequence[GroupRow] = (),
     ) -> None:
         self._origin = origin
         """URL of the realm, without a trailing slash."""
@@ -36,6 +38,12 @@ class ImportedNames(MentionResolver):
         self.channel_names: Mapping[ChannelId, str] = {
             each.channel_id: each.name for each in channels.values()
         }
+        self._groups = {
+            fold_name(row.name): MentionedGroup(row.group_id, row.name, not row.deactivated)
+            for row in groups
+            if not row.is_system_group
+        }
+        self._group_rows: Mapping[GroupId, GroupRow] = {row.group_id: row for row in groups}
         self._by_id: dict[int, MentionedUser] = {each.user_id: each for each in people.values()}
         self._by_name: dict[FoldedName, MentionedChannel] = {
             fold_name(each.name): each for each in channels.values()
@@ -56,6 +64,15 @@ class ImportedNames(MentionResolver):
         found = self.channels.get(key)
         return None if found is None else self._origin + narrow_href(found.channel_id, found.name)
 
+    def members_of(self, group_ids: Iterable[GroupId]) -> set[UserId]:
+        """Return the members of groups and of those nested in them, except by role."""
+        found, left = set(group_ids), list(group_ids)
+        while left:
+            new = set(self._group_rows[left.pop()].subgroup_ids) - found
+            found |= new
+            left += new
+        return {user_id for each in found for user_id in self._group_rows[each].member_ids}
+
     @override
     def user_by_name(self, name: str) -> MentionedUser | None:
         return None
@@ -66,7 +83,7 @@ class ImportedNames(MentionResolver):
 
     @override
     def group_by_name(self, name: str) -> MentionedGroup | None:
-        return None
+        return self._groups.get(fold_name(name))
 
     @override
     def channel_by_name(self, name: str) -> MentionedChannel | None:

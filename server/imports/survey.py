@@ -4,10 +4,12 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import chain
 
 from server.imports.records import (
     Channel,
     DirectConversation,
+    GroupRecord,
     PersonRecord,
     ProfileFieldRecord,
     Reader,
@@ -31,6 +33,7 @@ class Survey:
     emoji: int
     messages: int
     fields: Sequence[ProfileFieldRecord] = ()
+    groups: Sequence[GroupRecord] = ()
     firsts: Mapping[datetime, int] = field(default_factory=dict)
     """Number of the first message from a moment on, for the moments at which people joined."""
 
@@ -41,7 +44,9 @@ def survey(reader: Reader, progress: Progress) -> Survey:
     known = {person.key for person in people}
     emoji = sum(1 for _ in reader.emoji())
     places = list(reader.places())
-    strangers = {key: "" for place in places for key in place.members if key not in known}
+    groups = list(reader.groups())
+    members = chain.from_iterable(each.members for each in (*places, *groups))
+    strangers = {key: "" for key in members if key not in known}
     channels = [place for place in places if isinstance(place, Channel)]
     moments = deque(sorted({each for place in channels for each in (place.since or {}).values()}))
     firsts: dict[datetime, int] = {}
@@ -62,5 +67,6 @@ def survey(reader: Reader, progress: Progress) -> Survey:
         emoji=emoji,
         messages=count,
         fields=list(reader.profile_fields()),
+        groups=groups,
         firsts=firsts,
     )

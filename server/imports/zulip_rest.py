@@ -10,10 +10,14 @@ _IMPORTED: Final = frozenset(
         "zerver_customprofilefield",
         "zerver_customprofilefieldvalue",
         "zerver_defaultstream",
+        "zerver_groupgroupmembership",
+        "zerver_namedusergroup",
         "zerver_reaction",
         "zerver_realmemoji",
         "zerver_stream",
         "zerver_subscription",
+        "zerver_usergroup",
+        "zerver_usergroupmembership",
         "zerver_userprofile",
         "zerver_userprofile_crossrealm",
         "zerver_userprofile_mirrordummy",
@@ -28,7 +32,6 @@ _MEANINGLESS: Final = frozenset(
         "zerver_presencesequence",
         "zerver_realm",
         "zerver_recipient",
-        "zerver_usergroup",  # Numbers of groups; those with names have a table of their own.
     }
 )
 """Tables that only say how others belong together."""
@@ -41,7 +44,6 @@ _REASONS: Final = {
     "zerver_channelfolder": "folders of channels were left out",
     "zerver_externalauthid": "links to accounts of identity providers were left out",
     "zerver_muteduser": "people who are muted by others are not muted here",
-    "zerver_namedusergroup": "groups were left out",
     "zerver_navigationview": "own views in the left column were left out",
     "zerver_onboardingstep": _ACTIVITY,
     "zerver_onboardingusermessage": _ACTIVITY,

@@ -17,6 +17,14 @@ from tests.acceptance.test_moving import IMPORT, client_of, here, history_of, re
 pytestmark = pytest.mark.asyncio
 
 ADA, BOB, EVE, GONE, ROBOT, DUMMY = 10, 11, 12, 13, 14, 15
+WAYS = {
+    "creator": BOB,
+    "can_send_message_group": 70,
+    "can_remove_subscribers_group": 60,
+    "can_subscribe_group": 999,
+    "message_retention_days": 30_000,
+    "topics_policy": 3,
+}
 UPLOAD = "2/ab/Zk3jQ0xh9b2LrT5mVw8YcP1n/a-picture.png"
 
 
@@ -31,7 +39,13 @@ def export() -> ZulipExport:
     export.person(GONE, "Gone", is_active=False)
     export.person(ROBOT, "Robot", is_bot=True, bot_type=1, bot_owner=BOB)
     export.person(DUMMY, "Dummy", is_mirror_dummy=True, is_active=False)
-    plans = export.channel(1, "plans", [ADA, BOB, EVE], description="What we **do**", creator=BOB)
+    plans = export.channel(1, "plans", [ADA, BOB, EVE], description="What we **do**", **WAYS)
+    for number, name in enumerate(["role:nobody", "role:administrators", "role:everyone"], 50):
+        export.group_of_people(number, name, [ADA, BOB, EVE], is_system_group=True)
+    export.group_of_people(60, "helpers", [BOB], [61], can_mention_group=52, creator=ADA)
+    export.group_of_people(61, "all helpers", [EVE], [60, 50])
+    export.group_of_people(62, "gone", [EVE], deactivated=True)
+    export.group_of_people(70, "", [BOB, GONE], [51])
     export.channel(2, "secret", [ADA], invite_only=True)
     export.channel(3, "open air", [ADA], is_web_public=True)
     export.channel(4, "old things", [ADA, BOB], deactivated=True)
@@ -88,6 +102,7 @@ def export() -> ZulipExport:
         "links",
     )
     export.message(107, 4, plans, "@_**Ada|10** has marked this topic as resolved.", "✔ Done")
+    export.message(108, ADA, plans, "for @*all helpers*", "Start")
     export.message(110, ADA, to_bob, "to you")
     export.message(111, BOB, 1_000 + ADA, "and back")
     export.message(112, EVE, group, "to you all")
@@ -140,6 +155,24 @@ async def test_everything_in_an_export_has_its_place(
     assert channels.keys() == {"plans", "secret", "open air"}
     plans = channels["plans"]
     assert plans["description"] == "What we **do**"
+    groups = {each["name"]: each for each in state["realm_user_groups"]}
+    helpers, all_helpers = groups["helpers"], groups["all helpers"]
+    bob_id = people["Bob"]["user_id"]
+    assert helpers["members"] == [bob_id]
+    assert helpers["direct_subgroup_ids"] == [all_helpers["id"]]
+    # A circle is not closed.
+    assert all_helpers["direct_subgroup_ids"] == [groups["role:nobody"]["id"]]
+    kept = await ada.get("/user_groups", include_deactivated_groups=True)
+    assert {each["name"] for each in kept["user_groups"]} - groups.keys() == {"gone"}
+    assert plans["can_remove_subscribers_group"] == helpers["id"]
+    senders = plans["can_send_message_group"]
+    assert senders["direct_subgroups"] == [groups["role:administrators"]["id"]]
+    assert senders["direct_members"] == [bob_id]
+    assert plans["can_subscribe_group"] == groups["role:nobody"]["id"]
+    assert (plans["message_retention_days"], plans["topics_policy"]) == (
+        30_000,
+        "disable_empty_topic",
+    )
     assert plans["creator_id"] == people["Bob"]["user_id"]
     assert state["realm_default_streams"] == [plans["stream_id"]]
     assert channels["secret"]["invite_only"]
@@ -188,8 +221,10 @@ async def test_everything_in_an_export_has_its_place(
     starred = await history_of(bob, [["is", "starred"]])
     assert [each["id"] for each in starred] == [first["id"], direct[0]["id"]]
     assert first["id"] in [each["id"] for each in await history_of(bob, [["is", "mentioned"]])]
-    assert "1 reactions and stars of unknown messages were left out" in said
     eve = await client_of(server, "eve@example.com")
+    mentioned = [each["content"] for each in await history_of(eve, [["is", "mentioned"]])]
+    assert "for @*all helpers*" in mentioned
+    assert "1 reactions and stars of unknown messages were left out" in said
     assert {
         each["display_recipient"] for each in await history_of(eve) if each["type"] == "stream"
     } == {"plans"}
@@ -224,7 +259,7 @@ async def test_what_is_wrong_is_said_in_a_line_and_nothing_is_done(
 ):
     before = await realms(server)
     file = export.write(tmp_path / "e.tar.gz")
-    assert "13 messages" in await run(server, "import", file, "--dry-run")
+    assert "14 messages" in await run(server, "import", file, "--dry-run")
     cut = tmp_path / "cut.tar.gz"
     cut.write_bytes(file.read_bytes()[:-100])
     said = await refused(server, cut, *IMPORT)

@@ -12,6 +12,7 @@ from typing import IO, Any, Final
 
 from typing_extensions import override
 
+from server.domain.channel_creation import KEPT_FOR_EVER, MAX_RETENTION_DAYS
 from server.domain.names import fold_name
 from server.domain.resolved_topics import base_name
 from server.imports.archive import MemberReader
@@ -19,6 +20,7 @@ from server.imports.records import (
     Channel,
     DirectConversation,
     EmojiRecord,
+    GroupRecord,
     PersonRecord,
     PostedMessage,
     ProfileFieldRecord,
@@ -30,6 +32,7 @@ from server.imports.records import (
 from server.imports.report import ImportReport
 from server.imports.sorting import SortedRecord, sorted_records
 from server.imports.zulip_files import Row, ZulipFiles, id_of, key_of, text_of, time_of
+from server.imports.zulip_groups import ZulipGroups
 from server.imports.zulip_people import (
     ORIGINAL,
     PEOPLE,
@@ -45,6 +48,7 @@ _PERSONAL, _CHANNEL, _GROUP = 1, 2, 3
 """Types of recipients."""
 _JOINED: Final = frozenset({301, 302, "subscription_created", "subscription_activated"})
 """Types of events: subscribed for the first time, and again."""
+_TOPIC_POLICIES: Final = {2: "allow_empty_topic", 3: "disable_empty_topic", 4: "empty_topic_only"}
 _STARRED: Final = 2
 """A bit of flags."""
 _IS_MESSAGE, _IS_REACTION, _IS_STAR = "0", "1", "2"
@@ -75,6 +79,10 @@ class ZulipReader(Reader):
     @override
     def profile_fields(self) -> Iterator[ProfileFieldRecord]:
         yield from profile_fields_in(self._files)
+
+    @override
+    def groups(self) -> Iterator[GroupRecord]:
+        yield from self._groups.all()
 
     @override
     def emoji(self) -> Iterator[EmojiRecord]:
@@ -123,6 +131,9 @@ class ZulipReader(Reader):
                 is_default=int(key) in defaults,
                 creator=key_of(row.get("creator")) or None,
                 created_at=time_of(row.get("date_created")),
+                permissions=self._groups.of_channel(row),
+                topics_policy=_TOPIC_POLICIES.get(id_of(row.get("topics_policy")) or 1, "inherit"),
+                retention_days=_retention_of(row),
             )
         for key, people in direct.items():
             yield DirectConversation(key=key, members=people)
@@ -325,6 +336,10 @@ class ZulipReader(Reader):
         return ZulipFiles(self._archive, self._report)
 
     @cached_property
+    def _groups(self) -> ZulipGroups:
+        return ZulipGroups.of(self._files)
+
+    @cached_property
     def _directory(self) -> "_Directory":
         directory = _Directory()
         names: dict[str, list[str]] = {}
@@ -379,6 +394,13 @@ class _Directory:
         recipient, number = id_of(row.get("recipient_id")), id_of(row.get("id"))
         if recipient is not None and number is not None:
             self.recipients.setdefault(recipient, (_PERSONAL, number))
+
+
+def _retention_of(row: Row) -> int | None:
+    days = row.get("message_retention_days")
+    if isinstance(days, bool) or not isinstance(days, int):
+        return None
+    return days if days == KEPT_FOR_EVER or 0 < days <= MAX_RETENTION_DAYS else None
 
 
 def _text_was_edited(row: Row) -> bool:
