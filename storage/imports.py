@@ -59,6 +59,29 @@ class ImportedMessage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ImportedSubscription:
+    user_id: UserId
+    color: str
+    first: Position
+    """The first position of which they received the message."""
+    is_muted: bool = False
+    pin_to_top: bool = False
+    desktop_notifications: bool | None = None
+    audible_notifications: bool | None = None
+    push_notifications: bool | None = None
+    email_notifications: bool | None = None
+    wildcard_mentions_notify: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportedTopicPolicy:
+    user_id: UserId
+    topic_id: TopicId
+    policy: int
+    moment: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedTopic:
     topic_id: TopicId
     channel_id: ChannelId
@@ -417,28 +440,40 @@ async def subscribe(
     connection: Connection,
     realm_id: RealmId,
     channel_id: ChannelId,
-    colors: Mapping[UserId, str],
-    firsts: Mapping[UserId, Position],
+    subscriptions: Sequence[ImportedSubscription],
     *,
     last: Position,
 ) -> None:
-    """Subscribe to a new channel since its beginning, or since a position in `firsts`.
-
-    Everything up to `last` counts as read.
-    """
+    """Subscribe to a new channel; everything up to `last` counts as read."""
+    user_ids = [each.user_id for each in subscriptions]
     await connection.execute(
         """
-        INSERT INTO subscriptions (realm_id, user_id, channel_id, active, color, spans)
+        INSERT INTO subscriptions (realm_id, user_id, channel_id, active, color, spans, is_muted,
+                                   pin_to_top, desktop_notifications, audible_notifications,
+                                   push_notifications, email_notifications,
+                                   wildcard_mentions_notify)
         SELECT %(realm_id)s, s.user_id, %(channel_id)s, true, s.color,
-               int8multirange(int8range(s.first, NULL))
-          FROM unnest(%(user_ids)s::bigint[], %(colors)s::text[], %(firsts)s::bigint[])
-               AS s(user_id, color, first)
+               int8multirange(int8range(s.first, NULL)), s.is_muted, s.pin_to_top, s.desktop,
+               s.audible, s.push, s.email, s.wildcards
+          FROM unnest(%(user_ids)s::bigint[], %(colors)s::text[], %(firsts)s::bigint[],
+                      %(muted)s::boolean[], %(pinned)s::boolean[], %(desktop)s::boolean[],
+                      %(audible)s::boolean[], %(push)s::boolean[], %(email)s::boolean[],
+                      %(wildcards)s::boolean[])
+               AS s(user_id, color, first, is_muted, pin_to_top, desktop, audible, push, email,
+                    wildcards)
         """,
         realm_id=realm_id,
         channel_id=channel_id,
-        user_ids=list(colors),
-        colors=list(colors.values()),
-        firsts=[firsts.get(user_id, 1) for user_id in colors],
+        user_ids=user_ids,
+        colors=[each.color for each in subscriptions],
+        firsts=[each.first for each in subscriptions],
+        muted=[each.is_muted for each in subscriptions],
+        pinned=[each.pin_to_top for each in subscriptions],
+        desktop=[each.desktop_notifications for each in subscriptions],
+        audible=[each.audible_notifications for each in subscriptions],
+        push=[each.push_notifications for each in subscriptions],
+        email=[each.email_notifications for each in subscriptions],
+        wildcards=[each.wildcard_mentions_notify for each in subscriptions],
     )
     await connection.execute(
         """
@@ -449,7 +484,7 @@ async def subscribe(
         """,
         realm_id=realm_id,
         channel_id=channel_id,
-        user_ids=list(colors),
+        user_ids=user_ids,
         last=last,
     )
 
@@ -686,6 +721,34 @@ def insert_attachment_messages(
 
 
 # -- afterwards
+
+
+def insert_topic_policies(realm_id: RealmId, policies: Sequence[ImportedTopicPolicy]) -> Statement:
+    """Let people follow and mute topics of channels that they may read; returns the topics' ids."""
+    return Statement(
+        """
+        INSERT INTO user_topics (realm_id, user_id, topic_id, visibility_policy, last_updated)
+        SELECT %(realm_id)s, p.user_id, p.topic_id, p.policy, p.moment
+          FROM unnest(%(user_ids)s::bigint[], %(topic_ids)s::bigint[], %(policies)s::smallint[],
+                      %(moments)s::timestamptz[]) AS p(user_id, topic_id, policy, moment)
+          JOIN topics t ON t.realm_id = %(realm_id)s AND t.topic_id = p.topic_id
+          JOIN channels c ON c.realm_id = %(realm_id)s AND c.channel_id = t.channel_id
+          JOIN users u ON u.realm_id = %(realm_id)s AND u.user_id = p.user_id
+         WHERE c.is_web_public OR NOT c.invite_only AND u.role < 600
+            OR EXISTS (SELECT FROM subscriptions s
+                        WHERE s.realm_id = %(realm_id)s AND s.user_id = p.user_id
+                          AND s.channel_id = t.channel_id AND s.active)
+            ON CONFLICT DO NOTHING
+        RETURNING topic_id
+        """,
+        {
+            "realm_id": realm_id,
+            "user_ids": [each.user_id for each in policies],
+            "topic_ids": [each.topic_id for each in policies],
+            "policies": [each.policy for each in policies],
+            "moments": [each.moment for each in policies],
+        },
+    )
 
 
 @dataclass(frozen=True, slots=True)

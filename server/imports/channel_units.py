@@ -1,7 +1,7 @@
 """Channels of an import into a realm in use, created and joined in bounded writes."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain, count
 from typing import Final
 
@@ -18,10 +18,12 @@ from server.domain.channels import (
 )
 from server.domain.markdown import render_description
 from server.domain.names import composed
+from server.domain.permission_settings import CHANNEL_PERMISSIONS
 from server.events.base import NO_AUDIENCE
 from server.events.log import Tick
 from server.imports.founding import valid_channel_name
-from server.imports.records import Channel
+from server.imports.groups import possible_settings, without_groups
+from server.imports.records import Channel, PermissionRecord
 from server.imports.report import ImportReport
 from server.imports.survey import Survey
 from server.transactions import Tx
@@ -56,11 +58,16 @@ class ChannelUnit:
     """Of this unit."""
     creator_id: UserId | None = None
     is_first: bool = True
+    permissions: Mapping[str, PermissionRecord] = field(default_factory=dict)
+    """Without groups of the file: those are not added to a realm in use."""
+    people: Mapping[str, UserId] = field(default_factory=dict)
+    """Of the permissions, by their keys."""
 
 
 def channel_units(found: Survey, people: Mapping[str, UserId]) -> list[ChannelUnit]:
     """Return all units, always in the same order."""
     units: list[ChannelUnit] = []
+    groups = {group.key: group for group in found.groups}
     seen: set[str] = set()
     for channel in found.channels:
         if channel.key in seen:
@@ -70,7 +77,12 @@ def channel_units(found: Survey, people: Mapping[str, UserId]) -> list[ChannelUn
         creator_id = people.get(channel.creator or "")
         for start in range(0, max(1, len(members)), MEMBERS_IN_WRITE):
             some = members[start : start + MEMBERS_IN_WRITE]
-            units.append(ChannelUnit([channel.key], channel, some, creator_id, start == 0))
+            is_first = start == 0
+            unit = ChannelUnit([channel.key], channel, some, creator_id, is_first)
+            if is_first and channel.permissions:
+                permissions = without_groups(channel.permissions, groups)
+                unit = replace(unit, permissions=permissions, people=people)
+            units.append(unit)
     conversations_of: dict[tuple[UserId, ...], list[str]] = {}
     for each in found.conversations:
         members = sorted({people[key] for key in each.members if key in people})
@@ -172,6 +184,15 @@ async def _create(
         if channel.is_default:
             reason = "default channels are none here, where newcomers join the organization's own"
             report.remark(reason, name)
+    stored = {key: value.as_json() for key, value in permissions.items()}
+    stored |= possible_settings(
+        CHANNEL_PERMISSIONS,
+        unit.permissions,
+        {name: group_id for group_id, name in context.graph.system_names.items()},
+        unit.people,
+        context.graph,
+        report,
+    )
     description = clean_description(channel.description[:MAX_DESCRIPTION_LENGTH])
     created = await channels.insert(
         connection,
@@ -184,7 +205,9 @@ async def _create(
             created_at=min(channel.created_at or now, now),
             invite_only=channel.is_private,
             history_public_to_subscribers=not has_protected_history(channel),
-            permissions={key: value.as_json() for key, value in permissions.items()},
+            topics_policy=channel.topics_policy,
+            message_retention_days=channel.retention_days,
+            permissions=stored,
         ),
     )
     if channel.is_archived:

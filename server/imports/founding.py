@@ -1,8 +1,9 @@
 """Create the realm of an import: its accounts, channels, conversations and memberships."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
+from itertools import zip_longest
 from typing import Any, Final
 
 from server.actions.realms import create_realm
@@ -20,7 +21,7 @@ from server.domain.realm_settings import NEW_REALM
 from server.imports.accounts import PlannedAccount, people_of
 from server.imports.groups import GroupWriter
 from server.imports.profiles import ProfileWriter
-from server.imports.records import Channel, DirectConversation, GroupRecord
+from server.imports.records import Channel, DirectConversation, GroupRecord, SubscriptionChoices
 from server.imports.report import ImportReport
 from server.imports.survey import Survey
 from storage import channels, groups, imports, upload_space, users
@@ -28,7 +29,7 @@ from storage.address_folding import fold_address
 from storage.channels import NewChannel
 from storage.database import Connection
 from storage.ids import ChannelId, GroupId, Position, RealmId, UserId
-from storage.imports import ImportRow
+from storage.imports import ImportedSubscription, ImportRow
 
 PICTURES: Final = "pictures"
 """The phase after the realm is there."""
@@ -247,13 +248,11 @@ class _Founding:
         members = self._ids_of(channel.members)
         if channel.is_default and self._owner_id not in members:
             members.append(self._owner_id)
-        color = COLORS[row.channel_id % len(COLORS)]
         await imports.subscribe(
             self._connection,
             self._realm_id,
             row.channel_id,
-            dict.fromkeys(members, color),
-            self._first_received(channel, firsts),
+            self._subscriptions(channel, row.channel_id, members, firsts),
             last=self._last,
         )
         count = len(self._active.intersection(members))
@@ -261,6 +260,32 @@ class _Founding:
         await channels.change_subscriber_counts(self._connection, self._realm_id, counts)
         self._report.count("subscriptions", len(members))
         return row.channel_id
+
+    def _subscriptions(
+        self,
+        channel: Channel,
+        channel_id: ChannelId,
+        members: Sequence[UserId],
+        firsts: Mapping[datetime, int],
+    ) -> list[ImportedSubscription]:
+        color = COLORS[channel_id % len(COLORS)]
+        received = self._first_received(channel, firsts)
+        colors: dict[UserId, str] = {}
+        choices: dict[UserId, SubscriptionChoices] = {}
+        for key, chosen in zip_longest(channel.members, channel.colors):
+            # Of people who share an account, the first one's choices are kept.
+            colors.setdefault(self._people[key], chosen or color)
+            if key in channel.choices:
+                choices.setdefault(self._people[key], channel.choices[key])
+        return [
+            ImportedSubscription(
+                user_id=user_id,
+                color=colors.get(user_id, color),
+                first=received.get(user_id, FIRST),
+                **asdict(choices.get(user_id, SubscriptionChoices())),
+            )
+            for user_id in members
+        ]
 
     def _first_received(
         self, channel: Channel, firsts: Mapping[datetime, int]

@@ -135,24 +135,59 @@ class GroupWriter:
     ) -> dict[str, GroupValue]:
         """Return the stored form of permissions that are possible here."""
         assert self._graph is not None, "groups are written first"
-        settings: dict[str, GroupValue] = {}
-        for name, record in permissions.items():
-            if name not in rules:
-                self._report.remark("permissions are unknown here, and were left out", name)
+        return possible_settings(
+            rules, permissions, self._ids, self._people, self._graph, self._report
+        )
+
+
+def possible_settings(
+    rules: Mapping[str, PermissionRule],
+    permissions: Mapping[str, PermissionRecord],
+    groups: Mapping[str, GroupId],
+    people: Mapping[str, UserId],
+    graph: GroupGraph,
+    report: ImportReport,
+) -> dict[str, GroupValue]:
+    """Return the stored form of permissions that are possible here, given ids by keys."""
+    settings: dict[str, GroupValue] = {}
+    for name, record in permissions.items():
+        if name not in rules:
+            report.remark("permissions are unknown here, and were left out", name)
+            continue
+        if not groups.keys() >= set(record.groups):
+            report.remark(_IMPOSSIBLE, name)
+            continue
+        user_ids = tuple(sorted({people[key] for key in record.people if key in people}))
+        group_ids = tuple(sorted({groups[key] for key in record.groups}))
+        value = GroupSetting(direct_members=user_ids, direct_subgroups=group_ids)
+        try:
+            checked = checked_setting(name, rules[name], value, graph, user_ids)
+        except BadRequestError as error:
+            report.remark(_IMPOSSIBLE, f"{name}: {error.message}")
+            continue
+        settings[name] = checked.as_json()
+    return settings
+
+
+def without_groups(
+    permissions: Mapping[str, PermissionRecord], groups: Mapping[str, GroupRecord]
+) -> dict[str, PermissionRecord]:
+    """Return permissions that name people in place of the file's groups; role groups stay."""
+    named: dict[str, PermissionRecord] = {}
+    for name, record in permissions.items():
+        people, roles = set(record.people), set[str]()
+        left, seen = list(record.groups), set(record.groups)
+        while left:
+            key = left.pop()
+            group = groups.get(key)
+            if group is None:
+                roles.add(key)
                 continue
-            ids = [self._ids[key] for key in record.groups if key in self._ids]
-            people = tuple(self._people_of(record.people))
-            value = GroupSetting(direct_members=people, direct_subgroups=tuple(sorted(set(ids))))
-            if len(ids) < len(record.groups):
-                self._report.remark(_IMPOSSIBLE, name)
-                continue
-            try:
-                checked = checked_setting(name, rules[name], value, self._graph, people)
-            except BadRequestError as error:
-                self._report.remark(_IMPOSSIBLE, f"{name}: {error.message}")
-                continue
-            settings[name] = checked.as_json()
-        return settings
+            people.update(group.members)
+            left += set(group.subgroups) - seen
+            seen.update(group.subgroups)
+        named[name] = PermissionRecord(people=sorted(people), groups=sorted(roles))
+    return named
 
 
 def _graph_of(rows: Sequence[GroupRow]) -> GroupGraph:

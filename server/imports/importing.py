@@ -36,6 +36,7 @@ from server.imports.resolving import ImportedNames
 from server.imports.survey import Progress, Survey, survey
 from server.imports.texts import ImportedText, TextConverter
 from server.imports.thread_topics import Places
+from server.imports.topic_policies import TopicPolicyWriter
 from server.jobs import Thumbnails, enqueue
 from server.pictures import Pictures
 from server.transactions import Tx
@@ -50,6 +51,7 @@ BATCH: Final = 1_000
 MAX_REMOTE_FILES: Final = 50
 """Files that are fetched for a transaction, or a message's more: a killed import repeats them."""
 LINK_BATCH: Final = 200
+POLICY_BATCH: Final = 1_000
 THUMBNAIL_BATCH: Final = 100
 KEY_BATCH: Final = 10_000
 FINGERPRINT_BYTES: Final = 1024 * 1024
@@ -58,6 +60,7 @@ Fetches = Literal["nothing", "pictures", "everything"]
 
 MESSAGES: Final = "messages"
 LINKS: Final = "links"
+POLICIES: Final = "topic policies"
 THUMBNAILS: Final = "thumbnails"
 KEYS: Final = "keys"
 ENDED: Final = "ended"
@@ -274,6 +277,9 @@ class Importer:
                 while after := await writer.write(row, limit=LINK_BATCH):
                     row = after
                     self._progress("links", row.done, 0)
+                row = await self._advance(realm_id, row, POLICIES)
+            if row.phase == POLICIES:
+                row = await self._write_topic_policies(realm_id, row, converter)
                 row = await self._advance(realm_id, row, THUMBNAILS)
         if row.phase == THUMBNAILS:
             row = await self._make_thumbnails(realm_id, row)
@@ -380,6 +386,22 @@ class Importer:
                 self._progress("messages", row.done, row.total)
         finally:
             await asyncio.gather(converting, return_exceptions=True)
+
+    async def _write_topic_policies(
+        self, realm_id: RealmId, row: ImportRow, converter: TextConverter
+    ) -> ImportRow:
+        if isinstance(self._options.target, OrganizationInUse):
+            # Clients at work would not learn of them.
+            report = ImportReport.of(row.report)
+            if count := sum(1 for _ in converter.reader.topic_policies()):
+                report.remark("followed and muted topics were left out", count=count)
+            return replace(row, report=report.as_json())
+        people = {key: each.user_id for key, each in converter.names.people.items()}
+        services = self._services
+        writer = TopicPolicyWriter(
+            services.database, realm_id, converter.reader, people, services.now()
+        )
+        return await writer.write_all(row, limit=POLICY_BATCH)
 
     async def _make_thumbnails(self, realm_id: RealmId, row: ImportRow) -> ImportRow:
         """Enqueue jobs for the thumbnails of imported pictures; `done` is the last attachment."""

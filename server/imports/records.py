@@ -110,11 +110,41 @@ class GroupRecord:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SubscriptionChoices:
+    """What a subscriber has chosen for a channel. None: as for all channels."""
+
+    is_muted: bool = False
+    pin_to_top: bool = False
+    desktop_notifications: bool | None = None
+    audible_notifications: bool | None = None
+    push_notifications: bool | None = None
+    email_notifications: bool | None = None
+    wildcard_mentions_notify: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicPolicy:
+    """Whether a person follows a topic, or has muted it."""
+
+    person: str
+    thread: str
+    """As of messages."""
+    policy: int
+    """From server/domain/topic_policies.py."""
+    moment: datetime | None = None
+    """None: now."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Channel:
     key: str
     name: str
     members: Sequence[str]
     """Keys of people, subscribed now."""
+    colors: Sequence[str] = ()
+    """Of the members, in their order, as `#rrggbb`; empty ones are chosen."""
+    choices: Mapping[str, SubscriptionChoices] = field(default_factory=dict)
+    """Of members, where they have chosen."""
     since: Mapping[str, datetime] | None = None
     """If subscribers read only what was sent since they joined: when they did; others read nothing.
     None: they read the whole history.
@@ -227,6 +257,10 @@ class Reader(Protocol):
     def messages(self) -> Iterator[PostedMessage]:
         """Yield all messages, in the order of their times. Raises FileRefusedError."""
         ...
+
+    def topic_policies(self) -> Iterator[TopicPolicy]:
+        """Yield them always in the same order."""
+        return iter(())
 
     def markdown(self, body: Any, references: References) -> str:
         """Return the text of a message in our Markdown."""

@@ -22,6 +22,8 @@ _IMPORTED: Final = frozenset(
         "zerver_userprofile_crossrealm",
         "zerver_userprofile_mirrordummy",
         "zerver_userstatus",
+        "zerver_usertopic",
+        "zerver_mutedtopic",
     }
 )
 _MEANINGLESS: Final = frozenset(
@@ -61,7 +63,6 @@ _REASONS: Final = {
     "zerver_useractivityinterval": _ACTIVITY,
     "zerver_userhotspot": _ACTIVITY,
     "zerver_userpresence": _ACTIVITY,
-    "zerver_usertopic": "followed and muted topics were left out",
 }
 
 

@@ -50,6 +50,11 @@ def export() -> ZulipExport:
     export.channel(3, "open air", [ADA], is_web_public=True)
     export.channel(4, "old things", [ADA, BOB], deactivated=True)
     export.subscribe(plans, [GONE], active=False)
+    chosen = next(row for row in export.realm["zerver_subscription"] if row["user_profile"] == BOB)
+    chosen |= {"color": "#123456", "pin_to_top": True, "is_muted": True, "push_notifications": True}
+    for channel, topic, policy in ((1, "START", 3), (1, "✔ Done", 1), (1, "gone", 1), (2, "x", 3)):
+        row = {"user_profile": BOB, "stream": channel, "topic_name": topic}
+        export.add("zerver_usertopic", **row, visibility_policy=policy, last_updated=START)
     group = export.group(1, [ADA, BOB, EVE])
     for number, (name, kind) in enumerate([("Phone", 1), ("Boss", 6)], start=1):
         field = {"name": name, "field_type": kind, "hint": "", "field_data": "", "order": number}
@@ -215,6 +220,14 @@ async def test_everything_in_an_export_has_its_place(
     assert seen[-1]["content"] == "in the year 3000"
     assert seen[-1]["timestamp"] <= server.app.clock.now().timestamp()
 
+    bobs = await bob.post("/register")
+    [own] = [each for each in bobs["subscriptions"] if each["name"] == "plans"]
+    assert (own["color"], own["pin_to_top"], own["is_muted"]) == ("#123456", True, True)
+    assert own["push_notifications"] is True
+    policies = {each["topic_name"]: each["visibility_policy"] for each in bobs["user_topics"]}
+    assert policies == {"Start": 3, "✔ Done": 1}
+    assert "2 topics that people follow or have muted have no messages here" in said
+
     direct = await history_of(bob, [["is", "dm"]])
     assert [each["content"] for each in direct] == ["to you", "and back", "to you all"]
     assert len({str(each["display_recipient"]) for each in direct}) == 2
@@ -311,3 +324,31 @@ async def test_an_import_goes_on_where_it_was_killed(server: Server, tmp_path: P
     assert ordered
     owner = await client_of(server, "person.0@example.com")
     assert (await owner.post("/register"))["unread_msgs"]["count"] == 0
+
+
+async def test_an_export_is_added_to_an_organization_in_use(
+    server: Server, export: ZulipExport, tmp_path: Path
+):
+    await run(server, "import", export.write(tmp_path / "first.tar.gz"), *IMPORT)
+    for row in export.realm["zerver_usergroupmembership"]:
+        if row["user_group"] == 60:
+            row["user_profile"] = EVE
+    second = export.write(tmp_path / "second.tar.gz")
+    await run(server, "import", second, *IMPORT, "--into-existing")
+    bob = await client_of(server, "bob@example.com")
+    state = await bob.post("/register")
+    people = {each["full_name"]: each["user_id"] for each in state["realm_users"]}
+    channels = {each["name"]: each for each in state["subscriptions"]}
+    assert channels.keys() >= {"plans", "plans (Zulip)"}
+    there, here_now = channels["plans"], channels["plans (Zulip)"]
+    assert here_now["can_send_message_group"] == there["can_send_message_group"]
+    # People in place of the group, which is not added to an organization in use.
+    remover = here_now["can_remove_subscribers_group"]
+    assert remover["direct_members"] == [people["Eve"]]
+    assert here_now["topics_policy"] == there["topics_policy"]
+    assert state["unread_msgs"]["count"] == 0
+    starred = await history_of(bob, [["is", "starred"]])
+    assert [each["content"] for each in starred].count("to you") == 2
+    seen = await history_of(bob, [["channel", here_now["stream_id"]]])
+    notices = [each for each in seen if each["sender_email"] == "notification-bot@zulip.com"]
+    assert [each["subject"] for each in notices] == ["✔ Done"]

@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from datetime import datetime
 from functools import cached_property
 from itertools import groupby
 from operator import attrgetter
@@ -12,8 +11,6 @@ from typing import IO, Any, Final
 
 from typing_extensions import override
 
-from server.domain.channel_creation import KEPT_FOR_EVER, MAX_RETENTION_DAYS
-from server.domain.names import fold_name
 from server.domain.resolved_topics import base_name
 from server.imports.archive import MemberReader
 from server.imports.records import (
@@ -28,6 +25,7 @@ from server.imports.records import (
     Reader,
     References,
     SharedFile,
+    TopicPolicy,
 )
 from server.imports.report import ImportReport
 from server.imports.sorting import SortedRecord, sorted_records
@@ -41,14 +39,18 @@ from server.imports.zulip_people import (
     people_in,
     profile_fields_in,
 )
+from server.imports.zulip_places import (
+    CHANNEL,
+    GROUP,
+    PERSONAL,
+    ZulipPlaces,
+    pair_key,
+    topic_key,
+    topic_policies_in,
+)
 from server.imports.zulip_rest import remark_on_rest
 from server.imports.zulip_texts import ZulipTexts, address_of, referred_in
 
-_PERSONAL, _CHANNEL, _GROUP = 1, 2, 3
-"""Types of recipients."""
-_JOINED: Final = frozenset({301, 302, "subscription_created", "subscription_activated"})
-"""Types of events: subscribed for the first time, and again."""
-_TOPIC_POLICIES: Final = {2: "allow_empty_topic", 3: "disable_empty_topic", 4: "empty_topic_only"}
 _STARRED: Final = 2
 """A bit of flags."""
 _IS_MESSAGE, _IS_REACTION, _IS_STAR = "0", "1", "2"
@@ -109,83 +111,13 @@ class ZulipReader(Reader):
 
     @override
     def places(self) -> Iterator[Channel | DirectConversation]:
-        members, direct = self._members()
-        joined = self._joined()
-        defaults = {
-            id_of(row.get("stream")) for _, row in self._files.realm("zerver_defaultstream")
-        }
-        for _, row in self._files.realm("zerver_stream"):
-            key = key_of(row.get("id"))
-            if not key:
-                self._report.remark("channels without a number were left out")
-                continue
-            yield Channel(
-                key=key,
-                name=text_of(row.get("name")),
-                members=members.get(key, ()),
-                description=text_of(row.get("description")),
-                since=joined.get(key),
-                is_private=bool(row.get("invite_only")),
-                is_web_public=bool(row.get("is_web_public")),
-                is_archived=bool(row.get("deactivated")),
-                is_default=int(key) in defaults,
-                creator=key_of(row.get("creator")) or None,
-                created_at=time_of(row.get("date_created")),
-                permissions=self._groups.of_channel(row),
-                topics_policy=_TOPIC_POLICIES.get(id_of(row.get("topics_policy")) or 1, "inherit"),
-                retention_days=_retention_of(row),
-            )
-        for key, people in direct.items():
-            yield DirectConversation(key=key, members=people)
-        for pair in self._pairs():
-            yield DirectConversation(key=_pair_key(*pair), members=tuple(map(str, set(pair))))
+        places = ZulipPlaces(self._files, self._directory.recipients, self._groups, self._report)
+        yield from places.channels()
+        yield from places.conversations()
 
-    def _joined(self) -> dict[str, dict[str, datetime]]:
-        """Return when people last joined the channels whose earlier history they may not read."""
-        joined: dict[str, dict[str, datetime]] = {
-            key_of(row.get("id")): {}
-            for _, row in self._files.realm("zerver_stream")
-            if row.get("invite_only") and row.get("history_public_to_subscribers") is not True
-        }
-        for _, row in self._files.realm("zerver_realmauditlog") if joined else ():
-            people = joined.get(key_of(row.get("modified_stream")))
-            person, moment = key_of(row.get("modified_user")), time_of(row.get("event_time"))
-            if people is None or moment is None or row.get("event_type") not in _JOINED:
-                continue
-            if person in people:
-                reason = "people who left and rejoined see no history from before they rejoined"
-                self._report.remark(reason)
-            people[person] = max(moment, people.get(person, moment))
-        return joined
-
-    def _members(self) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
-        """Return the members of channels by their keys, and of groups by those of places."""
-        channels: dict[str, list[str]] = {}
-        groups: dict[str, list[str]] = {}
-        recipients = self._directory.recipients
-        keys: dict[int, str] = {}
-        for _, row in self._files.realm("zerver_subscription"):
-            person, recipient = id_of(row.get("user_profile")), id_of(row.get("recipient"))
-            kind, number = recipients.get(recipient or 0, (0, 0))
-            if person is None or not kind:
-                self._report.remark("memberships of unknown conversations were left out")
-                continue
-            key = keys.setdefault(person, str(person))
-            if kind == _CHANNEL and row.get("active") is True:
-                channels.setdefault(str(number), []).append(key)
-            elif kind == _GROUP:
-                groups.setdefault(f"group {recipient}", []).append(key)
-        return channels, groups
-
-    def _pairs(self) -> set[tuple[int, int]]:
-        """Return who has written to whom in conversations that only messages name."""
-        pairs: set[tuple[int, int]] = set()
-        for _, row in self._files.messages("zerver_message"):
-            kind, number = self._directory.recipients.get(id_of(row.get("recipient")) or 0, (0, 0))
-            sender = id_of(row.get("sender"))
-            if kind == _PERSONAL and sender is not None:
-                pairs.add((min(sender, number), max(sender, number)))
-        return pairs
+    @override
+    def topic_policies(self) -> Iterator[TopicPolicy]:
+        yield from topic_policies_in(self._files)
 
     # -- messages
 
@@ -244,17 +176,17 @@ class ZulipReader(Reader):
             "time": moment.timestamp(),
             "place": self._place(kind, target, sender, row),
             "edited": row.get("last_edit_time") if _text_was_edited(row) else None,
-            "topic": topic if kind == _CHANNEL else None,
+            "topic": topic if kind == CHANNEL else None,
             "body": {"text": content, **referred_in(content, row.get("rendered_content"))},
         }
         size = len(content) + 300
         yield SortedRecord(float(number), _IS_MESSAGE, size, value)
 
     def _place(self, kind: int, target: int, sender: int, row: Row) -> str:
-        if kind == _CHANNEL:
+        if kind == CHANNEL:
             return str(target)
-        if kind == _PERSONAL:
-            return _pair_key(min(sender, target), max(sender, target))
+        if kind == PERSONAL:
+            return pair_key(min(sender, target), max(sender, target))
         return f"group {row.get('recipient')}" if kind else "unknown"
 
     def _reaction(self, row: Row) -> Iterator[SortedRecord]:
@@ -286,7 +218,7 @@ class ZulipReader(Reader):
             sender=str(value["sender"]),
             sent_at=moment,
             edited_at=time_of(value["edited"]),
-            thread=None if topic is None else f"{place} {fold_name(topic)}",
+            thread=None if topic is None else topic_key(place, topic),
             topic=name,
             is_resolved=topic != name,
             body=value["body"],
@@ -349,7 +281,7 @@ class ZulipReader(Reader):
             key = key_of(row.get("id"))
             if table == "zerver_recipient":
                 kind, number = id_of(row.get("type")), id_of(row.get("type_id"))
-                if key and kind in (_PERSONAL, _CHANNEL, _GROUP) and number is not None:
+                if key and kind in (PERSONAL, CHANNEL, GROUP) and number is not None:
                     directory.recipients[int(key)] = (kind, number)
             elif table == "zerver_stream":
                 directory.channels[key] = text_of(row.get("name"))
@@ -393,21 +325,10 @@ class _Directory:
             self.hosts.add(host)
         recipient, number = id_of(row.get("recipient_id")), id_of(row.get("id"))
         if recipient is not None and number is not None:
-            self.recipients.setdefault(recipient, (_PERSONAL, number))
-
-
-def _retention_of(row: Row) -> int | None:
-    days = row.get("message_retention_days")
-    if isinstance(days, bool) or not isinstance(days, int):
-        return None
-    return days if days == KEPT_FOR_EVER or 0 < days <= MAX_RETENTION_DAYS else None
+            self.recipients.setdefault(recipient, (PERSONAL, number))
 
 
 def _text_was_edited(row: Row) -> bool:
     """Return whether the text was edited, and not only its topic or channel."""
     history = row.get("edit_history")
     return not isinstance(history, str) or not history or "prev_content" in history
-
-
-def _pair_key(first: int, second: int) -> str:
-    return f"pair {first} {second}"
