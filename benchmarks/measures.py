@@ -157,6 +157,25 @@ def importing() -> Figures:
     return {"imported messages a second": rate, "import from Slack MiB": taken.mib}
 
 
+def importing_into_use() -> Figures:
+    """Sends of 100 a second while 60,000 messages of Slack come into their organization."""
+    with running() as server, server.database() as database:
+        found = benchmarks.transferring.import_into_use(server, database)
+    figures = milliseconds("send, no import", found.alone)
+    for phase, taken in found.beside.items():
+        if len(taken) >= 100:
+            figures |= milliseconds(f"send beside an import, {phase}", taken)
+            figures[f"import into an organization in use, {phase} s"] = found.seconds[phase]
+    everything = [each for taken in found.beside.values() for each in taken]
+    figures |= milliseconds("send beside an import, all of it", everything)
+    ratio = percentile(everything, 0.99) / percentile(found.alone, 0.99)
+    rate = benchmarks.transferring.IN_USE_MESSAGES / found.seconds["messages"]
+    return figures | {
+        "send p99, beside an import / without": ratio,
+        "messages a second, into an organization in use": rate,
+    }
+
+
 def holding() -> Figures:
     """200 people wait 95 seconds for one message."""
     with running() as server, server.database() as database:
@@ -278,6 +297,7 @@ MEASURES: dict[str, Callable[[], Figures]] = {
     "presence": presence,
     "transferring": transferring,
     "importing": importing,
+    "importing-into-use": importing_into_use,
     "holding": holding,
     "holds": holds,
     "signing-in": signing_in,

@@ -2,14 +2,16 @@
 
 import asyncio
 import json
+import os
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from scripts.cli.backup import PROGRESS_SECONDS
 from scripts.cli.failures import Failure
+from scripts.cli.options import OwnProcess
 
 if TYPE_CHECKING:
     from server.app import App
@@ -18,6 +20,9 @@ if TYPE_CHECKING:
     from server.imports.report import ImportReport
     from server.settings import Settings
     from storage.ids import RealmId, UserId
+
+
+NICENESS: Final = 5
 
 
 class ImportProgress:
@@ -70,6 +75,7 @@ def import_from(
         _show(report, report_path)
         return
     topic = _checked_topic(topic, source)
+    _stand_back()
     if into_existing:
         if name is not None:
             raise Failure("--name is for a new organization: one in use keeps its name.")
@@ -120,6 +126,13 @@ async def _completed_slack(settings: "Settings", token: str | None) -> "ImportSo
 
     async with open_egress(settings) as egress:
         return slack_with(await SlackWeb(egress, token).supplement())
+
+
+def _stand_back() -> None:
+    """Leave the processor to the server, in a process of the command's own."""
+    context = click.get_current_context(silent=True)
+    if context is not None and isinstance(context.obj, OwnProcess):
+        os.nice(NICENESS)
 
 
 def _checked_topic(topic: str | None, source: "ImportSource") -> str:

@@ -50,6 +50,7 @@ BATCH: Final = 1_000
 """Messages in a transaction."""
 MAX_REMOTE_FILES: Final = 50
 """Files that are fetched for a transaction, or a message's more: a killed import repeats them."""
+BATCH_IN_USE: Final = 200
 LINK_BATCH: Final = 200
 POLICY_BATCH: Final = 1_000
 THUMBNAIL_BATCH: Final = 100
@@ -367,11 +368,13 @@ class Importer:
             # Years of mentions would bury those of the organization in use.
             marks_mentions="owner_id" not in row.options,
         )
+        # Short transactions where people wait for others.
+        size = BATCH_IN_USE if "owner_id" in row.options else BATCH
         numbered = islice(enumerate(converter.reader.messages()), row.done, None)
 
         def next_batch() -> tuple[list[ImportedText], ImportReport]:
             report = ImportReport()
-            batch = _bounded_batch(numbered)
+            batch = _bounded_batch(numbered, size)
             return [converter.converted(*each, report) for each in batch], report
 
         # While the database inserts a batch, a thread converts the next one.
@@ -448,11 +451,11 @@ class Importer:
 
 
 def _bounded_batch(
-    numbered: Iterator[tuple[int, PostedMessage]],
+    numbered: Iterator[tuple[int, PostedMessage]], size: int
 ) -> Iterator[tuple[int, PostedMessage]]:
     """Yield the messages of the next batch. What has to be fetched for one is bounded, too."""
     remote = 0
-    for number, message in islice(numbered, BATCH):
+    for number, message in islice(numbered, size):
         yield number, message
         remote += sum(isinstance(file.member, RemoteFile) for file in message.files)
         if remote >= MAX_REMOTE_FILES:

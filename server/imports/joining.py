@@ -100,6 +100,8 @@ async def _begin(
             " command again first."
         )
     owners = await owners_of(connection, tx.realm_id)
+    if not owners:
+        raise FileRefusedError("The organization has no active owner: give it one first.")
     owner_id = wanted.owner_id if wanted.owner_id in owners else owners[0]
     await imports.insert(
         await tx.changing(),

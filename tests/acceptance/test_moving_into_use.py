@@ -19,7 +19,10 @@ from testkit.clients.api import Client, LogIn
 from testkit.clients.commands import refusal, run
 from testkit.clients.server import ROOT_DOMAIN, Server
 from testkit.factories import Make
+from testkit.images import picture
 from testkit.slack_exports import channel, message, person, write_export, write_large_export
+from testkit.zulip_exports import START as ZULIP_START
+from testkit.zulip_exports import ZulipExport
 
 pytestmark = pytest.mark.asyncio
 
@@ -574,3 +577,88 @@ async def killed_in(office: Office, file: Path, phase: str, least: int) -> None:
             await asyncio.sleep(0.002)
     process.send_signal(signal.SIGKILL)
     await process.wait()
+
+
+async def test_protected_history_stays_hidden_from_who_joined_later(office: Office, tmp_path: Path):
+    export = ZulipExport()
+    for number, name in ((1, "U1"), (2, "U2"), (3, "Eve")):
+        export.person(number, name, role=100 if number == 1 else 400)
+    facts = {"invite_only": True, "history_public_to_subscribers": False}
+    board = export.channel(1, "board", [1, 2, 3], **facts)
+    for n in range(1, 5):
+        export.message(n, 1, board, f"text {n}", "Start")
+    joined = {"modified_stream": 1, "event_type": 301}
+    start = ZULIP_START
+    export.add("zerver_realmauditlog", modified_user=1, event_time=start, **joined)
+    export.add("zerver_realmauditlog", modified_user=2, event_time=start + 3, **joined)
+    queue = await office.bob.register(event_types=["subscription"])
+    await office.add(export.write(tmp_path / "e.tar.gz"))
+    place = ["channel", "board"]
+    assert texts(await history_of(office.ada, place)) == [f"text {n}" for n in range(1, 5)]
+    assert texts(await history_of(office.bob, place)) == ["text 3", "text 4"]
+    eve = await office.client("eve@example.com")
+    assert await history_of(eve, place) == []
+    assert (await office.bob.post("/register"))["unread_msgs"]["count"] == 0
+    # Bob's client begins anew, as what it may hear of the channel is known from its rows alone.
+    answer = await office.bob.call(
+        "GET", "/events", queue_id=queue.queue_id, last_event_id=-1, dont_block=True
+    )
+    answer.refused("BAD_EVENT_QUEUE_ID")
+
+
+async def test_emoji_and_pictures_that_are_there_stay(office: Office, tmp_path: Path):
+    added = await office.ada.upload("/realm/emoji/ours", file=("ours.png", picture()))
+    added.succeeded()
+    [(ours, avatar)] = await office.rows(
+        "SELECT e.emoji_id, u.avatar_key FROM realm_emoji e JOIN users u USING (realm_id)"
+        " WHERE e.realm_id = %(realm_id)s AND u.email = 'u2@example.com'"
+    )
+    queue = await office.bob.register(event_types=["realm_emoji"])
+    export = ZulipExport()
+    export.person(2, "U2", avatar_source="U")
+    place = export.channel(1, "board", [2])
+    export.message(1, 2, place, "look :ours: and :fresh:", "Start")
+    export.react(1, 2, "ours", reaction_type="realm_emoji", emoji_code="7")
+    for number, name in ((7, "ours"), (8, "fresh")):
+        image = f"{number}.png"
+        export.add("zerver_realmemoji", name=name, file_name=image, deactivated=False, author=2)
+        export.file("emoji", f"2/emoji/images/{image}.original", picture(), name=name)
+    said = await office.add(export.write(tmp_path / "e.tar.gz"))
+    assert "ours: A custom emoji with this name already exists." in said
+    [message] = await history_of(office.bob, ["channel", "board"])
+    assert [each["emoji_code"] for each in message["reactions"]] == [str(ours)]
+    event = await queue.until("realm_emoji")
+    names = {each["name"] for each in event["realm_emoji"].values()}
+    assert names == {"ours", "fresh"}
+    assert await office.rows(
+        "SELECT avatar_key FROM users WHERE realm_id = %(realm_id)s AND email = 'u2@example.com'"
+    ) == [(avatar,)]
+
+
+async def test_a_copy_of_the_organization_has_the_same_lists(office: Office, tmp_path: Path):
+    live = await say(office.ada, "live")
+    await office.add(an_export(tmp_path / "slack.zip"))
+    await say(office.ada, "later")
+    exported = tmp_path / "copy.export"
+    await run(office.server, "export", exported, "--realm", office.subdomain, "--secrets")
+    await run(office.server, "import", exported, "--realm", "copied")
+    bob = await office.user("u2@example.com")
+    copy = Client(
+        office.server, f"copied.{ROOT_DOMAIN}", "u2@example.com", await key_in(office, "copied")
+    )
+    assert texts(await history_of(copy)) == ["live", "later"]
+    assert (await history_of(copy))[0]["id"] == live
+    assert texts(await history_of(copy, ["channel", "secret"])) == ["secret words"]
+    assert bob["is_active"]
+
+
+async def key_in(office: Office, subdomain: str) -> str:
+    [(key,)] = await office.rows(
+        """
+        SELECT u.api_key FROM users u JOIN realms r USING (realm_id)
+         WHERE r.subdomain = %(subdomain)s AND r.realm_id <> %(realm_id)s
+           AND u.email = 'u2@example.com'
+        """,
+        subdomain=subdomain,
+    )
+    return str(key)
