@@ -175,6 +175,8 @@ class Request:
     """Begin a chunked response; the handler then returns None."""
     response_headers: dict[str, str]
     """Headers that the handler adds to the response."""
+    target: str = ""
+    """Path and query as they were received, with all escapes."""
     method: str = "GET"
     language: str = SOURCE
     """Language of a page: the caller's, or the one that the browser asks for."""

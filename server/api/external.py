@@ -64,7 +64,13 @@ from server.integrations.base import (
     Unknown,
 )
 from server.integrations.registry import integrations, read_delivery
-from server.integrations.signatures import GENERAL, InvalidSignatureError, Scheme, verify
+from server.integrations.signatures import (
+    GENERAL,
+    InvalidSignatureError,
+    Scheme,
+    SignedRequest,
+    verify,
+)
 from server.integrations.templates import TemplateError, parse
 from server.parsing import ParserUnavailableError, TooCostlyError
 from server.parsing.reading import SMALL_BYTES, read_webhook
@@ -266,8 +272,16 @@ async def _check_signature(request: Request, schemes: Sequence[Scheme], name: st
     secret = request.actor.row.webhook_secret
     if secret is None:
         return
+    realm = await request.realm_cache.realm()
+    signed = SignedRequest(
+        headers=request.headers,
+        body=request.payload,
+        url=f"{request.realm_cache.address_of(realm).url}{request.target}",
+        payload=lambda: _payload(request, name),
+        received_at=request.app.clock.now(),
+    )
     try:
-        verify(schemes, request.headers, request.payload, secret, request.app.clock.now())
+        verify(schemes, signed, secret)
     except InvalidSignatureError as error:
         await _record(request, name, "refused")
         await _notify_owner(request, str(error))

@@ -128,6 +128,7 @@ class RequestHandler:
         self._server = server
         self._writer = writer
         self._method = method
+        self._target = target
         path, _, self._query = target.partition("?")
         self._is_for_browsers = path.startswith(f"{BROWSER_PREFIX}/")
         if self._is_for_browsers:
@@ -266,6 +267,7 @@ class RequestHandler:
             limits=self._server.rate_limits,
             open_stream=self._open_stream,
             response_headers=response_headers,
+            target=self._target,
             method=self._method,
         )
 
@@ -357,11 +359,12 @@ class RequestHandler:
         find = spectator_or_user if endpoint.access is Access.SPECTATOR else authenticate
         credentials = self._headers.get("Authorization")
         try:
-            if endpoint.access is Access.WEBHOOK and credentials is None:
-                request.caller = await user_by_api_key(
-                    app, realm_id, forms.read_query(self._query).get("api_key")
-                )
-                return
+            if endpoint.access is Access.WEBHOOK:
+                # It precedes the header, where a service may have the bot's secret.
+                in_address = forms.read_query(self._query).get("api_key")
+                if in_address or credentials is None:
+                    request.caller = await user_by_api_key(app, realm_id, in_address)
+                    return
             if credentials is None:
                 request.session = await session_of(app, realm_id, self._headers)
             if request.session is not None and realm_id is not None:

@@ -8,10 +8,12 @@ from server.api.params import JsonOrBareStr, Params
 from server.domain.bots import looks_after
 from server.domain.errors import BadRequestError, InvalidParameterError
 from server.i18n import _
+from server.integrations.signatures import is_public_key, public_key
 from storage.ids import UserId
 
 MIN_LENGTH: Final = 8
-MAX_LENGTH: Final = 500
+MAX_LENGTH: Final = 1_000
+"""More than a public key of 4,096 bits has."""
 PATH: Final = "/bots/{bot_id}/webhook_secret"
 
 
@@ -22,7 +24,8 @@ class BotParams(Params):
 
 class SecretParams(BotParams):
     secret: JsonOrBareStr
-    """The secret that the service has, or was given: 8 to 500 characters."""
+    """The secret that the service has, or was given: 8 to 1,000 characters; of Travis CI its public
+    key."""
 
 
 class WebhookSecret(Result):
@@ -47,6 +50,12 @@ async def put(request: Request, params: SecretParams) -> Empty:
                 most=MAX_LENGTH,
             ),
         )
+    if is_public_key(secret):
+        try:
+            public_key(secret)
+        except ValueError:
+            message = _("secret is not a public key of RSA with 2,048 to 4,096 bits")
+            raise InvalidParameterError("secret", message) from None
     await request.write(bots.set_webhook_secret, UserId(params.bot_id), secret)
     return Empty()
 

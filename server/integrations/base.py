@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from server.integrations.payload import Payload
-from server.integrations.signatures import TOKEN, Scheme
+from server.integrations.signatures import UNSIGNED, Scheme
 
 PREFIX: Final = "/external/"
 _LIST: Final = re.compile(r"[,\s]+")
@@ -152,7 +152,7 @@ class Integration:
     @property
     def schemes(self) -> tuple[Scheme, ...]:
         """How deliveries to a bot with a secret may prove their origin."""
-        return (*self.signatures, TOKEN)
+        return (*self.signatures, *UNSIGNED)
 
     @property
     def steps(self) -> list[str]:

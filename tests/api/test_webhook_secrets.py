@@ -3,12 +3,16 @@
 import hashlib
 import hmac
 import json
+from base64 import b64encode
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
 import pytest
 import pytest_asyncio
+from cryptography.hazmat.primitives.asymmetric import padding, rsa
+from cryptography.hazmat.primitives.hashes import SHA1
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from server.domain.access import ADMINISTRATOR, OWNER
 from storage import users
@@ -145,7 +149,7 @@ async def test_those_who_look_after_the_bot_set_its_secret(hook, log_in):
         (await hook.secret(method, boss, **fields)).succeeded()
 
 
-@pytest.mark.parametrize("secret", ["", "  short  ", "x" * 501, "with a \0 in it"])
+@pytest.mark.parametrize("secret", ["", "  short  ", "x" * 1_001, "with a \0 in it"])
 async def test_a_secret_that_is_none_is_refused(hook, secret):
     answer = (await hook.secret("PUT", secret=secret)).refused("REQUEST_VARIABLE_INVALID")
     assert answer["var_name"] == "secret"
@@ -167,7 +171,7 @@ async def test_the_secret_is_in_no_log_answer_or_event(hook, log_in, capfd):
     await hook.set_secret(SECRET)
     (await hook.deliver("wrong")).refused(*REFUSED)
     (await hook.deliver(SECRET)).succeeded()
-    (await hook.secret("PUT", secret=SECRET * 20)).refused("REQUEST_VARIABLE_INVALID")
+    (await hook.secret("PUT", secret=SECRET * 40)).refused("REQUEST_VARIABLE_INVALID")
     seen = [
         await owner.get("/realm/audit_log"),
         await owner.get("/users"),
@@ -178,3 +182,79 @@ async def test_the_secret_is_in_no_log_answer_or_event(hook, log_in, capfd):
     assert "bot_webhook_secret_set" in json.dumps(seen)
     written = capfd.readouterr()
     assert SECRET not in json.dumps(seen) + written.out + written.err
+
+
+BUILD = {"repository": {"name": "engine"}, "status_message": "Passed", "number": "7"}
+CARD = {
+    "action": {
+        "type": "createCard",
+        "memberCreator": {"fullName": "Ada"},
+        "data": {"card": {"name": "Valves"}, "board": {"name": "Engine"}, "list": {"name": "New"}},
+    }
+}
+
+
+async def send(hook: Hook, service: str, body: bytes, headers: dict[str, str]) -> Answer:
+    query = urlencode({"api_key": hook.bot["api_key"], "stream": "kitchen", "topic": "a b"})
+    headers = {"Content-Type": "application/json", **headers}
+    return await hook.stranger.send(
+        "POST", f"/external/{service}?{query}", body=body, headers=headers
+    )
+
+
+async def test_a_service_that_signs_with_its_key_is_known_by_the_public_one(hook):
+    private = rsa.generate_private_key(65_537, 4_096)
+    pem = private.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+    await hook.set_secret(pem.decode())
+    signature = private.sign(json.dumps(BUILD).encode(), padding.PKCS1v15(), SHA1())
+    headers = {
+        "Content-Type": "application/x-www-form-urlencoded",
+        "Signature": b64encode(signature).decode(),
+    }
+    form = urlencode({"payload": json.dumps(BUILD), "more": "x"}).encode()
+    (await send(hook, "travis", form, headers)).succeeded()
+    assert "succeeded" in (await hook.messages("stream"))[-1]
+    other = urlencode({"payload": json.dumps({**BUILD, "number": "8"})}).encode()
+    (await send(hook, "travis", other, headers)).refused(*REFUSED)
+    (await send(hook, "travis", b"", headers)).refused("ANOMALOUS_WEBHOOK_PAYLOAD")
+    (await hook.deliver(pem.decode().strip())).refused(*REFUSED)
+    assert len(await hook.messages("stream")) == 1
+
+
+@pytest.mark.parametrize("secret", ["-----BEGIN ", "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END"])
+async def test_a_key_that_is_none_is_refused(hook, secret):
+    answer = (await hook.secret("PUT", secret=secret)).refused("REQUEST_VARIABLE_INVALID")
+    assert answer["var_name"] == "secret"
+    assert await hook.is_set() is False
+
+
+async def test_a_service_that_signs_the_address_is_given_the_one_of_the_organization(hook):
+    await hook.set_secret(SECRET)
+    site = (await hook.member.get("/server_settings"))["realm_url"]
+    body = json.dumps(CARD).encode()
+
+    def signed(url: str) -> dict[str, str]:
+        digest = hmac.new(SECRET.encode(), body + url.encode(), hashlib.sha1).digest()
+        return {"X-Trello-Webhook": b64encode(digest).decode()}
+
+    key = hook.bot["api_key"]
+    url = f"{site}/api/v1/external/trello?api_key={key}&stream=kitchen&topic=a+b"
+    (await send(hook, "trello", body, signed(url))).succeeded()
+    assert "Valves" in (await hook.messages("stream"))[-1]
+    for wrong in (url.replace("a+b", "c"), url.replace(site, "https://example.org"), ""):
+        (await send(hook, "trello", body, signed(wrong))).refused(*REFUSED)
+
+
+async def test_a_password_is_not_mistaken_for_the_key_in_the_address(hook):
+    headers = {"Authorization": f"Basic {b64encode(f'bot:{SECRET}'.encode()).decode()}"}
+    body = json.dumps({"text": "x"}).encode()
+    (await send(hook, "json", body, headers)).succeeded()
+    await hook.set_secret(SECRET)
+    (await send(hook, "json", body, headers)).succeeded()
+    wrong = {"Authorization": f"Basic {b64encode(b'bot:wrong password').decode()}"}
+    (await send(hook, "json", body, wrong)).refused(*REFUSED)
+    assert len(await hook.messages("stream")) == 2
+    # The key itself is not the secret, wherever it is.
+    key = f"{hook.bot['email']}:{hook.bot['api_key']}" if "email" in hook.bot else "bot:key"
+    key_alone = {"Authorization": f"Basic {b64encode(key.encode()).decode()}"}
+    (await send(hook, "json", body, key_alone)).refused(*REFUSED)

@@ -4,6 +4,7 @@ from typing import Final
 
 from server.integrations.base import Category, Delivery, Integration, Option, Outcome
 from server.integrations.services._alert_groups import EVENTS, alert_group
+from server.integrations.signatures import PASSWORD
 
 _TOPIC: Final = Option("name", "Annotation or label of alerts that becomes the topic.")
 _DESCRIPTION: Final = Option("desc", "Annotation or label of alerts that describes them.")
@@ -33,5 +34,7 @@ INTEGRATIONS: Final = (
         ),
         events=EVENTS,
         options=(_TOPIC, _DESCRIPTION),
+        signatures=(PASSWORD,),
+        signing_step="Beside `url`, add `http_config: {authorization: {credentials: SECRET}}`.",
     ),
 )

@@ -6,6 +6,7 @@ from server.integrations.base import Category, Delivery, Integration, Message, O
 from server.integrations.builds import FAILED, stage_of, state_words
 from server.integrations.markdown import bold, code, link, listed, paragraphs
 from server.integrations.payload import Payload
+from server.integrations.signatures import PASSWORD
 
 EVENTS: Final = (
     "playbook",
@@ -87,5 +88,7 @@ INTEGRATIONS: Final = (
             "Switch it on in the *Notifications* of job templates, projects or inventories.",
         ),
         events=EVENTS,
+        signatures=(PASSWORD,),
+        signing_step="Set the secret as *Password* of the notification template; any name will do.",
     ),
 )

@@ -29,6 +29,7 @@ from server.integrations.repositories import (
     repository_topic,
     thing_topic,
 )
+from server.integrations.signatures import PASSWORD
 
 
 def read(delivery: Delivery) -> Outcome:
@@ -323,5 +324,7 @@ INTEGRATIONS: Final = (
         ),
         events=tuple(_READERS),
         options=(BRANCHES,),
+        signatures=(PASSWORD,),
+        signing_step="Set the secret as *Basic authentication password*; any user name will do.",
     ),
 )

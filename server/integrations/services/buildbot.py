@@ -12,6 +12,7 @@ from server.integrations.base import (
 )
 from server.integrations.builds import FAILED, STARTED, SUCCEEDED, stage_of
 from server.integrations.markdown import link, paragraphs
+from server.integrations.signatures import PASSWORD
 
 EVENTS: Final = ("new", "finished")
 
@@ -63,5 +64,7 @@ INTEGRATIONS: Final = (
             "Add `reporters.HttpStatusPush('{url}')` to `c['services']`, and reload the master.",
         ),
         events=EVENTS,
+        signatures=(PASSWORD,),
+        signing_step="Pass `auth=('bot', 'SECRET')` to `HttpStatusPush`.",
     ),
 )

@@ -16,6 +16,7 @@ from server.integrations.markdown import (
     text,
 )
 from server.integrations.payload import Payload
+from server.integrations.signatures import PASSWORD
 
 _CHANGE: Final = re.compile(r"\{(\w{1,40}):\{from:([^,{}]{0,100}),to:([^,{}]{0,100})\}\}")
 _EVENT: Final = re.compile(r"\{(\w{1,40}):(\w{1,40})\}")
@@ -95,5 +96,10 @@ INTEGRATIONS: Final = (
             f" {', '.join(f'`{each}`' for each in _FIELDS)}."
         ),
         events=(_CREATED, "status_changed", "priority_changed", "public_note", "private_note"),
+        signatures=(PASSWORD,),
+        signing_step=(
+            "Switch on *Requires authentication* for the action, and set the secret as password;"
+            " any user name will do."
+        ),
     ),
 )

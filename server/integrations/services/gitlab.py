@@ -41,7 +41,7 @@ from server.integrations.services._gitlab_threads import (
     project,
     user,
 )
-from server.integrations.signatures import Token
+from server.integrations.signatures import STANDARD, Token
 
 CONFIDENTIAL: Final = ("confidential_issue", "confidential_note")
 
@@ -314,7 +314,10 @@ INTEGRATIONS: Final = (
         events=(*_READERS, *CONFIDENTIAL, *_gitlab_system.EVENTS),
         options=(BRANCHES, IGNORE_PRIVATE),
         delivery_id="Idempotency-Key",
-        signatures=(Token(header="X-Gitlab-Token"),),
-        signing_step="Set the secret as *Secret token* of the webhook.",
+        signatures=(STANDARD, Token(header="X-Gitlab-Token")),
+        signing_step=(
+            "Generate a *Signing token* for the webhook, and copy it. Where GitLab has none yet,"
+            " set the secret as *Secret token*."
+        ),
     ),
 )

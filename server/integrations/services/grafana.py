@@ -48,6 +48,8 @@ def _measured(match: Payload) -> str:
     return f"{text(match['metric'].text('value'))}: {shown} {labels(match['tags'])}".rstrip()
 
 
+SIGNATURE: Final = "X-Grafana-Alerting-Signature"
+
 INTEGRATIONS: Final = (
     Integration(
         name="grafana",
@@ -61,7 +63,15 @@ INTEGRATIONS: Final = (
             "Under *Notification policies*, send alerts to the contact point."
         ),
         events=(*EVENTS, *_STATES),
-        signatures=(Signature(header="X-Grafana-Alerting-Signature"),),
-        signing_step="Set the secret as *Secret* under *HMAC Signature* of the contact point.",
+        signatures=(
+            Signature(
+                header=SIGNATURE, signed="{timestamp}:", timestamp="X-Grafana-Alerting-Timestamp"
+            ),
+            Signature(header=SIGNATURE),
+        ),
+        signing_step=(
+            "Under *HMAC Signature* of the contact point, set the secret as *Secret*, and"
+            " `X-Grafana-Alerting-Timestamp` as *Timestamp Header*."
+        ),
     ),
 )

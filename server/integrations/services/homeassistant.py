@@ -4,6 +4,7 @@ from typing import Final
 
 from server.integrations.base import Category, Delivery, Integration, Message, Outcome
 from server.integrations.markdown import MAX_CODE, bold, cut, one_line, paragraphs, without_mentions
+from server.integrations.signatures import PASSWORD
 
 
 def read(delivery: Delivery) -> Outcome:
@@ -30,5 +31,7 @@ INTEGRATIONS: Final = (
             "Restart Home Assistant, and call the action `notify.chat` in automations. The title of"
             " a notification becomes the topic; `data` may have another `topic`."
         ),
+        signatures=(PASSWORD,),
+        signing_step="Add `username: bot` and `password: SECRET` to the entry.",
     ),
 )

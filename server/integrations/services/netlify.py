@@ -15,6 +15,7 @@ from server.integrations.base import (
 )
 from server.integrations.builds import FAILED, STARTED, SUCCEEDED, lasted
 from server.integrations.markdown import bold, code, link, paragraphs, quote
+from server.integrations.signatures import WebToken
 
 _STATES: Final = {
     "deploy_building": STARTED,
@@ -79,5 +80,7 @@ INTEGRATIONS: Final = (
         events=tuple(_STATES),
         headers=("X-Netlify-Event",),
         options=(BRANCHES,),
+        signatures=(WebToken(header="X-Webhook-Signature", issuer="netlify"),),
+        signing_step="Set the secret as *JWS secret token* of the notification.",
     ),
 )

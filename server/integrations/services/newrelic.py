@@ -15,6 +15,7 @@ from server.integrations.alerts import (
 from server.integrations.base import Category, Delivery, Integration, Message, Outcome, Unknown
 from server.integrations.markdown import bold, link, listed, paragraphs, quote, text
 from server.integrations.payload import Payload
+from server.integrations.signatures import PASSWORD
 
 _STATES: Final = {
     "open": (FIRING, "Open"),
@@ -89,5 +90,9 @@ INTEGRATIONS: Final = (
             "Send a test notification, and activate the workflow."
         ),
         events=tuple(_STATES),
+        signatures=(PASSWORD,),
+        signing_step=(
+            "Choose the authorization *Bearer token* for the destination, with the secret as token."
+        ),
     ),
 )

@@ -14,6 +14,7 @@ from server.integrations.base import (
 from server.integrations.builds import FAILED, STARTED, SUCCEEDED, lasted, stage_of, state_words
 from server.integrations.markdown import bold, code, link, paragraphs, text
 from server.integrations.repositories import repository_topic
+from server.integrations.signatures import KeySignature
 
 EVENTS: Final = ("push", "pull_request", "api", "cron")
 
@@ -66,5 +67,12 @@ INTEGRATIONS: Final = (
         ),
         events=EVENTS,
         options=(BRANCHES,),
+        signatures=(KeySignature(header="Signature"),),
+        signing_step=(
+            "Travis CI signs with a key of its own. Open `https://api.travis-ci.com/config` (or the"
+            " API of your own server), and copy `config.notifications.webhook.public_key`, from"
+            " `-----BEGIN` to the last `-----`. It proves that Travis CI has sent a delivery, of"
+            " any of its repositories: keep the address a secret."
+        ),
     ),
 )

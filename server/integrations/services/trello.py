@@ -16,6 +16,7 @@ from server.integrations.base import (
 from server.integrations.markdown import bold, link, one_line, text
 from server.integrations.payload import Payload
 from server.integrations.repositories import acted
+from server.integrations.signatures import Signature
 
 CARD_PAGE: Final = "https://trello.com/c/"
 BOARD_PAGE: Final = "https://trello.com/b/"
@@ -256,5 +257,14 @@ INTEGRATIONS: Final = (
             " 'https://api.trello.com/1/tokens/TOKEN/webhooks/'`."
         ),
         events=(*_CARD, *_BOARD),
+        signatures=(
+            Signature(
+                header="X-Trello-Webhook", algorithm="sha1", encoding="base64", signs_url=True
+            ),
+        ),
+        signing_step=(
+            "Copy the *Secret* beside the API key in the *Power-Up admin portal*. Trello signs the"
+            " address as well: it must be the one that you gave it, at the URL of the organization."
+        ),
     ),
 )

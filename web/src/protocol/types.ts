@@ -2695,7 +2695,7 @@ export interface Endpoints {
     params: {
       /** User id of an incoming webhook bot. */
       bot_id: number;
-      /** The secret that the service has, or was given: 8 to 500 characters. */
+      /** The secret that the service has, or was given: 8 to 1,000 characters; of Travis CI its public key. */
       secret: string;
     };
     answer: Record<never, never>;

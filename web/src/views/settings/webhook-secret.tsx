@@ -38,7 +38,7 @@ export function WebhookSecret({ botId, step }: { botId: number; step: string }) 
       <p class="faded">{withStyles(step || i18n.t("This service does not sign. Where it can send headers of your choice, let it send the secret as `X-Webhook-Token`."))}</p>
       <label>
         <span>{isSet ? i18n.t("New secret") : i18n.t("Secret of the service")}</span>
-        <input type="password" autocomplete="off" required minLength={8} maxLength={500} value={secret} onInput={(event) => setSecret(event.currentTarget.value)} />
+        <input type="password" autocomplete="off" required minLength={8} maxLength={1000} value={secret} onInput={(event) => setSecret(event.currentTarget.value)} />
       </label>
       <div class="form-actions">
         <button type="submit">{i18n.t("Save secret")}</button>
