@@ -81,6 +81,8 @@ def _said_of_pull_request(
     if action in ("assigned", "unassigned"):
         to = bold(payload["assignee"]["login"].text())
         return (action, f"{'to' if action == 'assigned' else 'from'} {to}" if to else "", "")
+    if action in _LABELLED:
+        return _labelled(payload, action), "", ""
     plain = {
         "opened": ("opened", branches, pull["body"].text()),
         "reopened": ("reopened", branches, ""),
@@ -92,8 +94,6 @@ def _said_of_pull_request(
         "auto_merge_disabled": ("switched off automatic merging of", "", payload["reason"].text()),
         "locked": ("locked", "", ""),
         "unlocked": ("unlocked", "", ""),
-        "milestoned": ("added a milestone to", "", ""),
-        "demilestoned": ("removed the milestone of", "", ""),
     }
     return plain.get(action)
 
@@ -123,6 +123,18 @@ def pull_request_review_comment(delivery: Delivery, event: str) -> Outcome:
     return _commented(payload, event, topic, f"on a line of {shown}")
 
 
+def pull_request_review_thread(delivery: Delivery, event: str) -> Outcome:
+    """Read that a conversation on a line of a pull request was resolved, or not any more."""
+    payload = delivery.payload
+    action = payload["action"].required_text()
+    if action not in ("resolved", "unresolved"):
+        return Unknown(f"{event}.{action}")
+    topic, shown = _thing(payload, payload["pull_request"].required(), "PR")
+    comment = payload["thread"]["comments"][0]
+    thread = link("conversation", comment["html_url"].text())
+    return Message(topic, acted(sender(payload), f"{action} a {thread} on", shown), event)
+
+
 # -- issues, discussions, comments
 
 
@@ -145,14 +157,8 @@ def issues(delivery: Delivery, event: str) -> Outcome:
         case "assigned" | "unassigned":
             to = "to" if action == "assigned" else "from"
             extra = f"{to} {bold(payload['assignee']['login'].text())}"
-        case "labeled" | "unlabeled":
-            verb = "added the label" if action == "labeled" else "removed the label"
-            verb = f"{verb} {code(payload['label']['name'].text())} {_to_or_from(action)}"
-        case "milestoned" | "demilestoned":
-            milestone = payload["milestone"]
-            shown_milestone = link(milestone["title"].text(), milestone["html_url"].text())
-            verb = "added" if action == "milestoned" else "removed"
-            verb = f"{verb} {shown_milestone} {_to_or_from(action)}"
+        case "labeled" | "unlabeled" | "milestoned" | "demilestoned":
+            verb = _labelled(payload, action)
         case "reopened" | "deleted" | "transferred" | "pinned" | "unpinned" | "locked" | "unlocked":
             pass
         case _:
@@ -160,8 +166,19 @@ def issues(delivery: Delivery, event: str) -> Outcome:
     return Message(topic, acted(sender(payload), verb, shown, extra=extra, body=body), event)
 
 
-def _to_or_from(action: str) -> str:
-    return "from" if action.startswith(("un", "de")) else "to"
+_LABELLED: Final = ("labeled", "unlabeled", "milestoned", "demilestoned")
+
+
+def _labelled(payload: Payload, action: str) -> str:
+    """Return that a label or a milestone was added to, or removed from."""
+    is_removed = action.startswith(("un", "de"))
+    if action.endswith("labeled"):
+        what = f"the label {code(payload['label']['name'].text())}"
+    else:
+        milestone = payload["milestone"] or payload["pull_request"]["milestone"]
+        name = link(milestone["title"].text(), milestone["html_url"].text())
+        what = f"the milestone {name}" if name else "the milestone"
+    return f"removed {what} from" if is_removed else f"added {what} to"
 
 
 def issue_comment(delivery: Delivery, event: str) -> Outcome:

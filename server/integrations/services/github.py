@@ -29,6 +29,7 @@ from server.integrations.repositories import (
     pushed,
     repository_topic,
 )
+from server.integrations.services import _github_automation
 from server.integrations.services._github_threads import (
     about_repository,
     commit_comment,
@@ -41,6 +42,7 @@ from server.integrations.services._github_threads import (
     pull_request,
     pull_request_review,
     pull_request_review_comment,
+    pull_request_review_thread,
     repository,
     sender,
 )
@@ -86,6 +88,8 @@ def _push(delivery: Delivery, event: str) -> Outcome:
         )
         for each in payload["commits"]
     ]
+    if payload["created"].flag() and not commits:
+        return Message(topic, branch_made(who, branch, url=_tree(payload, branch)), event)
     content = pushed(
         who,
         branch,
@@ -94,6 +98,11 @@ def _push(delivery: Delivery, event: str) -> Outcome:
         is_forced=payload["forced"].flag(),
     )
     return Message(topic, content, event)
+
+
+def _tree(payload: Payload, branch: str) -> str:
+    page = payload["repository"]["html_url"].text()
+    return f"{page}/tree/{branch}" if page else ""
 
 
 def _pushed_tag(payload: Payload, event: str, who: str, tag: str) -> Message:
@@ -313,6 +322,33 @@ def _sponsorship(delivery: Delivery, event: str) -> Outcome:
     return Message("sponsors", f"{bold(who)} {said[action]}.", event)
 
 
+def _milestone(delivery: Delivery, event: str) -> Outcome:
+    payload = delivery.payload
+    action, milestone = payload["action"].required_text(), payload["milestone"].required()
+    if action not in ("created", "closed", "opened", "edited", "deleted"):
+        return Unknown(f"{event}.{action}")
+    shown = link(milestone["title"].text("a milestone"), milestone["html_url"].text())
+    body = milestone["description"].text() if action == "created" else ""
+    verb = "reopened" if action == "opened" else action
+    content = acted(sender(payload), verb, f"the milestone {shown}", body=body)
+    return about_repository(payload, event, content)
+
+
+def _package(delivery: Delivery, event: str) -> Outcome:
+    payload = delivery.payload
+    package = payload.first("package", "registry_package").required()
+    version = package["package_version"]
+    name = f"{package['name'].text('a package')} {version['version'].text()[:80]}".strip()
+    shown = link(name, version["html_url"].text() or package["html_url"].text())
+    verb = text(payload["action"].text("published"))
+    return about_repository(payload, event, acted(sender(payload), verb, f"the package {shown}"))
+
+
+def _merge_group(delivery: Delivery, event: str) -> Outcome:
+    del delivery
+    return Ignored(event, "Branches of merge queues are temporary.")
+
+
 def _ping(delivery: Delivery, event: str) -> Outcome:
     payload = delivery.payload
     full_name = payload["repository"]["full_name"].text() or payload["organization"]["login"].text()
@@ -336,13 +372,18 @@ _READERS: Final[Mapping[str, Callable[[Delivery, str], Outcome]]] = {
     "issues": issues,
     "member": _member,
     "membership": _membership,
+    "merge_group": _merge_group,
+    "milestone": _milestone,
+    "package": _package,
     "page_build": _page_build,
     "ping": _ping,
     "public": _public,
     "pull_request": pull_request,
     "pull_request_review": pull_request_review,
     "pull_request_review_comment": pull_request_review_comment,
+    "pull_request_review_thread": pull_request_review_thread,
     "push": _push,
+    "registry_package": _package,
     "release": _release,
     "repository": _repository_event,
     "sponsorship": _sponsorship,
@@ -351,6 +392,7 @@ _READERS: Final[Mapping[str, Callable[[Delivery, str], Outcome]]] = {
     "team": _team,
     "team_add": _team_add,
     "watch": _watch,
+    **_github_automation.EVENTS,
 }
 
 INTEGRATIONS: Final = (
