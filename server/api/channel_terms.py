@@ -43,6 +43,9 @@ class TermsParams(Params):
     can_administer_channel_group: GroupParam = None
     """Who may change the channel's settings. A group by id, or an object with `direct_members` and
     `direct_subgroups`. Default if left out."""
+    can_create_topic_group: GroupParam = None
+    """Who may begin new topics. A group by id, or an object with `direct_members` and
+    `direct_subgroups`. Default if left out."""
     can_delete_any_message_group: GroupParam = None
     """Who may delete messages of others in the channel. A group by id, or an object with
     `direct_members` and `direct_subgroups`. Default if left out."""

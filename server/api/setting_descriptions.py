@@ -308,6 +308,9 @@ OLD_POLICIES: Final[Mapping[str, str]] = {
 CHANNEL_PERMISSIONS: Final[Mapping[str, str]] = {
     "can_add_subscribers_group": "Who may subscribe others to the channel.",
     "can_administer_channel_group": "Who may change the channel's settings.",
+    "can_create_topic_group": (
+        "Who may begin new topics. Everyone in private channels with protected history."
+    ),
     "can_delete_any_message_group": "Who may delete messages of others in the channel.",
     "can_delete_own_message_group": "Who may delete their own messages in the channel.",
     "can_move_messages_out_of_channel_group": "Who may move messages to another channel.",

@@ -8,10 +8,13 @@ from msgspec import UNSET, UnsetType
 
 from server.domain.channel_creation import retention_days
 from server.domain.channels import (
+    CREATES_TOPICS,
     GRANTS_METADATA,
     Standing,
+    check_topic_creators,
     clean_description,
     clean_name,
+    setting_of,
 )
 from server.domain.errors import BadRequestError
 from server.domain.group_settings import PermissionChange
@@ -137,6 +140,9 @@ def check_change(
     needs_content = privacy or any(name in NEEDS_CONTENT for name in permissions)
     if needs_content and not standing.reads(old, subscribed=subscribed):
         raise BadRequestError(_("Channel content access is required."))
+    if new.invite_only and not new.history_public_to_subscribers:
+        setting = setting_of(new, CREATES_TOPICS, standing.graph)
+        check_topic_creators(setting, standing.graph)
     if privacy:
         _check_kind(standing, old, new, web_public_enabled=web_public_enabled)
     if new.is_default and new.invite_only:

@@ -194,6 +194,20 @@ class Standing:
         )
 
 
+CREATES_TOPICS: Final = "can_create_topic_group"
+
+
+def check_topic_creators(setting: GroupSetting, graph: GroupGraph) -> None:
+    """Raise BadRequestError unless everyone may begin topics in a channel with protected history.
+
+    Refusals would reveal there which topics exist.
+    """
+    if setting != GroupSetting(group_id=graph.ids_by_name[EVERYONE_GROUP]):
+        raise BadRequestError(
+            _("Everyone may begin topics in a private channel with protected history.")
+        )
+
+
 def setting_of(channel: ChannelRow, name: str, graph: GroupGraph) -> GroupSetting:
     """Return the channel's setting, or the default if the channel predates the setting."""
     value = channel.permissions.get(name)

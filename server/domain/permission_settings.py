@@ -97,6 +97,7 @@ REALM_PERMISSIONS: Final[Mapping[str, PermissionRule]] = {
 CHANNEL_PERMISSIONS: Final[Mapping[str, PermissionRule]] = {
     "can_add_subscribers_group": _rule(NOBODY_GROUP),
     "can_administer_channel_group": _rule(CHANNEL_CREATOR),
+    "can_create_topic_group": _open_rule(EVERYONE_GROUP),
     "can_delete_any_message_group": _open_rule(NOBODY_GROUP),
     "can_delete_own_message_group": _open_rule(NOBODY_GROUP),
     "can_move_messages_out_of_channel_group": _open_rule(NOBODY_GROUP),

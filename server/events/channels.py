@@ -55,6 +55,8 @@ class ChannelInfo(msgspec.Struct, frozen=True, kw_only=True):
     is_announcement_only: bool
     can_add_subscribers_group: GroupValue
     can_administer_channel_group: GroupValue
+    can_create_topic_group: GroupValue | UnsetType = UNSET
+    """Unset only in events of the previous release."""
     can_delete_any_message_group: GroupValue
     can_delete_own_message_group: GroupValue
     can_move_messages_out_of_channel_group: GroupValue

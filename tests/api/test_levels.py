@@ -2,7 +2,7 @@
 
 import pytest
 
-from server.domain.access import ADMINISTRATOR, OWNER
+from server.domain.access import ADMINISTRATOR, GUEST, MEMBER, MODERATOR, OWNER
 from testkit.oracles import contract
 from testkit.rich_realm import SERVER
 
@@ -130,3 +130,111 @@ async def test_people_at_work_are_named_by_owners(log_in, make):  # 477
     assert (await realm_fields(admin))["realm_workplace_users_group"] == groups["role:members"]
     nobody = {"new": groups["role:nobody"]}
     (await owner.call("PATCH", "/realm", workplace_users_group=nobody)).refused()
+
+
+async def strict_channel(make, *people, **permissions):
+    groups = await make.role_groups()
+    permissions = permissions or {"can_create_topic_group": groups["role:moderators"]}
+    return await make.channel("strict", subscribers=people, **permissions)
+
+
+NO_NEW_TOPICS = "You do not have permission to create new topics in this channel."
+
+
+async def test_only_some_begin_topics(log_in, make):  # 441
+    moderator, member, guest = [await log_in(role=role) for role in (MODERATOR, MEMBER, GUEST)]
+    await strict_channel(make, moderator.user, member.user, guest.user)
+    there = {"type": "channel", "to": "strict", "content": "x"}
+    await moderator.post("/messages", topic="begun", **there)
+    for client in (member, guest):
+        for topic in ("new", ""):
+            answer = await client.call("POST", "/messages", topic=topic, **there)
+            assert answer.refused()["msg"] == NO_NEW_TOPICS
+        await client.post("/messages", topic="BEGUN", **there)
+
+
+async def test_an_emptied_topic_is_a_new_one(log_in, make):  # 441
+    moderator, member = await log_in(role=MODERATOR), await log_in()
+    await strict_channel(make, moderator.user, member.user)
+    there = {"type": "channel", "to": "strict", "content": "x", "topic": "begun"}
+    sent = await moderator.post("/messages", **there)
+    await member.post("/messages", **there)
+    narrow = [{"operator": "channel", "operand": "strict"}]
+    found = await moderator.get(
+        "/messages", narrow=narrow, anchor="newest", num_before=9, num_after=0
+    )
+    admin = await log_in(role=OWNER)
+    for message in found["messages"]:
+        await admin.delete(f"/messages/{message['id']}")
+    assert sent["id"] in [each["id"] for each in found["messages"]]
+    (await member.call("POST", "/messages", **there)).refused()
+    await moderator.post("/messages", **there)
+
+
+async def test_moves_and_schedules_begin_topics_too(log_in, make):  # 441
+    moderator, member = await log_in(role=MODERATOR), await log_in()
+    strict = await strict_channel(make, moderator.user, member.user)
+    await make.channel("open", subscribers=[moderator.user, member.user])
+    await moderator.post("/messages", type="channel", to="strict", topic="begun", content="x")
+    own = await member.post("/messages", type="channel", to="strict", topic="begun", content="y")
+    path = f"/messages/{own['id']}"
+    assert (await member.call("PATCH", path, topic="new")).refused()["msg"] == NO_NEW_TOPICS
+    elsewhere = await member.post("/messages", type="channel", to="open", topic="z", content="z")
+    moved = f"/messages/{elsewhere['id']}"
+    for topic in ("z", "new"):
+        place = {"stream_id": strict.channel_id, "topic": topic}
+        assert (await member.call("PATCH", moved, **place)).refused()["msg"] == NO_NEW_TOPICS
+    await member.patch(moved, stream_id=strict.channel_id, topic="begun")
+    await member.patch(path, topic="✔ begun", propagate_mode="change_all")  # the same topic
+    await member.patch(path, topic="✔ Begun", propagate_mode="change_all")
+    later = {"type": "channel", "to": strict.channel_id, "content": "x", "topic": "later"}
+    later |= {"scheduled_delivery_timestamp": 4_000_000_000}
+    (await member.call("POST", "/scheduled_messages", **later)).refused()
+    await moderator.post("/scheduled_messages", **later)
+
+
+async def test_bots_begin_topics_as_their_owners_may(log_in, make):  # 441
+    owner, stranger = await log_in(role=MODERATOR), await log_in()
+    await strict_channel(make, owner.user, stranger.user)
+    for person, is_permitted in ((owner, True), (stranger, False)):
+        bot = await log_in(await make.user(bot_type=1, bot_owner=person.user))
+        answer = await bot.call(
+            "POST", "/messages", type="channel", to="strict", topic=bot.user.email, content="x"
+        )
+        assert (answer.status == 200) is is_permitted
+    await make.notification_bot()
+
+
+async def test_the_permission_is_a_setting_of_the_channel(log_in, make):  # 441
+    admin = await log_in(role=ADMINISTRATOR)
+    groups = await make.role_groups()
+    queue = await admin.register(event_types=["stream"])
+    wanted = groups["role:members"]
+    made = await admin.post(
+        "/channels/create",
+        name="plans",
+        subscribers=[admin.user.user_id],
+        can_create_topic_group=wanted,
+    )
+    [stream] = (await queue.until("stream", "create"))["streams"]
+    assert stream["can_create_topic_group"] == wanted
+    change = {"old": wanted, "new": groups["role:nobody"]}
+    await admin.patch(f"/streams/{made['id']}", can_create_topic_group=change)
+    event = await queue.until("stream", "update")
+    assert (event["property"], event["value"]) == ("can_create_topic_group", groups["role:nobody"])
+
+
+async def test_everyone_begins_topics_where_history_is_protected(log_in, make):  # 441
+    admin = await log_in(role=ADMINISTRATOR)
+    groups = await make.role_groups()
+    protected = {"invite_only": True, "history_public_to_subscribers": False}
+    made = {"name": "plans", "subscribers": [admin.user.user_id], **protected}
+    members = groups["role:members"]
+    (await admin.call("POST", "/channels/create", can_create_topic_group=members, **made)).refused()
+    channel = f"/streams/{(await admin.post('/channels/create', **made))['id']}"
+    change = {"new": members}
+    (await admin.call("PATCH", channel, can_create_topic_group=change)).refused()
+    await admin.patch(channel, is_private=True, history_public_to_subscribers=True)
+    await admin.patch(channel, can_create_topic_group=change)
+    closing = {"is_private": True, "history_public_to_subscribers": False}
+    (await admin.call("PATCH", channel, **closing)).refused()

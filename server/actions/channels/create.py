@@ -16,7 +16,7 @@ from server.domain.channel_creation import (
     default_permissions,
     retention_days,
 )
-from server.domain.channels import clean_description
+from server.domain.channels import CREATES_TOPICS, check_topic_creators, clean_description
 from server.domain.markdown import render_description
 from server.events.base import MEMBERS
 from server.events.channels import ChannelInfo, ChannelsCreated, DefaultChannelsChanged
@@ -73,6 +73,8 @@ async def create_channels(
     """
     check_creator(context.standing(creator_id), terms)
     permissions = _permissions(context, creator_id, terms)
+    if not terms.shares_history:
+        check_topic_creators(permissions[CREATES_TOPICS], context.graph)
     new = [_new(each, creator_id, terms, permissions, context) for each in wanted]
     connection = await tx.changing()
     rows = [await channels.insert(connection, tx.realm_id, each) for each in new]

@@ -17,6 +17,7 @@ from server.domain.actor import Actor
 from server.domain.archived_channels import check_accepts_messages
 from server.domain.bots import GENERIC, OUTGOING_WEBHOOK
 from server.domain.channels import (
+    CREATES_TOPICS,
     Standing,
     allows_empty_topic,
     allows_named_topics,
@@ -37,14 +38,15 @@ from server.domain.names import composed
 from server.domain.realm_settings import RealmSettings
 from server.i18n import _
 from server.realm_cache import RealmCache
-from storage import conversations
+from storage import conversations, message_moves
 from storage.channels import ChannelRow
 from storage.conversations import TopicRow
-from storage.ids import ChannelId, DmGroupId, UserId
+from storage.ids import ChannelId, DmGroupId, RealmId, UserId
 from storage.realms import RealmRow
 from storage.subscriptions import SubscriptionRow
 from storage.users import UserRow
 
+NO_NEW_TOPICS: Final = _("You do not have permission to create new topics in this channel.")
 MAX_DM_RECIPIENTS: Final = 100
 
 
@@ -119,7 +121,7 @@ async def decide(
     current = Actor(actor.realm_id, sender, actor.client)
     standing = Standing(current.person, graph, settings)
     if draft.type == "channel":
-        place = await _channel_place(realm_cache, current, draft, standing)
+        place = await _channel_place(realm_cache, current, draft, standing, read)
     else:
         place = await _direct_place(realm_cache, current, draft, standing, read)
     channel_id = place.channel.channel_id if place.channel else None
@@ -183,13 +185,18 @@ async def _mentioned_bots(
 
 
 async def _channel_place(
-    realm_cache: RealmCache, actor: Actor, draft: OutgoingMessage, standing: Standing
+    realm_cache: RealmCache,
+    actor: Actor,
+    draft: OutgoingMessage,
+    standing: Standing,
+    read: Reading,
 ) -> MessageDestination:
     if draft.topic is None:
         raise MissingParameterError("topic")
     channel, subscription = await _channel_of(realm_cache, actor, draft.to, standing)
     topic_name = clean_new_topic(draft.topic, standing.settings.empty_topic_display_name)
     check_accepts_messages(channel)
+    topic = await realm_cache.topic(channel.channel_id, topic_name)
     rests_on_owner = False
     if not actor.row.is_system_bot:
         own = (standing, subscription is not None and subscription.active)
@@ -200,7 +207,11 @@ async def _channel_place(
             if (refusal := _refusal(channel, [own, *owner])) is not None:
                 raise refusal
         check_topic_policy(channel, topic_name, standing.settings)
-    topic = await realm_cache.topic(channel.channel_id, topic_name)
+        if not await may_use_topic(standing, actor.realm_id, channel, topic, read):
+            rests_on_owner = True
+            owner = await _owner(realm_cache, actor, channel, standing)
+            if not any(each.channel_permits(channel, CREATES_TOPICS) for each, _in in owner):
+                raise BadRequestError(NO_NEW_TOPICS)
     return MessageDestination(
         channel=channel,
         subscription=subscription,
@@ -283,6 +294,22 @@ def check_topic_policy(channel: ChannelRow, topic_name: str, settings: RealmSett
             ),
             empty_topic_display_name=settings.empty_topic_display_name,
         )
+
+
+async def may_use_topic(
+    standing: Standing,
+    realm_id: RealmId,
+    channel: ChannelRow,
+    topic: TopicRow | None,
+    read: Reading,
+) -> bool:
+    """Return whether the person may begin topics there, or the topic has messages already."""
+    if standing.channel_permits(channel, CREATES_TOPICS):
+        return True
+    if topic is None:
+        return False
+    async with read() as connection:
+        return not await message_moves.is_empty(connection, realm_id, topic.topic_id)
 
 
 # -- direct messages

@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from server.actions.messages import edit, notices
 from server.actions.messages.audience import of_messages
-from server.actions.messages.decide import check_topic_policy
+from server.actions.messages.decide import NO_NEW_TOPICS, check_topic_policy, may_use_topic
 from server.actions.messages.edit import NewContent
 from server.actions.messages.moving_steps import (
     MESSAGES_PER_STEP,
@@ -213,6 +213,8 @@ async def _decide(tx: Tx, subject: Subject, request: MoveRequest, now: datetime)
     if crosses or new_name != subject.topic.name:
         check_topic_policy(new_channel, new_name, subject.context.settings)
     resolves = not crosses and changes_only_marks(subject.topic.name, new_name)
+    if not (resolves or _names_its_place(subject)):
+        await _check_new_topic(tx, subject, new_channel)
     renames = new_name != subject.topic.name
     limit = None if resolves else _limit(subject, crosses=crosses, renames=renames)
     found = await _movable(tx, subject, request.mode, limit, now)
@@ -245,6 +247,13 @@ async def _new_channel(tx: Tx, subject: Subject) -> ChannelRow:
                 _("Not authorized to send to channel '{name}'", name=channel.name)
             )
     raise BadRequestError(_("Invalid channel ID"))
+
+
+async def _check_new_topic(tx: Tx, subject: Subject, channel: ChannelRow) -> None:
+    """Raise BadRequestError if the topic would be new, and the actor may not begin topics there."""
+    topic = subject.new_topic
+    if not await may_use_topic(subject.standing, tx.realm_id, channel, topic, tx.reading):
+        raise BadRequestError(NO_NEW_TOPICS)
 
 
 def _check_permitted(subject: Subject, new_name: str, *, crosses: bool) -> None:

@@ -182,6 +182,8 @@ export interface Channel {
   is_announcement_only: boolean;
   can_add_subscribers_group: number | DirectMembers;
   can_administer_channel_group: number | DirectMembers;
+  /** Unset only in events of the previous release. */
+  can_create_topic_group?: number | DirectMembers;
   can_delete_any_message_group: number | DirectMembers;
   can_delete_own_message_group: number | DirectMembers;
   can_move_messages_out_of_channel_group: number | DirectMembers;
@@ -657,6 +659,8 @@ export interface ListedChannel {
   is_announcement_only: boolean;
   can_add_subscribers_group: number | DirectMembers;
   can_administer_channel_group: number | DirectMembers;
+  /** Unset only in events of the previous release. */
+  can_create_topic_group?: number | DirectMembers;
   can_delete_any_message_group: number | DirectMembers;
   can_delete_own_message_group: number | DirectMembers;
   can_move_messages_out_of_channel_group: number | DirectMembers;
@@ -854,6 +858,8 @@ export interface NeverSubscribedChannel {
   is_announcement_only: boolean;
   can_add_subscribers_group: number | DirectMembers;
   can_administer_channel_group: number | DirectMembers;
+  /** Unset only in events of the previous release. */
+  can_create_topic_group?: number | DirectMembers;
   can_delete_any_message_group: number | DirectMembers;
   can_delete_own_message_group: number | DirectMembers;
   can_move_messages_out_of_channel_group: number | DirectMembers;
@@ -2027,6 +2033,8 @@ export interface Subscription {
   is_announcement_only: boolean;
   can_add_subscribers_group: number | DirectMembers;
   can_administer_channel_group: number | DirectMembers;
+  /** Unset only in events of the previous release. */
+  can_create_topic_group?: number | DirectMembers;
   can_delete_any_message_group: number | DirectMembers;
   can_delete_own_message_group: number | DirectMembers;
   can_move_messages_out_of_channel_group: number | DirectMembers;
@@ -2787,6 +2795,8 @@ export interface Endpoints {
       can_add_subscribers_group?: number | DirectGroupParam | null;
       /** Who may change the channel's settings. A group by id, or an object with `direct_members` and `direct_subgroups`. Default if left out. */
       can_administer_channel_group?: number | DirectGroupParam | null;
+      /** Who may begin new topics. A group by id, or an object with `direct_members` and `direct_subgroups`. Default if left out. */
+      can_create_topic_group?: number | DirectGroupParam | null;
       /** Who may delete messages of others in the channel. */
       can_delete_any_message_group?: number | DirectGroupParam | null;
       /** Who may delete their own messages in the channel. */
@@ -4951,6 +4961,8 @@ export interface Endpoints {
       can_add_subscribers_group?: GroupUpdateParam;
       /** Who may change the channel's settings. */
       can_administer_channel_group?: GroupUpdateParam;
+      /** Who may begin new topics. */
+      can_create_topic_group?: GroupUpdateParam;
       /** Who may delete messages of others in the channel. */
       can_delete_any_message_group?: GroupUpdateParam;
       /** Who may delete their own messages in the channel. */
@@ -5593,6 +5605,8 @@ export interface Endpoints {
       can_add_subscribers_group?: number | DirectGroupParam | null;
       /** Who may change the channel's settings. A group by id, or an object with `direct_members` and `direct_subgroups`. Default if left out. */
       can_administer_channel_group?: number | DirectGroupParam | null;
+      /** Who may begin new topics. A group by id, or an object with `direct_members` and `direct_subgroups`. Default if left out. */
+      can_create_topic_group?: number | DirectGroupParam | null;
       /** Who may delete messages of others in the channel. */
       can_delete_any_message_group?: number | DirectGroupParam | null;
       /** Who may delete their own messages in the channel. */

@@ -260,6 +260,7 @@ export function permissionSections(): Section[] {
       title: i18n.t("Messages"),
       settings: [
         group("can_send_message_group", i18n.t("May send messages")),
+        group("can_create_topic_group", i18n.t("May begin topics")),
         group("can_resolve_topics_group", i18n.t("May resolve topics")),
         group("can_move_messages_within_channel_group", i18n.t("May move messages between its topics")),
         group("can_move_messages_out_of_channel_group", i18n.t("May move messages to other channels")),
