@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, Literal
 
+from storage.array_literals import int_array, moment_array, text_array
 from storage.database import Connection, Statement
 from storage.ids import (
     ChannelId,
@@ -239,8 +240,8 @@ def keep_keys(realm_id: RealmId, import_id: int, kind: Kind, ids: Mapping[str, i
             "realm_id": realm_id,
             "import_id": import_id,
             "kind": kind,
-            "keys": list(ids),
-            "ids": list(ids.values()),
+            "keys": text_array(ids),
+            "ids": int_array(ids.values()),
         },
     )
 
@@ -626,15 +627,15 @@ def insert_messages(realm_id: RealmId, messages: Sequence[ImportedMessage]) -> S
         {
             "realm_id": realm_id,
             "client": CLIENT,
-            "ids": [each.message_id for each in messages],
-            "sender_ids": [each.sender_id for each in messages],
-            "channel_ids": [each.channel_id for each in messages],
-            "conversation_ids": [each.conversation_id for each in messages],
-            "sent": [each.sent_at for each in messages],
-            "edited": [each.edited_at for each in messages],
-            "traits": [each.traits for each in messages],
-            "contents": [each.content for each in messages],
-            "rendered": [each.rendered_content for each in messages],
+            "ids": int_array(each.message_id for each in messages),
+            "sender_ids": int_array(each.sender_id for each in messages),
+            "channel_ids": int_array(each.channel_id for each in messages),
+            "conversation_ids": int_array(each.conversation_id for each in messages),
+            "sent": moment_array(each.sent_at for each in messages),
+            "edited": moment_array(each.edited_at for each in messages),
+            "traits": int_array(each.traits for each in messages),
+            "contents": text_array(each.content for each in messages),
+            "rendered": text_array(each.rendered_content for each in messages),
         },
     )
 
@@ -653,11 +654,11 @@ def insert_reactions(realm_id: RealmId, reactions: Sequence[ImportedReaction]) -
         """,
         {
             "realm_id": realm_id,
-            "message_ids": [each.message_id for each in reactions],
-            "user_ids": [each.user_id for each in reactions],
-            "types": [each.reaction_type for each in reactions],
-            "codes": [each.emoji_code for each in reactions],
-            "names": [each.emoji_name for each in reactions],
+            "message_ids": int_array(each.message_id for each in reactions),
+            "user_ids": int_array(each.user_id for each in reactions),
+            "types": text_array(each.reaction_type for each in reactions),
+            "codes": text_array(each.emoji_code for each in reactions),
+            "names": text_array(each.emoji_name for each in reactions),
         },
     )
 
@@ -693,9 +694,9 @@ def insert_flags(realm_id: RealmId, flags: Mapping[tuple[MessageId, UserId], int
         """,
         {
             "realm_id": realm_id,
-            "message_ids": [message_id for message_id, _ in flags],
-            "user_ids": [user_id for _, user_id in flags],
-            "bits": list(flags.values()),
+            "message_ids": int_array(message_id for message_id, _ in flags),
+            "user_ids": int_array(user_id for _, user_id in flags),
+            "bits": int_array(flags.values()),
         },
     )
 

@@ -199,7 +199,8 @@ class BatchWriter:
         )
         rows.keys[message.key] = message_id
         rows.held += [(message_id, file.key) for file in message.files if file.key in stored]
-        self._add_stars(message_id, message, rows, report)
+        if message.starred_by:
+            self._add_stars(message_id, message, rows, report)
         for user_id in self._mentioned(rendered):
             flags = rows.flags.get((message_id, user_id), 0)
             rows.flags[message_id, user_id] = flags | message_bits.MENTIONED

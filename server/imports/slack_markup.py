@@ -87,7 +87,9 @@ def _prepared(value: Any, references: References, keep: Keep, depth: int) -> Any
         return {"type": "text", "text": keep(markdown), "style": plain}
     if kind == "text":
         text = value.get("text")
-        return {**value, "text": text.translate(_PRIVATE)} if isinstance(text, str) else value
+        if not isinstance(text, str) or text.isascii():
+            return value
+        return {**value, "text": text.translate(_PRIVATE)}
     return {
         key: _markup(each, references, keep)
         if key in _MARKUP_KEYS and isinstance(each, str) and kind != "plain_text"
@@ -113,7 +115,8 @@ def _markup(text: Any, references: References, keep: Keep) -> Any:
     """Return text with references and emoji outside of code replaced."""
     if not isinstance(text, str):
         return text
-    text = text.translate(_PRIVATE)
+    if not text.isascii():
+        text = text.translate(_PRIVATE)
     if "<" not in text and ":" not in text:
         return text
 
@@ -128,4 +131,6 @@ def _markup(text: Any, references: References, keep: Keep) -> Any:
             markdown = "@**all**"
         return found[0] if markdown is None else keep(markdown)
 
+    if "<" not in text:
+        return outside_code(text, with_emoji_named)
     return outside_code(text, lambda piece: with_emoji_named(_REFERENCE.sub(referred, piece)))

@@ -170,14 +170,14 @@ class SlackReader(Reader):
     def _records(self, members: Sequence[tuple[str, str]]) -> Iterator[SortedRecord]:
         for place, name in members:
             for record, size in self._sized_objects(name):
-                if time_of(record.get("ts")) is None:
+                if not _TIME.fullmatch(text_of(record.get("ts"))):
                     self._report.remark("messages without a time were left out", name)
                 else:
                     yield SortedRecord(float(record["ts"]), place, size, record)
 
     def _message(self, place: str, record: dict[str, Any]) -> PostedMessage | None:
         subtype = text_of(record.get("subtype"))
-        if _NOTICES.fullmatch(subtype):
+        if subtype and _NOTICES.fullmatch(subtype):
             self._report.remark(NOTICES)
             return None
         if record.get("type") not in ("message", None) or subtype == "tombstone":
