@@ -29,7 +29,7 @@ from server.imports.slack_web import is_on_slack, is_picture_of_slack
 from server.imports.sorting import SortedRecord, sorted_records
 from server.imports.survey import Survey, survey
 from server.imports.topics import dated_name, numbered_name, topic_name
-from testkit.rocketchat_exports import chunks_of
+from testkit.rocketchat_exports import bson, chunks_of, write_dump
 from testkit.slack_exports import channel, message, person, write_export
 
 
@@ -359,12 +359,80 @@ def test_paths_that_lead_out_of_an_archive_lead_nowhere(tmp_path: Path):
     assert [each.name for each in tmp_path.iterdir()] == ["x.zip"]
 
 
-def test_an_archive_that_unpacks_to_too_much_is_refused(tmp_path: Path):
-    path = write_export(tmp_path / "x.zip", users=USERS, channels=CHANNELS, messages={})
+def archive_of(path: Path, program: str, padding: bytes = b"") -> tuple[Path, str]:
+    """An export of the program; and the member of it with the messages, which has the padding."""
+    if program == "Slack":
+        write_export(path, users=USERS, channels=CHANNELS, messages={})
+        name, text = "plans/2018-01-21.json", b"[" + padding + b"]"
+    elif program == "Mattermost":
+        zipfile.ZipFile(path, "w").close()
+        name, text = "import.jsonl", b'{"type":"version","version":1}\n' + padding
+    else:
+        write_dump(path)
+        with zipfile.ZipFile(path) as archive:
+            members = {each: archive.read(each) for each in archive.namelist()}
+        name, text = "dump/rocketchat/rocketchat_message.bson", bson({"msg": padding.decode()})
+        del members[name]
+        with zipfile.ZipFile(path, "w") as archive:
+            for each, content in members.items():
+                archive.writestr(each, content)
     with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("plans/2018-01-21.json", b"[" + b" " * 40_000_000 + b"]")
-    with pytest.raises(FileRefusedError, match="too many bytes"):
+        archive.writestr(name, text)
+    return path, name
+
+
+PROGRAMS = pytest.mark.parametrize("program", ["Slack", "Mattermost", "Rocket.Chat"])
+
+
+@PROGRAMS
+def test_an_archive_that_was_cut_is_no_export(tmp_path: Path, program: str):
+    path, _ = archive_of(tmp_path / "x.zip", program)
+    source = source_of(path)
+    assert source is not None
+    assert source.name == program
+    surveyed(path)
+    whole = path.read_bytes()
+    for length in (0, 1, 30, len(whole) // 2, len(whole) - 1):
+        path.write_bytes(whole[:length])
+        assert source_of(path) is None
+
+
+@PROGRAMS
+def test_a_member_of_another_size_than_said_is_refused_or_read_as_it_is(
+    tmp_path: Path, program: str
+):
+    padding = b"\n" * 5_000
+    path, name = archive_of(tmp_path / "x.zip", program, padding)
+    whole = path.read_bytes()
+    # The last one of the directory; its size stands 24 bytes from its beginning.
+    place = whole.rindex(b"PK\x01\x02") + 24
+    [size] = struct.unpack_from("<I", whole, place)
+    assert size > len(padding)
+    for said in (0, 1, size // 2, size - 1):
+        path.write_bytes(whole[:place] + struct.pack("<I", said) + whole[place + 4 :])
+        with pytest.raises(FileRefusedError, match=rf"{name}|Line 1|no JSON|not what"):
+            surveyed(path)
+    path.write_bytes(whole[:place] + struct.pack("<I", size + 1000) + whole[place + 4 :])
+    assert surveyed(path)[0].messages == 0
+
+
+@PROGRAMS
+def test_an_archive_that_unpacks_to_too_much_is_refused(tmp_path: Path, program: str):
+    path, name = archive_of(tmp_path / "x.zip", program, b"\n" * 40_000_000)
+    with pytest.raises(FileRefusedError, match=f"{name} in the archive would unpack to too many"):
         surveyed(path)
+
+
+@PROGRAMS
+def test_a_member_that_is_damaged_or_encrypted_is_refused(tmp_path: Path, program: str):
+    path, name = archive_of(tmp_path / "x.zip", program, b"\n" * 5_000)
+    whole = path.read_bytes()
+    content = whole.rindex(name.encode(), 0, whole.rindex(b"PK\x01\x02")) + len(name)
+    flags = whole.rindex(b"PK\x01\x02") + 8
+    for place, wrong in ((content + 4, b"\x00\xff\x00"), (flags, b"\x01\x00")):
+        path.write_bytes(whole[:place] + wrong + whole[place + len(wrong) :])
+        with pytest.raises(FileRefusedError, match="is damaged"):
+            surveyed(path)
 
 
 # -- Mattermost
