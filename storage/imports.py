@@ -424,6 +424,28 @@ async def set_bot_owners(
     )
 
 
+async def mute_people(
+    connection: Connection,
+    realm_id: RealmId,
+    pairs: Sequence[tuple[UserId, UserId]],
+    *,
+    now: datetime,
+) -> None:
+    """Let the first of each pair mute the second, in a new realm."""
+    await connection.execute(
+        """
+        INSERT INTO muted_users (realm_id, user_id, muted_user_id, muted_at, read_below)
+        SELECT %(realm_id)s, p.user_id, p.muted_user_id, %(now)s, 9223372036854775807
+          FROM unnest(%(user_ids)s::bigint[], %(muted_ids)s::bigint[])
+               AS p(user_id, muted_user_id)
+        """,
+        realm_id=realm_id,
+        user_ids=[user_id for user_id, _ in pairs],
+        muted_ids=[muted_id for _, muted_id in pairs],
+        now=now,
+    )
+
+
 async def archive_channels(
     connection: Connection, realm_id: RealmId, channel_ids: Sequence[ChannelId]
 ) -> None:

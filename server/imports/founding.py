@@ -20,6 +20,7 @@ from server.domain.names import composed, fold_name, unprintable_at
 from server.domain.realm_settings import NEW_REALM
 from server.imports.accounts import PlannedAccount, people_of
 from server.imports.groups import GroupWriter
+from server.imports.preferences import PreferenceWriter
 from server.imports.profiles import ProfileWriter
 from server.imports.records import Channel, DirectConversation, GroupRecord, SubscriptionChoices
 from server.imports.report import ImportReport
@@ -92,6 +93,7 @@ async def found_realm(
     founding = _Founding(connection, realm_id, import_id, owner_id, last, report, now)
     await founding.add_people(accounts)
     await founding.add_profiles(survey)
+    await founding.add_preferences(survey)
     await founding.add_groups(survey.groups)
     await founding.add_channels(survey.channels, survey.firsts)
     await founding.add_conversations(survey.conversations)
@@ -176,6 +178,12 @@ class _Founding:
         }
         rows = await users.by_emails(self._connection, self._realm_id, list(by_address))
         return [(row.user_id, by_address[fold_address(row.email)]) for row in rows]
+
+    async def add_preferences(self, survey: Survey) -> None:
+        writer = PreferenceWriter(
+            self._connection, self._realm_id, self._people, self._report, self._now
+        )
+        await writer.write(survey)
 
     async def add_groups(self, records: Sequence[GroupRecord]) -> None:
         self._groups = GroupWriter(

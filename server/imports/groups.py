@@ -6,7 +6,7 @@ from typing import Final
 
 from server.domain.access import GroupGraph, GroupSetting, GroupValue
 from server.domain.clock import SystemClock
-from server.domain.errors import BadRequestError
+from server.domain.errors import DomainError
 from server.domain.group_settings import checked_setting
 from server.domain.groups import (
     MAX_DESCRIPTION_LENGTH,
@@ -162,7 +162,7 @@ def possible_settings(
         value = GroupSetting(direct_members=user_ids, direct_subgroups=group_ids)
         try:
             checked = checked_setting(name, rules[name], value, graph, user_ids)
-        except BadRequestError as error:
+        except DomainError as error:
             report.remark(_IMPOSSIBLE, f"{name}: {error.message}")
             continue
         settings[name] = checked.as_json()

@@ -36,7 +36,7 @@ from server.imports.resolving import ImportedNames
 from server.imports.survey import Progress, Survey, survey
 from server.imports.texts import ImportedText, TextConverter
 from server.imports.thread_topics import Places
-from server.imports.topic_policies import TopicPolicyWriter
+from server.imports.topic_policies import LEFT_OUT_IN_USE, TopicPolicyWriter
 from server.jobs import Thumbnails, enqueue
 from server.pictures import Pictures
 from server.transactions import Tx
@@ -336,6 +336,7 @@ class Importer:
             await cache.emoji(),
             url,
             group_rows,
+            await cache.linkifiers(),
         )
         style = Style(
             media=MediaPolicy(
@@ -397,7 +398,7 @@ class Importer:
             # Clients at work would not learn of them.
             report = ImportReport.of(row.report)
             if count := sum(1 for _ in converter.reader.topic_policies()):
-                report.remark("followed and muted topics were left out", count=count)
+                report.remark(LEFT_OUT_IN_USE, count=count)
             return replace(row, report=report.as_json())
         people = {key: each.user_id for key, each in converter.names.people.items()}
         services = self._services

@@ -36,6 +36,7 @@ from server.imports.channel_units import (
     has_protected_history,
 )
 from server.imports.errors import ELSEWHERE, FileRefusedError, ImportStoppedError
+from server.imports.preferences import remark_on_preferences
 from server.imports.report import ImportReport
 from server.imports.survey import Progress, Survey
 from server.runtime.version import VERSION
@@ -83,6 +84,7 @@ async def begin(
         )
     report = ImportReport()
     planned_newcomers(found, domain, report)
+    remark_on_preferences(found, report)
     await services.write(
         partial(_begin, wanted=wanted, total=found.messages, report=report, services=services)
     )

@@ -74,6 +74,27 @@ class PersonRecord:
     fields: Mapping[str, FieldValue] = field(default_factory=dict)
     """Values of custom profile fields, by the keys of the fields."""
     status: StatusRecord | None = None
+    alert_words: Sequence[str] = ()
+    muted: Sequence[str] = ()
+    """Keys of people whom they have muted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkifierRecord:
+    """A pattern that becomes a link."""
+
+    pattern: str
+    url_template: str
+    """As of RFC 6570."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlaygroundRecord:
+    """A page that runs code of a language."""
+
+    name: str
+    language: str
+    url_template: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -248,6 +269,13 @@ class Reader(Protocol):
         return iter(())
 
     def groups(self) -> Iterator[GroupRecord]:
+        return iter(())
+
+    def linkifiers(self) -> Iterator[LinkifierRecord]:
+        """Yield them in their order."""
+        return iter(())
+
+    def playgrounds(self) -> Iterator[PlaygroundRecord]:
         return iter(())
 
     def emoji(self) -> Iterator[EmojiRecord]: ...

@@ -29,9 +29,11 @@ class ImportedNames(MentionResolver):
         emoji: RealmEmoji = NO_REALM_EMOJI,
         origin: str = "",
         groups: Sequence[GroupRow] = (),
+        linkifiers: Linkifiers = NO_LINKIFIERS,
     ) -> None:
         self._origin = origin
         """URL of the realm, without a trailing slash."""
+        self._linkifiers = linkifiers
         self.emoji = emoji
         self.people = people
         self.channels = channels
@@ -100,4 +102,4 @@ class ImportedNames(MentionResolver):
     @property
     @override
     def linkifiers(self) -> Linkifiers:
-        return NO_LINKIFIERS
+        return self._linkifiers

@@ -10,7 +10,9 @@ from server.imports.records import (
     Channel,
     DirectConversation,
     GroupRecord,
+    LinkifierRecord,
     PersonRecord,
+    PlaygroundRecord,
     ProfileFieldRecord,
     Reader,
 )
@@ -34,6 +36,8 @@ class Survey:
     messages: int
     fields: Sequence[ProfileFieldRecord] = ()
     groups: Sequence[GroupRecord] = ()
+    linkifiers: Sequence[LinkifierRecord] = ()
+    playgrounds: Sequence[PlaygroundRecord] = ()
     firsts: Mapping[datetime, int] = field(default_factory=dict)
     """Number of the first message from a moment on, for the moments at which people joined."""
 
@@ -68,5 +72,7 @@ def survey(reader: Reader, progress: Progress) -> Survey:
         messages=count,
         fields=list(reader.profile_fields()),
         groups=groups,
+        linkifiers=list(reader.linkifiers()),
+        playgrounds=list(reader.playgrounds()),
         firsts=firsts,
     )

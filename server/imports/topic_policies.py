@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import islice
+from typing import Final
 
 from server.imports.errors import ELSEWHERE, ImportStoppedError
 from server.imports.records import Reader, TopicPolicy
@@ -13,7 +14,10 @@ from storage.database import Database
 from storage.ids import RealmId, TopicId, UserId
 from storage.imports import ImportedTopicPolicy, ImportRow
 
-LEFT_OUT = "topics that people follow or have muted have no messages here, or are hidden from them"
+LEFT_OUT: Final = (
+    "topics that people follow or have muted have no messages here, or are hidden from them"
+)
+LEFT_OUT_IN_USE: Final = "followed and muted topics were left out, since the organization is in use"
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,8 @@ def people_in(files: ZulipFiles, report: ImportReport) -> Iterator[PersonRecord]
     fields = {record.key: record for record in profile_fields_in(files)}
     values = _values(files, fields)
     statuses = _statuses(files, report)
+    words = _lists(files, "zerver_alertword", "word")
+    muted = _lists(files, "zerver_muteduser", "muted_user")
     for table, row in files.realm(*PEOPLE, SYSTEM_BOTS):
         key = key_of(row.get("id"))
         if not key:
@@ -51,6 +53,8 @@ def people_in(files: ZulipFiles, report: ImportReport) -> Iterator[PersonRecord]
             picture=pictures.get(key),
             fields=values.get(key, {}),
             status=statuses.get(key),
+            alert_words=words.get(key, ()),
+            muted=muted.get(key, ()),
             settings=_settings(row, report),
             joined_at=time_of(row.get("date_joined")),
         )
@@ -98,6 +102,15 @@ def _values(
             value = [key for each in _list(text) if (key := key_of(each))]
         values.setdefault(person, {})[field.key] = value
     return values
+
+
+def _lists(files: ZulipFiles, table: str, name: str) -> dict[str, list[str]]:
+    """Return the texts or keys in a column, by the keys of the people that they belong to."""
+    lists: dict[str, list[str]] = {}
+    for _, row in files.realm(table):
+        if value := text_of(row.get(name)) or key_of(row.get(name)):
+            lists.setdefault(key_of(row.get("user_profile")), []).append(value)
+    return lists
 
 
 def _statuses(files: ZulipFiles, report: ImportReport) -> dict[str, StatusRecord]:

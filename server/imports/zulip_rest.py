@@ -1,12 +1,21 @@
-"""Tell what of an export of Zulip is not imported."""
+"""Read what an organization has set up from an export of Zulip, and tell what is not imported."""
 
+import re
+from collections.abc import Iterator
 from typing import Final
 
+from server.imports.records import LinkifierRecord, PlaygroundRecord
 from server.imports.report import ImportReport
-from server.imports.zulip_files import ZulipFiles
+from server.imports.zulip_files import ZulipFiles, id_of, text_of
 
+_FORMAT: Final = re.compile(r"%\(([^()]*)\)s")
+"""A variable in URLs of older exports."""
 _IMPORTED: Final = frozenset(
     {
+        "zerver_realmplayground",
+        "zerver_realmfilter",
+        "zerver_muteduser",
+        "zerver_alertword",
         "zerver_customprofilefield",
         "zerver_customprofilefieldvalue",
         "zerver_defaultstream",
@@ -40,12 +49,10 @@ _MEANINGLESS: Final = frozenset(
 _ACTIVITY: Final = "records of activity were left out: presence, audit log, what was shown once"
 _BOTS: Final = "services, configurations and data of bots were left out"
 _REASONS: Final = {
-    "zerver_alertword": "alert words were left out",
     "zerver_botconfigdata": _BOTS,
     "zerver_botstoragedata": _BOTS,
     "zerver_channelfolder": "folders of channels were left out",
     "zerver_externalauthid": "links to accounts of identity providers were left out",
-    "zerver_muteduser": "people who are muted by others are not muted here",
     "zerver_navigationview": "own views in the left column were left out",
     "zerver_onboardingstep": _ACTIVITY,
     "zerver_onboardingusermessage": _ACTIVITY,
@@ -53,8 +60,6 @@ _REASONS: Final = {
     "zerver_realmauthenticationmethod": "methods to sign in were left out: the server has its own",
     "zerver_realmdomain": "domains of the organization were left out",
     "zerver_realmexport": _ACTIVITY,
-    "zerver_realmfilter": "linkifiers were left out",
-    "zerver_realmplayground": "code playgrounds were left out",
     "zerver_realmuserdefault": "default settings of newcomers were left out",
     "zerver_savedsnippet": "saved snippets were left out",
     "zerver_scheduledmessage": "scheduled messages were left out",
@@ -73,3 +78,22 @@ def remark_on_rest(files: ZulipFiles, report: ImportReport) -> None:
             unknown = "records of tables that are not known were left out"
             example = "" if table in _REASONS else table
             report.remark(_REASONS.get(table, unknown), example, count)
+
+
+def linkifiers_in(files: ZulipFiles) -> Iterator[LinkifierRecord]:
+    """Yield the linkifiers, in their order."""
+    rows = [row for _, row in files.realm("zerver_realmfilter")]
+    for row in sorted(rows, key=lambda each: id_of(each.get("order")) or 0):
+        old = _FORMAT.sub(r"{\1}", text_of(row.get("url_format_string"))).replace("%%", "%")
+        template = text_of(row.get("url_template")) or old
+        yield LinkifierRecord(pattern=text_of(row.get("pattern")), url_template=template)
+
+
+def playgrounds_in(files: ZulipFiles) -> Iterator[PlaygroundRecord]:
+    for _, row in files.realm("zerver_realmplayground"):
+        prefix = text_of(row.get("url_prefix"))
+        yield PlaygroundRecord(
+            name=text_of(row.get("name")),
+            language=text_of(row.get("pygments_language")),
+            url_template=text_of(row.get("url_template")) or (prefix and prefix + "{code}"),
+        )

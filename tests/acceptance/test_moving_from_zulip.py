@@ -62,6 +62,15 @@ def export() -> ZulipExport:
     for number, value in ((1, "555-0100"), (2, f"[{ADA}, 99]")):
         export.add("zerver_customprofilefieldvalue", user_profile=BOB, field=number, value=value)
     export.add("zerver_userstatus", user_profile=BOB, status_text="out", emoji_name="car")
+    url = "https://bugs.example/{id}"
+    export.add("zerver_realmfilter", pattern="#(?P<id>[0-9]+)", url_template=url, order=2)
+    old = "https://old.example/%(id)s"
+    export.add("zerver_realmfilter", pattern="T(?P<id>[0-9]+)", url_format_string=old, order=1)
+    export.add("zerver_realmfilter", pattern="(?=x)", url_template=url, order=3)
+    play = {"name": "Play", "pygments_language": "Python", "url_prefix": "https://play.example/"}
+    export.add("zerver_realmplayground", **play)
+    export.add("zerver_alertword", user_profile=BOB, word="lunch")
+    export.add("zerver_muteduser", user_profile=BOB, muted_user=EVE)
     export.add("zerver_userpresence", user_profile=BOB)
     export.add("zerver_newthing", x=1)
     export.add("zerver_defaultstream", stream=1, realm=2)
@@ -107,7 +116,7 @@ def export() -> ZulipExport:
         "links",
     )
     export.message(107, 4, plans, "@_**Ada|10** has marked this topic as resolved.", "✔ Done")
-    export.message(108, ADA, plans, "for @*all helpers*", "Start")
+    export.message(108, ADA, plans, "for @*all helpers* of #55", "Start")
     export.message(110, ADA, to_bob, "to you")
     export.message(111, BOB, 1_000 + ADA, "and back")
     export.message(112, EVE, group, "to you all")
@@ -221,6 +230,17 @@ async def test_everything_in_an_export_has_its_place(
     assert seen[-1]["timestamp"] <= server.app.clock.now().timestamp()
 
     bobs = await bob.post("/register")
+    linkifiers = await bob.get("/realm/linkifiers")
+    assert [each["url_template"] for each in linkifiers["linkifiers"]] == [
+        "https://old.example/{id}",
+        "https://bugs.example/{id}",
+    ]
+    assert "1 linkifiers are impossible here, and were left out ((?=x): " in said
+    assert [each["url_template"] for each in bobs["realm_playgrounds"]] == [
+        "https://play.example/{code}"
+    ]
+    assert bobs["alert_words"] == ["lunch"]
+    assert [each["id"] for each in bobs["muted_users"]] == [eve_id]
     [own] = [each for each in bobs["subscriptions"] if each["name"] == "plans"]
     assert (own["color"], own["pin_to_top"], own["is_muted"]) == ("#123456", True, True)
     assert own["push_notifications"] is True
@@ -236,7 +256,9 @@ async def test_everything_in_an_export_has_its_place(
     assert first["id"] in [each["id"] for each in await history_of(bob, [["is", "mentioned"]])]
     eve = await client_of(server, "eve@example.com")
     mentioned = [each["content"] for each in await history_of(eve, [["is", "mentioned"]])]
-    assert "for @*all helpers*" in mentioned
+    assert "for @*all helpers* of #55" in mentioned
+    page = await ada.get("/messages", anchor="newest", num_before=100, num_after=0)
+    assert any("https://bugs.example/55" in each["content"] for each in page["messages"])
     assert "1 reactions and stars of unknown messages were left out" in said
     assert {
         each["display_recipient"] for each in await history_of(eve) if each["type"] == "stream"
@@ -334,7 +356,9 @@ async def test_an_export_is_added_to_an_organization_in_use(
         if row["user_group"] == 60:
             row["user_profile"] = EVE
     second = export.write(tmp_path / "second.tar.gz")
-    await run(server, "import", second, *IMPORT, "--into-existing")
+    said = await run(server, "import", second, *IMPORT, "--into-existing")
+    assert "3 groups were left out, since the organization is in use" in said
+    assert "4 followed and muted topics were left out, since" in said
     bob = await client_of(server, "bob@example.com")
     state = await bob.post("/register")
     people = {each["full_name"]: each["user_id"] for each in state["realm_users"]}

@@ -18,7 +18,9 @@ from server.imports.records import (
     DirectConversation,
     EmojiRecord,
     GroupRecord,
+    LinkifierRecord,
     PersonRecord,
+    PlaygroundRecord,
     PostedMessage,
     ProfileFieldRecord,
     Reaction,
@@ -48,7 +50,7 @@ from server.imports.zulip_places import (
     topic_key,
     topic_policies_in,
 )
-from server.imports.zulip_rest import remark_on_rest
+from server.imports.zulip_rest import linkifiers_in, playgrounds_in, remark_on_rest
 from server.imports.zulip_texts import ZulipTexts, address_of, referred_in
 
 _STARRED: Final = 2
@@ -85,6 +87,14 @@ class ZulipReader(Reader):
     @override
     def groups(self) -> Iterator[GroupRecord]:
         yield from self._groups.all()
+
+    @override
+    def linkifiers(self) -> Iterator[LinkifierRecord]:
+        yield from linkifiers_in(self._files)
+
+    @override
+    def playgrounds(self) -> Iterator[PlaygroundRecord]:
+        yield from playgrounds_in(self._files)
 
     @override
     def emoji(self) -> Iterator[EmojiRecord]:
