@@ -463,3 +463,138 @@ async def test_choices_are_for_bots_and_not_beside_buttons(office):
     given = {**KITCHEN, "buttons": [YES], "widget_content": content}
     answer = await office.bot.call("POST", "/messages", **given)
     assert answer.refused(INVALID)["var_name"] == "widget_content"
+
+
+# -- payloads written for Slack
+
+BLOCKS = {
+    "text": "Deploy?",
+    "blocks": [
+        {"type": "section", "text": {"type": "mrkdwn", "text": "Deploy *7*?"}},
+        {
+            "type": "actions",
+            "block_id": "b1",
+            "elements": [
+                {
+                    "type": "button",
+                    "action_id": "go",
+                    "text": {"type": "plain_text", "text": "Go &amp; see"},
+                    "value": "7",
+                    "style": "primary",
+                    "confirm": {
+                        "title": {"type": "plain_text", "text": "Sure?"},
+                        "text": {"type": "mrkdwn", "text": "It is live."},
+                        "confirm": {"type": "plain_text", "text": "Yes"},
+                        "deny": {"type": "plain_text", "text": "No"},
+                    },
+                },
+                {
+                    "type": "button",
+                    "action_id": "log",
+                    "text": {"type": "plain_text", "text": "Log"},
+                    "url": "https://ci.example.com/7",
+                },
+                {"type": "static_select", "action_id": "where", "options": []},
+            ],
+        },
+    ],
+}
+GO = {
+    "id": "go",
+    "label": "Go & see",
+    "style": "primary",
+    "confirm": {"title": "Sure?", "text": "It is live.", "confirm": "Yes", "deny": "No"},
+}
+
+
+def attached(*actions: Any, **fields: Any) -> dict[str, Any]:
+    attachment = {"text": "Choose", "callback_id": "game", "actions": list(actions), **fields}
+    return {"text": "Play?", "attachments": [attachment]}
+
+
+async def by_slack(client: Client, payload: Any) -> Answer:
+    path = f"/external/slack_incoming?api_key={client.api_key}&stream=kitchen&topic=slack"
+    anyone = replace(client, email=None, api_key=None)
+    return await anyone.send("POST", path, body=json.dumps(payload).encode())
+
+
+async def newest(client: Client) -> dict[str, Any]:
+    page = await client.get(
+        "/messages",
+        anchor="newest",
+        num_before=1,
+        num_after=0,
+        message_buttons=True,
+        apply_markdown=False,
+    )
+    return dict(page["messages"][-1])
+
+
+async def test_blocks_of_slack_have_buttons(office):
+    (await by_slack(office.bot, BLOCKS)).succeeded()
+    message = await newest(office.other)
+    assert message["buttons"] == [GO]
+    # What only leads to an address is a link, as before.
+    assert "[Log](https://ci.example.com/7)" in message["content"]
+    assert "Go" not in message["content"]
+    (await office.click(message["id"], button_id="go")).succeeded()
+
+
+async def test_attachments_of_slack_have_buttons(office):
+    payload = attached(
+        {"name": "pick", "text": "Chess", "type": "button", "value": "chess"},
+        {"name": "pick", "text": "War", "type": "button", "value": "war", "style": "danger"},
+        {"name": "list", "text": "Which?", "type": "select"},
+    )
+    (await by_slack(office.bot, payload)).succeeded()
+    shown_now = (await newest(office.other))["buttons"]
+    assert [(each["id"], each["label"], each["style"]) for each in shown_now] == [
+        ("pick", "Chess", "default"),
+        ("pick#2", "War", "danger"),
+    ]
+
+
+async def test_bots_without_a_service_post_such_payloads_as_before(office, make, connect, server):
+    row = await make.user("Hook", bot_type=2, bot_owner=office.member.user)
+    client = await connect(server, make.realm_id, row)
+    (await by_slack(client, BLOCKS)).succeeded()
+    message = await newest(office.other)
+    assert "buttons" not in message
+    assert message["content"].startswith("Deploy **7**?")
+
+
+@pytest.mark.parametrize(
+    ("payload", "name"),
+    [
+        (
+            attached(*[{"name": f"b{n}", "text": "x"} for n in range(MAX_BUTTONS + 1)]),
+            "attachments",
+        ),
+        (attached({"name": "a", "text": "x" * (MAX_LABEL_LENGTH + 1)}), "attachments"),
+        (attached({"name": "a", "text": "x", "value": "v" * 2_001}), "attachments"),
+        (
+            {
+                "text": "a",
+                "blocks": [{"type": "actions", "elements": [{"type": "button", "action_id": "a"}]}],
+            },
+            "blocks",
+        ),
+    ],
+)
+async def test_limits_of_slacks_buttons(office, payload, name):
+    answer = await by_slack(office.bot, payload)
+    assert answer.refused(INVALID)["var_name"] == name
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        attached("no object", {"type": "button"} | {"url": "https://e.org"}, 7),
+        {"text": "a", "attachments": [{"text": "b", "actions": "many"}, "c"]},
+        {"text": "a", "blocks": [{"type": "actions", "elements": {"a": 1}}, [], None]},
+        {"text": "a", "blocks": [{"type": "section", "accessory": []}]},
+    ],
+)
+async def test_malformed_parts_are_left_out(office, payload):
+    (await by_slack(office.bot, payload)).succeeded()
+    assert "buttons" not in await newest(office.other)
