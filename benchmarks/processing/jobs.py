@@ -107,9 +107,8 @@ def _service(env: JobEnvironment) -> UserId:
     """Return an outgoing webhook bot with a service to call."""
     [[bot_id]] = env.rows(
         "INSERT INTO users (realm_id, email, full_name, role, api_key, date_joined, bot_type,"
-        " bot_owner_id) VALUES (%s, 'asked-bot@example.com', 'SentRequest', 400, %s, now(), 3, %s)"
-        " RETURNING user_id",
-        *(env.realm_id, uuid.uuid4().hex, env.user_id(0)),
+        " bot_owner_id) VALUES (%s, %s, 'SentRequest', 400, %s, now(), 3, %s) RETURNING user_id",
+        *(env.realm_id, f"{uuid.uuid4().hex}-bot@example.com", uuid.uuid4().hex, env.user_id(0)),
     )
     env.database.execute(
         "INSERT INTO bot_services (realm_id, bot_id, interface, base_url, token)"
@@ -157,7 +156,7 @@ async def _clicks(env: JobEnvironment) -> list[Job]:
         " button_id, clicked_at, answer_token, answers_left)"
         " SELECT %s, m, %s, %s, '1', %s, 'yes', now(), m::text, 5 FROM unnest(%s::bigint[]) AS m"
         " RETURNING message_id, click_id",
-        [env.realm_id, bot_id, user_id, button, list(env.message_ids)],
+        *(env.realm_id, bot_id, user_id, button, list(env.message_ids)),
     )
     return [
         ButtonClick(

@@ -25,6 +25,7 @@ from testkit.images import picture
 SECONDS: Final = 120
 PYTHON: Final = """#!/bin/sh
 # `python3 -m venv DIR` at once: the packages of the tests are there already.
+[ "$1" = - ] && exec "{python}" "$@"
 mkdir -p "$3/bin"
 printf '#!/bin/sh\\nexec "{python}" "$@"\\n' >"$3/bin/python"
 printf '#!/bin/sh\\n' >"$3/bin/pip"
@@ -126,7 +127,8 @@ def shell(data: Path) -> Iterator[Shell]:
 
 @pytest.fixture
 def run(data: Path, shell: Shell) -> Iterator[Run]:
-    run = Run(data, environment=shell.environment)
+    # So that services of bots may be programs of the test.
+    run = Run(data, environment={**shell.environment, "PARLEY_EGRESS_ALLOW": "127.0.0.1"})
     share = shell.home / ".local" / "share"
     share.mkdir(parents=True)
     (share / "parley").symlink_to(data)
@@ -173,6 +175,36 @@ def test_programs_use_the_api_as_the_protocol_says(run: Run, shell: Shell):
     assert '"key_id":' in output
     assert "ply_" in output
     assert "Build 7" in output.rpartition("id:")[2]
+
+
+def test_a_service_is_called_by_a_button(run: Run, shell: Shell):
+    [place] = blocks_with("README.md", "key=$(")
+    texts = ("full_name=Releases", "http.server", "buttons=[", "buttons/click")
+    port = str(free_port())
+    create, serve, send, click = (
+        block.replace("8090", port) for block in blocks_with("docs/integrations.md", *texts)
+    )
+    narrow = '[{"operator":"topic","operand":"deploys"}]'
+    wait = (
+        f"for n in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do sleep 0.5;"
+        f" curl -s -G -u $email:$key $site/api/v1/messages -d anchor=newest -d num_before=9"
+        f" -d num_after=0 -d apply_markdown=false --data-urlencode 'narrow={narrow}'"
+        " | grep 'deploys version 7' && break; done"
+    )
+    output = shell.run(
+        "email=owner@example.com",
+        place,
+        create,
+        serve,
+        "service=$!",
+        "trap 'kill $service' EXIT",
+        "sleep 1",
+        send,
+        click,
+        wait,
+    )
+    assert '"click_id"' in output
+    assert "deploys version 7." in output
 
 
 def test_a_program_finds_the_picture_that_it_has_sent(run: Run, shell: Shell):

@@ -54,7 +54,8 @@ class Town:
         town = cls(server, make, *clients)
         town.ids |= {"alice": alice.user_id, "bob": bob.user_id, "general": channel.channel_id}
         town.ids["secret"] = private.channel_id
-        await town.settle()
+        asking = await make.user("Deployer", bot_type=3, bot_owner=alice)
+        await town.settle(await connect(server, make.realm_id, asking))
         return town
 
     async def send(self, content: str, who: Client | None = None, **fields: Any) -> int:
@@ -62,7 +63,7 @@ class Town:
         message = await (who or self.alice).post("/messages", content=content, **to)
         return int(message["id"])
 
-    async def settle(self) -> None:
+    async def settle(self, bot: Client) -> None:
         alice, bob, ids = self.alice, self.bob, self.ids
         await alice.upload("/realm/emoji/party", file=("party.png", picture()))
         uploaded = await alice.upload("/user_uploads", file=("notes.txt", b"What is to be read."))
@@ -78,6 +79,8 @@ class Town:
         ids["secret message"] = await self.send("hush", to="secret")
         ids["direct"] = await self.send("between us", type="direct", to=[ids["bob"]], topic=None)
         await self.send("back\\slash \u2028 \x7f \u0000"[:-1] + " 'quotes' \"double\"", bob)
+        yes = {"id": "yes", "label": "Yes", "value": "7", "confirm": {"text": "Sure?"}}
+        ids["asked"] = await self.send("Deploy?", bot, buttons=[yes])
         await bob.post("/messages/flags", op="add", flag="read", messages=[ids["read"]])
         await bob.post("/messages/flags", op="add", flag="starred", messages=[ids["read"]])
         await bob.post(f"/messages/{ids['read']}/reactions", emoji_name="party")
@@ -106,7 +109,9 @@ async def unread_of(client: Client) -> list[int]:
 
 
 async def history_of(client: Client) -> list[dict[str, Any]]:
-    page = await client.get("/messages", anchor="newest", num_before=100, num_after=0)
+    page = await client.get(
+        "/messages", anchor="newest", num_before=100, num_after=0, message_buttons=True
+    )
     return list(page["messages"])
 
 
@@ -212,6 +217,9 @@ async def test_beside_itself_it_is_another_one_that_looks_the_same(
 
     [vote] = [s for s in new[1]["submessages"] if "vote" in s["content"]]
     assert json.loads(vote["content"])["key"] == f"{users['Bob']},1"
+    [asked] = [each for each in new if "buttons" in each]
+    assert (asked["id"], asked["sender_id"]) == (town.ids["asked"], users["Deployer"])
+    assert [each["label"] for each in asked["buttons"]] == ["Yes"]
     [emoji] = (await bob.get("/realm/emoji"))["emoji"].values()
     [reaction] = next(each for each in new if each["id"] == town.ids["read"])["reactions"]
     assert reaction["emoji_code"] == emoji["id"]
