@@ -156,6 +156,33 @@ async def _assert_token_is_nowhere(server: Server, *texts: str) -> None:
     assert not [text for text in (*texts, *rows) if TOKEN in text]
 
 
+async def test_what_is_fetched_comes_into_an_organization_in_use(
+    server: Server, api: SlackApi, token: Path, tmp_path: Path
+):
+    complete(api)
+    api.files["/files/a.txt"] = answering(200, "content")
+    there = write_export(
+        tmp_path / "there.zip",
+        users=[person("U1", "Owner", is_primary_owner=True)],
+        channels=[],
+        messages={},
+    )
+    await run(server, "import", there, *IMPORT)
+    file = export(
+        tmp_path / "x.zip", api, said("held", 1, files=[shared(api, "F1", "/files/a.txt")])
+    )
+    options = ("--into-existing", "--slack-token-file", token)
+    await run(server, "import", file, *IMPORT, *options, **ALLOWED)
+    ada = await client_of(server, "u1@x.example")
+    state = await ada.post("/register")
+    people = {each["full_name"]: each for each in state["realm_users"]}
+    assert people["Ada"]["avatar_url"].startswith("/user_avatars/")
+    assert {each["name"] for each in state["realm_emoji"].values()} == {"party-parrot", "also"}
+    [held] = await history_of(ada, [["channel", "plans"]])
+    link = held["content"].partition("](")[2][:-1]
+    assert (await ada.fetch(link)).content == b"content"
+
+
 async def test_the_token_goes_to_slack_only(
     server: Server, api: SlackApi, token: Path, tmp_path: Path
 ):
