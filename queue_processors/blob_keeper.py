@@ -9,11 +9,20 @@ import structlog
 
 from queue_processors.periodic import TRANSIENT_ERRORS, now_and_then
 from server.actions import attachments as actions
+from server.actions import imports
 from server.actions.realm_exports import RETENTION, expire_export
 from server.actions.realm_services import RealmServices
 from server.app import App
 from server.domain.errors import DomainError
-from storage import attachments, realm_emoji, realm_exports, realms, resumable_uploads, users
+from storage import (
+    attachments,
+    import_requests,
+    realm_emoji,
+    realm_exports,
+    realms,
+    resumable_uploads,
+    users,
+)
 from storage.blobs import INCOMING, BlobStore, check_key
 from storage.database import Database
 from storage.ids import RealmId
@@ -28,6 +37,7 @@ MIN_ORPHAN_AGE: Final = timedelta(days=1)
 MAX_BATCH: Final = 500
 KNOWN_BLOBS: Final = (
     attachments.known_blobs,
+    import_requests.known_blobs,
     realm_emoji.known_blobs,
     realm_exports.known_blobs,
     realms.known_blobs,
@@ -84,6 +94,7 @@ class BlobKeeper:
             await self._delete_orphans(realm_id, before)
             await self._end_uploads(realm_id)
             await self._expire_exports(realm_id)
+            await self._expire_imports(realm_id)
         await self._delete_strays()
 
     async def _expire_exports(self, realm_id: RealmId) -> None:
@@ -93,6 +104,15 @@ class BlobKeeper:
         for export_id in old:
             await self._workbench(realm_id).write(
                 partial(expire_export, export_id=export_id, now=now)
+            )
+
+    async def _expire_imports(self, realm_id: RealmId) -> None:
+        before = self._now() - imports.RETENTION
+        async with self._database.connection() as connection:
+            old = await import_requests.ended_before(connection, realm_id, before)
+        for request_id in old:
+            await self._workbench(realm_id).write(
+                partial(imports.expire, request_id=request_id, before=before)
             )
 
     async def _delete_orphans(self, realm_id: RealmId, before: datetime) -> None:

@@ -12,6 +12,7 @@ from queue_processors import (
     email_notifications,
     embed_links,
     greetings,
+    imports,
     invitation_emails,
     message_buttons,
     message_fanout,
@@ -35,6 +36,7 @@ PROCESSORS: tuple[AnyProcessor, ...] = (
     email_notifications.PROCESSOR,
     embed_links.PROCESSOR,
     greetings.PROCESSOR,
+    imports.PROCESSOR,
     invitation_emails.PROCESSOR,
     message_buttons.PROCESSOR,
     message_fanout.processor(

@@ -20,6 +20,7 @@ from storage.ids import (
     ButtonClickId,
     ChannelId,
     GroupId,
+    ImportRequestId,
     InvitationId,
     MessageId,
     PushDeviceId,
@@ -257,6 +258,15 @@ class BlobRemoval(Job, frozen=True, kw_only=True):
     idempotent_by: ClassVar[str] = "the store, in which nothing is there afterwards"
 
     keys: tuple[str, ...]
+
+
+class Imports(Job, frozen=True, kw_only=True):
+    """An import that an owner asked for: queue_processors/imports.py."""
+
+    queue: ClassVar[str] = "imports"
+    idempotent_by: ClassVar[str] = "the state of the request, and the progress of the import"
+
+    request_id: ImportRequestId
 
 
 class ConfirmationEmail(Job, frozen=True, kw_only=True):

@@ -22,6 +22,7 @@ SubjectType = Literal[
     "playground",
     "profile_field",
     "realm_export",
+    "realm_import",
 ]
 
 _SUBJECT_TYPES: Final[tuple[tuple[str, SubjectType], ...]] = (
@@ -37,6 +38,7 @@ _SUBJECT_TYPES: Final[tuple[tuple[str, SubjectType], ...]] = (
     ("playground", "playground"),
     ("profile_field", "profile_field"),
     ("realm_export", "realm_export"),
+    ("realm_import", "realm_import"),
     ("api_key", "user"),
     ("avatar", "user"),
     ("bot", "user"),

@@ -60,6 +60,7 @@ RETAINED_TABLES: Final = {
     "group_members": "say what the number may do when it is opened again",
     "messages": "are deleted by conversation, with events to all who saw them",
     "reactions": "are deleted by conversation, with events to all who saw them",
+    "import_requests": "say who has asked, and go within 30 days: by then, a number without a name",
     "realm_exports": "say who has asked for a file, which goes: by then, a number without a name",
     "realm_emoji": "name the creator of shared things: by then, a number without a name",
     "subscriptions": "say which channels the number was in, for what others have read there",

@@ -3,9 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Literal
 
 from storage.database import Connection
 from storage.ids import RealmId, UserId
+
+Purpose = Literal["attachment", "import"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,15 +22,17 @@ class ResumableRow:
     """Key of the complete content."""
     expires_at: datetime
     is_finished: bool
+    purpose: Purpose = "attachment"
+    """What becomes of the complete content."""
 
 
 async def insert(connection: Connection, realm_id: RealmId, row: ResumableRow) -> None:
     await connection.execute(
         """
         INSERT INTO resumable_uploads (realm_id, upload_id, owner_id, name, size, blob_key,
-                                       expires_at)
+                                       expires_at, purpose)
         VALUES (%(realm_id)s, %(upload_id)s, %(owner_id)s, %(name)s, %(size)s, %(blob_key)s,
-                %(expires_at)s)
+                %(expires_at)s, %(purpose)s)
         """,
         realm_id=realm_id,
         upload_id=row.upload_id,
@@ -36,6 +41,7 @@ async def insert(connection: Connection, realm_id: RealmId, row: ResumableRow) -
         size=row.size,
         blob_key=row.blob_key,
         expires_at=row.expires_at,
+        purpose=row.purpose,
     )
 
 
@@ -46,7 +52,8 @@ async def of_owner(
     return await connection.one(
         ResumableRow,
         """
-        SELECT upload_id, owner_id, name, size, received, blob_key, expires_at, is_finished
+        SELECT upload_id, owner_id, name, size, received, blob_key, expires_at, is_finished,
+               purpose
           FROM resumable_uploads
          WHERE realm_id = %(realm_id)s AND upload_id = %(upload_id)s
            AND owner_id = %(owner_id)s AND expires_at > %(now)s

@@ -4537,6 +4537,31 @@ CREATE TABLE public.import_keys (
     id bigint NOT NULL
 );
 
+CREATE SEQUENCE public.import_request_ids
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
+CREATE TABLE public.import_requests (
+    realm_id bigint NOT NULL,
+    request_id bigint DEFAULT nextval('public.import_request_ids'::regclass) NOT NULL,
+    acting_user_id bigint NOT NULL,
+    file_name text NOT NULL,
+    size bigint NOT NULL,
+    blob_key text,
+    state text NOT NULL,
+    source text DEFAULT ''::text NOT NULL,
+    topic text DEFAULT ''::text NOT NULL,
+    fingerprint bytea,
+    problem text DEFAULT ''::text NOT NULL,
+    crashes smallint DEFAULT 0 NOT NULL,
+    report jsonb,
+    requested_at timestamp with time zone NOT NULL,
+    ended_at timestamp with time zone
+);
+
 CREATE TABLE public.imported_ranges (
     realm_id bigint NOT NULL,
     first_id bigint NOT NULL,
@@ -4909,7 +4934,8 @@ CREATE TABLE public.resumable_uploads (
     blob_key text NOT NULL,
     expires_at timestamp with time zone NOT NULL,
     claimed_until timestamp with time zone,
-    is_finished boolean DEFAULT false NOT NULL
+    is_finished boolean DEFAULT false NOT NULL,
+    purpose text DEFAULT 'attachment'::text NOT NULL
 );
 
 CREATE SEQUENCE public.saved_snippet_ids
@@ -5269,6 +5295,9 @@ ALTER TABLE ONLY public.idempotency_keys
 
 ALTER TABLE ONLY public.import_keys
     ADD CONSTRAINT import_keys_pkey PRIMARY KEY (realm_id, import_id, kind, key);
+
+ALTER TABLE ONLY public.import_requests
+    ADD CONSTRAINT import_requests_pkey PRIMARY KEY (realm_id, request_id);
 
 ALTER TABLE ONLY public.imported_ranges
     ADD CONSTRAINT imported_ranges_pkey PRIMARY KEY (realm_id, first_id);

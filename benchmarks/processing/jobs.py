@@ -2,9 +2,11 @@
 
 import hashlib
 import json
+import tempfile
 import uuid
 from collections.abc import Awaitable, Callable
 from io import BytesIO
+from pathlib import Path
 from typing import Final
 
 from PIL import Image
@@ -26,6 +28,7 @@ from server.jobs import (
     EmailNotifications,
     EmbedLinks,
     Greeting,
+    Imports,
     InvitationEmail,
     Job,
     MessageFanout,
@@ -39,12 +42,17 @@ from storage.blobs import new_key
 from storage.ids import (
     AttachmentId,
     ButtonClickId,
+    ImportRequestId,
     InvitationId,
     MessageId,
     PushDeviceId,
     UserId,
 )
+from testkit.slack_exports import write_large_export
 
+IMPORTS: Final = 5
+IMPORTED: Final = 1_000
+"""Messages in each file."""
 PICTURES: Final = 30
 PICTURE: Final = (1_600, 1_200)
 
@@ -264,6 +272,23 @@ async def _thumbnails(env: JobEnvironment) -> list[Job]:
     return jobs
 
 
+async def _imports(env: JobEnvironment) -> list[Job]:
+    jobs: list[Job] = []
+    with tempfile.TemporaryDirectory() as folder:
+        for number in range(IMPORTS):
+            path = write_large_export(Path(folder) / f"{number}.zip", messages=IMPORTED + number)
+            content = path.read_bytes()
+            key = await _kept(env, "imports", content)
+            [[request_id]] = env.rows(
+                "INSERT INTO import_requests (realm_id, acting_user_id, file_name, size, blob_key,"
+                " state, requested_at) VALUES (%s, %s, 'slack.zip', %s, %s, 'reading', now())"
+                " RETURNING request_id",
+                *(env.realm_id, env.user_id(0), len(content), key),
+            )
+            jobs.append(Imports(realm_id=env.realm_id, request_id=ImportRequestId(request_id)))
+    return jobs
+
+
 JOBS: Final[dict[type[Job], Callable[[JobEnvironment], Awaitable[list[Job]]]]] = {
     AccountEmail: _news,
     BlobRemoval: _removals,
@@ -273,6 +298,7 @@ JOBS: Final[dict[type[Job], Callable[[JobEnvironment], Awaitable[list[Job]]]]] =
     EmailNotifications: _missed,
     EmbedLinks: _embeds,
     Greeting: _greetings,
+    Imports: _imports,
     InvitationEmail: _invitations,
     MessageFanout: _fanout,
     ButtonClick: _clicks,

@@ -15,7 +15,7 @@ from scripts.cli.options import OwnProcess
 
 if TYPE_CHECKING:
     from server.app import App
-    from server.imports.importing import Fetches, ImportOptions, ImportServices
+    from server.imports.importing import Fetches, ImportOptions
     from server.imports.recognition import ImportSource
     from server.imports.report import ImportReport
     from server.settings import Settings
@@ -165,11 +165,14 @@ async def _import(
     options: "ImportOptions",
     token: str | None,
 ) -> "ImportReport":
+    from queue_processors.import_process import services_of
     from server.domain.errors import BadRequestError
     from server.imports.importing import Importer, fingerprint_of
+    from server.imports.slack_web import SlackWeb
 
+    downloads = None if options.fetches == "nothing" else SlackWeb(app.egress, token)
     importer = Importer(
-        _services(app, token, options.fetches),
+        services_of(app, downloads),
         options,
         fingerprint_of(file),
         lambda report: source.opened(file, report),
@@ -179,23 +182,6 @@ async def _import(
         return await importer.run()
     except BadRequestError as error:
         raise Failure(error.message) from error
-
-
-def _services(app: "App", token: str | None, fetches: "Fetches") -> "ImportServices":
-    from server.domain.addresses import Addresses
-    from server.imports.importing import ImportServices
-    from server.imports.slack_web import SlackWeb
-
-    settings = app.settings
-    return ImportServices(
-        database=app.database,
-        blobs=app.blobs,
-        pictures=app.pictures,
-        addresses=Addresses(settings.public_url, settings.root_domain, settings.gravatars),
-        of_realm=app.uncached_realm_services,
-        now=app.clock.now,
-        downloads=None if fetches == "nothing" else SlackWeb(app.egress, token),
-    )
 
 
 def _show(report: "ImportReport", path: Path | None) -> None:

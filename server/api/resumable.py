@@ -9,15 +9,19 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from server.actions import attachments as actions
+from server.actions import imports
 from server.api.endpoint import Request
-from server.api.uploads import Uploaded, max_upload_bytes
+from server.api.uploads import Uploaded, max_import_bytes, max_upload_bytes
+from server.domain.access import OWNER
+from server.domain.addresses import API_PREFIX
 from server.domain.attachments import MIB, clean_name, url_of
 from server.domain.errors import BadRequestError, DomainError, NotFoundError
+from server.i18n import _
 from server.messaging.background import running, to_the_end
-from storage import attachments, resumable_uploads, upload_space
+from storage import attachments, import_requests, resumable_uploads, upload_space
 from storage.blobs import BlobStoreError, IncomingBlob, new_key
 from storage.database import DatabaseUnavailableError, StatementTimeoutError
-from storage.resumable_uploads import ResumableRow
+from storage.resumable_uploads import Purpose, ResumableRow
 
 PARTS: Final = "parts"
 PART_BYTES: Final = 8 * MIB
@@ -57,10 +61,14 @@ class Resumable:
 
     request: Request
 
-    async def begin(self, size: int, name: str) -> ResumableRow:
+    async def begin(self, size: int, name: str, purpose: Purpose = "attachment") -> ResumableRow:
         """Create an upload. Raises a DomainError if there is no room for it."""
         request, actor = self.request, self.request.actor
-        limit = max_upload_bytes(request.app.settings)
+        settings = request.app.settings
+        is_import = purpose == "import"
+        if is_import and actor.row.role != OWNER:
+            raise BadRequestError(_("Must be an organization owner"))
+        limit = max_import_bytes(settings) if is_import else max_upload_bytes(settings)
         if size > limit:
             raise TooLargeError(
                 f"Uploaded file is larger than the allowed limit of {limit // MIB} MiB"
@@ -71,9 +79,10 @@ class Resumable:
             name=clean_name(name),
             size=size,
             received=0,
-            blob_key=new_key(actions.UPLOADS, actor.realm_id),
+            blob_key=new_key(imports.FILES if is_import else actions.UPLOADS, actor.realm_id),
             expires_at=request.app.clock.now() + UPLOAD_TIMEOUT,
             is_finished=False,
+            purpose=purpose,
         )
         quota = (await request.realm_cache.settings()).upload_quota_mib
         async with request.read() as connection:
@@ -83,7 +92,8 @@ class Resumable:
                 connection, actor.realm_id, actor.user_id, request.app.clock.now()
             )
             # Uploads of other users do not count: announcing much keeps no one else from uploading.
-            actions.check_quota(quota, used + unfinished.bytes, size)
+            if not is_import:
+                actions.check_quota(quota, used + unfinished.bytes, size)
             if unfinished.count >= MAX_UNFINISHED:
                 raise BadRequestError(f"Too many unfinished uploads (limit: {MAX_UNFINISHED})")
             await resumable_uploads.insert(connection, actor.realm_id, row)
@@ -151,13 +161,25 @@ class Resumable:
         Waits while another request does so: a client that is told that all is there does not ask
         again. Raises LockedError if that takes long, UploadQuotaError, and NotFoundError.
         """
-        for _ in range(MAX_CHECKS):
+        for _attempt in range(MAX_CHECKS):
             if row.is_finished or await to_the_end(self._assemble(row)):
-                url = url_of(actions.path_id_of(row.blob_key, row.name))
+                url = await self._url(row)
                 return Uploaded(url=url, uri=url, filename=row.name)
             await asyncio.sleep(CHECK_SECONDS)
             row = await self.find(row.upload_id)
         raise LockedError("This upload is being put together.")
+
+    async def _url(self, row: ResumableRow) -> str:
+        """Return the address of what the upload has become."""
+        if row.purpose == "attachment":
+            return url_of(actions.path_id_of(row.blob_key, row.name))
+        async with self.request.read() as connection:
+            found = await import_requests.by_blob(
+                connection, self.request.actor.realm_id, row.blob_key
+            )
+        if found is None:
+            raise NotFoundError("This import was deleted.")
+        return f"{API_PREFIX}/imports/{found.request_id}"
 
     async def _assemble(self, row: ResumableRow) -> bool:
         """Assemble the file; return False if another request has the claim."""
@@ -200,7 +222,7 @@ class Resumable:
 
         An earlier attempt may have come as far.
         """
-        app, request, actor = self.request.app, self.request, self.request.actor
+        app = self.request.app
         whole = await app.blobs.receive()
         try:
             for key in parts:
@@ -208,16 +230,33 @@ class Resumable:
                     await whole.write(chunk)
             with suppress(FileExistsError):
                 await whole.keep(row.blob_key)
-            added = actions.new_attachment(
-                actor.realm_id, actor.user_id, row.name, whole, app.clock.now(), key=row.blob_key
-            )
         finally:
             await whole.discard()
         assert whole.size == row.size, "parts are what has been counted of them"
+        if row.purpose == "import":
+            await self._request_import(row)
+        else:
+            await self._add_attachment(row, whole)
+
+    async def _add_attachment(self, row: ResumableRow, whole: IncomingBlob) -> None:
+        request, actor = self.request, self.request.actor
         async with request.read() as connection:
             known = await attachments.known_blobs(connection, actor.realm_id, [row.blob_key])
         if not known:
+            now, name = request.app.clock.now(), row.name
+            added = actions.new_attachment(
+                actor.realm_id, actor.user_id, name, whole, now, key=row.blob_key
+            )
             await request.write(actions.add_attachment, added)
+
+    async def _request_import(self, row: ResumableRow) -> None:
+        await self.request.write(
+            imports.add_request,
+            file_name=row.name,
+            size=row.size,
+            blob_key=row.blob_key,
+            now=self.request.app.clock.now(),
+        )
 
     async def end(self, row: ResumableRow) -> None:
         """Delete the upload and its parts. Raises LockedError while it is assembled."""

@@ -1,11 +1,12 @@
 """Endpoints of resumable uploads by tus (https://tus.io/protocols/resumable-upload)."""
 
 from base64 import b64decode
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC
 from email.utils import format_datetime
 from http import HTTPStatus
-from typing import Final
+from typing import Final, cast, get_args
 
 from server.api.endpoint import (
     Access,
@@ -19,12 +20,12 @@ from server.api.endpoint import (
 from server.api.envelopes import success_body
 from server.api.params import Params
 from server.api.resumable import OffsetConflictError, Resumable
-from server.api.uploads import Uploaded, max_upload_bytes
+from server.api.uploads import Uploaded, max_resumable_bytes, max_upload_bytes
 from server.domain.addresses import API_PREFIX
 from server.domain.api_keys import Scope
 from server.domain.attachments import UNNAMED
 from server.domain.errors import BadRequestError, DomainError
-from storage.resumable_uploads import ResumableRow
+from storage.resumable_uploads import Purpose, ResumableRow
 
 PATH: Final = "/tus"
 VERSION: Final = "1.0.0"
@@ -67,7 +68,9 @@ async def create(request: Request, params: NoParams) -> RawResult:
     _check_version(request)
     size = _number(request, "Upload-Length")
     uploads = Resumable(request)
-    row = await uploads.begin(size, _name(request.headers.get("Upload-Metadata", "")))
+    metadata = _metadata(request.headers.get("Upload-Metadata", ""))
+    name = metadata.get("filename") or metadata.get("name") or UNNAMED
+    row = await uploads.begin(size, name, _purpose(metadata))
     request.response_headers["Location"] = f"{API_PREFIX}{PATH}/{row.upload_id}"
     if request.headers.get("Content-Type") == CONTENT_TYPE:
         row = replace(row, received=await uploads.take(row, request.content))
@@ -140,18 +143,25 @@ def _number(request: Request, header: str) -> int:
     return int(text)
 
 
-def _name(metadata: str) -> str:
-    """Return the name of the file, from pairs of a key and a value in base64."""
-    if len(metadata) > MAX_METADATA:
+def _metadata(header: str) -> dict[str, str]:
+    """Return the pairs of a key and a value in base64."""
+    if len(header) > MAX_METADATA:
         raise BadRequestError("Upload-Metadata is too long.")
     known: dict[str, str] = {}
-    for pair in metadata.split(","):
+    for pair in header.split(","):
         key, _, value = pair.strip().partition(" ")
         try:
             known[key] = b64decode(value, validate=True).decode()
         except ValueError:
             raise BadRequestError("Upload-Metadata holds values in base64.") from None
-    return known.get("filename") or known.get("name") or UNNAMED
+    return known
+
+
+def _purpose(metadata: Mapping[str, str]) -> Purpose:
+    purpose = metadata.get("purpose", "attachment")
+    if purpose not in get_args(Purpose):
+        raise BadRequestError("The purpose of an upload is `attachment` or `import`.")
+    return cast("Purpose", purpose)
 
 
 _ONE: Final = PATH + "/{upload}"
@@ -178,13 +188,15 @@ ENDPOINTS = (
         create,
         Uploaded,
         response=ResponseKind.CREATED,
-        body=StreamedContent(max_upload_bytes),
+        body=StreamedContent(max_resumable_bytes),
         scope=Scope.MESSAGES,
         summary="Begin a resumable upload",
         description=(
             "Speaks the tus protocol 1.0.0: `Upload-Length` gives the size in bytes,"
             " `Upload-Metadata` the name; `Location` of the answer is the address of the upload."
-            " Content may come along. Uploads that are not finished expire after a day."
+            " Content may come along. Uploads that are not finished expire after a day. With the"
+            " metadata `purpose` `import` an owner sends an export of another program"
+            " (`GET /imports`)."
         ),
     ),
     Endpoint(
@@ -205,7 +217,7 @@ ENDPOINTS = (
         go_on,
         Uploaded,
         response=ResponseKind.JSON_OR_NO_CONTENT,
-        body=StreamedContent(max_upload_bytes),
+        body=StreamedContent(max_resumable_bytes),
         scope=Scope.MESSAGES,
         summary="Continue a resumable upload",
         description=(

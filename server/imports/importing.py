@@ -15,14 +15,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Final, Literal
 
-from server.actions.realm_services import RealmServices
 from server.domain.access import OWNER
-from server.domain.addresses import Addresses
 from server.domain.markdown import MediaPolicy, MentionedChannel, MentionedUser, Style
 from server.domain.realm_settings import RealmSettings
 from server.imports.accounts import planned_accounts
 from server.imports.batches import BatchWriter
-from server.imports.downloads import Downloads
 from server.imports.errors import ELSEWHERE, FileRefusedError, ImportStoppedError
 from server.imports.files import FileStore
 from server.imports.founding import PICTURES, NewRealm, found_realm
@@ -33,16 +30,14 @@ from server.imports.recognition import ImportSource
 from server.imports.records import PostedMessage, Reader, RemoteFile
 from server.imports.report import ImportReport
 from server.imports.resolving import ImportedNames
+from server.imports.services import ImportServices
 from server.imports.survey import Progress, Survey, survey
 from server.imports.texts import ImportedText, TextConverter
 from server.imports.thread_topics import Places
 from server.imports.topic_policies import LEFT_OUT_IN_USE, TopicPolicyWriter
 from server.jobs import Thumbnails, enqueue
-from server.pictures import Pictures
 from server.transactions import Tx
 from storage import attachments, channels, groups, imports, realms, users
-from storage.blobs import BlobStore
-from storage.database import Database
 from storage.ids import AttachmentId, ChannelId, RealmId, UserId
 from storage.imports import ImportRow
 
@@ -99,20 +94,6 @@ class ImportOptions:
     """Name of the topic for messages outside of threads."""
     fetches: Fetches = "nothing"
     """What is fetched from the other program. An import continues with the same."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ImportServices:
-    """Parts of the process that an import uses."""
-
-    database: Database
-    blobs: BlobStore
-    pictures: Pictures
-    addresses: Addresses
-    of_realm: Callable[[RealmId], RealmServices]
-    now: Callable[[], datetime]
-    downloads: Downloads | None = None
-    """None: what the file does not contain is not fetched."""
 
 
 def fingerprint_of(path: Path) -> bytes:

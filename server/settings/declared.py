@@ -177,6 +177,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     can_access_all_users_group_limits_presence: Annotated[bool, described("on or off")] = True
     """Whether restricted guests see presence only of users that they know."""
     max_file_upload_mib: Annotated[int, described("a number from 0 to 4096", ge=0, le=4096)] = 25
+    max_import_mib: Annotated[int, described("a number from 0 to 65536", ge=0, le=65536)] = 8192
+    """Largest file that owners may import over the API; 0: none."""
 
     s3_bucket: Annotated[
         Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$")] | None,

@@ -55,6 +55,7 @@ _SUBJECTS: Final[Mapping[SubjectType, str | None]] = {
     "playground": IDS["playground_id"],
     "profile_field": IDS["field_id"],
     "realm_export": None,
+    "realm_import": None,
 }
 """The sequence of ids of an audit entry's subject, by its type; None: exports stay behind."""
 

@@ -145,6 +145,7 @@ NOT_EXPORTED: Final = {
     "resumable_uploads": "files that are still coming in",
     "upload_parts": "files that are still coming in",
     "stepped_work": "work under way, which goes on here",
+    "import_requests": "work under way, which goes on here",
     "imports": "work under way, which goes on here",
     "import_keys": "work under way, which goes on here",
     "jobs": "work under way, which goes on here",

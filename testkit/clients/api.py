@@ -29,6 +29,7 @@ OURS = re.compile(
     r"/realm/audit_log|/users/me/api_keys(/\d+)?|/external/\w+|/integrations|/web_push/.*"
     r"|/realm/unconfirmed_addresses(/\d+)?|/bots/\d+/(webhook_secret|last_delivery)"
     r"|/realm/slash_commands(/\w+)?|/messages/\d+/buttons(/click)?|/message_buttons/answers/.+"
+    r"|/imports(/.+)?"
 )
 """Endpoints that only this server has: no contract knows them."""
 FOUND = 302

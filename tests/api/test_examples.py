@@ -49,6 +49,7 @@ SCENES = (
     organization.unconfirmed_addresses,
     organization.profile_fields,
     organization.invitations,
+    organization.imports,
     organization.exports,
     organization.ending,
 )

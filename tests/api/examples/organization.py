@@ -3,8 +3,13 @@
 from urllib.parse import urlsplit
 
 from queue_processors.deferred_work import handle
+from server.actions.imports import finish, note_contents
 from server.actions.realm_exports import STEP, ExportArguments
+from server.imports.report import ImportReport
 from server.jobs import DeferredWork
+from storage import import_requests
+from storage.blobs import new_key
+from storage.ids import UserId
 from testkit.images import picture
 from tests.api.examples.stage import Stage, user_id
 
@@ -109,6 +114,33 @@ async def exports(stage: Stage) -> None:
     await stage.see("GET /export/realm")
     await stage.see("GET /export/realm/consents")
     await stage.see("DELETE /export/realm/{export_id}", export_id=made["id"])
+
+
+async def imports(stage: Stage) -> None:
+    realm_id, services = stage.make.realm_id, stage.server.app.realm_services(stage.make.realm_id)
+    request_id = await import_requests.insert(
+        stage.make.connection,
+        realm_id,
+        acting_user_id=UserId(user_id(stage.olivia)),
+        file_name="slack-export.zip",
+        size=1_234_567,
+        blob_key=new_key("imports", realm_id),
+        requested_at=stage.server.app.clock.now(),
+    )
+    report = ImportReport({"people and bots": 12, "channels": 5, "messages": 48_210})
+    report.remark("pinned messages were left out", "design", count=3)
+    await services.write(
+        lambda tx: note_contents(
+            tx, request_id, source="Slack", fingerprint=b"slack", report=report.as_json()
+        )
+    )
+    await stage.see("GET /imports")
+    await stage.see("GET /imports/{request_id}", request_id=request_id)
+    await stage.see("POST /imports/{request_id}/start", request_id=request_id)
+    now = stage.server.app.clock.now()
+    await services.write(lambda tx: finish(tx, request_id, report.as_json(), now))
+    await stage.see("POST /imports/invitations")
+    await stage.see("DELETE /imports/{request_id}", request_id=request_id)
 
 
 async def ending(stage: Stage) -> None:

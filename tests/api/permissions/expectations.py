@@ -968,6 +968,11 @@ may(
     own=EVERYONE,
     others=NO_ONE,
 )
+may("GET /imports", "for owners", allowed=OWNERS)
+may("GET /imports/{request_id}", "for owners", world.import_request, OWNERS)
+may("POST /imports/{request_id}/start", "for owners", world.import_request, OWNERS)
+may("DELETE /imports/{request_id}", "for owners", world.import_request, OWNERS)
+may("POST /imports/invitations", "for owners", allowed=OWNERS)
 may("GET /export/realm", "for administrators", allowed=ADMINISTRATORS)
 may("GET /export/realm/consents", "for administrators", allowed=ADMINISTRATORS)
 may("POST /export/realm", "for administrators", world.no_exports, allowed=ADMINISTRATORS)

@@ -19,6 +19,7 @@ from storage import (
     bots,
     credentials,
     default_channel_groups,
+    import_requests,
     invitations,
     realm_emoji,
     realm_exports,
@@ -187,6 +188,25 @@ async def export(world: World, who: str, kind: str) -> Values:
         connection, realm_id, replace(row, blob_key=key, size=7, digest=b"7")
     )
     return {"export_id": export_id}
+
+
+async def import_request(world: World, who: str, kind: str) -> Values:
+    """One whose file has been read."""
+    del who, kind
+    connection, realm_id = world.make.connection, world.make.realm_id
+    request_id = await import_requests.insert(
+        connection,
+        realm_id,
+        acting_user_id=world.people["O"].user_id,
+        file_name="export.zip",
+        size=7,
+        blob_key=new_key("imports", realm_id),
+        requested_at=world.server.app.clock.now(),
+    )
+    row = await import_requests.by_id(connection, realm_id, request_id)
+    assert row is not None
+    await import_requests.update(connection, realm_id, replace(row, state="ready", source="Slack"))
+    return {"request_id": request_id}
 
 
 async def export_file(world: World, who: str, kind: str) -> Values:

@@ -93,6 +93,7 @@ export interface AuditEntry {
     | "playground"
     | "profile_field"
     | "realm_export"
+    | "realm_import"
     | "topic"
     | "user"
     | null;
@@ -571,6 +572,20 @@ export interface HeartbeatEvent {
 export interface HoldingMessage {
   id: number;
   date_sent: number;
+}
+
+/** What a file contains, or what was imported of it. */
+export interface ImportContents {
+  /** Numbers of records by what they are, in words. */
+  imported: Record<string, number>;
+  remarks: ImportRemark[];
+}
+
+/** Records of the file that were changed or left out, for one reason. */
+export interface ImportRemark {
+  reason: string;
+  count: number;
+  examples: string[];
 }
 
 /** An incoming webhook that the server understands. */
@@ -1904,6 +1919,31 @@ export interface ShownButton {
   confirm: Confirmation | null;
 }
 
+/** An import that an owner has asked for. */
+export interface ShownImport {
+  id: number;
+  acting_user_id: number;
+  file_name: string;
+  /** In bytes. */
+  size: number;
+  /** `reading` (what is in the file), `ready` (to be started), `running`, `done` or `failed`. */
+  state: "done" | "failed" | "reading" | "ready" | "running";
+  /** The program that wrote the file; empty while it is not known. */
+  source: string;
+  /** In seconds since 1970, as `ended_at`. */
+  requested_at: number;
+  ended_at: number | null;
+  /** Where an import that is running stands. */
+  phase: "" | "finishing" | "messages" | "preparing";
+  messages_done: number;
+  /** Messages of the file; 0 while they are not counted. */
+  messages_total: number;
+  /** Why the import failed, in a sentence. */
+  problem: string;
+  /** Null until the file has been read. */
+  contents: ImportContents | null;
+}
+
 export interface ShownSlashCommand {
   id: number;
   /** Without the slash. */
@@ -3136,6 +3176,51 @@ export interface Endpoints {
     answer: {
       stream_id: number;
     };
+  };
+  /** List imports into the organization */
+  "GET /imports": {
+    params: Record<never, never>;
+    answer: {
+      imports: ShownImport[];
+      /** Size of the largest file that is accepted. */
+      max_bytes: number;
+    };
+  };
+  /** Invite all imported people */
+  "POST /imports/invitations": {
+    params: Record<never, never>;
+    answer: {
+      /** How many people get an email. */
+      count: number;
+    };
+  };
+  /** Delete an import from the list */
+  "DELETE /imports/{request_id}": {
+    params: {
+      /** Id of the import. */
+      request_id: number;
+    };
+    answer: Record<never, never>;
+  };
+  /** Get an import */
+  "GET /imports/{request_id}": {
+    params: {
+      /** Id of the import. */
+      request_id: number;
+    };
+    answer: {
+      import: ShownImport;
+    };
+  };
+  /** Start an import that is ready */
+  "POST /imports/{request_id}/start": {
+    params: {
+      /** Id of the import. */
+      request_id: number;
+      /** Name of the topic for messages outside of threads; by default one that names the program. */
+      topic?: string;
+    };
+    answer: Record<never, never>;
   };
   /** List the services whose webhooks are understood */
   "GET /integrations": {

@@ -43,14 +43,19 @@ function willRetry(error: DetailedError): boolean {
   return status === 0 || status === 409 || status === 423 || status === 429 || status >= 500;
 }
 
-/** Upload a file. Resolves to its address; rejects with what the server says against it. */
-export function upload(file: File, csrf: string, listener: UploadListener): Promise<{ url: string; filename: string }> {
+/**
+ * Upload a file. Resolves to its address; rejects with what the server says against it.
+ *
+ * `purpose` is `import` for an export of another program.
+ */
+export function upload(file: File, csrf: string, listener: UploadListener, purpose?: "import"): Promise<{ url: string; filename: string }> {
   return new Promise((resolve, reject) => {
     const sending = new Upload(file, {
       endpoint: ENDPOINT,
       httpStack: new SessionStack(),
       headers: { "X-CSRFToken": csrf },
-      metadata: { filename: file.name, filetype: file.type },
+      metadata: { filename: file.name, filetype: file.type, ...(purpose ? { purpose } : {}) },
+      fingerprint: (_, options) => Promise.resolve([file.name, file.size, file.lastModified, options.endpoint, purpose ?? ""].join("|")),
       chunkSize: CHUNK_BYTES,
       retryDelays: RETRY_DELAYS_MS,
       uploadDataDuringCreation: true,

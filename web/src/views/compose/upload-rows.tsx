@@ -2,25 +2,10 @@
 
 import { i18n } from "../../i18n";
 import { Icon } from "../../ui/icons";
+import { shownSize } from "../../ui/size";
 import type { TextBox } from "./textarea";
 import { type Upload, uploadsOf } from "./upload-list";
 import { cancelUpload, retryUpload } from "./uploads";
-
-/** Return a size for people: 1.4 MB. */
-export function shownSize(bytes: number): string {
-  const units = ["byte", "kilobyte", "megabyte", "gigabyte"];
-  let value = bytes;
-  let unit = 0;
-  while (value >= 1000 && unit < units.length - 1) {
-    value /= 1000;
-    unit += 1;
-  }
-  return new Intl.NumberFormat(i18n.locale, {
-    style: "unit",
-    unit: units[unit],
-    maximumFractionDigits: value < 10 && unit ? 1 : 0,
-  }).format(value);
-}
 
 export default function UploadRows({ box }: { box: TextBox }) {
   return (

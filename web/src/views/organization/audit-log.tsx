@@ -114,6 +114,8 @@ function Subject({ entry }: { entry: AuditEntry }) {
       return link(given ?? String(id), "#organization/linkifiers");
     case "playground":
       return link(given ?? String(id), "#organization/playgrounds");
+    case "realm_import":
+      return link(given ?? String(id), "#organization/imports");
     case "realm_export":
       return link(String(id), "#organization/exports");
     default:

@@ -9,6 +9,7 @@ import { DefaultChannelsPanel } from "./default-channels";
 import { FoldersPanel } from "./folders";
 import { DefaultsPanel, OrganizationProfile, PermissionsPanel, SettingsPanel } from "./settings";
 import { ExportsPanel } from "./exports";
+import { ImportsPanel } from "./imports";
 import { AuditLog } from "./audit-log";
 import { InvitationsPanel } from "./invitations";
 
@@ -38,6 +39,7 @@ export function panelsOffered(): Panel[] {
     { id: "defaults", title: i18n.t("Defaults of new users"), isFor: isAdmin, render: () => <DefaultsPanel /> },
     { id: "domains", title: i18n.t("Domains"), isFor: isAdmin, render: () => <DomainsPanel /> },
     { id: "exports", title: i18n.t("Exports"), isFor: isAdmin, render: () => <ExportsPanel /> },
+    { id: "imports", title: i18n.t("Imports"), isFor: Boolean(state().fields.is_owner), render: () => <ImportsPanel /> },
     { id: "audit-log", title: i18n.t("Audit log"), isFor: isAdmin, render: () => <AuditLog /> },
   ];
   return all.filter(({ isFor = true }) => isFor);
