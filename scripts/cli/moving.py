@@ -93,7 +93,7 @@ def import_from(
     subdomain = subdomain or ""
     check_place(settings, subdomain)
     target = NewOrganization(
-        name=name or (subdomain or file.stem.replace("_", " "))[:40],
+        name=name or (subdomain or file.stem.removesuffix(".tar").replace("_", " "))[:40],
         subdomain=subdomain,
         owner_email=owner,
     )

@@ -6,7 +6,10 @@ from datetime import datetime
 from typing import Final
 
 from server.domain.channel_creation import KEPT_FOR_EVER, MAX_RETENTION_DAYS
+from server.domain.messages import NO_TOPIC
 from server.domain.names import fold_name
+from server.domain.realm_settings import NEW_REALM
+from server.domain.resolved_topics import base_name
 from server.domain.topic_policies import FOLLOWED, MUTED, UNMUTED
 from server.imports.records import (
     Channel,
@@ -156,9 +159,15 @@ def topic_policies_in(files: ZulipFiles) -> Iterator[TopicPolicy]:
             )
 
 
+def plain_topic(topic: str) -> str:
+    """Return a topic's name; empty for names that stand for the topic without one."""
+    stands_for_none = base_name(topic) in (NO_TOPIC, NEW_REALM.empty_topic_display_name)
+    return "" if stands_for_none else topic
+
+
 def topic_key(channel: str, topic: str) -> str:
     """Return the key of a topic, which a channel has once, however it is written."""
-    return f"{channel} {fold_name(topic)}"
+    return f"{channel} {fold_name(plain_topic(topic))}"
 
 
 def pair_key(first: int, second: int) -> str:

@@ -41,7 +41,6 @@ _MEANINGLESS: Final = frozenset(
         "zerver_directmessagegroup",
         "zerver_huddle",
         "zerver_presencesequence",
-        "zerver_realm",
         "zerver_recipient",
     }
 )
@@ -56,6 +55,7 @@ _REASONS: Final = {
     "zerver_navigationview": "own views in the left column were left out",
     "zerver_onboardingstep": _ACTIVITY,
     "zerver_onboardingusermessage": _ACTIVITY,
+    "zerver_realm": "settings of the organization were left out: choose them here",
     "zerver_realmauditlog": _ACTIVITY,
     "zerver_realmauthenticationmethod": "methods to sign in were left out: the server has its own",
     "zerver_realmdomain": "domains of the organization were left out",
@@ -78,6 +78,9 @@ def remark_on_rest(files: ZulipFiles, report: ImportReport) -> None:
             unknown = "records of tables that are not known were left out"
             example = "" if table in _REASONS else table
             report.remark(_REASONS.get(table, unknown), example, count)
+    for record in files.records("realm_icons"):
+        reason = "icons and logos of the organization were left out: upload them here"
+        report.remark(reason, text_of(record.get("path")))
 
 
 def linkifiers_in(files: ZulipFiles) -> Iterator[LinkifierRecord]:

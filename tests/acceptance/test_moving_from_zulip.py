@@ -78,6 +78,7 @@ def export() -> ZulipExport:
     export.file("emoji", "2/emoji/images/7.png.original", picture(), name="ours")
     export.file("avatars", "2/aaaa.png", picture(), user_profile_id=BOB)
     export.file("avatars", "2/aaaa.original", picture(), user_profile_id=BOB)
+    export.file("realm_icons", "2/icon.original", picture())
     export.file("uploads", UPLOAD, picture(), user_profile_id=ADA)
 
     export.message(101, ADA, plans, "Hi @**Bob**, @**all** and @_**Eve|12**: `@**Bob**`", "Start")
@@ -159,6 +160,8 @@ async def test_everything_in_an_export_has_its_place(
     assert data[fields["Boss"]]["value"] == f"[{people['Ada']['user_id']}]"
     status = state["user_status"][str(people["Bob"]["user_id"])]
     assert (status["status_text"], status["emoji_name"]) == ("out", "car")
+    assert "1 settings of the organization were left out: choose them here" in said
+    assert "1 icons and logos of the organization were left out" in said
     assert "1 records of activity were left out" in said
     assert "1 records of tables that are not known were left out (zerver_newthing)" in said
     assert people["Bob"]["timezone"] == "Asia/Tokyo"

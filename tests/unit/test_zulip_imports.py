@@ -250,6 +250,17 @@ def test_messages_come_in_the_order_of_their_times_with_what_belongs_to_them(tmp
     assert report.remarks[reason].count == 2
 
 
+def test_names_that_stand_for_no_topic_are_none(tmp_path: Path):
+    export = small()
+    place = export.messages[0]["recipient"]
+    for n, topic in enumerate(["", "(no topic)", "general chat", "✔ general chat", "✔ Done"], 4):
+        export.message(n, 10, place, "text", topic)
+    _, messages, _ = read(export.write(tmp_path / "a.tar.gz"))
+    found = [(each.topic, each.is_resolved) for each in messages[3:]]
+    assert found == [("", False)] * 4 + [("Done", True)]
+    assert len({each.thread for each in messages[3:]}) == 2
+
+
 def test_odd_records_are_counted_and_no_reason_to_stop(tmp_path: Path):
     export = small()
     export.person(11, "x" * 10_000, delivery_email="ada@example.com", email=None)
@@ -275,6 +286,7 @@ def test_odd_records_are_counted_and_no_reason_to_stop(tmp_path: Path):
     assert [each.place for each in messages][3:] == ["unknown", "pair 10 98"]
     counts = {reason: remark.count for reason, remark in report.remarks.items()}
     assert counts == {
+        "settings of the organization were left out: choose them here": 1,
         "accounts without a number were left out": 4,
         "pictures are not in the export": 1,
         "channels without a number were left out": 1,

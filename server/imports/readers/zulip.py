@@ -47,6 +47,7 @@ from server.imports.zulip_places import (
     PERSONAL,
     ZulipPlaces,
     pair_key,
+    plain_topic,
     topic_key,
     topic_policies_in,
 )
@@ -178,7 +179,7 @@ class ZulipReader(Reader):
             return
         content = row.get("content")
         content = content if isinstance(content, str) else ""
-        topic = text_of(row.get("subject"))
+        topic = plain_topic(text_of(row.get("subject")))
         kind, target = self._directory.recipients.get(id_of(row.get("recipient")) or 0, (0, 0))
         value = {
             "id": number,
