@@ -139,6 +139,24 @@ async def user_by_api_key(app: App, realm_id: RealmId | None, api_key: str | Non
     return await _active_actor(realm_cache, row)
 
 
+async def webhook_caller(
+    app: App, realm_id: RealmId | None, authorization: str | None, api_key: str | None
+) -> Actor:
+    """Return the user of the credentials, or of the key in a webhook's address.
+
+    Services that authenticate themselves send the bot's secret in the header, which is no key.
+    Raises a DomainError of status 401.
+    """
+    if authorization is None:
+        return await user_by_api_key(app, realm_id, api_key)
+    try:
+        return await authenticate(app, realm_id, authorization)
+    except (InvalidApiKeyError, UnauthorizedError):
+        if api_key is None:
+            raise
+    return await user_by_api_key(app, realm_id, api_key)
+
+
 async def user_of_session(app: App, realm_id: RealmId, session: Session) -> Actor:
     """Return the active user of the session. Raises a DomainError of status 401."""
     realm_cache = app.realm_caches.of(realm_id)

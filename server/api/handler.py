@@ -16,8 +16,8 @@ from server.api.auth import (
     client_name,
     named_key,
     spectator_or_user,
-    user_by_api_key,
     user_of_session,
+    webhook_caller,
 )
 from server.api.bodies import Body, BodyBudget
 from server.api.browsers import (
@@ -360,19 +360,16 @@ class RequestHandler:
         credentials = self._headers.get("Authorization")
         try:
             if endpoint.access is Access.WEBHOOK:
-                # It precedes the header, where a service may have the bot's secret.
                 in_address = forms.read_query(self._query).get("api_key")
-                if in_address or credentials is None:
-                    request.caller = await user_by_api_key(app, realm_id, in_address)
-                    return
+                request.caller = await webhook_caller(app, realm_id, credentials, in_address)
+                return
             if credentials is None:
                 request.session = await session_of(app, realm_id, self._headers)
             if request.session is not None and realm_id is not None:
                 request.caller = await user_of_session(app, realm_id, request.session)
             else:
                 request.caller = await find(app, realm_id, credentials)
-            if endpoint.access is not Access.WEBHOOK:
-                endpoint.check_takes(request.caller)
+            endpoint.check_takes(request.caller)
         except DomainError as refusal:
             await log_failure(
                 app,
