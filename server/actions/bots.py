@@ -10,6 +10,7 @@ from server.actions.avatars import set_avatar
 from server.actions.bot_defaults import UNCHANGED, WantedDefaults
 from server.actions.bot_owners import give_bot
 from server.actions.credential_changes import end_queues
+from server.actions.email_changes import set_bot_address
 from server.actions.locked_realm import LockedRealm, lock_context
 from server.actions.user_activation import deactivate_user
 from server.actions.user_audiences import UserAudiences
@@ -116,6 +117,8 @@ class BotChanges:
     """Requested changes of a bot; None leaves a field as it is."""
 
     full_name: str | None = None
+    short_name: str | None = None
+    """The bot's address follows from it."""
     owner_id: UserId | None = None
     role: int | None = None
     payload_url: str | None = None
@@ -151,6 +154,7 @@ async def change_bot(
         full_name=await _name(connection, tx, old, changes.full_name),
         bot_owner_id=_owner(context, old, changes),
     )
+    email = await _email(connection, tx, context, old, changes.short_name)
     new_service = _service(service, changes)
     defaults = (await bots.defaults(connection, tx.realm_id, [bot_id]))[bot_id]
     decided = await bot_defaults.decide(
@@ -178,6 +182,8 @@ async def change_bot(
     if decided.new != decided.old:
         connection = await tx.changing()
         await decided.write(tx, connection, await UserAudiences.of(tx, context, [new]), new)
+    if email != new.email:
+        new = await set_bot_address(tx, context, new, email, by=actor.user_id)
     if changes.avatar_key is not None:
         new = await set_avatar(tx, actor, context, new, changes.avatar_key)
     owner_id = new.bot_owner_id
@@ -239,6 +245,20 @@ async def _name(connection: Connection, tx: Tx, old: UserRow, name: str | None) 
         return old.full_name
     await _check_name(connection, tx, new, but=old.user_id)
     return new
+
+
+async def _email(
+    connection: Connection, tx: Tx, context: LockedRealm, old: UserRow, short_name: str | None
+) -> str:
+    """Return the bot's address from now on. Raises BadRequestError."""
+    if short_name is None:
+        return old.email
+    domain = (await tx.realm_cache()).address_of(context.realm).domain
+    email = email_of_bot(short_name, domain)
+    taken = await users.by_emails(connection, tx.realm_id, [email])
+    if any(each.user_id != old.user_id for each in taken):
+        raise BadRequestError(_("Email '{email}' is already in use.", email=email))
+    return email
 
 
 async def _check_name(

@@ -108,6 +108,21 @@ async def confirm_by_site(tx: Tx, user_id: UserId, email: str) -> None:
         await mark_confirmed(tx, context, row, by=user_id)
 
 
+async def set_bot_address(
+    tx: Tx, context: LockedRealm, old: UserRow, email: str, *, by: UserId
+) -> UserRow:
+    """Give a locked bot another address, which is free, and publish it.
+
+    The caller has locked the realm's names.
+    """
+    new = replace(old, email=email)
+    connection = await tx.changing()
+    await end_pending(tx, [old])
+    await users.update_email(connection, tx.realm_id, new.user_id, email, confirmed=True)
+    await _append_email_events(tx, context, old, new, by=by)
+    return new
+
+
 async def _give(
     tx: Tx, context: LockedRealm, old: UserRow, email: str, *, confirmed: bool = True
 ) -> Ended:
@@ -118,7 +133,7 @@ async def _give(
         tx, [old], news=lambda ended: AddressChanged(new_address=new.email, ended=ended)
     )
     await users.update_email(connection, tx.realm_id, new.user_id, new.email, confirmed=confirmed)
-    await _append_email_events(tx, context, old, new)
+    await _append_email_events(tx, context, old, new, by=new.user_id)
     await append_default_avatar(tx, context, old, new)
     return outcome.ended
 
@@ -166,7 +181,9 @@ async def _check_free(
         raise BadRequestError(_("Already has an account."))
 
 
-async def _append_email_events(tx: Tx, context: LockedRealm, old: UserRow, new: UserRow) -> None:
+async def _append_email_events(
+    tx: Tx, context: LockedRealm, old: UserRow, new: UserRow, *, by: UserId
+) -> None:
     address = (await tx.realm_cache()).address_of(context.realm)
     user_audiences = await UserAudiences.of(tx, context, [old, new])
     knowing = await user_audiences.audience_knowing(new)
@@ -182,7 +199,7 @@ async def _append_email_events(tx: Tx, context: LockedRealm, old: UserRow, new: 
         )
         tx.append(event, knowing)
     changed = {new.user_id: {"email": (old.email, new.email)}}
-    audit.record_each(tx, entry, new.user_id, "user_email_changed", changed)
+    audit.record_each(tx, entry, by, "user_email_changed", changed)
     tx.at_position(tx.append(Tick(), NO_AUDIENCE), users.changed(tx.realm_id, [new.user_id]))
 
 

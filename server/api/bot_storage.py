@@ -22,6 +22,7 @@ class Storage(Result):
 
 
 async def get(request: Request, params: KeysParams) -> Storage:
+    request.refuse_people()
     actor = request.actor
     async with request.read() as connection:
         found = await bot_storage.of_user(connection, actor.realm_id, actor.user_id, params.keys)
@@ -30,11 +31,13 @@ async def get(request: Request, params: KeysParams) -> Storage:
 
 
 async def put(request: Request, params: PutParams) -> Empty:
+    request.refuse_people()
     await request.write(actions.put, params.storage)
     return Empty()
 
 
 async def remove(request: Request, params: KeysParams) -> Empty:
+    request.refuse_people()
     await request.write(actions.remove, params.keys)
     return Empty()
 

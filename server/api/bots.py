@@ -78,6 +78,8 @@ class ChangeParams(BotParams, Places):
     """New display name."""
     role: int | None = None
     """New role: 100 owner, 200 administrator, 300 moderator, 400 member, 600 guest."""
+    short_name: str | None = None
+    """New first part of the bot's email address; `-bot` and the organization's domain are added."""
     service_interface: int | None = None
     """Format in which an outgoing webhook is called: 1 generic, 2 Slack's."""
     service_payload_url: JsonOrBareStr | None = None
@@ -189,6 +191,7 @@ async def change(request: Request, params: ChangeParams) -> ChangedBotResult:
         raise BadRequestError(NO_SUCH_BOT)
     changes = BotChanges(
         full_name=params.full_name,
+        short_name=params.short_name,
         owner_id=None if params.bot_owner_id is None else UserId(params.bot_owner_id),
         role=params.role,
         payload_url=params.service_payload_url,

@@ -237,6 +237,11 @@ class Request:
         if self.actor.is_bot:
             raise BadRequestError(_("This endpoint does not accept bot requests."))
 
+    def refuse_people(self) -> None:
+        """Raise BadRequestError unless the caller is a bot."""
+        if not self.actor.is_bot:
+            raise BadRequestError(_("This endpoint is for bots only."))
+
     def check_reaches(self, *needed: Scope) -> None:
         """Raise BadRequestError unless the caller's credential reaches all of these scopes."""
         for scope in needed:

@@ -10,6 +10,7 @@ import msgspec
 
 from server.actions.messages import content, send
 from server.actions.messages.decide import OutgoingMessage
+from server.actions.messages.links import sent_links
 from server.api.button_values import ButtonParam, buttons_in
 from server.api.endpoint import Access, Endpoint, Request, Result
 from server.api.params import Field, Params, alias
@@ -77,6 +78,8 @@ class SendParams(Params):
 class SendResult(Result, kw_only=True, omit_defaults=True):
     id: int
     automatic_new_visibility_policy: int | None = None
+    message_url: str | None = None
+    message_link: str | None = None
 
 
 async def send_message(request: Request, params: SendParams) -> SendResult:
@@ -95,10 +98,9 @@ async def send_message(request: Request, params: SendParams) -> SendResult:
         if _KEY_HEADER in request.headers:
             raise
         # A client may restart its local ids: the same id may be of another message.
-        sent = await _send(request, replace(draft, idempotency_key=None))
-    return SendResult(
-        id=sent.message_id, automatic_new_visibility_policy=sent.new_visibility_policy
-    )
+        draft = replace(draft, idempotency_key=None)
+        sent = await _send(request, draft)
+    return sent
 
 
 def _widget(request: Request, params: SendParams, given: str) -> str:
@@ -111,10 +113,23 @@ def _widget(request: Request, params: SendParams, given: str) -> str:
     return checked_choices(given)
 
 
-async def _send(request: Request, draft: OutgoingMessage) -> send.Sent:
+async def _send(request: Request, draft: OutgoingMessage) -> SendResult:
     decision = await send.prepare(request.realm_cache, request.actor, draft, request.read)
     clocked = await request.write(send.send_message, draft, decision, request.app.clock.now())
-    return clocked.result
+    sent: send.Sent = clocked.result
+    result = SendResult(
+        id=sent.message_id, automatic_new_visibility_policy=sent.new_visibility_policy
+    )
+    if decision is None:
+        # Cached rows refused what the write allowed, or the first response is repeated.
+        decision = await send.prepare(request.realm_cache, request.actor, draft, request.read)
+    if decision is None:
+        return result
+    href, link = sent_links(decision.place, decision.settings, decision.sender, sent.message_id)
+    url = (await request.realm_cache.address()).url
+    return msgspec.structs.replace(
+        result, message_url=f"{url}/{href.lstrip('/')}", message_link=link
+    )
 
 
 async def _recipient(

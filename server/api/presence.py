@@ -58,8 +58,18 @@ class ClientPresence(msgspec.Struct, frozen=True):
     timestamp: int
 
 
+class OnePresence(msgspec.Struct, frozen=True, kw_only=True):
+    """A user's presence, in the present form and in that of older clients."""
+
+    active_timestamp: int
+    idle_timestamp: int
+    aggregated: ClientPresence
+    website: ClientPresence
+
+
 class UserPresence(Result):
-    presence: dict[str, ClientPresence]
+    presence: OnePresence
+    server_timestamp: float
 
 
 async def ping(request: Request, params: PingParams) -> Pinged | RawResult:
@@ -138,12 +148,19 @@ async def _of_user(request: Request, row: UserRow | None, name: str) -> UserPres
         presence = await request.app.presences.of(request.actor.realm_id).of(row.user_id)
     if presence is None:
         raise BadRequestError(_("No presence data for {name}", name=name))
-    is_offline = presence.status(request.app.clock.now().timestamp()) == "offline"
+    now = request.app.clock.now().timestamp()
+    is_offline = presence.status(now) == "offline"
+    by_client = {
+        client: ClientPresence("offline" if is_offline else shown["status"], shown["timestamp"])
+        for client, shown in presence.legacy_with_aggregate().items()
+    }
     return UserPresence(
-        presence={
-            client: ClientPresence("offline" if is_offline else shown["status"], shown["timestamp"])
-            for client, shown in presence.legacy_with_aggregate().items()
-        }
+        presence=OnePresence(
+            active_timestamp=presence.active_timestamp,
+            idle_timestamp=presence.idle_timestamp,
+            **by_client,
+        ),
+        server_timestamp=now,
     )
 
 

@@ -8,7 +8,7 @@ import pytest_asyncio
 from server.actions.groups.change import GroupChange, change_group, deactivate_group
 from server.actions.groups.create import NewGroup, create_group
 from server.actions.groups.members import MembersChange, change_members
-from server.domain.access import SYSTEM_GROUPS, GroupSetting
+from server.domain.access import GUEST, SYSTEM_GROUPS, GroupSetting
 from server.domain.errors import BadRequestError, ExpectationMismatchError
 from server.domain.group_settings import PermissionChange
 from storage import audit_log, groups
@@ -110,8 +110,8 @@ async def test_everyone_hears_of_a_new_group(hall, club, witnesses):
 
 
 async def test_who_may_make_groups_the_organization_says(hall, club):
-    bot = await hall.make.user(bot_type=1, bot_owner=hall.owner)
-    for refused in (hall.guest, bot):
+    guest_bot = await hall.make.user(bot_type=1, bot_owner=hall.owner, role=GUEST)
+    for refused in (hall.guest, guest_bot):
         with pytest.raises(BadRequestError):
             await club.create(refused)
     await hall.make.change_settings(can_create_groups=club.roles["role:administrators"])

@@ -36,7 +36,7 @@ async def test_what_is_kept_is_there(log_in, make):
 
 
 async def test_what_is_not_there_is_told_and_nothing_else_goes(log_in):
-    bot = await log_in()
+    bot = await log_in(bot_type=1)
     await put(bot, {"a": "one"})
     for method in ("GET", "DELETE"):
         answer = await bot.call(method, "/bot_storage", keys=["a", "b"])
@@ -45,9 +45,10 @@ async def test_what_is_not_there_is_told_and_nothing_else_goes(log_in):
 
 
 async def test_each_has_their_own(log_in, make, connect, server):
-    one, other = await log_in(), await log_in()
+    one, other = await log_in(bot_type=1), await log_in(bot_type=1)
     elsewhere = await new_realm(make.connection)
-    stranger = await connect(server, elsewhere.realm_id, await elsewhere.user(email=one.email))
+    namesake = await elsewhere.user(email=one.email, bot_type=1)
+    stranger = await connect(server, elsewhere.realm_id, namesake)
     for number, client in enumerate((one, other, stranger)):
         await put(client, {"a": str(number)})
     await other.delete("/bot_storage")
@@ -67,19 +68,19 @@ async def test_each_has_their_own(log_in, make, connect, server):
     ],
 )
 async def test_what_cannot_be_kept_is_refused(log_in, values, code):
-    bot = await log_in()
+    bot = await log_in(bot_type=1)
     (await put(bot, values)).refused(code)
     assert await kept(bot) == {}
 
 
 async def test_the_longest_key_is_kept(log_in):
-    bot = await log_in()
+    bot = await log_in(bot_type=1)
     await put(bot, {"😀" * MAX_KEY_LENGTH: "x"})
     assert await kept(bot) == {"😀" * MAX_KEY_LENGTH: "x"}
 
 
 async def test_the_limit_is_for_all_that_a_bot_keeps(log_in, make):
-    bot = await log_in()
+    bot = await log_in(bot_type=1)
     large = {"large": "x" * (MAX_CHARACTERS - 20_000 - 5)}
     await bot_storage.put(make.connection, make.realm_id, bot.user.user_id, large)
     half = "x" * 9_999

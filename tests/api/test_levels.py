@@ -1,5 +1,7 @@
 """What levels of the protocol after 421 have brought (docs/protocol.md), each over HTTP."""
 
+from dataclasses import replace
+
 import pytest
 
 from server.domain.access import ADMINISTRATOR, GUEST, MEMBER, MODERATOR, OWNER
@@ -238,3 +240,100 @@ async def test_everyone_begins_topics_where_history_is_protected(log_in, make): 
     await admin.patch(channel, can_create_topic_group=change)
     closing = {"is_private": True, "history_public_to_subscribers": False}
     (await admin.call("PATCH", channel, **closing)).refused()
+
+
+async def test_bots_have_another_address_by_another_short_name(log_in, server, make):  # 447, 461
+    owner, other = await log_in(), await log_in()
+    made = await owner.post("/bots", full_name="Helper", short_name="helper")
+    await owner.post("/bots", full_name="Other", short_name="taken")
+    path, host = f"/bots/{made['user_id']}", await server.host_of(make.realm_id)
+    queue = await other.register(event_types=["realm_user"])
+    await owner.patch(path, short_name="Butler")
+    person = (await queue.until("realm_user", "update"))["person"]
+    email = f"butler-bot@{host.partition(':')[0]}"
+    assert person == {"user_id": made["user_id"], "delivery_email": email}
+    assert (await queue.until("realm_user", "update"))["person"]["new_email"] == email
+    await queue.poll(dont_block=True)  # the avatar
+    shown = (await other.get(f"/users/{made['user_id']}"))["user"]
+    assert (shown["email"], shown["full_name"]) == (email, "Helper")
+    for wrong in ("taken", "", "two words", "x" * 200):
+        (await owner.call("PATCH", path, short_name=wrong, full_name="No")).refused()
+    (await other.call("PATCH", path, short_name="mine")).refused()
+    await owner.patch(path, short_name="butler")  # as it is
+    assert await queue.poll(dont_block=True) == []
+    key = (await owner.get(f"{path}/api_key"))["api_key"]
+    bot = replace(owner, email=email, api_key=key)
+    assert (await bot.get("/users/me"))["user_id"] == made["user_id"]
+
+
+async def test_the_presence_of_one_person_has_both_forms(log_in):  # 487, 497
+    one, other = await log_in(), await log_in()
+    await one.post("/users/me/presence", status="active")
+    answer = await other.get(f"/users/{one.user.user_id}/presence")
+    shown = answer["presence"]
+    assert shown["active_timestamp"] == shown["idle_timestamp"] == shown["website"]["timestamp"]
+    assert shown["aggregated"]["status"] == shown["website"]["status"] == "active"
+    assert 0 <= answer["server_timestamp"] - shown["active_timestamp"] < 60
+
+
+async def test_only_bots_have_a_store(log_in):  # 494
+    person, bot = await log_in(), await log_in(bot_type=1)
+    await bot.call("PUT", "/bot_storage", storage={"a": "b"})
+    for method in ("GET", "DELETE"):
+        (await person.call(method, "/bot_storage")).refused()
+    (await person.call("PUT", "/bot_storage", storage={})).refused()
+    assert (await bot.get("/bot_storage"))["storage"] == {"a": "b"}
+
+
+async def test_bots_make_and_read_groups(log_in, make):  # 496
+    owner = await make.user()
+    bot = await log_in(bot_type=1, bot_owner=owner)
+    fields = {"name": "cooks", "description": "", "members": [owner.user_id]}
+    made = await bot.post("/user_groups/create", **fields)
+    groups = (await bot.get("/user_groups"))["user_groups"]
+    [cooks] = [each for each in groups if each["name"] == "cooks"]
+    assert (cooks["id"], cooks["creator_id"]) == (made["group_id"], bot.user.user_id)
+    members = await bot.get(f"/user_groups/{made['group_id']}/members")
+    assert members["members"] == [owner.user_id]
+    nobody = (await make.role_groups())["role:nobody"]
+    await make.change_settings(can_create_groups=nobody)
+    (await bot.call("POST", "/user_groups/create", **(fields | {"name": "more"}))).refused()
+
+
+async def test_a_send_answers_where_the_message_is(log_in, make, server):  # 508
+    one, other = await log_in(), await log_in()
+    channel = await make.channel("soup & [bread]", subscribers=[one.user])
+    url = (await one.call("GET", "/server_settings")).body["realm_url"]
+    sent = await one.post(
+        "/messages", type="channel", to=channel.channel_id, topic="a**b", content="x"
+    )
+    place = f"/#narrow/channel/{channel.channel_id}-soup-.26-.5Bbread.5D/topic/a.2A.2Ab"
+    assert sent["message_url"] == f"{url}{place}/near/{sent['id']}"
+    rendered = (await one.post("/messages/render", content=sent["message_link"]))["rendered"]
+    assert f'href="{place}/near/{sent["id"]}"' in rendered
+    assert "soup &amp; [bread] &gt; a**b" in rendered
+    for to in ([other.user.user_id], [one.user.user_id]):
+        sent = await one.post("/messages", type="direct", to=to, content="x")
+        assert sent["message_url"] == f"{url}/#narrow/dm/{to[0]}-dm/near/{sent['id']}"
+        assert sent["message_link"].startswith("[a direct message](/#narrow/dm/")
+
+
+async def test_a_repeated_send_answers_the_same_links(log_in, make):  # 508
+    one = await log_in()
+    await make.channel("soup", subscribers=[one.user])
+    fields = {"type": "channel", "to": "soup", "topic": "t", "content": "x"}
+    queue = await one.register(event_types=[])
+    again = {"queue_id": queue.queue_id, "local_id": "7"}
+    first = await one.post("/messages", **fields, **again)
+    assert await one.post("/messages", **fields, **again) == first
+
+
+async def test_a_bot_does_not_learn_names_that_only_its_owner_knows(log_in, make):  # 508
+    owner = await make.user()
+    bot = await log_in(bot_type=1, bot_owner=owner)
+    channel = await make.channel("hidden", invite_only=True, subscribers=[owner])
+    sent = await bot.post(
+        "/messages", type="channel", to=channel.channel_id, topic="t", content="x"
+    )
+    assert "hidden" not in sent["message_url"] + sent["message_link"]
+    assert f"/channel/{channel.channel_id}-" in sent["message_url"]

@@ -332,7 +332,8 @@ async def test_who_does_not_want_it_is_shown_offline_and_still_sees(clients, peo
     now = int(clock.now().timestamp())
     assert {now - at for at in shown.values()} == {OFFLINE_AFTER_SECONDS + 1}
     one = await alice.get(f"/users/{people[1].user_id}/presence")
-    assert {each["status"] for each in one["presence"].values()} == {"offline"}
+    clients = ("aggregated", "website")
+    assert {one["presence"][each]["status"] for each in clients} == {"offline"}
 
     clock.advance(MINUTE)
     assert people[0].user_id in ids(await ping(bob))
@@ -478,7 +479,8 @@ async def test_one_person_by_id_and_by_address(clients, people, clock):
     shown = {"status": "active", "timestamp": now}
     for key in (people[1].user_id, people[1].email, people[1].email.upper()):
         answer = await clients[0].get(f"/users/{key}/presence")
-        assert answer["presence"] == {"aggregated": shown, "website": shown}
+        times = {"active_timestamp": now, "idle_timestamp": now}
+        assert answer["presence"] == {"aggregated": shown, "website": shown, **times}
     clock.advance(timedelta(seconds=OFFLINE_AFTER_SECONDS + 1))
     answer = await clients[0].get(f"/users/{people[1].user_id}/presence")
     assert answer["presence"]["aggregated"] == {"status": "offline", "timestamp": now}

@@ -86,8 +86,6 @@ async def create_group(tx: Tx, actor: Actor, new: NewGroup, *, now: datetime) ->
 
 
 def _check_may(context: LockedRealm, actor: Actor) -> None:
-    if actor.is_bot:
-        raise BadRequestError(_("This endpoint does not accept bot requests."))
     if not context.standing(actor.user_id).realm_permits("can_create_groups"):
         raise BadRequestError(_("Insufficient permission"))
 

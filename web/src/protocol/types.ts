@@ -913,6 +913,14 @@ export interface OnboardingStepsEvent {
   onboarding_steps: OnboardingStep[];
 }
 
+/** A user's presence, in the present form and in that of older clients. */
+export interface OnePresence {
+  active_timestamp: number;
+  idle_timestamp: number;
+  aggregated: ClientPresence;
+  website: ClientPresence;
+}
+
 /** A parameter of an address, beside those of all integrations. */
 export interface OptionResult {
   name: string;
@@ -2673,6 +2681,8 @@ export interface Endpoints {
       full_name?: string;
       /** New role: 100 owner, 200 administrator, 300 moderator, 400 member, 600 guest. */
       role?: number | null;
+      /** New first part of the bot's email address; `-bot` and the organization's domain are added. */
+      short_name?: string;
       /** Format in which an outgoing webhook is called: 1 generic, 2 Slack's. */
       service_interface?: number | null;
       /** Address that an outgoing webhook is called at. */
@@ -3417,6 +3427,8 @@ export interface Endpoints {
     answer: {
       id: number;
       automatic_new_visibility_policy?: number | null;
+      message_url?: string | null;
+      message_link?: string | null;
     };
   };
   /** Add or remove a flag of messages */
@@ -5821,7 +5833,8 @@ export interface Endpoints {
       user_id_or_email: number | string;
     };
     answer: {
-      presence: Record<string, ClientPresence>;
+      presence: OnePresence;
+      server_timestamp: number;
     };
   };
   /** List the channels that a user is subscribed to */

@@ -30,7 +30,8 @@ export function privatePartOf(botId: number): Bot | undefined {
 
 /** Return the settings of a bot. Channels and calls are known to those who manage it. */
 export function botSections(bot: User, known: Bot | undefined): Section[] {
-  const sections: Section[] = [{ title: i18n.t("About"), settings: [{ kind: "text", name: "full_name", label: i18n.t("Name"), max: 100 }, ownerSetting(bot)] }];
+  const sections: Section[] = [{ title: i18n.t("About"), settings: [{ kind: "text", name: "full_name", label: i18n.t("Name"), max: 100 },
+        { kind: "text", name: "short_name", label: i18n.t("First part of its email address"), max: 60 }, ownerSetting(bot)] }];
   if (known && bot.bot_type === OUTGOING) {
     sections.push({
       title: i18n.t("Calls"),
@@ -75,6 +76,7 @@ function ownerSetting(bot: User): Setting {
 function sourceOf(bot: User, known: Bot | undefined): Source {
   const values: Record<string, unknown> = {
     full_name: bot.full_name,
+    short_name: bot.email.split("-bot@")[0],
     bot_owner_id: bot.bot_owner_id,
     service_payload_url: known?.services[0]?.base_url,
     service_interface: known?.services[0]?.interface,
