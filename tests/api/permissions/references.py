@@ -314,6 +314,8 @@ NAMES_NOTHING: Final = {
     "POST /web_push/test_notification subscription_id": "a choice among one's own browsers",
     "GET /events last_event_id": "a place in one's own queue",
     "PATCH /realm string_id": "a new address",
+    "POST /messages/{message_id}/buttons/click button_id": "a name within the message",
+    "POST /messages/{message_id}/buttons/click local_id": "the client's own name for the click",
     **{
         f"{endpoint} {name}": "no bot has any"
         for endpoint in ("POST /bots", "PATCH /bots/{bot_id}")
