@@ -1,8 +1,9 @@
 """Turn a batch of messages into rows, with the progress of the import in one transaction."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from itertools import islice
 from typing import Final
 
 from server.actions.messages.content import traits_of
@@ -11,7 +12,7 @@ from server.domain.markdown import Rendered
 from server.domain.thumbnails import with_thumbnails
 from server.imports.errors import ELSEWHERE, ImportStoppedError
 from server.imports.files import FileStore, HeldFile, StoredFile, markdown_of_file, with_own_url
-from server.imports.records import PostedMessage, SharedFile
+from server.imports.records import PostedMessage, RemoteFile, SharedFile
 from server.imports.report import ImportReport
 from server.imports.texts import ImportedText, TextConverter
 from server.imports.thread_topics import Places, ThreadTopics, TopicRows, thread_of
@@ -21,6 +22,9 @@ from storage.ids import AttachmentId, MessageId, Position, RealmId, UserId
 from storage.imports import ImportedMessage, ImportedReaction, ImportRow
 
 _WILDCARDS: Final = message_bits.CHANNEL_WILDCARD | message_bits.TOPIC_WILDCARD
+
+MAX_REMOTE_FILES: Final = 50
+"""Files that are fetched for a transaction, or a message's more: a killed import repeats them."""
 
 
 @dataclass(slots=True)
@@ -34,6 +38,18 @@ class _Rows:
     keys: dict[str, int] = field(default_factory=dict)
     links: dict[str, int] = field(default_factory=dict)
     held: list[tuple[MessageId, str]] = field(default_factory=list)
+
+
+def bounded_batch(
+    numbered: Iterator[tuple[int, PostedMessage]], size: int
+) -> Iterator[tuple[int, PostedMessage]]:
+    """Yield the messages of the next batch. What has to be fetched for one is bounded, too."""
+    remote = 0
+    for number, message in islice(numbered, size):
+        yield number, message
+        remote += sum(isinstance(file.member, RemoteFile) for file in message.files)
+        if remote >= MAX_REMOTE_FILES:
+            return
 
 
 class TopicTakenError(Exception):
@@ -54,6 +70,7 @@ class BatchWriter:
         now: datetime,
         *,
         kept_since: datetime | None = None,
+        space: int | None = None,
         marks_mentions: bool = True,
     ) -> None:
         self._database = database
@@ -65,6 +82,8 @@ class BatchWriter:
         self._now = now
         self._kept_since = kept_since
         """The beginning of the realm's retention, which would delete what is older at once."""
+        self._space = space
+        """Bytes that the realm's uploads may take; None: no limit."""
         self._marks_mentions = marks_mentions
         """Whether mentions count among those that people have received."""
         self._traits = ~0 if marks_mentions else ~_WILDCARDS
@@ -96,6 +115,10 @@ class BatchWriter:
         holding = [text for text in texts if text.message.files]
         if not holding:
             return {}
+        if self._space is not None:
+            async with self._database.connection() as connection:
+                used = await upload_space.used(connection, self._realm_id)
+            self._files.space_left = self._space - used
         stored = await self._known_files(row, holding)
         files = [[self._held(text, file) for file in text.message.files] for text in holding]
         await self._files.fetch(

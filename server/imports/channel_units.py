@@ -33,7 +33,7 @@ from storage.database import Connection
 from storage.ids import ChannelId, UserId
 from storage.imports import ImportRow
 
-MEMBERS_IN_WRITE: Final = 200
+MEMBERS_IN_WRITE: Final = 50
 """Subscriptions in a write."""
 MAX_NAMED_PEOPLE: Final = 3
 CLOSED: Final = (

@@ -51,6 +51,8 @@ class FileStore:
         self._realm_id = realm_id
         self._downloads = downloads
         self._fetched: dict[str, AttachmentRow | FileRefusedError] = {}
+        self.space_left: int | None = None
+        """Bytes that the realm's uploads may still take; None: no limit."""
 
     async def fetch(self, files: Iterable[HeldFile]) -> None:
         """Fetch remote files, some at a time, for `store`. Raises ImportStoppedError."""
@@ -94,6 +96,12 @@ class FileStore:
                 reason = "files could not be fetched: messages link to them there"
             report.remark(reason, f"{file.name}: {row}")
             return None
+        if self.space_left is not None:
+            if row.size > self.space_left:
+                reason = "files were left out, since the organization's space for uploads is full"
+                report.remark(reason, file.name)
+                return None
+            self.space_left -= row.size
         report.count("files")
         return StoredFile(row, is_new=True)
 

@@ -6,49 +6,47 @@ continues where one ended, however it did.
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Final, Literal
 
 from server.domain.access import OWNER
+from server.domain.attachments import MIB
 from server.domain.markdown import MediaPolicy, MentionedChannel, MentionedUser, Style
 from server.domain.realm_settings import RealmSettings
 from server.imports.accounts import planned_accounts
-from server.imports.batches import BatchWriter
+from server.imports.batches import BatchWriter, bounded_batch
 from server.imports.errors import ELSEWHERE, FileRefusedError, ImportStoppedError
 from server.imports.files import FileStore
 from server.imports.founding import PICTURES, NewRealm, found_realm
-from server.imports.joining import JOINING, Beginning, Joining, begin, people_in, publish_activity
+from server.imports.joining import JOINING, Beginning, Joining, begin, publish_activity
 from server.imports.links import LinkWriter
+from server.imports.matching import people_in
+from server.imports.pacing import paced
 from server.imports.pictures import PictureWriter
 from server.imports.recognition import ImportSource
-from server.imports.records import PostedMessage, Reader, RemoteFile
+from server.imports.records import Reader
 from server.imports.report import ImportReport
 from server.imports.resolving import ImportedNames
 from server.imports.services import ImportServices
 from server.imports.survey import Progress, Survey, survey
 from server.imports.texts import ImportedText, TextConverter
 from server.imports.thread_topics import Places
+from server.imports.thumbnails import make_thumbnails
 from server.imports.topic_policies import LEFT_OUT_IN_USE, TopicPolicyWriter
-from server.jobs import Thumbnails, enqueue
-from server.transactions import Tx
-from storage import attachments, channels, groups, imports, realms, users
-from storage.ids import AttachmentId, ChannelId, RealmId, UserId
+from storage import channels, groups, imports, realms, users
+from storage.ids import ChannelId, RealmId, UserId
 from storage.imports import ImportRow
 
 BATCH: Final = 1_000
 """Messages in a transaction."""
-MAX_REMOTE_FILES: Final = 50
-"""Files that are fetched for a transaction, or a message's more: a killed import repeats them."""
 BATCH_IN_USE: Final = 200
 LINK_BATCH: Final = 200
 POLICY_BATCH: Final = 1_000
-THUMBNAIL_BATCH: Final = 100
 KEY_BATCH: Final = 10_000
 FINGERPRINT_BYTES: Final = 1024 * 1024
 
@@ -264,7 +262,7 @@ class Importer:
                 row = await self._write_topic_policies(realm_id, row, converter)
                 row = await self._advance(realm_id, row, THUMBNAILS)
         if row.phase == THUMBNAILS:
-            row = await self._make_thumbnails(realm_id, row)
+            row = await make_thumbnails(self._services.of_realm(realm_id), row)
             row = await self._advance(realm_id, row, KEYS)
         return await self._end(realm_id, row)
 
@@ -338,6 +336,8 @@ class Importer:
         files = FileStore(converter.reader, services.blobs, realm_id, services.downloads)
         settings = await services.of_realm(realm_id).realm_cache.settings()
         days, now = settings.message_retention_days, services.now()
+        quota = settings.upload_quota_mib
+        is_in_use = "owner_id" in row.options
         writer = BatchWriter(
             services.database,
             realm_id,
@@ -347,16 +347,17 @@ class Importer:
             row.options["topic"],
             now,
             kept_since=now - timedelta(days=days) if days > 0 else None,
+            space=None if quota is None else quota * MIB,
             # Years of mentions would bury those of the organization in use.
-            marks_mentions="owner_id" not in row.options,
+            marks_mentions=not is_in_use,
         )
         # Short transactions where people wait for others.
-        size = BATCH_IN_USE if "owner_id" in row.options else BATCH
+        size = BATCH_IN_USE if is_in_use else BATCH
         numbered = islice(enumerate(converter.reader.messages()), row.done, None)
 
         def next_batch() -> tuple[list[ImportedText], ImportReport]:
             report = ImportReport()
-            batch = _bounded_batch(numbered, size)
+            batch = bounded_batch(numbered, size)
             return [converter.converted(*each, report) for each in batch], report
 
         # While the database inserts a batch, a thread converts the next one.
@@ -367,7 +368,8 @@ class Importer:
                 if not texts:
                     return row
                 converting = asyncio.create_task(asyncio.to_thread(next_batch))
-                row = await writer.write(row, texts, report)
+                writing = writer.write(row, texts, report)
+                row = await (paced(writing) if is_in_use else writing)
                 self._progress("messages", row.done, row.total)
         finally:
             await asyncio.gather(converting, return_exceptions=True)
@@ -387,20 +389,6 @@ class Importer:
             services.database, realm_id, converter.reader, people, services.now()
         )
         return await writer.write_all(row, limit=POLICY_BATCH)
-
-    async def _make_thumbnails(self, realm_id: RealmId, row: ImportRow) -> ImportRow:
-        """Enqueue jobs for the thumbnails of imported pictures; `done` is the last attachment."""
-        write = self._services.of_realm(realm_id).write
-        while True:
-            async with self._services.database.connection() as connection:
-                ids = await attachments.without_thumbnails(
-                    connection, realm_id, AttachmentId(row.done), limit=THUMBNAIL_BATCH
-                )
-            if not ids:
-                return row
-            if not await write(partial(_enqueue_thumbnails, row=row, ids=ids)):
-                raise ImportStoppedError(ELSEWHERE)
-            row = replace(row, done=ids[-1])
 
     async def _end(self, realm_id: RealmId, row: ImportRow) -> ImportRow:
         """Forget the keys, and let the search index begin again."""
@@ -430,29 +418,6 @@ class Importer:
         if not advanced:
             raise ImportStoppedError(ELSEWHERE)
         return replace(row, phase=phase, done=0, ended_at=ended_at)
-
-
-def _bounded_batch(
-    numbered: Iterator[tuple[int, PostedMessage]], size: int
-) -> Iterator[tuple[int, PostedMessage]]:
-    """Yield the messages of the next batch. What has to be fetched for one is bounded, too."""
-    remote = 0
-    for number, message in islice(numbered, size):
-        yield number, message
-        remote += sum(isinstance(file.member, RemoteFile) for file in message.files)
-        if remote >= MAX_REMOTE_FILES:
-            return
-
-
-async def _enqueue_thumbnails(tx: Tx, *, row: ImportRow, ids: Sequence[AttachmentId]) -> bool:
-    """Enqueue jobs for these pictures, unless another process continues the import."""
-    connection = await tx.changing()
-    advanced = await connection.run(
-        imports.advance(tx.realm_id, row, phase=row.phase, done=ids[-1], report=row.report)
-    )
-    for each in ids if advanced else ():
-        enqueue(tx, Thumbnails(realm_id=tx.realm_id, attachment_id=each))
-    return bool(advanced)
 
 
 def contents_of(source: ImportSource, path: Path, progress: Progress) -> ImportReport:

@@ -4,9 +4,8 @@ Each step is a write like any other: its events reach all whom they concern, and
 records the progress. docs/adr/0043-imports-into-organizations-in-use.md.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from functools import partial
 from typing import Any, Final
 
@@ -15,16 +14,13 @@ from server.actions.credential_changes import end_queues
 from server.actions.locked_realm import lock_realm, lock_realm_context
 from server.actions.realm_services import RealmServices
 from server.actions.user_roles import owners_of
-from server.actions.users import NewUser, create_users
-from server.domain.accounts import MAX_NAME_LENGTH
-from server.domain.names import fold_name
+from server.actions.users import create_users
 from server.domain.realm_settings import RealmSettings
 from server.events.base import NO_AUDIENCE, PositionsReserved
 from server.events.channels import RECENTLY
 from server.events.log import Tick
 from server.events.messages import ConversationOpened
 from server.imports.accounts import (
-    NO_MAIL_DOMAIN,
     PlannedAccount,
     people_of,
     planned_newcomers,
@@ -36,16 +32,17 @@ from server.imports.channel_units import (
     has_protected_history,
 )
 from server.imports.errors import ELSEWHERE, FileRefusedError, ImportStoppedError
+from server.imports.matching import AccountMatcher, people_in
+from server.imports.pacing import paced
 from server.imports.preferences import remark_on_preferences
 from server.imports.report import ImportReport
 from server.imports.survey import Progress, Survey
 from server.runtime.version import VERSION
 from server.transactions import Tx
-from storage import channels, import_joining, imports, users, workers
-from storage.address_folding import fold_address
+from storage import channels, import_joining, imports, upload_space, workers
 from storage.channels import ActivityRow
-from storage.database import Connection, Database
-from storage.ids import ChannelId, Position, RealmId, UserId
+from storage.database import Database
+from storage.ids import ChannelId, Position, UserId
 from storage.imports import ImportRow
 
 PEOPLE: Final = "people"
@@ -55,7 +52,7 @@ CONVERSATIONS: Final = "conversations"
 JOINING: Final = (PEOPLE, CHANNELS, POSITIONS, CONVERSATIONS)
 """Phases before those that imports into new realms have, in this order."""
 
-PEOPLE_BATCH: Final = 20
+PEOPLE_BATCH: Final = 5
 """Accounts in a write."""
 CONVERSATION_BATCH: Final = 50
 
@@ -105,6 +102,7 @@ async def _begin(
     if not owners:
         raise FileRefusedError("The organization has no active owner: give it one first.")
     owner_id = wanted.owner_id if wanted.owner_id in owners else owners[0]
+    await upload_space.begin(await tx.changing(), tx.realm_id)
     await imports.insert(
         await tx.changing(),
         tx.realm_id,
@@ -155,7 +153,7 @@ class Joining:
         planned = planned_newcomers(self._found, self._domain, ImportReport())
         while batch := planned[row.done : row.done + PEOPLE_BATCH]:
             after = replace(row, done=row.done + len(batch))
-            row = await self._services.write(partial(self._people_step, row, after, batch))
+            row = await self._write(partial(self._people_step, row, after, batch))
             self._progress("people", row.done, len(planned))
         return row
 
@@ -165,7 +163,7 @@ class Joining:
         tx.must_be_exact()
         realm = await lock_realm(tx, alone=True)
         connection = await tx.connection()
-        accounts = _Accounts(
+        accounts = AccountMatcher(
             row, unique_names=RealmSettings.of(realm.settings).require_unique_names
         )
         known = await accounts.find(connection, tx, batch)
@@ -194,9 +192,12 @@ class Joining:
         units = channel_units(self._found, people)
         for unit in units[row.done :]:
             after = replace(row, done=row.done + 1)
-            row = await self._services.write(partial(_channel_step, row, after, unit))
+            row = await self._write(partial(_channel_step, row, after, unit))
             self._progress("channels", row.done, len(units))
         return row
+
+    async def _write(self, step: Callable[[Tx], Awaitable[ImportRow]]) -> ImportRow:
+        return await paced(self._services.write(step))
 
     async def _people(self, row: ImportRow) -> dict[str, UserId]:
         async with self._services.read() as connection:
@@ -237,7 +238,7 @@ class Joining:
         for step in steps[row.done :]:
             after = replace(row, done=row.done + 1)
             if isinstance(step, list):
-                row = await self._services.write(partial(_conversations_step, row, after, step))
+                row = await self._write(partial(_conversations_step, row, after, step))
             else:
                 unreceived = self._unreceived(places, people, step)
                 row = await self._services.write(partial(_read_step, row, after, step, unreceived))
@@ -272,88 +273,6 @@ class Joining:
         if not advanced:
             raise ImportStoppedError(ELSEWHERE)
         return replace(row, phase=phase, done=0)
-
-
-class _Accounts:
-    """Matches people of a file with the accounts that are there."""
-
-    def __init__(self, row: ImportRow, *, unique_names: bool) -> None:
-        self._row = row
-        self._unique_names = unique_names
-
-    async def find(
-        self, connection: Connection, tx: Tx, batch: Sequence[PlannedAccount]
-    ) -> dict[str, UserId]:
-        """Return the accounts with the same addresses, by the first keys of the people.
-
-        An address that an import has made up is of the same person only if that was an import from
-        the same program; another one is made up otherwise.
-        """
-        rows = await users.by_emails(connection, tx.realm_id, [a.new.email for a in batch])
-        by_address: dict[str, users.UserRow] = {}
-        for row in sorted(rows, key=lambda each: each.is_active):
-            by_address[fold_address(row.email)] = row
-        made_up = [row.user_id for row in rows if row.email.endswith(f"@{NO_MAIL_DOMAIN}")]
-        same = await import_joining.imported_accounts(
-            connection, tx.realm_id, self._row.source, made_up
-        )
-        known: dict[str, UserId] = {}
-        for account in batch:
-            found = by_address.get(fold_address(account.new.email))
-            if found is None:
-                continue
-            if found.user_id in made_up and found.user_id not in same:
-                local, _, domain = account.new.email.partition("@")
-                email = f"{local}-{self._row.import_id}@{domain}"
-                account.new = replace(account.new, email=email)
-            else:
-                known[account.keys[0]] = found.user_id
-        return known
-
-    async def named(
-        self,
-        connection: Connection,
-        tx: Tx,
-        new: Sequence[PlannedAccount],
-        people: Mapping[str, UserId],
-        now: datetime,
-    ) -> list[NewUser]:
-        """Return the accounts to be created, with names that they may have.
-
-        `people`: the accounts so far, by their keys.
-        """
-        taken: set[str] = set()
-        wanted: list[NewUser] = []
-        for account in new:
-            name = account.new.full_name
-            if self._unique_names or account.new.bot_type is not None:
-                name = await self._free_name(connection, tx, name, taken)
-            taken.add(fold_name(name))
-            owner_id = people.get(account.owner or "", UserId(self._row.options["owner_id"]))
-            wanted.append(
-                replace(
-                    account.new,
-                    full_name=name,
-                    is_active=account.is_active,
-                    joined_at=min(account.new.joined_at or now, now),
-                    bot_owner_id=owner_id if account.new.bot_type else None,
-                )
-            )
-        return wanted
-
-    async def _free_name(self, connection: Connection, tx: Tx, name: str, taken: set[str]) -> str:
-        number, wanted = 1, name
-        while fold_name(wanted) in taken or await users.named(connection, tx.realm_id, wanted):
-            end = f" ({self._row.source})" if number == 1 else f" ({self._row.source} {number})"
-            wanted, number = name[: MAX_NAME_LENGTH - len(end)].rstrip() + end, number + 1
-        return wanted
-
-
-async def people_in(connection: Connection, realm_id: RealmId, import_id: int) -> dict[str, UserId]:
-    """Return the accounts of all people of the file, new or not, by their keys."""
-    new = await imports.keys_of(connection, realm_id, import_id, "person")
-    there = await imports.keys_of(connection, realm_id, import_id, "account")
-    return {key: UserId(each) for key, each in (new | there).items()}
 
 
 async def publish_activity(services: RealmServices, channel_ids: Iterable[ChannelId]) -> None:

@@ -635,6 +635,32 @@ async def test_emoji_and_pictures_that_are_there_stay(office: Office, tmp_path: 
     ) == [(avatar,)]
 
 
+async def test_files_beyond_the_space_for_uploads_are_left_out_with_a_word(
+    office: Office, make: Make, tmp_path: Path
+):
+    await make.change_settings(upload_quota_mib=1)
+    names = [("F1", "one.bin"), ("F2", "two.bin"), ("F3", "three.bin")]
+    file = write_export(
+        tmp_path / "files.zip",
+        users=USERS,
+        channels=[channel("C1", "files", ["U1"])],
+        messages={
+            f"files/{DAY}": [
+                message("U1", "look", at(n), files=[{"id": key, "name": name}])
+                for n, (key, name) in enumerate(names)
+            ]
+        },
+        files={f"__uploads/{key}/{name}": bytes(600_000) for key, name in names},
+    )
+    said = await office.add(file)
+    assert "2 files were left out, since the organization's space for uploads is full" in said
+    history = await history_of(office.ada, ["channel", "files"])
+    assert ["/user_uploads/" in each["content"] for each in history] == [True, False, False]
+    assert await office.rows("SELECT bytes FROM upload_space WHERE realm_id = %(realm_id)s") == [
+        (600_000,)
+    ]
+
+
 async def test_a_copy_of_the_organization_has_the_same_lists(office: Office, tmp_path: Path):
     live = await say(office.ada, "live")
     await office.add(an_export(tmp_path / "slack.zip"))
