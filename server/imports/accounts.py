@@ -7,7 +7,7 @@ from typing import Final
 from server.actions.users import NewUser
 from server.domain.access import ADMINISTRATOR, GUEST, MEMBER, OWNER
 from server.domain.accounts import as_full_name, checked_new_email, checked_timezone
-from server.domain.errors import BadRequestError
+from server.domain.errors import DomainError
 from server.domain.profiles import user_id_of_hidden_email
 from server.domain.system_bots import SYSTEM_BOTS
 from server.imports.errors import FileRefusedError
@@ -118,7 +118,7 @@ def _address(person: PersonRecord, domain: str, report: ImportReport) -> str | N
         return None
     try:
         email = checked_new_email(person.email)
-    except BadRequestError:
+    except DomainError:
         report.remark("addresses are invalid", person.email)
         return None
     if user_id_of_hidden_email(email, domain) is not None:
@@ -138,7 +138,7 @@ def _account(person: PersonRecord, email: str | None, report: ImportReport) -> P
         full_name=name,
         role=MEMBER if person.is_bot and person.role != GUEST else person.role,
         bot_type=GENERIC_BOT if person.is_bot else None,
-        timezone=_timezone(person.timezone),
+        timezone=_timezone(person.timezone, report),
         settings=person.settings,
         joined_at=person.joined_at,
     )
@@ -166,10 +166,11 @@ def _made_up(key: str) -> str:
     return f"{local[:60]}@{NO_MAIL_DOMAIN}"
 
 
-def _timezone(name: str) -> str:
+def _timezone(name: str, report: ImportReport) -> str:
     try:
         return checked_timezone(name)
-    except BadRequestError:
+    except DomainError:
+        report.remark("time zones are unknown here, and were left out", name)
         return ""
 
 

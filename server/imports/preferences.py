@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Final
 
 from server.domain.alert_words import MAX_WORDS, clean_words
-from server.domain.errors import BadRequestError, InvalidParameterError
+from server.domain.errors import DomainError
 from server.domain.url_templates import MAX_LINKIFIERS, checked_linkifier, checked_playground
 from server.imports.records import LinkifierRecord, PersonRecord, PlaygroundRecord
 from server.imports.report import ImportReport
@@ -40,7 +40,7 @@ class PreferenceWriter:
         for record in records:
             try:
                 pattern, template = checked_linkifier(record.pattern, record.url_template)
-            except InvalidParameterError as error:
+            except DomainError as error:
                 self.report.remark(_PATTERNS, f"{record.pattern}: {error.message}")
                 continue
             if pattern in taken or len(taken) >= MAX_LINKIFIERS:
@@ -59,7 +59,7 @@ class PreferenceWriter:
                 name, language, template = checked_playground(
                     record.name, record.language, record.url_template
                 )
-            except InvalidParameterError as error:
+            except DomainError as error:
                 reason = "code playgrounds are impossible here, and were left out"
                 self.report.remark(reason, f"{record.name}: {error.message}")
                 continue
@@ -81,7 +81,7 @@ class PreferenceWriter:
             for word in wanted:
                 try:
                     valid += clean_words([word])
-                except BadRequestError:
+                except DomainError:
                     self.report.remark("alert words are too long, and were left out", word)
             kept = clean_words(valid)[:MAX_WORDS]
             await alert_words.insert(self.connection, self.realm_id, user_id, kept)

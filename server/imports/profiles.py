@@ -6,7 +6,7 @@ from typing import Final
 
 from server.actions.user_status import MAX_TEXT_LENGTH as MAX_STATUS_LENGTH
 from server.domain.emoji import codes_by_name
-from server.domain.errors import BadRequestError
+from server.domain.errors import DomainError
 from server.domain.markdown import render_description
 from server.domain.names import composed, unprintable_at
 from server.domain.profile_fields import (
@@ -102,7 +102,7 @@ class ProfileWriter:
                 field = checked_terms(
                     self._definition(record, values.get(record.key, {}), names, shown)
                 )
-            except BadRequestError as error:
+            except DomainError as error:
                 reason = "profile fields are invalid, and were left out"
                 self.report.remark(reason, f"{record.name}: {error.message}")
                 continue
@@ -161,7 +161,7 @@ class ProfileWriter:
             return []
         try:
             checked = checked_value(field.name, field.field_type, field.field_data, fitting)
-        except BadRequestError as error:
+        except DomainError as error:
             self.report.remark(_INVALID, error.message)
             return []
         rendered = render_description(checked) if is_rendered(field.field_type) else None

@@ -292,6 +292,38 @@ async def test_history_that_newcomers_may_not_read_stays_hidden(server: Server, 
     }
 
 
+async def test_odd_records_do_not_stop_an_import(server: Server, tmp_path: Path):
+    export = ZulipExport()
+    export.person(ADA, "Ada", role=100)
+    export.person(BOB, "x" * 10_000, delivery_email="ada@example.com")
+    export.person(EVE, "\u202e\x07", delivery_email="no address", timezone="Nowhere/At All")
+    export.person(GONE, "Same", delivery_email="welcome-bot@zulip.com")
+    place = export.channel(1, "y" * 10_000, [ADA, BOB, 99], description="z" * 10_000, creator=98)
+    export.channel(2, "\u0000", [], is_web_public=True, invite_only=True, date_created=1e11)
+    export.channel(3, "Y" * 10_000, [ADA, ADA], color="red", can_send_message_group=5)
+    export.group_of_people(60, "role:owners", [ADA, 97], [60, 61], can_manage_group=77)
+    export.group_of_people(61, "@" * 300, [], [60])
+    export.message(1, ADA, place, "t" * 20_000, "✔ " + "w" * 10_000)
+    export.message(2, 96, place, "@**Ada|10** [x](/user_uploads/2/ab/gone/a.png)", "\x07\u0000")
+    export.message(3, ADA, 1_000 + BOB, "to another with the same address")
+    export.message(4, ADA, place, "", "Start")
+    export.message(5, ADA, place, "far away", "Start", date_sent=253_402_300_799)
+    export.react(1, 95, "tada")
+    export.react(1, ADA, "no such emoji")
+    said = await run(server, "import", export.write(tmp_path / "e.tar.gz"), *IMPORT)
+    ada = await client_of(server, "ada@example.com")
+    seen = await history_of(ada)
+    assert len(seen) == 4
+    assert seen[-1]["content"] == "far away"
+    state = await ada.post("/register")
+    assert state["unread_msgs"]["count"] == 0
+    groups = {each["name"] for each in state["realm_user_groups"] if not each["is_system_group"]}
+    assert groups == {"owners", "?"}
+    assert "1 time zones are unknown here, and were left out (Nowhere/At All)" in said
+    assert "1 people have the address of another, and share that account" in said
+    assert "1 files are not in the export: links to them lead nowhere (a.png)" in said
+
+
 async def test_what_is_wrong_is_said_in_a_line_and_nothing_is_done(
     server: Server, export: ZulipExport, tmp_path: Path
 ):
