@@ -25,7 +25,8 @@ const COUNTED_AFTER_MS = 200;
 const shown = new Map<string, { notification: Notification; data: ShownData }>();
 const storage = storageOf("localStorage");
 
-export function startNotifications(): void {
+/** `placeTitle` names what the page shows. */
+export function startNotifications(placeTitle: () => string): void {
   shareFocus(randomId(8), storage);
   onBatch((events) => {
     if (!isLeader()) return;
@@ -33,7 +34,7 @@ export function startNotifications(): void {
     if (events.some((each) => READING.has(each.type))) void closeRead();
   });
   void closeRead();
-  showCount();
+  showCount(placeTitle);
   effect(() => {
     if (health.value.kind === "signed-out") void forgetAccount().catch(() => {});
   });
@@ -128,22 +129,24 @@ async function closeRead(): Promise<void> {
   }
 }
 
-/** Show from now on how much is unread, in the title and on the icon of the installed client. */
-function showCount(): void {
+/** Show from now on where one is and how much is unread, in the title and on the icon of the installed client. */
+function showCount(placeTitle: () => string): void {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const link = document.querySelector<HTMLLinkElement>("link[rel=icon]");
   const icon = link && new TabIcon(link);
   const update = () => {
     timer = undefined;
     const count = iconCount(state());
-    const name = String(state().fields.realm_name ?? document.title);
-    document.title = count ? `(${count}) ${name}` : name;
+    const title = [placeTitle(), state().fields.realm_name].filter(Boolean).join(" – ");
+    // The desktop app reads the count at the beginning.
+    document.title = count ? `(${count}) ${title}` : title;
     void icon?.show(count);
     const badge = count ? navigator.setAppBadge?.(count) : navigator.clearAppBadge?.();
     badge?.catch(() => {});
   };
   effect(() => {
-    watch("unread", "channels", "topicPolicies", "mutedUsers", "settings", "realm");
+    watch("unread", "channels", "topicPolicies", "mutedUsers", "settings", "realm", "users");
+    placeTitle();
     timer ??= setTimeout(update, COUNTED_AFTER_MS);
   });
 }

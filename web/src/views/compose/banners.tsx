@@ -78,7 +78,7 @@ export function Banners({ to, refusal }: { to: Target; refusal: string | undefin
       {cannot ? <Banner kind="note">{cannot}</Banner> : null}
       {asked && asked.text === content.value ? (
         <Banner kind="warning" onClose={() => (confirming.value = undefined)}>
-          <span>{i18n.t("This notifies {count, plural, one {# person} other {# people}}.", { count: asked.count })}</span>{" "}
+          <span role="status">{asked.question}</span>{" "}
           <button type="button" onClick={() => send()}>{i18n.t("Send anyway")}</button>
         </Banner>
       ) : null}

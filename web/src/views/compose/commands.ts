@@ -12,6 +12,8 @@ import type { ShownSlashCommand } from "../../protocol/types";
 type Answer = EventOf<"slash_command_answer">;
 
 const MAX_ANSWERS = 5;
+/** What the server makes of messages that begin so. */
+const BUILT_IN = new Set(["me", "poll", "todo"]);
 
 /** The newest answers to commands of the user's, until they are closed. They are no messages, and gone after a reload. */
 export const answers = signal<readonly Answer[]>([]);
@@ -34,6 +36,12 @@ export function commandOf(state: State, text: string): ShownSlashCommand | undef
   if (!name) return undefined;
   const folded = fold(name);
   return state.fields.realm_slash_commands?.find((each) => fold(each.name) === folded);
+}
+
+/** Return the name with which a text begins as a command does, where there is no such command. */
+export function unknownCommandOf(state: State, text: string): string | undefined {
+  const name = /^\s*\/([\p{L}\p{N}_-]{1,32})(?=\s|$)/u.exec(text)?.[1];
+  return name && !BUILT_IN.has(name) && !commandOf(state, text) ? name : undefined;
 }
 
 /**

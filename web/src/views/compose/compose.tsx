@@ -248,8 +248,8 @@ function Remaining() {
   if (over < -SHOW_LIMIT_WITHIN) return null;
   return (
     <span class={over > 0 ? "remaining over" : "remaining"} role={over > 0 ? "alert" : undefined}>
-      <span class="visually-hidden">{i18n.t("Characters left:")} </span>
-      {-over}
+      {over > 0 ? null : <span class="visually-hidden">{i18n.t("Characters left:")} </span>}
+      {over > 0 ? i18n.t("{over, plural, one {# character} other {# characters}} too many", { over }) : -over}
     </span>
   );
 }

@@ -6,7 +6,7 @@ import { i18n } from "../../i18n";
 import type { Conversation } from "../../model/narrow";
 import { addressOf, go, ground } from "../../router";
 import { ApiError, NetworkError } from "../../protocol/client";
-import { callCommand, commandOf } from "./commands";
+import { callCommand, commandOf, unknownCommandOf } from "./commands";
 import { content, take, writeOn } from "./composition";
 import { hasConversation } from "./begun";
 import { cleanTopic, contentRefusal, type Refusal, targetRefusal, wildcardAudience, wildcardRefusal } from "./rules";
@@ -17,8 +17,8 @@ import { waitsForUploads } from "./upload-list";
 export const problem = signal<string | undefined>(undefined);
 /** Whether the user has tried to send a message that cannot be sent: the banner says why until it can. */
 export const isRefused = signal(false);
-/** The text for which it is asked whether all of a large channel are to be notified. */
-export const confirming = signal<{ text: string; count: number } | undefined>(undefined);
+/** The text for which it is asked whether it is meant so: why, as a sentence. */
+export const confirming = signal<{ text: string; question: string } | undefined>(undefined);
 
 /** What is said above the box about what was done. */
 export const notice = signal<{ text: string; link?: string; label?: string; callId?: string } | undefined>(undefined);
@@ -49,9 +49,9 @@ export function send(): boolean {
     void call(command.name, to, text);
     return true;
   }
-  const count = wildcardAudience(state(), to, text);
-  if (count && confirming.peek()?.text !== text) {
-    confirming.value = { text, count };
+  const question = questionOf(to, text);
+  if (question && confirming.peek()?.text !== text) {
+    confirming.value = { text, question };
     return false;
   }
   clearNotices();
@@ -60,6 +60,14 @@ export function send(): boolean {
   outbox.send({ to: sentTo, content: text.trimEnd() });
   showWhereItWent(sentTo);
   return true;
+}
+
+/** Return what is to be confirmed before the text is sent. */
+function questionOf(to: Target, text: string): string | undefined {
+  const command = unknownCommandOf(state(), text);
+  if (command) return i18n.t("There is no command /{command}: this would be a message for all readers.", { command });
+  const count = wildcardAudience(state(), to, text);
+  return count ? i18n.t("This notifies {count, plural, one {# person} other {# people}}.", { count }) : undefined;
 }
 
 /** Call a command of a bot. What could not be called is in the box again. */

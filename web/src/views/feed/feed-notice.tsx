@@ -80,11 +80,25 @@ function ForSubscribers() {
   );
 }
 
+/** What is shown for a search that the server cannot make. */
+function UnknownInSearch() {
+  return (
+    <div class="feed-notice" role="alert">
+      <h2>{i18n.t("Nothing found")}</h2>
+      <p>{i18n.t("A filter of this search names a person, a channel or something else that does not exist, or that you do not see.")}</p>
+      <p>
+        <a href="#feed">{i18n.t("Go to the combined feed")}</a>
+      </p>
+    </div>
+  );
+}
+
 /** Why messages could not be fetched, and a way to go on. */
 export function FeedProblem({ error, onRetry }: { error: Error; onRetry: () => void }) {
   const isHidden = error instanceof HiddenChannelError;
   if (isHidden && error.isNamed && state().userId) return <ForSubscribers />;
   if (!state().userId && (isHidden || (error instanceof ApiError && error.status === 401))) return <ForUsers />;
+  if (error instanceof ApiError && error.code === "BAD_NARROW") return <UnknownInSearch />;
   const reason = isHidden ? i18n.t("You do not see this channel.") : error.message;
   const isTransient = error instanceof NetworkError || (error instanceof ApiError && error.isTransient);
   return (

@@ -7,13 +7,14 @@ import { conversationOf, type Narrow, operandFor } from "../../model/narrow";
 import { type Channel, directKey, Policy, topicKey } from "../../model/state";
 import { channelAddress } from "../../router";
 import { confirm } from "../../ui/dialog";
-import { ChannelIcon, type IconName } from "../../ui/icons";
+import { ChannelIcon } from "../../ui/icons";
 import { openMenu } from "../../ui/menu";
 import { attempt } from "../../ui/toast";
 import { parseHtml } from "../../ui/trusted";
 import { showUserCard } from "../../ui/user-card";
 import { watch } from "../../ui/watch";
 import { markAllRead } from "./reading";
+import { titleOf } from "./titles";
 import { policyItems, toggleResolved } from "./topic-actions";
 
 /** The name of what is shown, and the actions on it as a whole. */
@@ -35,25 +36,6 @@ function Title({ narrow }: { narrow: Narrow }) {
   if (Array.isArray(people)) return <PeopleTitle userIds={people} />;
   const { icon, text } = titleOf(narrow);
   return <h1 class="narrow-title" data-icon={icon}>{text}</h1>;
-}
-
-function titleOf(narrow: Narrow): { icon: IconName; text: string } {
-  if (!narrow.terms.length) return { icon: "topic", text: i18n.t("Combined feed") };
-  if (narrow.terms.length === 1) {
-    switch (operandFor(narrow, "is")) {
-      case "starred":
-        return { icon: "star", text: i18n.t("Starred messages") };
-      case "mentioned":
-        return { icon: "at", text: i18n.t("Mentions") };
-      case "dm":
-        return { icon: "people", text: i18n.t("Direct messages") };
-      case "unread":
-        return { icon: "unread", text: i18n.t("Unread messages") };
-      case "followed":
-        return { icon: "bell", text: i18n.t("Followed topics") };
-    }
-  }
-  return { icon: "search", text: i18n.t("Search results") };
 }
 
 function ChannelTitle({ channel, topic }: { channel: Channel; topic: string | undefined }) {
@@ -119,7 +101,7 @@ function PeopleTitle({ userIds }: { userIds: number[] }) {
   if (!others.length) return <h1 class="narrow-title" data-icon="people">{i18n.t("Notes to yourself")}</h1>;
   const [first] = others;
   if (others.length > 1) {
-    return <h1 class="narrow-title" data-icon="people">{listed(others.map((id) => userName(state(), id)))}</h1>;
+    return <h1 class="narrow-title" data-icon="people"><bdi>{listed(others.map((id) => userName(state(), id)))}</bdi></h1>;
   }
   const person = state().users.get(first!);
   return (

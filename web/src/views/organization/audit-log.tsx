@@ -135,9 +135,9 @@ function Changes({ entry }: { entry: AuditEntry }) {
           <>
             <dt>{name}</dt>
             <dd>
-              {before === undefined ? null : <del>{before}</del>}
+              {before === undefined ? null : <del><bdi>{before}</bdi></del>}
               {before !== undefined && after !== undefined ? <span class="audit-arrow" aria-hidden="true" /> : null}
-              {after === undefined ? null : <ins>{after}</ins>}
+              {after === undefined ? null : <ins><bdi>{after}</bdi></ins>}
             </dd>
           </>
         ))}

@@ -62,7 +62,7 @@ function knownNames(): Record<string, string> {
 }
 
 /** What says nothing to a person: numbers of the server's own, or what the sentence has said. */
-const LEFT_OUT = new Set(["invitation_ids", "group_id", "key_id", "avatar_version", "conversation_id", "count", "is_active", "email_confirmed", "fragment", "order", "step"]);
+const LEFT_OUT = new Set(["invitation_ids", "group_id", "key_id", "avatar_version", "conversation_id", "count", "is_active", "email_confirmed", "fragment", "order", "purpose", "step"]);
 
 /** Return the name of a changed value, by the label of its setting. */
 function nameOf({ action }: AuditEntry, name: string): string {

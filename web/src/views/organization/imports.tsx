@@ -78,8 +78,7 @@ function FileChooser({ maxBytes, onDone }: { maxBytes: number | undefined; onDon
       <input
         ref={field}
         type="file"
-        class="visually-hidden"
-        tabIndex={-1}
+        hidden
         aria-label={i18n.t("File to import")}
         accept=".zip,.jsonl,.json,.gz,.tgz"
         onChange={(event) => {

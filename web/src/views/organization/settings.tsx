@@ -181,7 +181,7 @@ export function settingSections(): Section[] {
         toggle("digest_emails_enabled", i18n.t("Send digests to people who have been away")),
         choice("digest_weekday", i18n.t("Day of digests"), days),
         choice("default_language", i18n.t("Language"), languageChoices(state().fields.realm_default_language)),
-        choice("video_chat_provider", i18n.t("Calls"), providers.map(({ id, name }) => [id, name] as const)),
+        choice("video_chat_provider", i18n.t("Calls"), providers.map(({ id, name }) => [id, id === 0 ? i18n.t("None") : name] as const)),
         { kind: "text", name: "jitsi_server_url", label: i18n.t("Address of the Jitsi server"), max: 200, hint: i18n.t("Empty for the one of this server.") },
         toggle("enable_spectator_access", i18n.t("Web-public channels are readable without an account")),
       ],
@@ -205,7 +205,7 @@ function SignInMethods() {
   const available = Object.entries(methods).filter(([, { available: isAvailable }]) => isAvailable);
   return (
     <SettingsForm
-      sections={[{ title: i18n.t("Ways to sign in"), settings: available.map(([name]) => toggle(name, name)) }]}
+      sections={[{ title: i18n.t("Ways to sign in"), settings: available.map(([name]) => toggle(name, name === "Email" ? i18n.t("Email") : name)) }]}
       source={{
         read: (name) => methods[name]?.enabled,
         save: (name, value) => {

@@ -37,7 +37,7 @@ export function appearanceSections(): Section[] {
           // The older artwork of Google is drawn as the present one is: it is offered to those who have it only.
           ((state().settings.emojiset_choices ?? []) as { key: string; text: string }[])
             .filter(({ key }) => key !== "google-blob" || state().settings.emojiset === key)
-            .map(({ key, text }) => [key, text]),
+            .map(({ key, text }) => [key, key === "text" ? i18n.t("Plain text") : text]),
         ),
         toggle("high_contrast_mode", i18n.t("High contrast")),
         choice("web_animate_image_previews", i18n.t("Animated pictures move"), [

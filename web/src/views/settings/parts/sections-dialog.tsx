@@ -1,6 +1,6 @@
 import type { ComponentChild } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { closeDialog } from "../../../router";
+import { closeDialog, go } from "../../../router";
 import { Dialog } from "../../../ui/dialog";
 import { i18n } from "../../../i18n";
 
@@ -26,12 +26,22 @@ export function SectionsDialog({ title, base, panels, current }: SectionsDialogP
   const body = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {
     if (body.current) body.current.scrollTop = 0;
-    // On narrow screens the sections are one row, which is scrolled.
+    // On narrow screens a list stands in its place.
     nav.current!.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
   }, [panel.id]);
   return (
     <Dialog title={title} size="wide" onClose={closeDialog}>
       <div class="sections">
+        <label class="sections-choice">
+          <span class="visually-hidden">{i18n.t("Sections")}</span>
+          <select value={panel.id} onChange={(event) => go(`${base}${event.currentTarget.value}`)}>
+            {panels.map((each) => (
+              <option key={each.id} value={each.id}>
+                {each.title}
+              </option>
+            ))}
+          </select>
+        </label>
         <nav class="sections-nav" ref={nav} aria-label={i18n.t("Sections")}>
           {panels.map((each) => (
             <a key={each.id} href={`${base}${each.id}`} data-autofocus={each === panel || undefined} aria-current={each === panel ? "page" : undefined}>
