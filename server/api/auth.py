@@ -144,17 +144,20 @@ async def webhook_caller(
 ) -> Actor:
     """Return the user of the credentials, or of the key in a webhook's address.
 
-    Services that authenticate themselves send the bot's secret in the header, which is no key.
-    Raises a DomainError of status 401.
+    Services that authenticate themselves send the secret of an incoming webhook bot in the header,
+    which is no key. Raises a DomainError of status 401.
     """
     if authorization is None:
         return await user_by_api_key(app, realm_id, api_key)
     try:
         return await authenticate(app, realm_id, authorization)
-    except (InvalidApiKeyError, UnauthorizedError):
+    except (InvalidApiKeyError, UnauthorizedError) as refusal:
         if api_key is None:
             raise
-    return await user_by_api_key(app, realm_id, api_key)
+        caller = await user_by_api_key(app, realm_id, api_key)
+        if caller.row.bot_type != INCOMING_WEBHOOK:
+            raise refusal from None
+        return caller
 
 
 async def user_of_session(app: App, realm_id: RealmId, session: Session) -> Actor:

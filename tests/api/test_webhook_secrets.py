@@ -254,6 +254,11 @@ async def test_a_password_is_not_mistaken_for_the_key_in_the_address(hook):
     wrong = {"Authorization": f"Basic {b64encode(b'bot:wrong password').decode()}"}
     (await send(hook, "json", body, wrong)).refused(*REFUSED)
     assert len(await hook.messages("stream")) == 2
+    # It is for bots alone whose keys are in addresses.
+    query = urlencode({"api_key": hook.member.api_key, "stream": "kitchen"})
+    path = f"/external/json?{query}"
+    answer = await hook.stranger.send("POST", path, body=body, headers=headers)
+    answer.refused("INVALID_API_KEY", 401)
     # The key itself is not the secret, wherever it is.
     key = f"{hook.bot['email']}:{hook.bot['api_key']}" if "email" in hook.bot else "bot:key"
     key_alone = {"Authorization": f"Basic {b64encode(key.encode()).decode()}"}
