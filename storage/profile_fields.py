@@ -17,6 +17,7 @@ class FieldRow:
     required: bool
     editable_by_user: bool
     display_in_profile_summary: bool
+    use_for_user_matching: bool = False
 
 
 async def of_realm(connection: Connection, realm_id: RealmId) -> list[FieldRow]:
@@ -25,7 +26,7 @@ async def of_realm(connection: Connection, realm_id: RealmId) -> list[FieldRow]:
         FieldRow,
         """
         SELECT field_id, field_type, name, hint, field_data, required, editable_by_user,
-               display_in_profile_summary
+               display_in_profile_summary, use_for_user_matching
           FROM profile_fields WHERE realm_id = %(realm_id)s ORDER BY sort_order, field_id
         """,
         realm_id=realm_id,
@@ -54,10 +55,10 @@ async def insert(connection: Connection, realm_id: RealmId, row: FieldRow) -> No
         """
         INSERT INTO profile_fields (realm_id, field_id, field_type, name, hint, field_data,
                                     required, editable_by_user, display_in_profile_summary,
-                                    sort_order)
+                                    use_for_user_matching, sort_order)
         SELECT %(realm_id)s, %(field_id)s, %(field_type)s, %(name)s, %(hint)s, %(field_data)s,
                %(required)s, %(editable_by_user)s, %(display_in_profile_summary)s,
-               coalesce(max(sort_order), 0) + 1
+               %(use_for_user_matching)s, coalesce(max(sort_order), 0) + 1
           FROM profile_fields WHERE realm_id = %(realm_id)s
         """,
         realm_id=realm_id,
@@ -72,7 +73,8 @@ async def update(connection: Connection, realm_id: RealmId, row: FieldRow) -> No
         UPDATE profile_fields
            SET name = %(name)s, hint = %(hint)s, field_data = %(field_data)s,
                required = %(required)s, editable_by_user = %(editable_by_user)s,
-               display_in_profile_summary = %(display_in_profile_summary)s
+               display_in_profile_summary = %(display_in_profile_summary)s,
+               use_for_user_matching = %(use_for_user_matching)s
          WHERE realm_id = %(realm_id)s AND field_id = %(field_id)s
         """,
         realm_id=realm_id,

@@ -4664,7 +4664,10 @@ CREATE TABLE public.linkifiers (
     linkifier_id bigint DEFAULT nextval('public.linkifier_ids'::regclass) NOT NULL,
     pattern text NOT NULL,
     url_template text NOT NULL,
-    sort_order integer NOT NULL
+    sort_order integer NOT NULL,
+    example_input text,
+    reverse_template text,
+    alternative_url_templates text[] DEFAULT '{}'::text[] NOT NULL
 );
 
 CREATE TABLE public.message_flags (
@@ -4771,7 +4774,8 @@ CREATE TABLE public.profile_fields (
     required boolean NOT NULL,
     editable_by_user boolean NOT NULL,
     display_in_profile_summary boolean NOT NULL,
-    sort_order integer NOT NULL
+    sort_order integer NOT NULL,
+    use_for_user_matching boolean DEFAULT false NOT NULL
 );
 
 CREATE TABLE public.profile_values (

@@ -1,13 +1,20 @@
 """Manage linkifiers and code playgrounds, as an administrator."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 
 from server.actions import audit
 from server.actions.locked_realm import lock_as_administrator
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError, InvalidParameterError
-from server.domain.url_templates import MAX_LINKIFIERS, checked_linkifier, checked_playground
+from server.domain.url_templates import (
+    MAX_LINKIFIERS,
+    checked_alternatives,
+    checked_example,
+    checked_linkifier,
+    checked_playground,
+    checked_reverse,
+)
 from server.events.base import EVERYONE, Entry
 from server.events.linkifiers import (
     LinkifiersChanged,
@@ -23,33 +30,50 @@ from storage.ids import LinkifierId, PlaygroundId
 from storage.linkifiers import LinkifierRow
 
 
-async def add_linkifier(tx: Tx, actor: Actor, pattern: str, url_template: str) -> LinkifierId:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkifierExtras:
+    """What clients need besides the pattern and its URL; None leaves a field as it is."""
+
+    example_input: str | None = None
+    """Empty: none."""
+    reverse_template: str | None = None
+    """Empty: none."""
+    alternative_url_templates: Sequence[str] | None = None
+
+
+async def add_linkifier(
+    tx: Tx, actor: Actor, pattern: str, url_template: str, extras: LinkifierExtras
+) -> LinkifierId:
     """Create a linkifier at the end. Raises BadRequestError."""
-    pattern, url_template = checked_linkifier(pattern, url_template)
+    new = _checked(LinkifierRow(LinkifierId(0), pattern, url_template), extras)
     there = await _held(tx, actor)
     if len(there) >= MAX_LINKIFIERS:
         raise BadRequestError(_("Too many linkifiers (limit: {limit})", limit=MAX_LINKIFIERS))
-    _check_new(pattern, there)
-    linkifier_id = await linkifiers.insert(
-        await tx.changing(), tx.realm_id, pattern=pattern, url_template=url_template
-    )
-    added = {linkifier_id: asdict(LinkifierRow(linkifier_id, pattern, url_template))}
+    _check_new(new.pattern, there)
+    facts = asdict(new)
+    del facts["linkifier_id"]
+    linkifier_id = await linkifiers.insert(await tx.changing(), tx.realm_id, **facts)
+    added = {linkifier_id: {"linkifier_id": linkifier_id, **facts}}
     entry = await _append_linkifiers(tx)
     audit.record_outcomes(tx, entry, actor.user_id, "linkifier_added", added)
     return linkifier_id
 
 
 async def change_linkifier(
-    tx: Tx, actor: Actor, linkifier_id: LinkifierId, pattern: str, url_template: str
+    tx: Tx,
+    actor: Actor,
+    linkifier_id: LinkifierId,
+    pattern: str,
+    url_template: str,
+    extras: LinkifierExtras,
 ) -> None:
-    """Change pattern and URL of a linkifier. Raises BadRequestError."""
-    pattern, url_template = checked_linkifier(pattern, url_template)
+    """Change a linkifier. Raises BadRequestError."""
     there = await _held(tx, actor)
     old = _found(linkifier_id, there)
-    new = replace(old, pattern=pattern, url_template=url_template)
+    new = _checked(replace(old, pattern=pattern, url_template=url_template), extras)
     if new == old:
         return
-    _check_new(pattern, [row for row in there if row != old])
+    _check_new(new.pattern, [row for row in there if row != old])
     await linkifiers.update(await tx.changing(), tx.realm_id, new)
     audit.record(
         tx,
@@ -126,6 +150,19 @@ async def _as_administrator(tx: Tx, actor: Actor) -> Connection:
 async def _held(tx: Tx, actor: Actor) -> list[LinkifierRow]:
     """Lock and return all linkifiers."""
     return await linkifiers.of_realm(await _as_administrator(tx, actor), tx.realm_id)
+
+
+def _checked(row: LinkifierRow, extras: LinkifierExtras) -> LinkifierRow:
+    """Return the normalized linkifier with these extras. Raises InvalidParameterError."""
+    pattern, url_template = checked_linkifier(row.pattern, row.url_template)
+    given = {name: value for name, value in asdict(extras).items() if value is not None}
+    row = replace(row, pattern=pattern, url_template=url_template, **given)
+    return replace(
+        row,
+        example_input=checked_example(pattern, row.example_input),
+        reverse_template=checked_reverse(pattern, row.reverse_template),
+        alternative_url_templates=checked_alternatives(pattern, row.alternative_url_templates),
+    )
 
 
 def _found(linkifier_id: LinkifierId, there: Sequence[LinkifierRow]) -> LinkifierRow:

@@ -36,6 +36,7 @@ class FieldWish:
     required: bool | None = None
     editable_by_user: bool | None = None
     display_in_profile_summary: bool | None = None
+    use_for_user_matching: bool | None = None
 
 
 async def add_field(tx: Tx, actor: Actor, terms: FieldDefinition) -> ProfileFieldId:
@@ -126,6 +127,7 @@ def _row(field_id: ProfileFieldId, terms: FieldDefinition) -> FieldRow:
         required=terms.required,
         editable_by_user=terms.editable_by_user,
         display_in_profile_summary=terms.display_in_profile_summary,
+        use_for_user_matching=terms.use_for_user_matching,
     )
 
 
@@ -149,6 +151,7 @@ def _terms(row: FieldRow) -> FieldDefinition:
         required=row.required,
         editable_by_user=row.editable_by_user,
         display_in_profile_summary=row.display_in_profile_summary,
+        use_for_user_matching=row.use_for_user_matching,
     )
 
 

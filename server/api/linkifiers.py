@@ -13,6 +13,21 @@ class LinkifierParams(Params):
     """Regular expression in RE2's syntax, with named groups such as `(?P<id>[0-9]+)`."""
     url_template: str
     """Address as a URI template (RFC 6570) with the groups of the pattern as its variables."""
+    example_input: str | None = None
+    """Text that the pattern matches, as an example; empty for none."""
+    reverse_template: str | None = None
+    """Template of the text that becomes a link, with the same variables: clients turn a pasted
+    address into it. Empty for none."""
+    alternative_url_templates: list[str] | None = None
+    """Other addresses that clients turn into that text as well, as URI templates."""
+
+    def extras(self) -> linkifiers.LinkifierExtras:
+        """Return what clients need besides the pattern and its URL."""
+        return linkifiers.LinkifierExtras(
+            example_input=self.example_input,
+            reverse_template=self.reverse_template,
+            alternative_url_templates=self.alternative_url_templates,
+        )
 
 
 class ChangeParams(LinkifierParams):
@@ -60,7 +75,9 @@ async def list_all(request: Request, params: NoParams) -> LinkifiersResult:
 
 
 async def add(request: Request, params: LinkifierParams) -> IdResult:
-    added = await request.write(linkifiers.add_linkifier, params.pattern, params.url_template)
+    added = await request.write(
+        linkifiers.add_linkifier, params.pattern, params.url_template, params.extras()
+    )
     return IdResult(id=added)
 
 
@@ -70,6 +87,7 @@ async def change(request: Request, params: ChangeParams) -> Empty:
         LinkifierId(params.filter_id),
         params.pattern,
         params.url_template,
+        params.extras(),
     )
     return Empty()
 

@@ -32,6 +32,9 @@ class FieldParams(Params):
     """Whether users answer themselves, or only administrators for them."""
     display_in_profile_summary: bool = False
     """Whether the answer is shown in the short profile."""
+    use_for_user_matching: bool = False
+    """Whether clients find users by their answer when they complete names; for short texts,
+    accounts elsewhere and pronouns."""
 
 
 class OneParams(Params):
@@ -52,6 +55,8 @@ class ChangeParams(OneParams):
     """Whether users answer themselves, or only administrators for them."""
     display_in_profile_summary: bool | None = None
     """Whether the answer is shown in the short profile."""
+    use_for_user_matching: bool | None = None
+    """Whether clients find users by their answer when they complete names."""
 
 
 class OrderParams(Params):
@@ -97,6 +102,7 @@ async def change(request: Request, params: ChangeParams) -> Empty:
         required=params.required,
         editable_by_user=params.editable_by_user,
         display_in_profile_summary=params.display_in_profile_summary,
+        use_for_user_matching=params.use_for_user_matching,
     )
     field_id = ProfileFieldId(params.field_id)
     work_id = await request.write(profile_fields.change_field, field_id, wish)

@@ -80,8 +80,14 @@ EXTERNAL_ACCOUNTS: Final[Mapping[str, Mapping[str, str]]] = {
 """Predefined kinds of external accounts."""
 
 _WITH_DATA: Final = (FieldType.SELECT, FieldType.EXTERNAL_ACCOUNT)
-_NOT_IN_SUMMARY: Final = (FieldType.LONG_TEXT, FieldType.USER)
+_NOT_IN_SUMMARY: Final = (FieldType.USER,)
 """They take too much room."""
+_MATCHED: Final = (
+    FieldType.SHORT_TEXT,
+    FieldType.EXTERNAL_ACCOUNT,
+    FieldType.PRONOUNS,
+)
+"""Types with values by which people may be found."""
 _RENDERED: Final = (FieldType.SHORT_TEXT, FieldType.LONG_TEXT)
 
 
@@ -96,6 +102,8 @@ class FieldDefinition:
     required: bool
     editable_by_user: bool
     display_in_profile_summary: bool
+    use_for_user_matching: bool = False
+    """Whether clients look for the values when they complete names."""
 
     @property
     def external_account(self) -> str | None:
@@ -134,6 +142,10 @@ def checked_terms(terms: FieldDefinition) -> FieldDefinition:
             "display_in_profile_summary",
             _("Field type not supported for display in profile summary."),
         )
+    if terms.use_for_user_matching and terms.field_type not in _MATCHED:
+        raise InvalidParameterError(
+            "use_for_user_matching", _("Field type not supported for user matching.")
+        )
     data = terms.field_data if terms.field_type in _WITH_DATA else {}
     if terms.field_type == FieldType.SELECT:
         data = _checked_choices(data)
@@ -150,6 +162,7 @@ def checked_terms(terms: FieldDefinition) -> FieldDefinition:
         required=terms.required,
         editable_by_user=terms.editable_by_user,
         display_in_profile_summary=terms.display_in_profile_summary,
+        use_for_user_matching=terms.use_for_user_matching,
     )
 
 

@@ -1,6 +1,7 @@
 """Validation of URL templates (RFC 6570) and patterns of linkifiers and playgrounds."""
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
 import re2
@@ -14,6 +15,7 @@ from server.i18n import _
 MAX_PATTERN_LENGTH: Final = 1_000
 MAX_TEMPLATE_LENGTH: Final = 2_000
 MAX_LINKIFIERS: Final = 300
+MAX_ALTERNATIVES: Final = 20
 MAX_PLAYGROUND_NAME_LENGTH: Final = 100
 MAX_LANGUAGE_LENGTH: Final = 40
 CODE: Final = "code"
@@ -81,6 +83,54 @@ def checked_linkifier(pattern: str, url_template: str) -> tuple[str, str]:
             "pattern", _("Bad regular expression: {error}", error=error)
         ) from error
     return pattern, url_template
+
+
+def checked_example(pattern: str, example: str | None) -> str | None:
+    """Return the example, None if it is empty. Raises InvalidParameterError."""
+    example = (example or "").strip()
+    if not example:
+        return None
+    if len(example) > MAX_TEMPLATE_LENGTH or not re2.compile(pattern.encode()).fullmatch(
+        example.encode()
+    ):
+        raise InvalidParameterError("example_input", _("The pattern must match the example."))
+    return example
+
+
+def checked_reverse(pattern: str, template: str | None) -> str | None:
+    """Return the template of the text that becomes a link, None if it is empty.
+
+    Raises InvalidParameterError.
+    """
+    template = (template or "").strip()
+    if not template:
+        return None
+    if len(template) > MAX_TEMPLATE_LENGTH or re.search(r"[{}]", _EXPRESSION.sub("", template)):
+        raise InvalidParameterError("reverse_template", _("Invalid reverse template."))
+    _check_groups("reverse_template", pattern, template)
+    return template
+
+
+def checked_alternatives(pattern: str, templates: Sequence[str]) -> tuple[str, ...]:
+    """Return other addresses of what the pattern matches. Raises InvalidParameterError."""
+    name = "alternative_url_templates"
+    if len(templates) > MAX_ALTERNATIVES:
+        raise InvalidParameterError(
+            name, _("Too many alternative templates (limit: {limit})", limit=MAX_ALTERNATIVES)
+        )
+    checked = dict.fromkeys(checked_template(name, each) for each in templates)
+    for each in checked:
+        _check_groups(name, pattern, each)
+    return tuple(checked)
+
+
+def _check_groups(name: str, pattern: str, template: str) -> None:
+    """Raise InvalidParameterError unless the variables are all groups of the pattern."""
+    named = {group.decode() for group in re2.compile(pattern.encode()).groupindex}
+    if {*uritemplate.URITemplate(template).variable_names} != named:
+        raise InvalidParameterError(
+            name, _("{name} must have the groups of the pattern as its variables.", name=name)
+        )
 
 
 def _check_pattern(pattern: str) -> None:

@@ -17,10 +17,20 @@ class ShownLinkifier(msgspec.Struct, frozen=True, kw_only=True):
     id: LinkifierId
     pattern: str
     url_template: str
+    example_input: str | None = None
+    reverse_template: str | None = None
+    alternative_url_templates: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, row: LinkifierRow) -> "ShownLinkifier":
-        return cls(id=row.linkifier_id, pattern=row.pattern, url_template=row.url_template)
+        return cls(
+            id=row.linkifier_id,
+            pattern=row.pattern,
+            url_template=row.url_template,
+            example_input=row.example_input,
+            reverse_template=row.reverse_template,
+            alternative_url_templates=row.alternative_url_templates,
+        )
 
 
 class ShownPlayground(msgspec.Struct, frozen=True, kw_only=True):

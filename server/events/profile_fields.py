@@ -22,6 +22,7 @@ class ShownField(msgspec.Struct, frozen=True, kw_only=True):
     required: bool
     editable_by_user: bool
     display_in_profile_summary: bool
+    use_for_user_matching: bool = False
 
 
 def shown_fields(rows: Sequence[FieldRow]) -> list[ShownField]:
@@ -37,6 +38,7 @@ def shown_fields(rows: Sequence[FieldRow]) -> list[ShownField]:
             required=row.required,
             editable_by_user=row.editable_by_user,
             display_in_profile_summary=row.display_in_profile_summary,
+            use_for_user_matching=row.use_for_user_matching,
         )
         for order, row in enumerate(rows, start=1)
     ]

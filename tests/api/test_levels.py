@@ -337,3 +337,69 @@ async def test_a_bot_does_not_learn_names_that_only_its_owner_knows(log_in, make
     )
     assert "hidden" not in sent["message_url"] + sent["message_link"]
     assert f"/channel/{channel.channel_id}-" in sent["message_url"]
+
+
+LINKIFIER = {
+    "pattern": "#(?P<id>[0-9]+)",
+    "url_template": "https://example.com/issues/{id}",
+    "example_input": "#123",
+    "reverse_template": "#{id}",
+    "alternative_url_templates": ["https://old.example.com/{id}", "https://example.com/pr/{id}"],
+}
+
+
+async def test_linkifiers_say_how_addresses_become_text(log_in):  # 471, 478
+    admin = await log_in(role=ADMINISTRATOR)
+    capability = {"linkifier_url_template": True}
+    queue = await admin.register(client_capabilities=capability)
+    made = await admin.post("/realm/filters", **LINKIFIER)
+    [shown] = (await queue.until("realm_linkifiers"))["realm_linkifiers"]
+    assert shown == {"id": made["id"], **LINKIFIER}
+    path = f"/realm/filters/{made['id']}"
+    same = {name: LINKIFIER[name] for name in ("pattern", "url_template")}
+    await admin.patch(path, **same)  # what is left out stays
+    assert await queue.poll(dont_block=True) == []
+    nothing = {"example_input": "", "reverse_template": "", "alternative_url_templates": []}
+    await admin.patch(path, **same, **nothing)
+    [shown] = (await admin.get("/realm/linkifiers"))["linkifiers"]
+    assert (shown["example_input"], shown["reverse_template"]) == (None, None)
+    assert shown["alternative_url_templates"] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("example_input", "no number"),
+        ("example_input", "#12 and more"),
+        ("reverse_template", "#{other}"),
+        ("reverse_template", "#"),
+        ("reverse_template", "#{id"),
+        ("alternative_url_templates", ["https://example.com/{other}"]),
+        ("alternative_url_templates", ["javascript:{id}"]),
+        ("alternative_url_templates", [f"https://example.com/{n}/{{id}}" for n in range(21)]),
+    ],
+)
+async def test_wrong_extras_of_linkifiers_are_refused(log_in, name, value):  # 471, 478
+    admin = await log_in(role=ADMINISTRATOR)
+    answer = await admin.call("POST", "/realm/filters", **(LINKIFIER | {name: value}))
+    assert answer.refused("REQUEST_VARIABLE_INVALID")["var_name"] == name
+
+
+async def test_fields_by_which_people_are_found(log_in):  # 455, 476
+    admin = await log_in(role=ADMINISTRATOR)
+    queue = await admin.register(event_types=["custom_profile_fields"])
+    made = await admin.post(
+        "/realm/profile_fields", field_type=1, name="Nickname", use_for_user_matching=True
+    )
+    [field] = (await queue.until("custom_profile_fields"))["fields"]
+    assert field["use_for_user_matching"] is True
+    await admin.patch(f"/realm/profile_fields/{made['id']}", use_for_user_matching=False)
+    [field] = (await queue.until("custom_profile_fields"))["fields"]
+    assert field["use_for_user_matching"] is False
+    for field_type in (2, 4, 5, 6):
+        fields = {"field_type": field_type, "name": "x", "use_for_user_matching": True}
+        answer = await admin.call("POST", "/realm/profile_fields", **fields)
+        answer.refused("REQUEST_VARIABLE_INVALID")
+    await admin.post(
+        "/realm/profile_fields", field_type=2, name="About", display_in_profile_summary=True
+    )

@@ -18,6 +18,7 @@ OFTEN = {
     "required": False,
     "editable_by_user": True,
     "display_in_profile_summary": False,
+    "use_for_user_matching": False,
 }
 
 
@@ -77,6 +78,7 @@ async def test_they_are_made_changed_ordered_and_removed(boss, log_in):
             "required": True,
             "editable_by_user": False,
             "display_in_profile_summary": True,
+            "use_for_user_matching": False,
         },
         OFTEN
         | {"id": first, "type": 1, "name": "Crew", "hint": "Which?", "order": 2}

@@ -648,6 +648,9 @@ export interface Linkifier {
   id: number;
   pattern: string;
   url_template: string;
+  example_input: string | null;
+  reverse_template: string | null;
+  alternative_url_templates: string[];
 }
 
 /** A channel in a list that may include whether it is a default channel. */
@@ -1072,6 +1075,7 @@ export interface ProfileField {
   required: boolean;
   editable_by_user: boolean;
   display_in_profile_summary: boolean;
+  use_for_user_matching: boolean;
 }
 
 /** A user's value of a profile field. */
@@ -3990,6 +3994,12 @@ export interface Endpoints {
       pattern: string;
       /** Address as a URI template (RFC 6570) with the groups of the pattern as its variables. */
       url_template: string;
+      /** Text that the pattern matches, as an example; empty for none. */
+      example_input?: string;
+      /** Template of the text that becomes a link, with the same variables: clients turn a pasted address into it. Empty for none. */
+      reverse_template?: string;
+      /** Other addresses that clients turn into that text as well, as URI templates. */
+      alternative_url_templates?: string[] | null;
     };
     answer: {
       id: number;
@@ -4012,6 +4022,12 @@ export interface Endpoints {
       pattern: string;
       /** Address as a URI template (RFC 6570) with the groups of the pattern as its variables. */
       url_template: string;
+      /** Text that the pattern matches, as an example; empty for none. */
+      example_input?: string;
+      /** Template of the text that becomes a link, with the same variables: clients turn a pasted address into it. Empty for none. */
+      reverse_template?: string;
+      /** Other addresses that clients turn into that text as well, as URI templates. */
+      alternative_url_templates?: string[] | null;
     };
     answer: Record<never, never>;
   };
@@ -4140,6 +4156,8 @@ export interface Endpoints {
       editable_by_user?: boolean;
       /** Whether the answer is shown in the short profile. */
       display_in_profile_summary?: boolean;
+      /** Whether clients find users by their answer when they complete names; for short texts, accounts elsewhere and pronouns. */
+      use_for_user_matching?: boolean;
     };
     answer: {
       id: number;
@@ -4170,6 +4188,8 @@ export interface Endpoints {
       editable_by_user?: boolean | null;
       /** Whether the answer is shown in the short profile. */
       display_in_profile_summary?: boolean | null;
+      /** Whether clients find users by their answer when they complete names. */
+      use_for_user_matching?: boolean | null;
     };
     answer: Record<never, never>;
   };

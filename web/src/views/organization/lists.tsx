@@ -22,6 +22,8 @@ export function LinkifiersPanel() {
   const fields: EntryField[] = [
     { name: "pattern", label: i18n.t("Pattern"), max: 1000, placeholder: "#(?P<id>[0-9]+)" },
     { name: "url_template", label: i18n.t("Address"), max: 2000, placeholder: "https://example.com/issues/{id}" },
+    { name: "example_input", label: i18n.t("Example"), max: 2000, placeholder: "#123", isOptional: true },
+    { name: "reverse_template", label: i18n.t("Text for a pasted address"), max: 2000, placeholder: "#{id}", isOptional: true },
   ];
   return (
     <>
@@ -35,7 +37,8 @@ export function LinkifiersPanel() {
         empty={i18n.t("There are none yet.")}
         row={(each) => {
           const index = linkifiers.indexOf(each);
-          const { id, pattern, url_template } = each;
+          const { id, pattern, url_template, example_input, reverse_template } = each;
+          const values = { pattern, url_template, example_input: example_input ?? "", reverse_template: reverse_template ?? "" };
           const move = (to: number) => patch("/realm/linkifiers", { ordered_linkifier_ids: moved(linkifiers, index, to).map((one) => one.id) });
           return (
             <Entry
@@ -43,7 +46,7 @@ export function LinkifiersPanel() {
               about={url_template}
               reason={reason}
               remove={() => del(`/realm/filters/${id}`)}
-              editing={{ fields, values: { pattern, url_template }, save: (values) => patch(`/realm/filters/${id}`, values) }}
+              editing={{ fields, values, save: (wanted) => patch(`/realm/filters/${id}`, wanted) }}
             >
               {reason ? null : <MoveButtons name={pattern} index={index} count={linkifiers.length} move={move} />}
             </Entry>
