@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from storage.ids import RealmId, UserId
 
 
-NICENESS: Final = 5
+NICENESS: Final = 10
 
 
 class ImportProgress:
