@@ -13,7 +13,7 @@ from server.events.log import Tick
 from server.events.users import AvatarChanged
 from server.i18n import _
 from server.transactions import Tx
-from storage import users
+from storage import unconfirmed_addresses, users
 from storage.ids import UserId
 from storage.users import UserRow
 
@@ -35,7 +35,7 @@ async def mark_confirmed(tx: Tx, context: LockedRealm, old: UserRow, *, by: User
     """Record that the address of a locked user is theirs; `by` is recorded as the actor."""
     if old.email_confirmed:
         return
-    await users.confirm_email(await tx.changing(), tx.realm_id, old.user_id)
+    await unconfirmed_addresses.confirm(await tx.changing(), tx.realm_id, old.user_id)
     changed = {old.user_id: {"email_confirmed": (False, True)}}
     entry = tx.append(Tick(), NO_AUDIENCE)
     audit.record_each(tx, entry, by, "user_email_confirmed", changed)

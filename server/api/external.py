@@ -8,14 +8,9 @@ import json
 import re
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Final
 
-from server.actions.integration_messages import StageMessage, send_stage
-from server.actions.messages import send
-from server.actions.messages.decide import OutgoingMessage
-from server.actions.messages.notices import deliver
 from server.api import forms
 from server.api.endpoint import (
     Access,
@@ -28,12 +23,10 @@ from server.api.endpoint import (
     ResponseKind,
     Result,
 )
-from server.api.params import Params
+from server.api.webhook_posting import WebhookParams, notify_owner, post
 from server.domain.api_keys import Scope
 from server.domain.bots import INCOMING_WEBHOOK, OUTGOING_WEBHOOK
 from server.domain.errors import (
-    BadRequestError,
-    DomainError,
     InvalidJsonError,
     InvalidParameterError,
     InvalidWebhookSignatureError,
@@ -42,9 +35,7 @@ from server.domain.errors import (
     WebhookPayloadError,
 )
 from server.domain.incoming_webhooks import JSON_WEBHOOK, SLACK_WEBHOOK
-from server.domain.markdown.writing import mention, quoted
 from server.domain.message_buttons import Buttons, checked_buttons
-from server.domain.messages import cut_topic
 from server.domain.webhook_payloads import (
     JSON,
     SLACK,
@@ -52,7 +43,6 @@ from server.domain.webhook_payloads import (
     cut_content,
     without_command,
 )
-from server.i18n import _, translated
 from server.integrations.base import (
     PREFIX,
     Ignored,
@@ -83,16 +73,6 @@ _PLAIN_TEXT: Final = {
 }
 _HANDSHAKE: Final = re.compile(r"[\w.~+/=-]{1,200}", re.ASCII)
 _FORM: Final = "application/x-www-form-urlencoded"
-
-
-class WebhookParams(Params):
-    api_key: str | None = None
-    """API key of the bot, instead of an `Authorization` header."""
-    stream: str | None = None
-    """Channel by name or id. Without it the bot's owner gets a direct message."""
-    topic: str | None = None
-    """Topic of the message. Default: a topic named after the format, or the channel that the sender
-    names."""
 
 
 class JsonParams(WebhookParams):
@@ -138,7 +118,7 @@ async def slack(request: Request, params: WebhookParams) -> SlackAnswer:
     said = await _said(request, SLACK_WEBHOOK.name, WebhookOrder("slack", _payload(request, SLACK)))
     topic = params.topic or said.topic or "Slack"
     buttons = await _buttons(request, said)
-    await _post(request, params, topic, said.content, buttons=buttons)
+    await post(request, params, topic, said.content, buttons=buttons)
     return SlackAnswer()
 
 
@@ -152,7 +132,7 @@ async def _buttons(request: Request, said: Said) -> Buttons:
     try:
         return checked_buttons(said.buttons, parameter=said.buttons_from)
     except InvalidParameterError as error:
-        await _notify_owner(request, error.message)
+        await notify_owner(request, error.message)
         raise
 
 
@@ -165,7 +145,7 @@ async def any_json(request: Request, params: JsonParams) -> Empty:
     )
     said = await _said(request, JSON_WEBHOOK.name, order)
     content = without_command(said.content)
-    await _post(request, params, params.topic or said.topic or JSON, content)
+    await post(request, params, params.topic or said.topic or JSON, content)
     return Empty()
 
 
@@ -190,7 +170,7 @@ async def integrated(request: Request, params: IntegrationParams) -> Remark:
     match outcome:
         case Malformed(reason):
             reason = f"This is not what {integration.display_name} sends: {reason}"
-            await _notify_owner(request, reason)
+            await notify_owner(request, reason)
             raise WebhookPayloadError(reason, integration.display_name)
         case Unknown(event):
             return Remark(f"Not posted: the event {event} is not known.")
@@ -198,7 +178,7 @@ async def integrated(request: Request, params: IntegrationParams) -> Remark:
             return Remark(f"Not posted: {reason}")
     if not _is_wanted(outcome.event, params):
         return Remark(f"Not posted: the address does not ask for {outcome.event}.")
-    await _post(
+    await post(
         request,
         params,
         params.topic or outcome.topic or integration.display_name,
@@ -284,7 +264,7 @@ async def _check_signature(request: Request, schemes: Sequence[Scheme], name: st
         verify(schemes, signed, secret)
     except InvalidSignatureError as error:
         await _record(request, name, "refused")
-        await _notify_owner(request, str(error))
+        await notify_owner(request, str(error))
         raise InvalidWebhookSignatureError(str(error), name) from error
 
 
@@ -337,63 +317,6 @@ def _payload(request: Request, name: str) -> bytes:
     if not body.strip():
         raise WebhookPayloadError("Nothing was sent.", name)
     return body
-
-
-async def _post(
-    request: Request,
-    params: WebhookParams,
-    topic: str,
-    content: str,
-    *,
-    key: bytes | None = None,
-    following: tuple[Stage, bytes] | None = None,
-    buttons: Buttons = (),
-) -> None:
-    """Send the message to the channel or to the bot's owner, who is notified of failures.
-
-    Messages with the same key are one; what is said of a stage follows what was said before.
-    """
-    draft = replace(_draft(request, params, topic, content), buttons=buttons)
-    if key is not None:
-        draft = replace(draft, idempotency_key=f"webhook:{key.hex()}", idempotency_digest=key)
-    try:
-        if following is not None:
-            message = StageMessage(draft, *following, delivery=key)
-            await send_stage(request.realm_services, request.actor, message)
-            return
-        decision = await send.prepare(request.realm_cache, request.actor, draft, request.read)
-        await request.write(send.send_message, draft, decision, request.app.clock.now())
-    except DomainError as refusal:
-        if params.stream is not None:
-            await _notify_owner(request, refusal.message)
-        raise
-
-
-def _draft(request: Request, params: WebhookParams, topic: str, content: str) -> OutgoingMessage:
-    row = request.actor.row
-    if params.stream:
-        is_id = _ID.fullmatch(params.stream) is not None
-        to = int(params.stream) if is_id else params.stream
-        return OutgoingMessage(type="channel", to=to, topic=cut_topic(topic), content=content)
-    if row.bot_owner_id is None:
-        raise BadRequestError("Say with `stream` where messages go: the bot has no owner.")
-    return OutgoingMessage(type="direct", to=[row.bot_owner_id], topic=None, content=content)
-
-
-async def _notify_owner(request: Request, reason: str) -> None:
-    """Notify the bot's owner, once an hour: the calling program's response is read by no one."""
-    row, now = request.actor.row, request.app.clock.now()
-    if row.bot_owner_id is None:
-        return
-    language = await request.realm_cache.language_of(row.bot_owner_id)
-    text = _("Your bot {bot} could not post what it was sent:", bot=mention(row))
-    content = f"{translated(text, language)}\n\n{quoted(reason)}"
-    key = f"webhook:{row.user_id}:{now:%Y-%m-%dT%H}"
-    draft = OutgoingMessage(type="direct", to=[row.bot_owner_id], topic=None, content=content)
-    digest = hashlib.sha256(key.encode()).digest()
-    await deliver(
-        request.realm_services, replace(draft, idempotency_key=key, idempotency_digest=digest)
-    )
 
 
 ENDPOINTS = (

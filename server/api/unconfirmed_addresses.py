@@ -3,7 +3,7 @@
 from server.actions.unconfirmed_addresses import confirm_for
 from server.api.endpoint import Access, Empty, Endpoint, NoParams, Request, Result
 from server.api.params import Params
-from storage import users
+from storage import unconfirmed_addresses as rows
 from storage.ids import UserId
 
 
@@ -19,7 +19,7 @@ class UnconfirmedResult(Result):
 async def list_all(request: Request, params: NoParams) -> UnconfirmedResult:
     del params
     async with request.read() as connection:
-        found = await users.unconfirmed(connection, request.actor.realm_id)
+        found = await rows.user_ids(connection, request.actor.realm_id)
     return UnconfirmedResult(user_ids=list(found))
 
 

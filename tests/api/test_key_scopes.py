@@ -27,7 +27,8 @@ HARMLESS: Final = {
     *("api_keys", "key_id", "linkifiers", "realm_linkifiers", "topic_links", "url_template"),
     # Where something is that a reader may fetch with their own credentials, or anyone may.
     *("avatar_url", "avatar_url_medium", "icon_url", "source_url", "still_url", "realm_url"),
-    *("login_url", "signup_url", "url", "base_url", "service_payload_url"),
+    *("login_url", "signup_url", "url", "base_url", "service_payload_url", "message_url"),
+    "message_link",
     # How people are addressed; each viewer gets those that the account's settings permit.
     *("email", "delivery_email", "sender_email", "new_email", "email_address_visibility"),
     "email_confirmed",

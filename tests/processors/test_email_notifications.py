@@ -26,7 +26,7 @@ from server.jobs import EmailNotifications
 from server.mail.mailer import MailNotTakenNowError
 from server.mail.smtp import SmtpMailer, open_smtp_mailer
 from server.settings import load_settings
-from storage import email_notifications, users
+from storage import email_notifications, unconfirmed_addresses, users
 from testkit.factories import new_realm, user_ids
 from testkit.message_changes import Changes
 from testkit.message_fanout import FanoutDesk
@@ -256,7 +256,7 @@ async def test_nothing_is_mailed_to_an_address_until_it_is_confirmed(
     [job] = await mailroom.jobs()
     await mailroom.post().handle(job)
     assert mailroom.sink.mails == []
-    await users.confirm_email(connection, realm_id, hall.other.user_id)
+    await unconfirmed_addresses.confirm(connection, realm_id, hall.other.user_id)
     await changes.send(hall.member, user_ids([hall.other]))
     for job in await mailroom.jobs():
         await mailroom.post().handle(job)

@@ -3,7 +3,7 @@
 import pytest
 
 from server.domain.access import GUEST, MEMBER, OWNER
-from storage import users
+from storage import unconfirmed_addresses, users
 from storage.database import Connection
 from storage.users import NewUserRow
 from testkit.factories import JOINED, Make, new_realm, user_ids
@@ -50,12 +50,15 @@ async def test_addresses_count_once_they_are_confirmed(make_here: Make):
     ids = await users.new_ids(connection, 3)
     rows = [new(ids[0]), *(new(each, email_confirmed=False) for each in ids[1:])]
     await users.insert(connection, realm_id, rows)
-    assert await users.unconfirmed(connection, realm_id) == ids[1:]
-    assert await users.unconfirmed(connection, (await new_realm(connection)).realm_id) == []
+    assert await unconfirmed_addresses.user_ids(connection, realm_id) == ids[1:]
+    assert (
+        await unconfirmed_addresses.user_ids(connection, (await new_realm(connection)).realm_id)
+        == []
+    )
     await users.update_active(connection, realm_id, [ids[1]], active=False)
-    assert await users.unconfirmed(connection, realm_id) == [ids[2]]
+    assert await unconfirmed_addresses.user_ids(connection, realm_id) == [ids[2]]
     await users.update_email(connection, realm_id, ids[0], "a@example.com", confirmed=False)
-    await users.confirm_email(connection, realm_id, ids[2])
+    await unconfirmed_addresses.confirm(connection, realm_id, ids[2])
     found = await users.by_ids(connection, realm_id, ids)
     assert [row.email_confirmed for row in found] == [False, False, True]
 
