@@ -9,13 +9,14 @@ from typing import Final
 
 from queue_processors.periodic import TRANSIENT_ERRORS, now_and_then
 from queue_processors.processor import RetryLaterError
+from server.actions.client_devices import expire_token
 from server.actions.push_devices import expire_device
 from server.actions.push_status import PushStatus, keep_push_status
 from server.app import App
 from server.domain.realm_settings import RealmSettings
 from server.push.realms import introduce
 from server.push.service import NeedsOperatorError, PushError, PushRefusedError, UnknownRealmError
-from storage import push_devices, realms
+from storage import client_devices, push_devices, realms
 from storage.realms import RealmRow
 
 INTERVAL_SECONDS: Final = 6 * 3600.0
@@ -67,9 +68,13 @@ class PushKeeper:
         for realm in await self._realms():
             async with self.app.database.connection() as connection:
                 late = await push_devices.pending_since(connection, realm.realm_id, before)
+                clients = await client_devices.pending_since(connection, realm.realm_id, before)
+            write = self.app.writers.of(realm.realm_id).write
             for user_id, device_id in late:
-                write = self.app.writers.of(realm.realm_id).write
                 await write(partial(expire_device, user_id=user_id, device_id=device_id))
+            for user_id, device_id in clients:
+                expire = partial(expire_token, user_id=user_id, device_id=device_id, before=before)
+                await write(expire)
 
     async def _realms(self) -> list[RealmRow]:
         async with self.app.database.connection() as connection:

@@ -134,9 +134,11 @@ class Pusher:
         realm_cache = self.courier.bench.realm_cache
         sight = await realm_cache.sight(reader.row, [row.sender_id, *row.user_ids])
         message = self._as_known(job, reader, row, sight)
-        hides = reader.settings.require_e2ee_push_notifications
+        plain = (
+            [] if reader.is_encrypted_only else [message_notice(reader.to, message, badge=badge)]
+        )
         return Parcel(
-            notices=[message_notice(reader.to, message, badge=badge, hides=hides)],
+            notices=plain,
             to_seal=[message_to_seal(reader.to, message)],
             to_browsers=[_to_browsers(reader, message, badge)],
         )
@@ -231,6 +233,11 @@ class _NotifiedUser:
         """The organization's settings."""
         return RealmSettings.of(self.realm.settings)
 
+    @property
+    def is_encrypted_only(self) -> bool:
+        """Whether the organization sends phones nothing in the clear."""
+        return self.settings.require_e2ee_push_notifications
+
 
 def _to_browsers(reader: _NotifiedUser, message: PushedMessage, badge: int) -> BrowserNotification:
     """Return the message as the user wants notifications of browsers to be."""
@@ -252,8 +259,9 @@ def _href(row: PushedRow) -> str:
 
 
 def _removal(reader: _NotifiedUser, job: PushNotification, badge: int) -> Parcel:
+    plain = removals(reader.to, job.message_ids, badge=badge)
     return Parcel(
-        notices=list(removals(reader.to, job.message_ids, badge=badge)),
+        notices=[] if reader.is_encrypted_only else list(plain),
         to_seal=list(removals_to_seal(reader.to, job.message_ids)),
         to_browsers=list(removals_from_browser(reader.to, job.message_ids, unread_count=badge)),
         is_removal=True,

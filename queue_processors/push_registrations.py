@@ -1,5 +1,6 @@
 """Process the push registration queue: register devices with a bouncer, and remove them."""
 
+import base64
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,6 +16,7 @@ from server.push.recipients import recipient_of
 from server.push.service import PushRecipient, PushRefusedError, PushService
 from storage import push_devices, realms
 from storage.ids import PushDeviceId
+from storage.push_devices import ClientDevice
 
 logger = structlog.get_logger(__name__)
 
@@ -24,8 +26,11 @@ MAX_ATTEMPTS: Final = 26
 KNOWN_ERROR_CODES: Final = frozenset(
     {"INVALID_BOUNCER_PUBLIC_KEY", "INVALID_ENCRYPTED_PUSH_REGISTRATION", "REQUEST_EXPIRED"}
 )
-"""Error codes of bouncers for encrypted registrations, by the code that clients know."""
+"""Error codes of bouncers for encrypted registrations that clients know."""
 DEFAULT_ERROR_CODE: Final = "INVALID_ENCRYPTED_PUSH_REGISTRATION"
+CLIENT_ERROR_CODES: Final = frozenset({"INVALID_BOUNCER_PUBLIC_KEY", "REQUEST_EXPIRED"})
+"""The same for client devices."""
+DEFAULT_CLIENT_ERROR_CODE: Final = "BAD_REQUEST"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +69,8 @@ class Registrar:
             await self.courier.register(recipient, row.plain)
         elif row.account_id is not None and row.status == "pending":
             await self._register_sealed(job, recipient, row.account_id, job.device_id)
+        elif row.client is not None and job.token_id:
+            await self._register_token(job, recipient, row.client)
 
     async def _forget(self, recipient: PushRecipient) -> None:
         """Remove all devices from the service, then register those that were added meanwhile."""
@@ -95,6 +102,27 @@ class Registrar:
             logger.warning("push.device_refused", user_id=job.user_id, reason=str(error))
             error_code = error.code if error.code in KNOWN_ERROR_CODES else DEFAULT_ERROR_CODE
         await self.courier.settle(recipient, device_id, bouncer_id, error_code)
+
+    async def _register_token(
+        self, job: PushRegistration, recipient: PushRecipient, device: ClientDevice
+    ) -> None:
+        """Register the token of a client device, unless it has been replaced meanwhile."""
+        token_id = base64.b64decode(job.token_id)
+        if self.service.sealed is None or device.pending_push_token_id != token_id:
+            return
+        error_code = None
+        try:
+            await self.service.sealed.register_token(
+                recipient.realm_uuid,
+                job.token_id,
+                encrypted=job.registration,
+                public_key=job.bouncer_key,
+            )
+        except PushRefusedError as error:
+            logger.warning("push.device_refused", user_id=job.user_id, reason=str(error))
+            is_known = error.code in CLIENT_ERROR_CODES
+            error_code = error.code if is_known else DEFAULT_CLIENT_ERROR_CODE
+        await self.courier.settle_token(recipient, device.device_id, token_id, error_code)
 
     async def _unregister(
         self, job: PushRegistration, recipient: PushRecipient, gone: GoneDevice

@@ -132,6 +132,8 @@ class PushRegistration(Job, frozen=True, kw_only=True, omit_defaults=True):
     user_id: UserId
     device_id: PushDeviceId | None = None
     """The device to register."""
+    token_id: str = ""
+    """Of a client device: the id of the token to register, in base64."""
     registration: str = ""
     """Readable by the bouncer only: the token of a device, which this server does not know."""
     bouncer_key: str = ""

@@ -39,6 +39,41 @@ class SealedDevice:
 
 
 @dataclass(frozen=True, slots=True)
+class ClientDevice:
+    """A device that its client registered, with the state of its push registration."""
+
+    device_id: PushDeviceId
+    kind: Kind | None
+    push_key_id: int | None
+    push_key: bytes | None
+    push_token_id: bytes | None
+    """The token that the bouncer has taken, by its hash."""
+    pending_push_token_id: bytes | None
+    """The token that the bouncer is asked to take, or has refused."""
+    push_token_changed_at: datetime | None
+    """When the client last gave the token."""
+    error_code: str | None
+    """Why the pending token was refused."""
+
+    @property
+    def is_in_use(self) -> bool:
+        """Whether it gets notifications, or is about to."""
+        is_pending = self.pending_push_token_id is not None and self.error_code is None
+        return is_pending or self.push_token_id is not None
+
+
+@dataclass(frozen=True, slots=True)
+class EncryptedDevice:
+    """A client device that gets notifications, which are encrypted with its key."""
+
+    device_id: PushDeviceId
+    kind: Kind
+    key_id: int
+    key: bytes
+    token_id: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class BrowserDevice:
     """A browser with a subscription at its push service."""
 
@@ -59,7 +94,8 @@ class BrowserDevice:
 @dataclass(frozen=True, slots=True)
 class DeviceRow:
     device_id: PushDeviceId
-    kind: Kind | Literal["web"]
+    kind: Kind | Literal["web"] | None
+    """None for a client device without a token."""
     token: str | None
     app_id: str | None
     account_id: int | None
@@ -71,6 +107,12 @@ class DeviceRow:
     user_agent: str | None
     wants_removals: bool
     created_at: datetime
+    is_client_device: bool
+    push_key_id: int | None
+    push_key: bytes | None
+    push_token_id: bytes | None
+    pending_push_token_id: bytes | None
+    push_token_changed_at: datetime | None
 
     @property
     def status(self) -> Status:
@@ -81,7 +123,7 @@ class DeviceRow:
     @property
     def plain(self) -> PlainDevice | None:
         """The plain device, if it has a token."""
-        if self.token is None or self.kind == WEB:
+        if self.token is None or self.kind is None or self.kind == WEB:
             return None
         is_registered = self.bouncer_id is not None
         return PlainDevice(self.device_id, self.kind, self.token, self.app_id, is_registered)
@@ -91,10 +133,37 @@ class DeviceRow:
         """The sealed device, if it can get encrypted notifications."""
         if self.account_id is None or self.public_key is None or self.bouncer_id is None:
             return None
-        if self.kind == WEB:
+        if self.kind is None or self.kind == WEB:
             return None
         return SealedDevice(
             self.device_id, self.kind, self.account_id, self.public_key, self.bouncer_id
+        )
+
+    @property
+    def client(self) -> ClientDevice | None:
+        """The client device, if it is one."""
+        if not self.is_client_device or self.kind == WEB:
+            return None
+        return ClientDevice(
+            self.device_id,
+            self.kind,
+            self.push_key_id,
+            self.push_key,
+            self.push_token_id,
+            self.pending_push_token_id,
+            self.push_token_changed_at,
+            self.error_code,
+        )
+
+    @property
+    def encrypted(self) -> EncryptedDevice | None:
+        """The client device, if it gets notifications."""
+        if self.push_key is None or self.push_key_id is None or self.push_token_id is None:
+            return None
+        if self.kind is None or self.kind == WEB:
+            return None
+        return EncryptedDevice(
+            self.device_id, self.kind, self.push_key_id, self.push_key, self.push_token_id
         )
 
     @property
@@ -116,7 +185,9 @@ class DeviceRow:
 # A session that has expired is deleted only with the next sign-in.
 _SELECT: LiteralString = """
     SELECT d.device_id, d.kind, d.token, d.app_id, d.account_id, d.public_key, d.bouncer_id,
-           d.error_code, d.endpoint, d.auth_secret, d.user_agent, d.wants_removals, d.created_at
+           d.error_code, d.endpoint, d.auth_secret, d.user_agent, d.wants_removals, d.created_at,
+           d.is_client_device, d.push_key_id, d.push_key, d.push_token_id,
+           d.pending_push_token_id, d.push_token_changed_at
       FROM push_devices d
      WHERE d.realm_id = %(realm_id)s AND d.user_id = %(user_id)s
        AND (d.session_digest IS NULL
@@ -328,14 +399,14 @@ async def delete_of_users(
 ) -> list[UserId]:
     """Delete their devices that depend on API keys; return the owner of each phone.
 
-    Browsers that depend on sessions are deleted with these.
+    Browsers that depend on sessions are deleted with these, and client devices stay.
     """
     owners: list[UserId] = await connection.values(
         """
         WITH gone AS (
             DELETE FROM push_devices
              WHERE realm_id = %(realm_id)s AND user_id = ANY (%(user_ids)s::bigint[])
-               AND session_digest IS NULL
+               AND session_digest IS NULL AND NOT is_client_device
             RETURNING user_id, kind)
         SELECT user_id FROM gone WHERE kind <> 'web'
         """,

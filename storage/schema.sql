@@ -4797,7 +4797,7 @@ CREATE TABLE public.push_devices (
     realm_id bigint NOT NULL,
     user_id bigint NOT NULL,
     device_id bigint DEFAULT nextval('public.push_device_ids'::regclass) NOT NULL,
-    kind text NOT NULL,
+    kind text,
     token text,
     app_id text,
     account_id bigint,
@@ -4810,10 +4810,18 @@ CREATE TABLE public.push_devices (
     user_agent text,
     wants_removals boolean DEFAULT false NOT NULL,
     session_digest bytea,
+    is_client_device boolean DEFAULT false NOT NULL,
+    push_key bytea,
+    push_key_id bigint,
+    push_token_id bytea,
+    pending_push_token_id bytea,
+    push_token_changed_at timestamp with time zone,
     CONSTRAINT push_devices_endpoint CHECK ((((endpoint IS NOT NULL) = (kind = 'web'::text)) AND ((auth_secret IS NOT NULL) = (kind = 'web'::text)) AND ((user_agent IS NOT NULL) = (kind = 'web'::text)))),
     CONSTRAINT push_devices_kind CHECK ((kind = ANY (ARRAY['apns'::text, 'fcm'::text, 'web'::text]))),
-    CONSTRAINT push_devices_public_key CHECK (((public_key IS NULL) = (token IS NOT NULL))),
-    CONSTRAINT push_devices_way CHECK ((num_nonnulls(token, account_id, endpoint) = 1))
+    CONSTRAINT push_devices_of_a_kind CHECK (((kind IS NOT NULL) OR (is_client_device AND (num_nonnulls(push_token_id, pending_push_token_id) = 0)))),
+    CONSTRAINT push_devices_public_key CHECK (((public_key IS NULL) = ((token IS NOT NULL) OR is_client_device))),
+    CONSTRAINT push_devices_push_key CHECK ((((push_key IS NULL) = (push_key_id IS NULL)) AND ((push_key IS NOT NULL) OR (num_nonnulls(push_token_id, pending_push_token_id) = 0)) AND (is_client_device OR (push_key IS NULL)))),
+    CONSTRAINT push_devices_way CHECK (((num_nonnulls(token, account_id, endpoint) + (is_client_device)::integer) = 1))
 );
 
 CREATE UNLOGGED TABLE public.rate_limits (

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from server.actions.account_mail import mail_news
+from server.actions.client_devices import end_push_registrations
 from server.actions.push_devices import drop_all_devices
 from server.actions.realm_exports import renew_links
 from server.domain.access import ADMINISTRATOR
@@ -44,7 +45,7 @@ class Extent:
     but_session: bytes | None = None
     """Digest of the session that is kept."""
     api_key: bool = False
-    """Whether own keys are replaced, and push devices of apps with these keys removed."""
+    """Whether own keys are replaced, and push registrations of apps with these keys ended."""
     named_keys: bool = False
 
 
@@ -89,7 +90,10 @@ async def end_pending(
     if any(row.role <= ADMINISTRATOR for row in rows):
         links = await renew_links(tx)
     keys, revoked, left = await _end_keys(tx, connection, user_ids, extent)
-    phones = await drop_all_devices(tx, user_ids) if extent.api_key else 0
+    phones = 0
+    if extent.api_key:
+        phones = await drop_all_devices(tx, user_ids)
+        phones += await end_push_registrations(tx, user_ids)
     browsers = 0
     if extent.sessions:
         browsers = await sessions.end_of_users(

@@ -9,6 +9,7 @@ from msgspec import UNSET
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError, UserDeactivatedError
 from server.events.base import to_users
+from server.events.client_devices import ClientDeviceRemoved
 from server.events.push_devices import PushDeviceChanged
 from server.i18n import _
 from server.jobs import GoneDevice, PushRegistration, enqueue
@@ -18,7 +19,7 @@ from storage.ids import PushDeviceId, UserId
 from storage.push_devices import WEB, DeviceRow, Kind, Status
 
 MAX_DEVICES: Final = 50
-"""Maximum of phones per user; the oldest is deleted for one more."""
+"""Maximum of phones per user; for one more, one is deleted."""
 REGISTERED: Final = 1
 """For a device with a token: that it is registered with the bouncer."""
 ASKED_AGAIN_AFTER: Final = timedelta(minutes=10)
@@ -41,7 +42,7 @@ async def add_token(
     )
     if new is None:
         return
-    await _make_room(tx, actor.user_id)
+    await make_room(tx, actor.user_id)
     enqueue(tx, PushRegistration(realm_id=tx.realm_id, user_id=actor.user_id, device_id=new))
 
 
@@ -53,7 +54,7 @@ async def remove_token(tx: Tx, actor: Actor, kind: Kind, token: str) -> None:
     )
     if row is None:
         raise BadRequestError(_("Token does not exist"))
-    await _delete(tx, actor.user_id, [row])
+    await delete_phones(tx, actor.user_id, [row])
 
 
 async def register_device(
@@ -88,7 +89,7 @@ async def register_device(
         public_key=public_key,
         now=now,
     )
-    await _make_room(tx, actor.user_id)
+    await make_room(tx, actor.user_id)
     if status != "pending":
         _append_device_event(tx, actor.user_id, account_id, "pending")
     enqueue(
@@ -143,7 +144,8 @@ async def drop_devices(tx: Tx, user_id: UserId, device_ids: Iterable[PushDeviceI
 async def drop_all_devices(tx: Tx, user_ids: Sequence[UserId]) -> int:
     """Delete devices with API keys of users who leave or are signed out; return how many phones.
 
-    Browsers with sessions go with these. The caller has locked the users' rows.
+    Browsers with sessions go with these, and client devices stay. The caller has locked the users'
+    rows.
     """
     connection = await tx.changing()
     owners = await push_devices.delete_of_users(connection, tx.realm_id, user_ids)
@@ -181,13 +183,21 @@ async def _settle(
         _append_device_event(tx, user_id, row.account_id, status, error_code)
 
 
-async def _make_room(tx: Tx, user_id: UserId) -> None:
+async def make_room(tx: Tx, user_id: UserId) -> None:
+    """Delete phones beyond MAX_DEVICES: first those that get no notifications, then the oldest.
+
+    The newest one stays.
+    """
     rows = await push_devices.of_user(await tx.changing(), tx.realm_id, user_id)
     phones = [row for row in rows if row.kind != WEB]
-    await _delete(tx, user_id, phones[:-MAX_DEVICES])
+    surplus = len(phones) - MAX_DEVICES
+    if surplus > 0:
+        ranked = sorted(phones[:-1], key=lambda row: row.client is None or row.client.is_in_use)
+        await delete_phones(tx, user_id, ranked[:surplus])
 
 
-async def _delete(tx: Tx, user_id: UserId, rows: Sequence[DeviceRow]) -> None:
+async def delete_phones(tx: Tx, user_id: UserId, rows: Sequence[DeviceRow]) -> None:
+    """Delete these phones of the user, here and at the bouncer."""
     if not rows:
         return
     connection = await tx.changing()
@@ -197,6 +207,8 @@ async def _delete(tx: Tx, user_id: UserId, rows: Sequence[DeviceRow]) -> None:
         if row.plain is not None:
             gone = GoneDevice(kind=row.plain.kind, token=row.plain.token)
             enqueue(tx, PushRegistration(realm_id=tx.realm_id, user_id=user_id, gone=gone))
+        if row.client is not None:
+            tx.append(ClientDeviceRemoved(device_id=row.device_id), to_users(user_id))
 
 
 def _append_device_event(

@@ -36,6 +36,7 @@ AREA_TITLES: Final = {
     "onboarding_steps": "Hints for new users",
     "openapi": "This description",
     "profile_fields": "Custom profile fields",
+    "client_devices": "Push notifications",
     "push_devices": "Push notifications",
     "realm": "Organization",
     "realm_activation": "Deactivating the organization",

@@ -191,7 +191,7 @@ REALM: Final[Mapping[str, str]] = {
     "digest_weekday": "Day on which digests are sent: 0 Monday to 6 Sunday.",
     "message_content_allowed_in_email_notifications": "Quote messages in notification emails.",
     "require_e2ee_push_notifications": (
-        "Leave the text out of push notifications that are not encrypted end to end."
+        "Send phones no push notifications except those that are encrypted end to end."
     ),
     # The organization.
     "send_channel_events_messages": (

@@ -1,7 +1,7 @@
 """A client of a push bouncer: the service of an app's makers with the keys for its devices."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, Final, TypeVar
 
@@ -9,9 +9,11 @@ import httpx
 import msgspec
 
 from server.actions.push_status import PushStatus
+from server.events.client_devices import token_text
 from server.push.service import (
     DeliveryOutcome,
     DisallowedError,
+    EncryptedNotice,
     NeedsOperatorError,
     PlainNotification,
     PushError,
@@ -24,7 +26,8 @@ from server.push.service import (
 )
 from server.push.web import asked, retry_after
 from server.runtime.version import FEATURE_LEVEL, MERGE_BASE, VERSION
-from storage.push_devices import PlainDevice
+from storage.ids import PushDeviceId
+from storage.push_devices import Kind, PlainDevice
 
 Shape = TypeVar("Shape", bound=msgspec.Struct)
 
@@ -77,7 +80,29 @@ class _SealedNotified(msgspec.Struct, frozen=True):
     android_successfully_sent_count: int
     apple_successfully_sent_count: int
     delete_device_ids: tuple[int, ...] = ()
+    """Of devices by their numbers at the bouncer."""
+    delete_token_ids: tuple[str, ...] = ()
+    """Of client devices."""
     realm_push_status: _Status | None = None
+
+    def outcome(
+        self,
+        kinds: Iterable[str],
+        *,
+        gone: Iterable[PushDeviceId] = (),
+        dead_tokens: Mapping[PushDeviceId, bytes] | None = None,
+    ) -> DeliveryOutcome:
+        """Return the outcome, with these kinds of the devices that are not reached any more."""
+        counts: Counter[tuple[str, str]] = Counter((kind, "gone") for kind in kinds)
+        counts["fcm", "sent"] = self.android_successfully_sent_count
+        counts["apns", "sent"] = self.apple_successfully_sent_count
+        status = self.realm_push_status
+        return DeliveryOutcome(
+            gone=frozenset(gone),
+            dead_tokens=dead_tokens or {},
+            counts=+counts,
+            status=None if status is None else status.shown,
+        )
 
 
 class _Enrolled(msgspec.Struct, frozen=True):
@@ -194,20 +219,42 @@ class Bouncer:
         self, realm_uuid: str, notices: Sequence[SealedNotice], *, is_removal: bool
     ) -> DeliveryOutcome:
         """See SealedPushes."""
-        requests = [_request(notice, is_removal=is_removal) for notice in notices]
-        body = {"realm_uuid": realm_uuid, "push_requests": requests}
-        answer = _read(await self._post_json("push/e2ee/notify", body), _SealedNotified)
+        requests = [_sealed_request(notice, is_removal=is_removal) for notice in notices]
+        answer = await self._notify(realm_uuid, requests)
         deleted = set(answer.delete_device_ids)
         gone = [each.device for each in notices if each.device.bouncer_id in deleted]
-        counts: Counter[tuple[str, str]] = Counter((device.kind, "gone") for device in gone)
-        counts["fcm", "sent"] = answer.android_successfully_sent_count
-        counts["apns", "sent"] = answer.apple_successfully_sent_count
-        status = answer.realm_push_status
-        return DeliveryOutcome(
-            gone=frozenset(device.device_id for device in gone),
-            counts=+counts,
-            status=None if status is None else status.shown,
+        return answer.outcome(
+            [device.kind for device in gone], gone=[device.device_id for device in gone]
         )
+
+    async def register_token(
+        self, realm_uuid: str, token_id: str, *, encrypted: str, public_key: str
+    ) -> None:
+        """See SealedPushes."""
+        form = {
+            "realm_uuid": realm_uuid,
+            "token_id": token_id,
+            "encrypted_push_registration": encrypted,
+            "bouncer_public_key": public_key,
+        }
+        _read(await self._post_form("push/e2ee/register", form), _Answer)
+
+    async def push_encrypted(
+        self, realm_uuid: str, notices: Sequence[EncryptedNotice], *, is_removal: bool
+    ) -> DeliveryOutcome:
+        """See SealedPushes."""
+        requests = [_encrypted_request(notice, is_removal=is_removal) for notice in notices]
+        answer = await self._notify(realm_uuid, requests)
+        deleted = set(answer.delete_token_ids)
+        dead = [each.device for each in notices if token_text(each.device.token_id) in deleted]
+        return answer.outcome(
+            [device.kind for device in dead],
+            dead_tokens={device.device_id: device.token_id for device in dead},
+        )
+
+    async def _notify(self, realm_uuid: str, requests: Sequence[Any]) -> _SealedNotified:
+        body = {"realm_uuid": realm_uuid, "push_requests": requests}
+        return _read(await self._post_json("push/e2ee/notify", body), _SealedNotified)
 
     # -- the server and its organizations
 
@@ -284,22 +331,31 @@ def _numbered(recipient: PushRecipient) -> dict[str, Any]:
     }
 
 
-def _request(notice: SealedNotice, *, is_removal: bool) -> dict[str, Any]:
+def _sealed_request(notice: SealedNotice, *, is_removal: bool) -> dict[str, Any]:
     device = notice.device
     payload = {"push_account_id": device.account_id, "encrypted_data": notice.encrypted}
-    if device.kind == "fcm":
-        priority: Any = "normal" if is_removal else "high"
-        return {"device_id": device.bouncer_id, "fcm_priority": priority, "payload": payload}
+    parts = _request_parts(device.kind, payload, is_removal=is_removal)
+    return {"device_id": device.bouncer_id, **parts}
+
+
+def _encrypted_request(notice: EncryptedNotice, *, is_removal: bool) -> dict[str, Any]:
+    device = notice.device
+    payload = {"push_key_id": device.key_id, "encrypted_data": notice.encrypted}
+    parts = _request_parts(device.kind, payload, is_removal=is_removal)
+    return {"token_id": token_text(device.token_id), **parts}
+
+
+def _request_parts(kind: Kind, payload: Mapping[str, Any], *, is_removal: bool) -> dict[str, Any]:
+    """Return a request without its device. A removal wakes an iPhone, and is no alert there."""
+    if kind == "fcm":
+        return {"fcm_priority": "normal" if is_removal else "high", "payload": payload}
     headers = {
         "apns_priority": 5 if is_removal else 10,
         "apns_push_type": "background" if is_removal else "alert",
     }
-    aps = {"mutable-content": 1, "alert": {"title": "New notification"}}
-    return {
-        "device_id": device.bouncer_id,
-        "http_headers": headers,
-        "payload": {**payload, "aps": aps},
-    }
+    alert = {"mutable-content": 1, "alert": {"title": "New notification"}}
+    aps = {"content-available": 1} if is_removal else alert
+    return {"http_headers": headers, "payload": {**payload, "aps": aps}}
 
 
 def _json(value: Any) -> str:

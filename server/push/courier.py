@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import structlog
 
+from server.actions.client_devices import forget_tokens, settle_token
 from server.actions.push_devices import REGISTERED, drop_devices, settle_device
 from server.actions.push_status import PushStatus, keep_push_status
 from server.actions.realm_services import RealmServices
@@ -17,10 +18,11 @@ from server.push.browsers import Browsers
 from server.push.outcomes import ReachedDevice
 from server.push.payloads import test_notice, test_to_seal
 from server.push.recipients import addressee_of, recipient_of
-from server.push.sealing import sealed
+from server.push.sealing import encrypted, sealed
 from server.push.service import (
     DeliveryOutcome,
     DisallowedError,
+    EncryptedNotice,
     PlainNotification,
     PushError,
     PushRecipient,
@@ -32,7 +34,7 @@ from server.push.service import (
 )
 from server.telemetry.metrics import Metrics
 from storage.ids import PushDeviceId, UserId
-from storage.push_devices import DeviceRow, PlainDevice, SealedDevice
+from storage.push_devices import DeviceRow, EncryptedDevice, PlainDevice, SealedDevice
 from storage.realms import RealmRow
 from storage.users import UserRow
 
@@ -95,15 +97,28 @@ class Courier:
             plain = [
                 row.plain for row in rows if row.plain is not None and row.kind in service.kinds
             ]
-            closed = [row.sealed for row in rows if row.sealed is not None]
-            if plain:
+            if plain and parcel.notices:
                 tries.append(_tried(self._deliver_plain(recipient, plain, parcel), plain))
-            if closed and service.sealed is not None:
-                tries.append(_tried(self._deliver_sealed(recipient, closed, parcel), closed))
+            tries.extend(self._sealed_tries(recipient, rows, parcel))
         browsers = [row.browser for row in rows if row.browser is not None]
         if browsers:
             delivery = self.browsers.push(recipient.user_id, parcel.to_browsers, browsers)
             tries.append(_tried(delivery, browsers))
+        return tries
+
+    def _sealed_tries(
+        self, recipient: PushRecipient, rows: Sequence[DeviceRow], parcel: Parcel
+    ) -> list[Awaitable[tuple[DeliveryOutcome, PushError | None]]]:
+        """Return a delivery for each form of encryption; none if the service supports none."""
+        tries: list[Awaitable[tuple[DeliveryOutcome, PushError | None]]] = []
+        if self.service.sealed is None:
+            return tries
+        closed = [row.sealed for row in rows if row.sealed is not None]
+        clients = [row.encrypted for row in rows if row.encrypted is not None]
+        if closed:
+            tries.append(_tried(self._deliver_sealed(recipient, closed, parcel), closed))
+        if clients:
+            tries.append(_tried(self._deliver_encrypted(recipient, clients, parcel), clients))
         return tries
 
     async def register(self, recipient: PushRecipient, device: PlainDevice) -> bool:
@@ -137,6 +152,18 @@ class Courier:
         )
         return is_there
 
+    async def settle_token(
+        self,
+        recipient: PushRecipient,
+        device_id: PushDeviceId,
+        token_id: bytes,
+        error_code: str | None = None,
+    ) -> None:
+        """Store that the bouncer has taken the token, or the error, if it is still awaited."""
+        await self.bench.write(
+            lambda tx: settle_token(tx, recipient.user_id, device_id, token_id, error_code)
+        )
+
     async def test(self, realm: RealmRow, row: UserRow, devices: Sequence[DeviceRow]) -> None:
         """Send a test notification to each device. Raises a PushError."""
         recipient = recipient_of(realm, row.user_id)
@@ -160,14 +187,17 @@ class Courier:
         recipient = recipient_of(realm, row.user_id)
         to = addressee_of(realm, self.bench.realm_cache.address_of(realm), row)
         parcel = Parcel([], [test_to_seal(to, self.bench.clock.now())])
-        closed = [each.sealed for each in devices if each.sealed is not None]
-        try:
-            outcome = await self._deliver_sealed(recipient, closed, parcel)
-        except DisallowedError:
-            await self._heed(realm, row.user_id, DeliveryOutcome(status=NOT_ALLOWED))
-            raise
+        found = await asyncio.gather(*self._sealed_tries(recipient, devices, parcel))
+        outcome = _merged(one for one, _ in found)
         await self._heed(realm, row.user_id, outcome)
-        if outcome.gone == {device.device_id for device in closed}:
+        if any(what == "sent" for _, what in outcome.counts):
+            return
+        errors = [error for _, error in found if error is not None]
+        if errors:
+            raise the_longest_wait(errors)
+        if outcome.status == NOT_ALLOWED:
+            raise DisallowedError("the service accepts nothing of this organization")
+        if outcome.gone | outcome.dead_tokens.keys() == {each.device_id for each in devices}:
             raise UnknownDeviceError("none of the devices is there any more")
 
     async def test_browsers(
@@ -211,6 +241,23 @@ class Courier:
             )
         return _merged(outcomes)
 
+    async def _deliver_encrypted(
+        self, recipient: PushRecipient, devices: Sequence[EncryptedDevice], parcel: Parcel
+    ) -> DeliveryOutcome:
+        service = self.service.sealed
+        assert service is not None, "callers check it"
+        outcomes = []
+        for payload in parcel.to_seal:
+            notices = [
+                EncryptedNotice(device, encrypted(device.key, payload)) for device in devices
+            ]
+            outcomes.append(
+                await service.push_encrypted(
+                    recipient.realm_uuid, notices, is_removal=parcel.is_removal
+                )
+            )
+        return _merged(outcomes)
+
     async def _is_registered(self, recipient: PushRecipient, device: PlainDevice) -> bool:
         """Return whether the device is registered, if the service requires that."""
         if device.is_registered or not self.service.wants_registration:
@@ -222,6 +269,10 @@ class Courier:
             self.metrics.pushed(kind, what, count)
         if outcome.gone:
             await self._drop(user_id, outcome.gone)
+        dead = outcome.dead_tokens
+        if dead:
+            logger.info("push.tokens_forgotten", user_id=user_id, count=len(dead))
+            await self.bench.write(lambda tx: forget_tokens(tx, user_id, dead))
         status = outcome.status
         if status is not None and not status.is_kept_in(RealmSettings.of(realm.settings)):
             await self.bench.write(lambda tx: keep_push_status(tx, status))
@@ -263,6 +314,7 @@ def _merged(outcomes: Iterable[DeliveryOutcome]) -> DeliveryOutcome:
         merged = replace(
             merged,
             gone=merged.gone | one.gone,
+            dead_tokens={**merged.dead_tokens, **one.dead_tokens},
             again=merged.again | one.again,
             again_after_seconds=max(merged.again_after_seconds, one.again_after_seconds),
             counts=Counter(merged.counts) + Counter(one.counts),

@@ -1,7 +1,7 @@
 """Payloads of notifications: in plain text by kind of device, or as the text to encrypt."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
 from typing import Any, Final
@@ -88,12 +88,8 @@ class PushedMessage:
     """The path of the message in the web client."""
 
 
-def message_notice(
-    to: Addressee, message: PushedMessage, *, badge: int, hides: bool
-) -> PlainNotification:
-    """Return the plain payload of a message, without its content if that is to be hidden."""
-    if hides:
-        message = replace(message, content=to.phrases.new_message)
+def message_notice(to: Addressee, message: PushedMessage, *, badge: int) -> PlainNotification:
+    """Return the plain payload of a message."""
     where = _where(message)
     who = {**mention_of(message), "sender_id": message.sender_id}
     email = {"sender_email": message.sender_email}

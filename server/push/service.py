@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from server.actions.push_status import PushStatus
 from storage.ids import PushDeviceId, UserId
-from storage.push_devices import PlainDevice, SealedDevice
+from storage.push_devices import EncryptedDevice, PlainDevice, SealedDevice
 
 
 class PushError(Exception):
@@ -95,11 +95,21 @@ class SealedNotice:
 
 
 @dataclass(frozen=True, slots=True)
+class EncryptedNotice:
+    """A payload for one client device, encrypted with its key, in base64."""
+
+    device: EncryptedDevice
+    encrypted: str
+
+
+@dataclass(frozen=True, slots=True)
 class DeliveryOutcome:
     """The outcome of a delivery."""
 
     gone: frozenset[PushDeviceId] = frozenset()
     """Devices that no longer exist."""
+    dead_tokens: Mapping[PushDeviceId, bytes] = field(default_factory=dict[PushDeviceId, bytes])
+    """Tokens that no longer exist, of client devices, which stay."""
     again: frozenset[PushDeviceId] = frozenset()
     """Devices to retry."""
     again_after_seconds: float = 0.0
@@ -125,6 +135,21 @@ class SealedPushes(Protocol):
         self, realm_uuid: str, notices: Sequence[SealedNotice], *, is_removal: bool
     ) -> DeliveryOutcome:
         """Deliver the payloads. Raises a PushError if none was accepted."""
+        ...
+
+    async def register_token(
+        self, realm_uuid: str, token_id: str, *, encrypted: str, public_key: str
+    ) -> None:
+        """Register the encrypted token of a client device. Idempotent.
+
+        Raises a PushError; PushRefusedError if the registration is invalid.
+        """
+        ...
+
+    async def push_encrypted(
+        self, realm_uuid: str, notices: Sequence[EncryptedNotice], *, is_removal: bool
+    ) -> DeliveryOutcome:
+        """Deliver to client devices. Raises a PushError if none was accepted."""
         ...
 
 

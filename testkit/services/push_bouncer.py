@@ -2,12 +2,13 @@
 
 import asyncio
 import base64
+import hashlib
 import json
 import uuid
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, Literal
 from urllib.parse import parse_qs
 
 import pytest_asyncio
@@ -15,6 +16,7 @@ from nacl.exceptions import CryptoError
 from nacl.public import PrivateKey, SealedBox
 from tornado.httpserver import HTTPServer
 from tornado.httputil import HTTPHeaders, HTTPServerRequest, ResponseStartLine
+from tornado.iostream import StreamClosedError
 
 from server.push import web
 from server.push.bouncer import PREFIX, Bouncer
@@ -48,6 +50,16 @@ class SealedPhone:
 
 
 @dataclass
+class TokenPhone:
+    """A phone whose token is known to the bouncer by its id, too."""
+
+    registration: dict[str, Any]
+    got: list[dict[str, Any]] = field(default_factory=list)
+    """What Apple and Google hand over, which is not quite what the bouncer was sent."""
+    requests: list[dict[str, Any]] = field(default_factory=list)
+
+
+@dataclass
 class FakeBouncer:
     """`answers` are given to the next requests before it looks at them: (status, body, headers)."""
 
@@ -60,7 +72,11 @@ class FakeBouncer:
     phones: dict[tuple[str, int, str], list[dict[str, Any]]] = field(default_factory=dict)
     """The notifications received by each phone, by its user, kind and token."""
     app_ids: dict[str, str] = field(default_factory=dict)
+    generation: Literal["accounts", "both", "tokens"] = "both"
+    """Which phones with encrypted notifications it knows: by accounts, or by ids of tokens."""
     sealed: dict[int, SealedPhone] = field(default_factory=dict)
+    tokens: dict[tuple[str, str], TokenPhone] = field(default_factory=dict)
+    """By the organization's uuid, and the id of the token."""
     gone: set[str | int] = field(default_factory=set)
     """Tokens, and numbers of sealed phones, that their makers know no more."""
     answers: list[Answer] = field(default_factory=list)
@@ -68,10 +84,16 @@ class FakeBouncer:
     """The same for requests to one path."""
     lost: int = 0
     """The number of requests to handle without delivering the response."""
+    held: asyncio.Event | None = None
+    """Encrypted registrations are handled at once, and answered only when it is set."""
+    holding: asyncio.Event = field(default_factory=asyncio.Event)
+    """One of them waits for its answer."""
     arrived: asyncio.Event = field(default_factory=asyncio.Event)
     """Something has reached a phone."""
     requests: list[str] = field(default_factory=list)
     bodies: list[bytes] = field(default_factory=list)
+
+    _waiting: set[asyncio.Task[None]] = field(default_factory=set)
 
     stop: Callable[[], None] = lambda: None
     """Ends it, as if its machine were off."""
@@ -116,7 +138,19 @@ class FakeBouncer:
         if self.lost:
             self.lost -= 1
             status, text = 502, "<html>gone</html>"
-        respond(request, status, text, headers)
+        if self.held is not None and path == "push/e2ee/register":
+            waiting = asyncio.create_task(self._respond_later(self.held, request, status, text))
+            self._waiting.add(waiting)
+        else:
+            respond(request, status, text, headers)
+
+    async def _respond_later(
+        self, held: asyncio.Event, request: HTTPServerRequest, status: int, text: str
+    ) -> None:
+        self.holding.set()
+        await held.wait()
+        with suppress(StreamClosedError):
+            respond(request, status, text, {})
 
     def _handle(self, path: str, request: HTTPServerRequest) -> dict[str, Any]:
         known = {
@@ -270,47 +304,90 @@ class FakeBouncer:
 
     def _register_sealed(self, form: Form) -> dict[str, Any]:
         self._check_realm(form["realm_uuid"])
+        by_token = "token_id" in form
+        names = {"realm_uuid", "bouncer_public_key", "encrypted_push_registration"}
+        assert set(form) == names | {"token_id" if by_token else "push_account_id"}
+        if self.generation == ("accounts" if by_token else "tokens"):
+            raise RefusalError("REQUEST_VARIABLE_MISSING", "Missing a parameter")
         if form["bouncer_public_key"] != self.public_key:
             raise RefusalError("INVALID_BOUNCER_PUBLIC_KEY")
+        code = "BAD_REQUEST" if by_token else "INVALID_ENCRYPTED_PUSH_REGISTRATION"
         try:
             encrypted = base64.b64decode(form["encrypted_push_registration"], validate=True)
             content = json.loads(SealedBox(self.key).decrypt(encrypted))
         except (ValueError, CryptoError):
-            raise RefusalError("INVALID_ENCRYPTED_PUSH_REGISTRATION") from None
+            raise RefusalError(code, "Invalid encrypted_push_registration") from None
+        if by_token and not _is_of(content, form["token_id"]):
+            raise RefusalError(code, "Invalid encrypted_push_registration")
         if NOW - content["timestamp"] > A_DAY:
             raise RefusalError("REQUEST_EXPIRED")
-        account_id = int(form["push_account_id"])
+        if by_token:
+            _ = self.tokens.setdefault((form["realm_uuid"], form["token_id"]), TokenPhone(content))
+            return {}
+        return {"device_id": self._number_of(int(form["push_account_id"]), content)}
+
+    def _number_of(self, account_id: int, content: dict[str, Any]) -> int:
         for number, phone in self.sealed.items():
             if (phone.account_id, phone.registration["token"]) == (account_id, content["token"]):
-                return {"device_id": number}
+                return number
         number = len(self.sealed) + 100
         self.sealed[number] = SealedPhone(account_id, content)
-        return {"device_id": number}
+        return number
 
     def _notify_sealed(self, body: dict[str, Any]) -> dict[str, Any]:
         assert set(body) == {"realm_uuid", "push_requests"}
         self._check_realm(body["realm_uuid"])
         if not self.can_push:
             raise RefusalError("PUSH_NOTIFICATIONS_DISALLOWED", "Your plan does not allow it")
-        sent, deleted = {"fcm": 0, "apns": 0}, []
+        sent, deleted = {"fcm": 0, "apns": 0}, list[Any]()
+        by_token = "token_id" in body["push_requests"][0]
+        if self.generation == ("accounts" if by_token else "tokens"):
+            raise RefusalError("REQUEST_VARIABLE_INVALID", "push_requests is not understood")
+        phones: dict[Any, Any] = self.sealed
+        if by_token:
+            realm = body["realm_uuid"]
+            phones = {token: each for (uuid_, token), each in self.tokens.items() if uuid_ == realm}
         for each in body["push_requests"]:
-            phone = self.sealed.get(each["device_id"])
-            if phone is None or each["device_id"] in self.gone:
-                deleted.append(each["device_id"])
+            name = each["token_id" if by_token else "device_id"]
+            phone = phones.get(name)
+            if phone is None or self.gone.intersection((name, phone.registration["token"])):
+                deleted.append(name)
                 continue
             kind = phone.registration["token_kind"]
             head = "http_headers" if kind == "apns" else "fcm_priority"
-            assert set(each) == {"device_id", "payload", head}
+            assert set(each) - {"token_id", "device_id"} == {"payload", head}
+            if isinstance(phone, SealedPhone):
+                assert each["payload"]["push_account_id"] == phone.account_id
+                phone.got.append(each)
+            else:
+                phone.requests.append(each)
+                phone.got.append(_handed_over(kind, each["payload"]))
             assert len(json.dumps(each["payload"]).encode()) <= MAX_PAYLOAD
-            assert each["payload"]["push_account_id"] == phone.account_id
-            phone.got.append(each)
+            self.arrived.set()
             sent[kind] += 1
         return {
             "android_successfully_sent_count": sent["fcm"],
             "apple_successfully_sent_count": sent["apns"],
-            "delete_device_ids": deleted,
+            "delete_token_ids" if by_token else "delete_device_ids": deleted,
             "realm_push_status": self._realm_status(),
         }
+
+
+def _is_of(content: dict[str, Any], token_id: str) -> bool:
+    """Whether a registration is one of the token with this id."""
+    token, kind, app_id = content["token"], content["token_kind"], content.get("ios_app_id")
+    if kind not in ("apns", "fcm") or (kind == "apns") != bool(app_id):
+        return False
+    digest = hashlib.sha256(token.encode()).digest()
+    return 0 < len(token) <= MAX_PAYLOAD and base64.b64encode(digest[:8]).decode() == token_id
+
+
+def _handed_over(kind: str, payload: dict[str, Any]) -> dict[str, Any]:
+    """What reaches the phone: all values of Google's messages are strings."""
+    assert set(payload) == {"push_key_id", "encrypted_data"} | (
+        {"aps"} if kind == "apns" else set()
+    )
+    return payload if kind == "apns" else {name: str(value) for name, value in payload.items()}
 
 
 def respond(request: HTTPServerRequest, status: int, text: str, headers: dict[str, str]) -> None:

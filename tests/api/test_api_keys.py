@@ -77,6 +77,7 @@ async def test_a_key_reaches_what_it_is_for(log_in, make):
                 "encrypted_push_registration": "",
             },
         ),
+        ("POST", "/register_client_device", {}),
         ("DELETE", "/users/me", {}),
         ("DELETE", "/users/{user_id}", {}),
     ],

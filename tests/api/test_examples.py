@@ -41,6 +41,7 @@ SCENES = (
     people.users,
     people.bots,
     people.phones,
+    people.client_devices,
     people.browsers,
     organization.settings,
     organization.pictures,

@@ -1,12 +1,10 @@
 """People's phones over HTTP: they come, they go, and they are tried."""
 
 import base64
-from collections.abc import AsyncIterator
 from typing import Any
 
 import msgspec
 import pytest
-import pytest_asyncio
 from joserfc.jwk import RSAKey
 from nacl.public import PrivateKey
 
@@ -21,7 +19,7 @@ from testkit.clients.api import Client, LogIn
 from testkit.clients.server import Server, ServerFactory
 from testkit.clock import StoppedClock
 from testkit.factories import Make
-from testkit.services.push_bouncer import SERVER_ID, SERVER_KEY, FakeBouncer
+from testkit.services.push_bouncer import FakeBouncer
 from testkit.services.push_services import FakeFcm
 
 pytestmark = pytest.mark.asyncio
@@ -39,29 +37,6 @@ PUBLIC_KEY = base64.b64encode(bytes(KEY.public_key)).decode()
 async def devices(make: Make, client: Client) -> list[DeviceRow]:
     assert client.user is not None
     return await push_devices.of_user(make.connection, make.realm_id, client.user.user_id)
-
-
-@pytest_asyncio.fixture
-async def pushing(
-    serving_with: ServerFactory, bouncer: FakeBouncer, make: Make
-) -> AsyncIterator[Server]:
-    """A server with a bouncer."""
-    settings = {
-        "push_bouncer_url": bouncer.url,
-        "push_server_id": SERVER_ID,
-        "push_server_key": SERVER_KEY,
-    }
-    async with serving_with(**settings) as server:
-        yield server
-
-
-@pytest.fixture
-def log_in_there(pushing: Server, make: Make, connect: Any) -> LogIn:
-    async def log_in(user: Any = None, **facts: Any) -> Client:
-        client: Client = await connect(pushing, make.realm_id, user or await make.user(**facts))
-        return client
-
-    return log_in
 
 
 async def work(server: Server, make: Make, client: Client) -> None:

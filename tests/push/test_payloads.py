@@ -1,6 +1,5 @@
 """What phones are told fits, says no more than it may, and is in words that people read."""
 
-import json
 import string
 import time
 from dataclasses import replace
@@ -76,7 +75,7 @@ LONG_ADDRESS = replace(ADA, realm_name=WIDE * 40, realm_url=f"https://{'h' * 250
 @pytest.mark.parametrize("people", [0, 3, 100, 1_000])
 def test_everything_fits_however_much_there_is_to_say(people: int):
     message = huge(people)
-    notice = message_notice(LONG_ADDRESS, message, badge=10**9, hides=False)
+    notice = message_notice(LONG_ADDRESS, message, badge=10**9)
     android = {name: str(value) for name, value in notice.android.items()}
     assert sum(len((name + value).encode()) for name, value in android.items()) <= MAX_BYTES
     apple = {"aps": dict(notice.apple), **notice.apple["custom"]}
@@ -107,7 +106,7 @@ def test_removals_fit_too():
 
 def test_a_long_message_is_cut_and_a_short_one_is_not():
     assert shortened("x" * MAX_CONTENT) == "x" * MAX_CONTENT
-    cut = message_notice(ADA, replace(MESSAGE, content="x" * 201), badge=0, hides=False)
+    cut = message_notice(ADA, replace(MESSAGE, content="x" * 201), badge=0)
     assert cut.android["content"] == "x" * 200 + "…"
 
 
@@ -132,26 +131,19 @@ def test_a_long_message_is_cut_and_a_short_one_is_not():
     ],
 )
 def test_titles_say_where_and_who(parts: dict[str, Any], title: str, subtitle: str):
-    alert = message_notice(ADA, replace(MESSAGE, **parts), badge=0, hides=False).apple["alert"]
+    alert = message_notice(ADA, replace(MESSAGE, **parts), badge=0).apple["alert"]
     assert (alert["title"], alert["subtitle"]) == (title, subtitle)
 
 
 def test_names_with_braces_are_names():
     message = replace(MESSAGE, reason=Reason.MENTIONED, sender_name="{group.__class__}")
-    alert = message_notice(ADA, message, badge=0, hides=False).apple["alert"]
+    alert = message_notice(ADA, message, badge=0).apple["alert"]
     assert alert["subtitle"] == "{group.__class__} mentioned you:"
-
-
-def test_what_is_hidden_is_nowhere():
-    message = replace(MESSAGE, content="garlic")
-    notice = message_notice(replace(ADA, language="fr"), message, badge=0, hides=True)
-    assert "garlic" not in json.dumps([notice.apple, notice.android])
-    assert notice.android["content"] == "Nouveau message"
 
 
 def test_the_same_message_replaces_itself_and_no_other():
     def key(message: PushedMessage, to: Addressee = ADA) -> str:
-        return message_notice(to, message, badge=0, hides=False).collapse_key
+        return message_notice(to, message, badge=0).collapse_key
 
     assert len(key(MESSAGE).encode()) <= 64
     assert key(MESSAGE) == key(replace(MESSAGE, content="edited"))

@@ -41,6 +41,7 @@ const NOT_FOLLOWED: Record<string, string> = {
   invites_changed: "the list of invitations is fetched where it is shown",
   realm_export: "the list of exports is fetched where it is shown",
   realm_export_consent: "is not shown",
+  device: "is about phones, which are not shown",
   heartbeat: "says nothing",
   muted_topics: "is the older form of user_topic",
   update_display_settings: "is the older form of user_settings",

@@ -1,17 +1,15 @@
 """Examples: one's own account, other users, bots and phones."""
 
-import base64
-
 import msgspec
 from joserfc import jwt
 from joserfc.jwk import OctKey
-from nacl.public import PrivateKey
 
 from queue_processors.push_registrations import handle as register_devices
 from server.domain.unsubscribing import PURPOSE, Subscriber, token_for
 from server.jobs import PushRegistration
 from storage import server_keys
 from storage.ids import UserId
+from testkit.clients.phone import Key, Phone
 from testkit.images import picture
 from tests.api.examples.stage import JWT_KEY, PASSWORD, Stage, user_id
 
@@ -146,17 +144,19 @@ async def phones(stage: Stage) -> None:
     await stage.see("DELETE /users/me/android_gcm_reg_id", ravi, **PHONE)
     await stage.see("POST /users/me/apns_device_token", ravi, **PHONE, appid="com.example.app")
     await stage.see("DELETE /users/me/apns_device_token", ravi, **PHONE)
-    await stage.see(
-        "POST /mobile_push/register",
-        ravi,
-        token_kind="fcm",
-        push_account_id=4711,
-        push_public_key=base64.b64encode(bytes(PrivateKey.generate().public_key)).decode(),
-        bouncer_public_key=stage.bouncer.public_key,
-        encrypted_push_registration=stage.bouncer.registration("secret"),
-    )
+
+
+async def client_devices(stage: Stage) -> None:
+    ravi = stage.ravi
+    made = await stage.see("POST /register_client_device", ravi)
+    one = {"device_id": made["device_id"]}
+    phone = Phone(ravi, stage.bouncer.public_key, stage.server.app.clock.now().timestamp)
+    key = Key(0.0)
+    registration = {"push_key": key.text, "push_key_id": key.key_id, **phone.token_fields("secret")}
+    await stage.see("POST /mobile_push/register", ravi, **one, **registration)
     await _register_waiting(stage)
-    await stage.see("POST /mobile_push/e2ee/test_notification", ravi, push_account_id=4711)
+    await stage.see("POST /mobile_push/e2ee/test_notification", ravi, **one)
+    await stage.see("POST /remove_client_device", ravi, **one)
 
 
 async def browsers(stage: Stage) -> None:

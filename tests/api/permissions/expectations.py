@@ -143,6 +143,14 @@ for name, token in tokens.items():
     may(f"POST /users/me/{name}", "one's own, of people", fields=token, allowed=PEOPLE)
     may(f"DELETE /users/me/{name}", "one's own alone", world.push_token, own=PEOPLE, others=NO_ONE)
 may("POST /mobile_push/register", "nothing reaches phones here", world.sealed_device, NO_ONE)
+may("POST /register_client_device", "one's own, of people", allowed=PEOPLE)
+may(
+    "POST /remove_client_device",
+    "one's own alone",
+    world.client_device,
+    own=PEOPLE,
+    others=NO_ONE,
+)
 may("POST /mobile_push/test_notification", "nothing reaches phones here", allowed=NO_ONE)
 may("POST /mobile_push/e2ee/test_notification", "there is no such device", allowed=NO_ONE)
 may("GET /web_push/key", "public data", allowed=EVERYONE)

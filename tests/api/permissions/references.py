@@ -121,6 +121,10 @@ async def folder_id(there: World) -> int:
     return int((await world.folder(there, "O", "own"))["channel_folder_id"])
 
 
+async def device_id(there: World) -> int:
+    return int((await world.client_device(there, "m", "own"))["device_id"])
+
+
 async def channel_name(there: World) -> str:
     return there.channels["public"].name
 
@@ -264,6 +268,8 @@ swap(
 swap("GET /messages/matches_narrow", "msg_ids", message_ids, fields={"narrow": []})
 swap("GET /messages/matches_narrow", "narrow", *NARROWS, fields={"msg_ids": []})
 swap("GET /users", "user_ids", user_ids)
+swap("POST /remove_client_device", "device_id", device_id)
+swap("POST /mobile_push/register", "device_id", device_id)
 swap("PATCH /users/{email}", "profile_data", answers, base=world.email)
 swap("GET /realm/audit_log", "actor_id", user_id)
 swap("GET /realm/audit_log", "before", audit_id)
@@ -309,6 +315,9 @@ LENIENT: Final = {
 """Requests accepted with an unknown id: the response is the same for any such id."""
 
 NAMES_NOTHING: Final = {
+    "POST /mobile_push/register push_key_id": "the client's own number for a key",
+    "POST /mobile_push/register token_id": "the hash of a token",
+    "POST /mobile_push/e2ee/test_notification device_id": "a choice among one's own devices",
     "POST /mobile_push/register push_account_id": "the client's own name for the account",
     "POST /mobile_push/e2ee/test_notification push_account_id": "the same, among one's own",
     "POST /web_push/test_notification subscription_id": "a choice among one's own browsers",

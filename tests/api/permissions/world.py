@@ -587,6 +587,13 @@ async def sealed_device(world: World, who: str, kind: str) -> Values:
     }
 
 
+async def client_device(world: World, who: str, kind: str) -> Values:
+    client = world.clients[world.owner_of(who, kind)]
+    if client.user is None or client.user.bot_type is not None:
+        return {"device_id": next(_numbers)}
+    return {"device_id": (await client.post("/register_client_device"))["device_id"]}
+
+
 async def new_browser(world: World, who: str, kind: str) -> Values:
     del world, who, kind
     browser = Browser(f"https://push.example.com/{next(_numbers)}")

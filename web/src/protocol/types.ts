@@ -354,6 +354,38 @@ export interface DevUser {
   realm_uri: string;
 }
 
+export interface DeviceAddEvent {
+  /** Increasing along the queue, with gaps. */
+  id: number;
+  type: "device";
+  op: "add";
+  device_id: number;
+}
+
+export type DeviceEvent = DeviceAddEvent | DeviceRemoveEvent | DeviceUpdateEvent;
+
+export interface DeviceRemoveEvent {
+  /** Increasing along the queue, with gaps. */
+  id: number;
+  type: "device";
+  op: "remove";
+  device_id: number;
+}
+
+/** The changed fields of a push registration; null clears a field. */
+export interface DeviceUpdateEvent {
+  /** Increasing along the queue, with gaps. */
+  id: number;
+  type: "device";
+  op: "update";
+  device_id: number;
+  push_key_id?: number | null;
+  push_token_id?: string | null;
+  pending_push_token_id?: string | null;
+  push_token_last_updated_timestamp?: number | null;
+  push_registration_error_code?: string | null;
+}
+
 /** Users and groups of a permission. */
 export interface DirectGroupParam {
   /** User ids. */
@@ -1641,6 +1673,8 @@ export interface RegisterState {
   server_timestamp: number;
   /** By the account's id, a 64-bit number as text. */
   push_devices: Record<string, PushDevice>;
+  /** By id. */
+  devices: Record<string, ShownClientDevice>;
   custom_profile_fields: ProfileField[];
   custom_profile_field_types: Record<string, FieldKind>;
   user_status: Record<string, UserStatus>;
@@ -1793,6 +1827,7 @@ export type ServerEvent =
   | DefaultStreamGroupsEvent
   | DefaultStreamsEvent
   | DeleteMessageEvent
+  | DeviceEvent
   | DraftsEvent
   | HeartbeatEvent
   | InvitesChangedEvent
@@ -1929,6 +1964,15 @@ export interface ShownButton {
   style: "danger" | "default" | "primary";
   /** What to ask before the click is sent; null for nothing. */
   confirm: Confirmation | null;
+}
+
+/** A device in register: its push registration, without the key. */
+export interface ShownClientDevice {
+  push_key_id: number | null;
+  push_token_id: string | null;
+  pending_push_token_id: string | null;
+  push_token_last_updated_timestamp: number | null;
+  push_registration_error_code: string | null;
 }
 
 /** An import that an owner has asked for. */
@@ -3651,7 +3695,9 @@ export interface Endpoints {
   /** Send an encrypted test notification */
   "POST /mobile_push/e2ee/test_notification": {
     params: {
-      /** `push_account_id` of the device. Without it: all devices. */
+      /** Id of the device. Without it: all devices. */
+      device_id?: number | null;
+      /** `push_account_id` of a device of the older form. */
       push_account_id?: number | null;
     };
     answer: Record<never, never>;
@@ -3659,16 +3705,24 @@ export interface Endpoints {
   /** Register a device for encrypted push notifications */
   "POST /mobile_push/register": {
     params: {
+      /** Id of the device, from `POST /register_client_device`. Without it, and with `push_account_id`, the registration is of the older form. */
+      device_id?: number | null;
+      /** Secret key with which notifications are encrypted */
+      push_key?: string;
+      /** The client's own number for that key, which each notification names. */
+      push_key_id?: number | null;
       /** `apns` for Apple, `fcm` for Google. */
-      token_kind: "apns" | "fcm";
-      /** Random number with which the device distinguishes its accounts. */
-      push_account_id: number;
-      /** Key with which notifications are encrypted: its kind in the first byte, all in base64. */
-      push_public_key: string;
+      token_kind?: "apns" | "fcm";
+      /** The first 8 bytes of the token's SHA-256, in base64. */
+      token_id?: string;
       /** Public key of the push service with which the registration is encrypted. */
-      bouncer_public_key: string;
+      bouncer_public_key?: string;
       /** The registration, which only the push service can read, in base64. */
-      encrypted_push_registration: string;
+      encrypted_push_registration?: string;
+      /** Older form: random number with which the device distinguishes its accounts. */
+      push_account_id?: number | null;
+      /** Older form: X25519 key with which notifications are encrypted, in base64. */
+      push_public_key?: string;
     };
     answer: Record<never, never>;
   };
@@ -3787,7 +3841,7 @@ export interface Endpoints {
       org_type?: 0 | 10 | 20 | 30 | 35 | 40 | 50 | 60 | 70 | 80 | 90 | 100 | 1000;
       /** Do not show who is active. */
       presence_disabled?: boolean;
-      /** Leave the text out of push notifications that are not encrypted end to end. */
+      /** Send phones no push notifications except those that are encrypted end to end. */
       require_e2ee_push_notifications?: boolean;
       /** Refuse names that another active user has. */
       require_unique_names?: boolean;
@@ -4434,6 +4488,14 @@ export interface Endpoints {
     };
     answer: Pick<RegisterState, "queue_id" | "last_event_id" | "position" | "idle_queue_timeout_secs" | "service_feature_level" | "service_version" | "service_merge_base" | "zulip_feature_level" | "zulip_version" | "zulip_merge_base"> & Partial<RegisterState>;
   };
+  /** Register a device of a client */
+  "POST /register_client_device": {
+    params: Record<never, never>;
+    answer: {
+      /** Id of the new device. */
+      device_id: number;
+    };
+  };
   /** List your reminders */
   "GET /reminders": {
     params: Record<never, never>;
@@ -4460,6 +4522,14 @@ export interface Endpoints {
     params: {
       /** Id of the reminder. */
       reminder_id: number;
+    };
+    answer: Record<never, never>;
+  };
+  /** Remove a device of a client */
+  "POST /remove_client_device": {
+    params: {
+      /** Id of the device, from `POST /register_client_device`. */
+      device_id: number;
     };
     answer: Record<never, never>;
   };

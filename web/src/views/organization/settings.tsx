@@ -177,7 +177,7 @@ export function settingSections(): Section[] {
       title: i18n.t("Notifications and other"),
       settings: [
         toggle("message_content_allowed_in_email_notifications", i18n.t("Quote messages in emails")),
-        toggle("require_e2ee_push_notifications", i18n.t("Leave the text out of push notifications that are not encrypted end to end")),
+        toggle("require_e2ee_push_notifications", i18n.t("Send phones only push notifications that are encrypted end to end")),
         toggle("digest_emails_enabled", i18n.t("Send digests to people who have been away")),
         choice("digest_weekday", i18n.t("Day of digests"), days),
         choice("default_language", i18n.t("Language"), languageChoices(state().fields.realm_default_language)),
