@@ -16,10 +16,11 @@ from server.imports.records import PostedMessage, RemoteFile, SharedFile
 from server.imports.report import ImportReport
 from server.imports.texts import ImportedText, TextConverter
 from server.imports.thread_topics import Places, ThreadTopics, TopicRows, thread_of
-from storage import attachments, imports, message_bits, upload_space
+from storage import attachments, import_keys, imported_messages, imports, message_bits, upload_space
 from storage.database import Connection, Database
 from storage.ids import AttachmentId, MessageId, Position, RealmId, UserId
-from storage.imports import ImportedMessage, ImportedReaction, ImportRow
+from storage.imported_messages import ImportedMessage, ImportedReaction
+from storage.imports import ImportRow
 
 _WILDCARDS: Final = message_bits.CHANNEL_WILDCARD | message_bits.TOPIC_WILDCARD
 
@@ -96,7 +97,7 @@ class BatchWriter:
         Raises ImportStoppedError if another process continues the import.
         """
         stored = await self._store_files(row, texts, report)
-        await self._converter.render_rest(texts, share=(self._realm_id, imports.CLIENT))
+        await self._converter.render_rest(texts, share=(self._realm_id, imported_messages.CLIENT))
         done = texts[-1].number + 1
         while True:
             attempt = _copied(report)
@@ -146,7 +147,7 @@ class BatchWriter:
     ) -> dict[str, StoredFile]:
         keys = [file.key for text in texts for file in text.message.files]
         async with self._database.connection() as connection:
-            ids = await imports.ids_of(connection, self._realm_id, row.import_id, "file", keys)
+            ids = await import_keys.ids_of(connection, self._realm_id, row.import_id, "file", keys)
             found: dict[str, StoredFile] = {}
             for key, attachment_id in ids.items():
                 known = await attachments.by_id(
@@ -298,32 +299,32 @@ class BatchWriter:
             new_files = {key: file_ids[key] for key, file in stored.items() if file.is_new}
             statements = [
                 imports.advance(realm_id, row, phase=after.phase, done=done, report=after.report),
-                imports.insert_topics(realm_id, rows.topics.new),
-                imports.keep_keys(realm_id, import_id, "thread", rows.topics.threads),
-                imports.insert_messages(realm_id, rows.messages),
-                imports.keep_keys(realm_id, import_id, "message", rows.keys),
+                imported_messages.insert_topics(realm_id, rows.topics.new),
+                import_keys.keep(realm_id, import_id, "thread", rows.topics.threads),
+                imported_messages.insert_messages(realm_id, rows.messages),
+                import_keys.keep(realm_id, import_id, "message", rows.keys),
             ]
             if rows.topics.unnamed:
                 statements.append(
-                    imports.keep_keys(realm_id, import_id, "unnamed", rows.topics.unnamed)
+                    import_keys.keep(realm_id, import_id, "unnamed", rows.topics.unnamed)
                 )
             if rows.topics.renamed:
                 statements += [
-                    imports.rename_topics(realm_id, list(rows.topics.renamed.values())),
-                    imports.forget_keys(realm_id, import_id, "unnamed", list(rows.topics.renamed)),
+                    imported_messages.rename_topics(realm_id, list(rows.topics.renamed.values())),
+                    import_keys.forget(realm_id, import_id, "unnamed", list(rows.topics.renamed)),
                 ]
             if rows.reactions:
-                statements.append(imports.insert_reactions(realm_id, rows.reactions))
+                statements.append(imported_messages.insert_reactions(realm_id, rows.reactions))
             if rows.flags:
-                statements.append(imports.insert_flags(realm_id, rows.flags))
+                statements.append(imported_messages.insert_flags(realm_id, rows.flags))
             if rows.links:
-                statements.append(imports.keep_keys(realm_id, import_id, "link", rows.links))
+                statements.append(import_keys.keep(realm_id, import_id, "link", rows.links))
             if held:
-                statements.append(imports.insert_attachment_messages(realm_id, held))
+                statements.append(imported_messages.insert_attachment_messages(realm_id, held))
             if new_files:
-                statements.append(imports.keep_keys(realm_id, import_id, "file", new_files))
+                statements.append(import_keys.keep(realm_id, import_id, "file", new_files))
             # Last, so that the index waits as briefly as possible.
-            statements.append(imports.index_again(realm_id, Position(first)))
+            statements.append(imported_messages.index_again(realm_id, Position(first)))
             advanced, topics, *_ = await connection.run_together(statements)
             if not advanced:
                 raise ImportStoppedError(ELSEWHERE)

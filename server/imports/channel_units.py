@@ -27,7 +27,14 @@ from server.imports.records import Channel, PermissionRecord
 from server.imports.report import ImportReport
 from server.imports.survey import Survey
 from server.transactions import Tx
-from storage import channels, conversations, import_joining, imports, subscriptions
+from storage import (
+    channels,
+    conversations,
+    import_joining,
+    import_keys,
+    imported_people,
+    subscriptions,
+)
 from storage.channels import ChannelRow, NewChannel
 from storage.database import Connection
 from storage.ids import ChannelId, UserId
@@ -113,7 +120,7 @@ async def add_channel_unit(tx: Tx, row: ImportRow, unit: ChannelUnit, report: Im
     if unit.is_first:
         channel = await _create(tx, row, context, unit, report)
     else:
-        ids = await imports.ids_of(
+        ids = await import_keys.ids_of(
             await tx.connection(), tx.realm_id, row.import_id, "channel", unit.keys
         )
         locked = await tx.lock(channels.locking(tx.realm_id, [ChannelId(ids[unit.keys[0]])]))
@@ -211,10 +218,10 @@ async def _create(
         ),
     )
     if channel.is_archived:
-        await imports.archive_channels(connection, tx.realm_id, [created.channel_id])
+        await imported_people.archive_channels(connection, tx.realm_id, [created.channel_id])
         created = replace(created, is_archived=True)
     keys = dict.fromkeys(unit.keys, created.channel_id)
-    await connection.run(imports.keep_keys(tx.realm_id, row.import_id, "channel", keys))
+    await connection.run(import_keys.keep(tx.realm_id, row.import_id, "channel", keys))
     await publish_created(tx, context, unit.creator_id, [created])
     report.count("channels")
     return created

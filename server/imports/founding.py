@@ -25,12 +25,22 @@ from server.imports.profiles import ProfileWriter
 from server.imports.records import Channel, DirectConversation, GroupRecord, SubscriptionChoices
 from server.imports.report import ImportReport
 from server.imports.survey import Survey
-from storage import channels, groups, imports, upload_space, users
+from storage import (
+    channels,
+    groups,
+    import_keys,
+    imported_messages,
+    imported_people,
+    imports,
+    upload_space,
+    users,
+)
 from storage.address_folding import fold_address
 from storage.channels import NewChannel
 from storage.database import Connection
 from storage.ids import ChannelId, GroupId, Position, RealmId, UserId
-from storage.imports import ImportedSubscription, ImportRow
+from storage.imported_people import ImportedSubscription
+from storage.imports import ImportRow
 
 PICTURES: Final = "pictures"
 """The phase after the realm is there."""
@@ -70,7 +80,7 @@ async def found_realm(
     )
     realm_id = created.realm_id
     last = Position(survey.messages)
-    await imports.reserve_positions(connection, realm_id, last)
+    await imported_messages.reserve_positions(connection, realm_id, last)
     await upload_space.begin(connection, realm_id)
     import_id = await imports.insert(
         connection,
@@ -158,7 +168,7 @@ class _Founding:
             for user_id, account in planned
             if account.new.bot_type and account.owner in self._people
         }
-        await imports.set_bot_owners(self._connection, self._realm_id, owners)
+        await imported_people.set_bot_owners(self._connection, self._realm_id, owners)
         await self._keep("person", self._people)
         for what, count in people_of(accounts).items():
             self._report.count(what, count)
@@ -205,7 +215,7 @@ class _Founding:
             ids[channel.key] = await self._add_channel(channel, name, role_groups, firsts)
             if channel.is_archived:
                 archived.append(ids[channel.key])
-        await imports.archive_channels(self._connection, self._realm_id, archived)
+        await imported_people.archive_channels(self._connection, self._realm_id, archived)
         await self._keep("channel", ids)
         self._report.count("channels", len(ids))
 
@@ -256,7 +266,7 @@ class _Founding:
         members = self._ids_of(channel.members)
         if channel.is_default and self._owner_id not in members:
             members.append(self._owner_id)
-        await imports.subscribe(
+        await imported_people.subscribe(
             self._connection,
             self._realm_id,
             row.channel_id,
@@ -322,7 +332,7 @@ class _Founding:
                 )
                 continue
             if members not in by_members:
-                by_members[members] = await imports.open_dm_group(
+                by_members[members] = await imported_people.open_dm_group(
                     self._connection, self._realm_id, members, first=FIRST, last=self._last
                 )
             ids[each.key] = by_members[members]
@@ -332,5 +342,5 @@ class _Founding:
     def _ids_of(self, keys: Iterable[str]) -> list[UserId]:
         return sorted({self._people[key] for key in keys})
 
-    async def _keep(self, kind: imports.Kind, ids: Mapping[str, int]) -> None:
-        await self._connection.run(imports.keep_keys(self._realm_id, self._import_id, kind, ids))
+    async def _keep(self, kind: import_keys.Kind, ids: Mapping[str, int]) -> None:
+        await self._connection.run(import_keys.keep(self._realm_id, self._import_id, kind, ids))

@@ -38,7 +38,7 @@ from server.imports.texts import ImportedText, TextConverter
 from server.imports.thread_topics import Places
 from server.imports.thumbnails import make_thumbnails
 from server.imports.topic_policies import LEFT_OUT_IN_USE, TopicPolicyWriter
-from storage import channels, groups, imports, realms, users
+from storage import channels, groups, import_keys, imported_messages, imports, realms, users
 from storage.ids import ChannelId, RealmId, UserId
 from storage.imports import ImportRow
 
@@ -268,7 +268,7 @@ class Importer:
 
     async def _write_pictures(self, realm_id: RealmId, row: ImportRow, reader: Reader) -> ImportRow:
         async with self._services.database.connection() as connection:
-            people = await imports.keys_of(connection, realm_id, row.import_id, "person")
+            people = await import_keys.keys_of(connection, realm_id, row.import_id, "person")
             owners = await users.up_to_role(connection, realm_id, least_role=OWNER, or_among=())
         asked = [each for each in owners if each.user_id == row.options.get("owner_id")]
         writer = PictureWriter(
@@ -290,11 +290,11 @@ class Importer:
         async with self._services.database.connection() as connection:
             people = await people_in(connection, realm_id, row.import_id)
             user_rows = await users.by_ids(connection, realm_id, list(set(people.values())))
-            channel_ids = await imports.keys_of(connection, realm_id, row.import_id, "channel")
+            channel_ids = await import_keys.keys_of(connection, realm_id, row.import_id, "channel")
             channel_rows = await channels.by_ids(
                 connection, realm_id, [ChannelId(each) for each in channel_ids.values()]
             )
-            conversations = await imports.keys_of(
+            conversations = await import_keys.keys_of(
                 connection, realm_id, row.import_id, "conversation"
             )
             realm = await realms.by_id(connection, realm_id)
@@ -395,11 +395,11 @@ class Importer:
         first: tuple[str, str] | None = ("", "")
         while first is not None:
             async with self._services.database.transaction() as connection:
-                first = await imports.forget_some_keys(
+                first = await import_keys.forget_some(
                     connection, realm_id, row.import_id, first, limit=KEY_BATCH
                 )
         async with self._services.database.connection() as connection:
-            await connection.run(imports.index_again(realm_id, row.first_position))
+            await connection.run(imported_messages.index_again(realm_id, row.first_position))
         # Names of people stay nowhere but in their accounts, which can be erased.
         kept = replace(row, report=ImportReport.of(row.report).without_examples().as_json())
         await self._advance(realm_id, kept, ENDED, ended_at=self._services.now())

@@ -11,7 +11,7 @@ from server.events.base import NO_AUDIENCE
 from server.events.log import Tick
 from server.jobs import ConfirmationEmail, enqueue
 from server.transactions import Tx
-from storage import confirmations, imports, users
+from storage import confirmations, imported_people, users
 from storage.ids import UserId
 
 BATCH: Final = 50
@@ -26,7 +26,7 @@ async def invite_all(services: RealmServices) -> int:
     count, last = 0, UserId(0)
     while True:
         async with services.read() as connection:
-            ids = await imports.people_without_password(
+            ids = await imported_people.people_without_password(
                 connection, services.realm_id, last, limit=BATCH
             )
         if not ids:

@@ -39,7 +39,7 @@ from server.imports.report import ImportReport
 from server.imports.survey import Progress, Survey
 from server.runtime.version import VERSION
 from server.transactions import Tx
-from storage import channels, import_joining, imports, upload_space, workers
+from storage import channels, import_joining, import_keys, imports, upload_space, workers
 from storage.channels import ActivityRow
 from storage.database import Database
 from storage.ids import ChannelId, Position, UserId
@@ -183,8 +183,8 @@ class Joining:
         }
         there = {key: known[a.keys[0]] for a in batch if a.keys[0] in known for key in a.keys}
         connection = await tx.changing()
-        await connection.run(imports.keep_keys(tx.realm_id, row.import_id, "person", ids))
-        await connection.run(imports.keep_keys(tx.realm_id, row.import_id, "account", there))
+        await connection.run(import_keys.keep(tx.realm_id, row.import_id, "person", ids))
+        await connection.run(import_keys.keep(tx.realm_id, row.import_id, "account", there))
         return await finish_step(tx, row, after)
 
     async def _add_channels(self, row: ImportRow) -> ImportRow:
@@ -213,7 +213,7 @@ class Joining:
     async def _open_conversations(self, row: ImportRow) -> ImportRow:
         """Mark what is imported as read in the channels, and open direct conversations."""
         async with self._services.read() as connection:
-            places = await imports.keys_of(
+            places = await import_keys.keys_of(
                 connection, self._services.realm_id, row.import_id, "channel"
             )
         people = await self._people(row)

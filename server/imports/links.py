@@ -9,10 +9,11 @@ from server.domain.markdown.links import direct_href, narrow_href
 from server.imports.errors import ELSEWHERE, ImportStoppedError
 from server.imports.report import ImportReport
 from server.imports.texts import TextConverter
-from storage import imports
+from storage import import_keys, imported_messages, imports
 from storage.database import Database
 from storage.ids import MessageId, RealmId
-from storage.imports import CLIENT, ImportRow, LinkedMessage
+from storage.imported_messages import CLIENT, LinkedMessage
+from storage.imports import ImportRow
 
 _AMBIGUOUS: Final = re.compile(r"[*`@]|>.*>")
 """What ends a name in that syntax."""
@@ -31,13 +32,13 @@ class LinkWriter:
     async def write(self, row: ImportRow, *, limit: int) -> ImportRow | None:
         """Rewrite links in the next messages; return the progress, or None if none are left."""
         async with self.database.connection() as connection:
-            ids = await imports.some_ids(
+            ids = await import_keys.some_ids(
                 connection, self.realm_id, row.import_id, "link", limit=limit
             )
             if not ids:
                 return None
             message_ids = [MessageId(each) for each in ids]
-            contents = await imports.contents(connection, self.realm_id, message_ids)
+            contents = await imported_messages.contents(connection, self.realm_id, message_ids)
         targets = await self._targets(row, contents)
         report = ImportReport.of(row.report)
         changed: dict[MessageId, tuple[str, str, str]] = {}
@@ -53,8 +54,8 @@ class LinkWriter:
                     imports.advance(
                         self.realm_id, row, phase=row.phase, done=after.done, report=after.report
                     ),
-                    imports.update_contents(self.realm_id, changed),
-                    imports.forget_keys(
+                    imported_messages.update_contents(self.realm_id, changed),
+                    import_keys.forget(
                         self.realm_id, row.import_id, "link", [str(each) for each in ids]
                     ),
                 ]
@@ -74,10 +75,10 @@ class LinkWriter:
             for found in reader.message_links.finditer(content)
         }
         async with self.database.connection() as connection:
-            ids = await imports.ids_of(
+            ids = await import_keys.ids_of(
                 connection, self.realm_id, row.import_id, "message", sorted(keys)
             )
-            rows = await imports.linked_messages(
+            rows = await imported_messages.linked_messages(
                 connection, self.realm_id, [MessageId(each) for each in ids.values()]
             )
         by_id: dict[int, LinkedMessage] = {each.message_id: each for each in rows}

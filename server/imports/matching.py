@@ -9,7 +9,7 @@ from server.domain.accounts import MAX_NAME_LENGTH
 from server.domain.names import fold_name
 from server.imports.accounts import NO_MAIL_DOMAIN, PlannedAccount
 from server.transactions import Tx
-from storage import import_joining, imports, users
+from storage import import_joining, import_keys, users
 from storage.address_folding import fold_address
 from storage.database import Connection
 from storage.ids import RealmId, UserId
@@ -93,6 +93,6 @@ class AccountMatcher:
 
 async def people_in(connection: Connection, realm_id: RealmId, import_id: int) -> dict[str, UserId]:
     """Return the accounts of all people of the file, new or not, by their keys."""
-    new = await imports.keys_of(connection, realm_id, import_id, "person")
-    there = await imports.keys_of(connection, realm_id, import_id, "account")
+    new = await import_keys.keys_of(connection, realm_id, import_id, "person")
+    there = await import_keys.keys_of(connection, realm_id, import_id, "account")
     return {key: UserId(each) for key, each in (new | there).items()}

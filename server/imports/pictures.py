@@ -24,7 +24,8 @@ from server.transactions import Tx
 from storage import imports, users
 from storage.blobs import BlobStore
 from storage.ids import UserId
-from storage.imports import CLIENT, ImportRow
+from storage.imported_messages import CLIENT
+from storage.imports import ImportRow
 from storage.users import UserRow
 
 

@@ -11,7 +11,7 @@ from server.domain.url_templates import MAX_LINKIFIERS, checked_linkifier, check
 from server.imports.records import LinkifierRecord, PersonRecord, PlaygroundRecord
 from server.imports.report import ImportReport
 from server.imports.survey import Survey
-from storage import alert_words, imports, linkifiers, playgrounds
+from storage import alert_words, imported_people, linkifiers, playgrounds
 from storage.database import Connection
 from storage.ids import RealmId, UserId
 
@@ -94,7 +94,9 @@ class PreferenceWriter:
             for muted in person.muted
             if muted in self.people and self.people[muted] != self.people[person.key]
         }
-        await imports.mute_people(self.connection, self.realm_id, sorted(pairs), now=self.now)
+        await imported_people.mute_people(
+            self.connection, self.realm_id, sorted(pairs), now=self.now
+        )
         self.report.count("people muted by others", len(pairs))
 
 

@@ -30,7 +30,7 @@ from server.imports.survey import Survey
 from storage import profile_fields, user_status
 from storage.database import Connection
 from storage.ids import RealmId, UserId
-from storage.imports import ImportedValue, insert_profile_values
+from storage.imported_people import ImportedValue, insert_profile_values
 from storage.profile_fields import FieldRow
 from storage.user_status import UserStatusRow
 

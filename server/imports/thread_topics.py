@@ -15,10 +15,11 @@ from server.imports.topics import (
     resolved_name,
     topic_name,
 )
-from storage import imports
+from storage import import_keys, imported_messages
 from storage.database import Connection, Database
 from storage.ids import ChannelId, RealmId, TopicId
-from storage.imports import ImportedTopic, ImportRow
+from storage.imported_messages import ImportedTopic
+from storage.imports import ImportRow
 
 RECENT_THREADS: Final = 20_000
 MAIN_TOPIC: Final = "channel "
@@ -88,7 +89,7 @@ class ThreadTopics:
         unknown = [key for key in first if key not in found]
         if unknown:
             async with self._database.connection() as connection:
-                known = await imports.ids_of(
+                known = await import_keys.ids_of(
                     connection, self._realm_id, row.import_id, "thread", unknown
                 )
             found |= {key: TopicId(topic_id) for key, topic_id in known.items()}
@@ -96,7 +97,7 @@ class ThreadTopics:
         new = {key: text for key, text in first.items() if key not in found}
         if new:
             async with self._database.connection() as connection:
-                fresh = await imports.new_topic_ids(connection, len(new))
+                fresh = await imported_messages.new_topic_ids(connection, len(new))
             ids = dict(zip(new, fresh, strict=True))
             rows.new = await self._named(new, ids)
             rows.unnamed = {key: ids[key] for key, text in new.items() if _is_reply(text.message)}
@@ -118,7 +119,7 @@ class ThreadTopics:
         if not roots:
             return
         async with self._database.connection() as connection:
-            unnamed = await imports.ids_of(
+            unnamed = await import_keys.ids_of(
                 connection, self._realm_id, row.import_id, "unnamed", list(roots)
             )
         late = {key: text for key, text in roots.items() if key in unnamed}
@@ -139,7 +140,7 @@ class ThreadTopics:
         async with self._database.connection() as connection:
             names = [(channels[key], fold_name(name)) for key in choices for name in choices[key]]
             taken: set[tuple[ChannelId, str]] = {
-                *await imports.taken_names(
+                *await imported_messages.taken_names(
                     connection, self._realm_id, names, ignoring=[*ids.values()]
                 )
             }
@@ -164,7 +165,7 @@ class ThreadTopics:
         while True:
             name = numbered_name(choices[-1], number)
             key = (channel_id, fold_name(name))
-            if key not in taken and not await imports.taken_names(
+            if key not in taken and not await imported_messages.taken_names(
                 connection, self._realm_id, [key]
             ):
                 return name

@@ -9,10 +9,11 @@ from typing import Final
 from server.imports.errors import ELSEWHERE, ImportStoppedError
 from server.imports.records import Reader, TopicPolicy
 from server.imports.report import ImportReport
-from storage import imports
+from storage import import_keys, imported_people, imports
 from storage.database import Database
 from storage.ids import RealmId, TopicId, UserId
-from storage.imports import ImportedTopicPolicy, ImportRow
+from storage.imported_people import ImportedTopicPolicy
+from storage.imports import ImportRow
 
 LEFT_OUT: Final = (
     "topics that people follow or have muted have no messages here, or are hidden from them"
@@ -43,7 +44,7 @@ class TopicPolicyWriter:
     async def _write(self, row: ImportRow, batch: list[TopicPolicy]) -> ImportRow:
         keys = [each.thread for each in batch]
         async with self.database.connection() as connection:
-            topics = await imports.ids_of(
+            topics = await import_keys.ids_of(
                 connection, self.realm_id, row.import_id, "thread", list(dict.fromkeys(keys))
             )
         wanted = [
@@ -57,7 +58,9 @@ class TopicPolicyWriter:
             if each.thread in topics and each.person in self.people
         ]
         async with self.database.transaction() as connection:
-            written = await connection.run(imports.insert_topic_policies(self.realm_id, wanted))
+            written = await connection.run(
+                imported_people.insert_topic_policies(self.realm_id, wanted)
+            )
             report = ImportReport.of(row.report)
             report.count("followed and muted topics", len(written))
             if missing := len(batch) - len(written):

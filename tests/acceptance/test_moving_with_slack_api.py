@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from server.imports import importing, slack_web
+from server.imports import batches, slack_web
 from testkit.clients.commands import parley, refusal, run
 from testkit.clients.server import Server
 from testkit.images import picture
@@ -272,7 +272,7 @@ async def test_an_import_continues_when_slack_can_be_reached_again(
     complete(api)
     monkeypatch.setattr(slack_web, "MAX_ATTEMPTS", 1)
     monkeypatch.setattr(slack_web, "MAX_UNREACHABLE", 3)
-    monkeypatch.setattr(importing, "MAX_REMOTE_FILES", 2)
+    monkeypatch.setattr(batches, "MAX_REMOTE_FILES", 2)
     files = [shared(api, f"F{n}", f"/files/{n}.txt") for n in range(9)]
     file = export(tmp_path / "x.zip", api, *(said(f"m{n}", n, files=[files[n]]) for n in range(9)))
     for n in range(9):
