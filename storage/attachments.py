@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, LiteralString, TypedDict
+from typing import Final, LiteralString, NotRequired, TypedDict
 
 from storage import message_bits
 from storage.database import Connection, Locking, Statement
@@ -31,6 +31,8 @@ class ShownAttachment(TypedDict):
     """Milliseconds since 1970."""
     messages: list[HoldingMessage]
     """At most a hundred, the newest."""
+    message_ids: NotRequired[list[int]]
+    """The same by their ids. Missing only in events of the previous release."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

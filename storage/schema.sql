@@ -3693,7 +3693,13 @@ CREATE FUNCTION public.shown_attachment(p_realm_id bigint, p_attachment_id bigin
                             WHERE h.realm_id = p_realm_id AND h.attachment_id = p_attachment_id
                             ORDER BY h.message_id DESC LIMIT 100) newest
                      JOIN messages m ON m.realm_id = p_realm_id AND m.id = newest.message_id),
-                   '[]'))
+                   '[]'),
+               'message_ids', ARRAY(
+                   SELECT newest.message_id
+                     FROM (SELECT h.message_id FROM attachment_messages h
+                            WHERE h.realm_id = p_realm_id AND h.attachment_id = p_attachment_id
+                            ORDER BY h.message_id DESC LIMIT 100) newest
+                    ORDER BY newest.message_id))
       FROM attachments a
      WHERE a.realm_id = p_realm_id AND a.attachment_id = p_attachment_id
 $$;

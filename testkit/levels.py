@@ -36,6 +36,7 @@ LEVELS: Final[Mapping[str, str]] = {
     "469": "the organization's setting `media_preview_size`",
     "471, 478": "`example_input`, `reverse_template` and `alternative_url_templates` of linkifiers."
     " What `PATCH` leaves out stays; empty values remove",
+    "472": "`message_ids` of attachments beside `messages`",
     "474": "bots' keys, names, types and owners are not in `realm_bot` events and `realm_bots`",
     "477": "`workplace_users_group`, which has no effect",
     "480, 489": "archived channels can be asked for; the operator `channels:archived`",

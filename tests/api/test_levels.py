@@ -403,3 +403,21 @@ async def test_fields_by_which_people_are_found(log_in):  # 455, 476
     await admin.post(
         "/realm/profile_fields", field_type=2, name="About", display_in_profile_summary=True
     )
+
+
+async def test_files_say_in_which_messages_they_are(log_in, make):  # 472
+    client = await log_in()
+    url = (await client.upload("/user_uploads", file=("a.txt", b"x"))).succeeded()["url"]
+    [shown] = (await client.get("/attachments"))["attachments"]
+    assert shown["message_ids"] == []
+    sent = [
+        (
+            await client.post(
+                "/messages", type="direct", to=[client.user.user_id], content=f"[{n}]({url})"
+            )
+        )
+        for n in range(2)
+    ]
+    [shown] = (await client.get("/attachments"))["attachments"]
+    ids = [each["id"] for each in sent]
+    assert shown["message_ids"] == ids == [each["id"] for each in shown["messages"]]

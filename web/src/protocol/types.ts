@@ -1954,6 +1954,7 @@ export interface ShownAttachment {
   size: number;
   create_time: number;
   messages: HoldingMessage[];
+  message_ids?: number[];
 }
 
 /** A button as clients get it. */
