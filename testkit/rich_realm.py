@@ -246,6 +246,7 @@ async def _ones_own(make: Make, realm: RichRealm) -> None:
             for name, value in properties.items()
         ],
     )
+    await moderator.post("/register_client_device")
     await push_devices.put_sealed(
         make.connection,
         make.realm_id,

@@ -29,6 +29,9 @@ HARMLESS: Final = {
     *("avatar_url", "avatar_url_medium", "icon_url", "source_url", "still_url", "realm_url"),
     *("login_url", "signup_url", "url", "base_url", "service_payload_url", "message_url"),
     "message_link",
+    # By hashes and numbers a device of one's own recognizes its token and key.
+    *("push_key_id", "push_token_id", "pending_push_token_id"),
+    "push_token_last_updated_timestamp",
     # How people are addressed; each viewer gets those that the account's settings permit.
     *("email", "delivery_email", "sender_email", "new_email", "email_address_visibility"),
     "email_confirmed",

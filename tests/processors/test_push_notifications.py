@@ -5,6 +5,7 @@ import base64
 import json
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field, replace
+from types import SimpleNamespace
 from typing import Any, cast
 
 import msgspec
@@ -18,6 +19,13 @@ from queue_processors.processor import PermanentError, RetryLaterError
 from queue_processors.push_notifications import Pusher
 from queue_processors.push_registrations import Registrar
 from queue_processors.reshipping import Reshipper
+from server.actions.client_devices import (
+    PushKey,
+    TokenRegistration,
+    add_device,
+    register_push,
+    token_id_of,
+)
 from server.actions.message_flags import change_flag
 from server.actions.push_devices import add_token, register_device
 from server.app import App
@@ -33,6 +41,8 @@ from storage import push_devices, users
 from storage.ids import MessageId, Position
 from storage.push_devices import DeviceRow, Kind
 from storage.users import UserRow
+from testkit.clients.api import Client
+from testkit.clients.phone import Key, Phone
 from testkit.factories import user_ids
 from testkit.message_changes import Changes
 from testkit.message_fanout import FanoutDesk
@@ -110,6 +120,38 @@ class PushDesk:
     async def read(self, row: UserRow, *message_ids: int) -> None:
         hall = self.hall
         await hall.stage.write(change_flag, hall.actor(row), list(message_ids), "add", "read")
+
+    async def client_phone(self, row: UserRow, token: str, kind: Kind = "fcm") -> Phone:
+        """The published app, which reads what it alone can read."""
+        actor, clock = self.hall.actor(row), self.hall.stage.clock
+        address = (await self.hall.stage.realm_caches.of(self.hall.make.realm_id).address()).url
+        client = cast("Client", SimpleNamespace(user=row))
+        phone = Phone(client, self.bouncer.public_key, lambda: clock.now().timestamp(), kind, token)
+        phone.realm_url = address
+        phone.device_id = await self.hall.stage.write(add_device, actor, now=clock.now())
+        phone.keys = [Key(0.0)]
+        fields = phone.token_fields(token)
+        token_id = token_id_of(token)
+        await self.hall.stage.run(
+            register_push,
+            actor,
+            phone.device_id,
+            PushKey(phone.keys[0].key_id, phone.keys[0].secret),
+            TokenRegistration(
+                kind, token_id, fields["encrypted_push_registration"], self.bouncer.public_key
+            ),
+            now=clock.now(),
+        )
+        [asked] = self.hall.told("job")
+        job = msgspec.json.decode(asked.event.job, type=PushRegistration)
+        await Registrar(self.courier).handle(job)
+        return phone
+
+    def handed_over(self, token: str) -> list[dict[str, Any]]:
+        """What Apple and Google have handed to the app with this token."""
+        phones = self.bouncer.tokens.values()
+        [got] = [phone.got for phone in phones if phone.registration["token"] == token]
+        return got
 
     def opened(self) -> list[dict[str, Any]]:
         """What the only encrypted phone has got, decrypted."""
@@ -287,6 +329,59 @@ async def test_an_encrypted_phone_alone_reads_what_it_gets(
     pair = sorted(user_ids([hall.member, hall.other]))
     assert (direct["recipient_type"], direct["recipient_user_ids"]) == ("direct", pair)
     assert (removal["type"], removal["message_ids"]) == ("remove", [first])
+
+
+@pytest.mark.parametrize(("kind", "token"), [("fcm", "android"), ("apns", IPHONE)])
+async def test_the_published_app_alone_reads_what_it_gets(
+    hall: Hall, changes: Changes, pushes: PushDesk, kind: Kind, token: str
+):
+    channel = await hall.make.channel("news", subscribers=hall.everyone)
+    await hall.make.change_settings(require_e2ee_push_notifications=True)
+    phone = await pushes.client_phone(hall.other, token, kind)
+    seen = len(pushes.bouncer.bodies)
+    first = await changes.send(hall.member, "news", topic="soup", content="@**Other** hush")
+    await changes.send(hall.member, user_ids([hall.other]), content="\u5bc2 hush")
+    await pushes.deliver()
+    await pushes.read(hall.other, first)
+    await pushes.deliver()
+    bodies = b"".join(pushes.bouncer.bodies[seen:])
+    for word in ("hush", "news", "soup", "Member", "A realm", "\u5bc2", token):
+        assert word.encode() not in bodies
+        assert json.dumps(word).strip('"').encode() not in bodies
+        assert base64.b64encode(word.encode()).rstrip(b"=") not in bodies
+    handed = pushes.handed_over(token)
+    mention, direct, removal = [phone.shown(each) for each in handed]
+    assert mention is not None
+    assert (mention["type"], mention["content"]) == ("message", "@Other hush")
+    assert (mention["channel_id"], mention["topic"]) == (channel.channel_id, "soup")
+    assert direct is not None
+    assert direct["content"] == "\u5bc2 hush"
+    assert direct["recipient_user_ids"] == sorted(user_ids([hall.member, hall.other]))
+    assert removal is not None
+    assert (removal["type"], removal["message_ids"]) == ("remove", [first])
+    if kind == "apns":
+        assert [phone.alert(each) for each in handed] == ["@Other hush", "\u5bc2 hush", None]
+        [sent] = pushes.bouncer.tokens.values()
+        pushed = [each["http_headers"]["apns_push_type"] for each in sent.requests]
+        assert pushed == ["alert", "alert", "background"]
+
+
+async def test_a_dead_token_is_forgotten_and_others_get_theirs(
+    hall: Hall, changes: Changes, pushes: PushDesk
+):
+    await pushes.client_phone(hall.other, "dead")
+    phone = await pushes.client_phone(hall.other, "alive")
+    await pushes.sealed_phone(hall.other, "older")
+    pushes.bouncer.gone = {"dead"}
+    for content in ("one", "two"):
+        await changes.send(hall.member, user_ids([hall.other]), content=content)
+        await pushes.deliver()
+    shown = [phone.shown(each) for each in pushes.handed_over("alive")]
+    assert [each and each["content"] for each in shown] == ["one", "two"]
+    assert [each["content"] for each in pushes.opened()] == ["one", "two"]
+    dead, alive, _ = await pushes.devices(hall.other)
+    assert (dead.push_token_id, dead.push_key is not None) == (None, True)
+    assert alive.encrypted is not None
 
 
 @pytest.mark.parametrize("only", [True, False])
