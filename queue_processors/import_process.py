@@ -91,7 +91,8 @@ async def _run(errand: Errand) -> None:
             try:
                 await _go_on(app, errand, row, path)
             except (FileRefusedError, ImportStoppedError, DomainError) as refusal:
-                problem = refusal.message if isinstance(refusal, DomainError) else str(refusal)
+                sentence = refusal.message if isinstance(refusal, DomainError) else str(refusal)
+                problem = sentence.replace(str(path), row.file_name)
                 now = app.clock.now()
                 await _write(
                     app, errand, lambda tx: actions.fail(tx, errand.request_id, problem, now)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import IO, Final
 
 from server.imports.archive import ImportArchive, open_archive
+from server.imports.errors import FileRefusedError
 from server.imports.readers.mattermost import KIND, MattermostReader
 from server.imports.readers.rocketchat import ROOMS, RocketChatReader
 from server.imports.readers.rocketchat import USERS as USERS_DUMP
@@ -21,6 +22,11 @@ from server.imports.tar_archive import first_names, is_tar, open_tar
 from server.imports.zulip_files import is_export
 
 PARLEY_MANIFEST: Final = "manifest.json"
+ZIP_BEGINNING: Final = b"PK\x03\x04"
+CUT: Final = (
+    "The end of this ZIP archive is missing: it was not downloaded or copied as a whole. Get it"
+    " again."
+)
 MAX_VERSION_BYTES: Final = 256
 
 
@@ -42,6 +48,9 @@ def source_of(path: Path) -> ImportSource | None:
         if is_tar(path):
             return ZULIP if is_export(first_names(path)) else None
         with path.open("rb") as file:
+            if file.read(len(ZIP_BEGINNING)) == ZIP_BEGINNING:
+                raise FileRefusedError(CUT)
+            file.seek(0)
             return MATTERMOST if _begins_like_mattermost(file) else None
     with open_archive(path) as archive:
         return _source_in(archive)

@@ -354,7 +354,7 @@ async def test_a_damaged_export_changes_nothing(
             assert alice == town.ids["alice"]
     cut = tmp_path / "cut.export"
     cut.write_bytes(file.read_bytes()[:-1000])
-    assert "no export of Parley" in refusal("import", cut, DATABASE_URL="postgresql://nowhere/x")
+    assert "archive is missing" in refusal("import", cut, DATABASE_URL="postgresql://nowhere/x")
 
 
 async def test_a_byte_that_is_not_what_it_was_is_seen_before_anything_is_done(

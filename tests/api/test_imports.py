@@ -15,6 +15,7 @@ from server.actions.imports import CRASHED, MAX_CRASHES, MAX_REQUESTS, RETENTION
 from server.api.tus import CONTENT_TYPE
 from server.domain.access import ADMINISTRATOR, OWNER
 from server.domain.clock import SystemClock
+from server.imports.recognition import CUT
 from server.jobs import BlobRemoval, Imports
 from testkit.clock import StoppedClock
 from testkit.factories import new_realm
@@ -153,7 +154,7 @@ async def test_a_job_that_comes_again_changes_nothing(server, make, olga, export
 @pytest.mark.parametrize(
     ("content", "name", "problem"),
     [
-        (b"PK\x03\x04 and no more", "slack.zip", UNKNOWN),
+        (b"PK\x03\x04 and no more", "slack.zip", CUT),
         (b"", "nothing.zip", UNKNOWN),
         (b"hello", "\u0639\u0631\u0628\u064a.jsonl", UNKNOWN),
     ],

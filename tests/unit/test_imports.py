@@ -323,7 +323,8 @@ def test_a_damaged_archive_is_refused_as_a_whole(tmp_path: Path):
     write_export(path, users=USERS, channels=CHANNELS, messages={"plans/2018-01-21": records})
     whole = path.read_bytes()
     path.write_bytes(whole[:-30])
-    assert source_of(path) is None
+    with pytest.raises(FileRefusedError, match="end of this ZIP archive is missing"):
+        source_of(path)
     # What is wrong in the middle shows when it is read.
     place = whole.index(b"plans/2018-01-21.json") + len("plans/2018-01-21.json") + 20
     path.write_bytes(whole[:place] + b"\x00\xff" + whole[place + 2 :])
@@ -385,16 +386,20 @@ PROGRAMS = pytest.mark.parametrize("program", ["Slack", "Mattermost", "Rocket.Ch
 
 
 @PROGRAMS
-def test_an_archive_that_was_cut_is_no_export(tmp_path: Path, program: str):
+def test_an_archive_that_was_cut_is_refused(tmp_path: Path, program: str):
     path, _ = archive_of(tmp_path / "x.zip", program)
     source = source_of(path)
     assert source is not None
     assert source.name == program
     surveyed(path)
     whole = path.read_bytes()
-    for length in (0, 1, 30, len(whole) // 2, len(whole) - 1):
+    for length in (0, 1):
         path.write_bytes(whole[:length])
         assert source_of(path) is None
+    for length in (30, len(whole) // 2, len(whole) - 1):
+        path.write_bytes(whole[:length])
+        with pytest.raises(FileRefusedError, match="end of this ZIP archive is missing"):
+            source_of(path)
 
 
 @PROGRAMS
