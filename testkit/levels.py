@@ -48,7 +48,8 @@ LEVELS: Final[Mapping[str, str]] = {
     "496": "bots may make groups, if `can_create_groups` permits",
     "503, 511": "times are ISO 8601; a report fails if it cannot be delivered",
     "508": "`message_url` and `message_link` of a send. A bot that only sends to a channel by its"
-    " owner's permission gets the channel's id, not its name",
+    " owner's permission gets the channel's id, not its name. A repeated send has none if its"
+    " sender may not send there any more",
 }
 """What is there of levels after 421, by level."""
 

@@ -28,7 +28,7 @@ HARMLESS: Final = {
     # Where something is that a reader may fetch with their own credentials, or anyone may.
     *("avatar_url", "avatar_url_medium", "icon_url", "source_url", "still_url", "realm_url"),
     *("login_url", "signup_url", "url", "base_url", "service_payload_url", "message_url"),
-    "message_link",
+    *("message_link", "alternative_url_templates"),
     # By hashes and numbers a device of one's own recognizes its token and key.
     *("push_key_id", "push_token_id", "pending_push_token_id"),
     "push_token_last_updated_timestamp",

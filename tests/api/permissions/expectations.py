@@ -355,9 +355,9 @@ may(
     others=NO_ONE,
 )
 
-may("GET /bot_storage", "one's own", allowed=EVERYONE)
-may("PUT /bot_storage", "one's own", allowed=EVERYONE, fields={"storage": {"a": "b"}})
-may("DELETE /bot_storage", "one's own", allowed=EVERYONE)
+may("GET /bot_storage", "bots have a store", allowed="b")
+may("PUT /bot_storage", "bots have a store", allowed="b", fields={"storage": {"a": "b"}})
+may("DELETE /bot_storage", "bots have a store", allowed="b")
 
 for path in ("slack_incoming", "json", "{integration}"):
     # Those of bots, save for outgoing ones, are in the address; a table has none.
@@ -448,9 +448,9 @@ SEEN_GROUP: Kinds = dict.fromkeys(("own", "others", "archived", "system"), EVERY
 may("GET /user_groups", "all users see groups", allowed=EVERYONE)
 may(
     "POST /user_groups/create",
-    "can_create_groups is for members by default; bots may from level 496 on",
+    "can_create_groups is for members by default, bots among them",
     world.new_group,
-    "OAMm",
+    "OAMmb",
 )
 may(
     "PATCH /user_groups/{user_group_id}",

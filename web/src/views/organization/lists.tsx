@@ -23,7 +23,7 @@ export function LinkifiersPanel() {
     { name: "pattern", label: i18n.t("Pattern"), max: 1000, placeholder: "#(?P<id>[0-9]+)" },
     { name: "url_template", label: i18n.t("Address"), max: 2000, placeholder: "https://example.com/issues/{id}" },
     { name: "example_input", label: i18n.t("Example"), max: 2000, placeholder: "#123", isOptional: true },
-    { name: "reverse_template", label: i18n.t("Text for a pasted address"), max: 2000, placeholder: "#{id}", isOptional: true },
+    { name: "reverse_template", label: i18n.t("Text for a pasted link"), max: 2000, placeholder: "#{id}", isOptional: true },
   ];
   return (
     <>
