@@ -56,10 +56,6 @@ def test_names_and_hints_are_kept_without_blanks_around_them():
         ({"field_type": 0}, "field_type"),
         ({"field_type": 9}, "field_type"),
         (
-            {"field_type": FieldType.LONG_TEXT, "display_in_profile_summary": True},
-            "display_in_profile_summary",
-        ),
-        (
             {"field_type": FieldType.USER, "display_in_profile_summary": True},
             "display_in_profile_summary",
         ),

@@ -122,7 +122,7 @@ async def folder_id(there: World) -> int:
 
 
 async def device_id(there: World) -> int:
-    return int((await world.client_device(there, "m", "own"))["device_id"])
+    return int((await world.client_device(there, "O", "own"))["device_id"])
 
 
 async def channel_name(there: World) -> str:
@@ -357,5 +357,6 @@ NOT_EVEN_ONES_OWN: Final = {
     "POST /user_groups/{user_group_id}/subgroups delete": "nothing is nested yet",
     "PATCH /realm can_access_all_users_group": "takes role groups only",
     "PATCH /realm can_create_web_public_channel_group": "takes role groups only",
+    "POST /mobile_push/register device_id": "nothing reaches phones here",
 }
 """What is refused with any id."""
