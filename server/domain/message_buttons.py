@@ -11,12 +11,10 @@ from typing_extensions import override
 from server.domain.errors import InvalidParameterError
 from server.domain.names import unprintable_at
 from server.domain.outgoing_webhooks import (
-    SLACK,
     AnswerError,
     CallOrigin,
     ChannelOrigin,
-    ServiceCall,
-    slack_signed,
+    SignedServiceCall,
 )
 from server.i18n import _
 from storage.ids import MessageId, UserId
@@ -162,7 +160,7 @@ def _checked(button: Button, parameter: str) -> Button:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ButtonCall(ServiceCall):
+class ButtonCall(SignedServiceCall):
     """A click on a button, with what the bot may know of it."""
 
     click_id: str
@@ -178,12 +176,6 @@ class ButtonCall(ServiceCall):
     """None if neither the bot nor its owner can read it."""
     clicked_at: int
     response_url: str
-
-    @override
-    def headers(self, interface: int, *, timestamp: int, body: bytes) -> Mapping[str, str]:
-        if interface != SLACK:
-            return {}
-        return slack_signed(self.token, timestamp=timestamp, body=body)
 
     @override
     def _payload(self) -> dict[str, Any]:

@@ -56,6 +56,18 @@ class ServiceCall(ABC):
         """Return the fields of Slack's form."""
 
 
+class SignedServiceCall(ServiceCall):
+    """A call that services made for Slack get with Slack's signature."""
+
+    __slots__ = ()
+
+    @override
+    def headers(self, interface: int, *, timestamp: int, body: bytes) -> Mapping[str, str]:
+        if interface != SLACK:
+            return {}
+        return slack_signed(self.token, timestamp=timestamp, body=body)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call(ServiceCall):
     """A message that triggers a bot, as the bot may read it."""

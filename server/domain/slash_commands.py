@@ -12,13 +12,11 @@ from typing_extensions import override
 from server.domain.errors import InvalidParameterError
 from server.domain.names import composed, fold_name, unprintable_at
 from server.domain.outgoing_webhooks import (
-    SLACK,
     AnswerError,
     CallOrigin,
     ChannelOrigin,
-    ServiceCall,
+    SignedServiceCall,
     reply_in,
-    slack_signed,
 )
 from server.i18n import _
 from storage.ids import UserId
@@ -99,7 +97,7 @@ def parsed(text: str) -> tuple[str, str]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CommandCall(ServiceCall):
+class CommandCall(SignedServiceCall):
     """A call of a command, with what the bot may know of it."""
 
     call_id: str
@@ -112,13 +110,6 @@ class CommandCall(ServiceCall):
     is_direct: bool
     conversation: CallOrigin | None
     """None if neither the bot nor its owner can read it."""
-
-    @override
-    def headers(self, interface: int, *, timestamp: int, body: bytes) -> Mapping[str, str]:
-        """Return Slack's signature, for services that were made for Slack."""
-        if interface != SLACK:
-            return {}
-        return slack_signed(self.token, timestamp=timestamp, body=body)
 
     @override
     def _payload(self) -> dict[str, Any]:

@@ -229,34 +229,28 @@ class Courier:
     ) -> DeliveryOutcome:
         service = self.service.sealed
         assert service is not None, "callers check it"
-        outcomes = []
-        for payload in parcel.to_seal:
-            notices = [
-                SealedNotice(device, sealed(device.public_key, payload)) for device in devices
-            ]
-            outcomes.append(
-                await service.push_sealed(
-                    recipient.realm_uuid, notices, is_removal=parcel.is_removal
-                )
+
+        async def push(payload: Mapping[str, Any]) -> DeliveryOutcome:
+            notices = [SealedNotice(each, sealed(each.public_key, payload)) for each in devices]
+            return await service.push_sealed(
+                recipient.realm_uuid, notices, is_removal=parcel.is_removal
             )
-        return _merged(outcomes)
+
+        return _merged([await push(payload) for payload in parcel.to_seal])
 
     async def _deliver_encrypted(
         self, recipient: PushRecipient, devices: Sequence[EncryptedDevice], parcel: Parcel
     ) -> DeliveryOutcome:
         service = self.service.sealed
         assert service is not None, "callers check it"
-        outcomes = []
-        for payload in parcel.to_seal:
-            notices = [
-                EncryptedNotice(device, encrypted(device.key, payload)) for device in devices
-            ]
-            outcomes.append(
-                await service.push_encrypted(
-                    recipient.realm_uuid, notices, is_removal=parcel.is_removal
-                )
+
+        async def push(payload: Mapping[str, Any]) -> DeliveryOutcome:
+            notices = [EncryptedNotice(each, encrypted(each.key, payload)) for each in devices]
+            return await service.push_encrypted(
+                recipient.realm_uuid, notices, is_removal=parcel.is_removal
             )
-        return _merged(outcomes)
+
+        return _merged([await push(payload) for payload in parcel.to_seal])
 
     async def _is_registered(self, recipient: PushRecipient, device: PlainDevice) -> bool:
         """Return whether the device is registered, if the service requires that."""
