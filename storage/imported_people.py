@@ -164,7 +164,7 @@ async def subscribe(
         """
         INSERT INTO channel_read (realm_id, user_id, channel_id, read)
         SELECT %(realm_id)s, s.user_id, %(channel_id)s,
-               int8multirange(int8range(1, %(last)s, '[]'))
+               int8multirange(int8range(1, greatest(%(last)s::bigint + 1, 1)))
           FROM unnest(%(user_ids)s::bigint[]) AS s(user_id)
         """,
         realm_id=realm_id,
@@ -204,7 +204,8 @@ async def open_dm_group(
         """
         INSERT INTO conversation_read (realm_id, user_id, conversation_id, read)
         SELECT %(realm_id)s, unnest(%(user_ids)s::bigint[]), %(dm_group_id)s,
-               int8multirange(int8range(%(first)s, %(last)s, '[]'))
+               int8multirange(int8range(%(first)s::bigint,
+                                        greatest(%(last)s::bigint + 1, %(first)s::bigint)))
         """,
         realm_id=realm_id,
         user_ids=list(user_ids),

@@ -72,7 +72,7 @@ def import_from(
         source = asyncio.run(_completed_slack(settings, token))
     if dry_run:
         report = contents_of(source, file, ImportProgress())
-        _show(report, report_path)
+        _show(report, report_path, heading="In the file")
         return
     topic = _checked_topic(topic, source)
     _stand_back()
@@ -184,8 +184,8 @@ async def _import(
         raise Failure(error.message) from error
 
 
-def _show(report: "ImportReport", path: Path | None) -> None:
-    for line in report.lines():
+def _show(report: "ImportReport", path: Path | None, *, heading: str = "Imported") -> None:
+    for line in report.lines(heading):
         click.echo(line)
     write_report(report, path)
 

@@ -242,7 +242,7 @@ def check_place(settings: "Settings", subdomain: str) -> None:
     if subdomain and settings.root_domain is None:
         raise Failure(
             "Organizations at subdomains need PARLEY_ROOT_DOMAIN: without it every address is the"
-            " organization at the root. Set it, or use --subdomain ''."
+            " organization at the root. Set it, or use --realm ''."
         )
 
 

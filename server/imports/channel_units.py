@@ -12,15 +12,14 @@ from server.domain.access import NOBODY_GROUP, GroupSetting
 from server.domain.channel_creation import default_permissions
 from server.domain.channels import (
     COLORS,
-    MAX_DESCRIPTION_LENGTH,
     MAX_NAME_LENGTH,
-    clean_description,
 )
 from server.domain.markdown import render_description
 from server.domain.names import composed
 from server.domain.permission_settings import CHANNEL_PERMISSIONS
 from server.events.base import NO_AUDIENCE
 from server.events.log import Tick
+from server.imports.descriptions import imported_description
 from server.imports.founding import valid_channel_name
 from server.imports.groups import possible_settings, without_groups
 from server.imports.records import Channel, PermissionRecord
@@ -200,7 +199,7 @@ async def _create(
         context.graph,
         report,
     )
-    description = clean_description(channel.description[:MAX_DESCRIPTION_LENGTH])
+    description = imported_description(channel, report)
     created = await channels.insert(
         connection,
         tx.realm_id,

@@ -11,14 +11,13 @@ from server.actions.users import insert_users
 from server.domain.channel_creation import default_permissions
 from server.domain.channels import (
     COLORS,
-    MAX_DESCRIPTION_LENGTH,
     MAX_NAME_LENGTH,
-    clean_description,
 )
 from server.domain.markdown import render_description
 from server.domain.names import composed, fold_name, unprintable_at
 from server.domain.realm_settings import NEW_REALM
 from server.imports.accounts import PlannedAccount, people_of
+from server.imports.descriptions import imported_description
 from server.imports.groups import GroupWriter
 from server.imports.preferences import PreferenceWriter
 from server.imports.profiles import ProfileWriter
@@ -240,7 +239,7 @@ class _Founding:
         firsts: Mapping[datetime, int],
     ) -> ChannelId:
         creator_id = self._people.get(channel.creator or "")
-        description = clean_description(channel.description[:MAX_DESCRIPTION_LENGTH])
+        description = imported_description(channel, self._report)
         permissions = {
             key: value.as_json()
             for key, value in default_permissions(role_groups, creator_id).items()

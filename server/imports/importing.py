@@ -23,7 +23,14 @@ from server.imports.batches import BatchWriter, bounded_batch
 from server.imports.errors import ELSEWHERE, FileRefusedError, ImportStoppedError
 from server.imports.files import FileStore
 from server.imports.founding import PICTURES, NewRealm, found_realm
-from server.imports.joining import JOINING, Beginning, Joining, begin, publish_activity
+from server.imports.joining import (
+    JOINING,
+    Beginning,
+    Joining,
+    added_to_realm,
+    begin,
+    publish_activity,
+)
 from server.imports.links import LinkWriter
 from server.imports.matching import people_in
 from server.imports.pacing import paced
@@ -172,7 +179,8 @@ class Importer:
         async with self._services.database.connection() as connection:
             ids = await realms.ids_of_subdomains(connection, [subdomain])
         realm_id = ids.get(subdomain)
-        if realm_id is not None and await self._row(realm_id) is None:
+        row = None if realm_id is None else await self._row(realm_id)
+        if realm_id is not None and (row is None or added_to_realm(row)):
             place = f"at the subdomain `{subdomain}`" if subdomain else "at the server's address"
             raise FileRefusedError(
                 f"There is an organization {place} already: name another with --realm."
@@ -216,7 +224,7 @@ class Importer:
             realm = await realms.by_id(connection, target.realm_id)
         if realm is None or realm.deactivated:
             raise FileRefusedError("The organization is deactivated: reactivate it first.")
-        found, _ = await asyncio.to_thread(self.surveyed)
+        found, report = await asyncio.to_thread(self.surveyed)
         with self._open_reader(ImportReport()) as reader:
             source = reader.source
         wanted = Beginning(
@@ -227,7 +235,7 @@ class Importer:
         )
         domain = self._services.addresses.of_realm(realm.subdomain).domain
         services = self._services.of_realm(target.realm_id)
-        await begin(services, self._services.database, wanted, found, domain)
+        await begin(services, self._services.database, wanted, found, domain, report)
         return found
 
     async def _join(self, realm_id: RealmId, row: ImportRow, found: Survey | None) -> ImportRow:

@@ -68,10 +68,23 @@ class Beginning:
     """None: the realm's first owner."""
 
 
+def added_to_realm(row: ImportRow) -> bool:
+    """Return whether the import adds to a realm that it did not create."""
+    return "owner_id" in row.options
+
+
 async def begin(
-    services: RealmServices, database: Database, wanted: Beginning, found: Survey, domain: str
+    services: RealmServices,
+    database: Database,
+    wanted: Beginning,
+    found: Survey,
+    domain: str,
+    report: ImportReport,
 ) -> None:
-    """Record that the import has begun. Raises FileRefusedError if it may not."""
+    """Record that the import has begun, with the report of what was surveyed.
+
+    Raises FileRefusedError if it may not begin.
+    """
     async with database.connection() as connection:
         others = {each.version for each in await workers.at_work(connection) if each.serves}
     if others - {VERSION}:
@@ -79,7 +92,6 @@ async def begin(
             "Processes of another release serve this organization, and would not follow: let all of"
             " them run this release first."
         )
-    report = ImportReport()
     planned_newcomers(found, domain, report)
     remark_on_preferences(found, report)
     await services.write(

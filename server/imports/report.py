@@ -73,10 +73,10 @@ class ImportReport:
         }
         return cls(dict(stored["imported"]), remarks)
 
-    def lines(self) -> list[str]:
+    def lines(self, heading: str = "Imported") -> list[str]:
         """Return the report for people, a line for each count and each reason."""
         imported = ", ".join(f"{count:,} {what}" for what, count in self.imported.items())
-        lines = [f"Imported: {imported or 'nothing'}."]
+        lines = [f"{heading}: {imported or 'nothing'}."]
         for reason, remark in self.remarks.items():
             shown = f" ({', '.join(remark.examples[:3])})" if remark.examples else ""
             lines.append(f"{remark.count:,} {reason}{shown}")

@@ -255,6 +255,18 @@ async def test_what_is_wrong_is_said_and_nothing_is_done(
     assert await history_of(ada) == seen
 
 
+async def test_an_export_without_messages_has_people_and_channels(server: Server, tmp_path: Path):
+    file = write_export(
+        tmp_path / "empty.zip",
+        users=USERS,
+        channels=[channel("C1", "plans", ["U1", "U2"], creator="U2")],
+        dms=[{"id": "D1", "members": ["U1", "U2"]}],
+        messages={},
+    )
+    said = await run(server, "import", file, "--realm", "empty")
+    assert "1 channels" in said
+
+
 async def test_a_thread_is_named_by_its_root_also_if_that_comes_later(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

@@ -688,3 +688,24 @@ async def key_in(office: Office, subdomain: str) -> str:
         subdomain=subdomain,
     )
     return str(key)
+
+
+async def test_a_file_that_was_added_makes_no_organization(office: Office, tmp_path: Path):
+    file = an_export(tmp_path / "slack.zip")
+    await office.add(file)
+    said = await asyncio.to_thread(
+        refusal, "import", file, "--realm", office.subdomain, **environment_of(office.server)
+    )
+    assert "There is an organization" in said
+
+
+async def test_what_was_noticed_while_reading_is_reported(office: Office, tmp_path: Path):
+    file = write_export(
+        tmp_path / "odd.zip",
+        users=USERS,
+        channels=[channel("C1", "odd", ["U1"], topic={"value": "x" * 3000})],
+        messages={f"odd/{DAY}": [message("U1", "fine", at(1)), {"type": "message", "user": "U1"}]},
+    )
+    said = await office.add(file)
+    assert "messages without a time were left out" in said
+    assert "descriptions of channels were cut" in said

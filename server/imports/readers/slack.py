@@ -303,8 +303,10 @@ class SlackReader(Reader):
         try:
             # Lone surrogates and other characters that UTF-8 has not.
             value = json.loads(text.decode(errors="replace"), object_pairs_hook=_replaced)
-        except (ValueError, RecursionError) as error:
+        except json.JSONDecodeError as error:
             raise MalformedJsonError(str(error)) from error
+        except (ValueError, RecursionError) as error:
+            raise MalformedJsonError("nested too deeply, or with a number too long") from error
         self._report.remark("files contain invalid characters, which were replaced", path)
         return value
 
