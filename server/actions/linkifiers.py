@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from typing import Final
 
 from server.actions import audit
 from server.actions.locked_realm import lock_as_administrator
@@ -41,8 +42,15 @@ class LinkifierExtras:
     alternative_url_templates: Sequence[str] | None = None
 
 
+NO_EXTRAS: Final = LinkifierExtras()
+
+
 async def add_linkifier(
-    tx: Tx, actor: Actor, pattern: str, url_template: str, extras: LinkifierExtras
+    tx: Tx,
+    actor: Actor,
+    pattern: str,
+    url_template: str,
+    extras: LinkifierExtras = NO_EXTRAS,
 ) -> LinkifierId:
     """Create a linkifier at the end. Raises BadRequestError."""
     new = _checked(LinkifierRow(LinkifierId(0), pattern, url_template), extras)
@@ -65,7 +73,7 @@ async def change_linkifier(
     linkifier_id: LinkifierId,
     pattern: str,
     url_template: str,
-    extras: LinkifierExtras,
+    extras: LinkifierExtras = NO_EXTRAS,
 ) -> None:
     """Change a linkifier. Raises BadRequestError."""
     there = await _held(tx, actor)

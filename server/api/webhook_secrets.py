@@ -8,7 +8,7 @@ from server.api.params import JsonOrBareStr, Params
 from server.domain.bots import looks_after
 from server.domain.errors import BadRequestError, InvalidParameterError
 from server.i18n import _
-from server.integrations.signatures import is_public_key, public_key
+from server.integrations.signatures import is_public_key
 from storage.ids import UserId
 
 MIN_LENGTH: Final = 8
@@ -51,6 +51,8 @@ async def put(request: Request, params: SecretParams) -> Empty:
             ),
         )
     if is_public_key(secret):
+        from server.integrations.public_keys import public_key  # a start is faster without
+
         try:
             public_key(secret)
         except ValueError:

@@ -7,32 +7,17 @@ from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import lru_cache
 from typing import Final, Literal, Protocol
 
-from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
-from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
-from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
-from cryptography.hazmat.primitives.hashes import SHA1
-from cryptography.hazmat.primitives.serialization import load_der_public_key
-from joserfc import jwt
-from joserfc.errors import JoseError
-from joserfc.jwk import OctKey
 from typing_extensions import override
 
 MAX_SKEW_SECONDS: Final = 300.0
 """Maximum difference between a signed time and ours: what was recorded earlier is refused."""
 MAX_CANDIDATES: Final = 16
 """Signatures of one header that are compared; services send several while a secret is replaced."""
-MIN_KEY_BITS: Final = 2048
-MAX_KEY_BITS: Final = 4096
-"""Bounds the time of a verification, as the cache of keys bounds their memory."""
 _MILLISECONDS: Final = 1e11
 """A number of seconds or milliseconds since 1970 is of milliseconds from here on."""
 _NUMBER: Final = re.compile(r"[0-9]{1,15}", re.ASCII)
-_KEY: Final = re.compile(
-    r"-----BEGIN (RSA )?PUBLIC KEY-----(.*)-----END \1?PUBLIC KEY-----", re.DOTALL
-)
 _KEY_BEGINS: Final = "-----BEGIN"
 _STANDARD_KEY: Final = "whsec_"
 
@@ -198,6 +183,10 @@ class WebToken(_HeaderScheme):
 
     def verify(self, request: SignedRequest, secret: str) -> None:
         """Raise InvalidSignatureError unless the token has been made with the secret, for this."""
+        from joserfc import jwt  # a start is faster without
+        from joserfc.errors import JoseError
+        from joserfc.jwk import OctKey
+
         wrong = InvalidSignatureError(f"{self.header} was not made with the bot's secret.")
         try:
             key = OctKey.import_key(secret)
@@ -218,10 +207,12 @@ class KeySignature(_HeaderScheme):
 
     def verify(self, request: SignedRequest, secret: str) -> None:
         """Raise InvalidSignatureError unless the JSON has been signed with the private key."""
+        from server.integrations.public_keys import verify_signature  # a start is faster without
+
         try:
             signature = b64decode(request.header(self.header), validate=True)
-            public_key(secret).verify(signature, request.payload(), PKCS1v15(), SHA1())  # noqa: S303 (the service's choice)
-        except (ValueError, InvalidSignature):
+            verify_signature(secret, signature, request.payload())
+        except ValueError:
             raise InvalidSignatureError(
                 f"{self.header} was not made with the key of which the bot has the public part."
             ) from None
@@ -268,25 +259,6 @@ def verify(schemes: Sequence[Scheme], request: SignedRequest, secret: str) -> No
 def is_public_key(secret: str) -> bool:
     """Return whether the secret of a bot is meant to be the public key of a service."""
     return secret.startswith(_KEY_BEGINS)
-
-
-@lru_cache(maxsize=64)
-def public_key(secret: str) -> RSAPublicKey:
-    """Return the key, which may have lost its line ends, or have them as in JSON.
-
-    Raises ValueError unless it is of RSA and of a size that is safe and fast.
-    """
-    found = _KEY.fullmatch(secret.replace("\\n", "\n").strip())
-    if found is None:
-        raise ValueError("It is no public key.")
-    encoded = "".join(found[2].split())
-    try:
-        key = load_der_public_key(b64decode(encoded, validate=True))
-    except UnsupportedAlgorithm:
-        raise ValueError("It is no key of RSA.") from None
-    if not isinstance(key, RSAPublicKey) or not MIN_KEY_BITS <= key.key_size <= MAX_KEY_BITS:
-        raise ValueError("It is no key of RSA, or too small or large.")
-    return key
 
 
 def _standard_key(secret: str) -> bytes:

@@ -13,6 +13,7 @@ from cryptography.hazmat.primitives.hashes import SHA1, SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from tornado.httputil import HTTPHeaders
 
+from server.integrations.public_keys import public_key
 from server.integrations.registry import integrations
 from server.integrations.signatures import (
     GENERAL,
@@ -24,7 +25,6 @@ from server.integrations.signatures import (
     Signature,
     SignedRequest,
     StandardWebhook,
-    public_key,
     verify,
 )
 
