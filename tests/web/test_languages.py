@@ -66,7 +66,7 @@ async def test_forms_and_their_errors_are_in_the_language(visitor, ada):
     [form] = [each for each in browser.forms() if each.action == "/login/"]
     fields = {**form.fields, "username": ada.email, "password": "wrong"}
     await browser.send_form("/login/", fields, headers=ASKING)
-    assert browser.problem == "Benutzername oder Passwort ist falsch"
+    assert browser.problem == "Die E-Mail-Adresse oder das Passwort ist falsch."
     await browser.look("/join/nonsense", headers=ASKING)
     assert "Diesen Link gibt es hier nicht" in browser.text
     assert GERMAN in browser.page
