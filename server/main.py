@@ -3,8 +3,8 @@
 import asyncio
 import signal
 import socket
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from types import FrameType
 from typing import Any, Final
 
@@ -64,9 +64,18 @@ async def serving(
 
 
 async def stop_signal() -> None:
-    """Wait for SIGTERM, SIGINT, or SIGHUP unless it is ignored (nohup).
+    """Wait for SIGTERM, SIGINT, or SIGHUP unless it is ignored (nohup)."""
+    with stop_signals() as stopped:
+        await stopped.wait()
 
-    From then on SIGTERM and SIGHUP are ignored until the process has ended.
+
+@contextmanager
+def stop_signals() -> Iterator[asyncio.Event]:
+    """Set the event on SIGTERM, SIGINT, and SIGHUP unless it is ignored (nohup).
+
+    Until then they may raise an exception anywhere, also where a lock is being released: what
+    announces that the process runs does so within the block. After it, SIGTERM and SIGHUP are
+    ignored until the process has ended.
     """
     loop = asyncio.get_running_loop()
     stopped = asyncio.Event()
@@ -82,6 +91,6 @@ async def stop_signal() -> None:
         signal.signal(signal.SIGHUP, stop)
     loop.add_signal_handler(signal.SIGINT, stopped.set)
     try:
-        await stopped.wait()
+        yield stopped
     finally:
         loop.remove_signal_handler(signal.SIGINT)

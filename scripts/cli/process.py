@@ -14,7 +14,7 @@ from queue_processors.shipper import UNREADABLE
 from scripts.cli.loading import set_start_apart
 from server.app import App, open_app
 from server.mail.folder import MailFolder
-from server.main import serving, stop_signal
+from server.main import serving, stop_signal, stop_signals
 from server.messaging.background import running
 from server.operator.port import metrics_port, metrics_sockets
 from server.runtime.watchdog import LoopWatchdog
@@ -81,9 +81,10 @@ async def serve_until_stopped(
 
             await stack.enter_async_context(taking_mail(app, for_mail))
         set_start_apart()
-        if ready is not None:
-            ready(emails)
-        await _told_to_stop(lifeline)
+        with stop_signals() as stopped:
+            if ready is not None:
+                ready(emails)
+            await _told_to_stop(stopped, lifeline)
 
 
 async def work_until_stopped(
@@ -144,8 +145,8 @@ def _told_of(processors: Sequence[AnyProcessor], with_shipper: bool) -> list[str
     return [*names, UNREADABLE] if with_shipper else names
 
 
-async def _told_to_stop(lifeline: int | None) -> None:
-    waits = [asyncio.ensure_future(stop_signal())]
+async def _told_to_stop(stopped: asyncio.Event, lifeline: int | None) -> None:
+    waits: list[asyncio.Future[Any]] = [asyncio.ensure_future(stopped.wait())]
     if lifeline is not None:
         waits.append(asyncio.ensure_future(_end_of(lifeline)))
     try:
