@@ -1,7 +1,7 @@
 """One rule of where words end, for addresses, linkifiers, mentions, links and alert words."""
 
 import sys
-from unicodedata import category
+from unicodedata import category, normalize
 
 import pytest
 from hypothesis import given
@@ -35,9 +35,12 @@ PAIRS = ("「」", "（）", "《》", "“”", "«»", "„“", "‘’", "[]
 SIGNS = "".join(
     each
     for each in map(chr, range(0xA1, 0x10000))
-    if category(each)[0] in "PS" and each not in "\u00b7\u2010\u2011\u2013\u30a0\u30fb"
+    if category(each)[0] in "PS"
+    and each not in "\u00b7\u2010\u2011\u2013\u30a0\u30fb"
+    and normalize("NFC", each) == each
 )
-"""Beyond ASCII, all but those that join words in addresses."""
+"""Beyond ASCII, all but those that join words in addresses, or are a sign with a mark: marks are of
+words."""
 
 
 def html_of(source: str) -> str:
