@@ -72,7 +72,7 @@ def main() -> None:
 
 
 def _end_with_parent() -> None:
-    # Not by sys.stdin, whose lock this thread would hold when the interpreter ends.
+    # Not by sys.stdin: this thread would hold its lock when the interpreter ends.
     while os.read(0, 1):
         pass
     os._exit(1)

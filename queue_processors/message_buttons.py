@@ -130,7 +130,7 @@ class ClickDeliverer:
     # -- what is to be asked
 
     async def _open(self, row: ClickRow) -> _OpenClick | None:
-        """Load everything that the request needs; None if no one is to be asked.
+        """Load everything that the request needs; None if no service is to be called.
 
         If the bot was deactivated after the click, the user is told so.
         """

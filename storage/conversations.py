@@ -152,7 +152,7 @@ async def recent_dm_groups(
 
 
 def _ranked_by_date(found: Sequence[RecentDmGroup]) -> list[RecentDmGroup]:
-    """Give those whose newest message was imported a `max_message_id` that sorts them by its date.
+    """Sort conversations by the date of an imported newest message: change their `max_message_id`.
 
     Clients sort by it, and the real ids would make old conversations the most recent ones.
     """

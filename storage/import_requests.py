@@ -88,7 +88,7 @@ async def insert(
     blob_key: str,
     requested_at: datetime,
 ) -> ImportRequestId:
-    """Insert a request whose file is to be read; return its id."""
+    """Insert a request with a file to be read; return its id."""
     request_id: int = await connection.value(
         """
         INSERT INTO import_requests (realm_id, acting_user_id, file_name, size, blob_key, state,

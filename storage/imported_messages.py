@@ -101,7 +101,7 @@ async def taken_names(
 
 
 def insert_topics(realm_id: RealmId, topics: Sequence[ImportedTopic]) -> Statement:
-    """Insert topics; returns the ids of those whose names were free."""
+    """Insert topics with names that are free; returns their ids."""
     return Statement(
         """
         INSERT INTO topics (realm_id, topic_id, channel_id, name, folded_name)

@@ -17,7 +17,7 @@ async def confirm(connection: Connection, realm_id: RealmId, user_id: UserId) ->
 
 
 async def user_ids(connection: Connection, realm_id: RealmId) -> list[UserId]:
-    """Return the active users whose addresses are not confirmed."""
+    """Return the active users with unconfirmed addresses."""
     return await connection.values(
         """
         SELECT user_id FROM users

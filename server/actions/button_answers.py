@@ -68,7 +68,7 @@ class ClickPlace:
 
 
 async def place_of(services: RealmServices, click: Click) -> ClickPlace | None:
-    """Return where the message is; None if it was deleted, or nobody concerned may read it."""
+    """Return where the message is; None if it was deleted, or neither bot nor owner may read it."""
     async with services.read() as connection:
         for reader in (click.bot, click.owner, click.user):
             if reader is None:

@@ -183,7 +183,7 @@ async def forget_tokens(tx: Tx, user_id: UserId, dead: Mapping[PushDeviceId, byt
 async def end_push_registrations(tx: Tx, user_ids: Sequence[UserId]) -> int:
     """Remove keys and tokens of all devices of these users; return of how many.
 
-    Devices stay: a client whose user signs in again may go on with its own. The caller has locked
+    Devices stay: a client goes on with its own when its user signs in again. The caller has locked
     the users' rows.
     """
     connection = await tx.changing()

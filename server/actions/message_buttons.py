@@ -61,8 +61,8 @@ async def replace_message(
 ) -> None:
     """Replace the text, unless it is empty, and the buttons of the bot's message.
 
-    `reader` is the bot or its owner, whoever may read it. The limits of edits do not apply: people
-    click on buttons for longer than they correct their words. Raises a DomainError.
+    `reader` is the bot, or its owner if only the owner may read it. The limits of edits do not
+    apply: people click on buttons for longer than they correct their words. Raises a DomainError.
     """
     subject = await lock_subject(tx, reader, message_id)
     if subject.row.sender_id != bot.user_id:

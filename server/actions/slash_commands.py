@@ -128,7 +128,7 @@ async def call_command(tx: Tx, actor: Actor, text: str, destination: CallDestina
         type="channel" if destination.is_channel else "direct",
         to=destination.to,
         topic=destination.topic if destination.is_channel else None,
-        # Not the arguments: a command mentions no one.
+        # Not the arguments: a command mentions no user.
         content="/",
     )
     place = (await decide(realm_cache, actor, draft, tx.reading)).place

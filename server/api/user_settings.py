@@ -131,7 +131,7 @@ async def _new_password(
 
 
 OF_OTHERS: Final = ("target_users",)
-"""Level 444: the users whose settings are changed, instead of the caller's."""
+"""Level 444: ids of users to change the settings of, instead of the caller."""
 
 ENDPOINTS = (
     Endpoint(

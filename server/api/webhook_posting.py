@@ -73,7 +73,7 @@ def _draft(request: Request, params: WebhookParams, topic: str, content: str) ->
 
 
 async def notify_owner(request: Request, reason: str) -> None:
-    """Notify the bot's owner, once an hour: the calling program's response is read by no one."""
+    """Notify the bot's owner, once an hour: calling programs discard the response."""
     row, now = request.actor.row, request.app.clock.now()
     if row.bot_owner_id is None:
         return

@@ -30,7 +30,7 @@ class Said:
     """The topic that the payload or its template names."""
     problem: Problem = ""
     buttons: Buttons = ()
-    """Buttons of a payload written for Slack, whose limits are not checked yet."""
+    """Buttons of a payload written for Slack; their limits are not checked yet."""
     buttons_from: Literal["attachments", "blocks"] = "blocks"
 
     def check(self) -> None:

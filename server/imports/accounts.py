@@ -32,7 +32,7 @@ class PlannedAccount:
     """Deactivated only because it has no address."""
     is_first_owner: bool = False
     owner: str | None = None
-    """Key of the person whose bot it is."""
+    """Key of the bot's owner."""
     is_system_bot: bool = False
     """One that every organization has, and this one already."""
 

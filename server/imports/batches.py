@@ -233,7 +233,7 @@ class BatchWriter:
         self._add_reactions(message_id, message, rows, report)
 
     def _mentioned(self, rendered: Rendered) -> Collection[UserId]:
-        """Return the people whom a message mentions, also by groups."""
+        """Return the people that a message mentions, also by groups."""
         if not self._marks_mentions:
             return ()
         in_groups = self._converter.names.members_of(rendered.mentioned_group_ids)

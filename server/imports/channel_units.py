@@ -47,7 +47,7 @@ CLOSED: Final = (
     "can_administer_channel_group",
     "can_send_message_group",
 )
-"""What nobody may do in a channel that holds direct messages."""
+"""Permissions that are withdrawn in a channel of direct messages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ async def add_channel_unit(tx: Tx, row: ImportRow, unit: ChannelUnit, report: Im
     """Create the unit's channel, if it is the first, and subscribe its members.
 
     A direct conversation becomes a channel only if these people have one here that has messages: no
-    conversation mixes messages whose ids and dates disagree.
+    conversation mixes messages with ids and dates that disagree.
     """
     tx.must_be_exact()
     if unit.channel is None:

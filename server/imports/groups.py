@@ -196,7 +196,7 @@ def _graph_of(rows: Sequence[GroupRow]) -> GroupGraph:
         system_names={row.group_id: row.name for row in rows if row.is_system_group},
         members={row.group_id: frozenset(row.member_ids) for row in rows},
         subgroups={row.group_id: tuple(row.subgroup_ids) for row in rows},
-        deactivated=frozenset(),  # Nobody is in those that are: so they may be named.
+        deactivated=frozenset(),  # Deactivated groups come without members, so they may be named.
         permissions={row.group_id: row.permissions for row in rows},
         waiting_period=timedelta(),
         clock=SystemClock(),

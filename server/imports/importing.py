@@ -84,7 +84,7 @@ class OrganizationInUse:
 
     realm_id: RealmId
     owner_id: UserId | None = None
-    """The owner who asked for it, to whom imported bots and custom emoji belong.
+    """The requesting owner, who becomes the owner of imported bots and custom emoji.
 
     None: the realm's first owner.
     """

@@ -1,6 +1,6 @@
 """Add an import to a realm in use: accounts, channels, positions, conversations.
 
-Each step is a write like any other: its events reach all whom they concern, and its transaction
+Each step is a write like any other: its events reach all clients concerned, and its transaction
 records the progress. docs/adr/0043-imports-into-organizations-in-use.md.
 """
 

@@ -178,7 +178,7 @@ class ProfileWriter:
         return text[: limit - 1].rstrip() + "…"
 
     async def _write_statuses(self, survey: Survey) -> None:
-        """Write statuses of people whose accounts have none yet."""
+        """Write statuses of people; accounts that have one keep it."""
         written: set[UserId] = set()
         for person in survey.people:
             user_id = self.people[person.key]

@@ -61,7 +61,7 @@ class PersonRecord:
     is_active: bool = True
     is_bot: bool = False
     owner: str | None = None
-    """Key of the person whose bot it is; None: the organization's owner."""
+    """Key of the bot's owner; None: the organization's owner."""
     joined_at: datetime | None = None
     """None: now."""
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -76,7 +76,7 @@ class PersonRecord:
     status: StatusRecord | None = None
     alert_words: Sequence[str] = ()
     muted: Sequence[str] = ()
-    """Keys of people whom they have muted."""
+    """Keys of muted people."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +107,7 @@ class EmojiRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PermissionRecord:
-    """People and groups that may do something; empty: nobody."""
+    """Members of a permission: people and groups; empty: none."""
 
     people: Sequence[str] = ()
     groups: Sequence[str] = ()

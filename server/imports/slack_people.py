@@ -73,7 +73,7 @@ class SlackPeople:
 
     @cached_property
     def fields(self) -> dict[str, ProfileFieldRecord]:
-        """The fields that anyone's profile fills in, by their keys."""
+        """The fields that any profile fills in, by their keys."""
         filled: set[str] = set()
         names: dict[str, str] = {}
         for user in self._users():

@@ -51,7 +51,7 @@ _OK: Final = 200
 _SERVER_ERROR: Final = 500
 _TOKEN: Final = re.compile(r"[\x21-\x7e]{8,512}")
 _HOSTS: Final = ("slack.com",)
-"""Domains whose servers get the token."""
+"""Domains of servers that get the token."""
 _PICTURE_HOSTS: Final = ("slack.com", "slack-edge.com", "gravatar.com", "wp.com")
 """Domains of profile pictures and emoji, which are public."""
 _ALIAS: Final = "alias:"

@@ -125,7 +125,7 @@ class _Section(io.RawIOBase):
 
 
 class _HeaderReader:
-    """A file whose reads are bounded: of a member, only what describes it is read at once."""
+    """A file with bounded reads: of a member, only what describes it is read at once."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file

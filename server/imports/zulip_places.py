@@ -135,7 +135,7 @@ class ZulipPlaces:
         return joined
 
     def _pairs(self) -> set[tuple[int, int]]:
-        """Return who has written to whom in conversations that only messages name."""
+        """Return the participants of conversations that only messages name."""
         pairs: set[tuple[int, int]] = set()
         for _, row in self._files.messages("zerver_message"):
             kind, number = self._recipients.get(id_of(row.get("recipient")) or 0, (0, 0))

@@ -81,7 +81,7 @@ def an_export(path: Path) -> Path:
 
 @dataclass
 class Office:
-    """A realm in use, with people some of whom are in the file."""
+    """A realm in use; some of its people are in the file."""
 
     server: Server
     realm_id: RealmId
@@ -206,7 +206,7 @@ async def test_history_comes_to_an_organization_in_use(office: Office, tmp_path:
     both = [bob["user_id"], carol["user_id"]]
     assert texts(await history_of(office.bob, ["dm", both])) == ["Carol to Bob", "Bob to Carol"]
 
-    # Nobody has anything to read but what is new.
+    # Only what is new is unread.
     live = {before, direct["id"], after}
     for client in (office.ada, office.bob, await office.client("u3@example.com")):
         unread = (await client.post("/register"))["unread_msgs"]

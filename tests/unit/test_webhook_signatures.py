@@ -213,7 +213,7 @@ def test_a_bot_with_the_public_key_of_a_service_accepts_what_it_signs(secret: st
 
 
 def test_a_public_key_is_no_secret():
-    """Whoever knows the key, which is everyone, could make what is keyed with it."""
+    """The key is public, so any client could make what is keyed with it."""
     for secret in (PEM, PEM.replace("\n", "")):
         for headers in (
             {"X-Webhook-Token": secret},
