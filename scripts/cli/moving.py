@@ -4,8 +4,10 @@ import asyncio
 import json
 import os
 import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import click
 
@@ -15,12 +17,18 @@ from scripts.cli.options import OwnProcess
 
 if TYPE_CHECKING:
     from server.app import App
-    from server.imports.importing import Fetches, ImportOptions
+    from server.imports.importing import (
+        Fetches,
+        ImportOptions,
+        NewOrganization,
+        OrganizationInUse,
+    )
     from server.imports.recognition import ImportSource
     from server.imports.report import ImportReport
     from server.settings import Settings
     from storage.ids import RealmId, UserId
 
+    Run: TypeAlias = Callable[[App, NewOrganization | OrganizationInUse], Awaitable[ImportReport]]
 
 NICENESS: Final = 10
 
@@ -38,72 +46,103 @@ class ImportProgress:
             click.echo(f"{done:,}{of} {what} ...", err=True)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportChoices:
+    """Options of `parley import`; None: not given."""
+
+    subdomain: str | None
+    into_existing: bool
+    name: str | None
+    owner: str | None
+    topic: str | None
+    report_path: Path | None
+    dry_run: bool
+    token_file: Path | None
+    fetch_pictures: bool
+
+    def not_for_parley(self) -> list[str]:
+        """Return the given options that exports of Parley do not take."""
+        given = {
+            "--name": self.name,
+            "--owner": self.owner,
+            "--topic": self.topic,
+            "--into-existing": self.into_existing or None,
+            "--slack-token-file": self.token_file,
+            "--fetch-pictures": self.fetch_pictures or None,
+        }
+        return [option for option, value in given.items() if value is not None]
+
+
 def import_from(
-    source: "ImportSource",
-    settings: "Settings",
-    file: Path,
-    *,
-    subdomain: str | None,
-    into_existing: bool,
-    name: str | None,
-    owner: str | None,
-    topic: str | None,
-    report_path: Path | None,
-    dry_run: bool,
-    token_file: Path | None,
-    fetch_pictures: bool,
+    source: "ImportSource", settings: "Settings", file: Path, choices: ImportChoices
 ) -> None:
     """Import another program's export, or continue; print the report.
 
     Raises FileRefusedError and ImportStoppedError.
     """
+    from server.imports.importing import contents_of
+
+    token = _slack_token(source, choices.token_file, fetch_pictures=choices.fetch_pictures)
+    fetches: Fetches = "nothing"
+    if token is not None or choices.fetch_pictures:
+        fetches = "pictures" if token is None else "everything"
+        source = asyncio.run(_completed_slack(settings, token))
+    if choices.dry_run:
+        report = contents_of(source, file, ImportProgress())
+        _show(report, choices.report_path, heading="In the file")
+        return
+    topic = _checked_topic(choices.topic, source)
+    _stand_back()
+
+    async def run(app: "App", target: "NewOrganization | OrganizationInUse") -> "ImportReport":
+        from server.imports.importing import ImportOptions
+
+        options = ImportOptions(target=target, topic=topic, fetches=fetches)
+        return await _import(app, source, file, options, token)
+
+    if choices.into_existing:
+        report, said = _add(settings, file, choices, run)
+    else:
+        report, said = _found(settings, file, choices, run)
+    _show(report, choices.report_path)
+    click.echo(said)
+
+
+def _add(
+    settings: "Settings", file: Path, choices: ImportChoices, run: "Run"
+) -> "tuple[ImportReport, str]":
+    """Import into an organization in use; return the report, and a sentence about the result."""
+    from scripts.cli.session import with_app
+    from server.imports.importing import OrganizationInUse
+
+    if choices.name is not None:
+        raise Failure("--name is for a new organization: one in use keeps its name.")
+
+    async def add(app: "App") -> "tuple[ImportReport, str]":
+        realm_id, owner_id, place = await _in_use(app, choices.subdomain, choices.owner)
+        report = await run(app, OrganizationInUse(realm_id=realm_id, owner_id=owner_id))
+        return report, f"{file.name} is in {place} now. New accounts have no password yet."
+
+    return with_app(settings, add)
+
+
+def _found(
+    settings: "Settings", file: Path, choices: ImportChoices, run: "Run"
+) -> "tuple[ImportReport, str]":
+    """Import into a new organization; return the report, and a sentence about the result."""
     from scripts.cli.session import with_app
     from scripts.cli.transfer import check_place
-    from server.imports.importing import (
-        ImportOptions,
-        NewOrganization,
-        OrganizationInUse,
-        contents_of,
-    )
+    from server.imports.importing import NewOrganization
 
-    token = _slack_token(source, token_file, fetch_pictures=fetch_pictures)
-    fetches: Fetches = "everything" if token else "pictures" if fetch_pictures else "nothing"
-    if fetches != "nothing":
-        source = asyncio.run(_completed_slack(settings, token))
-    if dry_run:
-        report = contents_of(source, file, ImportProgress())
-        _show(report, report_path, heading="In the file")
-        return
-    topic = _checked_topic(topic, source)
-    _stand_back()
-    if into_existing:
-        if name is not None:
-            raise Failure("--name is for a new organization: one in use keeps its name.")
-
-        async def add(app: "App") -> tuple["ImportReport", str]:
-            realm_id, owner_id, place = await _in_use(app, subdomain, owner)
-            target = OrganizationInUse(realm_id=realm_id, owner_id=owner_id)
-            options = ImportOptions(target=target, topic=topic, fetches=fetches)
-            return await _import(app, source, file, options, token), place
-
-        report, place = with_app(settings, add)
-        _show(report, report_path)
-        click.echo(f"{file.name} is in {place} now. New accounts have no password yet.")
-        return
-    subdomain = subdomain or ""
+    subdomain = choices.subdomain or ""
     check_place(settings, subdomain)
+    default_name = subdomain or file.stem.removesuffix(".tar").replace("_", " ")
     target = NewOrganization(
-        name=name or (subdomain or file.stem.removesuffix(".tar").replace("_", " "))[:40],
-        subdomain=subdomain,
-        owner_email=owner,
+        name=choices.name or default_name[:40], subdomain=subdomain, owner_email=choices.owner
     )
-    options = ImportOptions(target=target, topic=topic, fetches=fetches)
-    report = with_app(
-        settings, lambda app: _import(app, source, file, options, token), may_found=True
-    )
-    _show(report, report_path)
+    report = with_app(settings, lambda app: run(app, target), may_found=True)
     where = f"at the subdomain `{subdomain}`" if subdomain else "at the server's own address"
-    click.echo(f"{target.name} is here, {where}. No account has a password yet.")
+    return report, f"{target.name} is here, {where}. No account has a password yet."
 
 
 def _slack_token(

@@ -7,6 +7,7 @@ import click
 
 from scripts.cli.backup import Progress
 from scripts.cli.failures import Failure, sentences
+from scripts.cli.moving import ImportChoices, import_from, write_report
 from scripts.cli.options import WHICH_REALM, place_options, settings_beside
 from server.runtime.formatting import counted, size
 
@@ -140,47 +141,39 @@ def import_realm(
 
     Import only files that you trust: they say what users have written.
     """
+    choices = ImportChoices(
+        subdomain=subdomain,
+        into_existing=into_existing,
+        name=name,
+        owner=owner,
+        topic=topic,
+        report_path=report_path,
+        dry_run=dry_run,
+        token_file=token_file,
+        fetch_pictures=fetch_pictures,
+    )
     with sentences():
-        from server.imports.errors import FileRefusedError, ImportStoppedError
-        from server.imports.recognition import source_of
+        _import_any(settings_beside(config, data), file, choices)
 
-        settings = settings_beside(config, data)
-        try:
-            source = source_of(file)
-            if source is not None:
-                from scripts.cli.moving import import_from
 
-                import_from(
-                    source,
-                    settings,
-                    file,
-                    subdomain=subdomain,
-                    into_existing=into_existing,
-                    name=name,
-                    owner=owner,
-                    topic=topic,
-                    report_path=report_path,
-                    dry_run=dry_run,
-                    token_file=token_file,
-                    fetch_pictures=fetch_pictures,
-                )
-                return
-        except (FileRefusedError, ImportStoppedError) as error:
-            raise Failure(str(error)) from error
-        refused = {
-            "--name": name,
-            "--owner": owner,
-            "--topic": topic,
-            "--into-existing": into_existing or None,
-            "--slack-token-file": token_file,
-            "--fetch-pictures": fetch_pictures or None,
-        }
-        if given := [option for option, value in refused.items() if value is not None]:
-            raise Failure(
-                f"{' and '.join(given)} cannot be given for an export of Parley, which is imported"
-                " as it is: leave it out."
-            )
-        _import_own(settings, file, subdomain, report_path, dry_run=dry_run)
+def _import_any(settings: "Settings", file: Path, choices: ImportChoices) -> None:
+    """Import an export of Parley or of another program."""
+    from server.imports.errors import FileRefusedError, ImportStoppedError
+    from server.imports.recognition import source_of
+
+    try:
+        source = source_of(file)
+        if source is not None:
+            import_from(source, settings, file, choices)
+            return
+    except (FileRefusedError, ImportStoppedError) as error:
+        raise Failure(str(error)) from error
+    if given := choices.not_for_parley():
+        raise Failure(
+            f"{' and '.join(given)} cannot be given for an export of Parley, which is imported"
+            " as it is: leave it out."
+        )
+    _import_own(settings, file, choices.subdomain, choices.report_path, dry_run=choices.dry_run)
 
 
 def _import_own(
@@ -192,7 +185,6 @@ def _import_own(
     dry_run: bool,
 ) -> None:
     """Import an export of Parley."""
-    from scripts.cli.moving import write_report
     from scripts.cli.session import with_app
     from storage import exports
 

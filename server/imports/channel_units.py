@@ -8,7 +8,7 @@ from typing import Final
 from server.actions.channels.create import publish_created
 from server.actions.locked_realm import LockedRealm, lock_realm_context
 from server.actions.subscriptions.membership import MembershipChange, join
-from server.domain.access import NOBODY_GROUP, GroupSetting
+from server.domain.access import NOBODY_GROUP, GroupSetting, GroupValue
 from server.domain.channel_creation import default_permissions
 from server.domain.channels import (
     COLORS,
@@ -164,41 +164,8 @@ async def _create(
     """Create and publish the channel, under a name that no other has."""
     connection = await tx.changing()
     now = context.graph.clock.now()
-    permissions = default_permissions(context.graph.ids_by_name, unit.creator_id)
-    channel = unit.channel
-    if channel is None:
-        wanted = _name_of_people(context, unit.members)
-        nobody = GroupSetting(group_id=context.graph.ids_by_name[NOBODY_GROUP])
-        permissions |= dict.fromkeys(CLOSED, nobody)
-        channel = Channel(
-            key=unit.keys[0],
-            name=wanted,
-            members=(),
-            description=f"Direct messages from {row.source}, to be read: write new ones directly.",
-            is_private=True,
-        )
-        name = await _free_name(connection, tx, wanted, row.source, is_marked=True)
-        reason = "direct conversations are read-only channels, since the people have messages here"
-        report.remark(reason, name)
-    else:
-        wanted = valid_channel_name(channel)
-        name = await _free_name(connection, tx, wanted, row.source, is_marked=False)
-        if name != channel.name:
-            report.remark("names of channels were changed to free and valid ones", name)
-        if channel.is_web_public:
-            report.remark("channels were open to the web there, and are public here", name)
-        if channel.is_default:
-            reason = "default channels are none here, where newcomers join the organization's own"
-            report.remark(reason, name)
-    stored = {key: value.as_json() for key, value in permissions.items()}
-    stored |= possible_settings(
-        CHANNEL_PERMISSIONS,
-        unit.permissions,
-        {name: group_id for group_id, name in context.graph.system_names.items()},
-        unit.people,
-        context.graph,
-        report,
-    )
+    channel = unit.channel or _read_only(context, row, unit)
+    name = await _named(tx, row, channel, report, holds_direct=unit.channel is None)
     description = imported_description(channel, report)
     created = await channels.insert(
         connection,
@@ -213,7 +180,7 @@ async def _create(
             history_public_to_subscribers=not has_protected_history(channel),
             topics_policy=channel.topics_policy,
             message_retention_days=channel.retention_days,
-            permissions=stored,
+            permissions=_permissions(context, unit, report),
         ),
     )
     if channel.is_archived:
@@ -224,6 +191,57 @@ async def _create(
     await publish_created(tx, context, unit.creator_id, [created])
     report.count("channels")
     return created
+
+
+def _read_only(context: LockedRealm, row: ImportRow, unit: ChannelUnit) -> Channel:
+    """Return the channel that holds the direct messages of people with messages here."""
+    return Channel(
+        key=unit.keys[0],
+        name=_name_of_people(context, unit.members),
+        members=(),
+        description=f"Direct messages from {row.source}, to be read: write new ones directly.",
+        is_private=True,
+    )
+
+
+async def _named(
+    tx: Tx, row: ImportRow, channel: Channel, report: ImportReport, *, holds_direct: bool
+) -> str:
+    """Return the name under which the channel comes, and report what changes with it."""
+    connection = await tx.connection()
+    wanted = channel.name if holds_direct else valid_channel_name(channel)
+    name = await _free_name(connection, tx, wanted, row.source, is_marked=holds_direct)
+    if holds_direct:
+        reason = "direct conversations are read-only channels, since the people have messages here"
+        report.remark(reason, name)
+        return name
+    if name != channel.name:
+        report.remark("names of channels were changed to free and valid ones", name)
+    if channel.is_web_public:
+        report.remark("channels were open to the web there, and are public here", name)
+    if channel.is_default:
+        reason = "default channels are none here, where newcomers join the organization's own"
+        report.remark(reason, name)
+    return name
+
+
+def _permissions(
+    context: LockedRealm, unit: ChannelUnit, report: ImportReport
+) -> dict[str, GroupValue]:
+    """Return the permissions of the channel as they are stored."""
+    permissions = default_permissions(context.graph.ids_by_name, unit.creator_id)
+    if unit.channel is None:
+        withdrawn = GroupSetting(group_id=context.graph.ids_by_name[NOBODY_GROUP])
+        permissions |= dict.fromkeys(CLOSED, withdrawn)
+    stored = {key: value.as_json() for key, value in permissions.items()}
+    return stored | possible_settings(
+        CHANNEL_PERMISSIONS,
+        unit.permissions,
+        {name: group_id for group_id, name in context.graph.system_names.items()},
+        unit.people,
+        context.graph,
+        report,
+    )
 
 
 def _name_of_people(context: LockedRealm, members: Iterable[UserId]) -> str:
