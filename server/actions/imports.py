@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from server.actions import audit
 from server.actions.locked_realm import lock_as_owner, lock_realm
+from server.domain.access import OWNER
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError, NotFoundError
 from server.domain.messages import clean_new_topic
@@ -30,6 +31,12 @@ CRASH_PAUSE_SECONDS: Final = 30.0
 CRASHED: Final = "The import ended unexpectedly: the log of the server says why."
 
 
+def check_owner(actor: Actor) -> None:
+    """Raise BadRequestError unless the actor may see and request imports."""
+    if actor.row.role != OWNER:
+        raise BadRequestError(_("Must be an organization owner"))
+
+
 async def add_request(
     tx: Tx, actor: Actor, *, file_name: str, size: int, blob_key: str, now: datetime
 ) -> ImportRequestId:
@@ -42,7 +49,7 @@ async def add_request(
     there = await import_requests.by_blob(connection, tx.realm_id, blob_key)
     if there is not None:
         return there.request_id
-    await check_room(tx)
+    await _check_room(tx)
     request_id = await import_requests.insert(
         await tx.changing(),
         tx.realm_id,
@@ -55,15 +62,6 @@ async def add_request(
     _record(tx, actor, "realm_import_requested", request_id, {"name": file_name})
     enqueue(tx, Imports(realm_id=tx.realm_id, request_id=request_id))
     return request_id
-
-
-async def check_room(tx: Tx) -> None:
-    """Raise BadRequestError if the realm has too many requests."""
-    rows = await import_requests.of_realm(await tx.connection(), tx.realm_id)
-    if len(rows) >= MAX_REQUESTS:
-        raise BadRequestError(
-            _("There are {count} imports already: delete one first.", count=len(rows))
-        )
 
 
 async def note_contents(
@@ -156,6 +154,15 @@ async def note_crash(tx: Tx, request_id: ImportRequestId, now: datetime) -> None
     await import_requests.update(await tx.changing(), tx.realm_id, crashed)
     job = Imports(realm_id=tx.realm_id, request_id=request_id)
     enqueue(tx, job, after_seconds=CRASH_PAUSE_SECONDS)
+
+
+async def _check_room(tx: Tx) -> None:
+    """Raise BadRequestError if the realm has too many requests."""
+    rows = await import_requests.of_realm(await tx.connection(), tx.realm_id)
+    if len(rows) >= MAX_REQUESTS:
+        raise BadRequestError(
+            _("There are {count} imports already: delete one first.", count=len(rows))
+        )
 
 
 async def _wanted(tx: Tx, request_id: ImportRequestId) -> ImportRequestRow:

@@ -9,7 +9,6 @@ from server.actions import imports as actions
 from server.api.endpoint import Access, Empty, Endpoint, NoParams, Request, Result
 from server.api.params import Params
 from server.api.uploads import max_import_bytes
-from server.domain.access import OWNER
 from server.domain.errors import BadRequestError, NotFoundError
 from server.i18n import _
 from server.imports import inviting
@@ -93,7 +92,7 @@ class InvitationsSent(Result):
 async def list_all(request: Request, params: NoParams) -> ImportList:
     """Return the imports, the newest first."""
     del params
-    _check_owner(request)
+    actions.check_owner(request.actor)
     async with request.read() as connection:
         rows = await import_requests.of_realm(connection, request.actor.realm_id)
         shown = [_shown(row, await _progress(request, connection, row)) for row in rows]
@@ -101,7 +100,7 @@ async def list_all(request: Request, params: NoParams) -> ImportList:
 
 
 async def read(request: Request, params: ImportParams) -> OneImport:
-    _check_owner(request)
+    actions.check_owner(request.actor)
     async with request.read() as connection:
         row = await import_requests.by_id(
             connection, request.actor.realm_id, ImportRequestId(params.request_id)
@@ -124,15 +123,10 @@ async def delete(request: Request, params: ImportParams) -> Empty:
 async def invite(request: Request, params: NoParams) -> InvitationsSent:
     """Email all imported people who have no password yet a link to choose one."""
     del params
-    _check_owner(request)
+    actions.check_owner(request.actor)
     if request.app.mailer is None:
         raise BadRequestError(_("This server sends no email."))
     return InvitationsSent(count=await inviting.invite_all(request.realm_services))
-
-
-def _check_owner(request: Request) -> None:
-    if request.actor.row.role != OWNER:
-        raise BadRequestError(_("Must be an organization owner"))
 
 
 async def _progress(

@@ -12,11 +12,9 @@ from server.actions import attachments as actions
 from server.actions import imports
 from server.api.endpoint import Request
 from server.api.uploads import Uploaded, max_import_bytes, max_upload_bytes
-from server.domain.access import OWNER
 from server.domain.addresses import API_PREFIX
 from server.domain.attachments import MIB, clean_name, url_of
 from server.domain.errors import BadRequestError, DomainError, NotFoundError
-from server.i18n import _
 from server.messaging.background import running, to_the_end
 from storage import attachments, import_requests, resumable_uploads, upload_space
 from storage.blobs import BlobStoreError, IncomingBlob, new_key
@@ -66,8 +64,8 @@ class Resumable:
         request, actor = self.request, self.request.actor
         settings = request.app.settings
         is_import = purpose == "import"
-        if is_import and actor.row.role != OWNER:
-            raise BadRequestError(_("Must be an organization owner"))
+        if is_import:
+            imports.check_owner(actor)
         limit = max_import_bytes(settings) if is_import else max_upload_bytes(settings)
         if size > limit:
             raise TooLargeError(
