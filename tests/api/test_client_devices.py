@@ -375,12 +375,13 @@ async def test_a_repetition_costs_nothing_and_counts_as_a_confirmation(
     await phone.load()
     assert len(phone.requests) == 1
     await age(make, REGISTRATION_LIFETIME * 31)
+    earliest = int(phone.now())
     for _ in range(2):
         await phone.load()
     assert len(phone.requests) == 2
     assert len(await jobs(make)) == 1
     state = (await shown(phone.client))[str(phone.device_id)]
-    assert state["push_token_last_updated_timestamp"] == int(phone.now())
+    assert earliest <= state["push_token_last_updated_timestamp"] <= int(phone.now())
 
 
 async def test_an_app_that_is_a_month_old_has_another_key_and_reads_both(
