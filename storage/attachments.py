@@ -16,7 +16,7 @@ class HoldingMessage(TypedDict):
 
     id: MessageId
     date_sent: int
-    """Milliseconds since 1970."""
+    """Seconds since 1970."""
 
 
 class ShownAttachment(TypedDict):
@@ -28,7 +28,7 @@ class ShownAttachment(TypedDict):
     """The part of the URL that identifies the file."""
     size: int
     create_time: int
-    """Milliseconds since 1970."""
+    """Seconds since 1970."""
     messages: list[HoldingMessage]
     """At most a hundred, the newest."""
     message_ids: NotRequired[list[int]]
@@ -173,11 +173,29 @@ async def delete(connection: Connection, realm_id: RealmId, attachment_id: Attac
 
 
 def forget_messages(realm_id: RealmId, attachment_id: AttachmentId) -> Statement:
-    """Under the clock's lock: remove the references of a deleted attachment from messages."""
+    """Under the clock's lock: remove the references of a deleted attachment from messages.
+
+    If its content is kept for a hold, they stay as former ones.
+    """
     return Statement(
         """
-        DELETE FROM attachment_messages
+        WITH gone AS (
+            DELETE FROM attachment_messages
+             WHERE realm_id = %(realm_id)s AND attachment_id = %(attachment_id)s
+            RETURNING message_id
+        ), kept AS (
+            INSERT INTO former_attachment_messages (realm_id, attachment_id, message_id)
+            SELECT %(realm_id)s, %(attachment_id)s, g.message_id FROM gone g
+             WHERE EXISTS (SELECT FROM held_files f
+                            WHERE f.realm_id = %(realm_id)s
+                              AND f.attachment_id = %(attachment_id)s)
+            ON CONFLICT DO NOTHING
+        )
+        DELETE FROM former_attachment_messages
          WHERE realm_id = %(realm_id)s AND attachment_id = %(attachment_id)s
+           AND NOT EXISTS (SELECT FROM held_files f
+                            WHERE f.realm_id = %(realm_id)s
+                              AND f.attachment_id = %(attachment_id)s)
         """,
         {"realm_id": realm_id, "attachment_id": attachment_id},
     )
@@ -412,13 +430,19 @@ def delete_orphan(
 
 
 async def known_blobs(connection: Connection, realm_id: RealmId, keys: Sequence[str]) -> list[str]:
-    """Return those of the keys that belong to an attachment or to a thumbnail of one."""
+    """Return those of the keys that belong to an attachment or to a thumbnail of one.
+
+    Deleted files that are kept for a legal hold count.
+    """
     starts = {key: _OF_ATTACHMENT.fullmatch(key) for key in keys}
     known = await connection.values(
         """
-        SELECT regexp_replace(a.path_id, '/[^/]*$', '') FROM attachments a
-         WHERE a.realm_id = %(realm_id)s
-           AND regexp_replace(a.path_id, '/[^/]*$', '') = ANY(%(starts)s::text[])
+        SELECT f.start
+          FROM (SELECT a.realm_id, regexp_replace(a.path_id, '/[^/]*$', '') FROM attachments a
+                UNION ALL
+                SELECT h.realm_id, regexp_replace(h.attachment ->> 'path_id', '/[^/]*$', '')
+                  FROM held_files h) AS f(realm_id, start)
+         WHERE f.realm_id = %(realm_id)s AND f.start = ANY(%(starts)s::text[])
         """,
         realm_id=realm_id,
         starts=[start[1] for start in starts.values() if start],

@@ -23,6 +23,8 @@ SubjectType = Literal[
     "profile_field",
     "realm_export",
     "realm_import",
+    "legal_hold",
+    "compliance_case",
 ]
 
 _SUBJECT_TYPES: Final[tuple[tuple[str, SubjectType], ...]] = (
@@ -39,6 +41,8 @@ _SUBJECT_TYPES: Final[tuple[tuple[str, SubjectType], ...]] = (
     ("profile_field", "profile_field"),
     ("realm_export", "realm_export"),
     ("realm_import", "realm_import"),
+    ("legal_hold", "legal_hold"),
+    ("compliance", "compliance_case"),
     ("api_key", "user"),
     ("avatar", "user"),
     ("bot", "user"),
@@ -54,6 +58,11 @@ _SUBJECT_TYPES: Final[tuple[tuple[str, SubjectType], ...]] = (
 def subject_type(action: str) -> SubjectType | None:
     """Return what the subject ids of an action are ids of; None for actions without a subject."""
     return next((each for start, each in _SUBJECT_TYPES if action.startswith(start)), None)
+
+
+def actions_about(kind: SubjectType) -> str:
+    """Return the regular expression of the actions with subjects of this type."""
+    return "^(" + "|".join(start for start, each in _SUBJECT_TYPES if each == kind) + ")"
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,4 +139,24 @@ async def newest(
         actor_id=actor_id,
         action=action,
         limit=limit,
+    )
+
+
+async def settings_changed_by_users(
+    connection: Connection, realm_id: RealmId, user_ids: Sequence[UserId], names: Sequence[str]
+) -> set[tuple[UserId, str]]:
+    """Return which of these personal settings each user has changed."""
+    return set(
+        await connection.tuples(
+            """
+            SELECT DISTINCT l.actor_id, n.name
+              FROM audit_log l JOIN unnest(%(names)s::text[]) AS n(name)
+                   ON jsonb_exists(l.after, n.name)
+             WHERE l.realm_id = %(realm_id)s AND l.actor_id = ANY(%(user_ids)s::bigint[])
+               AND l.subject_id = l.actor_id AND l.action = 'user_setting_changed'
+            """,
+            realm_id=realm_id,
+            user_ids=list(user_ids),
+            names=list(names),
+        )
     )

@@ -1,6 +1,7 @@
 """Blob stores: content under a key, written once, read in chunks."""
 
 import asyncio
+import base64
 import errno
 import hashlib
 import os
@@ -22,6 +23,8 @@ CHUNK_BYTES: Final = 64 * 1024
 INCOMING: Final = "incoming"
 """The folder of unfinished uploads."""
 
+SALT_LENGTH: Final = 8
+
 _KEY: Final = re.compile(
     r"[a-z]+/[0-9]+/[0-9a-f]{2}/[A-Za-z0-9_-]{22}(?:-[a-z]{1,10})?(?:\.[a-z]{1,10}){0,2}"
 )
@@ -37,6 +40,20 @@ class BlobStoreError(OSError):
 def new_key(kind: str, realm_id: int) -> str:
     """Return a key that cannot be guessed."""
     return f"{kind}/{realm_id}/{secrets.token_hex(1)}/{secrets.token_urlsafe(16)}"
+
+
+def signed_key(kind: str, realm_id: int, salt: str, signature: bytes) -> str:
+    """Return the key with this salt, of SALT_LENGTH random characters.
+
+    The signature, of 11 bytes or more, is made with a secret, so the key cannot be guessed either.
+    """
+    name = base64.urlsafe_b64encode(signature[1:11]).rstrip(b"=").decode()
+    return f"{kind}/{realm_id}/{signature[0]:02x}/{salt}{name}"
+
+
+def salt_in(key: str) -> str:
+    """Return the salt, if it is a signed key."""
+    return key.rpartition("/")[2][:SALT_LENGTH]
 
 
 def check_key(key: str) -> None:

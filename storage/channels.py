@@ -30,6 +30,8 @@ class ChannelRow:
     subscriber_count: int
     """Number of subscribed active users."""
     changed_at: Position
+    default_push_notifications: bool = False
+    """Whether first-time subscribers get push notifications, whatever their own default is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +48,7 @@ class NewChannel:
     topics_policy: str = "inherit"
     folder_id: int | None = None
     message_retention_days: int | None = None
+    default_push_notifications: bool = False
     permissions: Mapping[str, Any]
 
 
@@ -73,7 +76,7 @@ _SELECT: LiteralString = """
     SELECT channel_id, name, description, rendered_description, creator_id, created_at,
            invite_only, is_web_public, history_public_to_subscribers, is_archived, is_default,
            topics_policy, folder_id, message_retention_days, permissions, subscriber_count,
-           changed_at
+           changed_at, default_push_notifications
       FROM channels """
 
 
@@ -290,15 +293,16 @@ async def insert(connection: Connection, realm_id: RealmId, new: NewChannel) -> 
         INSERT INTO channels (realm_id, name, folded_name, description, rendered_description,
                               creator_id, created_at, invite_only, is_web_public,
                               history_public_to_subscribers, is_default, topics_policy, folder_id,
-                              message_retention_days, permissions)
+                              message_retention_days, default_push_notifications, permissions)
         VALUES (%(realm_id)s, %(name)s, %(folded_name)s, %(description)s,
                 %(rendered_description)s, %(creator_id)s, %(created_at)s, %(invite_only)s,
                 %(is_web_public)s, %(history_public_to_subscribers)s, %(is_default)s,
-                %(topics_policy)s, %(folder_id)s, %(message_retention_days)s, %(permissions)s)
+                %(topics_policy)s, %(folder_id)s, %(message_retention_days)s,
+                %(default_push_notifications)s, %(permissions)s)
         RETURNING channel_id, name, description, rendered_description, creator_id, created_at,
                   invite_only, is_web_public, history_public_to_subscribers, is_archived,
                   is_default, topics_policy, folder_id, message_retention_days, permissions,
-                  subscriber_count, changed_at
+                  subscriber_count, changed_at, default_push_notifications
         """,
         realm_id=realm_id,
         name=new.name,
@@ -314,6 +318,7 @@ async def insert(connection: Connection, realm_id: RealmId, new: NewChannel) -> 
         topics_policy=new.topics_policy,
         folder_id=new.folder_id,
         message_retention_days=new.message_retention_days,
+        default_push_notifications=new.default_push_notifications,
         permissions=connection.json(new.permissions),
     )
     assert row is not None
@@ -349,7 +354,8 @@ async def update(connection: Connection, realm_id: RealmId, row: ChannelRow) -> 
                is_web_public = %(is_web_public)s, history_public_to_subscribers = %(history)s,
                is_archived = %(is_archived)s, is_default = %(is_default)s,
                topics_policy = %(topics_policy)s, folder_id = %(folder_id)s,
-               message_retention_days = %(retention_days)s, permissions = %(permissions)s
+               message_retention_days = %(retention_days)s, permissions = %(permissions)s,
+               default_push_notifications = %(default_push_notifications)s
          WHERE realm_id = %(realm_id)s AND channel_id = %(channel_id)s
         """,
         realm_id=realm_id,
@@ -366,6 +372,7 @@ async def update(connection: Connection, realm_id: RealmId, row: ChannelRow) -> 
         topics_policy=row.topics_policy,
         folder_id=row.folder_id,
         retention_days=row.message_retention_days,
+        default_push_notifications=row.default_push_notifications,
         permissions=connection.json(row.permissions),
     )
 

@@ -9,6 +9,7 @@ from weakref import WeakSet
 import psycopg
 
 from storage import lineage
+from storage.connection_names import connection_name
 from storage.driver import PgConnection
 from storage.lineage import Host, Lineage
 from storage.refusals import (
@@ -222,7 +223,12 @@ class Connector:
         self.refused[host.name] = error
 
     async def _connect_to(self, host: Host, **named: Any) -> PgConnection:
-        options: dict[str, Any] = {"connect_timeout": CONNECT_SECONDS, **KEEPALIVE, **named}
+        options: dict[str, Any] = {
+            "connect_timeout": CONNECT_SECONDS,
+            "fallback_application_name": connection_name("pool"),
+            **KEEPALIVE,
+            **named,
+        }
         raw = await self._connection_class.connect(host.conninfo, autocommit=True, **options)
         try:
             await self._check(raw, host)
@@ -286,7 +292,10 @@ class Connector:
         if not self._is_suspect and now < self._sessions_tried_at + SESSION_POOLING_TRUST_SECONDS:
             return
         other = await PgConnection.connect(
-            host.conninfo, autocommit=True, connect_timeout=CONNECT_SECONDS
+            host.conninfo,
+            autocommit=True,
+            connect_timeout=CONNECT_SECONDS,
+            fallback_application_name=connection_name("pooler check"),
         )
         async with other:
             [[other.backend, *_]] = await (await other.ask(OPTIONS, {"marker": other.marker})).rows(

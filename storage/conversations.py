@@ -38,6 +38,26 @@ async def topic_named(
     )
 
 
+async def topics_named(
+    connection: Connection, realm_id: RealmId, channel_id: ChannelId, names: Sequence[str]
+) -> dict[str, TopicRow]:
+    """Return the channel's topics of these names, by the folded name; of duplicates the oldest."""
+    folded_names = {fold_name(name) for name in names}
+    rows = await connection.many(
+        TopicRow,
+        """
+        SELECT topic_id, channel_id, name FROM topics
+         WHERE realm_id = %(realm_id)s AND channel_id = %(channel_id)s
+           AND folded_name = ANY(%(folded_names)s::text[])
+         ORDER BY topic_id DESC
+        """,
+        realm_id=realm_id,
+        channel_id=channel_id,
+        folded_names=sorted(folded_names),
+    )
+    return {fold_name(row.name): row for row in rows}
+
+
 async def topics_by_ids(
     connection: Connection, realm_id: RealmId, topic_ids: Sequence[TopicId]
 ) -> list[TopicRow]:

@@ -53,6 +53,23 @@ async def by_email(connection: Connection, realm_id: RealmId, email: str) -> Cre
     )
 
 
+async def by_id(connection: Connection, realm_id: RealmId, user_id: UserId) -> CredentialsRow:
+    """Return the credentials of the user, who must exist."""
+    found = await connection.one(
+        CredentialsRow,
+        """
+        SELECT user_id, email, is_active, api_key, password_hash,
+               credentials_changed_at AS changed_at, email_confirmed
+          FROM users
+         WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s
+        """,
+        realm_id=realm_id,
+        user_id=user_id,
+    )
+    assert found is not None, "users are never removed"
+    return found
+
+
 async def user_of_key(connection: Connection, realm_id: RealmId, digest: bytes) -> UserId | None:
     """Return the user of the API key with this SHA-256. Other columns are not compared."""
     found: UserId | None = await connection.value(

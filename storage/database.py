@@ -13,6 +13,7 @@ from psycopg.pq import PipelineStatus, TransactionStatus
 from psycopg.types.json import Jsonb, set_json_loads
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
+from storage.connection_names import connection_name
 from storage.connector import Connector
 from storage.driver import Answer, PgConnection
 from storage.interleaved_reads import Reading, Result, next_round, side_by_side
@@ -331,9 +332,11 @@ class Database:
                 raise
 
     @asynccontextmanager
-    async def direct(self) -> AsyncIterator[PgConnection]:
+    async def direct(self, purpose: str = "direct") -> AsyncIterator[PgConnection]:
         """Yield a connection outside the pool, for LISTEN and session locks."""
-        async with translated_errors(), await self.connector.connect() as raw:
+        name = connection_name(purpose)
+        connecting = self.connector.connect(fallback_application_name=name)
+        async with translated_errors(), await connecting as raw:
             yield raw
 
     @asynccontextmanager

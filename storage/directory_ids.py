@@ -1,5 +1,7 @@
 """External ids of accounts in a directory (LDAP, SCIM)."""
 
+from collections.abc import Sequence
+
 from storage.database import Connection
 from storage.ids import RealmId, UserId
 
@@ -46,4 +48,33 @@ async def insert(
         realm_id=realm_id,
         user_id=user_id,
         directory_id=directory_id,
+    )
+
+
+async def all_of_realm(connection: Connection, realm_id: RealmId) -> dict[UserId, str]:
+    """Return the directory ids of all accounts that have one."""
+    rows = await connection.tuples(
+        "SELECT user_id, directory_id FROM directory_ids WHERE realm_id = %(realm_id)s"
+        " ORDER BY user_id",
+        realm_id=realm_id,
+    )
+    return dict(rows)
+
+
+async def closed_as_gone(
+    connection: Connection, realm_id: RealmId, closer: str, user_ids: Sequence[UserId]
+) -> list[UserId]:
+    """Return those of these accounts that `closer` has deactivated, and that stayed so since."""
+    return await connection.values(
+        """
+        SELECT s.user_id FROM scim_accounts s
+         WHERE s.realm_id = %(realm_id)s AND s.user_id = ANY(%(user_ids)s)
+           AND s.attributes ->> 'closed_by' = %(closer)s AND s.closed_at IS NOT NULL
+           AND NOT EXISTS (SELECT FROM audit_log a
+                            WHERE a.realm_id = s.realm_id AND a.subject_id = s.user_id
+                              AND a.action = 'user_reactivated' AND a.happened_at > s.closed_at)
+        """,
+        realm_id=realm_id,
+        user_ids=list(user_ids),
+        closer=closer,
     )

@@ -117,10 +117,12 @@ async def delete(
     )
 
 
-async def delete_of_user(connection: Connection, realm_id: RealmId, user_id: UserId) -> int:
-    """Delete all drafts of the user; return how many."""
-    return await connection.execute(
-        "DELETE FROM drafts WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s",
+async def delete_of_users(
+    connection: Connection, realm_id: RealmId, user_ids: Sequence[UserId]
+) -> None:
+    """Delete all drafts of these users."""
+    await connection.execute(
+        "DELETE FROM drafts WHERE realm_id = %(realm_id)s AND user_id = ANY(%(user_ids)s)",
         realm_id=realm_id,
-        user_id=user_id,
+        user_ids=list(user_ids),
     )

@@ -10,12 +10,12 @@ import os
 import re
 import secrets
 import socket
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import Any, Final, LiteralString, NamedTuple, TypeVar
+from typing import Any, Final, LiteralString, TypeVar
 
 import psycopg
 from psycopg.abc import PQGen
@@ -31,14 +31,13 @@ from storage.lineage import Lineage
 from storage.message_bits import with_bits
 from storage.refusals import shared_sessions, unconfirmed_writes
 from storage.sockets import Sockets
+from storage.statement_plans import Plans, StatementPlan
 
 Made = TypeVar("Made")
 Row = tuple[Any, ...]
 
-PREPARED_AFTER: Final = 2
-MAX_PREPARED: Final = 100
-"""Maximum number of prepared statements per connection; the least recently used is evicted."""
 CANCEL_SECONDS: Final = 5.0
+CANCEL_TRIES: Final = 5
 
 _CONFIRMATION: Final = (
     b"SELECT 1 / (current_setting('parley.session', true) IS NOT DISTINCT FROM $1)::int"
@@ -84,7 +83,7 @@ class Answer:
 
     __slots__ = ("_connection", "confirms", "place", "plan", "result")
 
-    def __init__(self, connection: "PgConnection", plan: "_StatementPlan | None") -> None:
+    def __init__(self, connection: "PgConnection", plan: StatementPlan | None) -> None:
         self._connection = connection
         self.plan = plan
         """The plan that this statement prepares."""
@@ -169,7 +168,7 @@ class PgConnection(psycopg.AsyncConnection[Row]):
         query = _query(sql)
         values = self._values.dump_sequence([params[name] for name in query.names], query.formats)
         formats = self._values.formats
-        plan = _StatementPlan(query.text, self._values.types or ())
+        plan = StatementPlan(query.text, self._values.types or ())
         name = self.plans.name_of(plan)
         if name is not None:
             return await self._send(partial(self.pgconn.send_query_prepared, name, values, formats))
@@ -296,7 +295,7 @@ class PgConnection(psycopg.AsyncConnection[Row]):
             with suppress(OSError), socket.socket(fileno=os.dup(self.pgconn.socket)) as connected:
                 connected.shutdown(socket.SHUT_RDWR)
 
-    async def _newly_prepared(self, plan: "_StatementPlan") -> bytes | None:
+    async def _newly_prepared(self, plan: StatementPlan) -> bytes | None:
         """Return the name of a statement to be prepared now; None if it is used too seldom."""
         name = self.plans.new_name_of(plan)
         if name is None:
@@ -319,7 +318,7 @@ class PgConnection(psycopg.AsyncConnection[Row]):
         if excess is not None:
             await self._send(partial(self.pgconn.send_query_params, b"DEALLOCATE " + excess, None))
 
-    async def _send(self, send: Callable[[], None], plan: "_StatementPlan | None" = None) -> Answer:
+    async def _send(self, send: Callable[[], None], plan: StatementPlan | None = None) -> Answer:
         answer = Answer(self, plan)
         if self._expected is not None:
             send()
@@ -386,8 +385,14 @@ class PgConnection(psycopg.AsyncConnection[Row]):
             self.pgconn.finish()
             return
         try:
-            await self.cancel_safe(timeout=CANCEL_SECONDS)
-            await wait_async(gen, self.pgconn.socket, interval=0.1, timeout=CANCEL_SECONDS)
+            for _ in range(CANCEL_TRIES):
+                # Postgres ignores a request that arrives before it has begun the statement.
+                await self.cancel_safe(timeout=CANCEL_SECONDS)
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(CANCEL_SECONDS / CANCEL_TRIES):
+                        await wait_async(gen, self.pgconn.socket, interval=0.1)
+                    return
+            self.pgconn.finish()
         except psycopg.errors.QueryCanceled:
             pass
         except psycopg.Error:
@@ -395,53 +400,3 @@ class PgConnection(psycopg.AsyncConnection[Row]):
         except BaseException:
             self.pgconn.finish()
             raise
-
-
-class _StatementPlan(NamedTuple):
-    """A prepared plan: one for each statement and set of parameter types."""
-
-    text: bytes
-    types: tuple[int, ...]
-
-
-class Plans:
-    """The statements that a connection has prepared, or counted."""
-
-    def __init__(self, prefix: str) -> None:
-        """Create the register.
-
-        `prefix` starts the names, to keep them apart from other sessions'.
-        """
-        self._prefix = prefix.encode()
-        self.after = PREPARED_AFTER
-        """A statement that has run so often is prepared when it is run again."""
-        self._asked: OrderedDict[_StatementPlan, int] = OrderedDict()
-        self._names: OrderedDict[_StatementPlan, bytes] = OrderedDict()
-        self._count = 0
-
-    def name_of(self, plan: _StatementPlan) -> bytes | None:
-        """Return the name under which it is prepared."""
-        name = self._names.get(plan)
-        if name is not None:
-            self._names.move_to_end(plan)
-        return name
-
-    def new_name_of(self, plan: _StatementPlan) -> bytes | None:
-        """Return the name for preparing it now; None if it has not been run often enough."""
-        times = self._asked.pop(plan, 0)
-        if times < self.after:
-            self._asked[plan] = times + 1
-            if len(self._asked) > MAX_PREPARED:
-                self._asked.popitem(last=False)
-            return None
-        self._count += 1
-        name = self._names[plan] = b"parley_%b_%d" % (self._prefix, self._count)
-        return name
-
-    def excess(self) -> bytes | None:
-        """Return the name of a statement to be evicted."""
-        return self._names.popitem(last=False)[1] if len(self._names) > MAX_PREPARED else None
-
-    def forget(self, plan: _StatementPlan) -> None:
-        """Remove a statement that could not be prepared."""
-        self._names.pop(plan, None)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, LiteralString
+from typing import Final, Literal, LiteralString
 
 from storage.address_folding import fold_address
 from storage.database import Connection, Statement
@@ -11,11 +11,15 @@ from storage.name_folding import fold_name
 from storage.reactions import ReactionRow
 
 OWNED_TABLES: Final[Mapping[LiteralString, LiteralString]] = {
+    "account_exports": "user_id",
     "alert_words": "user_id",
     "api_keys": "user_id",
     "bot_storage": "user_id",
     "button_clicks": "user_id",
+    "call_tokens": "user_id",
     "channel_read": "user_id",
+    "command_calls": "caller_id",
+    "compliance_officers": "user_id",
     "confirmations": "user_id",
     "conversation_read": "user_id",
     "digests": "user_id",
@@ -33,10 +37,15 @@ OWNED_TABLES: Final[Mapping[LiteralString, LiteralString]] = {
     "presences": "user_id",
     "profile_values": "user_id",
     "push_devices": "user_id",
+    "recovery_codes": "user_id",
+    "reaction_notifications": "user_id",
     "reminders": "user_id",
     "resumable_uploads": "owner_id",
     "saved_snippets": "user_id",
     "scheduled_messages": "sender_id",
+    "scim_accounts": "user_id",
+    "second_factor_deadlines": "user_id",
+    "second_factors": "user_id",
     "sessions": "user_id",
     "submessages": "sender_id",
     "undeliverable_addresses": "user_id",
@@ -57,11 +66,15 @@ RETAINED_TABLES: Final = {
     "channel_folders": "name the creator of shared things: by then, a number without a name",
     "channels": "name the creator of shared things: by then, a number without a name",
     "dm_group_members": "say who the others have written to: by then, a number without a name",
+    "expired_messages": "go with the last step, unless a legal hold has come meanwhile",
+    "compliance_cases": "say who has searched, for what reason: by then, a number without a name",
+    "legal_holds": "say what must be kept: erasing waits for their release",
     "group_members": "say what the number may do when it is opened again",
     "messages": "are deleted by conversation, with events to all who saw them",
     "reactions": "are deleted by conversation, with events to all who saw them",
     "import_requests": "say who has asked, and go within 30 days: by then, a number without a name",
     "realm_exports": "say who has asked for a file, which goes: by then, a number without a name",
+    "scim_tokens": "name the creator of shared things: by then, a number without a name",
     "realm_emoji": "name the creator of shared things: by then, a number without a name",
     "subscriptions": "say which channels the number was in, for what others have read there",
     "user_groups": "name the creator of shared things: by then, a number without a name",
@@ -70,6 +83,10 @@ RETAINED_TABLES: Final = {
     "audit_log": "loses what it says of the person, and keeps what was done to the organization",
 }
 """Other tables that name users, and what becomes of their rows."""
+
+
+Place = Literal["public channel", "private channel", "direct"]
+"""Where a message is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +113,49 @@ async def some_messages(
         """,
         realm_id=realm_id,
         user_id=user_id,
+        limit=limit,
+    )
+
+
+async def some_of_departed(
+    connection: Connection,
+    realm_id: RealmId,
+    user_ids: Sequence[UserId],
+    places: Sequence[Place],
+    *,
+    since: MessageId,
+    limit: int,
+) -> ConversationMessages | None:
+    """Return messages of these users in such places: some of the conversation of the oldest.
+
+    `since` is an id below which there are none: a step need not pass over what stays again.
+    """
+    return await connection.one(
+        ConversationMessages,
+        """
+        WITH found AS (
+            SELECT m.id, m.channel_id, m.conversation_id
+              FROM unnest(%(user_ids)s::bigint[]) AS u (user_id)
+             CROSS JOIN LATERAL (
+                   SELECT m.id, m.channel_id, m.conversation_id FROM messages m
+                    WHERE m.realm_id = %(realm_id)s AND m.sender_id = u.user_id
+                      AND m.id >= %(since)s
+                      AND CASE WHEN m.channel_id IS NULL THEN 'direct'
+                               WHEN (SELECT c.invite_only FROM channels c
+                                      WHERE c.realm_id = m.realm_id
+                                        AND c.channel_id = m.channel_id) THEN 'private channel'
+                               ELSE 'public channel' END = ANY(%(places)s::text[])
+                    ORDER BY m.id LIMIT %(limit)s) m
+             ORDER BY m.id LIMIT %(limit)s)
+        SELECT m.channel_id, m.conversation_id, array_agg(m.id ORDER BY m.id) AS message_ids
+          FROM found m
+         WHERE m.conversation_id = (SELECT conversation_id FROM found ORDER BY id LIMIT 1)
+         GROUP BY 1, 2 ORDER BY min(m.id) LIMIT 1
+        """,
+        realm_id=realm_id,
+        user_ids=list(user_ids),
+        places=list(places),
+        since=since,
         limit=limit,
     )
 
@@ -246,12 +306,15 @@ async def search_log(
     *,
     words: Sequence[str],
     farewell: str,
+    since: Position,
     after: Position,
     limit: int,
 ) -> LogRange | None:
     """Return the next entries; None at the end of the log.
 
-    Jobs are skipped: they name users by number.
+    The name `farewell` may have been the account's before, of its own choice or because its profile
+    was deleted earlier: it counts after the position `since`. Jobs are skipped: they name users by
+    number.
     """
     return await connection.one(
         LogRange,
@@ -260,7 +323,7 @@ async def search_log(
                coalesce(array_agg(s.position) FILTER (WHERE s.is_own), '{}') AS own,
                coalesce(array_agg(s.position) FILTER (WHERE s.is_about), '{}') AS about
           FROM (SELECT l.position,
-                       l.kind = 'realm_user/update'
+                       l.kind = 'realm_user/update' AND l.position > %(since)s
                        AND position(convert_to(%(farewell)s, 'UTF8') IN l.body) > 0 AS is_farewell,
                        l.body IS NOT NULL
                        AND nullif(convert_from(l.audience, 'UTF8'), '')::jsonb
@@ -281,6 +344,7 @@ async def search_log(
         user_id=user_id,
         words=list(words),
         farewell=farewell,
+        since=since,
         after=after,
         limit=limit,
     )
@@ -296,7 +360,7 @@ async def forget_person(
            SET email = %(email)s, folded_email = %(folded_email)s, full_name = %(full_name)s,
                folded_name = %(folded_name)s, password_hash = NULL,
                avatar_key = NULL, avatar_version = avatar_version + 1, timezone = '',
-               settings = '{}', email_confirmed = true
+               settings = '{}', email_confirmed = true, stub = NULL, is_deleted = NOT is_active
          WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s
         """,
         realm_id=realm_id,
@@ -308,8 +372,32 @@ async def forget_person(
     )
 
 
+async def forget_profile(
+    connection: Connection, realm_id: RealmId, user_id: UserId, *, full_name: str
+) -> None:
+    """Remove name, picture and time zone from the account's row, which the caller has locked.
+
+    The account is a deleted one until it is reactivated.
+    """
+    await connection.execute(
+        """
+        UPDATE users
+           SET full_name = %(full_name)s, folded_name = %(folded_name)s, timezone = '',
+               avatar_key = NULL, avatar_version = avatar_version + 1, is_deleted = NOT is_active
+         WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s
+        """,
+        realm_id=realm_id,
+        user_id=user_id,
+        full_name=full_name,
+        folded_name=fold_name(full_name),
+    )
+
+
 async def forget_record(connection: Connection, realm_id: RealmId, user_id: UserId) -> None:
-    """Remove the user's personal data from the audit log and from failed jobs."""
+    """Remove the user's personal data from the audit log and from the archive.
+
+    What a legal hold covers stays in the archive.
+    """
     await connection.execute(
         """
         UPDATE audit_log SET before = '{}', after = '{}'
@@ -323,8 +411,9 @@ async def forget_record(connection: Connection, realm_id: RealmId, user_id: User
     )
     await connection.execute(
         """
-        DELETE FROM expired_messages
-         WHERE realm_id = %(realm_id)s AND (message ->> 'sender_id')::bigint = %(user_id)s
+        DELETE FROM expired_messages e
+         WHERE e.realm_id = %(realm_id)s AND (e.message ->> 'sender_id')::bigint = %(user_id)s
+           AND NOT is_held_in_archive(e)
         """,
         realm_id=realm_id,
         user_id=user_id,

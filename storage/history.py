@@ -266,7 +266,7 @@ def _parameters(
         "topic": None if scope.topic is None else fold_name(scope.topic),
         "people": list(scope.people),
         "driver": _driver(scope),
-        "terms": Jsonb(_terms(scope)),
+        "terms": Jsonb(terms_of(scope)),
         "ids": _listed(scope.ids),
         "flags": list(scope.flags),
         "mentioned": list(scope.mentioned),
@@ -300,7 +300,7 @@ def _driver(scope: HistoryScope) -> str:
     return "reacted" if scope.reacted else "history"
 
 
-def _terms(scope: HistoryScope) -> dict[str, Any]:
+def terms_of(scope: HistoryScope) -> dict[str, Any]:
     """Return all terms except places, as narrow_filter takes them."""
     without = scope.without
     terms: dict[str, Any] = {

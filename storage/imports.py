@@ -3,13 +3,16 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final, LiteralString
 
-from storage.database import Connection, Statement
+from storage.database import Connection, Locking, Statement
 from storage.ids import (
     Position,
     RealmId,
 )
+
+ABANDONED: Final = "abandoned"
+"""Phase of an import that has ended before all of it came."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,17 +78,19 @@ async def by_id(connection: Connection, realm_id: RealmId, import_id: int) -> Im
 async def of_file(
     connection: Connection, realm_id: RealmId, fingerprint: bytes
 ) -> ImportRow | None:
-    """Return the import of this file into the realm, if it was begun."""
+    """Return the import of this file into the realm, if it was begun and not abandoned."""
     return await connection.one(
         ImportRow,
         """
         SELECT import_id, source, options, phase, done, total, first_position, report, ended_at
           FROM imports
          WHERE realm_id = %(realm_id)s AND fingerprint = %(fingerprint)b
+           AND phase <> %(abandoned)s
          ORDER BY import_id DESC LIMIT 1
         """,
         realm_id=realm_id,
         fingerprint=fingerprint,
+        abandoned=ABANDONED,
     )
 
 
@@ -134,15 +139,51 @@ async def set_report(
     )
 
 
-async def unfinished(connection: Connection, realm_id: RealmId) -> list[str]:
-    """Return the sources of imports into the realm that have not ended."""
-    return await connection.values(
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnfinishedImportRow:
+    """An import that has not ended, which keeps others from beginning."""
+
+    import_id: int
+    source: str
+    fingerprint: bytes
+    phase: str
+    done: int
+    total: int
+    first_position: Position
+    report: dict[str, Any]
+    started_at: datetime
+
+
+_UNFINISHED: LiteralString = """
+    SELECT import_id, source, fingerprint, phase, done, total, first_position, report, started_at
+      FROM imports WHERE realm_id = %(realm_id)s AND ended_at IS NULL"""
+
+
+async def unfinished(connection: Connection, realm_id: RealmId) -> UnfinishedImportRow | None:
+    """Return the import into the realm that has not ended; there is at most one."""
+    return await connection.one(UnfinishedImportRow, _UNFINISHED, realm_id=realm_id)
+
+
+def locking_unfinished(realm_id: RealmId) -> Locking[UnfinishedImportRow]:
+    """Return the query that locks the import that has not ended: it makes no progress meanwhile."""
+    return Locking(UnfinishedImportRow, _UNFINISHED, {"realm_id": realm_id}, expected=1)
+
+
+def abandon(
+    realm_id: RealmId, import_id: int, *, report: Mapping[str, Any], ended_at: datetime
+) -> Statement:
+    """End a locked import before all of it came."""
+    return Statement(
         """
-        SELECT source FROM imports WHERE realm_id = %(realm_id)s AND ended_at IS NULL
-         ORDER BY import_id
+        UPDATE imports
+           SET phase = %(phase)s, done = 0, report = %(report)s, ended_at = %(ended_at)s
+         WHERE realm_id = %(realm_id)s AND import_id = %(import_id)s
         """,
-        realm_id=realm_id,
+        {
+            "realm_id": realm_id,
+            "import_id": import_id,
+            "phase": ABANDONED,
+            "report": Connection.json(report),
+            "ended_at": ended_at,
+        },
     )
-
-
-# -- keys

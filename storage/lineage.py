@@ -7,6 +7,8 @@ from typing import Any, Final, LiteralString
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
+from storage.connection_names import connection_name
+
 SURVEY_TIMEOUT_SECONDS: Final = 3
 """Timeout for a host to report its lineage, if there are several."""
 NEVER_SERVED: Final = -1
@@ -137,7 +139,10 @@ def _name(params: dict[str, Any]) -> str:
 def _asked(host: Host) -> Host:
     try:
         with psycopg.connect(
-            host.conninfo, autocommit=True, connect_timeout=SURVEY_TIMEOUT_SECONDS
+            host.conninfo,
+            autocommit=True,
+            connect_timeout=SURVEY_TIMEOUT_SECONDS,
+            fallback_application_name=connection_name("survey"),
         ) as connection:
             row = _read(connection)
     except psycopg.Error as error:

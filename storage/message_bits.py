@@ -35,6 +35,8 @@ TELLS_OF_RESOLVING: Final = 128
 """Read at once, except for users who want such notices unread (storage/unread_notices.py)."""
 HAS_BUTTONS: Final = 256
 """Has, or once had, buttons of a bot (storage/message_buttons.py)."""
+PINNED: Final = 512
+"""Pinned in its channel (storage/pins.py)."""
 CONTENT_TRAITS: Final = (
     CHANNEL_WILDCARD | TOPIC_WILDCARD | IS_ME_MESSAGE | HAS_LINK | HAS_IMAGE | HAS_ATTACHMENT
 )

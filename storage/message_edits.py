@@ -51,9 +51,11 @@ async def visible(
 
 @dataclass(frozen=True, slots=True)
 class LockedRow:
-    """A message about to be deleted."""
+    """A message about to be moved or deleted."""
 
     id: MessageId
+    sender_id: UserId
+    channel_id: ChannelId | None
     conversation_id: int
     sent_at: datetime
     entry_positions: list[Position] | None
@@ -64,7 +66,7 @@ def locking(realm_id: RealmId, message_ids: Sequence[MessageId]) -> Locking[Lock
     return Locking(
         LockedRow,
         """
-        SELECT m.id, m.conversation_id, m.sent_at, m.entry_positions
+        SELECT m.id, m.sender_id, m.channel_id, m.conversation_id, m.sent_at, m.entry_positions
           FROM messages m
          WHERE m.realm_id = %(realm_id)s AND m.id = ANY(%(message_ids)s::bigint[])
          ORDER BY m.id
@@ -72,6 +74,34 @@ def locking(realm_id: RealmId, message_ids: Sequence[MessageId]) -> Locking[Lock
         {"realm_id": realm_id, "message_ids": list(message_ids)},
         expected=len(message_ids),
     )
+
+
+def locking_visible(
+    realm_id: RealmId, user_id: UserId, message_ids: Sequence[MessageId]
+) -> Locking[LockedRow]:
+    """Return the query that locks those of the messages that the user may read, by id."""
+    return Locking(
+        LockedRow,
+        """
+        SELECT m.id, m.sender_id, m.channel_id, m.conversation_id, m.sent_at, m.entry_positions
+          FROM messages m
+         WHERE m.realm_id = %(realm_id)s AND m.id = ANY(%(message_ids)s::bigint[])
+           AND m.id IN (SELECT s.id FROM message_states(%(realm_id)s, %(user_id)s,
+                                                        %(message_ids)s::bigint[]) s
+                         WHERE s.accessible)
+         ORDER BY m.id
+        """,
+        {"realm_id": realm_id, "user_id": user_id, "message_ids": list(message_ids)},
+        expected=len(message_ids),
+    )
+
+
+async def all_visible(
+    connection: Connection, realm_id: RealmId, user_id: UserId, message_ids: Sequence[MessageId]
+) -> list[LockedRow]:
+    """Return the same rows without locks, to find out what else has to be locked first."""
+    query = locking_visible(realm_id, user_id, message_ids)
+    return await connection.many(LockedRow, query.sql, **query.params)
 
 
 async def change_content(

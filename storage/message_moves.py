@@ -6,7 +6,7 @@ row of any user.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
@@ -54,8 +54,12 @@ class Rename:
     write_id: str
 
     def statement(self) -> Statement:
-        """Under the clock's lock: rename; returns 'renamed', or 'stale' with nothing done."""
+        """Under the clock's lock: rename; returns 'renamed', or 'stale' with nothing done.
+
+        A pinned or described topic is published with its new name.
+        """
         values = {name: getattr(self, name) for name in self.__slots__}
+        values["old_name"] = self.history_entry["prev_topic"]
         for name in ("history_entry", "body", "old_policy_body", "new_policy_body", "work"):
             value = values[name]
             values[name] = None if value is None else Connection.json(value)
@@ -63,48 +67,59 @@ class Rename:
         values["message_ids"] = Connection.json(self.message_ids)
         return Statement(
             """
-            SELECT rename_topic(
+            SELECT renamed.outcome, CASE renamed.outcome WHEN 'renamed' THEN append_renamed_lists(
+                       %(realm_id)s, %(topic_id)s, %(old_name)s, %(write_id)s::uuid) END
+              FROM rename_topic(
                 %(realm_id)s, %(topic_id)s, %(name)s, %(folded_name)s, %(history_entry)s::jsonb,
                 %(last_id)s, %(audiences)b::bytea[], %(message_ids)s::jsonb, %(body)s::jsonb,
                 %(message_id)s, %(old_policy_body)s::jsonb, %(new_policy_body)s::jsonb,
-                %(work_id)s::uuid, %(work)s::jsonb, %(job)b, %(write_id)s::uuid)
+                %(work_id)s::uuid, %(work)s::jsonb, %(job)b, %(write_id)s::uuid) AS renamed(outcome)
             """,
             values,
         )
 
 
-def ensure_topic(realm_id: RealmId, channel_id: ChannelId, name: str) -> Statement:
-    """Under the clock's lock: create a topic of this name in the channel if there is none."""
+def ensure_topics(realm_id: RealmId, channel_id: ChannelId, names: Sequence[str]) -> Statement:
+    """Under the clock's lock: create the topics of these names that the channel does not have."""
+    by_folded_name = {fold_name(name): name for name in names}
     return Statement(
         """
         INSERT INTO topics (realm_id, channel_id, name, folded_name)
-        SELECT %(realm_id)s, %(channel_id)s, %(name)s, %(folded_name)s
+        SELECT %(realm_id)s, %(channel_id)s, w.name, w.folded_name
+          FROM unnest(%(names)s::text[], %(folded_names)s::text[]) AS w(name, folded_name)
          WHERE NOT EXISTS (
-               SELECT FROM topics WHERE realm_id = %(realm_id)s AND channel_id = %(channel_id)s
-                  AND folded_name = %(folded_name)s)
+               SELECT FROM topics t WHERE t.realm_id = %(realm_id)s
+                  AND t.channel_id = %(channel_id)s AND t.folded_name = w.folded_name)
         ON CONFLICT DO NOTHING
         """,
         {
             "realm_id": realm_id,
             "channel_id": channel_id,
-            "name": name,
-            "folded_name": fold_name(name),
+            "names": list(by_folded_name.values()),
+            "folded_names": list(by_folded_name),
         },
     )
+
+
+@dataclass(frozen=True, slots=True)
+class TopicMove:
+    """A move of messages from one locked topic to another."""
+
+    old_topic_id: TopicId
+    topic_id: TopicId
+    history_entry: dict[str, Any]
 
 
 async def move(
     connection: Connection,
     realm_id: RealmId,
     message_ids: Sequence[MessageId],
+    moves: Sequence[TopicMove],
     *,
-    old_topic_id: TopicId,
     channel_id: ChannelId,
-    topic_id: TopicId,
     moved_at: datetime,
-    history_entry: dict[str, Any],
 ) -> int:
-    """Move locked messages of a topic to another locked topic; return how many.
+    """Move locked messages of these topics to others of the channel; return how many.
 
     Between channels, the subscribers at the next position are given the messages: then both
     channels are locked, and nothing else is in the transaction.
@@ -114,37 +129,37 @@ async def move(
         WITH old AS MATERIALIZED (
             -- What all have in common that were sent there before it had another name.
             SELECT t.topic_id, t.renames, (t.renames -> 0 ->> 'position')::bigint AS renamed_since,
-                   whole_history(0, NULL, NULL, t.renames) AS history
-              FROM topics t
-             WHERE t.realm_id = %(realm_id)s AND t.topic_id = %(old_topic_id)s
+                   whole_history(0, NULL, NULL, t.renames) AS history,
+                   w.topic_id AS new_topic_id, w.history_entry,
+                   (SELECT coalesce(jsonb_array_length(n.renames), 0) FROM topics n
+                     WHERE n.realm_id = %(realm_id)s AND n.topic_id = w.topic_id) AS new_renames
+              FROM jsonb_to_recordset(%(moves)s::jsonb)
+                   AS w(old_topic_id bigint, topic_id bigint, history_entry jsonb)
+              JOIN topics t ON t.realm_id = %(realm_id)s AND t.topic_id = w.old_topic_id
         )
         UPDATE messages m
-           SET channel_id = %(channel_id)s, conversation_id = %(topic_id)s,
+           SET channel_id = %(channel_id)s, conversation_id = old.new_topic_id,
                moved_at = %(moved_at)s,
                entered_at = CASE
                    WHEN m.channel_id = %(channel_id)s THEN m.entered_at
                    ELSE (SELECT c.position + 1 FROM realm_clock c
                           WHERE c.realm_id = %(realm_id)s) END,
-               edit_history = %(history_entry)s::jsonb || coalesce(
+               edit_history = old.history_entry || coalesce(
                    CASE WHEN old.renames IS NULL THEN m.edit_history
                         WHEN m.edit_history IS NULL AND m.renames_before IS NULL
                              AND m.id < old.renamed_since THEN old.history
                         ELSE whole_history(m.id, m.renames_before, m.edit_history, old.renames)
                    END, '[]'),
-               renames_before = (
-                   SELECT coalesce(jsonb_array_length(t.renames), 0) FROM topics t
-                    WHERE t.realm_id = %(realm_id)s AND t.topic_id = %(topic_id)s)
+               renames_before = old.new_renames
           FROM old
          WHERE m.realm_id = %(realm_id)s AND m.id = ANY(%(message_ids)s::bigint[])
            AND m.conversation_id = old.topic_id
         """,
         realm_id=realm_id,
         message_ids=list(message_ids),
-        old_topic_id=old_topic_id,
+        moves=connection.json([asdict(each) for each in moves]),
         channel_id=channel_id,
-        topic_id=topic_id,
         moved_at=moved_at,
-        history_entry=connection.json(history_entry),
     )
 
 
@@ -271,17 +286,26 @@ async def newest_in_topic(
     )
 
 
-async def is_empty(connection: Connection, realm_id: RealmId, topic_id: TopicId) -> bool:
-    """Return whether the topic has no message."""
-    found: bool = await connection.value(
+async def topics_with_messages(
+    connection: Connection,
+    realm_id: RealmId,
+    topic_ids: Sequence[TopicId],
+    *,
+    besides: Sequence[MessageId] = (),
+) -> set[TopicId]:
+    """Return those of the topics that have a message, besides these."""
+    found: list[TopicId] = await connection.values(
         """
-        SELECT NOT EXISTS (SELECT FROM messages
-                            WHERE realm_id = %(realm_id)s AND conversation_id = %(topic_id)s)
+        SELECT t.topic_id FROM unnest(%(topic_ids)s::bigint[]) AS t(topic_id)
+         WHERE EXISTS (SELECT FROM messages m
+                        WHERE m.realm_id = %(realm_id)s AND m.conversation_id = t.topic_id
+                          AND m.id <> ALL (%(besides)s::bigint[]))
         """,
         realm_id=realm_id,
-        topic_id=topic_id,
+        topic_ids=list(topic_ids),
+        besides=list(besides),
     )
-    return found
+    return {*found}
 
 
 def move_user_topics(

@@ -1,5 +1,6 @@
 """Where a message is and was, for actions upon it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, LiteralString
 
@@ -75,3 +76,18 @@ async def dm_user_ids(connection: Connection, realm_id: RealmId, dm_group_id: in
         dm_group_id=dm_group_id,
     )
     return user_ids or []
+
+
+async def members_of_dm_groups(
+    connection: Connection, realm_id: RealmId, dm_group_ids: Sequence[int]
+) -> dict[int, list[UserId]]:
+    """Return all users of these direct-message groups, by id."""
+    rows = await connection.tuples(
+        """
+        SELECT dm_group_id, user_ids FROM dm_groups
+         WHERE realm_id = %(realm_id)s AND dm_group_id = ANY(%(dm_group_ids)s::bigint[])
+        """,
+        realm_id=realm_id,
+        dm_group_ids=list(dm_group_ids),
+    )
+    return dict(rows)

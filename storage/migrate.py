@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
+from psycopg.pq import TransactionStatus
 
 from storage import function_files, lineage, rights
+from storage.connection_names import connection_name
 from storage.function_files import FunctionFile
 from storage.reasons import reason_of
 
@@ -106,7 +108,7 @@ def migrate(
             connection, functions
         ):
             return []
-        with _alone(connection, patience):
+        with alone(connection, patience):
             _make_table(connection)
             todo = missing(connection, wanted, known=migrations)
             for migration in todo:
@@ -203,7 +205,12 @@ def connected(url: str) -> Iterator[Connection]:
     """
     try:
         address = _leading(url)
-        connection = psycopg.connect(address, autocommit=True, connect_timeout=CONNECT_SECONDS)
+        connection = psycopg.connect(
+            address,
+            autocommit=True,
+            connect_timeout=CONNECT_SECONDS,
+            fallback_application_name=connection_name("migrations"),
+        )
     except psycopg.OperationalError as error:
         raise MigrationError(f"The database does not answer: {reason_of(error)}.") from error
     except psycopg.ProgrammingError as error:  # it may show a part of the password
@@ -285,7 +292,7 @@ def refuse_stranger(applied: dict[int, str], known: Sequence[Migration]) -> None
 
 
 @contextmanager
-def _alone(connection: Connection, patience: Patience) -> Iterator[None]:
+def alone(connection: Connection, patience: Patience) -> Iterator[None]:
     """Hold the advisory lock.
 
     It is asked for again and again: a query that waited for it would hold a snapshot, and
@@ -299,7 +306,8 @@ def _alone(connection: Connection, patience: Patience) -> Iterator[None]:
     try:
         yield
     finally:
-        if not connection.closed:
+        # An interrupt may leave a statement in progress: then the connection's end is the unlock.
+        if connection.info.transaction_status is TransactionStatus.IDLE:
             connection.execute("SELECT pg_advisory_unlock(%s)", [ADVISORY_LOCK])
 
 

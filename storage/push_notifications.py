@@ -7,6 +7,7 @@ from typing import Any
 
 from storage.database import Connection
 from storage.ids import ChannelId, GroupId, MessageId, RealmId, UserId
+from storage.users import DefaultAvatar
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +19,7 @@ class PushedRow:
     sender_avatar_key: str | None
     sender_avatar_version: int
     sender_email_confirmed: bool
+    sender_avatar_source: DefaultAvatar
     sender_settings: dict[str, Any]
     sent_at: datetime
     rendered_content: str
@@ -38,6 +40,7 @@ class PushedRow:
             self.sender_avatar_key,
             self.sender_avatar_version,
             self.sender_email_confirmed,
+            self.sender_avatar_source,
             self.sender_name,
         )
 
@@ -52,6 +55,7 @@ class PushSender:
     avatar_key: str | None
     avatar_version: int
     email_confirmed: bool
+    avatar_source: DefaultAvatar
     full_name: str
 
 
@@ -66,6 +70,7 @@ async def message(
                s.email AS sender_email, s.avatar_key AS sender_avatar_key,
                s.avatar_version AS sender_avatar_version,
                s.email_confirmed AS sender_email_confirmed,
+               s.avatar_source AS sender_avatar_source,
                s.settings AS sender_settings, m.sent_at, m.rendered_content, m.channel_id,
                c.name AS channel_name, t.name AS topic,
                coalesce(p.user_ids, '{}') AS user_ids, coalesce(p.names, '{}') AS names,

@@ -22,6 +22,8 @@ class ExportRow:
     deleted_at: datetime | None
     link_secret: str | None = None
     """The secret in its link, if it differs from the one in the blob's key."""
+    from_prior_server: bool = False
+    """Whether it was made on the server from which the realm was imported: there is no file."""
 
     @property
     def is_there(self) -> bool:
@@ -30,12 +32,13 @@ class ExportRow:
 
     @property
     def is_pending(self) -> bool:
-        return self.blob_key is None and self.failed_at is None and self.deleted_at is None
+        is_done = self.blob_key is not None or self.failed_at is not None
+        return not (is_done or self.from_prior_server) and self.deleted_at is None
 
 
 _SELECT: LiteralString = """
     SELECT export_id, export_type, acting_user_id, requested_at, blob_key, size, digest, failed_at,
-           deleted_at, link_secret
+           deleted_at, link_secret, from_prior_server
       FROM realm_exports WHERE realm_id = %(realm_id)s"""
 
 

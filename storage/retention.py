@@ -29,15 +29,21 @@ async def in_channels(
 ) -> list[Expired]:
     """Return messages older than their channel's retention, or else `realm_days` (-1: for ever).
 
-    At most `limit` per channel, the oldest that are in none of the conversations `without`; a
-    channel with no message old enough costs no more than that one.
+    Those that are held are left out. At most `limit` per channel, the oldest that are in none of
+    the conversations `without`; a channel with no message old enough costs no more than that one.
     """
     return await connection.many(
         Expired,
         """
         SELECT c.channel_id, m.conversation_id, array_agg(m.id ORDER BY m.id) AS message_ids
           FROM (SELECT channel_id, coalesce(message_retention_days, %(realm_days)s) AS days
-                  FROM channels WHERE realm_id = %(realm_id)s) c
+                  FROM channels ch WHERE realm_id = %(realm_id)s
+                   -- All of them are held: no need to look at each.
+                   AND NOT EXISTS (SELECT FROM legal_holds h
+                                    WHERE h.realm_id = %(realm_id)s AND h.released_at IS NULL
+                                      AND h.sent_from IS NULL AND h.sent_until IS NULL
+                                      AND (h.is_realm_wide OR ch.channel_id = ANY (h.channel_ids)))
+               ) c
          -- Imported messages may have been moved to other channels.
          CROSS JOIN message_stretches(%(realm_id)s) s
          CROSS JOIN LATERAL (
@@ -51,6 +57,7 @@ async def in_channels(
                   AND o.id BETWEEN s.first_id AND s.last_id
                   AND o.conversation_id <> ALL (%(without)s::bigint[])
                   AND first.sent_at < %(now)s - make_interval(days => c.days)
+                  AND (NOT (SELECT has_holds(%(realm_id)s)) OR NOT is_held(o))
                 ORDER BY o.id LIMIT %(limit)s) m
          WHERE c.days > 0 AND m.sent_at < %(now)s - make_interval(days => c.days)
          GROUP BY c.channel_id, m.conversation_id
@@ -74,8 +81,8 @@ async def directly(
 ) -> list[Expired]:
     """Return the oldest direct messages sent before `before`.
 
-    At most `limit` of each stretch of ids that rise with time, and in none of the conversations
-    `without`.
+    At most `limit` of each stretch of ids that rise with time, in none of the conversations
+    `without`, and none that is held.
     """
     return await connection.many(
         Expired,
@@ -88,6 +95,7 @@ async def directly(
                 WHERE o.realm_id = %(realm_id)s AND o.channel_id IS NULL
                   AND o.id BETWEEN s.first_id AND s.last_id
                   AND o.conversation_id <> ALL (%(without)s::bigint[])
+                  AND (NOT (SELECT has_holds(%(realm_id)s)) OR NOT is_held(o))
                 ORDER BY o.id LIMIT %(limit)s) m
          WHERE m.sent_at < %(before)s
          GROUP BY m.conversation_id ORDER BY m.conversation_id
@@ -116,13 +124,17 @@ async def set_aside(
 
 
 async def forget(connection: Connection, *, before: datetime, limit: int) -> int:
-    """Delete up to `limit` archived messages from before then; return how many."""
+    """Delete up to `limit` archived messages from before then; return how many.
+
+    Those that are held stay, and so do those that were kept for a hold.
+    """
     return await connection.execute(
         """
         DELETE FROM expired_messages e
-         USING (SELECT realm_id, id FROM expired_messages
-                 WHERE expired_at < %(before)s ORDER BY expired_at LIMIT %(limit)s
-                   FOR UPDATE SKIP LOCKED) AS gone
+         USING (SELECT realm_id, id FROM expired_messages x
+                 WHERE expired_at < %(before)s AND NOT x.is_kept_for_hold
+                   AND NOT is_held_in_archive(x)
+                 ORDER BY expired_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED) AS gone
          WHERE e.realm_id = gone.realm_id AND e.id = gone.id
         """,
         before=before,

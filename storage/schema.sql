@@ -105,6 +105,66 @@ BEGIN
      HAVING count(*) > 0;
 END $$;
 
+CREATE FUNCTION public.append_channel_list(p_realm_id bigint, p_kind text, p_channel_id bigint, p_user_ids bigint[], p_body jsonb, p_write_id uuid) RETURNS void
+    LANGUAGE sql
+    AS $$
+    SELECT append_entry(
+        p_realm_id, p_kind,
+        CASE WHEN p_user_ids IS NULL
+             THEN convert_to(jsonb_build_object('channel_id', p_channel_id)::text, 'UTF8')
+             ELSE to_users(p_user_ids) END,
+        convert_to((p_body || jsonb_build_object('stream_id', p_channel_id))::text, 'UTF8'),
+        p_write_id)
+$$;
+
+CREATE FUNCTION public.append_described_topics(p_realm_id bigint, p_channel_id bigint, p_user_ids bigint[], p_topic_ids bigint[], p_gone jsonb, p_write_id uuid) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_channel channels;
+    v_gone text[] := ARRAY(SELECT g ->> 'topic' FROM jsonb_array_elements(p_gone) AS g);
+    v_all bigint[] := ARRAY(
+        SELECT t.topic_id FROM topics t
+         WHERE t.realm_id = p_realm_id AND t.channel_id = p_channel_id
+           AND CASE WHEN p_topic_ids IS NULL THEN t.description IS NOT NULL
+                    ELSE t.topic_id = ANY (p_topic_ids) END
+         ORDER BY t.topic_id);
+    v record;
+BEGIN
+    IF v_all = '{}' AND v_gone = '{}' THEN RETURN; END IF;
+    SELECT * INTO v_channel FROM channels c
+     WHERE c.realm_id = p_realm_id AND c.channel_id = p_channel_id;
+    FOR v IN
+        SELECT p_user_ids AS user_ids, v_gone AS gone, v_all AS topic_ids
+         WHERE NOT protects_history(v_channel)
+        UNION ALL
+        SELECT array_agg(r.user_id ORDER BY r.user_id), r.gone, r.topic_ids
+          FROM (SELECT s.user_id,
+                       ARRAY(SELECT g.topic ->> 'topic'
+                               FROM jsonb_array_elements(p_gone) WITH ORDINALITY AS g(topic, place)
+                              WHERE g.topic -> 'user_ids' @> to_jsonb(s.user_id)
+                                 OR EXISTS (SELECT FROM topics t
+                                             WHERE t.realm_id = p_realm_id
+                                               AND t.topic_id = (g.topic -> 'topic_id')::bigint
+                                               AND user_was_given_topic(s.user_id, t))
+                              ORDER BY g.place) AS gone,
+                       ARRAY(SELECT t.topic_id FROM topics t
+                              WHERE t.realm_id = p_realm_id AND t.topic_id = ANY (v_all)
+                                AND user_was_given_topic(s.user_id, t)
+                              ORDER BY t.topic_id) AS topic_ids
+                  FROM subscriptions s
+                 WHERE s.realm_id = p_realm_id AND s.channel_id = p_channel_id AND s.active
+                   AND (p_user_ids IS NULL OR s.user_id = ANY (p_user_ids))
+                   AND protects_history(v_channel)) r
+         WHERE r.gone <> '{}' OR r.topic_ids <> '{}'
+         GROUP BY r.gone, r.topic_ids ORDER BY gone, topic_ids
+    LOOP
+        PERFORM append_channel_list(
+            p_realm_id, 'topic_descriptions', p_channel_id, v.user_ids,
+            described_topics(p_realm_id, v.gone, v.topic_ids), p_write_id);
+    END LOOP;
+END $$;
+
 CREATE FUNCTION public.append_entries(p_realm_id bigint, p_kind text, p_audiences bytea[], p_bodies bytea[], p_write_id uuid) RETURNS void
     LANGUAGE plpgsql
     AS $$
@@ -142,6 +202,81 @@ BEGIN
     END IF;
 END $$;
 
+CREATE FUNCTION public.append_gained_lists(p_realm_id bigint, p_user_ids bigint[], p_channel_ids bigint[], p_write_id uuid) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v record;
+BEGIN
+    FOR v IN
+        SELECT s.channel_id, array_agg(s.user_id ORDER BY s.user_id) AS user_ids
+          FROM unnest(p_user_ids, p_channel_ids) AS g(user_id, channel_id)
+          JOIN subscriptions s ON s.realm_id = p_realm_id AND s.user_id = g.user_id
+               AND s.channel_id = g.channel_id AND s.active
+         WHERE g.channel_id IN (
+               SELECT m.channel_id FROM messages m
+                WHERE m.realm_id = p_realm_id AND m.traits & 512 <> 0
+                  AND m.channel_id = ANY (p_channel_ids)
+               UNION
+               SELECT t.channel_id FROM topics t
+                WHERE t.realm_id = p_realm_id AND t.pinned_at IS NOT NULL
+                  AND t.channel_id = ANY (p_channel_ids)
+               UNION
+               SELECT t.channel_id FROM topics t
+                WHERE t.realm_id = p_realm_id AND t.description IS NOT NULL
+                  AND t.channel_id = ANY (p_channel_ids))
+         GROUP BY s.channel_id ORDER BY s.channel_id
+    LOOP
+        PERFORM append_topic_pins(p_realm_id, v.channel_id, v.user_ids, NULL, false, p_write_id);
+        PERFORM append_pinned_messages(
+            p_realm_id, v.channel_id, v.user_ids, NULL, false, p_write_id);
+        PERFORM append_described_topics(
+            p_realm_id, v.channel_id, v.user_ids, NULL, '[]', p_write_id);
+    END LOOP;
+END $$;
+
+CREATE FUNCTION public.append_hidden_descriptions(p_realm_id bigint, p_channel_id bigint, p_write_id uuid) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v record;
+BEGIN
+    FOR v IN
+        SELECT array_agg(r.user_id ORDER BY r.user_id) AS user_ids, r.names
+          FROM (SELECT s.user_id, array_agg(t.name ORDER BY t.topic_id) AS names
+                  FROM subscriptions s
+                  JOIN topics t ON t.realm_id = p_realm_id AND t.channel_id = p_channel_id
+                       AND t.description IS NOT NULL AND NOT user_was_given_topic(s.user_id, t)
+                 WHERE s.realm_id = p_realm_id AND s.channel_id = p_channel_id AND s.active
+                 GROUP BY s.user_id) r
+         GROUP BY r.names ORDER BY r.names
+    LOOP
+        PERFORM append_channel_list(
+            p_realm_id, 'topic_descriptions', p_channel_id, v.user_ids,
+            described_topics(p_realm_id, v.names, NULL), p_write_id);
+    END LOOP;
+END $$;
+
+CREATE FUNCTION public.append_hidden_lists(p_realm_id bigint, p_channel_id bigint, p_write_id uuid) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF EXISTS (
+        SELECT FROM topics t
+         WHERE t.realm_id = p_realm_id AND t.channel_id = p_channel_id AND t.pinned_at IS NOT NULL)
+    THEN
+        PERFORM append_topic_pins(p_realm_id, p_channel_id, NULL, NULL, true, p_write_id);
+    END IF;
+    IF EXISTS (
+        SELECT FROM messages m
+         WHERE m.realm_id = p_realm_id AND m.channel_id = p_channel_id
+           AND m.traits & 512 <> 0)
+    THEN
+        PERFORM append_pinned_messages(p_realm_id, p_channel_id, NULL, NULL, true, p_write_id);
+    END IF;
+    PERFORM append_hidden_descriptions(p_realm_id, p_channel_id, p_write_id);
+END $$;
+
 CREATE FUNCTION public.append_muted_users(p_realm_id bigint, p_user_id bigint, p_muted_user_id bigint, p_audience bytea, p_write_id uuid) RETURNS void
     LANGUAGE plpgsql
     AS $$
@@ -159,12 +294,118 @@ BEGIN
         'UTF8'), p_write_id);
 END $$;
 
+CREATE FUNCTION public.append_pinned_messages(p_realm_id bigint, p_channel_id bigint, p_user_ids bigint[], p_changed bigint[], p_also_none boolean, p_write_id uuid) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_channel channels;
+    v_ids bigint[] := ARRAY(
+        SELECT m.id FROM messages m
+         WHERE m.realm_id = p_realm_id AND m.channel_id = p_channel_id
+           AND m.traits & 512 <> 0
+         ORDER BY m.id);
+    v record;
+BEGIN
+    IF v_ids = '{}' AND NOT p_also_none THEN RETURN; END IF;
+    SELECT * INTO v_channel FROM channels c
+     WHERE c.realm_id = p_realm_id AND c.channel_id = p_channel_id;
+    IF NOT protects_history(v_channel) THEN
+        PERFORM append_channel_list(
+            p_realm_id, 'pinned_messages', p_channel_id, p_user_ids,
+            jsonb_build_object('message_ids', v_ids), p_write_id);
+        RETURN;
+    END IF;
+    FOR v IN
+        SELECT array_agg(r.user_id ORDER BY r.user_id) AS user_ids, r.ids
+          FROM (SELECT s.user_id,
+                       coalesce(array_agg(m.id ORDER BY m.id) FILTER (WHERE m.id = ANY (v_ids)), '{}')
+                       AS ids
+                  FROM subscriptions s
+                  LEFT JOIN messages m ON m.realm_id = p_realm_id
+                       AND m.id = ANY (v_ids || coalesce(p_changed, '{}'))
+                       AND user_was_given(s.user_id, m)
+                 WHERE s.realm_id = p_realm_id AND s.channel_id = p_channel_id AND s.active
+                   AND (p_user_ids IS NULL OR s.user_id = ANY (p_user_ids))
+                 GROUP BY s.user_id
+                HAVING p_changed IS NULL OR bool_or(m.id = ANY (p_changed))) r
+         WHERE p_also_none OR r.ids <> '{}'
+         GROUP BY r.ids ORDER BY r.ids
+    LOOP
+        PERFORM append_channel_list(
+            p_realm_id, 'pinned_messages', p_channel_id, v.user_ids,
+            jsonb_build_object('message_ids', v.ids), p_write_id);
+    END LOOP;
+END $$;
+
+CREATE FUNCTION public.append_renamed_lists(p_realm_id bigint, p_topic_id bigint, p_old_name text, p_write_id uuid) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    t topics;
+BEGIN
+    SELECT * INTO t FROM topics WHERE realm_id = p_realm_id AND topic_id = p_topic_id;
+    IF t.pinned_at IS NOT NULL THEN
+        PERFORM append_topic_pins(
+            p_realm_id, t.channel_id, NULL, ARRAY[t.topic_id], true, p_write_id);
+    END IF;
+    IF t.description IS NOT NULL THEN
+        PERFORM append_described_topics(
+            p_realm_id, t.channel_id, NULL, ARRAY[t.topic_id],
+            jsonb_build_array(jsonb_build_object('topic', p_old_name, 'topic_id', t.topic_id)),
+            p_write_id);
+    END IF;
+END $$;
+
 CREATE FUNCTION public.append_reserving(p_realm_id bigint, p_kind text, p_body bytea, p_write_id uuid, p_count bigint) RETURNS bigint
     LANGUAGE plpgsql
     AS $$
 BEGIN
     PERFORM set_config('parley.position', (current_position() + p_count)::text, true);
     RETURN append_entry(p_realm_id, p_kind, '', p_body, p_write_id);
+END $$;
+
+CREATE FUNCTION public.append_topic_pins(p_realm_id bigint, p_channel_id bigint, p_user_ids bigint[], p_changed bigint[], p_also_none boolean, p_write_id uuid) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_channel channels;
+    v_names text[] := ARRAY(
+        SELECT t.name FROM topics t
+         WHERE t.realm_id = p_realm_id AND t.channel_id = p_channel_id AND t.pinned_at IS NOT NULL
+         ORDER BY t.pinned_at, t.topic_id);
+    v record;
+BEGIN
+    IF v_names = '{}' AND NOT p_also_none THEN RETURN; END IF;
+    SELECT * INTO v_channel FROM channels c
+     WHERE c.realm_id = p_realm_id AND c.channel_id = p_channel_id;
+    IF NOT protects_history(v_channel) THEN
+        PERFORM append_channel_list(
+            p_realm_id, 'pinned_topics', p_channel_id,
+            CASE WHEN p_changed IS NULL THEN p_user_ids END,
+            jsonb_build_object('topics', v_names), p_write_id);
+        RETURN;
+    END IF;
+    FOR v IN
+        SELECT array_agg(r.user_id ORDER BY r.user_id) AS user_ids, r.names
+          FROM (SELECT s.user_id,
+                       coalesce(array_agg(t.name ORDER BY t.pinned_at, t.topic_id)
+                                FILTER (WHERE t.pinned_at IS NOT NULL), '{}') AS names
+                  FROM subscriptions s
+                  LEFT JOIN topics t ON t.realm_id = p_realm_id AND t.channel_id = p_channel_id
+                       AND (t.pinned_at IS NOT NULL OR t.topic_id = ANY (p_changed))
+                       AND user_was_given_topic(s.user_id, t)
+                 WHERE s.realm_id = p_realm_id AND s.channel_id = p_channel_id AND s.active
+                   AND (p_user_ids IS NULL OR p_changed IS NOT NULL OR s.user_id = ANY (p_user_ids))
+                 GROUP BY s.user_id
+                HAVING p_changed IS NULL OR s.user_id = ANY (p_user_ids)
+                       OR bool_or(t.topic_id = ANY (p_changed))) r
+         WHERE p_also_none OR r.names <> '{}'
+         GROUP BY r.names ORDER BY r.names
+    LOOP
+        PERFORM append_channel_list(
+            p_realm_id, 'pinned_topics', p_channel_id, v.user_ids,
+            jsonb_build_object('topics', v.names), p_write_id);
+    END LOOP;
 END $$;
 
 CREATE FUNCTION public.append_user_topic_entries(p_realm_id bigint, p_user_ids bigint[], p_policies integer[], p_body jsonb, p_write_id uuid) RETURNS void
@@ -186,6 +427,69 @@ BEGIN
             p_write_id);
     END LOOP;
 END $$;
+
+CREATE TABLE public.messages (
+    realm_id bigint NOT NULL,
+    id bigint NOT NULL,
+    sender_id bigint NOT NULL,
+    channel_id bigint,
+    conversation_id bigint NOT NULL,
+    origin_channel_id bigint,
+    origin_conversation_id bigint NOT NULL,
+    sent_at timestamp with time zone NOT NULL,
+    edited_at timestamp with time zone,
+    moved_at timestamp with time zone,
+    traits integer DEFAULT 0 NOT NULL,
+    client text NOT NULL,
+    content text NOT NULL,
+    rendered_content text NOT NULL,
+    edit_history jsonb,
+    renames_before integer,
+    entry_positions bigint[],
+    entered_at bigint
+)
+WITH (autovacuum_vacuum_insert_threshold='2000', autovacuum_vacuum_insert_scale_factor='0.005');
+
+CREATE FUNCTION public.archive_accepts(m public.messages, p_topic text, p_search jsonb) RETURNS boolean
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT search_accepts(
+        m.realm_id, m.id, search_text(m.rendered_content) || E'\x01' || search_folded(p_topic),
+        (p_search ->> 'language')::regconfig,
+        ARRAY(SELECT jsonb_array_elements_text(p_search -> 'patterns')),
+        ARRAY(SELECT jsonb_array_elements_text(p_search -> 'starts')),
+        ARRAY(SELECT jsonb_array_elements_text(p_search -> 'stems')))
+$$;
+
+CREATE TABLE public.expired_messages (
+    realm_id bigint NOT NULL,
+    id bigint NOT NULL,
+    expired_at timestamp with time zone NOT NULL,
+    message jsonb NOT NULL,
+    is_kept_for_hold boolean DEFAULT false NOT NULL,
+    actor_id bigint,
+    context jsonb
+);
+
+CREATE FUNCTION public.archive_matches(e public.expired_messages, m public.messages, p_terms jsonb, p_topic text) RETURNS boolean
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT m.traits & (p_terms ->> 'traits')::integer = (p_terms ->> 'traits')::integer
+       AND m.traits & (p_terms ->> 'not_traits')::integer = 0
+       AND ((p_terms ->> 'reacted')::boolean IS NULL
+            OR (p_terms ->> 'reacted')::boolean
+               = (coalesce(e.context -> 'reactions', '[]') <> '[]'))
+       AND m.conversation_id <> ALL (ids_of(p_terms, 'not_conversations'))
+       AND (m.channel_id IS NULL OR m.channel_id <> ALL (ids_of(p_terms, 'not_channels')))
+       AND m.sender_id <> ALL (ids_of(p_terms, 'not_senders'))
+       AND m.id <> ALL (ids_of(p_terms, 'not_ids'))
+       AND (NOT p_terms ? 'conversations'
+            OR m.conversation_id = ANY (ids_of(p_terms, 'conversations')))
+       AND (jsonb_typeof(p_terms -> 'search') <> 'object'
+            OR archive_accepts(m, p_topic, p_terms -> 'search'))
+       AND NOT EXISTS (SELECT FROM jsonb_array_elements(p_terms -> 'not_searches') AS n
+                        WHERE archive_accepts(m, p_topic, n))
+$$;
 
 CREATE FUNCTION public.change_policies_by_send(p_realm_id bigint, p_sender_id bigint, p_topic_id bigint, p_message_id bigint, p_started smallint, p_sent smallint, p_mentioned bigint[], p_follows_by_default boolean, p_at timestamp with time zone, p_empty_topic_name text, p_write_id uuid) RETURNS smallint
     LANGUAGE plpgsql
@@ -258,7 +562,8 @@ CREATE TABLE public.channels (
     permissions jsonb DEFAULT '{}'::jsonb NOT NULL,
     changed_at bigint DEFAULT 0 NOT NULL,
     subscriber_count integer DEFAULT 0 NOT NULL,
-    folded_name text COLLATE pg_catalog."C"
+    folded_name text COLLATE pg_catalog."C",
+    default_push_notifications boolean DEFAULT false NOT NULL
 );
 
 CREATE FUNCTION public.channel_access(p_user_id bigint, p_role smallint, p_is_subscribed boolean, p_channel public.channels) RETURNS integer
@@ -500,6 +805,8 @@ BEGIN
     IF NOT FOUND THEN
         RETURN false;
     END IF;
+    DELETE FROM former_attachment_messages l
+     WHERE l.realm_id = p_realm_id AND l.attachment_id = p_attachment_id;
     UPDATE upload_space s SET bytes = s.bytes - v_gone.size WHERE s.realm_id = p_realm_id
     RETURNING s.bytes INTO v_used;
     PERFORM append_entry(
@@ -511,6 +818,25 @@ BEGIN
         p_write_id);
     RETURN true;
 END $$;
+
+CREATE FUNCTION public.described_topic(p_name text, p_description text, p_rendered text) RETURNS jsonb
+    LANGUAGE sql IMMUTABLE
+    AS $$
+    SELECT jsonb_build_object('topic', p_name, 'description', coalesce(p_description, ''),
+                              'rendered_description', coalesce(p_rendered, ''))
+$$;
+
+CREATE FUNCTION public.described_topics(p_realm_id bigint, p_gone text[], p_topic_ids bigint[]) RETURNS jsonb
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT jsonb_build_object('topics', coalesce(jsonb_agg(e.topic ORDER BY e.is_there, e.place), '[]'))
+      FROM (SELECT false AS is_there, g.place, described_topic(g.name, NULL, NULL) AS topic
+              FROM unnest(p_gone) WITH ORDINALITY AS g(name, place)
+             UNION ALL
+            SELECT true, t.topic_id, described_topic(t.name, t.description, t.rendered_description)
+              FROM topics t
+             WHERE t.realm_id = p_realm_id AND t.topic_id = ANY (p_topic_ids)) e
+$$;
 
 CREATE FUNCTION public.driven_after(p_realm_id bigint, p_channels bigint[], p_conversations bigint[], p_extra bigint[], p_is_open boolean, p_driver text, p_terms jsonb, p_ids bigint[], p_edge bigint, p_limit bigint) RETURNS bigint[]
     LANGUAGE plpgsql STABLE
@@ -925,6 +1251,13 @@ BEGIN
                 WHERE m.realm_id = p_realm_id AND m.conversation_id = p_topic_id
                   AND m.id >= lower(p.span) AND m.id < least(upper(p.span), p_id) LIMIT 1) m);
 END $$;
+
+CREATE FUNCTION public.has_holds(p_realm_id bigint) RETURNS boolean
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT EXISTS (SELECT FROM legal_holds h
+                    WHERE h.realm_id = p_realm_id AND h.released_at IS NULL)
+$$;
 
 CREATE FUNCTION public.history_after(p_realm_id bigint, p_user_id bigint, p_channels bigint[], p_partial_channels bigint[], p_conversations bigint[], p_partial_conversations bigint[], p_extra bigint[], p_edge bigint, p_limit bigint) RETURNS bigint[]
     LANGUAGE plpgsql STABLE
@@ -1367,12 +1700,63 @@ CREATE TABLE public.attachments (
     is_animated boolean DEFAULT false NOT NULL
 );
 
+CREATE FUNCTION public.is_file_held(a public.attachments) RETURNS boolean
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT has_holds(a.realm_id) AND (
+        EXISTS (SELECT FROM legal_holds h
+                 WHERE h.realm_id = a.realm_id AND h.released_at IS NULL
+                   AND (h.is_realm_wide OR a.owner_id = ANY (h.user_ids))
+                   AND (h.sent_from IS NULL OR a.created_at >= h.sent_from)
+                   AND (h.sent_until IS NULL OR a.created_at < h.sent_until))
+        OR EXISTS (SELECT FROM attachment_messages l
+                     JOIN messages m ON m.realm_id = l.realm_id AND m.id = l.message_id
+                    WHERE l.realm_id = a.realm_id AND l.attachment_id = a.attachment_id
+                      AND is_held(m))
+        OR EXISTS (SELECT FROM former_attachment_messages l
+                     JOIN messages m ON m.realm_id = l.realm_id AND m.id = l.message_id
+                    WHERE l.realm_id = a.realm_id AND l.attachment_id = a.attachment_id
+                      AND is_held(m))
+        OR EXISTS (SELECT FROM former_attachment_messages l
+                     JOIN expired_messages e ON e.realm_id = l.realm_id AND e.id = l.message_id
+                    WHERE l.realm_id = a.realm_id AND l.attachment_id = a.attachment_id
+                      AND is_held_in_archive(e)))
+$$;
+
+CREATE FUNCTION public.is_held(m public.messages) RETURNS boolean
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT EXISTS (
+        SELECT FROM legal_holds h
+         WHERE h.realm_id = m.realm_id AND h.released_at IS NULL
+           AND (h.sent_from IS NULL OR m.sent_at >= h.sent_from)
+           AND (h.sent_until IS NULL OR m.sent_at < h.sent_until)
+           AND (h.is_realm_wide
+                OR m.sender_id = ANY (h.user_ids)
+                OR m.channel_id = ANY (h.channel_ids)
+                OR m.origin_channel_id = ANY (h.channel_ids)
+                OR m.edit_history IS NOT NULL AND cardinality(h.channel_ids) > 0 AND EXISTS (
+                       SELECT FROM jsonb_array_elements(m.edit_history) e
+                        WHERE (e ->> 'prev_stream')::bigint = ANY (h.channel_ids))
+                OR m.channel_id IS NULL AND EXISTS (
+                       SELECT FROM dm_groups d
+                        WHERE d.realm_id = m.realm_id AND d.dm_group_id = m.conversation_id
+                          AND d.user_ids && h.user_ids)))
+$$;
+
+CREATE FUNCTION public.is_held_in_archive(e public.expired_messages) RETURNS boolean
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT has_holds(e.realm_id) AND is_held(jsonb_populate_record(NULL::messages, e.message))
+$$;
+
 CREATE FUNCTION public.is_orphan(public.attachments, p_before timestamp with time zone) RETURNS boolean
     LANGUAGE sql STABLE
     AS $_$
     SELECT greatest($1.created_at, $1.let_go_at) < p_before
        AND NOT EXISTS (SELECT FROM attachment_messages h
                         WHERE h.realm_id = $1.realm_id AND h.attachment_id = $1.attachment_id)
+       AND NOT is_file_held($1)
        AND NOT EXISTS (SELECT FROM scheduled_messages s
                         WHERE s.realm_id = $1.realm_id AND s.sender_id = $1.owner_id
                           AND strpos(s.content, regexp_replace($1.path_id, '[^/]*$', '')) > 0)
@@ -1383,6 +1767,48 @@ CREATE FUNCTION public.is_orphan(public.attachments, p_before timestamp with tim
                         WHERE s.realm_id = $1.realm_id AND s.user_id = $1.owner_id
                           AND strpos(s.content, regexp_replace($1.path_id, '[^/]*$', '')) > 0)
 $_$;
+
+CREATE FUNCTION public.is_user_held(p_realm_id bigint, p_user_id bigint) RETURNS boolean
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT has_holds(p_realm_id) AND (
+        is_user_named_by_hold(p_realm_id, p_user_id)
+        OR EXISTS (
+            SELECT FROM legal_holds h
+              JOIN messages m ON m.realm_id = h.realm_id AND m.sender_id = p_user_id
+                   AND (h.sent_from IS NULL OR m.sent_at >= h.sent_from)
+                   AND (h.sent_until IS NULL OR m.sent_at < h.sent_until)
+                   AND (m.channel_id = ANY (h.channel_ids)
+                        OR m.origin_channel_id = ANY (h.channel_ids)
+                        OR m.edit_history IS NOT NULL AND is_held(m))
+             WHERE h.realm_id = p_realm_id AND h.released_at IS NULL
+               AND cardinality(h.channel_ids) > 0)
+        OR EXISTS (
+            SELECT FROM legal_holds h
+              JOIN dm_group_members g ON g.realm_id = h.realm_id AND g.user_id = p_user_id
+              JOIN dm_groups d ON d.realm_id = g.realm_id AND d.dm_group_id = g.dm_group_id
+                   AND d.user_ids && h.user_ids
+              JOIN messages m ON m.realm_id = h.realm_id AND m.conversation_id = d.dm_group_id
+                   AND m.sender_id = p_user_id
+                   AND (h.sent_from IS NULL OR m.sent_at >= h.sent_from)
+                   AND (h.sent_until IS NULL OR m.sent_at < h.sent_until)
+             WHERE h.realm_id = p_realm_id AND h.released_at IS NULL)
+        OR EXISTS (SELECT FROM expired_messages e
+                    WHERE e.realm_id = p_realm_id
+                      AND (e.message ->> 'sender_id')::bigint = p_user_id
+                      AND is_held_in_archive(e))
+        OR EXISTS (SELECT FROM attachments a
+                    WHERE a.realm_id = p_realm_id AND a.owner_id = p_user_id
+                      AND is_file_held(a)))
+$$;
+
+CREATE FUNCTION public.is_user_named_by_hold(p_realm_id bigint, p_user_id bigint) RETURNS boolean
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT EXISTS (SELECT FROM legal_holds h
+                    WHERE h.realm_id = p_realm_id AND h.released_at IS NULL
+                      AND (h.is_realm_wide OR p_user_id = ANY (h.user_ids)))
+$$;
 
 CREATE FUNCTION public.keep_notice_unread(p_realm_id bigint, p_message_id bigint) RETURNS void
     LANGUAGE plpgsql
@@ -2576,6 +3002,12 @@ BEGIN
     RETURN v_update_id;
 END $$;
 
+CREATE FUNCTION public.protects_history(c public.channels) RETURNS boolean
+    LANGUAGE sql IMMUTABLE
+    AS $$
+    SELECT c.invite_only AND NOT c.is_web_public AND NOT c.history_public_to_subscribers
+$$;
+
 CREATE FUNCTION public.prune_conversation_read(p_realm_id bigint, p_user_id bigint, p_channel_ids bigint[]) RETURNS void
     LANGUAGE plpgsql
     AS $$
@@ -3551,6 +3983,10 @@ BEGIN
          WHERE h.realm_id = p_realm_id AND h.message_id = p_message_id
            AND h.attachment_id <> ALL (p_attachment_ids)
         RETURNING h.attachment_id
+    ), former AS (
+        INSERT INTO former_attachment_messages (realm_id, attachment_id, message_id)
+        SELECT p_realm_id, g.attachment_id, p_message_id FROM gone g
+        ON CONFLICT DO NOTHING
     ), new AS (
         INSERT INTO attachment_messages (realm_id, message_id, attachment_id)
         SELECT a.realm_id, p_message_id, a.attachment_id FROM attachments a
@@ -3683,11 +4119,11 @@ CREATE FUNCTION public.shown_attachment(p_realm_id bigint, p_attachment_id bigin
     AS $$
     SELECT jsonb_build_object(
                'id', a.attachment_id, 'name', a.name, 'path_id', a.path_id, 'size', a.size,
-               'create_time', floor(extract(epoch FROM a.created_at) * 1000)::bigint,
+               'create_time', floor(extract(epoch FROM a.created_at))::bigint,
                'messages', coalesce((
                    SELECT jsonb_agg(jsonb_build_object(
                               'id', m.id,
-                              'date_sent', floor(extract(epoch FROM m.sent_at) * 1000)::bigint)
+                              'date_sent', floor(extract(epoch FROM m.sent_at))::bigint)
                               ORDER BY m.id)
                      FROM (SELECT h.message_id FROM attachment_messages h
                             WHERE h.realm_id = p_realm_id AND h.attachment_id = p_attachment_id
@@ -4054,6 +4490,43 @@ BEGIN
       FROM heard h;
 END $$;
 
+CREATE FUNCTION public.user_was_given(p_user_id bigint, m public.messages) RETURNS boolean
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT EXISTS (
+        SELECT FROM subscriptions s
+         WHERE s.realm_id = m.realm_id AND s.user_id = p_user_id
+           AND s.channel_id IN (m.origin_channel_id, m.channel_id) AND was_given(s, m))
+$$;
+
+CREATE SEQUENCE public.conversation_ids
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
+CREATE TABLE public.topics (
+    realm_id bigint NOT NULL,
+    topic_id bigint DEFAULT nextval('public.conversation_ids'::regclass) NOT NULL,
+    channel_id bigint NOT NULL,
+    name text NOT NULL,
+    renames jsonb,
+    folded_name text COLLATE pg_catalog."C",
+    pinned_at timestamp with time zone,
+    description text,
+    rendered_description text
+);
+
+CREATE FUNCTION public.user_was_given_topic(p_user_id bigint, t public.topics) RETURNS boolean
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT EXISTS (
+        SELECT FROM messages m
+         WHERE m.realm_id = t.realm_id AND m.conversation_id = t.topic_id
+           AND user_was_given(p_user_id, m))
+$$;
+
 CREATE FUNCTION public.walk_after(p_realm_id bigint, p_user_id bigint, p_channels bigint[], p_partial_channels bigint[], p_conversations bigint[], p_extra bigint[], p_edge bigint, p_limit bigint) RETURNS bigint[]
     LANGUAGE plpgsql STABLE
     SET plan_cache_mode TO 'force_generic_plan'
@@ -4128,28 +4601,6 @@ BEGIN
     RETURN v_ids;
 END $$;
 
-CREATE TABLE public.messages (
-    realm_id bigint NOT NULL,
-    id bigint NOT NULL,
-    sender_id bigint NOT NULL,
-    channel_id bigint,
-    conversation_id bigint NOT NULL,
-    origin_channel_id bigint,
-    origin_conversation_id bigint NOT NULL,
-    sent_at timestamp with time zone NOT NULL,
-    edited_at timestamp with time zone,
-    moved_at timestamp with time zone,
-    traits integer DEFAULT 0 NOT NULL,
-    client text NOT NULL,
-    content text NOT NULL,
-    rendered_content text NOT NULL,
-    edit_history jsonb,
-    renames_before integer,
-    entry_positions bigint[],
-    entered_at bigint
-)
-WITH (autovacuum_vacuum_insert_threshold='2000', autovacuum_vacuum_insert_scale_factor='0.005');
-
 CREATE TABLE public.subscriptions (
     realm_id bigint NOT NULL,
     user_id bigint NOT NULL,
@@ -4190,6 +4641,26 @@ CREATE FUNCTION public.whole_history(p_id bigint, p_renames_before integer, p_ow
                         THEN (r.value ->> 'position')::bigint > p_id
                         ELSE r.place > p_renames_before END) h
 $$;
+
+CREATE SEQUENCE public.account_export_ids
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
+CREATE TABLE public.account_exports (
+    realm_id bigint NOT NULL,
+    export_id bigint DEFAULT nextval('public.account_export_ids'::regclass) NOT NULL,
+    user_id bigint NOT NULL,
+    requested_at timestamp with time zone NOT NULL,
+    percent smallint DEFAULT 0 NOT NULL,
+    blob_key text,
+    size bigint,
+    digest bytea,
+    failed_at timestamp with time zone,
+    deleted_at timestamp with time zone
+);
 
 CREATE TABLE public.alert_words (
     realm_id bigint NOT NULL,
@@ -4291,6 +4762,13 @@ CREATE TABLE public.button_clicks (
     answers_left smallint NOT NULL
 );
 
+CREATE TABLE public.call_tokens (
+    realm_id bigint NOT NULL,
+    user_id bigint NOT NULL,
+    service text NOT NULL,
+    tokens bytea NOT NULL
+);
+
 CREATE SEQUENCE public.channel_folder_ids
     START WITH 1
     INCREMENT BY 1
@@ -4326,6 +4804,53 @@ CREATE TABLE public.channel_traffic (
     day date NOT NULL
 );
 
+CREATE TABLE public.command_calls (
+    realm_id bigint NOT NULL,
+    call_id text NOT NULL,
+    answer_token text NOT NULL,
+    bot_id bigint NOT NULL,
+    caller_id bigint NOT NULL,
+    command text NOT NULL,
+    channel_id bigint,
+    topic text NOT NULL,
+    user_ids bigint[] NOT NULL,
+    called_at timestamp with time zone NOT NULL,
+    answers_left smallint NOT NULL
+);
+
+CREATE SEQUENCE public.compliance_case_ids
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
+CREATE TABLE public.compliance_cases (
+    realm_id bigint NOT NULL,
+    case_id bigint DEFAULT nextval('public.compliance_case_ids'::regclass) NOT NULL,
+    creator_id bigint NOT NULL,
+    reason text NOT NULL,
+    hours integer NOT NULL,
+    needs_approval boolean NOT NULL,
+    opened_at timestamp with time zone NOT NULL,
+    approver_id bigint,
+    ends_at timestamp with time zone,
+    closed_at timestamp with time zone,
+    searches integer DEFAULT 0 NOT NULL
+);
+
+CREATE TABLE public.compliance_officers (
+    realm_id bigint NOT NULL,
+    user_id bigint NOT NULL,
+    creator_id bigint NOT NULL,
+    appointed_at timestamp with time zone NOT NULL
+);
+
+CREATE TABLE public.compliance_rules (
+    realm_id bigint NOT NULL,
+    needs_two_persons boolean NOT NULL
+);
+
 CREATE SEQUENCE public.confirmation_ids
     START WITH 1
     INCREMENT BY 1
@@ -4343,13 +4868,6 @@ CREATE TABLE public.confirmations (
     ends_at timestamp with time zone NOT NULL,
     folded_email text COLLATE pg_catalog."C"
 );
-
-CREATE SEQUENCE public.conversation_ids
-    START WITH 1
-    INCREMENT BY 1
-    NO MINVALUE
-    NO MAXVALUE
-    CACHE 1;
 
 CREATE TABLE public.conversation_read (
     realm_id bigint NOT NULL,
@@ -4492,11 +5010,10 @@ CREATE TABLE public.event_queues (
     last_seen_at timestamp with time zone NOT NULL
 );
 
-CREATE TABLE public.expired_messages (
+CREATE TABLE public.former_attachment_messages (
     realm_id bigint NOT NULL,
-    id bigint NOT NULL,
-    expired_at timestamp with time zone NOT NULL,
-    message jsonb NOT NULL
+    attachment_id bigint NOT NULL,
+    message_id bigint NOT NULL
 );
 
 CREATE SEQUENCE public.group_ids
@@ -4516,6 +5033,13 @@ CREATE TABLE public.group_subgroups (
     realm_id bigint NOT NULL,
     group_id bigint NOT NULL,
     subgroup_id bigint NOT NULL
+);
+
+CREATE TABLE public.held_files (
+    realm_id bigint NOT NULL,
+    attachment_id bigint NOT NULL,
+    deleted_at timestamp with time zone NOT NULL,
+    attachment jsonb NOT NULL
 );
 
 CREATE TABLE public.idempotency_keys (
@@ -4656,6 +5180,30 @@ ALTER TABLE public.jobs ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     NO MINVALUE
     NO MAXVALUE
     CACHE 1
+);
+
+CREATE SEQUENCE public.legal_hold_ids
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
+CREATE TABLE public.legal_holds (
+    realm_id bigint NOT NULL,
+    hold_id bigint DEFAULT nextval('public.legal_hold_ids'::regclass) NOT NULL,
+    name text NOT NULL,
+    reason text NOT NULL,
+    is_realm_wide boolean NOT NULL,
+    user_ids bigint[] NOT NULL,
+    channel_ids bigint[] NOT NULL,
+    sent_from timestamp with time zone,
+    sent_until timestamp with time zone,
+    creator_id bigint NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    releaser_id bigint,
+    released_at timestamp with time zone,
+    release_reason text
 );
 
 CREATE SEQUENCE public.linkifier_ids
@@ -4836,6 +5384,14 @@ CREATE UNLOGGED TABLE public.rate_limits (
     used integer NOT NULL
 );
 
+CREATE TABLE public.reaction_notifications (
+    realm_id bigint NOT NULL,
+    message_id bigint NOT NULL,
+    user_id bigint NOT NULL,
+    first_position bigint NOT NULL,
+    due_at timestamp with time zone NOT NULL
+);
+
 CREATE TABLE public.reactions (
     realm_id bigint NOT NULL,
     message_id bigint NOT NULL,
@@ -4904,6 +5460,7 @@ CREATE TABLE public.realm_exports (
     failed_at timestamp with time zone,
     deleted_at timestamp with time zone,
     link_secret text,
+    from_prior_server boolean DEFAULT false NOT NULL,
     CONSTRAINT realm_exports_export_type_check CHECK ((export_type = ANY (ARRAY[1, 2])))
 );
 
@@ -4928,6 +5485,13 @@ ALTER TABLE public.realms ALTER COLUMN realm_id ADD GENERATED BY DEFAULT AS IDEN
     NO MINVALUE
     NO MAXVALUE
     CACHE 1
+);
+
+CREATE TABLE public.recovery_codes (
+    realm_id bigint NOT NULL,
+    user_id bigint NOT NULL,
+    digest bytea NOT NULL,
+    used_at timestamp with time zone
 );
 
 CREATE TABLE public.reminders (
@@ -4994,6 +5558,48 @@ CREATE TABLE public.schema_functions (
     applied_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
+CREATE TABLE public.scim_accounts (
+    realm_id bigint NOT NULL,
+    user_id bigint NOT NULL,
+    external_id text,
+    user_name text NOT NULL,
+    folded_user_name text NOT NULL,
+    attributes jsonb NOT NULL,
+    is_deleted boolean DEFAULT false NOT NULL,
+    closed_at timestamp with time zone,
+    modified_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+CREATE TABLE public.scim_allowances (
+    realm_id bigint NOT NULL,
+    ends_at timestamp with time zone NOT NULL
+);
+
+CREATE TABLE public.scim_groups (
+    realm_id bigint NOT NULL,
+    group_id bigint NOT NULL,
+    external_id text,
+    modified_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+CREATE SEQUENCE public.scim_token_ids
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
+CREATE TABLE public.scim_tokens (
+    realm_id bigint NOT NULL,
+    token_id bigint DEFAULT nextval('public.scim_token_ids'::regclass) NOT NULL,
+    digest bytea NOT NULL,
+    hint text NOT NULL,
+    name text NOT NULL,
+    creator_id bigint,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    last_used_at timestamp with time zone
+);
+
 CREATE TABLE public.search_progress (
     realm_id bigint NOT NULL,
     indexed bigint DEFAULT 0 NOT NULL,
@@ -5003,6 +5609,35 @@ CREATE TABLE public.search_progress (
 CREATE TABLE public.search_stale (
     realm_id bigint NOT NULL,
     message_id bigint NOT NULL
+);
+
+CREATE TABLE public.second_factor_deadlines (
+    realm_id bigint NOT NULL,
+    user_id bigint NOT NULL,
+    ends_at timestamp with time zone NOT NULL
+);
+
+CREATE SEQUENCE public.second_factor_ids
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
+CREATE TABLE public.second_factors (
+    realm_id bigint NOT NULL,
+    factor_id bigint DEFAULT nextval('public.second_factor_ids'::regclass) NOT NULL,
+    user_id bigint NOT NULL,
+    kind text NOT NULL,
+    name text NOT NULL,
+    secret bytea,
+    last_step bigint,
+    credential_id bytea,
+    public_key bytea,
+    sign_count bigint,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    last_used_at timestamp with time zone,
+    CONSTRAINT second_factors_kind CHECK ((((kind = 'totp'::text) AND (num_nonnulls(secret, last_step) = 2) AND (num_nonnulls(credential_id, public_key, sign_count) = 0)) OR ((kind = 'passkey'::text) AND (num_nonnulls(secret, last_step) = 0) AND (num_nonnulls(credential_id, public_key, sign_count) = 3))))
 );
 
 CREATE TABLE public.server_keys (
@@ -5057,15 +5692,6 @@ CREATE TABLE public.submessages (
     sender_id bigint NOT NULL,
     msg_type text NOT NULL,
     content text NOT NULL
-);
-
-CREATE TABLE public.topics (
-    realm_id bigint NOT NULL,
-    topic_id bigint DEFAULT nextval('public.conversation_ids'::regclass) NOT NULL,
-    channel_id bigint NOT NULL,
-    name text NOT NULL,
-    renames jsonb,
-    folded_name text COLLATE pg_catalog."C"
 );
 
 CREATE TABLE public.undeliverable_addresses (
@@ -5168,8 +5794,11 @@ CREATE TABLE public.users (
     credentials_changed_at timestamp with time zone,
     webhook_secret text,
     email_confirmed boolean DEFAULT true NOT NULL,
+    stub text,
+    is_deleted boolean DEFAULT false NOT NULL,
     CONSTRAINT users_bot_type_check CHECK ((bot_type = ANY (ARRAY[1, 2, 3, 4]))),
-    CONSTRAINT users_role_check CHECK ((role = ANY (ARRAY[100, 200, 300, 400, 600])))
+    CONSTRAINT users_role_check CHECK ((role = ANY (ARRAY[100, 200, 300, 400, 600]))),
+    CONSTRAINT users_stub CHECK ((stub = ANY (ARRAY['imported'::text, 'created'::text])))
 );
 
 CREATE TABLE public.webhook_calls (
@@ -5206,6 +5835,9 @@ CREATE TABLE public.workers (
     takes_mail boolean DEFAULT false NOT NULL
 );
 
+ALTER TABLE ONLY public.account_exports
+    ADD CONSTRAINT account_exports_pkey PRIMARY KEY (realm_id, export_id);
+
 ALTER TABLE ONLY public.alert_words
     ADD CONSTRAINT alert_words_pkey PRIMARY KEY (realm_id, user_id, word);
 
@@ -5239,6 +5871,9 @@ ALTER TABLE ONLY public.button_clicks
 ALTER TABLE ONLY public.button_clicks
     ADD CONSTRAINT button_clicks_realm_id_message_id_user_id_local_id_key UNIQUE (realm_id, message_id, user_id, local_id);
 
+ALTER TABLE ONLY public.call_tokens
+    ADD CONSTRAINT call_tokens_pkey PRIMARY KEY (realm_id, user_id, service);
+
 ALTER TABLE ONLY public.channel_folders
     ADD CONSTRAINT channel_folders_pkey PRIMARY KEY (realm_id, folder_id);
 
@@ -5250,6 +5885,21 @@ ALTER TABLE ONLY public.channel_traffic
 
 ALTER TABLE ONLY public.channels
     ADD CONSTRAINT channels_pkey PRIMARY KEY (realm_id, channel_id);
+
+ALTER TABLE ONLY public.command_calls
+    ADD CONSTRAINT command_calls_pkey PRIMARY KEY (realm_id, call_id);
+
+ALTER TABLE ONLY public.command_calls
+    ADD CONSTRAINT command_calls_realm_id_answer_token_key UNIQUE (realm_id, answer_token);
+
+ALTER TABLE ONLY public.compliance_cases
+    ADD CONSTRAINT compliance_cases_pkey PRIMARY KEY (realm_id, case_id);
+
+ALTER TABLE ONLY public.compliance_officers
+    ADD CONSTRAINT compliance_officers_pkey PRIMARY KEY (realm_id, user_id);
+
+ALTER TABLE ONLY public.compliance_rules
+    ADD CONSTRAINT compliance_rules_pkey PRIMARY KEY (realm_id);
 
 ALTER TABLE ONLY public.confirmations
     ADD CONSTRAINT confirmations_pkey PRIMARY KEY (realm_id, confirmation_id);
@@ -5302,11 +5952,17 @@ ALTER TABLE ONLY public.event_queues
 ALTER TABLE ONLY public.expired_messages
     ADD CONSTRAINT expired_messages_pkey PRIMARY KEY (realm_id, id);
 
+ALTER TABLE ONLY public.former_attachment_messages
+    ADD CONSTRAINT former_attachment_messages_pkey PRIMARY KEY (realm_id, attachment_id, message_id);
+
 ALTER TABLE ONLY public.group_members
     ADD CONSTRAINT group_members_pkey PRIMARY KEY (realm_id, group_id, user_id);
 
 ALTER TABLE ONLY public.group_subgroups
     ADD CONSTRAINT group_subgroups_pkey PRIMARY KEY (realm_id, group_id, subgroup_id);
+
+ALTER TABLE ONLY public.held_files
+    ADD CONSTRAINT held_files_pkey PRIMARY KEY (realm_id, attachment_id);
 
 ALTER TABLE ONLY public.idempotency_keys
     ADD CONSTRAINT idempotency_keys_pkey PRIMARY KEY (realm_id, user_id, key);
@@ -5334,6 +5990,9 @@ ALTER TABLE ONLY public.job_queues
 
 ALTER TABLE ONLY public.jobs
     ADD CONSTRAINT jobs_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.legal_holds
+    ADD CONSTRAINT legal_holds_pkey PRIMARY KEY (realm_id, hold_id);
 
 ALTER TABLE ONLY public.linkifiers
     ADD CONSTRAINT linkifiers_pkey PRIMARY KEY (realm_id, linkifier_id);
@@ -5389,6 +6048,9 @@ ALTER TABLE ONLY public.push_devices
 ALTER TABLE ONLY public.rate_limits
     ADD CONSTRAINT rate_limits_pkey PRIMARY KEY (key, window_start);
 
+ALTER TABLE ONLY public.reaction_notifications
+    ADD CONSTRAINT reaction_notifications_pkey PRIMARY KEY (realm_id, message_id);
+
 ALTER TABLE ONLY public.reactions
     ADD CONSTRAINT reactions_pkey PRIMARY KEY (realm_id, message_id, user_id, reaction_type, emoji_code);
 
@@ -5410,6 +6072,9 @@ ALTER TABLE ONLY public.realms
 ALTER TABLE ONLY public.realms
     ADD CONSTRAINT realms_subdomain_key UNIQUE (subdomain);
 
+ALTER TABLE ONLY public.recovery_codes
+    ADD CONSTRAINT recovery_codes_pkey PRIMARY KEY (realm_id, user_id, digest);
+
 ALTER TABLE ONLY public.reminders
     ADD CONSTRAINT reminders_pkey PRIMARY KEY (realm_id, reminder_id);
 
@@ -5425,11 +6090,29 @@ ALTER TABLE ONLY public.scheduled_messages
 ALTER TABLE ONLY public.schema_functions
     ADD CONSTRAINT schema_functions_pkey PRIMARY KEY (area);
 
+ALTER TABLE ONLY public.scim_accounts
+    ADD CONSTRAINT scim_accounts_pkey PRIMARY KEY (realm_id, user_id);
+
+ALTER TABLE ONLY public.scim_allowances
+    ADD CONSTRAINT scim_allowances_pkey PRIMARY KEY (realm_id);
+
+ALTER TABLE ONLY public.scim_groups
+    ADD CONSTRAINT scim_groups_pkey PRIMARY KEY (realm_id, group_id);
+
+ALTER TABLE ONLY public.scim_tokens
+    ADD CONSTRAINT scim_tokens_pkey PRIMARY KEY (realm_id, token_id);
+
 ALTER TABLE ONLY public.search_progress
     ADD CONSTRAINT search_progress_pkey PRIMARY KEY (realm_id);
 
 ALTER TABLE ONLY public.search_stale
     ADD CONSTRAINT search_stale_pkey PRIMARY KEY (realm_id, message_id);
+
+ALTER TABLE ONLY public.second_factor_deadlines
+    ADD CONSTRAINT second_factor_deadlines_pkey PRIMARY KEY (realm_id, user_id);
+
+ALTER TABLE ONLY public.second_factors
+    ADD CONSTRAINT second_factors_pkey PRIMARY KEY (realm_id, factor_id);
 
 ALTER TABLE ONLY public.server_keys
     ADD CONSTRAINT server_keys_pkey PRIMARY KEY (purpose);
@@ -5494,6 +6177,8 @@ ALTER TABLE ONLY public.webhook_deliveries
 ALTER TABLE ONLY public.workers
     ADD CONSTRAINT workers_pkey PRIMARY KEY (id);
 
+CREATE INDEX account_exports_by_user ON public.account_exports USING btree (realm_id, user_id);
+
 CREATE UNIQUE INDEX api_keys_digest ON public.api_keys USING btree (realm_id, digest);
 
 CREATE INDEX api_keys_user ON public.api_keys USING btree (realm_id, user_id);
@@ -5516,6 +6201,8 @@ CREATE UNIQUE INDEX channel_folders_folding ON public.channel_folders USING btre
 
 CREATE UNIQUE INDEX channels_folding ON public.channels USING btree (realm_id, folded_name);
 
+CREATE INDEX command_calls_by_age ON public.command_calls USING btree (called_at);
+
 CREATE INDEX confirmations_tokens ON public.confirmations USING gin (token_digests);
 
 CREATE INDEX confirmations_user ON public.confirmations USING btree (realm_id, user_id);
@@ -5536,6 +6223,8 @@ CREATE INDEX event_queues_user ON public.event_queues USING btree (realm_id, use
 
 CREATE INDEX expired_messages_age ON public.expired_messages USING btree (expired_at);
 
+CREATE INDEX expired_messages_kept ON public.expired_messages USING btree (realm_id) WHERE is_kept_for_hold;
+
 CREATE INDEX group_members_user ON public.group_members USING btree (realm_id, user_id);
 
 CREATE INDEX idempotency_keys_created ON public.idempotency_keys USING btree (created_at);
@@ -5551,6 +6240,8 @@ CREATE INDEX invitations_mailed ON public.invitations USING btree (realm_id, mai
 CREATE INDEX jobs_due ON public.jobs USING btree (queue, due_at, id);
 
 CREATE INDEX jobs_of_realm ON public.jobs USING btree (queue, realm_id, due_at, id);
+
+CREATE INDEX legal_holds_active ON public.legal_holds USING btree (realm_id) WHERE (released_at IS NULL);
 
 CREATE INDEX message_flags_historical ON public.message_flags USING btree (realm_id, user_id, message_id) WHERE ((flags & 32) <> 0);
 
@@ -5583,6 +6274,8 @@ CREATE INDEX messages_moved_from_channel ON public.messages USING btree (realm_i
 
 CREATE INDEX messages_notices ON public.messages USING btree (realm_id, channel_id, id) WHERE ((traits & 128) <> 0);
 
+CREATE INDEX messages_pinned ON public.messages USING btree (realm_id, channel_id, id) WHERE ((traits & 512) <> 0);
+
 CREATE INDEX messages_sender ON public.messages USING btree (realm_id, sender_id, id);
 
 CREATE INDEX messages_wildcard ON public.messages USING btree (realm_id, origin_channel_id, id) WHERE ((traits & 2) <> 0);
@@ -5607,6 +6300,10 @@ CREATE INDEX push_devices_session ON public.push_devices USING btree (realm_id, 
 
 CREATE UNIQUE INDEX push_devices_token ON public.push_devices USING btree (realm_id, user_id, kind, md5(token)) WHERE (token IS NOT NULL);
 
+CREATE INDEX reaction_notifications_due ON public.reaction_notifications USING btree (due_at, realm_id);
+
+CREATE INDEX reaction_notifications_of_user ON public.reaction_notifications USING btree (realm_id, user_id);
+
 CREATE UNIQUE INDEX realm_emoji_name ON public.realm_emoji USING btree (realm_id, name) WHERE (NOT deactivated);
 
 CREATE INDEX reminders_due ON public.reminders USING btree (due_at, realm_id) WHERE (failure IS NULL);
@@ -5623,6 +6320,18 @@ CREATE INDEX scheduled_messages_of_realm ON public.scheduled_messages USING btre
 
 CREATE INDEX scheduled_messages_of_sender ON public.scheduled_messages USING btree (realm_id, sender_id);
 
+CREATE INDEX scim_accounts_closed ON public.scim_accounts USING btree (realm_id, closed_at) WHERE (closed_at IS NOT NULL);
+
+CREATE UNIQUE INDEX scim_accounts_external_id ON public.scim_accounts USING btree (realm_id, external_id) WHERE (NOT is_deleted);
+
+CREATE UNIQUE INDEX scim_accounts_user_name ON public.scim_accounts USING btree (realm_id, folded_user_name) WHERE (NOT is_deleted);
+
+CREATE UNIQUE INDEX scim_tokens_digest ON public.scim_tokens USING btree (realm_id, digest);
+
+CREATE UNIQUE INDEX second_factors_credential ON public.second_factors USING btree (realm_id, credential_id);
+
+CREATE INDEX second_factors_of_user ON public.second_factors USING btree (realm_id, user_id);
+
 CREATE INDEX sessions_user ON public.sessions USING btree (realm_id, user_id);
 
 CREATE INDEX subscriptions_channel ON public.subscriptions USING btree (realm_id, channel_id, user_id) WHERE active;
@@ -5631,7 +6340,11 @@ CREATE INDEX subscriptions_left ON public.subscriptions USING btree (realm_id, c
 
 CREATE INDEX subscriptions_noisy ON public.subscriptions USING btree (realm_id, channel_id, user_id) WHERE (active AND (push_notifications OR email_notifications));
 
+CREATE INDEX topics_described ON public.topics USING btree (realm_id, channel_id) WHERE (description IS NOT NULL);
+
 CREATE UNIQUE INDEX topics_folding ON public.topics USING btree (realm_id, channel_id, folded_name);
+
+CREATE INDEX topics_pinned ON public.topics USING btree (realm_id, channel_id) WHERE (pinned_at IS NOT NULL);
 
 CREATE INDEX topics_resolved ON public.topics USING btree (realm_id, channel_id, topic_id) WHERE ("left"(name, 2) = '✔ '::text);
 

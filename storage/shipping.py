@@ -67,7 +67,7 @@ async def leading(
     It bypasses every pooler. A leader on a host that vanishes, or that is silent on it for
     `silence_seconds`, is disconnected by Postgres, and the next in line takes over.
     """
-    async with database.direct() as raw:
+    async with database.direct("shipper lock") as raw:
         connection = Connection(raw)
         await _locked(connection, shard)
         await connection.execute(

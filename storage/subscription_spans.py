@@ -54,21 +54,26 @@ async def of_channels(
 
 
 def begin(
-    realm_id: RealmId, user_ids: Sequence[UserId], colors: Mapping[ChannelId, str]
+    realm_id: RealmId,
+    user_ids: Sequence[UserId],
+    colors: Mapping[ChannelId, str],
+    push_notifications: Sequence[bool | None],
 ) -> Statement:
     """Subscribe the users to each of the channels: they receive what is sent above this position.
 
-    Former subscribers keep color and settings. The channels are locked.
+    Former subscribers keep color and settings. `push_notifications` is in the order of the colors.
+    The channels are locked.
     """
     return Statement(
         """
         INSERT INTO subscriptions AS s
-               (realm_id, user_id, channel_id, active, color, spans, changed_at)
-        SELECT %(realm_id)s, u.user_id, c.channel_id, true, c.color,
+               (realm_id, user_id, channel_id, active, color, push_notifications, spans, changed_at)
+        SELECT %(realm_id)s, u.user_id, c.channel_id, true, c.color, c.push,
                int8multirange(int8range(n.position, NULL, '()')), n.position
           FROM (SELECT current_position() AS position OFFSET 0) AS n
          CROSS JOIN unnest(%(user_ids)s::bigint[]) AS u(user_id)
-         CROSS JOIN unnest(%(channel_ids)s::bigint[], %(colors)s::text[]) AS c(channel_id, color)
+         CROSS JOIN unnest(%(channel_ids)s::bigint[], %(colors)s::text[], %(push)s::boolean[])
+                    AS c(channel_id, color, push)
             ON CONFLICT (realm_id, user_id, channel_id) DO UPDATE
            SET active = true, spans = s.spans + excluded.spans, changed_at = excluded.changed_at
         """,
@@ -77,6 +82,7 @@ def begin(
             "user_ids": list(user_ids),
             "channel_ids": list(colors),
             "colors": list(colors.values()),
+            "push": list(push_notifications),
         },
     )
 

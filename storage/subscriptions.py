@@ -26,11 +26,12 @@ class SubscriptionRow:
 
 @dataclass(frozen=True, slots=True)
 class Membership:
-    """A user and a channel to join or leave. `color` is used for first-time subscribers."""
+    """A user and a channel to join or leave. The other fields are for first-time subscribers."""
 
     user_id: UserId
     channel_id: ChannelId
     color: str = ""
+    push_notifications: bool | None = None
 
     @property
     def pair(self) -> tuple[UserId, ChannelId]:
@@ -48,7 +49,7 @@ def new_row(membership: Membership) -> SubscriptionRow:
         pin_to_top=False,
         desktop_notifications=None,
         audible_notifications=None,
-        push_notifications=None,
+        push_notifications=membership.push_notifications,
         email_notifications=None,
         wildcard_mentions_notify=None,
         changed_at=Position(0),
@@ -287,13 +288,16 @@ async def activate(
     joining = list(memberships)
     await connection.execute(
         """
-        INSERT INTO subscriptions (realm_id, user_id, channel_id, active, color)
-        SELECT %(realm_id)s, m.user_id, m.channel_id, true, m.color
-          FROM unnest(%(user_ids)s::bigint[], %(channel_ids)s::bigint[], %(colors)s::text[])
-               AS m(user_id, channel_id, color)
+        INSERT INTO subscriptions (realm_id, user_id, channel_id, active, color,
+                                   push_notifications)
+        SELECT %(realm_id)s, m.user_id, m.channel_id, true, m.color, m.push
+          FROM unnest(%(user_ids)s::bigint[], %(channel_ids)s::bigint[], %(colors)s::text[],
+                      %(push)s::boolean[])
+               AS m(user_id, channel_id, color, push)
             ON CONFLICT (realm_id, user_id, channel_id) DO UPDATE SET active = true
         """,
         colors=[m.color for m in joining],
+        push=[m.push_notifications for m in joining],
         **_pairs(realm_id, joining),
     )
 

@@ -51,7 +51,8 @@ async def next_at(connection: Connection, *, after: datetime) -> datetime | None
         SELECT least(
             (SELECT min(due_at) FROM scheduled_messages
               WHERE failure IS NULL AND due_at > %(after)s),
-            (SELECT min(due_at) FROM reminders WHERE failure IS NULL AND due_at > %(after)s))
+            (SELECT min(due_at) FROM reminders WHERE failure IS NULL AND due_at > %(after)s),
+            (SELECT min(due_at) FROM reaction_notifications WHERE due_at > %(after)s))
         """,
         after=after,
     )

@@ -1,5 +1,6 @@
 """Visibility policies of users for topics: follow, unmute or mute."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -17,16 +18,21 @@ class UserTopicRow:
     last_updated: datetime
 
 
-async def user_ids_of(connection: Connection, realm_id: RealmId, topic_id: TopicId) -> list[UserId]:
-    """Return users who have a policy for the topic."""
-    return await connection.values(
+async def user_ids_of(
+    connection: Connection, realm_id: RealmId, topic_ids: Sequence[TopicId]
+) -> dict[TopicId, list[UserId]]:
+    """Return users who have a policy for these topics; topics without any are left out."""
+    rows = await connection.tuples(
         """
-        SELECT user_id FROM user_topics
-         WHERE realm_id = %(realm_id)s AND topic_id = %(topic_id)s AND visibility_policy <> 0
+        SELECT topic_id, array_agg(user_id ORDER BY user_id) FROM user_topics
+         WHERE realm_id = %(realm_id)s AND topic_id = ANY(%(topic_ids)s::bigint[])
+           AND visibility_policy <> 0
+         GROUP BY topic_id
         """,
         realm_id=realm_id,
-        topic_id=topic_id,
+        topic_ids=list(topic_ids),
     )
+    return dict(rows)
 
 
 async def of_user(connection: Connection, realm_id: RealmId, user_id: UserId) -> list[UserTopicRow]:

@@ -3,12 +3,17 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, LiteralString
+from typing import Any, Literal, LiteralString
 
 from storage.address_folding import FoldedAddress, fold_address
 from storage.database import Connection, Locking, Statement
 from storage.ids import Position, RealmId, UserId
 from storage.name_folding import fold_name
+
+DefaultAvatar = Literal["G", "J"]
+"""Gravatar, or a pattern that this server makes."""
+Stub = Literal["imported", "created"]
+"""Origin of an account without a sign-in yet: an import, or the API."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +39,11 @@ class UserRow:
     email_confirmed: bool = True
     """Whether the address is known to be the owner's. Otherwise it was only entered: it serves to
     sign in with the password, and for nothing else."""
+    avatar_source: DefaultAvatar = "G"
+    """Source of the avatar of a user without an uploaded one, if the server permits it."""
+    stub: Stub | None = None
+    is_deleted: bool = False
+    """Whether the account was erased or its profile deleted, and has not been reactivated since."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +65,14 @@ class NewUserRow:
     avatar_key: str | None = None
     is_active: bool = True
     email_confirmed: bool = True
+    avatar_source: DefaultAvatar = "G"
+    stub: Stub | None = None
 
 
 _SELECT: LiteralString = """
     SELECT user_id, email, full_name, role, is_active, bot_type, bot_owner_id, is_system_bot,
            api_key, avatar_key, avatar_version, timezone, date_joined, settings, changed_at,
-           webhook_secret, email_confirmed
+           webhook_secret, email_confirmed, avatar_source, stub, is_deleted
       FROM users """
 
 
@@ -289,7 +301,7 @@ async def insert(connection: Connection, realm_id: RealmId, new: Sequence[NewUse
         INSERT INTO users (realm_id, user_id, email, folded_email, full_name, folded_name,
                            role, api_key, date_joined, password_hash, bot_type,
                            bot_owner_id, is_system_bot, timezone, settings, avatar_key,
-                           is_active, email_confirmed)
+                           is_active, email_confirmed, avatar_source, stub)
         SELECT %(realm_id)s, n.*
           FROM unnest(%(user_ids)s::bigint[], %(emails)s::text[], %(folded_emails)s::text[],
                       %(full_names)s::text[],
@@ -299,7 +311,8 @@ async def insert(connection: Connection, realm_id: RealmId, new: Sequence[NewUse
                       %(are_system_bots)s::boolean[], %(timezones)s::text[],
                       %(settings)s::jsonb[],
                       %(avatar_keys)s::text[], %(are_active)s::boolean[],
-                      %(are_confirmed)s::boolean[]) AS n
+                      %(are_confirmed)s::boolean[], %(avatar_sources)s::text[],
+                      %(stubs)s::text[]) AS n
         """,
         realm_id=realm_id,
         user_ids=[n.user_id for n in new],
@@ -319,6 +332,8 @@ async def insert(connection: Connection, realm_id: RealmId, new: Sequence[NewUse
         avatar_keys=[n.avatar_key for n in new],
         are_active=[n.is_active for n in new],
         are_confirmed=[n.email_confirmed for n in new],
+        avatar_sources=[n.avatar_source for n in new],
+        stubs=[n.stub for n in new],
     )
 
 
@@ -348,27 +363,6 @@ async def update_own(
     )
 
 
-async def update_avatar(
-    connection: Connection,
-    realm_id: RealmId,
-    user_id: UserId,
-    *,
-    avatar_key: str | None,
-    avatar_version: int,
-) -> None:
-    """Update or remove the avatar. The caller has locked the user's row."""
-    await connection.execute(
-        """
-        UPDATE users SET avatar_key = %(avatar_key)s, avatar_version = %(avatar_version)s
-         WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s
-        """,
-        realm_id=realm_id,
-        user_id=user_id,
-        avatar_key=avatar_key,
-        avatar_version=avatar_version,
-    )
-
-
 async def update_email(
     connection: Connection, realm_id: RealmId, user_id: UserId, email: str, *, confirmed: bool
 ) -> None:
@@ -392,7 +386,7 @@ async def update_active(
 ) -> None:
     await connection.execute(
         """
-        UPDATE users SET is_active = %(active)s
+        UPDATE users SET is_active = %(active)s, is_deleted = is_deleted AND NOT %(active)s
          WHERE realm_id = %(realm_id)s AND user_id = ANY(%(user_ids)s)
         """,
         realm_id=realm_id,
@@ -423,18 +417,4 @@ def changed(realm_id: RealmId, user_ids: Sequence[UserId]) -> Statement:
          WHERE realm_id = %(realm_id)s AND user_id = ANY(%(user_ids)s)
         """,
         {"realm_id": realm_id, "user_ids": list(user_ids)},
-    )
-
-
-async def known_blobs(connection: Connection, realm_id: RealmId, keys: Sequence[str]) -> list[str]:
-    """Return those of the keys that belong to an avatar, small or medium."""
-    return await connection.values(
-        """
-        SELECT k FROM unnest(%(keys)s::text[]) AS k
-         WHERE replace(k, '-medium.', '.') IN (
-               SELECT u.avatar_key FROM users u
-                WHERE u.realm_id = %(realm_id)s AND u.avatar_key IS NOT NULL)
-        """,
-        realm_id=realm_id,
-        keys=list(keys),
     )

@@ -21,7 +21,7 @@ async def listening(database: Database, channel: str) -> AsyncIterator[AsyncIter
 
     Its end, and a failure to start, raise DatabaseUnavailableError.
     """
-    async with database.direct() as connection:
+    async with database.direct(f"listen {channel}") as connection:
         await connection.execute(
             "SELECT set_config('tcp_user_timeout', %s, false)", [str(STALLED_MILLISECONDS)]
         )
@@ -68,7 +68,7 @@ class Notifier:
 @asynccontextmanager
 async def notifying(database: Database) -> AsyncIterator[Notifier]:
     """Yield a notifier on a connection of its own."""
-    async with database.direct() as raw:
+    async with database.direct("notify") as raw:
         connection = Connection(raw)
         # Waiting for the flush of a commit with no lasting effect would delay real ones.
         await connection.execute("SET synchronous_commit = off")

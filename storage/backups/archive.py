@@ -23,6 +23,12 @@ PIECE_BYTES: Final = 1024 * 1024
 COMPRESSION: Final = 1
 """Higher levels take several times as long and save a tenth."""
 
+_DAMAGE: Final = (
+    *(zipfile.BadZipFile, zlib.error, KeyError, EOFError),
+    *(msgspec.DecodeError, UnicodeDecodeError, RecursionError),
+)
+"""What reading an archive and its manifest raises if they are damaged, or something else."""
+
 Described = TypeVar("Described")
 
 
@@ -126,7 +132,7 @@ def opened(
             yield archive, msgspec.json.decode(archive.read(MANIFEST), type=kind)
     except OSError as error:
         raise BackupError(f"{path} cannot be read: {error.strerror or error}.") from error
-    except (zipfile.BadZipFile, zlib.error, KeyError, EOFError, msgspec.DecodeError) as error:
+    except _DAMAGE as error:
         reason = f"no {what} of Parley, or not all of one"
         raise BackupError(f"{path} is {reason} ({error}).") from error
 

@@ -32,18 +32,19 @@ async def put_files(
         if not _is_of(realm_id, blob.key) or not is_wanted(blob.key):
             continue
         with suppress(FileNotFoundError):
-            size += await _put(archive, blobs, blob.key)
+            size += await put_file(archive, blobs, blob.key, FOLDER + blob.key)
             count += 1
             progress("files", count, size)
     return count, size
 
 
-async def _put(archive: zipfile.ZipFile, blobs: BlobStore, key: str) -> int:
+async def put_file(archive: zipfile.ZipFile, blobs: BlobStore, key: str, name: str) -> int:
+    """Add one content under this name; return its size. Raises FileNotFoundError."""
     async with aclosing(blobs.read(key)) as chunks:
         first = await anext(chunks, b"")  # before anything is written: it may be gone
         size = len(first)
         # Most are compressed already.
-        with archive.open(zipfile.ZipInfo(FOLDER + key), "w", force_zip64=True) as target:
+        with archive.open(zipfile.ZipInfo(name), "w", force_zip64=True) as target:
             target.write(first)
             async for chunk in chunks:
                 size += target.write(chunk)

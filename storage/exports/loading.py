@@ -150,12 +150,14 @@ def _load_table(
     progress: Progress,
 ) -> None:
     columns = _columns(connection, table)
+    imported = next(exported.imported for exported in EXPORTED if exported.name == table.name)
     rows = size = 0
     with archive.open(member(table.name)) as file, copying(connection, table) as copy:
         for line in _lines(file):
             row = numbers.row(table.name, place.read(line))
             if table.name == "realms":
                 row["subdomain"] = place.subdomain
+            row.update(imported)
             copy.write_row([column.value(row, place) for column in columns])
             rows += 1
             size += len(line) + 1

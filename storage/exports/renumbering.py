@@ -54,10 +54,10 @@ _SUBJECTS: Final[Mapping[SubjectType, str | None]] = {
     "linkifier": IDS["linkifier_id"],
     "playground": IDS["playground_id"],
     "profile_field": IDS["field_id"],
-    "realm_export": None,
+    "realm_export": IDS["export_id"],
     "realm_import": None,
 }
-"""The sequence of ids of an audit entry's subject, by its type; None: exports stay behind."""
+"""The sequence of ids of an audit entry's subject, by its type; None: imports stay behind."""
 
 
 class Renumbering:

@@ -39,6 +39,8 @@ class Exported:
     """Whether an export without secrets omits the table."""
     withheld: tuple[tuple[str, LiteralString], ...] = ()
     """Expressions that replace columns in a partial export."""
+    imported: tuple[tuple[str, str | bool | None], ...] = ()
+    """Values that columns have after an import, whatever the export holds."""
 
 
 EXPORTED: Final = (
@@ -119,25 +121,50 @@ EXPORTED: Final = (
     Exported("bot_defaults", NOTHING),
     Exported("slash_commands", NOTHING),
     Exported("expired_messages", NOTHING),
+    Exported("legal_holds", NOTHING),
+    Exported("former_attachment_messages", NOTHING),
     Exported("audit_log", NOTHING),
+    Exported(
+        "realm_exports",
+        NOTHING,
+        secrets=("blob_key", "link_secret"),
+        imported=(
+            *(("blob_key", None), ("size", None), ("digest", None), ("link_secret", None)),
+            ("from_prior_server", True),
+        ),
+    ),
 )
 """In the order of an import."""
 
 NOT_EXPORTED: Final = {
+    "reaction_notifications": "collect reactions for minutes, for clients of this server",
     "button_clicks": "wait for answers of services, which know the old address",
+    "command_calls": "wait for answers of services, which know the old address",
     "integration_messages": "name messages that deliveries to the old address would replace",
     "webhook_deliveries": "says of the last delivery only that it came",
     "realm_clock": "its position is in the manifest; an import begins a new epoch",
     "event_log": "what clients that are connected have yet to hear; they register anew",
     "event_queues": "where clients of this server stand",
+    "compliance_officers": "are appointed anew, by the owners elsewhere",
+    "compliance_rules": "are of the officers here",
+    "compliance_cases": "are of the officers here; the audit log has what they did",
+    "account_exports": "files of this server, which are made anew",
+    "held_files": "their content stays on the server that holds it",
     "sessions": "who has signed in here with a browser",
+    "call_tokens": "are of this server's registrations at the services, encrypted with its key",
+    "second_factors": "are bound to this server: passkeys to its address, secrets to its key",
+    "recovery_codes": "are of second factors, which stay behind",
+    "second_factor_deadlines": "are counted anew elsewhere",
     "directory_ids": "the directory is this server's; elsewhere, addresses say who is who",
+    "scim_tokens": "admit directories to this server's address",
+    "scim_accounts": "the directory is this server's; elsewhere, addresses say who is who",
+    "scim_groups": "the directory is this server's; elsewhere, names say which group it is",
+    "scim_allowances": "are for a day, and for directories of this server",
     "ended_flows": "who has come back from other sites in the last minutes",
     "confirmations": "links in mails that this server has sent",
     "invitations": "links in mails that this server has sent, and to its own address",
     "channel_traffic": "counted from the messages, once a day",
     "digests": "which emails this server has sent",
-    "realm_exports": "files that were made here",
     "idempotency_keys": "answers for sends that clients try again within a day",
     "notifications": "emails and pushes of this moment",
     "email_batches": "emails of this moment",
@@ -168,6 +195,8 @@ IDS: Final = {
     "bot_owner_id": "user_ids",
     "author_id": "user_ids",
     "actor_id": "user_ids",
+    "releaser_id": "user_ids",
+    "acting_user_id": "user_ids",
     "bot_id": "user_ids",
     "muted_user_id": "user_ids",
     "user_ids": "user_ids",
@@ -177,6 +206,7 @@ IDS: Final = {
     "subgroup_id": "group_ids",
     "direct_subgroups": "group_ids",
     "subgroups": "group_ids",
+    "hold_id": "legal_hold_ids",
     "key_id": "api_key_ids",
     "channel_id": "channel_ids",
     "channel_ids": "channel_ids",
@@ -200,6 +230,7 @@ IDS: Final = {
     "field_id": "profile_field_ids",
     "domain_id": "realm_domain_ids",
     "emoji_id": "realm_emoji_ids",
+    "export_id": "realm_export_ids",
     "saved_snippet_id": "saved_snippet_ids",
 }
 """The sequence of ids with this name, in columns and within JSON. Names mean the same everywhere;

@@ -3,11 +3,11 @@
 import asyncio
 import re
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final, LiteralString
+from typing import Any, Final, LiteralString
 
 import msgspec
 from msgspec.structs import replace
@@ -154,23 +154,41 @@ def _write(
     known: Mapping[str, Sequence[int]] | None,
     progress: Progress,
 ) -> BackupTable:
-    tally = Tally()
     columns = _columns(connection, table.name)
     query = _query(table, columns, request, is_limited=known is not None)
+    params = {"realm_id": request.realm_id, **(known or {})}
+
+    def report(tally: Tally) -> None:
+        progress(table.name, tally.rows, tally.size)
+
+    tally = write_rows(connection, archive, member(table.name), query, params, report)
+    return BackupTable(
+        name=table.name, columns=columns, rows=tally.rows, size=tally.size, sha256=tally.sha256
+    )
+
+
+def write_rows(
+    connection: Connection,
+    archive: zipfile.ZipFile,
+    name: str,
+    query: sql.Composed,
+    params: Mapping[str, Any],
+    report: Callable[[Tally], None] = lambda _: None,
+) -> Tally:
+    """Add a file with the rows of a COPY of JSON objects, one a line."""
+    tally = Tally()
     with (
-        archive.open(member(table.name), "w", force_zip64=True) as file,
+        archive.open(name, "w", force_zip64=True) as file,
         connection.cursor() as cursor,
-        cursor.copy(query, {"realm_id": request.realm_id, **(known or {})}) as rows,
+        cursor.copy(query, params) as rows,
     ):
         for row in rows:
             # JSON escapes everything that COPY would, except its own backslashes.
             line = bytes(row).replace(b"\\\\", b"\\")
             file.write(line)
             tally.add(line)
-            progress(table.name, tally.rows, tally.size)
-    return BackupTable(
-        name=table.name, columns=columns, rows=tally.rows, size=tally.size, sha256=tally.sha256
-    )
+            report(tally)
+    return tally
 
 
 def _query(

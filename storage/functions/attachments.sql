@@ -5,11 +5,11 @@ CREATE OR REPLACE FUNCTION shown_attachment(p_realm_id bigint, p_attachment_id b
     RETURNS jsonb LANGUAGE sql STABLE AS $$
     SELECT jsonb_build_object(
                'id', a.attachment_id, 'name', a.name, 'path_id', a.path_id, 'size', a.size,
-               'create_time', floor(extract(epoch FROM a.created_at) * 1000)::bigint,
+               'create_time', floor(extract(epoch FROM a.created_at))::bigint,
                'messages', coalesce((
                    SELECT jsonb_agg(jsonb_build_object(
                               'id', m.id,
-                              'date_sent', floor(extract(epoch FROM m.sent_at) * 1000)::bigint)
+                              'date_sent', floor(extract(epoch FROM m.sent_at))::bigint)
                               ORDER BY m.id)
                      FROM (SELECT h.message_id FROM attachment_messages h
                             WHERE h.realm_id = p_realm_id AND h.attachment_id = p_attachment_id
@@ -56,6 +56,7 @@ CREATE OR REPLACE FUNCTION is_orphan(attachments, p_before timestamptz) RETURNS 
     SELECT greatest($1.created_at, $1.let_go_at) < p_before
        AND NOT EXISTS (SELECT FROM attachment_messages h
                         WHERE h.realm_id = $1.realm_id AND h.attachment_id = $1.attachment_id)
+       AND NOT is_file_held($1)
        AND NOT EXISTS (SELECT FROM scheduled_messages s
                         WHERE s.realm_id = $1.realm_id AND s.sender_id = $1.owner_id
                           AND strpos(s.content, regexp_replace($1.path_id, '[^/]*$', '')) > 0)
@@ -98,6 +99,10 @@ BEGIN
          WHERE h.realm_id = p_realm_id AND h.message_id = p_message_id
            AND h.attachment_id <> ALL (p_attachment_ids)
         RETURNING h.attachment_id
+    ), former AS (
+        INSERT INTO former_attachment_messages (realm_id, attachment_id, message_id)
+        SELECT p_realm_id, g.attachment_id, p_message_id FROM gone g
+        ON CONFLICT DO NOTHING
     ), new AS (
         INSERT INTO attachment_messages (realm_id, message_id, attachment_id)
         SELECT a.realm_id, p_message_id, a.attachment_id FROM attachments a
@@ -142,6 +147,8 @@ BEGIN
     IF NOT FOUND THEN
         RETURN false;
     END IF;
+    DELETE FROM former_attachment_messages l
+     WHERE l.realm_id = p_realm_id AND l.attachment_id = p_attachment_id;
     UPDATE upload_space s SET bytes = s.bytes - v_gone.size WHERE s.realm_id = p_realm_id
     RETURNING s.bytes INTO v_used;
     PERFORM append_entry(
