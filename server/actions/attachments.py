@@ -5,9 +5,10 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from server.actions.clocked import ClockedOutcome
-from server.actions.locked_realm import lock_context
+from server.actions.locked_realm import lock_context, lock_realm
 from server.domain.actor import Actor
 from server.domain.attachments import MIB, clean_name, name_in_address, type_by_name
+from server.domain.clock import SystemClock
 from server.domain.errors import BadRequestError, NotFoundError, UploadQuotaError
 from server.domain.thumbnails import has_thumbnails, keys_of
 from server.events.attachments import AttachmentRemoved, AttachmentShown, GoneAttachment
@@ -16,7 +17,7 @@ from server.events.log import Tick
 from server.i18n import _
 from server.jobs import BlobRemoval, Thumbnails, enqueue
 from server.transactions import Clocked, Tx
-from storage import attachments, upload_space
+from storage import attachments, legal_holds, upload_space
 from storage.attachments import AttachmentRow
 from storage.blobs import IncomingBlob, new_key
 from storage.database import Connection
@@ -103,18 +104,36 @@ async def delete_attachment(tx: Tx, actor: Actor, attachment_id: AttachmentId) -
 
 
 async def delete_file_of(tx: Tx, owner_id: UserId, attachment_id: AttachmentId) -> bool:
-    """Delete a file of this owner, and its content. Return whether it existed."""
+    """Delete a file of this owner, and its content unless it is held. Return whether it existed."""
+    tx.must_be_exact()
+    await lock_realm(tx, alone=False)  # against a legal hold that is placed at the same time
     row = await _lock(tx, owner_id, attachment_id)
     if row is None:
         return False
     connection = await tx.changing()
+    is_kept = await legal_holds.keep_file(connection, tx.realm_id, row, now=SystemClock().now())
     await attachments.delete(connection, tx.realm_id, attachment_id)
     used = await upload_space.add(connection, tx.realm_id, -row.size)
     event = AttachmentRemoved(attachment=GoneAttachment(attachment_id), upload_space_used=used)
     entry = tx.append(event, to_users(owner_id))
     tx.at_position(entry, attachments.forget_messages(tx.realm_id, attachment_id))
-    enqueue(tx, BlobRemoval(realm_id=tx.realm_id, keys=blob_keys(row)))
+    if not is_kept:
+        enqueue(tx, BlobRemoval(realm_id=tx.realm_id, keys=blob_keys(row)))
     return True
+
+
+async def drop_released_files(tx: Tx, *, limit: int) -> int:
+    """Delete the content of up to `limit` deleted files that no hold covers any more.
+
+    Return how many.
+    """
+    tx.must_be_exact()
+    await lock_realm(tx, alone=False)
+    rows = await legal_holds.drop_released_files(await tx.changing(), tx.realm_id, limit=limit)
+    if rows:
+        keys = tuple(key for row in rows for key in blob_keys(row))
+        enqueue(tx, BlobRemoval(realm_id=tx.realm_id, keys=keys))
+    return len(rows)
 
 
 async def delete_orphan(tx: Tx, row: AttachmentRow, before: datetime) -> Clocked[bool] | None:

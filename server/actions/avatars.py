@@ -13,7 +13,7 @@ from server.events.users import AvatarChanged
 from server.i18n import _
 from server.jobs import BlobRemoval, enqueue
 from server.transactions import Tx
-from storage import users
+from storage import avatars, users
 from storage.users import UserRow
 
 
@@ -42,7 +42,7 @@ async def set_avatar(
     """Set the avatar of a locked user; publish it to those who know them."""
     new = replace(old, avatar_key=avatar_key, avatar_version=old.avatar_version + 1)
     connection = await tx.changing()
-    await users.update_avatar(
+    await avatars.update(
         connection,
         tx.realm_id,
         new.user_id,

@@ -8,7 +8,7 @@ import structlog
 
 from server.actions.message_buttons import replace_message
 from server.actions.messages import send
-from server.actions.messages.content import render_as, typeset_ahead
+from server.actions.messages.content import render_outside_messages, typeset_ahead
 from server.actions.messages.decide import OutgoingMessage
 from server.actions.messages.delete import delete_message
 from server.actions.realm_services import RealmServices
@@ -27,7 +27,8 @@ from server.domain.outgoing_webhooks import SLACK, AnswerError
 from server.events.base import to_users
 from server.events.message_buttons import ButtonClickAnswered
 from server.i18n import Text, _, translated
-from server.parsing import Parser, TooCostlyError
+from server.parsing.lane import TooCostlyError
+from server.parsing.parser import Parser
 from server.parsing.reading import SMALL_BYTES, read_webhook
 from server.parsing.wire import WebhookOrder
 from server.transactions import Tx
@@ -233,7 +234,9 @@ class ClickAnswerer:
         html = ""
         if content:
             await typeset_ahead(realm_cache, content, share=click.bot.user_id)
-            html = (await render_as(realm_cache, self._bot, content)).html
+            html = await render_outside_messages(
+                realm_cache, self._bot, content, read=self.services.read
+            )
         event = ButtonClickAnswered(
             click_id=click.id,
             message_id=click.row.message_id,

@@ -111,6 +111,8 @@ async def register_push(
         if token is not None:
             changed = _confirmed(changed, now)
         await _store(tx, actor.user_id, device, changed)
+        if token is not None:
+            await _take_from_others(tx, actor.user_id, device_id, token.token_id)
         return
     is_other_kind = device.kind is not None and device.kind != token.kind
     changed = replace(
@@ -142,7 +144,8 @@ async def settle_token(
 ) -> bool:
     """Record the bouncer's response. Return False if this token is not awaited any more.
 
-    A token that the bouncer has taken no longer gets notifications in the clear.
+    A token that the bouncer has taken is no other phone's of the user any more: none is notified
+    twice.
     """
     device = await _lock_client(tx, user_id, device_id)
     if device is None or device.pending_push_token_id != token_id:
@@ -152,9 +155,7 @@ async def settle_token(
         return True
     changed = replace(device, push_token_id=token_id, pending_push_token_id=None, error_code=None)
     await _store(tx, user_id, device, changed)
-    rows = await push_devices.of_user(await tx.connection(), tx.realm_id, user_id)
-    same = [row for row in rows if row.plain is not None and _is_token(row.plain, token_id)]
-    await delete_phones(tx, user_id, same)
+    await _take_from_others(tx, user_id, device_id, token_id)
     return True
 
 
@@ -227,6 +228,21 @@ def _is_token(device: PlainDevice, token_id: bytes) -> bool:
     if device.kind == "apns":
         spellings.add(device.token.upper())
     return any(token_id_of(each) == token_id for each in spellings)
+
+
+async def _take_from_others(
+    tx: Tx, user_id: UserId, device_id: PushDeviceId, token_id: bytes
+) -> None:
+    """Remove the device's token from the user's other devices, and its registration in the clear.
+
+    Such devices are of the same phone: of an app that was installed again, or an older version.
+    """
+    rows = await push_devices.of_user(await tx.connection(), tx.realm_id, user_id)
+    for other in (row.client for row in rows if row.device_id != device_id):
+        if other is not None and other.push_token_id == token_id:
+            await _store(tx, user_id, other, replace(other, push_token_id=None))
+    same = [row for row in rows if row.plain is not None and _is_token(row.plain, token_id)]
+    await delete_phones(tx, user_id, same)
 
 
 async def _own_device(tx: Tx, actor: Actor, device_id: PushDeviceId) -> ClientDevice:

@@ -2,8 +2,10 @@
 
 from datetime import datetime
 
+from server.actions.avatars import set_avatar
+from server.actions.directory_claims import acting_owner
 from server.actions.email_changes import readdress
-from server.actions.locked_realm import lock_realm, locked_realm_of
+from server.actions.locked_realm import lock_context, lock_realm, locked_realm_of
 from server.actions.sign_up import admit
 from server.actions.user_settings import rename
 from server.actions.users import NewUser
@@ -40,6 +42,22 @@ async def call_as_directory_does(tx: Tx, user_id: UserId, full_name: str) -> Non
     [row] = await tx.lock(users.locking(tx.realm_id, [user_id]))
     context = await locked_realm_of(tx, realm, [row])
     await rename(tx, Actor(tx.realm_id, row), context, row, full_name)
+
+
+async def show_as_directory_does(tx: Tx, user_id: UserId, avatar_key: str, *, version: int) -> None:
+    """Give a user the picture that the directory has, on behalf of an owner.
+
+    It is in the store already, to become that of this version: nothing happens if the user has
+    another one by now. The previous picture is deleted. Raises BadRequestError.
+    """
+    await lock_realm(tx, alone=True)
+    actor = await acting_owner(tx, user_id)
+    if actor is None:
+        return
+    context = await lock_context(tx, actor, [user_id])
+    [row] = await tx.lock(users.locking(tx.realm_id, [user_id]))
+    if row.is_active and row.avatar_version + 1 == version:
+        await set_avatar(tx, actor, context, row, avatar_key)
 
 
 async def write_as_directory_does(tx: Tx, user_id: UserId, email: str) -> None:

@@ -13,7 +13,7 @@ from server.domain.errors import BadRequestError, NotFoundError
 from server.domain.messages import clean_new_topic
 from server.events.base import NO_AUDIENCE, Entry
 from server.events.log import Tick
-from server.i18n import _
+from server.i18n import _, from_json, to_json
 from server.jobs import BlobRemoval, Imports, enqueue
 from server.transactions import Tx
 from storage import import_requests
@@ -26,9 +26,14 @@ RETENTION: Final = timedelta(days=30)
 """Retention of a request that has ended or was never started, with what its report quotes."""
 MAX_REQUESTS: Final = 20
 """Maximum per realm."""
+_EMPTY_REPORT: Final[Mapping[str, Any]] = {"imported": {}, "remarks": []}
+"""Of a file that could not be read."""
+PROBLEM: Final = "problem"
+"""Key of a report: why the import failed, to be translated."""
 MAX_CRASHES: Final = 3
 CRASH_PAUSE_SECONDS: Final = 30.0
-CRASHED: Final = "The import ended unexpectedly: the log of the server says why."
+CRASHED: Final = _("The import ended unexpectedly: the log of the server says why.")
+ABANDONED: Final = _("The import was abandoned: what had come stays.")
 
 
 def check_owner(actor: Actor) -> None:
@@ -114,7 +119,14 @@ async def fail(tx: Tx, request_id: ImportRequestId, problem: str, now: datetime)
     """Record why an import cannot go on, and remove its file."""
     row = await _lock(tx, request_id)
     if row is not None and row.is_under_way:
-        await _end(tx, replace(row, state="failed", problem=problem, ended_at=now))
+        await _end(tx, _failed(row, problem, now))
+
+
+async def end_of_abandoned(tx: Tx, fingerprint: bytes, now: datetime) -> None:
+    """End the requests of an import that was abandoned, and remove their file."""
+    for row in await import_requests.of_realm(await tx.connection(), tx.realm_id):
+        if row.fingerprint == fingerprint and row.state == "running":
+            await fail(tx, row.request_id, ABANDONED, now)
 
 
 async def delete(tx: Tx, actor: Actor, request_id: ImportRequestId) -> None:
@@ -149,11 +161,23 @@ async def note_crash(tx: Tx, request_id: ImportRequestId, now: datetime) -> None
         return
     crashed = replace(row, crashes=row.crashes + 1)
     if crashed.crashes >= MAX_CRASHES:
-        await _end(tx, replace(crashed, state="failed", problem=CRASHED, ended_at=now))
+        await _end(tx, _failed(crashed, CRASHED, now))
         return
     await import_requests.update(await tx.changing(), tx.realm_id, crashed)
     job = Imports(realm_id=tx.realm_id, request_id=request_id)
     enqueue(tx, job, after_seconds=CRASH_PAUSE_SECONDS)
+
+
+def _failed(row: ImportRequestRow, problem: str, now: datetime) -> ImportRequestRow:
+    """Return the request with its problem, in English and so that it can be translated."""
+    report = {**(row.report or _EMPTY_REPORT), PROBLEM: to_json(problem)}
+    return replace(row, state="failed", problem=str(problem), report=report, ended_at=now)
+
+
+def problem_of(row: ImportRequestRow) -> str:
+    """Return why the import failed; empty if it did not."""
+    stored = (row.report or {}).get(PROBLEM)
+    return row.problem if stored is None else from_json(stored)
 
 
 async def _check_room(tx: Tx) -> None:

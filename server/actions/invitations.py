@@ -355,7 +355,11 @@ async def _with_accounts(
     problems: list[Problem] = []
     for email in emails:
         if row := found.get(fold_address(email)):
-            reason = "Already has an account." if row.is_active else "Account has been deactivated."
+            has_account, was_closed = (
+                _("Already has an account."),
+                _("Account has been deactivated."),
+            )
+            reason = has_account if row.is_active else was_closed
             problems.append((email, reason, not row.is_active))
     return problems
 

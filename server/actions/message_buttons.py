@@ -14,7 +14,6 @@ from server.domain.actor import Actor
 from server.domain.bots import OUTGOING_WEBHOOK
 from server.domain.errors import BadRequestError, InvalidParameterError
 from server.domain.message_buttons import (
-    MAX_ANSWERS,
     MAX_LOCAL_ID_LENGTH,
     MAX_OPEN_CLICKS,
     Button,
@@ -24,6 +23,7 @@ from server.domain.message_buttons import (
     encode_buttons,
     shown_buttons,
 )
+from server.domain.outgoing_webhooks import MAX_ANSWERS
 from server.events.message_buttons import MessageButtonsChanged
 from server.i18n import _
 from server.jobs import ButtonClick, enqueue
@@ -43,7 +43,7 @@ async def set_buttons(
     sender = subject.context.people[subject.row.sender_id]
     if sender.bot_type != OUTGOING_WEBHOOK:
         raise InvalidParameterError("buttons", _("Only outgoing webhooks have buttons."))
-    if not subject.is_own:
+    if not subject.is_own(subject.row):
         raise BadRequestError(_("You don't have permission to edit this message"))
     if await submessages.first_of(await tx.connection(), tx.realm_id, subject.row.id) is not None:
         raise InvalidParameterError("buttons", _("A poll or list of tasks has no buttons."))

@@ -57,7 +57,7 @@ async def change_flag(
         )
         return tx.clocked(FlagWrite(statement, _ids_only))
     if operation == "add":
-        audience = to_users(actor.user_id).encode()
+        audience = tx.traced(to_users(actor.user_id)).encode()
         return tx.clocked(ReadWrite(actor.user_id, frozenset(message_ids), audience))
     settings = await (await tx.realm_cache()).settings()
     statement = read_marks.mark_unread(
@@ -100,7 +100,7 @@ async def fold_reads(tx: Tx, actor: Actor, folds: Sequence[read_state.Fold]) -> 
 
 def _log(tx: Tx, actor: Actor) -> dict[str, Any]:
     """Return the parameters of entries that are delivered to the actor only."""
-    return {"audience": to_users(actor.user_id).encode(), "write_id": tx.write_id}
+    return {"audience": tx.traced(to_users(actor.user_id)).encode(), "write_id": tx.write_id}
 
 
 def _ids_only(row: Sequence[Any]) -> Changed:

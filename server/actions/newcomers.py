@@ -1,5 +1,6 @@
 """Create accounts on behalf of an authorised user of the realm."""
 
+from dataclasses import replace
 from datetime import datetime
 
 from server.actions import audit
@@ -26,15 +27,15 @@ MAY_NOT_CREATE = (
 async def create_person(tx: Tx, actor: Actor, new: NewUser, *, now: datetime) -> CreatedUser:
     """Create an account for a person, without confirmation of the address.
 
-    Raises BadRequestError if the actor may not, for an address that the realm does not admit, and
-    as `create_users` does.
+    It begins when the person first signs in. Raises BadRequestError if the actor may not, for an
+    address that the realm does not admit, and as `create_users` does.
     """
     realm = await lock_as_administrator(tx, actor)
     connection = await tx.connection()
     await check_may_create(connection, actor)
     domains = await realm_domains.of_realm(connection, tx.realm_id)
     check_address(new.email, RealmSettings.of(realm.settings), domains)
-    [person] = await create_users(tx, [new], now=now)
+    [person] = await create_users(tx, [replace(new, stub="created")], now=now)
     entry = tx.append(Tick(), NO_AUDIENCE)
     facts = {"email": person.email, "full_name": person.full_name, "role": person.role}
     changed = {person.user_id: audit.differences({}, facts)}

@@ -60,7 +60,7 @@ async def _change(
     changed = {}
     for field_id, answer in answers.items():
         field = _answerable(fields.get(field_id), field_id, is_administrator=is_administrator)
-        value = _kept(field, answer)
+        value = kept_value(field, answer)
         if value != old.get(field_id):
             changed[field_id] = value
             if field.field_type == FieldType.USER and value is not None:
@@ -84,7 +84,7 @@ def _answerable(
     return field
 
 
-def _kept(field: FieldRow, answer: Value | None) -> ValueRow | None:
+def kept_value(field: FieldRow, answer: Value | None) -> ValueRow | None:
     """Return the normalized value, or None for an empty one. Raises BadRequestError."""
     if not answer or (isinstance(answer, str) and not answer.strip()):
         return None

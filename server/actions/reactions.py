@@ -4,6 +4,7 @@ from datetime import datetime
 
 from server.actions.messages.audience import of_message
 from server.actions.messages.subject import lock_place
+from server.actions.reaction_notifications import collect_reaction
 from server.actions.user_topics import participate
 from server.domain.actor import Actor
 from server.domain.emoji import Emoji, WantedEmoji, emoji_of
@@ -54,6 +55,7 @@ async def add_reaction(
     row = ReactionRow(place.id, actor.user_id, emoji.type, emoji.code, name)
     tx.at_position(entry, reactions.insert(tx.realm_id, row))
     tx.at_position(entry, message_flags.remember(tx.realm_id, actor.user_id, [place.id]))
+    await collect_reaction(tx, actor, entry, place, now=now)
     await participate(tx, actor, entry, place, now=now)
 
 

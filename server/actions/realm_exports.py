@@ -13,7 +13,7 @@ from server.domain.access import ADMINISTRATOR, OWNER
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError
 from server.events.base import Audience, Entry
-from server.events.realm_exports import ExportConsentChanged, ExportsChanged, ShownExport
+from server.events.realm_exports import ExportConsentChanged, ExportsChanged, LoggedExport
 from server.i18n import _
 from server.jobs import BlobRemoval, DeferredWork, enqueue
 from server.transactions import Tx
@@ -125,7 +125,7 @@ async def _delete(tx: Tx, export_id: int, *, by: UserId | None, now: datetime) -
     row = await _lock(tx, export_id)
     if row is None:
         raise BadRequestError(_("Invalid data export ID"))
-    if row.deleted_at is not None:
+    if row.deleted_at is not None or row.from_prior_server:
         raise BadRequestError(_("Export already deleted"))
     if row.failed_at is not None:
         raise BadRequestError(_("Export failed, nothing to delete"))
@@ -152,7 +152,7 @@ async def _append_exports(tx: Tx) -> Entry:
     realm_cache = await tx.realm_cache()
     address = realm_cache.address_of(await realm_cache.realm()).url
     rows = await realm_exports.all_of_them(await tx.connection(), tx.realm_id)
-    shown = [ShownExport.of(row, address) for row in rows]
+    shown = [LoggedExport.of(row, address) for row in rows]
     return tx.append(ExportsChanged(exports=shown), await _administrators(tx))
 
 

@@ -9,6 +9,7 @@ import msgspec
 
 from server.actions import audit
 from server.actions.locked_realm import LockedRealm, lock_with_actor, locked_realm_of
+from server.actions.second_factor_requirements import require_second_factors
 from server.domain.access import (
     ADMINISTRATOR,
     FULL_MEMBERS_GROUP,
@@ -78,6 +79,7 @@ async def change_realm(
 
     connection = await tx.changing()
     await changed.record_and_append(connection)
+    await require_second_factors(tx, row, changed.context.settings, changed.settings)
     await _append_full_member_events(tx, connection, context, changed)
     await _end_queues_of_guests(tx, connection, changed)
 

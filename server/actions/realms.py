@@ -63,10 +63,8 @@ async def create_realm(
         raise BadRequestError(_("Subdomain is already in use. Please choose a different one."))
     await clock.create(connection, realm_id)
     await groups.insert_system_groups(connection, realm_id, DESCRIPTIONS, SYSTEM_GROUP_NESTING)
-    await insert_users(connection, realm_id, bots, now=now, defaults={}, are_system_bots=True)
-    [row] = await insert_users(
-        connection, realm_id, [owner], now=now, defaults=settings.start_of_newcomers
-    )
+    await insert_users(connection, realm_id, bots, now=now, settings=settings, are_system_bots=True)
+    [row] = await insert_users(connection, realm_id, [owner], now=now, settings=settings)
     return CreatedRealm(realm_id=realm_id, owner=created(row))
 
 

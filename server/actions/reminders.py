@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from server.actions.messages.content import render_as
+from server.actions.messages.content import render_outside_messages
 from server.actions.messages.decide import OutgoingMessage, SendDecision
 from server.actions.messages.links import link_to
 from server.actions.messages.notices import notification_bot
@@ -76,7 +76,9 @@ async def set_reminder(
         message_id=message_id,
         note=note,
         content=content,
-        rendered_content=(await render_as(realm_cache, actor, content)).html,
+        rendered_content=await render_outside_messages(
+            realm_cache, actor, content, read=tx.reading
+        ),
         due_at=due_at,
     )
     event = ReminderAdded(reminder=ShownReminder.of(reminder))

@@ -21,7 +21,7 @@ from server.actions.timers import (
 )
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError, DomainError, NotFoundError
-from server.domain.markdown.writing import link, quoted
+from server.domain.markdown.writing import link, quoted, time_mark
 from server.events.base import Entry, to_users
 from server.events.scheduled_messages import (
     ScheduledMessageAdded,
@@ -215,7 +215,7 @@ async def _fail(tx: Tx, row: ScheduledMessageRow, failure: str, now: datetime) -
 
 
 def _notice(row: ScheduledMessageRow, language: str) -> OutgoingMessage:
-    time = f"<time:{row.due_at.isoformat()}>"
+    time = time_mark(row.due_at)
     said = _("The message that you scheduled for {time} was not sent:", time=time)
     see = translated(_("See your scheduled messages"), language)
     parts = [translated(said, language), quoted(row.failure or ""), link(see, "/#scheduled")]

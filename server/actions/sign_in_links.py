@@ -1,6 +1,7 @@
 """Single-use tokens that begin a session: printed by a command, or carried into the desktop app."""
 
 from datetime import datetime
+from typing import NamedTuple
 
 from server.actions import audit
 from server.domain.confirmations import SIGN_IN_HERE, SIGN_IN_PURPOSES, SIGN_IN_SECONDS
@@ -22,6 +23,13 @@ ELSEWHERE = _(
     "This link works only on the machine that the server runs on, at localhost and"
     " without a proxy. It can still be used there."
 )
+
+
+class SpentToken(NamedTuple):
+    user_id: UserId
+    changed_at: datetime | None
+    """When the user's credentials changed last."""
+    purpose: str
 
 
 async def make_sign_in_token(
@@ -60,10 +68,8 @@ async def make_sign_in_token(
     return token
 
 
-async def spend_sign_in_token(
-    tx: Tx, digest: bytes, *, is_on_this_machine: bool
-) -> tuple[UserId, datetime | None]:
-    """Return the token's user, and when their credentials changed last; it is spent.
+async def spend_sign_in_token(tx: Tx, digest: bytes, *, is_on_this_machine: bool) -> SpentToken:
+    """Return what the token was for; it is spent.
 
     Raises AuthenticationFailedError for a token that is spent or too old, and, without spending
     it, for one that is valid only on the server's machine.
@@ -84,4 +90,4 @@ async def spend_sign_in_token(
     entry = tx.append(Tick(), NO_AUDIENCE)
     facts = audit.differences({}, {"purpose": asked.purpose})
     audit.record_each(tx, entry, row.user_id, "user_sign_in_link_used", {row.user_id: facts})
-    return row.user_id, known.changed_at
+    return SpentToken(row.user_id, known.changed_at, asked.purpose)

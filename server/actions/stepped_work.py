@@ -6,6 +6,7 @@ The process that began continues; a job takes over if that fails. Both may run a
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
+from uuid import uuid4
 
 import msgspec
 
@@ -56,14 +57,15 @@ async def put_off(
 ) -> str | None:
     """Store the remaining work for later transactions; return its id, or None if there is none.
 
-    With `done` None only messages remain.
+    With `done` None only messages remain. One transaction may leave several works.
     """
-    if done is None and not kind.messages(plan, tx.write_id):
+    work_id = str(uuid4())
+    if done is None and not kind.messages(plan, work_id):
         return None
-    row = WorkRow(tx.write_id, msgspec.to_builtins(plan), done)
+    row = WorkRow(work_id, msgspec.to_builtins(plan), done)
     await stepped_work.insert(await tx.changing(), tx.realm_id, row)
-    enqueue(tx, kind.job(tx.realm_id, tx.write_id), after_seconds=JOB_DELAY_SECONDS)
-    return tx.write_id
+    enqueue(tx, kind.job(tx.realm_id, work_id), after_seconds=JOB_DELAY_SECONDS)
+    return work_id
 
 
 async def finish(
@@ -72,13 +74,20 @@ async def finish(
     work_id: str | None,
     *,
     size: int | None = None,
+    steps: int | None = None,
 ) -> None:
-    """Continue the work until it is done and its messages are sent; return at once if it was."""
+    """Continue the work until it is done and its messages are sent; return at once if it was.
+
+    After so many steps, if they are limited, the rest is left to the job.
+    """
     if work_id is None:
         return
     size = size or kind.size
     while await bench.write(lambda tx: take_step(tx, kind, work_id, size)):
-        pass
+        if steps is not None:
+            steps -= 1
+            if steps == 0:
+                return
     async with bench.read() as connection:
         work = await stepped_work.by_id(connection, bench.realm_id, work_id)
     if work is None:

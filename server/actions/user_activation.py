@@ -5,6 +5,8 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
+import msgspec
+
 from server.actions import audit
 from server.actions.account_mail import mail_news
 from server.actions.bot_owners import give_bot
@@ -36,7 +38,9 @@ from server.i18n import _
 from server.transactions import Tx
 from storage import (
     bots,
+    call_tokens,
     channels,
+    compliance,
     groups,
     realms,
     subscriptions,
@@ -130,6 +134,8 @@ async def deactivate_user(
     connection = await tx.changing()
     left = list(leaving)
     await users.update_active(connection, tx.realm_id, left, active=False)
+    await call_tokens.delete_of_users(connection, tx.realm_id, left)
+    await compliance.dismiss(connection, tx.realm_id, left, now=now)
     outcome = await end_pending(tx, list(leaving.values()), CLOSING, news=news)
     gone = [replace(row, api_key=outcome.keys[row.user_id]) for row in leaving.values()]
     context = await locked_realm_of(tx, realm, gone)
@@ -157,13 +163,16 @@ async def reactivate_user(
         raise BadRequestError(_("No such user"))
     if row.is_active:
         raise BadRequestError(_("User is already active"))
-    context = await locked_realm_of(tx, realm, [replace(row, is_active=True)])
+    active = replace(row, is_active=True, is_deleted=False)
+    context = await locked_realm_of(tx, realm, [active])
     await check_unique(connection, context, row, row.full_name)
     change = await _subscribed(tx, connection, {user_id: row})
 
     connection = await tx.changing()
     await users.update_active(connection, tx.realm_id, [user_id], active=True)
-    entry = await _append_activation_events(tx, connection, context, active=True, now=now)
+    entry = await _append_activation_events(
+        tx, connection, context, active=True, was_deleted=row.is_deleted, now=now
+    )
     await append_permission_events(tx, connection, context, [user_id], active=True)
     _keep(tx, entry, by, [user_id], active=True)
     await set_receiving(tx, context, change, entry, receives=True)
@@ -259,15 +268,25 @@ async def _subscribed(
 
 
 async def _append_activation_events(
-    tx: Tx, connection: Connection, context: LockedRealm, *, active: bool, now: datetime
+    tx: Tx,
+    connection: Connection,
+    context: LockedRealm,
+    *,
+    active: bool,
+    was_deleted: bool = False,
+    now: datetime,
 ) -> Entry:
-    """Publish to all who may know them that they are active, or not any more; return the entry."""
+    """Publish to all who may know them that they are active, or not any more; return the entry.
+
+    With `was_deleted`, also that they are not deleted any more.
+    """
     user_audiences = await UserAudiences.of(tx, context)
     entry: Entry | None = None
     for row in context.people.values():
         change = PersonChange(user_id=row.user_id, is_active=active)
         knowing, strangers = await user_audiences.split(row)
-        entry = tx.append(UserChanged(person=change), knowing)
+        known = msgspec.structs.replace(change, is_deleted=False) if was_deleted else change
+        entry = tx.append(UserChanged(person=known), knowing)
         if strangers is not None:
             tx.append(InaccessibleUserChanged(person=change), strangers)
         if active and row.bot_type is None:

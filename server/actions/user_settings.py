@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any
 
 from msgspec.structs import asdict
 
@@ -11,6 +11,13 @@ from server.actions.credential_changes import Extent, Proof, check_proof
 from server.actions.locked_realm import LockedRealm, lock_realm, lock_with_actor, locked_realm_of
 from server.actions.passwords import set_password
 from server.actions.realm_exports import append_consent_event
+from server.actions.setting_events import (
+    DRAFTS,
+    NOTICES,
+    append_setting,
+    append_subscription_defaults,
+    change_unread_notices,
+)
 from server.actions.unique_names import check_unique
 from server.actions.user_audiences import UserAudiences
 from server.domain.access import GUEST, ROLES
@@ -19,38 +26,26 @@ from server.domain.actor import Actor
 from server.domain.avatars import avatar_of
 from server.domain.credential_changes import Ended
 from server.domain.errors import BadRequestError, UserDeactivatedError
-from server.domain.languages import LANGUAGES
 from server.domain.profiles import least_role_to_see_email, public_email
 from server.domain.realm_settings import RealmSettings
 from server.domain.user_settings import UserSettings
-from server.events.base import EVERYONE, MAX_WIRE_EVENTS, NO_AUDIENCE, Audience, Entry, to_users
+from server.events.base import EVERYONE, NO_AUDIENCE, Audience, Entry, to_users
 from server.events.log import Tick
-from server.events.subscriptions import notification_defaults
 from server.events.user_settings import (
-    OLD_DISPLAY_SETTINGS,
-    OLD_NOTIFICATION_SETTINGS,
-    NotificationDefaultChanged,
-    OldDisplaySettingChanged,
-    OldNotificationSettingChanged,
     SettingsDefaultChanged,
     SettingValue,
-    UserSettingChanged,
 )
 from server.events.users import EmailChanged, PersonChange, UserChanged
 from server.i18n import _
 from server.transactions import Tx
 from storage import (
-    channels,
     drafts,
     realms,
-    subscriptions,
     unread_notices,
     users,
 )
 from storage.database import Connection
 from storage.users import UserRow
-
-NOTICES: Final = "resolved_topic_notice_auto_read_policy"
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,10 +101,10 @@ async def change_own_settings(tx: Tx, actor: Actor, change: OwnChange) -> Ended:
         ended = await set_password(tx, row, new_hash, extent, by=actor.user_id)
     if events.changed:
         if NOTICES in events.changed:
-            await unread_notices.keep_past(connection, tx.realm_id, row.user_id)
+            await unread_notices.keep_past(connection, tx.realm_id, [row.user_id])
         await _keep(tx, connection, new)
-        if events.switches_off("enable_drafts_synchronization"):
-            await drafts.delete_of_user(connection, tx.realm_id, row.user_id)
+        if events.switches_off(DRAFTS):
+            await drafts.delete_of_users(connection, tx.realm_id, [row.user_id])
         await events.append_all(connection)
     return ended
 
@@ -247,7 +242,7 @@ class _SettingsEvents:
             if name == "full_name":
                 entry = self._append_name(knowing)
             else:
-                entry = self._append_setting(name, after, user)
+                entry = append_setting(tx, self.new.user_id, name, after, public_email=user)
             if name == "timezone":
                 person = PersonChange(user_id=self.new.user_id, timezone=self.new.timezone)
                 tx.append(UserChanged(person=person), knowing)
@@ -256,13 +251,12 @@ class _SettingsEvents:
             if name == "allow_private_data_export":
                 await append_consent_event(tx, self.new.user_id, consented=bool(after))
             if name == NOTICES:
-                change = unread_notices.begin if after == "never" else unread_notices.end
-                tx.at_position(entry, change(tx.realm_id, self.new.user_id))
+                change_unread_notices(tx, entry, [self.new.user_id], after)
             if name == "presence_enabled":
                 await presence.choose(tx, self.context, self.new, knowing, domain=address.domain)
             changed = {self.new.user_id: {name: (before, after)}}
             audit.record_each(self.tx, entry, self.actor.user_id, "user_setting_changed", changed)
-        await self._append_defaults(connection)
+        await append_subscription_defaults(tx, connection, [(self.old, self.new)])
         assert entry is not None, "something has changed"
         tx.at_position(
             tx.append(Tick(), NO_AUDIENCE), users.changed(tx.realm_id, [self.new.user_id])
@@ -271,21 +265,6 @@ class _SettingsEvents:
     def _append_name(self, knowing: Audience) -> Entry:
         person = PersonChange(user_id=self.new.user_id, full_name=self.new.full_name)
         return self.tx.append(UserChanged(person=person), knowing)
-
-    def _append_setting(self, name: str, value: SettingValue, user: str) -> Entry:
-        tx, own = self.tx, to_users(self.new.user_id)
-        called: dict[str, Any] = {}
-        if name == "default_language":
-            called = {"language_name": LANGUAGES[str(value)]}
-        event = UserSettingChanged(user_id=self.new.user_id, property=name, value=value, **called)
-        entry = tx.append(event, own)
-        if name in OLD_DISPLAY_SETTINGS:
-            old = OldDisplaySettingChanged(user=user, setting_name=name, setting=value, **called)
-            tx.append(old, own)
-        elif name in OLD_NOTIFICATION_SETTINGS:
-            older = OldNotificationSettingChanged(user=user, notification_name=name, setting=value)
-            tx.append(older, own)
-        return entry
 
     def _append_address(self, user_audiences: UserAudiences, knowing: Audience) -> None:
         """Append changes of the real address's visibility, and of the public address."""
@@ -317,24 +296,3 @@ class _SettingsEvents:
             avatar_version=row.avatar_version,
         )
         tx.append(event, knowing)
-
-    async def _append_defaults(self, connection: Connection) -> None:
-        """Append changed defaults of subscriptions, for clients without unset settings."""
-        old, new = notification_defaults(self.old), notification_defaults(self.new)
-        changed = [name for name in new if old[name] != new[name]]
-        if not changed:
-            return
-        tx, user_id = self.tx, self.new.user_id
-        own = await subscriptions.of_users(connection, tx.realm_id, [user_id])
-        for name in changed:
-            ids = [s.channel_id for s in own if s.active and getattr(s, name) is None]
-            rows = await channels.by_ids(connection, tx.realm_id, ids)
-            archived = tuple(row.channel_id for row in rows if row.is_archived)
-            for at in range(0, len(ids), MAX_WIRE_EVENTS):
-                event = NotificationDefaultChanged(
-                    stream_ids=ids[at : at + MAX_WIRE_EVENTS],
-                    archived=archived,
-                    property=name,
-                    value=new[name],
-                )
-                tx.append(event, to_users(user_id))

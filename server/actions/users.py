@@ -31,7 +31,7 @@ from storage.bots import ServiceRow
 from storage.channels import ChannelRow
 from storage.database import Connection
 from storage.ids import ChannelGroupId, ChannelId, GroupId, RealmId, UserId
-from storage.users import NewUserRow, UserRow
+from storage.users import NewUserRow, Stub, UserRow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +76,8 @@ class NewUser:
     """Accounts that are deactivated from the start come with imports."""
     email_confirmed: bool = True
     """False if the address was only entered, and no mail or administrator says whose it is."""
+    stub: Stub | None = None
+    """Origin of the account, if its person has yet to sign in."""
     joined_at: datetime | None = None
     """None: now. Imported accounts are older."""
     start: Start | None = None
@@ -118,7 +120,7 @@ async def create_users(tx: Tx, new: Sequence[NewUser], *, now: datetime) -> list
         tx.realm_id,
         checked,
         now=now,
-        defaults=RealmSettings.of(realm.settings).start_of_newcomers,
+        settings=RealmSettings.of(realm.settings),
     )
     context = await locked_realm_of(tx, realm, rows)
     services = await _give_services(connection, tx.realm_id, rows, checked)
@@ -144,10 +146,14 @@ async def insert_users(
     new: Sequence[NewUser],
     *,
     now: datetime,
-    defaults: Mapping[str, Any],
+    settings: RealmSettings,
     are_system_bots: bool = False,
 ) -> list[UserRow]:
-    """Insert the rows of new accounts, and nothing else: a realm with users needs create_users."""
+    """Insert the rows of new accounts, and nothing else: a realm with users needs create_users.
+
+    They start as the realm's settings say; system bots have the same settings everywhere.
+    """
+    defaults = {} if are_system_bots else settings.start_of_newcomers
     ids = await users.new_ids(connection, len(new))
     rows = [
         NewUserRow(
@@ -166,6 +172,8 @@ async def insert_users(
             avatar_key=each.avatar_key,
             is_active=each.is_active,
             email_confirmed=each.email_confirmed,
+            avatar_source=settings.default_avatar_source,
+            stub=each.stub,
         )
         for user_id, each in zip(ids, new, strict=True)
     ]

@@ -4,7 +4,7 @@ Each has a template of its own in server/mail/templates/, named after its tag.
 """
 
 from datetime import UTC, datetime
-from typing import ClassVar
+from typing import ClassVar, Literal
 from zoneinfo import ZoneInfo
 
 import msgspec
@@ -12,7 +12,7 @@ import msgspec
 from server.domain.browsers import device_in_words
 from server.domain.credential_changes import Ended
 from server.domain.unsubscribing import SIGN_INS, WELCOMES
-from server.i18n import _, localized_date
+from server.i18n import _, localized_date, ngettext
 
 
 class News(msgspec.Struct, frozen=True):
@@ -108,7 +108,48 @@ class SignedIn(News, frozen=True, tag="account_signed_in"):
         return _("New sign-in to your account at {realm}", realm=realm_name)
 
 
+class SecondFactorsChanged(News, frozen=True, kw_only=True, tag="account_second_factors"):
+    """The account's second factors, or its recovery codes, have changed."""
+
+    change: Literal["added", "removed", "codes", "reset"]
+    """`codes`: the recovery codes were replaced; `reset`: others have removed everything."""
+    name: str = ""
+    """The factor that was added or removed."""
+    are_left: bool
+    """Whether the account still has a second factor."""
+    ended: Ended | None = None
+
+    def with_ended(self, ended: Ended) -> "SecondFactorsChanged":
+        """Return the same with what the change has revoked."""
+        return msgspec.structs.replace(self, ended=ended)
+
+    def subject(self, realm_name: str) -> str:
+        return _("The second factors of your account at {realm} changed", realm=realm_name)
+
+
+class RecoveryCodeUsed(News, frozen=True, tag="account_recovery_code"):
+    """A sign-in used one of the account's recovery codes."""
+
+    left: int
+
+    @property
+    def left_in_words(self) -> str:
+        """Return how many codes are left, to be translated."""
+        return ngettext("{count} code is left.", "{count} codes are left.", self.left)
+
+    def subject(self, realm_name: str) -> str:
+        return _("A recovery code of your account at {realm} was used", realm=realm_name)
+
+
 AccountNews = (
-    Deactivated | PasswordChanged | AddressChanged | KeysReplaced | Closed | Welcome | SignedIn
+    Deactivated
+    | PasswordChanged
+    | AddressChanged
+    | KeysReplaced
+    | Closed
+    | Welcome
+    | SignedIn
+    | SecondFactorsChanged
+    | RecoveryCodeUsed
 )
 """All kinds of account emails."""

@@ -33,7 +33,10 @@ def checked_full_name(name: str) -> str:
     if len(name) < MIN_NAME_LENGTH:
         raise BadRequestError(_("Name too short!"))
     if not all(map(_may_be_in_name, name)):
-        raise BadRequestError(_("Invalid characters in name!"))
+        characters = " ".join(sorted(NOT_IN_NAMES.intersection(name)))
+        if not characters:
+            raise BadRequestError(_("Invalid characters in name!"))
+        raise BadRequestError(_("Invalid characters in name: {characters}", characters=characters))
     if _ID_AT_END.search(name):
         raise BadRequestError(_("Invalid format!"))
     return name

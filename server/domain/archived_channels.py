@@ -6,9 +6,13 @@ subscribers from default channels or invitations, and serve the organization's s
 nothing; link previews are not added.
 """
 
+from typing import Final
+
 from server.domain.errors import BadRequestError
 from server.i18n import _
 from storage.channels import ChannelRow
+
+CANNOT_BE_CHANGED: Final = _("Messages of an archived channel cannot be changed")
 
 
 def check_accepts_messages(channel: ChannelRow) -> None:
@@ -20,4 +24,4 @@ def check_accepts_messages(channel: ChannelRow) -> None:
 def check_messages_may_change(*, is_archived: bool) -> None:
     """Raise BadRequestError where messages stay as they are: text, topic, reactions, existence."""
     if is_archived:
-        raise BadRequestError(_("Messages of an archived channel cannot be changed"))
+        raise BadRequestError(CANNOT_BE_CHANGED)

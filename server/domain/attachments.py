@@ -84,13 +84,16 @@ def url_of(path_id: str) -> str:
 
 def path_ids_in(links: Iterable[str], realm_id: RealmId, address: RealmAddress) -> list[str]:
     """Return the files of this realm that the links refer to, existing or not."""
-    found: dict[str, None] = {}
-    for link in links:
-        match = _ADDRESS.fullmatch(link.removeprefix(address.url).partition("#")[0].split("?")[0])
-        path_id = unquote(match[1]) if match else ""
-        if _PATH_ID.fullmatch(path_id) and path_id.partition("/")[0] == str(realm_id):
-            found[path_id] = None
-    return list(found)
+    found = (path_id_in(link, realm_id, address) for link in links)
+    return list(dict.fromkeys(each for each in found if each is not None))
+
+
+def path_id_in(link: str, realm_id: RealmId, address: RealmAddress) -> str | None:
+    """Return the file of this realm that the link refers to, existing or not."""
+    match = _ADDRESS.fullmatch(link.removeprefix(address.url).partition("#")[0].split("?")[0])
+    path_id = unquote(match[1]) if match else ""
+    is_here = _PATH_ID.fullmatch(path_id) and path_id.partition("/")[0] == str(realm_id)
+    return path_id if is_here else None
 
 
 def type_by_name(name: str) -> str:

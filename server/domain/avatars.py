@@ -11,6 +11,7 @@ from server.domain.profiles import Addressed, hidden_email, public_email
 from server.domain.realm_settings import RealmSettings
 from storage.ids import UserId
 from storage.realms import RealmRow
+from storage.users import DefaultAvatar
 
 Source = Literal["G", "J", "U"]
 GRAVATAR: Final = "G"
@@ -44,6 +45,11 @@ class AvatarOwner(Addressed, Protocol):
         """Whether the address is known to be the user's."""
         ...
 
+    @property
+    def avatar_source(self) -> DefaultAvatar:
+        """Source of the avatar without an uploaded one."""
+        ...
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Avatar:
@@ -59,8 +65,10 @@ def avatar_of(row: AvatarOwner, address: RealmAddress) -> Avatar:
     """Return the user's avatar for viewers who know the user, by the public address."""
     if row.avatar_key is None:
         email = public_email(row, address.domain)
-        gravatars = address.gravatars and row.email_confirmed
-        return _given_to(row.user_id, email, row.avatar_version, gravatars=gravatars)
+        wanted = row.email_confirmed and row.avatar_source == GRAVATAR
+        return _given_to(
+            row.user_id, email, row.avatar_version, gravatars=address.gravatars and wanted
+        )
     return Avatar(
         source=UPLOADED,
         version=row.avatar_version,

@@ -23,7 +23,9 @@ def email_of_bot(short_name: str, domain: str) -> str:
     """Return the address of a bot with this name; raise BadRequestError."""
     name = short_name.strip()
     if len(name) > MAX_SHORT_NAME_LENGTH or _SHORT_NAME.fullmatch(name) is None:
-        raise BadRequestError(_("Bad name or username"))
+        raise BadRequestError(
+            _("Bad name or username: use letters, digits, dots, dashes, underscores and plus.")
+        )
     return f"{name.lower()}-bot@{domain}"
 
 

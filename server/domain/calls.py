@@ -8,15 +8,21 @@ from urllib.parse import quote, urlencode
 
 from itsdangerous import BadData, URLSafeSerializer
 
+from server.i18n import _
 from storage.ids import RealmId, UserId
 
 PURPOSE: Final = "calls"
 """Purpose of the key that signs the links (storage/server_keys.py)."""
+BIG_BLUE_BUTTON: Final = "BigBlueButton"
 JOIN: Final = "/calls/bigbluebutton/join"
-NOT_CONFIGURED: Final = "BigBlueButton is not configured."
 MAX_NAME_LENGTH: Final = 200
 _SUCCESS: Final = re.compile(r"<returncode>\s*SUCCESS\s*</returncode>")
 _CREATED: Final = re.compile(r"<createTime>\s*(\d{1,20})\s*</createTime>")
+
+
+def not_configured(provider: str) -> str:
+    """Return the message for a provider that the operator has not configured."""
+    return _("{provider} is not configured.", provider=provider)
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,6 +51,7 @@ class ChannelChange:
     topics_policy: str | None = None
     folder_id: int | UnsetType | None = UNSET
     """None: in no folder."""
+    default_push_notifications: bool | None = None
     permissions: Mapping[str, PermissionChange] = field(default_factory=dict)
 
     @property
@@ -65,7 +66,7 @@ def changed_channel(channel: ChannelRow, change: ChannelChange) -> ChannelRow:
 
     Raises BadRequestError for values that no channel can have.
     """
-    facts: dict[str, Any] = _privacy(channel, change)
+    facts: dict[str, Any] = _privacy(channel, change) | _kept_as_given(change)
     if change.name is not None:
         facts["name"] = clean_name(change.name)
     if change.description is not None:
@@ -74,8 +75,6 @@ def changed_channel(channel: ChannelRow, change: ChannelChange) -> ChannelRow:
             facts["rendered_description"] = render_description(facts["description"])
     if change.message_retention_days is not None:
         facts["message_retention_days"] = retention_days(change.message_retention_days)
-    if change.topics_policy is not None:
-        facts["topics_policy"] = change.topics_policy
     if change.folder_id is not UNSET:
         facts["folder_id"] = change.folder_id
     if change.is_archived is not None:
@@ -88,6 +87,12 @@ def changed_channel(channel: ChannelRow, change: ChannelChange) -> ChannelRow:
         raise BadRequestError(_("An archived channel cannot be a default channel."))
     is_default = channel.is_default if change.is_default is None else change.is_default
     return replace(changed, is_default=is_default and not changed.is_archived)
+
+
+def _kept_as_given(change: ChannelChange) -> dict[str, Any]:
+    """Return the new values that need no check."""
+    names = ("topics_policy", "default_push_notifications")
+    return {name: value for name in names if (value := getattr(change, name)) is not None}
 
 
 def _privacy(channel: ChannelRow, change: ChannelChange) -> dict[str, Any]:
@@ -151,7 +156,7 @@ def check_change(
         raise BadRequestError(_("Insufficient permission"))
     if old.message_retention_days != new.message_retention_days and not standing.person.is_owner:
         raise BadRequestError(_("Must be an organization owner"))
-    if _changes_default(old, new) and not standing.person.is_administrator:
+    if _is_for_administrators(old, new) and not standing.person.is_administrator:
         raise BadRequestError(_("Must be an organization administrator"))
 
 
@@ -181,9 +186,11 @@ def _kind(channel: ChannelRow) -> str:
     return "private" if channel.invite_only else "web_public" if channel.is_web_public else "public"
 
 
-def _changes_default(old: ChannelRow, new: ChannelRow) -> bool:
-    """Return whether it changes the default channels.
+def _is_for_administrators(old: ChannelRow, new: ChannelRow) -> bool:
+    """Return whether it changes the default channels, or a default of subscribers.
 
     Archiving a default channel does not count.
     """
+    if old.default_push_notifications != new.default_push_notifications:
+        return True
     return old.is_default != new.is_default and not new.is_archived

@@ -34,6 +34,7 @@ class ChannelTerms:
     message_retention_days: int | str | None = None
     topics_policy: str = "inherit"
     folder_id: int | None = None
+    default_push_notifications: bool = False
     permissions: Mapping[str, GroupSetting] = field(default_factory=dict)
     """Requested permissions; the others get their defaults."""
 
@@ -72,7 +73,8 @@ def _may_create(standing: Standing, terms: ChannelTerms) -> bool:
         wanted.append("can_set_delete_message_policy_group")
     if not all(standing.realm_permits(name) for name in wanted):
         return False
-    return standing.person.is_administrator or not terms.is_default
+    is_for_administrators = terms.is_default or terms.default_push_notifications
+    return standing.person.is_administrator or not is_for_administrators
 
 
 def _says_who_deletes(terms: ChannelTerms, graph: GroupGraph) -> bool:

@@ -95,9 +95,14 @@ def clean_name(name: str) -> str:
     return cleaned
 
 
+def one_paragraph(text: str) -> str:
+    """Return the text on one line, trimmed."""
+    return " ".join(text.replace("\x00", "").splitlines()).strip()
+
+
 def clean_description(description: str) -> str:
     """Return the description as one trimmed paragraph; raise BadRequestError if it is too long."""
-    cleaned = " ".join(description.replace("\x00", "").splitlines()).strip()
+    cleaned = one_paragraph(description)
     if len(cleaned) > MAX_DESCRIPTION_LENGTH:
         raise BadRequestError(
             _("description is too long (limit: {limit} characters)", limit=MAX_DESCRIPTION_LENGTH)

@@ -9,7 +9,12 @@ import msgspec
 
 Kind = TypeVar("Kind", bound=msgspec.Struct)
 
-_WORDS: Final = {"str": "text", "bool": "true or false", "array": "a list of texts"}
+_WORDS: Final = {
+    "str": "text",
+    "bool": "true or false",
+    "array": "a list of texts",
+    "object": "a table of texts",
+}
 """Field types in error messages, by msgspec's names."""
 
 
@@ -50,7 +55,9 @@ def described_as(kind: type[Kind], name: str, given: Mapping[str, Any]) -> Kind:
         place, expected = re.search(r"`\$\.(\w+)", complaint), re.search(r"`(\w+)`", complaint)
         assert place is not None, complaint
         assert expected is not None, complaint
-        raise wrong(name, place[1], f"must be {_WORDS[expected[1]]}") from None
+        is_in_table = "[...]" in complaint
+        kind_of_value = "object" if is_in_table else expected[1]
+        raise wrong(name, place[1], f"must be {_WORDS[kind_of_value]}") from None
 
 
 def wrong(name: str, field: str, problem: str) -> DescriptionError:

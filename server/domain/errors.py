@@ -10,12 +10,12 @@ DomainError
  └─ ...
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from typing_extensions import override
 
-from server.i18n import _
+from server.i18n import _, ngettext
 
 
 class DomainError(Exception):
@@ -344,10 +344,38 @@ class GroupInUseError(DomainError):
         super().__init__(_("Cannot deactivate user group in use."), objections=objections)
 
 
+class LegalHoldError(BadRequestError):
+    """A legal hold forbids it."""
+
+
 class MoveTimeLimitError(DomainError):
-    """Some of the messages are too old for this user to move."""
+    """Some of the topic's messages are too old for this user to move, but not all."""
 
     code = "MOVE_MESSAGES_TIME_LIMIT_EXCEEDED"
+
+
+class MessagesRefusedError(DomainError):
+    """Some of the messages may not be changed so, and none was changed.
+
+    `refused` lists them, with the reason as a message for people.
+    """
+
+    code = "MESSAGES_REFUSED"
+
+    def __init__(self, by_reason: Mapping[str, Sequence[int]]) -> None:
+        count = sum(len(ids) for ids in by_reason.values())
+        [reason, *others] = by_reason
+        message = ngettext(
+            "Nothing was changed, because of {count} message.",
+            "Nothing was changed, because of {count} messages.",
+            count,
+        )
+        super().__init__(
+            message if others else _("Nothing was changed. {reason}", reason=reason),
+            refused=[
+                {"msg": reason, "message_ids": sorted(ids)} for reason, ids in by_reason.items()
+            ],
+        )
 
 
 class UnauthorizedPrincipalError(DomainError):
@@ -374,64 +402,10 @@ class IdempotencyKeyReusedError(DomainError):
     status = 422
 
 
-class PushServiceNotConfiguredError(DomainError):
-    """The server has no push service for this kind of device."""
+class InvalidVideoCallProviderTokenError(DomainError):
+    """The user has not connected an account at the service, or the service refuses its tokens."""
 
-    code = "PUSH_SERVICE_NOT_CONFIGURED"
+    code = "INVALID_VIDEO_CALL_PROVIDER_TOKEN"
 
-    def __init__(self) -> None:
-        super().__init__(_("Server is not configured to use push notification service."))
-
-
-class InvalidPushDeviceTokenError(DomainError):
-    """The device is not registered here."""
-
-    code = "INVALID_PUSH_DEVICE_TOKEN"
-
-    def __init__(self) -> None:
-        super().__init__("Device not recognized")
-
-
-class InvalidRemotePushDeviceTokenError(DomainError):
-    """The push bouncer does not know this device."""
-
-    code = "INVALID_REMOTE_PUSH_DEVICE_TOKEN"
-
-    def __init__(self) -> None:
-        super().__init__("Device not recognized by the push bouncer")
-
-
-class NoActivePushDeviceError(DomainError):
-    code = "NO_ACTIVE_PUSH_DEVICE"
-
-    def __init__(self) -> None:
-        super().__init__("No active registered push device")
-
-
-class AdminActionRequiredError(DomainError):
-    """An operator has to configure push notifications."""
-
-    code = "ADMIN_ACTION_REQUIRED"
-    status = 403
-
-    def __init__(self) -> None:
-        super().__init__(
-            "Push notification configuration issue on server, contact the server administrator or"
-            " retry later."
-        )
-
-
-class BouncerUnreachableError(DomainError):
-    code = "FAILED_TO_CONNECT_BOUNCER"
-    status = 502
-
-    def __init__(self) -> None:
-        super().__init__("Network error while connecting to the push notification service.")
-
-
-class BouncerFaultError(DomainError):
-    code = "INTERNAL_SERVER_ERROR_ON_BOUNCER"
-    status = 502
-
-    def __init__(self) -> None:
-        super().__init__("Internal server error on the push notification service, retry later.")
+    def __init__(self, provider: str) -> None:
+        super().__init__(_("Invalid {provider} access token", provider=provider))

@@ -17,6 +17,7 @@ from server.domain.outgoing_webhooks import (
     SignedServiceCall,
 )
 from server.i18n import _
+from server.runtime.untrusted_json import decode_untrusted
 from storage.ids import MessageId, UserId
 
 MAX_BUTTONS: Final = 25
@@ -27,10 +28,6 @@ MAX_QUESTION_LENGTH: Final = 300
 MAX_LOCAL_ID_LENGTH: Final = 200
 MAX_OPEN_CLICKS: Final = 200
 """Maximum number of clicks on a message that wait for the service at the same time."""
-MAX_ANSWERS: Final = 5
-"""Maximum number of answers to the address of one click, beside the response itself."""
-ANSWER_SECONDS: Final = 1_800
-"""How long that address takes answers."""
 ANSWER_PATH: Final = "/message_buttons/answers/{answer_token}"
 TRIGGER: Final = "message_button"
 
@@ -326,10 +323,10 @@ def _parsed(body: bytes, form: type[Form]) -> Form | None:
     if not body.strip() or body.strip() == b'""':
         return None
     try:
-        return msgspec.json.decode(body, type=form)
+        return decode_untrusted(body, form)
     except msgspec.ValidationError as error:
         raise AnswerError(f"The answer is not valid: {error}") from None
-    except (msgspec.DecodeError, RecursionError):
+    except msgspec.DecodeError:
         raise AnswerError("The answer is not JSON.") from None
 
 

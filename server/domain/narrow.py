@@ -16,7 +16,16 @@ _ALIASES: Final = {
     "pm-with": "dm",
     "from": "sender",
 }
-_IS_OPERANDS: Final = ("dm", "private", "starred", "mentioned", "alerted", "unread", "resolved")
+_IS_OPERANDS: Final = (
+    "dm",
+    "private",
+    "starred",
+    "mentioned",
+    "alerted",
+    "unread",
+    "resolved",
+    "pinned",
+)
 EMPTY_TOPIC: Final = "(no topic)"
 """The empty topic's name for old clients."""
 RESOLVED_PREFIX: Final = "\N{HEAVY CHECK MARK} "
@@ -76,6 +85,8 @@ _FLAGS: Final = {
     "starred": frozenset({"starred"}),
     "mentioned": frozenset({"mentioned", "stream_wildcard_mentioned", "topic_wildcard_mentioned"}),
     "alerted": frozenset({"has_alert_word"}),
+    # No message is pinned when it is sent.
+    "pinned": frozenset[str](),
 }
 
 
@@ -163,17 +174,7 @@ OPERANDS: Final[dict[str, tuple[str, ...]]] = {
         "reaction",
         "reactions",
     ),
-    "is": (
-        "dm",
-        "private",
-        "starred",
-        "mentioned",
-        "alerted",
-        "unread",
-        "resolved",
-        "followed",
-        "muted",
-    ),
+    "is": (*_IS_OPERANDS, "followed", "muted"),
 }
 MAX_TERMS: Final = 100
 """Maximum per narrow."""

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from datetime import timedelta
 from enum import StrEnum
 from typing import Final, NamedTuple, Self
 
@@ -9,6 +10,12 @@ from server.domain.topic_policies import FOLLOWED, MUTED, UNMUTED
 from server.domain.user_settings import UserSettings
 from storage.ids import GroupId, UserId
 from storage.notification_candidates import FactsRow
+
+PRESENCE_TIMEOUT: Final = timedelta(seconds=140)
+"""The period after a client's last poll in which its user is present.
+
+Polls are written once a minute.
+"""
 
 
 class Reason(StrEnum):

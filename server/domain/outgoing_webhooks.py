@@ -20,6 +20,11 @@ SLACK: Final = 2
 INTERFACES: Final = (GENERIC, SLACK)
 MAX_QUOTED: Final = 500
 """Characters of an unreadable response that the bot's owner is shown."""
+MAX_ANSWERS: Final = 5
+"""Maximum number of answers of a service to the address that a request gives it, beside the
+response itself."""
+ANSWER_SECONDS: Final = 1_800
+"""How long that address takes answers."""
 
 
 class AnswerError(Exception):

@@ -82,6 +82,7 @@ REALM_PERMISSIONS: Final[Mapping[str, PermissionRule]] = {
     "can_mention_many_users_group": _open_rule(ADMINISTRATORS_GROUP),
     "can_move_messages_between_channels_group": _rule(MEMBERS_GROUP),
     "can_move_messages_between_topics_group": _open_rule(EVERYONE_GROUP),
+    "can_pin_group": _rule(MODERATORS_GROUP),
     "can_resolve_topics_group": _open_rule(EVERYONE_GROUP),
     "can_set_delete_message_policy_group": _rule(MODERATORS_GROUP),
     "can_set_topics_policy_group": _open_rule(MEMBERS_GROUP),
@@ -102,11 +103,15 @@ CHANNEL_PERMISSIONS: Final[Mapping[str, PermissionRule]] = {
     "can_delete_own_message_group": _open_rule(NOBODY_GROUP),
     "can_move_messages_out_of_channel_group": _open_rule(NOBODY_GROUP),
     "can_move_messages_within_channel_group": _open_rule(NOBODY_GROUP),
+    "can_pin_group": _rule(NOBODY_GROUP),
     "can_remove_subscribers_group": _open_rule(ADMINISTRATORS_GROUP),
     "can_resolve_topics_group": _open_rule(NOBODY_GROUP),
     "can_send_message_group": _open_rule(EVERYONE_GROUP),
     "can_subscribe_group": _rule(NOBODY_GROUP),
 }
+
+OWN_PERMISSIONS: Final = frozenset({"can_pin_group"})
+"""Permissions of realms and channels that only clients with the capability `pins` get."""
 
 
 def _group_rule(default: str, *, allow_everyone: bool) -> PermissionRule:
@@ -125,10 +130,19 @@ GROUP_PERMISSIONS: Final[Mapping[str, PermissionRule]] = {
 }
 
 
-def supported_permission_settings() -> dict[str, dict[str, Any]]:
-    """Return all of them by owner kind, as register describes them."""
+def supported_permission_settings(*, pins: bool) -> dict[str, dict[str, Any]]:
+    """Return all of them by owner kind, as register describes them.
+
+    `pins`: for a client with this capability.
+    """
+    of_owners = {
+        "realm": REALM_PERMISSIONS,
+        "stream": CHANNEL_PERMISSIONS,
+        "group": GROUP_PERMISSIONS,
+    }
     return {
-        "realm": {name: rule.wire() for name, rule in REALM_PERMISSIONS.items()},
-        "stream": {name: rule.wire() for name, rule in CHANNEL_PERMISSIONS.items()},
-        "group": {name: rule.wire() for name, rule in GROUP_PERMISSIONS.items()},
+        owner: {
+            name: rule.wire() for name, rule in rules.items() if pins or name not in OWN_PERMISSIONS
+        }
+        for owner, rules in of_owners.items()
     }

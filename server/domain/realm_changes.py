@@ -1,6 +1,6 @@
 """Validation and permissions of changes to a realm's settings."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -16,21 +16,26 @@ MAX_SECONDS: Final = 2**31 - 1
 MAX_DAYS: Final = 36_500
 """A hundred years; a thousand times that is no date any more."""
 
-BIG_BLUE_BUTTON: Final = 4
 VIDEO_CHAT_PROVIDERS: Final = {
     "disabled": {"name": "None", "id": 0},
     "jitsi_meet": {"name": "Jitsi Meet", "id": 1},
-    "big_blue_button": {"name": "BigBlueButton", "id": BIG_BLUE_BUTTON},
+    "zoom": {"name": "Zoom", "id": 3},
+    "big_blue_button": {"name": "BigBlueButton", "id": 4},
+    "constructor_groups": {"name": "Constructor Groups", "id": 6},
+    "nextcloud_talk": {"name": "Nextcloud Talk", "id": 7},
+    "webex": {"name": "Webex", "id": 8},
 }
-"""Supported video call providers; the last one only if configured."""
+"""Supported video call providers."""
+WITHOUT_CONFIGURATION: Final = frozenset({"disabled", "jitsi_meet"})
+"""Providers that every server offers."""
 
 
-def video_chat_providers(*, has_big_blue_button: bool) -> dict[str, dict[str, Any]]:
-    """Return the providers that a realm of this server may choose."""
+def video_chat_providers(services: Collection[str]) -> dict[str, dict[str, Any]]:
+    """Return the providers that a realm may choose on a server with these services."""
     return {
         name: provider
         for name, provider in VIDEO_CHAT_PROVIDERS.items()
-        if provider["id"] != BIG_BLUE_BUTTON or has_big_blue_button
+        if name in WITHOUT_CONFIGURATION or name in services
     }
 
 
@@ -46,6 +51,9 @@ FOR_OWNERS: Final = frozenset(
         "emails_restricted_to_domains",
         "invite_required",
         "message_retention_days",
+        "second_factor_after_provider",
+        "second_factor_grace_days",
+        "second_factor_required_of",
         "waiting_period_threshold",
         "workplace_users_group",
     }

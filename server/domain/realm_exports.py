@@ -1,6 +1,6 @@
 """Exports of a realm: kinds, and download links."""
 
-from typing import Final
+from typing import Final, Literal
 
 from storage.exports import Scope
 
@@ -8,8 +8,11 @@ KEYS: Final = "exports"
 """Prefix of their blob keys."""
 PATH: Final = "/exports"
 KINDS: Final[dict[int, Scope]] = {1: "public", 2: "consented"}
-NAMES: Final = {"public": 1, "full_with_consent": 2}
-"""Names of later API levels."""
+ExportType = Literal["public", "full_with_consent"]
+TYPES: Final[dict[int, ExportType]] = {1: "public", 2: "full_with_consent"}
+"""Names of the kinds. Clients of levels before 449 send the numbers."""
+WITHOUT_CONSENT: Final = "full_without_consent"
+"""An export of the private data of all users, which only the operator makes (`parley export`)."""
 
 
 def url_of(blob_key: str, link_secret: str | None) -> str:

@@ -16,6 +16,7 @@ from server.domain.access import (
 )
 from server.domain.permission_settings import REALM_PERMISSIONS
 from server.i18n import catalogue_language, uses_24_hours
+from storage.users import DefaultAvatar
 
 TEN_MINUTES = 600
 ONE_WEEK = 604_800
@@ -53,6 +54,7 @@ class RealmSettings(msgspec.Struct, frozen=True, kw_only=True):
     default_code_block_language: str = ""
     giphy_rating: Literal[0, 1, 2, 3, 4, 5] = 2
     """Newer clients call it `gif_rating_policy`."""
+    default_avatar_source: DefaultAvatar = "G"
     media_preview_size: Literal[100, 150, 200] = 100
     """Height of previews, in pixels of a small screen."""
     send_channel_events_messages: bool = True
@@ -61,6 +63,14 @@ class RealmSettings(msgspec.Struct, frozen=True, kw_only=True):
     # Admission and roles of new users.
     authentication_methods: tuple[str, ...] = ("Email",)
     """Names of the enabled methods."""
+    second_factor_required_of: Literal[
+        "nobody", "owners", "administrators", "moderators", "members", "everyone"
+    ] = "nobody"
+    """Each with those of higher roles."""
+    second_factor_grace_days: int = 7
+    """For how many days these sign in without one, counted from their first sign-in."""
+    second_factor_after_provider: bool = False
+    """Whether sign-in through providers asks for the account's second factor, too."""
     emails_restricted_to_domains: bool = False
     disallow_disposable_email_addresses: bool = True
     invite_required: bool = True
@@ -104,7 +114,7 @@ class RealmSettings(msgspec.Struct, frozen=True, kw_only=True):
     night_logo_key: str | None = None
     jitsi_server_url: str | None = None
     """None: the server's default."""
-    video_chat_provider: Literal[0, 1, 3, 4, 5] = 1
+    video_chat_provider: Literal[0, 1, 3, 4, 5, 6, 7, 8] = 1
     upload_quota_mib: int | None = None
     want_advertise_in_communities_directory: bool = False
     moderation_request_channel_id: int = NO_CHANNEL
@@ -130,6 +140,7 @@ class RealmSettings(msgspec.Struct, frozen=True, kw_only=True):
     can_mention_many_users_group: GroupValue = ADMINISTRATORS_GROUP
     can_move_messages_between_channels_group: GroupValue = MEMBERS_GROUP
     can_move_messages_between_topics_group: GroupValue = EVERYONE_GROUP
+    can_pin_group: GroupValue = MODERATORS_GROUP
     can_resolve_topics_group: GroupValue = EVERYONE_GROUP
     can_set_delete_message_policy_group: GroupValue = MODERATORS_GROUP
     can_set_topics_policy_group: GroupValue = MEMBERS_GROUP

@@ -17,6 +17,7 @@ METHODS: Final = (
     "gitlab",
     "google",
     "apple",
+    "discord",
     "saml",
     "openid connect",
 )
@@ -26,6 +27,11 @@ PASSWORDS: Final = "Email"
 LDAP: Final = "LDAP"
 FOR_DEVELOPERS: Final = "Dev"
 """Methods that a realm may enable, by the names of settings and clients."""
+
+LOGIN_PATH: Final = "/login/"
+"""Path of the page where people sign in; the desktop app knows it by its end."""
+BROWSER: Final = "browser"
+"""Name of the way by which apps sign in on that page, opened in a browser."""
 
 OLDEST_VERSIONS: Final[Mapping[str, tuple[int, ...]]] = {
     "ZulipMobile": (27, 192),

@@ -1,5 +1,6 @@
 """Convert payloads written for Slack to our Markdown."""
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
@@ -22,6 +23,8 @@ __all__ = ["MAX_PARTS", "channel_of", "converted", "markdown_of"]
 
 MAX_LINE: Final = 2_000
 """Maximum characters of a title, a name, the text of a button."""
+_SLACK_ID: Final = re.compile(r"(?=\D+\d)[CDGUW][A-Z0-9]{8,13}", re.ASCII)
+"""An id of a conversation or a person; names of channels in Slack have no capital letters."""
 
 
 def markdown_of(payload: Any) -> str:
@@ -53,9 +56,21 @@ def _some(parts: Iterator[str]) -> Iterator[str]:
 
 
 def channel_of(payload: Any) -> str | None:
-    """Return the channel that the payload names, without Slack's sign in front."""
-    name = text_of(payload.get("channel")) if isinstance(payload, dict) else ""
-    return name.strip().lstrip("#@") or None
+    """Return the channel that the payload names, without Slack's sign in front.
+
+    None if it has only an id of Slack, which names nothing here.
+    """
+    if not isinstance(payload, dict):
+        return None
+    channel = payload.get("channel")
+    named = [payload.get("channel_name")]
+    named += [channel.get("name")] if isinstance(channel, dict) else [channel]
+    texts = (text_of(each).strip() for each in named)
+    return next((name for each in texts if (name := _channel_name(each))), None)
+
+
+def _channel_name(text: str) -> str:
+    return "" if _SLACK_ID.fullmatch(text) else text.lstrip("#@")
 
 
 # -- blocks

@@ -2,9 +2,11 @@
 
 import re
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from typing import Any, Final
 
 from server.domain.markdown.addresses import addresses_in
+from server.domain.markdown.writing import time_mark
 
 MAX_PARTS: Final = 100
 """Maximum number of attachments, blocks, fields; the rest is left out."""
@@ -161,7 +163,7 @@ def link(text: str, url: str) -> str:
 
 
 def _label(text: str) -> str:
-    label = re.sub(r"[\\`*]|~~|\$\$|&(?=#?\w+;)|<(?=[a-zA-Z])", _escape, text)
+    label = re.sub(r"[\\`*]|(?<=\\)[_~]|~~|\$\$|&(?=#?\w+;)|<(?=[a-zA-Z])", _escape, text)
     depth = 0
     for bracket in _BRACKET.findall(label):
         depth += 1 if bracket == "[" else -1
@@ -203,7 +205,7 @@ def _date(parts: list[str], label: str) -> str:
 def time_of(seconds: Any) -> str:
     """Return a time in the reader's time zone; empty if it is invalid."""
     found = _UNIX_TIME.fullmatch(text_of(seconds))
-    return f"<time:{found[1]}>" if found else ""
+    return time_mark(datetime.fromtimestamp(int(found[1]), UTC)) if found else ""
 
 
 def text_object(value: Any) -> str:

@@ -34,6 +34,7 @@ BUILT_IN: Final = frozenset(
 )
 """Commands of clients and of the server, which no bot may take."""
 TRIGGER: Final = "slash_command"
+ANSWER_PATH: Final = "/slash_commands/answers/{answer_token}"
 
 _CALL: Final = re.compile(r"/(\S+)(?:\s+(.*))?", re.DOTALL)
 
@@ -110,6 +111,8 @@ class CommandCall(SignedServiceCall):
     is_direct: bool
     conversation: CallOrigin | None
     """None if neither the bot nor its owner can read it."""
+    response_url: str
+    """Where the service may answer later."""
 
     @override
     def _payload(self) -> dict[str, Any]:
@@ -126,6 +129,7 @@ class CommandCall(SignedServiceCall):
                 "email": self.caller_email,
             },
             "conversation": self.conversation,
+            "response_url": self.response_url,
             "token": self.token,
         }
 
@@ -147,6 +151,7 @@ class CommandCall(SignedServiceCall):
             "user_name": self.caller_full_name,
             "command": f"/{self.command}",
             "text": self.text,
+            "response_url": self.response_url,
             "trigger_id": self.call_id,
         }
 
@@ -156,6 +161,8 @@ class CommandAnswer:
     content: str
     is_posted: bool
     """Whether everyone in the conversation gets it; otherwise the caller alone."""
+    replaces: bool = False
+    """Whether a later answer takes the place of what the caller was shown first."""
 
 
 def answer_in(body: bytes) -> CommandAnswer | None:
@@ -163,9 +170,13 @@ def answer_in(body: bytes) -> CommandAnswer | None:
     content = reply_in(body)
     if content is None:
         return None
-    response_type: Literal["ephemeral", "in_channel"] | Any = orjson.loads(body).get(
+    answer = orjson.loads(body)
+    response_type: Literal["ephemeral", "in_channel"] | Any = answer.get(
         "response_type", "ephemeral"
     )
     if response_type not in ("ephemeral", "in_channel"):
         raise AnswerError("`response_type` in the answer is neither ephemeral nor in_channel.")
-    return CommandAnswer(content, response_type == "in_channel")
+    replaces = answer.get("replace_original")
+    if replaces is not None and not isinstance(replaces, bool):
+        raise AnswerError("`replace_original` in the answer is neither true nor false.")
+    return CommandAnswer(content, response_type == "in_channel", replaces is True)

@@ -1,9 +1,9 @@
 """Thumbnails: formats, and their HTML in messages."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
+from html import escape, unescape
 from typing import Final, Protocol
 from urllib.parse import unquote
 
@@ -45,6 +45,15 @@ _INLINE: Final = re.compile(
     rf' data-original-src="(?P<original>{PATH}/(?P<path>[^"?#]+)[^"]*)"[^<>]*>'
 )
 """Of a picture in the text, before and after it has a thumbnail."""
+
+
+_BELOW: Final = re.compile(
+    rf'\n?<div class="message_inline_image[^"]*"><a href="({PATH}/[^"]*)"[^<>]*>'
+    r"<(?:img [^<>]*|video [^<>]*></video)></a></div>"
+)
+_PLAYER: Final = re.compile(
+    rf'<audio [^<>]* src="(?P<original>{PATH}/[^"]*)" title="(?P<alt>[^"]*)"></audio>'
+)
 
 
 class UploadedImage(Protocol):
@@ -105,11 +114,28 @@ def with_thumbnails(html: str, pictures: Mapping[str, UploadedImage]) -> str:
         if picture is None:
             return match[0]
         if not _is_displayed(picture):
-            return f'<a href="{match["original"]}">{match["alt"]}</a>'
+            return _link(match)
         classes = ["inline-image", *([PENDING_CLASS] if picture.width is None else [])]
         return _image(picture, classes, alt=match["alt"], original=match["original"])
 
     return _INLINE.sub(in_the_text, _SHOWN.sub(below_its_link, html))
+
+
+def with_links_to_unknown(html: str, is_known: Callable[[str], bool]) -> str:
+    """Return the HTML of a new text; of files that are not known, it has links alone."""
+
+    def below_its_link(match: re.Match[str]) -> str:
+        return match[0] if is_known(unescape(match[1])) else ""
+
+    def in_the_text(match: re.Match[str]) -> str:
+        return match[0] if is_known(unescape(match["original"])) else _link(match)
+
+    html = _BELOW.sub(below_its_link, html)
+    return _PLAYER.sub(in_the_text, _INLINE.sub(in_the_text, html))
+
+
+def _link(match: re.Match[str]) -> str:
+    return f'<a href="{match["original"]}">{match["alt"]}</a>'
 
 
 def _is_displayed(picture: UploadedImage) -> bool:

@@ -82,6 +82,7 @@ class UserSettings(msgspec.Struct, frozen=True, kw_only=True):
     enable_offline_email_notifications: bool = True
     enable_offline_push_notifications: bool = True
     enable_online_push_notifications: bool = True
+    enable_reaction_notifications: bool = False
     enable_sounds: bool = True
     enable_stream_audible_notifications: bool = False
     enable_stream_desktop_notifications: bool = False
@@ -132,10 +133,17 @@ class UserSettings(msgspec.Struct, frozen=True, kw_only=True):
             if value != getattr(DEFAULTS, name)
         }
 
-    def wire(self) -> dict[str, Any]:
-        """Return all settings by name, and the available choices."""
+    def wire(self, *, extended: bool) -> dict[str, Any]:
+        """Return all settings by name, and the available choices.
+
+        `extended`: with those that are extensions of the protocol.
+        """
         return {
-            **{name: shown(name, value) for name, value in msgspec.structs.asdict(self).items()},
+            **{
+                name: shown(name, value)
+                for name, value in msgspec.structs.asdict(self).items()
+                if extended or name not in EXTENSIONS
+            },
             "available_notification_sounds": list(NOTIFICATION_SOUNDS),
             "emojiset_choices": [{"key": key, "text": text} for key, text in EMOJI_SETS.items()],
         }
@@ -162,6 +170,24 @@ ONES_OWN: Final = frozenset(
     }
 )
 """Settings without realm-wide defaults for new users."""
+
+EXTENSIONS: Final = frozenset({"enable_reaction_notifications"})
+"""Settings that only clients with the capability `reaction_notifications` get."""
+
+NOT_FOR_OTHERS: Final = frozenset(
+    {
+        "allow_private_data_export",
+        "email_address_visibility",
+        "enable_digest_emails",
+        "enable_login_emails",
+        "enable_marketing_emails",
+        "presence_enabled",
+        "send_private_typing_notifications",
+        "send_read_receipts",
+        "send_stream_typing_notifications",
+    }
+)
+"""Settings of privacy, and of mail: administrators cannot change them for others."""
 
 _ALLOWS: Final[Mapping[str, Callable[[Any], bool]]] = {
     "default_language": LANGUAGES.__contains__,

@@ -10,6 +10,7 @@ import orjson
 
 from server.domain.errors import BadRequestError, InvalidParameterError
 from server.i18n import _
+from server.runtime.untrusted_json import decode_untrusted
 
 MSG_TYPE: Final = "widget"
 """The only type of submessage."""
@@ -76,7 +77,7 @@ def checked_choices(content: str) -> str:
     """
     name = "widget_content"
     try:
-        widget = msgspec.json.decode(content, type=_ChoicesWidget)
+        widget = decode_untrusted(content, _ChoicesWidget)
     except msgspec.DecodeError as error:
         raise InvalidParameterError(name, f"{name} is not valid: {error}") from None
     choices = widget.extra_data.choices

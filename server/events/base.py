@@ -28,9 +28,12 @@ class ClientView(msgspec.Struct, frozen=True, kw_only=True):
     linkifier_url_template: bool = False
     message_buttons: bool = False
     notification_settings_null: bool = False
+    pins: bool = False
+    reaction_notifications: bool = False
     simplified_presence_events: bool = False
     slash_commands: bool = False
     stream_typing_notifications: bool = False
+    topic_descriptions: bool = False
     user_avatar_url_field_optional: bool = False
     user_list_incomplete: bool = False
     user_settings_object: bool = False
@@ -140,6 +143,8 @@ class Audience(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     local_queue_id: QueueId | None = None
     local_id: str | None = None
     """The sending client's own id of the message, delivered only to that queue of its user."""
+    traceparent: str = ""
+    """The span of the write, if its request is traced (server/telemetry/traces.py)."""
 
     def encode(self) -> bytes:
         return b"" if self == NO_AUDIENCE else msgspec.json.encode(self)
@@ -155,6 +160,11 @@ _audience_decoder = msgspec.json.Decoder(Audience)
 
 def decode_audience(data: bytes) -> Audience:
     return _audience_decoder.decode(data) if data else NO_AUDIENCE
+
+
+def traceparent_in(data: bytes) -> str:
+    """Return the span of the write from an encoded audience; empty if there is none."""
+    return decode_audience(data).traceparent if b'"traceparent"' in data else ""
 
 
 def to_users(*user_ids: UserId) -> Audience:

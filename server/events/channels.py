@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Annotated, Any, ClassVar, Final, Literal, NotRequired, Self, TypedDict
+from typing import Annotated, Any, ClassVar, Final, Literal, NotRequired, Self, TypedDict, TypeVar
 
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
@@ -15,7 +15,7 @@ from server.domain.channels import (
     setting_of,
     weekly_traffic,
 )
-from server.domain.permission_settings import CHANNEL_PERMISSIONS
+from server.domain.permission_settings import CHANNEL_PERMISSIONS, OWN_PERMISSIONS
 from server.events.base import ClientView, Event
 from server.realm_cache import Touch, channel_key
 from storage.channels import ActivityRow, ChannelRow
@@ -46,6 +46,9 @@ class ChannelInfo(msgspec.Struct, frozen=True, kw_only=True):
     topics_policy: str
     folder_id: int | None
     message_retention_days: int | None
+    default_push_notifications: bool | UnsetType = UNSET
+    """Whether first-time subscribers get push notifications, whatever their own default is. Unset
+    only in events of the previous release."""
     first_message_id: int | None
     is_recently_active: bool
     stream_weekly_traffic: int | None
@@ -61,6 +64,8 @@ class ChannelInfo(msgspec.Struct, frozen=True, kw_only=True):
     can_delete_own_message_group: GroupValue
     can_move_messages_out_of_channel_group: GroupValue
     can_move_messages_within_channel_group: GroupValue
+    can_pin_group: GroupValue | UnsetType = UNSET
+    """Unset for clients without the capability `pins`, and in events of the previous release."""
     can_remove_subscribers_group: GroupValue
     can_resolve_topics_group: GroupValue
     can_send_message_group: GroupValue
@@ -98,6 +103,7 @@ class ChannelInfo(msgspec.Struct, frozen=True, kw_only=True):
             topics_policy=row.topics_policy,
             folder_id=row.folder_id,
             message_retention_days=row.message_retention_days,
+            default_push_notifications=row.default_push_notifications,
             first_message_id=None if activity is None else activity.first_message_id,
             is_recently_active=now - last < RECENTLY,
             stream_weekly_traffic=weekly_traffic(
@@ -109,6 +115,16 @@ class ChannelInfo(msgspec.Struct, frozen=True, kw_only=True):
             **(permissions_of(row, graph) if permissions is None else permissions),
             **more,
         )
+
+
+Channel = TypeVar("Channel", bound=ChannelInfo)
+
+
+def channel_for(view: ClientView, channel: Channel) -> Channel:
+    """Return the channel without permissions that the client has not asked for."""
+    if view.pins or channel.can_pin_group is UNSET:
+        return channel
+    return msgspec.structs.replace(channel, can_pin_group=UNSET)
 
 
 def permissions_of(row: ChannelRow, graph: GroupGraph) -> Mapping[str, Any]:
@@ -186,14 +202,18 @@ class ChannelsCreated(Event, frozen=True, kw_only=True):
 
     kind: ClassVar[str] = "stream/create"
     wire_type: ClassVar[str] = "stream"
-    varies_by: ClassVar[tuple[str, ...]] = ("archived_channels",)
+    varies_by: ClassVar[tuple[str, ...]] = ("archived_channels", "pins")
     wires: ClassVar[tuple[type, ...]] = (ChannelsCreatedWire,)
 
     streams: list[ChannelInfo]
 
     @override
     def wire(self, position: Position, view: ClientView) -> Sequence[Any]:
-        shown = [s for s in self.streams if view.archived_channels or not s.is_archived]
+        shown = [
+            channel_for(view, s)
+            for s in self.streams
+            if view.archived_channels or not s.is_archived
+        ]
         return [{"type": "stream", "op": "create", "streams": shown}] if shown else []
 
     @override
@@ -236,7 +256,7 @@ class ChannelUpdated(Event, frozen=True, kw_only=True):
 
     kind: ClassVar[str] = "stream/update"
     wire_type: ClassVar[str] = "stream"
-    varies_by: ClassVar[tuple[str, ...]] = ("archived_channels",)
+    varies_by: ClassVar[tuple[str, ...]] = ("archived_channels", "pins")
     wires: ClassVar[tuple[type, ...]] = (
         ChannelUpdatedWire,
         ChannelsCreatedWire,
@@ -258,9 +278,11 @@ class ChannelUpdated(Event, frozen=True, kw_only=True):
 
     @override
     def wire(self, position: Position, view: ClientView) -> Sequence[Any]:
+        if self.property in OWN_PERMISSIONS and not view.pins:
+            return []
         if not view.archived_channels:
             if self.property == "is_archived":
-                return self._for_clients_without_archive()
+                return self._for_clients_without_archive(view)
             if self.archived:
                 return []
         optional = {
@@ -280,10 +302,11 @@ class ChannelUpdated(Event, frozen=True, kw_only=True):
             | {name: value for name, value in optional.items() if value is not UNSET}
         ]
 
-    def _for_clients_without_archive(self) -> Sequence[Any]:
+    def _for_clients_without_archive(self, view: ClientView) -> Sequence[Any]:
         if self.channel is None:
             return deleted([self.stream_id])
-        return [{"type": "stream", "op": "create", "streams": [self.channel]}]
+        shown = [channel_for(view, self.channel)]
+        return [{"type": "stream", "op": "create", "streams": shown}]
 
     @override
     def touches(self) -> Sequence[Touch]:

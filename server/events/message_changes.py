@@ -195,6 +195,14 @@ class MessagesGone(Event, frozen=True, kw_only=True, omit_defaults=True):
     entries: tuple[Position, ...] = ()
     """Log entries that hold their content."""
 
+    def in_parts(self) -> "Sequence[MessagesGone]":
+        """Return it as events of as many messages as an entry may have; the first blanks."""
+        if len(self.message_ids) <= MAX_GONE:
+            return (self,)
+        first, rest = self.message_ids[:MAX_GONE], self.message_ids[MAX_GONE:]
+        others = msgspec.structs.replace(self, message_ids=rest, entries=())
+        return (msgspec.structs.replace(self, message_ids=first), *others.in_parts())
+
     @override
     def wire(self, position: Position, view: ClientView) -> Sequence[Any]:
         place: dict[str, Any] = {"type": "delete_message", "message_type": "private"}

@@ -3,11 +3,13 @@
 from collections.abc import Sequence
 from typing import Any, ClassVar, Literal
 
+import msgspec
 from typing_extensions import override
 
-from server.events.base import Event
+from server.domain.permission_settings import OWN_PERMISSIONS
+from server.events.base import ClientView, Event
 from server.realm_cache import REALM
-from storage.ids import RealmId
+from storage.ids import Position, RealmId
 
 
 class _OfRealm(Event, frozen=True, kw_only=True):
@@ -36,10 +38,18 @@ class RealmSettingsChanged(_OfRealm, frozen=True, kw_only=True):
     """New values of several settings, or of ones that are not simple values."""
 
     kind: ClassVar[str] = "realm/update_dict"
+    varies_by: ClassVar[tuple[str, ...]] = ("pins",)
 
     op: Literal["update_dict"] = "update_dict"
     property: Literal["default", "icon", "logo", "night_logo"] = "default"
     data: dict[str, Any]
+
+    @override
+    def wire(self, position: Position, view: ClientView) -> Sequence[Any]:
+        if view.pins or OWN_PERMISSIONS.isdisjoint(self.data):
+            return (self,)
+        data = {name: self.data[name] for name in self.data if name not in OWN_PERMISSIONS}
+        return (msgspec.structs.replace(self, data=data),) if data else ()
 
 
 class RealmDeactivated(_OfRealm, frozen=True, kw_only=True):

@@ -9,7 +9,7 @@ from typing_extensions import override
 
 from server.domain.user_settings import UserSettings
 from server.events.base import MAX_WIRE_EVENTS, ClientView, Event
-from server.events.channels import ChannelInfo, UserIds
+from server.events.channels import ChannelInfo, UserIds, channel_for
 from server.realm_cache import Touch, channel_key, subscription_key
 from storage.ids import ChannelId, Position, UserId
 from storage.subscriptions import SubscriptionRow
@@ -81,7 +81,11 @@ class SubscriptionsAdded(Event, frozen=True, kw_only=True):
 
     kind: ClassVar[str] = "subscription/add"
     wire_type: ClassVar[str] = "subscription"
-    varies_by: ClassVar[tuple[str, ...]] = ("archived_channels", "notification_settings_null")
+    varies_by: ClassVar[tuple[str, ...]] = (
+        "archived_channels",
+        "notification_settings_null",
+        "pins",
+    )
     wires: ClassVar[tuple[type, ...]] = (SubscriptionsAddedWire,)
 
     user_ids: list[UserId]
@@ -97,7 +101,11 @@ class SubscriptionsAdded(Event, frozen=True, kw_only=True):
     def wire(self, position: Position, view: ClientView) -> Sequence[Any]:
         if self.is_return and view.archived_channels:
             return []
-        shown = [s for s in self.subscriptions if view.archived_channels or not s.is_archived]
+        shown = [
+            channel_for(view, s)
+            for s in self.subscriptions
+            if view.archived_channels or not s.is_archived
+        ]
         if not view.notification_settings_null:
             shown = [s.settled(self.defaults) for s in shown]
         return [{"type": "subscription", "op": "add", "subscriptions": shown}] if shown else []

@@ -7,7 +7,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 from typing_extensions import override
 
-from server.domain.user_settings import shown
+from server.domain.user_settings import EXTENSIONS, shown
 from server.events.base import ClientView, Event
 from server.events.subscriptions import SubscriptionUpdatedWire
 from server.realm_cache import REALM, Touch, user_key
@@ -76,6 +76,7 @@ class UserSettingChanged(Event, frozen=True, kw_only=True):
 
     kind: ClassVar[str] = "user_settings/update"
     wire_type: ClassVar[str] = "user_settings"
+    varies_by: ClassVar[tuple[str, ...]] = ("reaction_notifications",)
     wires: ClassVar[tuple[type, ...]] = (UserSettingWire,)
 
     user_id: UserId
@@ -86,6 +87,8 @@ class UserSettingChanged(Event, frozen=True, kw_only=True):
 
     @override
     def wire(self, position: Position, view: ClientView) -> Sequence[Any]:
+        if self.property in EXTENSIONS and not view.reaction_notifications:
+            return ()
         value = shown(self.property, self.value)
         return (
             UserSettingWire(property=self.property, value=value, language_name=self.language_name),
@@ -170,6 +173,7 @@ class SettingsDefaultChanged(Event, frozen=True, kw_only=True):
 
     kind: ClassVar[str] = "realm_user_settings_defaults/update"
     wire_type: ClassVar[str] = "realm_user_settings_defaults"
+    varies_by: ClassVar[tuple[str, ...]] = ("reaction_notifications",)
 
     type: Literal["realm_user_settings_defaults"] = "realm_user_settings_defaults"
     op: Literal["update"] = "update"
@@ -178,6 +182,8 @@ class SettingsDefaultChanged(Event, frozen=True, kw_only=True):
 
     @override
     def wire(self, position: Position, view: ClientView) -> Sequence[Any]:
+        if self.property in EXTENSIONS and not view.reaction_notifications:
+            return ()
         return (msgspec.structs.replace(self, value=shown(self.property, self.value)),)
 
     @override

@@ -1,6 +1,7 @@
 """Events of users, people and bots."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any, ClassVar, Literal
 
 import msgspec
@@ -53,6 +54,11 @@ class User(msgspec.Struct, frozen=True, kw_only=True):
     is_active: bool | UnsetType = UNSET
     is_system_bot: bool | UnsetType = UNSET
     """Only sent if true."""
+    is_imported_stub: bool = False
+    """Whether the account was imported, and its person has not signed in yet."""
+    is_deleted: bool | UnsetType = UNSET
+    """Whether the account has been erased, or its profile deleted. Only sent if true, and not of
+    active users."""
     profile_data: dict[ProfileFieldId, ShownValue] | UnsetType = UNSET
 
     @property
@@ -94,8 +100,15 @@ def shown_user(
         avatar_version=row.avatar_version,
         is_active=row.is_active,
         is_system_bot=True if row.is_system_bot else UNSET,
+        is_imported_stub=row.stub == "imported",
+        is_deleted=True if row.is_deleted else UNSET,
         profile_data=UNSET if is_bot else {f: ShownValue.of(v) for f, v in profile.items()},
     )
+
+
+def day_joined(date_joined: datetime) -> str:
+    """Return the day on which a user has joined: readers who may not know the user get no time."""
+    return date_joined.replace(hour=0, minute=0, second=0, microsecond=0).isoformat()
 
 
 def inaccessible_user(row: UserRow, address: RealmAddress) -> User:
@@ -106,7 +119,7 @@ def inaccessible_user(row: UserRow, address: RealmAddress) -> User:
         email=shown.email,
         delivery_email=None,
         full_name=shown.full_name,
-        date_joined=row.date_joined.replace(hour=0, minute=0, second=0, microsecond=0).isoformat(),
+        date_joined=day_joined(row.date_joined),
         role=MEMBER,
         is_owner=False,
         is_admin=False,
@@ -178,6 +191,9 @@ class PersonChange(msgspec.Struct, frozen=True, kw_only=True):
     full_name: str | UnsetType = UNSET
     role: int | UnsetType = UNSET
     is_active: bool | UnsetType = UNSET
+    is_imported_stub: bool | UnsetType = UNSET
+    is_deleted: bool | UnsetType = UNSET
+    date_joined: str | UnsetType = UNSET
     timezone: str | UnsetType = UNSET
     email: str | UnsetType = UNSET
     new_email: str | UnsetType = UNSET
@@ -205,7 +221,7 @@ class UserChanged(_OfUsers, frozen=True, kw_only=True):
 
 
 class InaccessibleUserChanged(UserChanged, frozen=True, kw_only=True):
-    """A deactivated or reactivated user that this audience may not know: for complete lists."""
+    """A change of a user that this audience may not know: for complete lists."""
 
     kind: ClassVar[str] = "realm_user/update/inaccessible"
     varies_by: ClassVar[tuple[str, ...]] = ("user_list_incomplete",)

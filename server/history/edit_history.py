@@ -8,6 +8,7 @@ from server.domain.errors import BadRequestError
 from server.domain.markdown.previews import without_previews
 from server.domain.markdown.typesetting import Typesetter
 from server.domain.realm_settings import RealmSettings
+from server.domain.resolved_topics import changes_only_marks
 from server.events.base import ClientView
 from server.events.messages import EditHistoryEntry, shown_topic
 from server.i18n import _
@@ -42,8 +43,12 @@ class MessageState(TypedDict):
 
 
 def last_moved(history: Sequence[Entry]) -> int | None:
-    """Return when the message was last moved, by its history (newest first)."""
-    return next((e["timestamp"] for e in history if _is_move(e)), None)
+    """Return when the message was last moved, by its history (newest first).
+
+    Resolving its topic, or the contrary, moves no message.
+    """
+    moves = (e for e in history if _is_move(e) and not _only_resolves(e))
+    return next((e["timestamp"] for e in moves), None)
 
 
 def shown_history(
@@ -65,6 +70,10 @@ def shown_history(
 
 def _is_move(entry: Entry) -> bool:
     return "prev_topic" in entry or "prev_stream" in entry
+
+
+def _only_resolves(entry: Entry) -> bool:
+    return "prev_stream" not in entry and changes_only_marks(entry["prev_topic"], entry["topic"])
 
 
 def _shown(entry: Entry, settings: RealmSettings, view: ClientView) -> dict[str, Any]:

@@ -12,7 +12,8 @@ from server.domain.narrow import Term
 from server.domain.user_settings import UserSettings
 from server.events.base import ClientView
 from server.events.messages import MessageObject
-from server.history.narrow import Look, among, narrowed
+from server.history.narrow import among, narrowed
+from server.history.operands import Look
 from server.history.render import show
 from server.i18n import _
 from server.realm_cache import RealmCache

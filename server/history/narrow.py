@@ -4,22 +4,24 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from server.domain.actor import Actor
-from server.domain.channels import Standing
 from server.domain.errors import BadNarrowError, UnauthorizedError
-from server.domain.narrow import EMPTY_TOPIC, Operand, Term
+from server.domain.narrow import Term
 from server.domain.search import SearchTerm, language_of, parse_search
+from server.history.operands import (
+    Look,
+    channel_of,
+    companions,
+    group_of,
+    message_id,
+    topic_name,
+    users_named,
+)
 from server.i18n import _
-from server.realm_cache import RealmCache
-from storage import conversations, message_bits, messages, narrows, search
-from storage.channels import ChannelRow
-from storage.database import Connection
-from storage.history import MANY_CONVERSATIONS, NEWEST, Flag, HistoryScope, Without
+from storage import conversations, message_bits, messages, narrows, pins, search
+from storage.history import MANY_CONVERSATIONS, Flag, HistoryScope, Without
 from storage.ids import ChannelId, MessageId, UserId
 from storage.search import Search
-from storage.users import UserRow
 
-MAX_ID_DIGITS: Final = 20
 MAX_KEPT_LENGTH: Final = 200
 """Maximum characters of a cached search; longer ones are parsed each time."""
 _FLAGS: Final[dict[str, Flag]] = {
@@ -41,15 +43,6 @@ _PLACES: Final = frozenset({"channel", "topic", "dm"})
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """The reader of a narrow, and the data to resolve it with."""
-
-    realm_cache: RealmCache
-    connection: Connection
-    actor: Actor
-
-
-@dataclass(frozen=True, slots=True)
 class Narrowed:
     scope: HistoryScope | None
     """None: no message can match all terms."""
@@ -68,7 +61,7 @@ async def narrowed(look: Look, terms: Sequence[Term]) -> Narrowed:
         if found is None:
             return Narrowed(None, near[0] if near else None)
         terms = found
-    conversation = await _conversation(look, terms)
+    conversation = None if look.sees_everything else await _conversation(look, terms)
     if conversation is not None:
         return Narrowed(conversation, near[0] if near else None)
     gathered = _Gathered()
@@ -89,14 +82,6 @@ def _check_spectators(terms: Sequence[Term]) -> None:
         for term in terms
     ):
         raise UnauthorizedError(_("Not logged in: API authentication or user session required"))
-
-
-def message_id(operand: Operand) -> MessageId:
-    """Return the message that an operand names. Raises BadNarrowError."""
-    text = str(operand)
-    if not text.isascii() or not text.isdigit() or len(text) > MAX_ID_DIGITS:
-        raise BadNarrowError("Invalid message ID")
-    return MessageId(min(int(text), NEWEST))
 
 
 def _comes_first(term: Term) -> int:
@@ -137,35 +122,11 @@ async def _conversation(look: Look, terms: Sequence[Term]) -> HistoryScope | Non
         return None
     if said.keys() == {"channel", "topic"}:
         channel = await channel_of(look, said["channel"])
-        name = await _topic_name(look, said["topic"])
+        name = await topic_name(look, said["topic"])
         return HistoryScope(channel_ids=[channel.channel_id], topic=name)
     if said.keys() == {"dm"}:
-        return HistoryScope(only_direct=True, people=await _group(look, said["dm"]))
+        return HistoryScope(only_direct=True, people=await group_of(look, said["dm"]))
     return None
-
-
-async def _topic_name(look: Look, operand: Operand) -> str:
-    display_name = (await look.realm_cache.settings()).empty_topic_display_name
-    name = str(operand)
-    return "" if name in (EMPTY_TOPIC, display_name) else name
-
-
-async def _group(look: Look, operand: Operand) -> tuple[UserId, ...]:
-    """Return the reader and the users that the operand names, sorted. Raises BadNarrowError."""
-    people = {row.user_id for row in await _companions(look, operand)}
-    return tuple(sorted(people | {look.actor.user_id}))
-
-
-async def _companions(look: Look, operand: Operand) -> list[UserRow]:
-    """Return the users that the operand names, as participants of a conversation.
-
-    Raises BadNarrowError. A reader has no conversation with people they may not know: those are
-    refused like unknown ids.
-    """
-    rows = await _users(look, operand)
-    if await look.realm_cache.strangers(look.actor.row, rows):
-        raise BadNarrowError(f"unknown user in {operand}")
-    return rows
 
 
 @dataclass(slots=True)
@@ -228,7 +189,12 @@ async def _scope(look: Look, said: _Gathered) -> HistoryScope | None:
         return None
     channel_ids = said.channel_ids
     conversation_ids = said.conversation_ids
-    in_feed = conversation_ids is not None and channel_ids is None and not said.only_direct
+    in_feed = (
+        conversation_ids is not None
+        and channel_ids is None
+        and not said.only_direct
+        and not look.sees_everything
+    )
     if in_feed and conversation_ids is not None and len(conversation_ids) > MANY_CONVERSATIONS:
         # So that a name of many topics is not looked up in all of the feed.
         conversation_ids = set(
@@ -305,7 +271,7 @@ async def _add_channels(look: Look, said: _Gathered, term: Term) -> None:
 
 
 async def _add_topic(look: Look, said: _Gathered, term: Term) -> None:
-    name = await _topic_name(look, term.operand)
+    name = await topic_name(look, term.operand)
     ids = await conversations.topic_ids_named(
         look.connection, look.actor.realm_id, name, _sorted(said.channel_ids)
     )
@@ -314,18 +280,18 @@ async def _add_topic(look: Look, said: _Gathered, term: Term) -> None:
 
 
 async def _add_dm(look: Look, said: _Gathered, term: Term) -> None:
-    people = await _group(look, term.operand)
+    people = await group_of(look, term.operand)
     group = await conversations.dm_group_of(look.connection, look.actor.realm_id, people)
     said.in_conversations([] if group is None else [group], negated=term.negated)
     said.only_direct |= not term.negated
 
 
 async def _add_dm_including(look: Look, said: _Gathered, term: Term) -> None:
-    people = sorted({row.user_id for row in await _companions(look, term.operand)})
+    people = sorted({row.user_id for row in await companions(look, term.operand)})
     ids = await narrows.dm_groups_including(
         look.connection,
         look.actor.realm_id,
-        look.actor.user_id,
+        people[0] if look.sees_everything and people else look.actor.user_id,
         people,
         at_least=3 if term.operator == "group-pm-with" else 1,
     )
@@ -334,7 +300,7 @@ async def _add_dm_including(look: Look, said: _Gathered, term: Term) -> None:
 
 
 async def _add_sender(look: Look, said: _Gathered, term: Term) -> None:
-    [sender] = await _users(look, term.operand, only=1)
+    [sender] = await users_named(look, term.operand, only=1)
     (said.not_senders if term.negated else said.senders).add(sender.user_id)
 
 
@@ -348,7 +314,7 @@ async def _add_id(look: Look, said: _Gathered, term: Term) -> None:
 
 
 async def _add_mentions(look: Look, said: _Gathered, term: Term) -> None:
-    [person] = await _users(look, term.operand, only=1)
+    [person] = await users_named(look, term.operand, only=1)
     (said.not_mentioned if term.negated else said.mentioned).append(person.user_id)
 
 
@@ -378,6 +344,8 @@ async def _add_is(look: Look, said: _Gathered, term: Term) -> None:
     if operand in ("dm", "private"):
         said.not_direct |= term.negated
         said.only_direct |= not term.negated
+    elif operand == "pinned":
+        await _add_pinned(look, said, negated=term.negated)
     elif operand in _FLAGS:
         (said.not_flags if term.negated else said.flags).append(_FLAGS[operand])
     else:
@@ -391,6 +359,16 @@ async def _add_is(look: Look, said: _Gathered, term: Term) -> None:
         )
         said.in_conversations(ids, negated=term.negated)
         said.not_direct |= not term.negated
+
+
+async def _add_pinned(look: Look, said: _Gathered, *, negated: bool) -> None:
+    if negated:
+        said.not_traits |= message_bits.PINNED
+        return
+    said.traits |= message_bits.PINNED
+    channel_ids = None if said.channel_ids is None else sorted(said.channel_ids)
+    found = {*await pins.message_ids(look.connection, look.actor.realm_id, channel_ids)}
+    said.ids = found if said.ids is None else said.ids & found
 
 
 _ADD: Final = {
@@ -407,41 +385,6 @@ _ADD: Final = {
     "has": _add_has,
     "is": _add_is,
 }
-
-
-async def channel_of(look: Look, operand: Operand) -> ChannelRow:
-    """Return the channel that the operand names, if the reader may know it.
-
-    Raises BadNarrowError.
-    """
-    realm_cache, actor = look.realm_cache, look.actor
-    channel = None
-    if isinstance(operand, str):
-        channel = await realm_cache.channel_by_name(operand)
-    if channel is None and str(operand).isascii() and str(operand).isdigit():
-        channel = await realm_cache.channel(ChannelId(message_id(operand)))
-    if channel is not None:
-        standing = Standing(actor.person, await realm_cache.groups(), await realm_cache.settings())
-        subscription = await realm_cache.subscription(actor.user_id, channel.channel_id)
-        is_subscribed = subscription is not None and subscription.active
-        if standing.sees(channel, subscribed=is_subscribed):
-            return channel
-    raise BadNarrowError(f"unknown channel {operand}")
-
-
-async def _users(look: Look, operand: Operand, only: int | None = None) -> list[UserRow]:
-    """Return the users that the operand names by ids or emails. Raises BadNarrowError."""
-    if isinstance(operand, str):
-        emails = [e.strip() for e in operand.split(",") if e.strip()]
-        known = [await look.realm_cache.users_known_by(look.actor.row, [e]) for e in emails]
-        found = [rows[0] if rows else None for rows in known]
-    else:
-        ids = operand if isinstance(operand, tuple) else (operand,)
-        found = [await look.realm_cache.user(UserId(each)) for each in ids]
-    rows = [row for row in found if row is not None]
-    if len(rows) < len(found) or (only is not None and len(rows) != only):
-        raise BadNarrowError(f"unknown user in {operand}")
-    return rows
 
 
 def among(scope: HistoryScope, ids: Iterable[MessageId]) -> HistoryScope:

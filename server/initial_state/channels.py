@@ -6,6 +6,7 @@ from typing import Any, Final, TypedDict
 
 from server.domain.access import GroupGraph
 from server.domain.channels import Standing
+from server.domain.permission_settings import OWN_PERMISSIONS
 from server.events.channels import ChannelInfo, permissions_of
 from server.initial_state.base import Snapshot, StateSection
 from server.realm_cache import RealmCache
@@ -57,8 +58,10 @@ class Permissions:
 
     def __init__(self, graph: GroupGraph) -> None:
         self.graph = graph
-        self._shown: dict[ChannelId, tuple[Mapping[str, Any], Mapping[str, Any]]] = {}
-        """Keyed by channel, beside the row's stored values, which validate the cached ones."""
+        self._shown: dict[tuple[ChannelId, bool], tuple[Mapping[str, Any], Mapping[str, Any]]] = {}
+        """Keyed by channel, and whether with OWN_PERMISSIONS, beside the row's stored values, which
+        validate the cached ones.
+        """
 
     @classmethod
     def kept(cls, realm_cache: RealmCache, graph: GroupGraph) -> "Permissions":
@@ -68,12 +71,15 @@ class Permissions:
             realm_cache.remember(_PERMISSIONS, found)
         return found
 
-    def of(self, row: ChannelRow) -> Mapping[str, Any]:
-        """Return the permission fields of ChannelInfo."""
-        said, shown = self._shown.get(row.channel_id, (None, {}))
+    def of(self, row: ChannelRow, *, pins: bool) -> Mapping[str, Any]:
+        """Return the permission fields of ChannelInfo, for clients with this capability or not."""
+        key = row.channel_id, pins
+        said, shown = self._shown.get(key, (None, {}))
         if said is not row.permissions:
             shown = permissions_of(row, self.graph)
-            self._shown[row.channel_id] = row.permissions, shown
+            if not pins:
+                shown = {name: shown[name] for name in shown if name not in OWN_PERMISSIONS}
+            self._shown[key] = row.permissions, shown
         return shown
 
 
@@ -107,14 +113,15 @@ class VisibleChannels:
         row = self.own.get(channel_id)
         return row is not None and row.active
 
-    def info(self, row: ChannelRow) -> ChannelInfo:
+    def info(self, row: ChannelRow, *, pins: bool = False) -> ChannelInfo:
+        """Return a channel in its wire form, for clients with the capability `pins` or not."""
         graph = self.standing.graph
         return ChannelInfo.of(
             row,
             self.activity.get(row.channel_id),
             graph,
             now=graph.clock.now(),
-            permissions=self.permissions.of(row),
+            permissions=self.permissions.of(row, pins=pins),
         )
 
 
@@ -127,7 +134,7 @@ async def _read_sight(snapshot: Snapshot) -> tuple[VisibleChannels, dict[Channel
     standing = Standing(snapshot.actor.person, snapshot.graph, snapshot.settings)
     sight = await VisibleChannels.of(snapshot.connection, snapshot.realm_cache, standing)
     infos = {
-        row.channel_id: sight.info(row)
+        row.channel_id: sight.info(row, pins=snapshot.view.pins)
         for row in sight.rows
         if snapshot.view.archived_channels or not row.is_archived
     }

@@ -13,7 +13,11 @@ from server.domain import (
 )
 from server.domain.avatars import realm_picture_url
 from server.domain.legacy_policies import OLD_PARAMETERS, SHOWN_POLICIES, shown_policy
-from server.domain.permission_settings import REALM_PERMISSIONS, supported_permission_settings
+from server.domain.permission_settings import (
+    OWN_PERMISSIONS,
+    REALM_PERMISSIONS,
+    supported_permission_settings,
+)
 from server.domain.profile_fields import EXTERNAL_ACCOUNTS
 from server.domain.realm_changes import video_chat_providers
 from server.domain.reports import REPORT_TYPES
@@ -63,6 +67,9 @@ async def fetch(snapshot: Snapshot) -> dict[str, Any]:
         **_legacy(snapshot),
         **_server(snapshot.server, UserSettings.of(snapshot.actor.row.settings).language),
         **LIMITS,
+        "server_supported_permission_settings": supported_permission_settings(
+            pins=snapshot.view.pins
+        ),
         "max_file_upload_size_mib": snapshot.server.max_file_upload_mib,
         "server_emoji_data_url": snapshot.address.url + EMOJI_DATA_PATH,
         "jitsi_server_url": snapshot.settings.jitsi_server_url or snapshot.server.jitsi_server_url,
@@ -85,9 +92,7 @@ def _identity(snapshot: Snapshot) -> dict[str, Any]:
         "realm_uri": address.url,
         "realm_bot_domain": address.domain,
         "realm_uuid": realm.uuid,
-        "realm_available_video_chat_providers": video_chat_providers(
-            has_big_blue_button=snapshot.server.has_big_blue_button
-        ),
+        "realm_available_video_chat_providers": video_chat_providers(snapshot.server.call_services),
         "realm_default_external_accounts": EXTERNAL_ACCOUNTS,
         "realm_is_zephyr_mirror_realm": False,
         "upgrade_text_for_wide_organization_logo": "",
@@ -99,6 +104,7 @@ def _permissions(snapshot: Snapshot) -> dict[str, Any]:
     return {
         f"realm_{name}": snapshot.settings.permission(name, snapshot.graph).as_json()
         for name in REALM_PERMISSIONS
+        if snapshot.view.pins or name not in OWN_PERMISSIONS
     }
 
 
@@ -172,7 +178,6 @@ LIMITS: Final = {
     "password_min_length": passwords.MIN_LENGTH,
     "server_presence_offline_threshold_seconds": presence.OFFLINE_AFTER_SECONDS,
     "server_presence_ping_interval_seconds": presence.PING_INTERVAL_SECONDS,
-    "server_supported_permission_settings": supported_permission_settings(),
     "server_typing_started_expiry_period_milliseconds": 45_000,
     "server_typing_started_wait_period_milliseconds": 30_000,
     "server_typing_stopped_wait_period_milliseconds": 12_000,

@@ -3,14 +3,16 @@
 from typing import Final, TypedDict, get_type_hints
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from server.domain.access import GroupValue
-from server.domain.permission_settings import REALM_PERMISSIONS
+from server.domain.permission_settings import OWN_PERMISSIONS, REALM_PERMISSIONS
 from server.domain.realm_settings import RealmSettings
 
 AS_STORED: Final = (
     "allow_message_editing",
     "avatar_changes_disabled",
+    "default_avatar_source",
     "default_code_block_language",
     "default_language",
     "digest_emails_enabled",
@@ -49,6 +51,9 @@ AS_STORED: Final = (
     "push_notifications_enabled_end_timestamp",
     "require_e2ee_push_notifications",
     "require_unique_names",
+    "second_factor_after_provider",
+    "second_factor_grace_days",
+    "second_factor_required_of",
     "send_channel_events_messages",
     "send_welcome_emails",
     "signup_announcements_stream_id",
@@ -68,7 +73,14 @@ StoredSettings: Final = msgspec.defstruct(
     "StoredSettings", [(f"realm_{name}", _STORED[name]) for name in AS_STORED], kw_only=True
 )
 RealmPermissions: Final = msgspec.defstruct(
-    "RealmPermissions", [(f"realm_{name}", GroupValue) for name in REALM_PERMISSIONS], kw_only=True
+    "RealmPermissions",
+    [
+        (f"realm_{name}", GroupValue | UnsetType, UNSET)
+        if name in OWN_PERMISSIONS
+        else (f"realm_{name}", GroupValue)
+        for name in REALM_PERMISSIONS
+    ],
+    kw_only=True,
 )
 
 

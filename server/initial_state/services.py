@@ -3,9 +3,11 @@
 from typing import Any, Final, TypedDict
 
 from server.initial_state.base import Snapshot, StateSection
+from storage import call_tokens
 
 
 class CallFields(TypedDict):
+    has_webex_token: bool
     has_zoom_token: bool
 
 
@@ -21,9 +23,16 @@ class TenorFields(TypedDict):
     tenor_api_key: str
 
 
-async def fetch_calls(_: Snapshot) -> dict[str, Any]:
-    """Return no token: the server has no Zoom credentials."""
-    return {"has_zoom_token": False}
+async def fetch_calls(snapshot: Snapshot) -> dict[str, Any]:
+    """Return at which of the configured services the user has connected an account."""
+    configured = snapshot.server.call_services & {"webex", "zoom"}
+    if not configured:
+        return {"has_webex_token": False, "has_zoom_token": False}
+    connected = await call_tokens.services_of(
+        snapshot.connection, snapshot.realm_id, snapshot.actor.user_id
+    )
+    services = configured.intersection(connected)
+    return {"has_webex_token": "webex" in services, "has_zoom_token": "zoom" in services}
 
 
 async def fetch_giphy(snapshot: Snapshot) -> dict[str, Any]:

@@ -27,6 +27,8 @@ class SettingDefaults(UserSettings, frozen=True, kw_only=True):
 
     available_notification_sounds: list[str]
     emojiset_choices: list[EmojiSetChoice]
+    enable_reaction_notifications: bool | msgspec.UnsetType = msgspec.UNSET  # type: ignore[assignment]
+    """Only for clients with the capability `reaction_notifications`."""
 
 
 class OwnSettings(SettingDefaults, frozen=True, kw_only=True):
@@ -58,7 +60,11 @@ OldNotificationFields: Final = _old_fields("OldNotificationFields", OLD_NOTIFICA
 
 def _own(snapshot: Snapshot) -> dict[str, Any]:
     row = snapshot.actor.row
-    return {**UserSettings.of(row.settings).wire(), "timezone": row.timezone}
+    settings = UserSettings.of(row.settings)
+    return {
+        **settings.wire(extended=snapshot.view.reaction_notifications),
+        "timezone": row.timezone,
+    }
 
 
 async def fetch(snapshot: Snapshot) -> dict[str, Any]:
@@ -82,7 +88,8 @@ def _old(snapshot: Snapshot, names: tuple[str, ...]) -> dict[str, Any]:
 
 async def fetch_defaults(snapshot: Snapshot) -> dict[str, Any]:
     defaults = UserSettings.of(snapshot.settings.user_settings_defaults)
-    return {"realm_user_settings_defaults": defaults.wire()}
+    extended = snapshot.view.reaction_notifications
+    return {"realm_user_settings_defaults": defaults.wire(extended=extended)}
 
 
 SECTIONS: Final = (

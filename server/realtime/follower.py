@@ -19,6 +19,7 @@ from server.realtime.log_page_cache import LogPageCache
 from server.realtime.queue import MAX_EVENTS, EventQueue, Waiter, WireEvent
 from server.realtime.variants import TailEntry
 from server.runtime.scheduler import CooperativeScheduler
+from server.telemetry import traces
 from storage import event_log
 from storage.database import RETRYABLE_ERRORS, Database
 from storage.ids import Position, RealmId, UserId
@@ -146,6 +147,10 @@ class RealmFollower:
     async def reach(self, position: Position, timeout_seconds: float) -> bool:
         """Wait until a committed position has been applied; False at the timeout."""
         self.notice(self.epoch, position)
+        return await self.applied(position, timeout_seconds)
+
+    async def applied(self, position: Position, timeout_seconds: float) -> bool:
+        """The same for entries that were offered, and wait for those before them."""
         try:
             async with asyncio.timeout(timeout_seconds):
                 while self.position < position:
@@ -156,11 +161,18 @@ class RealmFollower:
         return True
 
     def collect(
-        self, queue: EventQueue, entries: Iterable[TailEntry], *, after_k: int, limit: int
+        self,
+        queue: EventQueue,
+        entries: Iterable[TailEntry],
+        *,
+        after_k: int,
+        limit: int,
+        poll: traces.Span | None = None,
     ) -> tuple[list[WireEvent], Position]:
         """The queue's events from these entries, and the position of the last entry examined.
 
-        `after_k` counts within the first entry, if that is the one at the queue's cursor.
+        `after_k` counts within the first entry, if that is the one at the queue's cursor. `poll`
+        is the span of the request, if it is traced.
         """
         user = self.users.by_id[queue.user_id]
         events: list[WireEvent] = []
@@ -169,7 +181,10 @@ class RealmFollower:
             if entry.wanted_by(queue, user) and reaches_queue(
                 entry.audience, user, queue, entry.position
             ):
-                events.extend(entry.for_queue(queue, user, after_k=after_k))
+                found = entry.for_queue(queue, user, after_k=after_k)
+                events.extend(found)
+                if found and entry.span is not None:
+                    _note_collected(entry.span, poll)
             after_k = -1
             reached = entry.position
             if len(events) >= limit:
@@ -251,6 +266,9 @@ class RealmFollower:
         self.log_pages.blank(blanked)
         self.tail.append(applied)
         self._dispatch(applied)
+        if applied.span is not None:
+            applied.span.set(realm_id=self.realm_id, position=applied.position)
+            applied.span.end()
         self._end_queues_of(event.ended_queues())
         if self.users.restricted:
             self._drop_incomplete_guests(event)
@@ -332,10 +350,11 @@ class RealmFollower:
                 and entry.wanted_by(queue, user)
                 and reaches_queue(entry.audience, user, queue, entry.position)
             ):
-                if entry.position == self.position:
-                    queue.release(entry.for_queue(queue, user), self.position)
-                else:
+                if entry.position != self.position:
                     self.release(queue)
+                    continue
+                span = None if entry.span is None else entry.span.child("answer poll")
+                queue.release(entry.for_queue(queue, user), self.position, span)
 
     def _end_queues_of(self, user_ids: Iterable[UserId]) -> None:
         for user_id in user_ids:
@@ -403,3 +422,14 @@ class RealmFollower:
             await self._advanced.wait()
         # Fewer than the limit are all entries, or as many as fit into FETCH_BYTES.
         return self.position > cursor and (self._is_behind or len(rows) == FETCH_ENTRIES)
+
+
+def _note_collected(span: traces.Span, poll: traces.Span | None) -> None:
+    """Record in the trace of an event that a poll takes it; link it to the poll's, if traced."""
+    answer = span.child("answer poll")
+    if answer is None:
+        return
+    if poll is not None:
+        poll.link(answer.context)
+        answer.link(poll.context)
+    answer.end()

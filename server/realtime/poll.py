@@ -22,6 +22,7 @@ from server.realtime.queue import (
 )
 from server.realtime.queues import Realtime
 from server.realtime.variants import TailEntry
+from server.telemetry import traces
 from storage.ids import Position, QueueId, RealmId, UserId
 
 HEARTBEAT_SECONDS: Final = 45.0
@@ -64,11 +65,12 @@ class WaitingPoll(ABC):
     def deliver_events(self, events: list[WireEvent]) -> None:
         """Receive the response: at most once, and not before the current callback returns."""
 
-    def wake(self, events: list[WireEvent], position: Position) -> None:
+    def wake(self, events: list[WireEvent], position: Position, span: traces.Span | None) -> None:
         """Called by the queue, once: end the wait."""
         self._realtime.deadlines.clear(self)
         answered = _finished(self._realtime, self.queue, self._asked_id, events, position)
-        self._realtime.scheduler.add(partial(self._answer, answered))
+        answer = partial(self._answer, answered)
+        self._realtime.scheduler.add(answer if span is None else partial(_traced, span, answer))
 
     def give_up(self) -> None:
         """The client has disconnected: end the wait without a response."""
@@ -92,6 +94,11 @@ class WaitingPoll(ABC):
         if not self._is_over:
             self._is_over = True
             self.deliver_events(events)
+
+
+def _traced(span: traces.Span, answer: Callable[[], None]) -> None:
+    with traces.answering(span):
+        answer()
 
 
 WaitingPollT = TypeVar("WaitingPollT", bound=WaitingPoll)
@@ -226,7 +233,7 @@ async def _ready_events(
         if not chunk or follower.queues.get(queue.queue_id) is not queue:
             return events, start
         found, start = follower.collect(
-            queue, chunk, after_k=after_k, limit=MAX_EVENTS - len(events)
+            queue, chunk, after_k=after_k, limit=MAX_EVENTS - len(events), poll=traces.current()
         )
         events.extend(found)
         after_k = -1

@@ -5,6 +5,7 @@ from typing import Protocol
 
 from server.domain.narrow import EventNarrow
 from server.events.queue_params import QueueParams
+from server.telemetry import traces
 from storage.ids import Position, QueueId, UserId
 
 K_BITS = 10
@@ -27,8 +28,11 @@ class Waiter(Protocol):
     examined: Position
     """The position that had been examined when it began to wait."""
 
-    def wake(self, events: list[WireEvent], position: Position) -> None:
-        """Answer with these events; the log has been examined up to the position."""
+    def wake(self, events: list[WireEvent], position: Position, span: traces.Span | None) -> None:
+        """Answer with these events; the log has been examined up to the position.
+
+        `span` is that of the answer in the trace of the event, if it has one.
+        """
         ...
 
 
@@ -114,14 +118,16 @@ class EventQueue:
             self.pending = self.pending[1:]
         return taken
 
-    def release(self, events: list[WireEvent], position: Position) -> None:
+    def release(
+        self, events: list[WireEvent], position: Position, span: traces.Span | None = None
+    ) -> None:
         """Answer the waiting poll, if any; the log has been examined up to the position."""
         waiter, self.waiter = self.waiter, None
         if waiter is not None:
             if events:
                 self.last_id = max(self.last_id, events[-1][0])
             self.scanned = position
-            waiter.wake(events, position)
+            waiter.wake(events, position, span)
 
 
 @lru_cache(maxsize=1_000)

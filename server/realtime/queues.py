@@ -50,6 +50,8 @@ IDLE_QUEUE_SECONDS = 120.0
 """A queue that is not polled is dropped from memory after this time."""
 UNFOLLOW_SECONDS = 600.0
 CATCH_UP_SECONDS = 10.0
+APPLIED_TIMEOUT_SECONDS = 1.0
+"""How long the result of a write waits until this process has applied it."""
 QUEUES_PER_MESSAGE = 100
 """Queues in one message on the bus, whose size is limited by MAX_EPHEMERAL_BYTES."""
 
@@ -90,18 +92,25 @@ class Realtime:
 
     # -- called by the writer and the bus
 
-    def committed(self, realm_id: RealmId, epoch: int, entries: list[LogEntry]) -> None:
-        """Deliver committed entries to the queues of this process, then publish them."""
-        follower = self._followers.get(realm_id)
+    def committed(
+        self, realm_id: RealmId, epoch: int, entries: list[LogEntry]
+    ) -> Callable[[], Awaitable[object]] | None:
+        """Deliver committed entries to the queues of this process, then publish them.
+
+        Returns a wait until this process has applied them and answers from them; None if it has.
+        """
+        follower, last = self._followers.get(realm_id), entries[-1].position
         if follower is not None:
             follower.offer(epoch, entries)
-        if self._bus is None:
-            return
-        cargo = entries if self._bus.carries_entries else ()
-        bodies = tuple(msgspec.json.encode(entry) for entry in cargo)
-        hint = Hint(realm_id, epoch, entries[0].position, entries[-1].position, bodies)
-        self._publish(lambda bus: bus.publish(hint))
-        self.shipper_notifier.notify()
+        if self._bus is not None:
+            cargo = entries if self._bus.carries_entries else ()
+            bodies = tuple(msgspec.json.encode(entry) for entry in cargo)
+            hint = Hint(realm_id, epoch, entries[0].position, last, bodies)
+            self._publish(lambda bus: bus.publish(hint))
+            self.shipper_notifier.notify()
+        if follower is None or follower.epoch != epoch or follower.position >= last:
+            return None
+        return partial(follower.applied, last, APPLIED_TIMEOUT_SECONDS)
 
     def on_hint(self, hint: Hint) -> None:
         if hint.realm_id == NO_REALM:

@@ -18,6 +18,7 @@ from server.events.base import (
 from server.events.log import Tick
 from server.realtime.audience import LiveUser, flags_of
 from server.realtime.queue import EventQueue, WireEvent, with_id
+from server.telemetry import traces
 from storage.ids import Position, UserId
 
 _BLANK = Tick()
@@ -46,7 +47,7 @@ def masked(event: Event, masking: Masking | None) -> Event:
 class TailEntry:
     """A log entry: its event, its audience, and its encodings so far."""
 
-    __slots__ = ("_encodings", "audience", "event", "first", "position", "size")
+    __slots__ = ("_encodings", "audience", "event", "first", "position", "size", "span")
 
     def __init__(self, entry: LogEntry) -> None:
         self.position: Position = entry.position
@@ -57,6 +58,10 @@ class TailEntry:
         )
         self.size = _OVERHEAD_BYTES + 2 * len(entry.body or b"")
         self._encodings: dict[tuple[Any, ...], list[bytes]] = {}
+        self.span: traces.Span | None = None
+        """Its application in this process, if the request of the write is traced."""
+        if self.audience.traceparent and self.event.wire_type:
+            self.span = traces.continued("apply entry", self.audience.traceparent, kind=entry.kind)
 
     def blank(self) -> None:
         """Drop the body, after its message was deleted."""

@@ -10,19 +10,14 @@ from typing_extensions import override
 from server.domain.addresses import mail_domain
 from server.domain.providers import JwtKeys, Providers
 from server.domain.sign_in import FOR_DEVELOPERS, LDAP, PASSWORDS
+from server.settings.descriptions import described
 from server.settings.network_types import Destinations, Hosts, Networks, Ports
 from server.settings.rates import Rate, Rates
 from server.settings.secret_names import OWN_SECRETS, SECRET_SETTINGS, SECRETIVE, passwords_in
-
-_ATTRIBUTE = r"^[A-Za-z][A-Za-z0-9;-]*$"
-
-
-def described(description: str, *, ge: int | None = None, le: int | None = None) -> Meta:
-    """Return what a setting must be, as the end of the sentence "NAME must be ..."."""
-    return Meta(description=description, ge=ge, le=le)
+from server.settings.telemetry_settings import TelemetrySettings
 
 
-class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Settings(TelemetrySettings, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """All settings. `load_settings` builds it; nothing else reads the environment."""
 
     host: Annotated[
@@ -77,6 +72,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Of people who are not signed in."""
     rate_limit_sign_in: Annotated[Rate, described("tries/seconds, like 5/1800")] = Rate("5/1800")
     """With the password of one name."""
+    rate_limit_second_factor: Annotated[Rates, described("tries/seconds, like 5/300, 50/86400")] = (
+        Rates("5/300, 50/86400")
+    )
+    """With codes of one account's second factor; a right code resets the first rate only."""
     rate_limit_account_mail: Annotated[Rates, described("emails/seconds, like 2/3600, 5/86400")] = (
         Rates("2/3600, 5/86400")
     )
@@ -117,56 +116,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     )
     """Keys of an organization's own sites, which sign tokens for API keys."""
 
-    ldap_url: Annotated[
-        Annotated[str, Meta(pattern=r"^ldaps?://[^/?#\s,]+/?(,\s*ldaps?://[^/?#\s,]+/?)*$")] | None,
-        described("addresses like ldaps://ldap.example.com, separated by commas"),
-    ] = None
-    """LDAP servers, tried in order. None: there is none."""
-    ldap_starttls: Annotated[bool, described("on or off")] = True
-    """Whether connections to ldap:// are encrypted before anything is sent."""
-    ldap_ca: Annotated[Path | None, described("the path of a file")] = None
-    """The certificates of the authority. None: those that this machine trusts."""
-    ldap_bind_dn: Annotated[
-        Annotated[str, Meta(min_length=1)] | None,
-        described("the name of an entry, like cn=parley,dc=example,dc=com"),
-    ] = None
-    """Account that searches the directory. None: anonymous."""
-    ldap_bind_password: Annotated[
-        Annotated[str, Meta(min_length=1)] | None, described("a password")
-    ] = None
-    ldap_base: Annotated[
-        Annotated[str, Meta(min_length=1)] | None,
-        described("the name of an entry, like ou=people,dc=example,dc=com"),
-    ] = None
-    """Base of the search, which uses the filter."""
-    ldap_filter: Annotated[
-        Annotated[str, Meta(pattern=r"^\(.*%s.*\)$")],
-        described("a filter with %s in it, like (uid=%s)"),
-    ] = "(|(uid=%s)(mail=%s))"
-    ldap_user_dn: Annotated[
-        Annotated[str, Meta(pattern=r"^[^%,=]+=%s(,[^%]*)?$")] | None,
-        described("a name with %s in it, like uid=%s,ou=people,dc=example,dc=com"),
-    ] = None
-    """Pattern of a user's entry. None: it is searched for."""
-    ldap_name_attribute: Annotated[
-        Annotated[str, Meta(pattern=_ATTRIBUTE)], described("an attribute, like cn")
-    ] = "cn"
-    ldap_email_attribute: Annotated[
-        Annotated[str, Meta(pattern=_ATTRIBUTE)], described("an attribute, like mail")
-    ] = "mail"
-    ldap_id_attribute: Annotated[
-        Annotated[str, Meta(pattern=_ATTRIBUTE)] | None, described("an attribute, like entryUUID")
-    ] = None
-    """Stable id of an entry, even if its name and address change. None: by its address."""
-    ldap_email_domain: Annotated[
-        Annotated[str, Meta(pattern=r"^[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*$")] | None,
-        described("a domain name, like example.com"),
-    ] = None
-    """Users' addresses are their names in the directory at this domain. None: an attribute."""
-    ldap_timeout_seconds: Annotated[int, described("a number from 1 to 60", ge=1, le=60)] = 5
-    """Timeout of all directory requests of a sign-in."""
-    ldap_connections: Annotated[int, described("a number from 1 to 50", ge=1, le=50)] = 4
-    """Of one process to them, at once."""
     development: Annotated[bool, described("on or off")] = False
     """Lets users sign in without a password. Never on a server that others reach."""
 
@@ -259,17 +208,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     ] = None
     """Through which it goes then. It looks up names, so it has to keep private networks closed."""
 
-    bigbluebutton_url: Annotated[
-        Annotated[str, Meta(pattern=r"^https?://[^?#\s]+$")] | None,
-        described("an address like https://calls.example.com/bigbluebutton/"),
-    ] = None
-    """Where people have calls. None, or without the secret: not there."""
-    bigbluebutton_secret: Annotated[str | None, described("a shared secret")] = None
-    jitsi_server_url: Annotated[
-        Annotated[str, Meta(pattern=r"^https?://[^?#\s]+$")],
-        described("an address like https://meet.example.com"),
-    ] = "https://meet.jit.si"
-    """Where people have calls whose organization names no server of Jitsi Meet of its own."""
     giphy_api_key: Annotated[str, described("a key of GIPHY's API")] = ""
     """With which clients look for GIFs themselves, so it is no secret. Empty: they do not."""
     klipy_api_key: Annotated[str, described("a key of KLIPY's API")] = ""
@@ -386,11 +324,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     def embedded(self) -> bool:
         """Whether Parley runs its own Postgres."""
         return self.database_url is None
-
-    @property
-    def has_big_blue_button(self) -> bool:
-        """Whether this server knows where people have calls by BigBlueButton."""
-        return self.bigbluebutton_url is not None and self.bigbluebutton_secret is not None
 
     @property
     def files(self) -> Path:

@@ -27,7 +27,11 @@ class Networks:
 
     @override
     def __repr__(self) -> str:
-        return f"Networks({', '.join(map(str, self._networks))})"
+        return f"Networks({self})"
+
+    @override
+    def __str__(self) -> str:
+        return ", ".join(map(str, self._networks))
 
 
 class Hosts(frozenset[str]):
@@ -57,6 +61,10 @@ class Destinations:
     @override
     def __repr__(self) -> str:
         return f"Destinations({self.networks!r}, {self.hosts!r})"
+
+    @override
+    def __str__(self) -> str:
+        return ", ".join(self._given)
 
 
 MAX_PORT: Final = 65_535

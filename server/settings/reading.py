@@ -15,6 +15,7 @@ from server.domain.addresses import mailable
 from server.domain.descriptions import DescriptionError
 from server.settings.declared import Settings
 from server.settings.secret_names import PLAIN_VARIABLES, SECRET_SETTINGS
+from server.settings.sources import DEFAULT, SettingSource
 
 ENVIRONMENT_PREFIX = "PARLEY_"
 CONFIG_VARIABLE = "PARLEY_CONFIG"
@@ -28,13 +29,18 @@ KEYS = {"certificate_key": "certificate", "mail_in_key": "mail_in_certificate"}
 PLACES = (
     "amqp_url",
     "bigbluebutton_url",
+    "constructor_groups_url",
     "egress_proxy",
     "external_url",
     "jitsi_server_url",
     "ldap_url",
+    "nextcloud_talk_url",
     "push_bouncer_url",
     "s3_endpoint",
     "smtp_host",
+    "webex_api_url",
+    "zoom_api_url",
+    "zoom_oauth_url",
 )
 """Settings that name a host, most of them in a URL, some more than one."""
 
@@ -61,10 +67,24 @@ def load_settings(
 
     Raises SettingsError, which lists everything that is wrong.
     """
+    settings, _ = load_with_sources(environ=environ, config=config, overrides=overrides)
+    return settings
+
+
+def load_with_sources(
+    *,
+    environ: Mapping[str, str] | None = None,
+    config: Path | None = None,
+    overrides: Mapping[str, object] | None = None,
+) -> tuple[Settings, dict[str, SettingSource]]:
+    """Read settings as `load_settings` does, and return with them where each comes from."""
     environ = os.environ if environ is None else environ
     reader = _reader(environ, config, overrides)
+    sources = {
+        name: reader.sources.get(name, DEFAULT) for name in Settings.__struct_encode_fields__
+    }
     reader.values.setdefault("data", default_data_directory(environ))
-    return reader.settings()
+    return reader.settings(), sources
 
 
 def names_data_directory(
@@ -90,7 +110,7 @@ def _reader(
     reader.add_environment(environ)
     for name, value in (overrides or {}).items():
         if value is not None:
-            reader.add(name, value, origin=f"--{name.replace('_', '-')}")
+            reader.add(name, value, SettingSource("command line", f"--{name.replace('_', '-')}"))
     return reader
 
 
@@ -149,18 +169,18 @@ class _SettingsCollector:
 
     def __init__(self) -> None:
         self.values: dict[str, object] = {}
-        self._origins: dict[str, str] = {}
+        self.sources: dict[str, SettingSource] = {}
         self._problems: list[str] = []
         self._told: set[str] = set()
 
-    def add(self, name: str, value: object, *, origin: str) -> None:
+    def add(self, name: str, value: object, source: SettingSource) -> None:
         if isinstance(value, str):
             if not _is_plain(value):
-                self._problems.append(f"{origin} must be text in UTF-8 without NUL characters.")
+                self._problems.append(f"{source} must be text in UTF-8 without NUL characters.")
                 return
             value = WORDS_FOR_BOOLEANS.get(value.lower(), value)
         self.values[name] = value
-        self._origins[name] = origin
+        self.sources[name] = source
 
     def add_file(self, path: Path) -> None:
         try:
@@ -172,7 +192,7 @@ class _SettingsCollector:
             self._problems.append(f"The settings file {path} is not valid TOML: {error}.")
             return
         for key, value in table.items():
-            self._add_or_read(key, value, origin=f"`{key}` in {path}")
+            self._add_or_read(key, value, SettingSource("file", f"`{key}` in {path}"))
 
     def add_environment(self, environ: Mapping[str, str]) -> None:
         known = _setting_by_variable()
@@ -180,26 +200,26 @@ class _SettingsCollector:
             name = known.get(variable.removesuffix("_FILE"))
             if name is not None:
                 suffix = "_file" if variable.endswith("_FILE") else ""
-                self._add_or_read(name + suffix, value, origin=variable)
+                self._add_or_read(name + suffix, value, SettingSource("environment", variable))
         for variable in unused_variables(environ):
             if similar := difflib.get_close_matches(variable, known, n=1, cutoff=0.8):
                 self._problems.append(f"{variable} is not a setting; did you mean {similar[0]}?")
 
-    def _add_or_read(self, name: str, value: object, *, origin: str) -> None:
+    def _add_or_read(self, name: str, value: object, source: SettingSource) -> None:
         """Add the value, or, if the name ends in _file, the content of the file it names."""
         setting = name.removesuffix("_file")
         if setting == name or setting not in Settings.__struct_encode_fields__:
-            self.add(name, value, origin=origin)
+            self.add(name, value, source)
             return
         try:
-            text = text_of(Path(str(value)).read_bytes(), origin=f"{origin} names {value}, which")
-            self.add(setting, text.strip(), origin=f"{origin} ({value})")
+            text = text_of(Path(str(value)).read_bytes(), origin=f"{source} names {value}, which")
+            self.add(setting, text.strip(), SettingSource("secret file", f"{source} ({value})"))
         except OSError as error:
-            self._problems.append(f"{origin} names {value}, but: {error.strerror}.")
+            self._problems.append(f"{source} names {value}, but: {error.strerror}.")
         except SettingsError as error:
             self._problems += error.problems
         except ValueError:
-            self._problems.append(f"{origin} must be the path of a file.")
+            self._problems.append(f"{source} must be the path of a file.")
 
     def settings(self) -> Settings:
         """Convert all values.
@@ -226,7 +246,7 @@ class _SettingsCollector:
         try:
             return path.expanduser().absolute()
         except RuntimeError:
-            origin = self._origins.get("data", variable_of("data"))
+            origin = self.sources.get("data", variable_of("data"))
             self._problems.append(f"{origin} names an unknown user's home: {str(path)!r}.")
             return path
 
@@ -291,7 +311,7 @@ class _SettingsCollector:
         for key, certificate in KEYS.items():
             if getattr(settings, key) is not None and getattr(settings, certificate) is None:
                 self._problems.append(
-                    f"{self._origins[key]} is the key of a certificate, and"
+                    f"{self.sources[key]} is the key of a certificate, and"
                     f" {variable_of(certificate)} is missing."
                 )
 
@@ -313,7 +333,7 @@ class _SettingsCollector:
             return
         self._told.add(name)
         shown = "" if name in SECRET_SETTINGS else f", not {value!r}"
-        origin = self._origins.get(name, variable_of(name))
+        origin = self.sources.get(name, variable_of(name))
         because = f": {why}" if why else ""
         self._problems.append(f"{origin} must be {_expectation(name)}{shown}{because}.")
 
@@ -321,7 +341,7 @@ class _SettingsCollector:
         del self.values[name]
         similar = difflib.get_close_matches(name, Settings.__struct_encode_fields__, n=1)
         hint = f"; did you mean `{similar[0]}`?" if similar else "."
-        self._problems.append(f"{self._origins[name]} is not a setting{hint}")
+        self._problems.append(f"{self.sources[name]} is not a setting{hint}")
 
 
 def _is_plain(text: str) -> bool:

@@ -7,6 +7,8 @@ PLAIN_VARIABLES = {"database_url": "DATABASE_URL", "amqp_url": "AMQP_URL"}
 
 OWN_SECRETS = (
     "bigbluebutton_secret",
+    "constructor_groups_secret_key",
+    "nextcloud_talk_password",
     "ldap_bind_password",
     "smtp_password",
     "operator_password",
@@ -15,6 +17,9 @@ OWN_SECRETS = (
     "fcm_credentials",
     "apns_key",
     "s3_secret_key",
+    "sentry_dsn",
+    "webex_client_secret",
+    "zoom_client_secret",
 )
 
 SECRETIVE = ("sign_in_providers", "jwt_keys")

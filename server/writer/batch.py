@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, ExitStack, contextmanager
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self, TypeVar, cast
@@ -10,6 +10,7 @@ from typing import Any, Self, TypeVar, cast
 from server.domain.errors import DomainError
 from server.events.base import LogEntry
 from server.realm_cache import RealmCache
+from server.telemetry import traces
 from server.transactions import SharedWrite, StaleDecisionError, Turn
 from server.writer.tx import ClockedStep, WriteTx
 from storage import clock
@@ -47,8 +48,11 @@ class PendingWrite:
     answer: Any = None
     is_alone: bool = False
     is_answered: bool = False
+    """Whether its outcome is known, and its caller has it or is about to."""
     is_committed: bool = False
     """Whether its transaction is committed, whatever becomes of the result."""
+    span: traces.Span | None = None
+    """None: its request is not traced."""
     backend: int | None = None
     """Process id of the Postgres backend to which its COMMIT was sent without a response."""
 
@@ -130,9 +134,13 @@ class Batch:
         Raises exceptions after which the transaction is unusable.
         """
         write.backend = None
-        tx = write.tx = WriteTx(self._realm_cache, self.connection, alone=self._alone)
+        context = "" if write.span is None else write.span.context
+        tx = write.tx = WriteTx(
+            self._realm_cache, self.connection, alone=self._alone, traceparent=context
+        )
         try:
-            write.answer = await write.action(tx)
+            with traces.entered(write.span):
+                write.answer = await write.action(tx)
         except (DomainError, LockUnavailableError) as error:
             if tx.has_written:
                 raise
@@ -151,7 +159,8 @@ class Batch:
         backend = connection.backend
         try:
             async with asyncio.timeout(connection.patience_seconds):
-                return await self._finished(connection, writes)
+                with _commit_spans(writes):
+                    return await self._finished(connection, writes)
         except Exception as error:
             # After an error response the connection is reused, and may serve another request
             # by the time of the look-up.
@@ -198,6 +207,19 @@ class Batch:
         for group, (start, end) in zip(groups, spans, strict=True):
             group.settle(rows[start:end])
         return rows[1][0][1], entries
+
+
+@contextmanager
+def _commit_spans(writes: Sequence[PendingWrite]) -> Iterator[None]:
+    """Record the commit in the traces of all traced writes that share it."""
+    if not traces.is_on():
+        yield
+        return
+    own = [write.span.child("commit", writes=len(writes)) for write in writes if write.span]
+    with ExitStack() as stack:
+        for span in own:
+            stack.enter_context(traces.ended(span))
+        yield
 
 
 def _note_commit(writes: Iterable[PendingWrite]) -> None:

@@ -1,13 +1,14 @@
 """Writer of one realm in this process: batches writes, and handles failures."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from typing import Any, Final, TypeVar
 
 import structlog
 
 from server.events.base import LogEntry
 from server.realm_cache import RealmCache
+from server.telemetry import traces
 from server.transactions import KeepsChangingError, StaleDecisionError
 from server.writer.batch import MAX_BATCH_WRITES, Action, AloneError, Batch, PendingWrite, groups_of
 from storage import clock
@@ -31,7 +32,7 @@ was received may take longer."""
 STALE_TRIES = 5
 _GIVEN_UP: Final = "the server stops, and the outcome of this write is not checked any more"
 
-Committed = Callable[[RealmId, int, list[LogEntry]], None]
+Committed = Callable[[RealmId, int, list[LogEntry]], Callable[[], Awaitable[object]] | None]
 
 
 class RealmWriter:
@@ -58,13 +59,16 @@ class RealmWriter:
         caller is cancelled, the write continues but is not retried.
         """
         loop = asyncio.get_running_loop()
-        write = PendingWrite(action, loop.create_future(), until=loop.time() + LONGEST_SECONDS)
+        span = traces.child("write", realm_id=self._realm_id)
+        until = loop.time() + LONGEST_SECONDS
+        write = PendingWrite(action, loop.create_future(), until=until, span=span)
         write.future.add_done_callback(_heed)
         self._waiting.append(write)
         if self._running is None:
             self._running = asyncio.create_task(self._run())
-        answer: Result = await write.future
-        return answer
+        with traces.ended(span):
+            answer: Result = await write.future
+            return answer
 
     @property
     def idle(self) -> bool:
@@ -140,14 +144,33 @@ class RealmWriter:
         except RETRYABLE_ERRORS:
             return  # all positions are above 0
 
-    def _hand_over(self, epoch: int, entries: list[LogEntry]) -> None:
-        """Publish committed entries. Their writes succeed even if that raises."""
-        if not entries:
-            return
+    def _hand_over(
+        self, epoch: int, entries: list[LogEntry], writes: Sequence[PendingWrite]
+    ) -> None:
+        """Publish committed entries, and complete their writes, also if that raises.
+
+        A caller that has its result finds it in what this process answers next. Entries may have
+        to wait for earlier ones, of a transaction that ran beside this one or in another process.
+        """
+        for write in writes:
+            write.is_answered = True
+        applied = None
         try:
-            self._committed(self._realm_id, epoch, entries)
+            applied = self._committed(self._realm_id, epoch, entries) if entries else None
         except Exception:
             logger.exception("writer.publish_failed", realm_id=self._realm_id)
+        if applied is None:
+            _succeed(writes)
+        else:
+            self._begin(self._succeed_after(applied, writes))
+
+    async def _succeed_after(
+        self, applied: Callable[[], Awaitable[object]], writes: Sequence[PendingWrite]
+    ) -> None:
+        try:
+            await applied()
+        finally:
+            _succeed(writes)
 
     async def _run_batch(self, batch: Batch, writes: list[PendingWrite]) -> None:
         prepared: list[PendingWrite] = []
@@ -169,12 +192,10 @@ class RealmWriter:
         self.commits += 1
         self.writes += len(writes)
         self._at_once = len(writes) + len(self._waiting)
-        self._hand_over(epoch, entries)
+        self._hand_over(epoch, entries, [write for write in writes if write.tx is not None])
         for write in writes:
             if write.tx is None:
                 self._run_alone(write)
-            else:
-                write.succeed()
 
     async def _after_failure(self, writes: list[PendingWrite], error: Exception) -> None:
         """Complete writes whose COMMIT succeeded after all; run each other one alone.
@@ -243,8 +264,7 @@ class RealmWriter:
             raise StaleDecisionError
         self.commits += 1
         self.writes += 1
-        self._hand_over(epoch, entries)
-        write.succeed()
+        self._hand_over(epoch, entries, [write])
 
     async def _without_committed(self, writes: list[PendingWrite]) -> list[PendingWrite]:
         """Complete the writes that are in the log; return the others.
@@ -264,13 +284,11 @@ class RealmWriter:
             for write in writes:
                 write.fail(error)
             return []
-        self._hand_over(epoch, entries)
         found = {e.write_id for e in entries}
         committed = [w for w, tx in traceable.items() if tx.write_id in found]
         for group in groups_of(committed):
             group.recover(entries)
-        for write in committed:
-            write.succeed()
+        self._hand_over(epoch, entries, committed)
         return [w for w in writes if w not in committed]
 
     async def _look_up(
@@ -294,6 +312,11 @@ class RealmWriter:
                 connection, self._realm_id, write_ids=write_ids, since=self._position
             )
         return epoch, [LogEntry(Position(p), k, a, b, w) for p, k, a, b, w in rows]
+
+
+def _succeed(writes: Iterable[PendingWrite]) -> None:
+    for write in writes:
+        write.succeed()
 
 
 def _pending(writes: Iterable[PendingWrite]) -> list[PendingWrite]:

@@ -42,7 +42,9 @@ _Step = Entry | ClockedStep[Any]
 class WriteTx:
     """Transaction of one write (implements Tx of server/transactions.py)."""
 
-    def __init__(self, realm_cache: RealmCache, begin: Begin, *, alone: bool) -> None:
+    def __init__(
+        self, realm_cache: RealmCache, begin: Begin, *, alone: bool, traceparent: str = ""
+    ) -> None:
         self.realm_id = realm_cache.realm_id
         self._realm_cache = realm_cache
         self.exact = alone
@@ -50,6 +52,12 @@ class WriteTx:
         self.steps: list[_Step] = []
         self.has_written = False
         self._begin = begin
+        self._traceparent = traceparent
+
+    def traced(self, audience: Audience) -> Audience:
+        if not self._traceparent:
+            return audience
+        return msgspec.structs.replace(audience, traceparent=self._traceparent)
 
     def must_be_exact(self) -> None:
         if not self.exact:
@@ -84,8 +92,9 @@ class WriteTx:
         return rows
 
     def append(self, event: Event, audience: Audience) -> Entry:
-        assert not any(isinstance(s, ClockedStep) for s in self.steps), "it may still be stale"
-        entry = Entry(event, audience)
+        # Such a step is the first one if there is one.
+        assert not isinstance(next(iter(self.steps), None), ClockedStep), "it may still be stale"
+        entry = Entry(event, self.traced(audience))
         self.steps.append(entry)
         return entry
 

@@ -15,7 +15,7 @@ from server.actions.access.restored_content import (
 from server.actions.bot_defaults import append_access_events
 from server.events.base import Entry
 from server.transactions import Tx
-from storage import read_marks, restored_access
+from storage import channel_lists, read_marks, restored_access
 from storage.database import Connection
 from storage.ids import ChannelId
 
@@ -71,6 +71,9 @@ async def apply(
     for channel_id in diff.history_hidden:
         await _hide_history(tx, connection, after, channel_id, entry)
     append_restored(tx, entry, [*arrived, *gained], name)
+    if reading := sorted({*diff.joined, *diff.content_gained}):
+        statement = channel_lists.append_gained(realm_id, reading, write_id=tx.write_id)
+        tx.at_position(entry, statement)
     return [*lost_later, *gained_later]
 
 
@@ -91,3 +94,5 @@ async def _hide_history(
         and after.access(after.context.standing(user_id), (user_id, channel_id)).content
     ]
     append_unstarred(tx, entry, pairs)
+    hiding = channel_lists.append_hidden(tx.realm_id, channel_id, write_id=tx.write_id)
+    tx.at_position(entry, hiding)

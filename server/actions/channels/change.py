@@ -255,4 +255,5 @@ def _settings(channel: ChannelRow) -> Mapping[str, Any]:
         "topics_policy": channel.topics_policy,
         "folder_id": channel.folder_id,
         "message_retention_days": channel.message_retention_days,
+        "default_push_notifications": channel.default_push_notifications,
     }

@@ -127,5 +127,6 @@ def _new(
         topics_policy=terms.topics_policy,
         folder_id=terms.folder_id,
         message_retention_days=retention_days(terms.message_retention_days),
+        default_push_notifications=terms.default_push_notifications,
         permissions={name: value.as_json() for name, value in permissions.items()},
     )

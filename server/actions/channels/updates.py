@@ -22,7 +22,13 @@ from storage.channels import ChannelRow
 from storage.database import Connection
 from storage.ids import UserId
 
-_PLAIN = ("name", "topics_policy", "folder_id", "message_retention_days")
+_PLAIN = (
+    "name",
+    "topics_policy",
+    "folder_id",
+    "message_retention_days",
+    "default_push_notifications",
+)
 
 
 def updates(

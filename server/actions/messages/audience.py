@@ -1,6 +1,6 @@
 """Audiences of events about messages."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -11,9 +11,10 @@ from server.events.channels import RECENTLY
 from server.transactions import Tx
 from storage import channels, message_edits, message_places
 from storage.channels import ChannelRow
+from storage.conversations import TopicRow
 from storage.database import Statement
-from storage.ids import MessageId, Position, UserId
-from storage.message_edits import ReaderRow
+from storage.ids import ChannelId, MessageId, Position, UserId
+from storage.message_edits import ChangingRow, LockedRow, ReaderRow
 from storage.message_places import MessagePlace
 
 
@@ -57,6 +58,11 @@ class MessageRecipients:
     message_ids: Sequence[MessageId]
 
 
+def readers_of(recipients: Iterable[MessageRecipients]) -> list[UserId]:
+    """Return the users of all these audiences."""
+    return sorted({user_id for each in recipients for user_id in each.audience.users})
+
+
 def protects_history(channel: ChannelRow) -> bool:
     """Return whether readers may read only what they were given (received, or moved in later)."""
     return (
@@ -66,23 +72,93 @@ def protects_history(channel: ChannelRow) -> bool:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class LockedConversation:
+    """Locked messages of one conversation; the channel of a topic is locked too."""
+
+    channel: ChannelRow | None
+    topic: TopicRow | None
+    rows: Sequence[ChangingRow | LockedRow]
+
+
 async def of_messages(
-    tx: Tx, channel: ChannelRow | None, conversation_id: int, message_ids: Sequence[MessageId]
+    tx: Tx,
+    channel: ChannelRow | None,
+    conversation_id: int,
+    message_ids: Sequence[MessageId],
+    *,
+    also: Sequence[UserId] = (),
 ) -> list[MessageRecipients]:
     """Return the recipients of messages of one conversation, with those that they may read now.
 
-    The channel is locked: subscribers do not change until the commit. Never empty.
+    `also`: users who get them without being concerned by them, as far as they may read them. The
+    channel is locked: subscribers do not change until the commit. Never empty.
     """
+    if channel is not None:
+        return await of_channel(tx, channel, message_ids, also=also)
     connection = await tx.connection()
-    if channel is None:
-        people = await message_places.dm_user_ids(connection, tx.realm_id, conversation_id)
-        return [MessageRecipients(Audience(users=tuple(people)), message_ids)]
+    people = await message_places.dm_user_ids(connection, tx.realm_id, conversation_id)
+    return [MessageRecipients(Audience(users=tuple(people)), message_ids)]
+
+
+async def of_conversations(
+    tx: Tx, found: Sequence[LockedConversation], *, also: Sequence[UserId] = ()
+) -> list[tuple[LockedConversation, MessageRecipients]]:
+    """Return the same for messages of several conversations, for each of them. Never empty."""
+    by_id = {each.rows[0].conversation_id: each for each in found}
+    direct = [key for key, each in by_id.items() if each.channel is None]
+    members = (
+        await message_places.members_of_dm_groups(await tx.connection(), tx.realm_id, direct)
+        if direct
+        else {}
+    )
+    recipients = [
+        MessageRecipients(Audience(users=tuple(members[key])), [row.id for row in by_id[key].rows])
+        for key in direct
+    ]
+    in_channels: dict[ChannelId, list[LockedConversation]] = {}
+    for each in found:
+        if each.channel is not None:
+            in_channels.setdefault(each.channel.channel_id, []).append(each)
+    for some in in_channels.values():
+        assert some[0].channel is not None
+        ids = sorted(row.id for each in some for row in each.rows)
+        recipients += await of_channel(tx, some[0].channel, ids, also=also)
+    places = {row.id: key for key, each in by_id.items() for row in each.rows}
+    return [
+        (by_id[key], part) for each in recipients for key, part in by_place(each, places).items()
+    ] or [(found[0], MessageRecipients(Audience(), []))]
+
+
+def by_place(
+    recipients: MessageRecipients, places: Mapping[MessageId, int]
+) -> dict[int, MessageRecipients]:
+    """Return the recipients of messages of several places, with those of each place."""
+    ids: dict[int, list[MessageId]] = {}
+    for message_id in recipients.message_ids:
+        ids.setdefault(places[message_id], []).append(message_id)
+    return {place: MessageRecipients(recipients.audience, some) for place, some in ids.items()}
+
+
+async def of_channel(
+    tx: Tx,
+    channel: ChannelRow,
+    message_ids: Sequence[MessageId],
+    *,
+    also: Sequence[UserId] = (),
+) -> list[MessageRecipients]:
+    """Return the recipients of messages of one locked channel. Never empty."""
     if protects_history(channel):
-        return _grouped(await read_by(tx, channel, message_ids)) or [
+        return _grouped(await read_by(tx, channel, message_ids, also=also)) or [
             MessageRecipients(Audience(), [])
         ]
     outsiders = await message_edits.readers(
-        connection, tx.realm_id, channel.channel_id, message_ids, outsiders_only=True
+        await tx.connection(),
+        tx.realm_id,
+        channel.channel_id,
+        message_ids,
+        outsiders_only=True,
+        also=also,
     )
     audience = Audience(
         channel_id=channel.channel_id,
@@ -115,14 +191,17 @@ async def activity_statements(
 ReadBy = dict[UserId, tuple[MessageId, ...]]
 
 
-async def read_by(tx: Tx, channel: ChannelRow, message_ids: Sequence[MessageId]) -> ReadBy:
-    """Return which of the channel's messages each concerned user may read."""
+async def read_by(
+    tx: Tx, channel: ChannelRow, message_ids: Sequence[MessageId], *, also: Sequence[UserId] = ()
+) -> ReadBy:
+    """Return which of the channel's messages each concerned user may read, and those of `also`."""
     rows = await message_edits.readers(
         await tx.connection(),
         tx.realm_id,
         channel.channel_id,
         message_ids,
         outsiders_only=False,
+        also=also,
     )
     return await _what_they_read(tx, rows, message_ids)
 

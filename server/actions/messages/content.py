@@ -12,7 +12,7 @@ from typing import Final, Protocol
 from server.actions.realm_services import Reading
 from server.domain.access import GroupGraph
 from server.domain.actor import Actor
-from server.domain.attachments import path_ids_in
+from server.domain.attachments import path_id_in, path_ids_in
 from server.domain.channels import Standing
 from server.domain.errors import (
     BadRequestError,
@@ -38,7 +38,7 @@ from server.domain.markdown import (
 from server.domain.messages import LARGE_AUDIENCE, MAX_MESSAGE_LENGTH
 from server.domain.names import FoldedName, composed, fold_name
 from server.domain.shown_people import INACCESSIBLE_NAME
-from server.domain.thumbnails import has_thumbnails, with_thumbnails
+from server.domain.thumbnails import has_thumbnails, with_links_to_unknown, with_thumbnails
 from server.domain.user_settings import UserSettings
 from server.domain.widgets import widget_of
 from server.i18n import _
@@ -119,15 +119,16 @@ async def read_content(
     `content` has passed `clean_content`. The readers may not know the `masked` people.
     """
     graph = await realm_cache.groups()
-    rendered = await render_as(realm_cache, author, content, masked)
+    rendered = await _render_as(realm_cache, author, content, masked)
     alert_words = await realm_cache.alert_words()
     await _let_others_go_on(content)
     topic_mentioned: frozenset[UserId] = frozenset()
     if rendered.topic_wildcard and channel_id is not None:
         topic_mentioned = await _participants(author, topic_id, read)
     held = await _attachments(realm_cache, author, rendered, read)
-    if held:
-        html = with_thumbnails(rendered.html, {row.path_id: row for row in held})
+    if rendered.has_attachment:
+        html = await _with_known_files(realm_cache, author, rendered.html, held)
+        html = with_thumbnails(html, {row.path_id: row for row in held})
         rendered = replace(rendered, html=html)
     return ReadContent(
         content=content,
@@ -166,6 +167,28 @@ async def _attachments(
         )
 
 
+async def _with_known_files(
+    realm_cache: RealmCache, author: Actor, html: str, held: Collection[AttachmentRow]
+) -> str:
+    """Return the HTML; of all files but these, it has links alone."""
+    held_paths, address = {row.path_id for row in held}, await realm_cache.address()
+    return with_links_to_unknown(
+        html, lambda href: path_id_in(href, author.realm_id, address) in held_paths
+    )
+
+
+async def render_outside_messages(
+    realm_cache: RealmCache, author: Actor, content: str, *, read: Reading
+) -> str:
+    """Return the HTML of the author's text where it is no message, and waits for no thumbnails."""
+    rendered = await _render_as(realm_cache, author, content)
+    if not rendered.has_attachment:
+        return rendered.html
+    held = await _attachments(realm_cache, author, rendered, read)
+    html = await _with_known_files(realm_cache, author, rendered.html, held)
+    return with_thumbnails(html, {row.path_id: row for row in held if row.width is not None})
+
+
 async def typeset_ahead(realm_cache: RealmCache, content: str, *, share: Hashable) -> None:
     """Run the text's typesetting jobs before its transaction begins.
 
@@ -180,7 +203,7 @@ async def typeset_ahead(realm_cache: RealmCache, content: str, *, share: Hashabl
     await _let_others_go_on(content)
 
 
-async def render_as(
+async def _render_as(
     realm_cache: RealmCache, author: Actor, content: str, masked: Collection[UserId] = ()
 ) -> Rendered:
     """Render the author's text for readers who may not know the masked people."""

@@ -199,15 +199,12 @@ async def _channel_place(
     topic = await realm_cache.topic(channel.channel_id, topic_name)
     rests_on_owner = False
     if not actor.row.is_system_bot:
-        own = (standing, subscription is not None and subscription.active)
-        refusal = _refusal(channel, [own])
-        if refusal is not None:
-            rests_on_owner = True
-            owner = await _owner(realm_cache, actor, channel, standing)
-            if (refusal := _refusal(channel, [own, *owner])) is not None:
-                raise refusal
+        is_in = subscription is not None and subscription.active
+        rests_on_owner = await check_may_post(
+            realm_cache, actor, channel, standing, subscribed=is_in
+        )
         check_topic_policy(channel, topic_name, standing.settings)
-        if not await may_use_topic(standing, actor.realm_id, channel, topic, read):
+        if not await may_use_topics(standing, actor.realm_id, channel, [topic], read):
             rests_on_owner = True
             owner = await _owner(realm_cache, actor, channel, standing)
             if not any(each.channel_permits(channel, CREATES_TOPICS) for each, _in in owner):
@@ -219,6 +216,27 @@ async def _channel_place(
         topic_name=topic.name if topic is not None else topic_name,
         rests_on_owner=rests_on_owner,
     )
+
+
+async def check_may_post(
+    realm_cache: RealmCache,
+    actor: Actor,
+    channel: ChannelRow,
+    standing: Standing,
+    *,
+    subscribed: bool,
+) -> bool:
+    """Raise BadRequestError unless the actor, or a bot's owner, may send to the channel.
+
+    Returns whether only the owner may.
+    """
+    own = (standing, subscribed)
+    if _refusal(channel, [own]) is None:
+        return False
+    owner = await _owner(realm_cache, actor, channel, standing)
+    if (refusal := _refusal(channel, [own, *owner])) is not None:
+        raise refusal
+    return True
 
 
 async def _channel_of(
@@ -296,20 +314,22 @@ def check_topic_policy(channel: ChannelRow, topic_name: str, settings: RealmSett
         )
 
 
-async def may_use_topic(
+async def may_use_topics(
     standing: Standing,
     realm_id: RealmId,
     channel: ChannelRow,
-    topic: TopicRow | None,
+    topics: Sequence[TopicRow | None],
     read: Reading,
 ) -> bool:
-    """Return whether the person may begin topics there, or the topic has messages already."""
+    """Return whether the person may begin topics there, or all of these have messages already."""
     if standing.channel_permits(channel, CREATES_TOPICS):
         return True
-    if topic is None:
+    ids = {topic.topic_id for topic in topics if topic is not None}
+    if None in topics:
         return False
     async with read() as connection:
-        return not await message_moves.is_empty(connection, realm_id, topic.topic_id)
+        found = await message_moves.topics_with_messages(connection, realm_id, sorted(ids))
+        return found == ids
 
 
 # -- direct messages

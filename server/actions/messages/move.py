@@ -8,10 +8,11 @@ from typing import Any
 import msgspec
 from typing_extensions import override
 
-from server.actions.messages import edit, notices
+from server.actions.messages import edit, move_rules, notices
 from server.actions.messages.audience import of_messages
-from server.actions.messages.decide import NO_NEW_TOPICS, check_topic_policy, may_use_topic
+from server.actions.messages.decide import NO_NEW_TOPICS, may_use_topics
 from server.actions.messages.edit import NewContent
+from server.actions.messages.move_rules import NO_TOPICS, NOT_TO_CHANNELS
 from server.actions.messages.moving_steps import (
     MESSAGES_PER_STEP,
     MOVING,
@@ -20,14 +21,12 @@ from server.actions.messages.moving_steps import (
     policy_body,
 )
 from server.actions.messages.notices import Location, MoveSummary, Notice
-from server.actions.messages.subject import MoveTarget, Subject, is_subscribed, lock_subject
+from server.actions.messages.subject import MoveTarget, Subject, lock_subject
 from server.actions.stepped_work import JOB_DELAY_SECONDS
-from server.domain.access import MODERATOR
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError, MoveTimeLimitError
 from server.domain.messages import clean_new_topic
-from server.domain.realm_settings import RealmSettings
-from server.domain.resolved_topics import MarkChange, changes_only_marks, mark_change
+from server.domain.resolved_topics import MarkChange, mark_change
 from server.events.base import LogEntry
 from server.events.log import JobEnqueued
 from server.events.message_changes import MessagesChanged, PropagateMode, Relocation
@@ -42,7 +41,6 @@ from storage.ids import ChannelId, MessageId
 from storage.message_moves import MovableRow, Rename
 
 EVERYTHING = 1_000_000
-NOT_PERMITTED = _("You don't have permission to move this message")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,30 +82,31 @@ async def begin(
     subject = await lock_subject(tx, actor, message_id, MoveTarget(request.channel_id, topic))
     if request.content is not None:
         await edit.check_editable(tx, subject, request.content, now)
-        if _names_its_place(subject):
+        if subject.names_its_place:
             await edit.edit_locked(tx, subject, request.content, now)
             return Begun(is_begun=True)
     move = await _decide(tx, subject, request, now)
     if move.is_rename and request.content is None:
         return tx.clocked(RenameWrite(await _rename(tx, move, now)))
     if subject.new_topic is None:
-        statement = message_moves.ensure_topic(
-            tx.realm_id, move.new_channel.channel_id, move.new_name
+        statement = message_moves.ensure_topics(
+            tx.realm_id, move.new_channel.channel_id, [move.new_name]
         )
-        return tx.clocked(_EnsureTopic(statement))
+        return tx.clocked(EnsureTopics(statement))
     prepared = None
     if request.content is not None:
         prepared = await edit.prepare_edit(tx, subject, request.content, now)
     connection = await tx.connection()
-    was_empty = await message_moves.is_empty(connection, tx.realm_id, subject.new_topic.topic_id)
-    plan = _plan(move, subject.new_topic, now, target_was_empty=was_empty)
+    target_id = subject.new_topic.topic_id
+    is_used = await message_moves.topics_with_messages(connection, tx.realm_id, [target_id])
+    plan = _plan(move, subject.new_topic, now, target_was_empty=not is_used)
     work_id = await begin_plan(tx, plan, messages_per_step, prepared)
     return Begun(is_begun=True, work_id=work_id)
 
 
 @dataclass(frozen=True, slots=True)
-class _EnsureTopic(ClockedWrite[Begun]):
-    """Creates the target topic, unless it exists."""
+class EnsureTopics(ClockedWrite[Begun]):
+    """Creates the target topics, unless they exist."""
 
     make: Statement
 
@@ -147,12 +146,6 @@ class RenameWrite(ClockedWrite[Begun]):
         return Begun(is_begun=True, work_id=self.rename.work_id)
 
 
-def _names_its_place(subject: Subject) -> bool:
-    """Return whether the requested place is the message's own: some clients always name it."""
-    topic, new = subject.topic, subject.new_topic
-    return topic is not None and new is not None and new.topic_id == topic.topic_id
-
-
 # -- checks
 
 
@@ -180,45 +173,28 @@ class _Move:
         return self.found.holds_all and not self.crosses and is_free
 
     @property
-    def is_same_place(self) -> bool:
-        """Whether the topic keeps its messages, and only the spelling of its name changes."""
-        target = self.subject.new_topic
-        return target is not None and target.topic_id == self.topic.topic_id
-
-    @property
     def mark_change(self) -> MarkChange | None:
         """Whether the topic as a whole is resolved or unresolved."""
         if not self.found.holds_all and self.request.mode != "change_all":
             return None
         return mark_change(self.topic.name, self.new_name)
 
-    @property
-    def changes_only_marks(self) -> bool:
-        return not self.crosses and changes_only_marks(self.topic.name, self.new_name)
-
 
 async def _decide(tx: Tx, subject: Subject, request: MoveRequest, now: datetime) -> _Move:
     if subject.channel is None or subject.topic is None:
-        if request.channel_id is None:
-            raise BadRequestError(_("Direct messages cannot have topics."))
-        raise BadRequestError(_("Direct messages cannot be moved to channels."))
-    new_channel = await _new_channel(tx, subject)
+        raise BadRequestError(NO_TOPICS if request.channel_id is None else NOT_TO_CHANNELS)
+    new_channel = await move_rules.target_channel(tx, subject)
     crosses = new_channel.channel_id != subject.channel.channel_id
     new_name = subject.new_topic_name
     if not crosses and new_name == subject.topic.name:
         raise BadRequestError(_("Nothing to change"))
     if crosses and request.content is not None:
         raise BadRequestError(_("Cannot change message content while changing channel"))
-    _check_permitted(subject, new_name, crosses=crosses)
-    if crosses or new_name != subject.topic.name:
-        check_topic_policy(new_channel, new_name, subject.context.settings)
-    resolves = not crosses and changes_only_marks(subject.topic.name, new_name)
-    if not (resolves or _names_its_place(subject)):
+    limit = move_rules.check_move(subject)
+    if not (move_rules.resolves(subject) or subject.names_its_place):
         await _check_new_topic(tx, subject, new_channel)
-    renames = new_name != subject.topic.name
-    limit = None if resolves else _limit(subject, crosses=crosses, renames=renames)
     found = await _movable(tx, subject, request.mode, limit, now)
-    if _names_its_place(subject) and not found.holds_all:
+    if subject.names_its_place and not found.holds_all:
         # Topics are case-insensitive: a part of one cannot be spelled otherwise.
         raise BadRequestError(_("Nothing to change"))
     _check_age(request.mode, found, limit)
@@ -233,64 +209,11 @@ async def _decide(tx: Tx, subject: Subject, request: MoveRequest, now: datetime)
     )
 
 
-async def _new_channel(tx: Tx, subject: Subject) -> ChannelRow:
-    """Return the target channel, if the actor may send there. Raises BadRequestError."""
-    channel, old = subject.new_channel, subject.channel
-    if channel is not None and old is not None and channel.channel_id == old.channel_id:
-        return channel
-    if channel is not None:
-        is_in = await is_subscribed(tx, subject.actor, channel.channel_id)
-        if subject.standing.posts(channel, subscribed=is_in):
-            return channel
-        if subject.standing.sees(channel, subscribed=is_in):
-            raise BadRequestError(
-                _("Not authorized to send to channel '{name}'", name=channel.name)
-            )
-    raise BadRequestError(_("Invalid channel ID"))
-
-
 async def _check_new_topic(tx: Tx, subject: Subject, channel: ChannelRow) -> None:
     """Raise BadRequestError if the topic would be new, and the actor may not begin topics there."""
     topic = subject.new_topic
-    if not await may_use_topic(subject.standing, tx.realm_id, channel, topic, tx.reading):
+    if not await may_use_topics(subject.standing, tx.realm_id, channel, [topic], tx.reading):
         raise BadRequestError(NO_NEW_TOPICS)
-
-
-def _check_permitted(subject: Subject, new_name: str, *, crosses: bool) -> None:
-    assert subject.topic is not None
-    standing = subject.standing
-    if crosses and not (
-        standing.realm_permits("can_move_messages_between_channels_group")
-        or subject.channel_permits("can_move_messages_out_of_channel_group")
-    ):
-        raise BadRequestError(NOT_PERMITTED)
-    if new_name == subject.topic.name:
-        return
-    if not crosses and changes_only_marks(subject.topic.name, new_name):
-        if not (
-            standing.realm_permits("can_resolve_topics_group")
-            or subject.channel_permits("can_resolve_topics_group")
-        ):
-            raise BadRequestError(_("You don't have permission to resolve topics."))
-        return
-    if not (
-        standing.realm_permits("can_move_messages_between_topics_group")
-        or subject.channel_permits("can_move_messages_within_channel_group")
-    ):
-        raise BadRequestError(_("You don't have permission to edit this message"))
-
-
-def _limit(subject: Subject, *, crosses: bool, renames: bool) -> timedelta | None:
-    """Return the maximum age of messages that the actor may move so; None: no limit."""
-    if subject.actor.row.role <= MODERATOR:
-        return None
-    settings: RealmSettings = subject.context.settings
-    limits = [
-        settings.move_messages_between_streams_limit_seconds if crosses else None,
-        settings.move_messages_within_stream_limit_seconds if renames else None,
-    ]
-    given = [limit for limit in limits if limit is not None]
-    return timedelta(seconds=min(given)) if given else None
 
 
 async def _movable(
@@ -315,7 +238,7 @@ async def _movable(
 def _check_age(mode: PropagateMode, found: MovableRow, limit: timedelta | None) -> None:
     if limit is None or found.recent == found.total:
         return
-    if mode != "change_all":
+    if mode != "change_all" or not found.recent:
         raise BadRequestError(_("The time limit for moving this message has passed"))
     raise MoveTimeLimitError(
         _("You only have permission to move some of the messages in this topic."),
@@ -355,23 +278,16 @@ def _plan(
 
 def _notices(move: _Move, new_name: str) -> list[Notice]:
     """Return the notices of the move: none if only case or repeated marks change."""
-    actor = move.subject.actor.row
-    old = Location(move.channel.channel_id, move.channel.name, move.topic.name)
-    new = Location(move.new_channel.channel_id, move.new_channel.name, new_name)
-    change = move.mark_change
-    if move.changes_only_marks and change is not None:
-        return notices.of_resolving(actor, new, change, move.subject.context.settings.language)
-    is_whole = move.found.holds_all
-    if move.is_same_place or (move.changes_only_marks and is_whole):
+    if move.subject.names_its_place:
         return []
     summary = MoveSummary(
-        actor=actor,
-        old=old,
-        new=new,
+        actor=move.subject.actor.row,
+        old=Location(move.channel.channel_id, move.channel.name, move.topic.name),
+        new=Location(move.new_channel.channel_id, move.new_channel.name, new_name),
         message_id=move.subject.row.id,
         count=move.found.total,
-        is_whole=is_whole,
-        mark_change=change,
+        is_whole=move.found.holds_all,
+        mark_change=move.mark_change,
     )
     return notices.of_move(
         summary,

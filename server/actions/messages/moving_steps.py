@@ -3,7 +3,8 @@
 Messages sent to the topic after the move began stay.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
@@ -14,25 +15,29 @@ from server.actions.messages.audience import (
     Crossing,
     MessageRecipients,
     activity_statements,
+    by_place,
+    of_channel,
     of_crossing,
-    of_messages,
+    readers_of,
 )
 from server.actions.messages.edit import PreparedEdit, write_edit
+from server.actions.messages.emptied_topics import LeftTopic, transfer
 from server.actions.messages.notices import Notice, deliver, drafts
 from server.actions.stepped_work import SteppedWorkKind, put_off
 from server.events.base import NO_AUDIENCE, Entry
 from server.events.log import Tick
 from server.events.message_changes import (
-    MAX_GONE,
     MessagesChanged,
     MessagesGone,
     PropagateMode,
     Relocation,
 )
 from server.transactions import Tx
-from storage import channels, message_edits, message_moves, realms, user_topics
+from storage import channels, message_edits, message_moves, pins, realms, user_topics
 from storage.channels import ChannelRow
+from storage.database import Statement
 from storage.ids import ChannelId, MessageId, TopicId, UserId
+from storage.message_moves import TopicMove
 
 MESSAGES_PER_STEP: Final = 1_000
 """Number of messages per transaction: as many as one event holds."""
@@ -73,6 +78,11 @@ class MovePlan(msgspec.Struct, frozen=True, kw_only=True):
         if self.crosses:
             entry |= {"prev_stream": self.old_channel_id, "stream": self.new_channel_id}
         return entry
+
+    def topic_move(self, previous_content: Mapping[str, str]) -> TopicMove:
+        """Return what is written of it; an edit in the same write adds the previous content."""
+        entry = self.history_entry() | {**previous_content}
+        return TopicMove(self.old_topic_id, self.new_topic_id, entry)
 
 
 def policy_body(
@@ -140,28 +150,40 @@ async def _move_some(
     locked = await tx.lock(message_edits.locking(tx.realm_id, wanted))
     ids = [row.id for row in locked if row.conversation_id == plan.old_topic_id]
     if ids:
-        await _move_these(tx, plan, ids, edit, is_last=is_last)
+        await move_planned(tx, [PlannedMove(plan, ids, is_last=is_last)], edit)
     return None if is_last else now[-1]
 
 
-async def _move_these(
-    tx: Tx, plan: MovePlan, ids: Sequence[MessageId], edit: PreparedEdit | None, *, is_last: bool
+@dataclass(frozen=True, slots=True)
+class PlannedMove:
+    """Locked messages of a topic, to be moved now."""
+
+    plan: MovePlan
+    message_ids: Sequence[MessageId]
+    is_last: bool
+    """Whether none of the plan's messages are left after these."""
+
+
+async def move_planned(
+    tx: Tx, moves: Sequence[PlannedMove], edit: PreparedEdit | None = None
 ) -> None:
-    connection = await tx.connection()
-    by_id = {
-        row.channel_id: row
-        for row in await channels.by_ids(
-            connection, tx.realm_id, [plan.old_channel_id, plan.new_channel_id]
-        )
-    }
+    """Move messages of several topics of one locked channel to another or the same, and publish it.
+
+    An edit of a plan's message is written with its move: then there is one.
+    """
+    plan = moves[0].plan
+    ids = sorted(message_id for each in moves for message_id in each.message_ids)
+    wanted = [plan.old_channel_id, plan.new_channel_id]
+    found = await channels.by_ids(await tx.connection(), tx.realm_id, wanted)
+    by_id = {row.channel_id: row for row in found}
     old, new = by_id[plan.old_channel_id], by_id[plan.new_channel_id]
     context = await lock_realm_context(tx, [plan.actor_id])
     display_name = context.settings.empty_topic_display_name
     crossing = await _crossing(tx, plan, old, new, ids)
     affected = [old, new] if plan.crosses else []
     after = await activity_statements(tx, context, affected, plan.moved_at)
-    await _write_move(tx, plan, ids, edit)
-    last = await _append_move_events(tx, plan, old, crossing, display_name, edit) or tx.append(
+    await _write_moves(tx, moves, edit)
+    last = await _append_move_events(tx, moves, old, crossing, display_name, edit) or tx.append(
         Tick(), NO_AUDIENCE
     )
     for statement in after:
@@ -175,27 +197,30 @@ async def _move_these(
             write_id=tx.write_id,
         )
         tx.at_position(last, statement)
-    if is_last and await message_moves.is_empty(connection, tx.realm_id, plan.old_topic_id):
-        await _move_policies(tx, plan, new, last, display_name)
+    if plan.crosses:
+        arrived = pins.append_moved_messages(
+            tx.realm_id, plan.new_channel_id, ids, write_id=tx.write_id
+        )
+        tx.at_position(last, arrived)
+    done = [each for each in moves if each.is_last]
+    await _leave_topics(tx, done, new, last, crossing, display_name)
 
 
-async def _write_move(
-    tx: Tx, plan: MovePlan, ids: Sequence[MessageId], edit: PreparedEdit | None
-) -> None:
+async def _write_moves(tx: Tx, moves: Sequence[PlannedMove], edit: PreparedEdit | None) -> None:
     """Write the messages' new place, and the content of the one that is edited with the move."""
-    edited = [] if edit is None else [plan.message_id]
+    plan = moves[0].plan
+    edited = set() if edit is None else {plan.message_id}
+    ids = {message_id for each in moves for message_id in each.message_ids}
     previous = {} if edit is None else edit.previous_content
-    for some, content in ((sorted({*ids} - {*edited}), {}), (edited, previous)):
+    for some, content in ((ids - edited, {}), (edited, previous)):
         if some:
             await message_moves.move(
                 await tx.changing(),
                 tx.realm_id,
-                some,
-                old_topic_id=plan.old_topic_id,
+                sorted(some),
+                [each.plan.topic_move(content) for each in moves],
                 channel_id=plan.new_channel_id,
-                topic_id=plan.new_topic_id,
                 moved_at=plan.moved_at,
-                history_entry=plan.history_entry() | content,
             )
     if edit is not None:
         await write_edit(tx, edit, with_history=False)
@@ -206,31 +231,37 @@ async def _crossing(
 ) -> Crossing:
     if plan.crosses:
         return await of_crossing(tx, old, new, ids)
-    return Crossing(await of_messages(tx, old, plan.old_topic_id, ids), [], [])
+    return Crossing(await of_channel(tx, old, ids), [], [])
 
 
 async def _append_move_events(
     tx: Tx,
-    plan: MovePlan,
+    moves: Sequence[PlannedMove],
     old: ChannelRow,
     crossing: Crossing,
     display_name: str,
     edit: PreparedEdit | None,
 ) -> Entry | None:
-    """Append the events; return the last entry, if there is any."""
+    """Append the events, those of each topic by themselves; return the last entry, if any."""
     last = None
-    for recipients in crossing.lost:
-        for start in range(0, len(recipients.message_ids), MAX_GONE):
+    plans = {TopicId(each.plan.old_topic_id): each.plan for each in moves}
+    places = {
+        message_id: each.plan.old_topic_id for each in moves for message_id in each.message_ids
+    }
+    for all_recipients in crossing.lost:
+        for topic_id, recipients in by_place(all_recipients, places).items():
             gone = MessagesGone(
-                message_ids=tuple(recipients.message_ids[start : start + MAX_GONE]),
+                message_ids=tuple(recipients.message_ids),
                 channel_id=old.channel_id,
-                topic=plan.old_topic,
+                topic=plans[TopicId(topic_id)].old_topic,
                 empty_topic_display_name=display_name,
             )
-            last = tx.append(gone, recipients.audience)
+            for part in gone.in_parts():
+                last = tx.append(part, recipients.audience)
     flags = None if edit is None else edit.set_flags()
-    for recipients in crossing.gained:
-        if recipients.message_ids:
+    for all_recipients in crossing.gained:
+        for topic_id, recipients in by_place(all_recipients, places).items():
+            plan = plans[TopicId(topic_id)]
             event = await _moved(tx, plan, old, recipients, display_name, edit)
             last = tx.append(event, recipients.audience)
             if event.content is not None:
@@ -273,28 +304,73 @@ async def _moved(
     )
 
 
-async def _move_policies(
-    tx: Tx, plan: MovePlan, new: ChannelRow, last: Entry, display_name: str
+async def _leave_topics(
+    tx: Tx,
+    moves: Sequence[PlannedMove],
+    new: ChannelRow,
+    last: Entry,
+    crossing: Crossing,
+    display_name: str,
 ) -> None:
-    """Transfer visibility policies of an emptied topic along with its messages."""
+    """Transfer pins, descriptions and policies of emptied topics along with their messages."""
+    if not moves:
+        return
+    old_ids = [each.plan.old_topic_id for each in moves]
+    left = await message_moves.topics_with_messages(await tx.connection(), tx.realm_id, old_ids)
+    emptied = [each for each in moves if each.plan.old_topic_id not in left]
+    if emptied:
+        await transfer(tx, last, [_left_topic(each, crossing) for each in emptied])
+    await _move_policies(tx, [each.plan for each in emptied], new, last, display_name)
+
+
+def _left_topic(move: PlannedMove, crossing: Crossing) -> LeftTopic:
+    """Return the topic with the readers of the moved messages, before or after."""
+    plan, ids = move.plan, {*move.message_ids}
+    recipients = [
+        each for each in (*crossing.lost, *crossing.gained) if not ids.isdisjoint(each.message_ids)
+    ]
+    return LeftTopic(
+        (plan.old_channel_id, plan.old_topic_id),
+        readers_of(recipients),
+        (plan.new_channel_id, plan.new_topic_id),
+    )
+
+
+async def _move_policies(
+    tx: Tx, emptied: Sequence[MovePlan], new: ChannelRow, last: Entry, display_name: str
+) -> None:
+    """Transfer visibility policies of emptied topics along with their messages."""
     connection = await tx.connection()
-    wanting = await user_topics.user_ids_of(connection, tx.realm_id, plan.old_topic_id)
-    losers: list[UserId] = []
-    if plan.crosses:
+    topic_ids = {each for plan in emptied for each in (plan.old_topic_id, plan.new_topic_id)}
+    wanting = await user_topics.user_ids_of(connection, tx.realm_id, sorted(topic_ids))
+    coming = {user for plan in emptied for user in wanting.get(plan.old_topic_id, ())}
+    losers: set[UserId] = set()
+    if coming and emptied[0].crosses:
         rows = await message_edits.readers(
-            connection, tx.realm_id, new.channel_id, [], outsiders_only=False, also=wanting
+            connection, tx.realm_id, new.channel_id, [], outsiders_only=False, also=sorted(coming)
         )
-        losers = sorted({*wanting} - {row.user_id for row in rows})
+        losers = coming - {row.user_id for row in rows}
+    filled: set[TopicId] = set()
+    for plan in emptied:
+        was_empty = plan.target_was_empty and plan.new_topic_id not in filled
+        filled.add(plan.new_topic_id)
+        if plan.old_topic_id in wanting or (was_empty and plan.new_topic_id in wanting):
+            statement = _policies_moved(tx, plan, sorted(losers), display_name, was_empty=was_empty)
+            tx.at_position(last, statement)
+
+
+def _policies_moved(
+    tx: Tx, plan: MovePlan, losers: Sequence[UserId], display_name: str, *, was_empty: bool
+) -> Statement:
     now = plan.moved_at
-    statement = message_moves.move_user_topics(
+    return message_moves.move_user_topics(
         tx.realm_id,
         old=plan.old_topic_id,
         new=plan.new_topic_id,
-        was_empty=plan.target_was_empty,
+        was_empty=was_empty,
         losers=losers,
         now=now,
         old_body=policy_body(plan.old_channel_id, plan.old_topic, now, display_name),
         new_body=policy_body(plan.new_channel_id, plan.new_topic, now, display_name),
         write_id=tx.write_id,
     )
-    tx.at_position(last, statement)

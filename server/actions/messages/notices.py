@@ -1,6 +1,7 @@
 """Messages of the notification bot: notices of moves, and sending in general."""
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -14,9 +15,9 @@ from server.domain.actor import Actor
 from server.domain.errors import BadRequestError, DomainError
 from server.domain.markdown.links import narrow_href
 from server.domain.markdown.writing import link, mention, topic_link
-from server.domain.resolved_topics import MarkChange
+from server.domain.resolved_topics import MarkChange, changes_only_marks
 from server.domain.system_bots import NOTIFICATION_BOT, SystemBot
-from server.i18n import _, marked, ngettext, translated
+from server.i18n import Text, _, marked, ngettext, translated
 from server.realm_cache import RealmCache
 from storage import read_marks
 from storage.ids import ChannelId, MessageId, UserId
@@ -25,6 +26,8 @@ from storage.users import UserRow
 logger = structlog.get_logger(__name__)
 
 NO_TOPIC_NAME: Final = "(no topic)"
+MAX_TOPICS_LISTED: Final = 10
+"""Number of topics that a notice of a move names."""
 CLIENT: Final = "Internal"
 """Client name of the notification bot."""
 
@@ -139,19 +142,32 @@ class MoveSummary:
     mark_change: MarkChange | None
     """Whether the topic as a whole was resolved or unresolved by it."""
 
+    @property
+    def changes_only_marks(self) -> bool:
+        """Whether the channel and the name without its marks stay."""
+        is_here = self.old.channel_id == self.new.channel_id
+        return is_here and changes_only_marks(self.old.topic, self.new.topic)
+
     def messages(self, language: str) -> str:
         """Return the messages that were moved, as Markdown; a single one as a link to it."""
         if self.is_whole:
             return translated(_("this topic"), language)
-        many = translated(ngettext("{count} message", "{count} messages", self.count), language)
+        many = translated(_messages(self.count), language)
         return link(many, self.new.message_href(self.message_id)) if self.count == 1 else many
 
 
 def of_move(
     move: MoveSummary, *, notify_old: bool, notify_new: bool, empty_topic_name: str, language: str
 ) -> list[Notice]:
-    """Return the notices in the topic that messages have left, and in the new one."""
+    """Return the notices in the topic that messages have left, and in the new one.
+
+    A change of the marks alone has a notice of its own, if it is one of the whole topic.
+    """
     new = move.new
+    if move.changes_only_marks and move.mark_change is not None:
+        return of_resolving(move.actor, new, move.mark_change, language)
+    if move.changes_only_marks and move.is_whole:
+        return []
     if move.mark_change is not None and not notify_new:
         notices = of_resolving(move.actor, new, move.mark_change, language)
     else:
@@ -168,6 +184,60 @@ def of_move(
         )
         notices.append(_notice(move.actor, move.old, content))
     return notices
+
+
+def of_moves(
+    moves: Sequence[MoveSummary],
+    *,
+    notify_old: bool,
+    notify_new: bool,
+    empty_topic_name: str,
+    language: str,
+) -> list[Notice]:
+    """Return the notices of moves to one topic: one there, and one in each that messages left."""
+    if len(moves) == 1:
+        return of_move(
+            moves[0],
+            notify_old=notify_old,
+            notify_new=notify_new,
+            empty_topic_name=empty_topic_name,
+            language=language,
+        )
+    notices = [
+        notice
+        for move in moves
+        for notice in of_move(
+            replace(move, mark_change=None),
+            notify_old=notify_old,
+            notify_new=False,
+            empty_topic_name=empty_topic_name,
+            language=language,
+        )
+    ]
+    if notify_new:
+        actor, new = moves[0].actor, moves[0].new
+        content = _(
+            "{person} moved {messages} here from {topics}.",
+            person=mention(actor),
+            messages=_messages(sum(move.count for move in moves)),
+            topics=_listed([move.old.link(empty_topic_name) for move in moves]),
+        )
+        notices.insert(0, _notice(actor, new, translated(content, language)))
+    return notices
+
+
+def _messages(count: int) -> Text:
+    return ngettext("{count} message", "{count} messages", count)
+
+
+def _listed(topics: Sequence[str]) -> str:
+    """Return links to topics, as many as a notice has."""
+    shown, more = ", ".join(topics[:MAX_TOPICS_LISTED]), len(topics) - MAX_TOPICS_LISTED
+    if more <= 0:
+        return shown
+    return ngettext(
+        "{topics} and {count} other topic", "{topics} and {count} other topics", more, topics=shown
+    )
 
 
 def of_resolving(

@@ -82,7 +82,7 @@ async def send_message(
         assert then is None, "a message with buttons has no other effects"
         then = message_buttons.with_send(tx.realm_id, actor.user_id, encode_buttons(draft.buttons))
     address = await (await tx.realm_cache()).address()
-    send = _send_of(tx.write_id, actor, draft, decision, sent_at, address)
+    send = _send_of(tx, actor, draft, decision, sent_at, address)
     if then is None and send.is_plain and not tx.exact:
         return tx.clocked(_PlainSend(send, draft))
     return tx.clocked(_SendWrite(send, draft, then))
@@ -229,7 +229,7 @@ def _recovered(send: sends.Send, entries: Sequence[LogEntry]) -> Sent:
 
 
 def _send_of(
-    write_id: str,
+    tx: Tx,
     actor: Actor,
     draft: OutgoingMessage,
     decision: SendDecision,
@@ -241,7 +241,7 @@ def _send_of(
     flags = decision.written.flags()
     started, by_sending = _visibility_policies(decision)
     mentioned = sorted(decision.written.rendered.mentioned_user_ids) if place.channel else []
-    audience = _audience(actor, draft, decision, flags, is_read=is_read)
+    audience = tx.traced(_audience(actor, draft, decision, flags, is_read=is_read))
     return sends.Send(
         realm_id=actor.realm_id,
         sender_id=actor.user_id,
@@ -268,7 +268,7 @@ def _send_of(
         flags=list(flags.values()),
         audience=msgspec.Raw(audience.encode()),
         body=msgspec.Raw(msgspec.json.encode(_event(actor, draft, decision, sent_at, address))),
-        write_id=write_id,
+        write_id=tx.write_id,
         idempotency_key=draft.idempotency_key,
         idempotency_digest=draft.idempotency_digest,
         policy_started=started,

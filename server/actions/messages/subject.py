@@ -8,7 +8,7 @@ from server.domain.actor import Actor
 from server.domain.archived_channels import check_messages_may_change
 from server.domain.channels import Standing
 from server.domain.errors import BadRequestError
-from server.domain.messages import MAX_TOPIC_LENGTH
+from server.domain.messages import MAX_TOPIC_LENGTH, clean_topic
 from server.domain.resolved_topics import renamed
 from server.i18n import _
 from server.transactions import StaleDecisionError, Tx
@@ -23,20 +23,19 @@ from storage import (
 from storage.channels import ChannelRow
 from storage.conversations import TopicRow
 from storage.ids import ChannelId, MessageId, TopicId
-from storage.message_edits import ChangingRow
+from storage.message_edits import ChangingRow, LockedRow
 from storage.message_places import MessagePlace
 
 INVALID_MESSAGE = _("Invalid message(s)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Subject:
-    """A locked message that the actor may read, and its place."""
+class Placement:
+    """A place of messages about to change, and the one requested for them."""
 
     actor: Actor
     context: LockedRealm
     standing: Standing
-    row: ChangingRow
     channel: ChannelRow | None
     topic: TopicRow | None
     new_channel: ChannelRow | None
@@ -47,20 +46,32 @@ class Subject:
     """The name that the topic of that place has or gets."""
 
     @property
-    def is_own(self) -> bool:
-        """Whether the actor, or a bot of theirs, sent it."""
-        if self.row.sender_id == self.actor.user_id:
-            return True
-        sender = self.context.people.get(self.row.sender_id)
-        return sender is not None and sender.bot_owner_id == self.actor.user_id
+    def names_its_place(self) -> bool:
+        """Whether the requested place is the messages' own: some clients always name it."""
+        topic, new = self.topic, self.new_topic
+        return topic is not None and new is not None and new.topic_id == topic.topic_id
 
     @property
     def reads_only_given(self) -> bool:
         """Whether the actor may read only what they were given of the channel."""
         return self.channel is not None and protects_history(self.channel)
 
+    def is_own(self, row: ChangingRow | LockedRow) -> bool:
+        """Return whether the actor, or a bot of theirs, sent the message."""
+        if row.sender_id == self.actor.user_id:
+            return True
+        sender = self.context.people.get(row.sender_id)
+        return sender is not None and sender.bot_owner_id == self.actor.user_id
+
     def channel_permits(self, name: str) -> bool:
         return self.channel is not None and self.standing.channel_permits(self.channel, name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject(Placement):
+    """A locked message that the actor may read, and its place."""
+
+    row: ChangingRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +143,60 @@ async def lock_place(tx: Tx, actor: Actor, message_id: MessageId) -> MessagePlac
         raise StaleDecisionError
     check_messages_may_change(is_archived=place.is_archived)
     return place
+
+
+async def lock_topic(
+    tx: Tx,
+    actor: Actor,
+    context: LockedRealm,
+    channel_id: ChannelId,
+    name: str,
+    *,
+    alone: bool = False,
+) -> tuple[ChannelRow, TopicRow]:
+    """Lock and return the topic of a channel that the actor may read.
+
+    Concurrent writes move nothing in or out of the channel until the commit; with `alone` none
+    locks it at all. Raises BadRequestError.
+    """
+    locking = channels.locking(tx.realm_id, [channel_id])
+    locked = await tx.lock(locking if alone else locking.shared())
+    is_in = await is_subscribed(tx, actor, channel_id)
+    if not locked or not context.standing(actor.user_id).sees(locked[0], subscribed=is_in):
+        raise BadRequestError(_("Invalid channel ID"))
+    [channel] = locked
+    connection = await tx.connection()
+    name = clean_topic(name, context.settings.empty_topic_display_name)
+    topic = await conversations.topic_named(connection, tx.realm_id, channel_id, name)
+    reads = is_in or await message_edits.readers(
+        connection, tx.realm_id, channel_id, [], outsiders_only=True, also=[actor.user_id]
+    )
+    if topic is None or not reads:
+        raise BadRequestError(_("There is no topic '{name}'", name=name))
+    check_messages_may_change(is_archived=channel.is_archived)
+    await tx.lock(message_moves.topics(tx.realm_id, [topic.topic_id]))
+    return channel, topic
+
+
+async def lock_shown_topic(
+    tx: Tx, actor: Actor, channel_id: ChannelId, name: str
+) -> tuple[LockedRealm, ChannelRow, TopicRow]:
+    """Lock the topic, which has a message that the actor may read, alone: no other write has it.
+
+    Raises BadRequestError.
+    """
+    tx.must_be_exact()
+    context = await lock_context(tx, actor)
+    channel, topic = await lock_topic(tx, actor, context, channel_id, name, alone=True)
+    if not await message_moves.newest_in_topic(
+        await tx.connection(),
+        tx.realm_id,
+        topic.topic_id,
+        limit=1,
+        given_to=actor.user_id if protects_history(channel) else None,
+    ):
+        raise BadRequestError(_("There is no topic '{name}'", name=name))
+    return context, channel, topic
 
 
 async def _seen(tx: Tx, actor: Actor, message_id: MessageId) -> ChangingRow:

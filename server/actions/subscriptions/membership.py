@@ -99,7 +99,8 @@ async def join(tx: Tx, context: LockedRealm, change: MembershipChange) -> None:
     async def publish(_: AccessDiff) -> Entry:
         for entry, event in append_subscriptions(tx, rows, change.people, infos, subscribers):
             colors = {each.stream_id: each.color for each in event.subscriptions}
-            begin = subscription_spans.begin(tx.realm_id, event.user_ids, colors)
+            push = [each.push_notifications for each in event.subscriptions]
+            begin = subscription_spans.begin(tx.realm_id, event.user_ids, colors, push)
             tx.at_position(entry, begin)
         _keep(tx, entry, change, "subscribers_added")
         return entry
@@ -194,7 +195,8 @@ async def _with_colors(
         if change.chooses_colors:
             color = first_free_color(channel_id % len(COLORS), used[user_id])
             used[user_id].add(color)
-        memberships.append(Membership(user_id, channel_id, color))
+        push = change.channels[channel_id].default_push_notifications or None
+        memberships.append(Membership(user_id, channel_id, color, push))
     return memberships
 
 

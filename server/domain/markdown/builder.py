@@ -223,10 +223,14 @@ class Builder:
         self._kids += self._read_fence(info, code, quoted=self._quotes > 0, depth=depth)
 
     def _open_link(self, data: dict[str, Any], *, is_image: bool = False) -> None:
+        if self._links:
+            # The alternative text of an image in a link, and the text of a link in an image's.
+            self._open.append(_Frame(self._kids, False))
+            return
         destination = self._destination(data["dest_url"])
         href = safe_href(destination)
-        if href is None or self._links:
-            self._kids.append(Text("["))
+        if href is None:
+            self._kids.append(Text("![" if is_image else "["))
             tail = Text(f"]({destination})")
             kids = self._kids
             self._open.append(_Frame(kids, False, lambda: kids.append(tail)))

@@ -8,7 +8,15 @@ from server.domain.emoji import SERVICE_EMOJI, codes_by_name
 from server.domain.markdown.nodes import ImageEmoji, Inline, Text, UnicodeEmoji
 from server.domain.markdown.resolver import MentionResolver
 
-TRIGGER: Final = "[\u231a-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff]|:(?=[a-z0-9_+-])"
+_JOINER, _EMOJI_STYLE, _TEXT_STYLE = "\u200d", "\ufe0f", "\ufe0e"
+# Text unless their style says otherwise; a backslash makes the sign of a key text.
+_KEYCAP = rf"(?<!\\)[#*0-9]{_EMOJI_STYLE}\u20e3"
+_STYLED_SIGN = "[\u00a9\u00ae\u203c\u2049\u2122\u2139\u2194-\u2199\u21a9\u21aa]" + _EMOJI_STYLE
+
+TRIGGER: Final = (
+    "[\u231a-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff]"
+    f"|{_KEYCAP}|{_STYLED_SIGN}|:(?=[a-z0-9_+-])"
+)
 """What begins an emoji, by name or as a character; matched case-insensitively."""
 EMOTICON_TRIGGER: Final = r"(?<!\S)(?-i::[)(|/DoOpP]|\(:|<3|;\))(?!\S)"
 
@@ -31,14 +39,19 @@ EMOTICONS: Final = {
 }
 
 _NAME = re.compile(r":([0-9a-zA-Z_.+-]{1,100}):")
-_JOINER, _EMOJI_STYLE, _TEXT_STYLE = "\u200d", "\ufe0f", "\ufe0e"
 # One character with its modifiers: styles, skin, gender, parts of a family; or a flag.
 _PART = f"[^\\s{_JOINER}]{_EMOJI_STYLE}?[\U0001f3fb-\U0001f3ff]?"
 _CHARACTER = re.compile(
     "[\U0001f1e6-\U0001f1ff]{2}"
+    f"|{_KEYCAP}"
     "|\U0001f3f4[\U000e0061-\U000e007a]{1,8}\U000e007f"
     f"|{_PART}(?:{_JOINER}{_PART}){{0,8}}"
 )
+
+
+def is_character(trigger: str) -> bool:
+    """Return whether a match of TRIGGER begins an emoji as a character."""
+    return trigger > "\u2300" or _EMOJI_STYLE in trigger
 
 
 def named_at(text: str, start: int, resolver: MentionResolver) -> tuple[int, Inline] | None:

@@ -80,6 +80,14 @@ def is_audio(href: str) -> bool:
     return _AUDIO.search(_path(href)) is not None
 
 
+def is_placed(href: str) -> bool:
+    """Return whether the syntax of images is for it: an uploaded picture or recording.
+
+    Since level 467 of the protocol it is for nothing else.
+    """
+    return is_upload(href) and (is_image(href) or is_audio(href))
+
+
 def _leads_up(href: str) -> bool:
     """Return whether browsers normalise its path, and so request another address."""
     return _DOT_SEGMENT.search(_path(href)) is not None

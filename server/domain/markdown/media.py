@@ -9,8 +9,8 @@ from server.domain.external_content import ProxyLinks
 from server.domain.markdown import nodes
 from server.domain.markdown.links import (
     is_attachment,
-    is_audio,
     is_image,
+    is_placed,
     is_upload,
     is_video,
 )
@@ -37,11 +37,9 @@ class MediaPolicy:
     def shows_inline(self, link: nodes.Link) -> bool:
         """Return whether the link, in the syntax of images, is a picture or a player in the text.
 
-        That is for uploads only (levels 405, 437 and 467 of the protocol).
+        Others are links (levels 405, 437 and 467 of the protocol).
         """
-        if not (self.is_on and link.is_image and is_upload(link.href)):
-            return False
-        return is_image(link.href) or is_audio(link.href)
+        return self.is_on and link.is_image and is_placed(link.href)
 
     def source_for(self, link: nodes.Link) -> str | None:
         """Return the URL from which the link's media is loaded; None if it is not displayed."""

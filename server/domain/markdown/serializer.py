@@ -15,7 +15,7 @@ from pygments.token import STANDARD_TYPES
 from server.domain.markdown import nodes
 from server.domain.markdown.formulas import formula
 from server.domain.markdown.languages import language_name
-from server.domain.markdown.links import narrow_href
+from server.domain.markdown.links import is_upload, narrow_href
 from server.domain.markdown.nodes import Inline, Node
 from server.domain.markdown.tags import start, template
 from storage.ids import GroupId
@@ -151,7 +151,9 @@ def _styled(node: nodes.Styled) -> str:
 
 def _link(node: nodes.Link) -> str:
     start = _TITLED_LINK(node.href, node.title) if node.title else _LINK(node.href)
-    return f"{start}{_inside(node.kids)}</a>"
+    # The syntax of images is for uploads alone: before another address stands a sign and a link.
+    sign = "!" if node.is_image and not is_upload(node.href) else ""
+    return f"{sign}{start}{_inside(node.kids)}</a>"
 
 
 def _inline_image(node: nodes.InlineImage) -> str:

@@ -48,6 +48,7 @@ _MARKED = re.compile(f"{MARK}([0-9]{{1,4}}){MARK}")
 
 _MATH = re.compile(r"\$\$(?!_\$\$)((?:[^$`\n\\]|\\[^\n`])+)\$\$(?!\$)")
 _TIME = re.compile(r"<time:([0-9A-Z:.+\- ]{4,40})>")
+_DATE = re.compile(r"[0-9]{4}(?:[0-9]{4}|-[0-9]{2}-[0-9]{2}|-?W[0-9]{2}(?:-?[1-7])?)(?:[T ]|$)")
 _ANGLE = re.compile(r"<((?:https?://|mailto:|tel:|xmpp:)[^\s<>`\"]+)>", re.IGNORECASE)
 
 
@@ -124,7 +125,7 @@ class Scanner:
                 found = _math_at(text, start)
             case "<":
                 found = _angle_at(text, start)
-            case what if what == ":" or what > "\u2300" or trigger[0] in emoji.EMOTICONS:
+            case what if what == ":" or emoji.is_character(what) or trigger[0] in emoji.EMOTICONS:
                 return self._emoji_at(text, start, trigger[0])
             case address:
                 found = _address_at(text, address, start, earliest)
@@ -207,13 +208,14 @@ def _angle_at(text: str, start: int) -> Found | None:
 
 
 def _moment(text: str) -> datetime | None:
-    """Return the time of an ISO 8601 text (UTC by default) or of a Unix time."""
+    """Return the time of an ISO 8601 text, UTC by default."""
+    # The standard library takes any character between date and time.
+    if not _DATE.match(text):
+        return None
     try:
-        if text.isdecimal():
-            return datetime.fromtimestamp(int(text), UTC)
         moment = datetime.fromisoformat(text)
         return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
-    except (ValueError, OverflowError, OSError):
+    except (ValueError, OverflowError):
         return None
 
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection
+from datetime import UTC, datetime
 from typing import Final
 
 from server.domain.markdown.links import narrow_href
@@ -47,6 +48,11 @@ def with_masked_mentions(text: str, user_ids: Collection[UserId]) -> str:
 def link(text: str, href: str) -> str:
     """Return a link with the text as it is; the address contains nothing to escape."""
     return f"[{literal(text)}]({href})"
+
+
+def time_mark(moment: datetime) -> str:
+    """Return a time that each reader sees in their own time zone."""
+    return f"<time:{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}>"
 
 
 def channel_link(channel_id: ChannelId, channel: str) -> str:

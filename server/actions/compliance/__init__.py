@@ -1,0 +1,1 @@
+"""Compliance officers, and the cases in which they search all messages."""

@@ -1,0 +1,1 @@
+"""Changes that a directory makes (SCIM), and what owners allow it."""
