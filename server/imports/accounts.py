@@ -10,6 +10,7 @@ from server.domain.accounts import as_full_name, checked_new_email, checked_time
 from server.domain.errors import DomainError
 from server.domain.profiles import user_id_of_hidden_email
 from server.domain.system_bots import SYSTEM_BOTS
+from server.i18n import marked
 from server.imports.errors import FileRefusedError
 from server.imports.records import PersonRecord
 from server.imports.report import ImportReport
@@ -62,13 +63,19 @@ def planned_newcomers(survey: Survey, domain: str, report: ImportReport) -> list
     planned.sort(key=lambda account: account.new.bot_type is not None)
     for person in survey.people:
         if person.fields:
-            reason = "values of profile fields were left out, since the organization has its own"
+            reason = marked(
+                "values of profile fields were left out, since the organization has its own"
+            )
             report.remark(reason, person.full_name, len(person.fields))
         if person.status is not None:
-            report.remark("statuses were left out, since they are not of today", person.full_name)
+            report.remark(
+                marked("statuses were left out, since they are not of today"), person.full_name
+            )
     for account in planned:
         if account.new.role < MEMBER:
-            reason = "people had more rights there, and are members here unless they had an account"
+            reason = marked(
+                "people had more rights there, and are members here unless they had an account"
+            )
             report.remark(reason, account.new.full_name)
             account.new = replace(account.new, role=MEMBER)
     _remark_on_lacking(planned, report)
@@ -88,11 +95,13 @@ def _planned(
         folded = fold_address(email) if email else ""
         if folded in by_address:
             by_address[folded].keys.append(person.key)
-            report.remark("people have the address of another, and share that account", email or "")
+            report.remark(
+                marked("people have the address of another, and share that account"), email or ""
+            )
             continue
         is_system_bot = folded in reserved and person.is_bot
         if folded in reserved and not is_system_bot:
-            report.remark("addresses are reserved for bots of the system", person.full_name)
+            report.remark(marked("addresses are reserved for bots of the system"), person.full_name)
             email = None
         account = _account(person, email, report)
         account.is_system_bot = is_system_bot
@@ -106,7 +115,7 @@ def _planned(
 def _remark_on_lacking(accounts: Iterable[PlannedAccount], report: ImportReport) -> None:
     for account in accounts:
         if account.lacks_address:
-            reason = (
+            reason = marked(
                 "people have no address, and are deactivated: give them one and reactivate them"
             )
             report.remark(reason, account.new.full_name)
@@ -119,10 +128,10 @@ def _address(person: PersonRecord, domain: str, report: ImportReport) -> str | N
     try:
         email = checked_new_email(person.email)
     except DomainError:
-        report.remark("addresses are invalid", person.email)
+        report.remark(marked("addresses are invalid"), person.email)
         return None
     if user_id_of_hidden_email(email, domain) is not None:
-        report.remark("addresses are reserved", email)
+        report.remark(marked("addresses are reserved"), email)
         return None
     return email
 
@@ -132,7 +141,7 @@ def _account(person: PersonRecord, email: str | None, report: ImportReport) -> P
     address = email or _made_up(person.key)
     name = as_full_name(person.full_name, email=address)
     if name != " ".join(person.full_name.split()):
-        report.remark("names were changed to valid ones", name)
+        report.remark(marked("names were changed to valid ones"), name)
     new = NewUser(
         email=address,
         full_name=name,
@@ -140,6 +149,7 @@ def _account(person: PersonRecord, email: str | None, report: ImportReport) -> P
         bot_type=GENERIC_BOT if person.is_bot else None,
         timezone=_timezone(person.timezone, report),
         settings=person.settings,
+        stub=None if person.is_bot else "imported",
         joined_at=person.joined_at,
     )
     return PlannedAccount(
@@ -155,8 +165,10 @@ def _account(person: PersonRecord, email: str | None, report: ImportReport) -> P
 def _stranger(key: str, name: str, report: ImportReport) -> PlannedAccount:
     """Return a deactivated account for a sender that the file does not list."""
     name = as_full_name(name or key, email=_made_up(key))
-    report.remark("accounts are not listed in the export, and were made up, deactivated", name)
-    new = NewUser(email=_made_up(key), full_name=name)
+    report.remark(
+        marked("accounts are not listed in the export, and were made up, deactivated"), name
+    )
+    new = NewUser(email=_made_up(key), full_name=name, stub="imported")
     return PlannedAccount(new, is_active=False, keys=[key])
 
 
@@ -170,7 +182,7 @@ def _timezone(name: str, report: ImportReport) -> str:
     try:
         return checked_timezone(name)
     except DomainError:
-        report.remark("time zones are unknown here, and were left out", name)
+        report.remark(marked("time zones are unknown here, and were left out"), name)
         return ""
 
 
@@ -211,4 +223,4 @@ def people_of(planned: Sequence[PlannedAccount]) -> dict[str, int]:
     """Count the accounts by kind, for the report."""
     new = [account for account in planned if not account.is_system_bot]
     bots = sum(account.new.bot_type is not None for account in new)
-    return {"people": len(new) - bots, "bots": bots}
+    return {marked("people"): len(new) - bots, marked("bots"): bots}

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import IO, Final, Protocol
 
+from server.i18n import _
 from server.imports.errors import FileRefusedError
 
 MAX_MEMBERS: Final = 2_000_000
@@ -37,7 +38,7 @@ class ImportArchive:
     def __init__(self, file: zipfile.ZipFile) -> None:
         self._file = file
         if len(file.filelist) > MAX_MEMBERS:
-            raise FileRefusedError("The archive has too many members.")
+            raise FileRefusedError(_("The archive has too many members."))
         self.names = [name for name in file.namelist() if not name.endswith("/")]
 
     def __contains__(self, name: str) -> bool:
@@ -52,17 +53,21 @@ class ImportArchive:
         """Open a member. Raises FileRefusedError, also within the block, if it is damaged."""
         member = self._file.getinfo(name)
         if member.file_size > max(MIN_BOMB_BYTES, MAX_RATIO * member.compress_size):
-            raise FileRefusedError(f"{name} in the archive would unpack to too many bytes.")
+            raise FileRefusedError(
+                _("{name} in the archive would unpack to too many bytes.", name=name)
+            )
         try:
             with self._file.open(member) as content:
                 yield content
         except DAMAGE as error:
-            raise FileRefusedError(f"{name} in the archive is damaged: {error}.") from error
+            raise FileRefusedError(
+                _("{name} in the archive is damaged: {error}.", name=name, error=str(error))
+            ) from error
 
     def content(self, name: str, *, at_most: int) -> bytes:
         """Return the content of a small member. Raises FileRefusedError."""
         if self.size(name) > at_most:
-            raise FileRefusedError(f"{name} in the archive is too large.")
+            raise FileRefusedError(_("{name} in the archive is too large.", name=name))
         with self.opened(name) as file:
             return file.read()
 
@@ -73,10 +78,12 @@ def open_archive(path: Path) -> Iterator[ImportArchive]:
     try:
         file = zipfile.ZipFile(path)
     except OSError as error:
-        raise FileRefusedError(f"{path} cannot be read: {error.strerror or error}.") from error
+        raise FileRefusedError(
+            _("{path} cannot be read: {error}.", path=str(path), error=str(error.strerror or error))
+        ) from error
     except (zipfile.BadZipFile, EOFError, ValueError) as error:
         raise FileRefusedError(
-            f"{path} is no ZIP archive, or not all of one: download it again."
+            _("{path} is no ZIP archive, or not all of one: download it again.", path=str(path))
         ) from error
     with file:
         yield ImportArchive(file)

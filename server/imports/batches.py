@@ -10,6 +10,7 @@ from server.actions.messages.content import traits_of
 from server.domain.emoji import Emoji, codes_by_name
 from server.domain.markdown import Rendered
 from server.domain.thumbnails import with_thumbnails
+from server.i18n import marked
 from server.imports.errors import ELSEWHERE, ImportStoppedError
 from server.imports.files import FileStore, HeldFile, StoredFile, markdown_of_file, with_own_url
 from server.imports.records import PostedMessage, RemoteFile, SharedFile
@@ -170,22 +171,26 @@ class BatchWriter:
         rows = _Rows(await self._topics.of(row, wanted))
         for text in wanted:
             self._add(row, text, stored, rows, report)
-        report.count("messages", len(rows.messages))
-        report.count("topics", len(rows.topics.new))
-        report.count("reactions", len(rows.reactions))
+        report.count(marked("messages"), len(rows.messages))
+        report.count(marked("topics"), len(rows.topics.new))
+        report.count(marked("reactions"), len(rows.reactions))
         return rows
 
     def _is_importable(self, text: ImportedText, report: ImportReport) -> bool:
         place = text.message.place
         if place not in self._places.channels and place not in self._places.conversations:
-            report.remark("messages of unknown conversations were left out", text.message.key)
+            report.remark(
+                marked("messages of unknown conversations were left out"), text.message.key
+            )
             return False
         if self._kept_since is not None and text.message.sent_at < self._kept_since:
-            reason = "messages are older than the organization keeps them, and were left out"
+            reason = marked(
+                "messages are older than the organization keeps them, and were left out"
+            )
             report.remark(reason, text.message.key)
             return False
         if not text.content:
-            report.remark("messages without a text were left out", text.message.key)
+            report.remark(marked("messages without a text were left out"), text.message.key)
             return False
         return True
 
@@ -202,7 +207,7 @@ class BatchWriter:
         message_id = MessageId(row.first_position + text.number + 1)
         channel_id = self._places.channels.get(message.place)
         if message.sent_at > self._now:
-            report.remark("messages have a time in the future: they got that of the import")
+            report.remark(marked("messages have a time in the future: they got that of the import"))
         files = [stored[file.key] for file in message.files if file.key in stored]
         rows.messages.append(
             ImportedMessage(
@@ -245,7 +250,7 @@ class BatchWriter:
         people = self._converter.names.people
         stars = {people[key].user_id for key in message.starred_by if key in people}
         rows.flags |= {(message_id, user_id): message_bits.STARRED for user_id in stars}
-        report.count("stars", len(stars))
+        report.count(marked("stars"), len(stars))
 
     def _add_reactions(
         self, message_id: MessageId, message: PostedMessage, rows: _Rows, report: ImportReport
@@ -253,13 +258,13 @@ class BatchWriter:
         for reaction in message.reactions:
             emoji = self._emoji(self._converter.reader.emoji_name(reaction.emoji))
             if emoji is None:
-                reason = "reactions were left out, since the export lacks their emoji"
+                reason = marked("reactions were left out, since the export lacks their emoji")
                 report.remark(reason, reaction.emoji, len(reaction.people))
                 continue
             for key in dict.fromkeys(reaction.people):
                 person = self._converter.names.people.get(key)
                 if person is None:
-                    report.remark("reactions of unknown people were left out", key)
+                    report.remark(marked("reactions of unknown people were left out"), key)
                     continue
                 rows.reactions.append(
                     ImportedReaction(

@@ -5,6 +5,9 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import IO, Any, Final
 
+from server.i18n import _
+from server.imports.errors import MalformedContentError
+
 MAX_DOCUMENT_BYTES: Final = 17 * 1024 * 1024
 """MongoDB's own limit, and a little more."""
 MAX_DEPTH: Final = 100
@@ -25,7 +28,7 @@ _SIZES: Final = {
 """Sizes of values of which the content is not needed, by type."""
 
 
-class MalformedBsonError(ValueError):
+class MalformedBsonError(MalformedContentError):
     """It is no BSON, or a document is too large."""
 
 
@@ -38,22 +41,24 @@ def documents_in(file: IO[bytes], *, with_bytes: bool = False) -> Iterator[dict[
     while head := file.read(_LENGTH.size):
         length = _LENGTH.unpack(head)[0] if len(head) == _LENGTH.size else 0
         if not _LENGTH.size < length <= MAX_DOCUMENT_BYTES:
-            raise MalformedBsonError("no document of a possible size")
+            raise MalformedBsonError(_("no document of a possible size"))
         body = file.read(length - _LENGTH.size)
         if len(body) < length - _LENGTH.size:
-            raise MalformedBsonError("the end is missing")
+            raise MalformedBsonError(_("the end is missing"))
         try:
             yield _document(head + body, 0, 0, with_bytes)
+        except MalformedBsonError:
+            raise
         except (struct.error, IndexError, ValueError, OverflowError) as error:
             raise MalformedBsonError(str(error)) from error
 
 
 def _document(data: bytes, start: int, depth: int, with_bytes: bool) -> dict[str, Any]:  # noqa: FBT001 - on every value's way
     if depth > MAX_DEPTH:
-        raise MalformedBsonError("documents are nested too deeply")
+        raise MalformedBsonError(_("documents are nested too deeply"))
     end = start + _LENGTH.unpack_from(data, start)[0] - 1
     if not start < end < len(data):
-        raise MalformedBsonError("a document has an impossible size")
+        raise MalformedBsonError(_("a document has an impossible size"))
     place = start + _LENGTH.size
     found: dict[str, Any] = {}
     while place < end:
@@ -102,13 +107,13 @@ def _value(  # noqa: PLR0911, C901 - a type each
             return None, data.index(0, data.index(0, place) + 1) + 1
         case _ if kind in _SIZES:
             return None, place + _SIZES[kind]
-    raise MalformedBsonError(f"unknown type {kind}")
+    raise MalformedBsonError(_("unknown type {kind}", kind=kind))
 
 
 def _size(data: bytes, place: int) -> int:
     size: int = _LENGTH.unpack_from(data, place)[0]
     if not 0 <= size <= len(data) - place:
-        raise MalformedBsonError("a value has an impossible size")
+        raise MalformedBsonError(_("a value has an impossible size"))
     return size
 
 

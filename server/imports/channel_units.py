@@ -19,6 +19,7 @@ from server.domain.names import composed
 from server.domain.permission_settings import CHANNEL_PERMISSIONS
 from server.events.base import NO_AUDIENCE
 from server.events.log import Tick
+from server.i18n import marked
 from server.imports.descriptions import imported_description
 from server.imports.founding import valid_channel_name
 from server.imports.groups import possible_settings, without_groups
@@ -155,7 +156,7 @@ async def _subscribe(
             entry,
             import_joining.subscribe_deactivated(tx.realm_id, channel.channel_id, inactive, color),
         )
-    report.count("subscriptions", len(members))
+    report.count(marked("subscriptions"), len(members))
 
 
 async def _create(
@@ -189,7 +190,7 @@ async def _create(
     keys = dict.fromkeys(unit.keys, created.channel_id)
     await connection.run(import_keys.keep(tx.realm_id, row.import_id, "channel", keys))
     await publish_created(tx, context, unit.creator_id, [created])
-    report.count("channels")
+    report.count(marked("channels"))
     return created
 
 
@@ -212,15 +213,19 @@ async def _named(
     wanted = channel.name if holds_direct else valid_channel_name(channel)
     name = await _free_name(connection, tx, wanted, row.source, is_marked=holds_direct)
     if holds_direct:
-        reason = "direct conversations are read-only channels, since the people have messages here"
+        reason = marked(
+            "direct conversations are read-only channels, since the people have messages here"
+        )
         report.remark(reason, name)
         return name
     if name != channel.name:
-        report.remark("names of channels were changed to free and valid ones", name)
+        report.remark(marked("names of channels were changed to free and valid ones"), name)
     if channel.is_web_public:
-        report.remark("channels were open to the web there, and are public here", name)
+        report.remark(marked("channels were open to the web there, and are public here"), name)
     if channel.is_default:
-        reason = "default channels are none here, where newcomers join the organization's own"
+        reason = marked(
+            "default channels are none here, where newcomers join the organization's own"
+        )
         report.remark(reason, name)
     return name
 

@@ -11,10 +11,11 @@ from server.actions.attachments import new_attachment
 from server.domain.attachments import url_of
 from server.domain.markdown.dialects import outside_code
 from server.domain.slack_text import link
+from server.i18n import marked
 from server.imports.downloads import Downloads
 from server.imports.errors import FileRefusedError
 from server.imports.records import Reader, RemoteFile, SharedFile
-from server.imports.report import ImportReport
+from server.imports.report import ImportReport, example
 from storage.attachments import AttachmentRow
 from storage.backups.archive import pieces
 from storage.blobs import BlobStore
@@ -81,28 +82,27 @@ class FileStore:
         if file.key in known:
             return known[file.key]
         if file.member is None:
-            reason = "messages link to them there" if file.url else "messages have their names"
-            if file.is_in_text:
-                reason = "links to them lead nowhere"
-            report.remark(f"files are not in the export: {reason}", file.name)
+            report.remark(_missing(file), file.name)
             return None
         try:
             row = self._fetched.get(file.key) or await self._received(held)
         except FileRefusedError as error:
             row = error
         if isinstance(row, FileRefusedError):
-            reason = "files are damaged, and were left out"
+            reason = marked("files are damaged, and were left out")
             if isinstance(file.member, RemoteFile):
-                reason = "files could not be fetched: messages link to them there"
-            report.remark(reason, f"{file.name}: {row}")
+                reason = marked("files could not be fetched: messages link to them there")
+            report.remark(reason, example(file.name, row.message))
             return None
         if self.space_left is not None:
             if row.size > self.space_left:
-                reason = "files were left out, since the organization's space for uploads is full"
+                reason = marked(
+                    "files were left out, since the organization's space for uploads is full"
+                )
                 report.remark(reason, file.name)
                 return None
             self.space_left -= row.size
-        report.count("files")
+        report.count(marked("files"))
         return StoredFile(row, is_new=True)
 
     async def _received(self, held: HeldFile) -> AttachmentRow:
@@ -145,3 +145,12 @@ def markdown_of_file(file: SharedFile, stored: StoredFile | None) -> str:
 def with_own_url(text: str, file: SharedFile, stored: StoredFile) -> str:
     """Return a text with the file's URL there replaced by that here; code stays as it is."""
     return outside_code(text, lambda piece: piece.replace(file.url, url_of(stored.row.path_id)))
+
+
+def _missing(file: SharedFile) -> str:
+    """Return the reason for a file without content."""
+    if file.is_in_text:
+        return marked("files are not in the export: links to them lead nowhere")
+    if file.url:
+        return marked("files are not in the export: messages link to them there")
+    return marked("files are not in the export: messages have their names")

@@ -16,6 +16,7 @@ from server.domain.channels import (
 from server.domain.markdown import render_description
 from server.domain.names import composed, fold_name, unprintable_at
 from server.domain.realm_settings import NEW_REALM
+from server.i18n import marked
 from server.imports.accounts import PlannedAccount, people_of
 from server.imports.descriptions import imported_description
 from server.imports.groups import GroupWriter
@@ -155,7 +156,7 @@ class _Founding:
                 for account in new
             ],
             now=self._now,
-            defaults=NEW_REALM.start_of_newcomers,
+            settings=NEW_REALM,
         )
         ids = [self._owner_id, *(row.user_id for row in rows)]
         planned = list(zip(ids, [accounts[0], *new], strict=True))
@@ -208,7 +209,7 @@ class _Founding:
         archived: list[ChannelId] = []
         for channel in wanted:
             if channel.key in ids:
-                self._report.remark("channels are in the export twice", channel.name)
+                self._report.remark(marked("channels are in the export twice"), channel.name)
                 continue
             name = self._channel_name(channel, names)
             ids[channel.key] = await self._add_channel(channel, name, role_groups, firsts)
@@ -216,7 +217,7 @@ class _Founding:
                 archived.append(ids[channel.key])
         await imported_people.archive_channels(self._connection, self._realm_id, archived)
         await self._keep("channel", ids)
-        self._report.count("channels", len(ids))
+        self._report.count(marked("channels"), len(ids))
 
     def _channel_name(self, channel: Channel, taken: set[str]) -> str:
         """Return a valid name that no other channel has."""
@@ -228,7 +229,7 @@ class _Founding:
             name = base[: MAX_NAME_LENGTH - len(end)].rstrip() + end
         taken.add(fold_name(name))
         if name != channel.name:
-            self._report.remark("names of channels were changed to valid ones", name)
+            self._report.remark(marked("names of channels were changed to valid ones"), name)
         return name
 
     async def _add_channel(
@@ -275,7 +276,7 @@ class _Founding:
         count = len(self._active.intersection(members))
         counts = {row.channel_id: count}
         await channels.change_subscriber_counts(self._connection, self._realm_id, counts)
-        self._report.count("subscriptions", len(members))
+        self._report.count(marked("subscriptions"), len(members))
         return row.channel_id
 
     def _subscriptions(
@@ -327,7 +328,7 @@ class _Founding:
             members = tuple(self._ids_of(each.members))
             if not members:
                 self._report.remark(
-                    "direct conversations of unknown people were left out", each.key
+                    marked("direct conversations of unknown people were left out"), each.key
                 )
                 continue
             if members not in by_members:
@@ -336,7 +337,7 @@ class _Founding:
                 )
             ids[each.key] = by_members[members]
         await self._keep("conversation", ids)
-        self._report.count("direct conversations", len(by_members))
+        self._report.count(marked("direct conversations"), len(by_members))
 
     def _ids_of(self, keys: Iterable[str]) -> list[UserId]:
         return sorted({self._people[key] for key in keys})

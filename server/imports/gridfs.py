@@ -10,6 +10,7 @@ from typing import IO, Any
 
 from typing_extensions import Buffer, override
 
+from server.i18n import _
 from server.imports.errors import FileRefusedError
 from storage.chunk_index import ChunkIndex
 
@@ -73,7 +74,7 @@ class GridFsBucket:
         found = index.chunks(key)
         is_whole = [number for number, _, _ in found] == list(range(len(found)))
         if not is_whole or sum(size for _, _, size in found) != index.size(key):
-            raise FileRefusedError("chunks are missing in the dump, or are of another file")
+            raise FileRefusedError(_("chunks are missing in the dump, or are of another file"))
         return [(start, size) for _, start, size in found]
 
     def _copy_chunks(self, index: ChunkIndex) -> None:

@@ -19,14 +19,17 @@ from server.domain.permission_settings import (
     GROUP_PERMISSIONS,
     PermissionRule,
 )
+from server.i18n import marked
 from server.imports.records import GroupRecord, PermissionRecord
-from server.imports.report import ImportReport
+from server.imports.report import ImportReport, example
 from storage import groups
 from storage.database import Connection
 from storage.groups import GroupRow
 from storage.ids import GroupId, Position, RealmId, UserId
 
-_IMPOSSIBLE: Final = "permissions have values that are impossible here, and got their default"
+_IMPOSSIBLE: Final = marked(
+    "permissions have values that are impossible here, and got their default"
+)
 
 
 class GroupWriter:
@@ -68,7 +71,7 @@ class GroupWriter:
         for record, row in rows:
             row.permissions.update(self.settings(GROUP_PERMISSIONS, record.permissions))
             await groups.update(self._connection, self._realm_id, row)
-        self._report.count("groups", len(rows))
+        self._report.count(marked("groups"), len(rows))
 
     def _row(self, record: GroupRecord, taken: set[FoldedName]) -> GroupRow:
         clean = composed("".join(each for each in record.name if not unprintable_at(each)))
@@ -82,7 +85,7 @@ class GroupWriter:
             name = base[: MAX_NAME_LENGTH - len(end)].rstrip() + end
         taken.add(fold_name(name))
         if name != record.name:
-            self._report.remark("names of groups were changed to valid ones", name)
+            self._report.remark(marked("names of groups were changed to valid ones"), name)
         return GroupRow(
             group_id=GroupId(0),
             name=name,
@@ -117,7 +120,9 @@ class GroupWriter:
             for key in record.subgroups:
                 subgroup_id = self._ids.get(key)
                 if subgroup_id is None or row.group_id in below(subgroup_id):
-                    self._report.remark("groups in groups were left out", f"{record.name}: {key}")
+                    self._report.remark(
+                        marked("groups in groups were left out"), f"{record.name}: {key}"
+                    )
                 else:
                     subgroups.add(subgroup_id)
             await groups.add_subgroups(
@@ -152,7 +157,7 @@ def possible_settings(
     settings: dict[str, GroupValue] = {}
     for name, record in permissions.items():
         if name not in rules:
-            report.remark("permissions are unknown here, and were left out", name)
+            report.remark(marked("permissions are unknown here, and were left out"), name)
             continue
         if not groups.keys() >= set(record.groups):
             report.remark(_IMPOSSIBLE, name)
@@ -163,7 +168,7 @@ def possible_settings(
         try:
             checked = checked_setting(name, rules[name], value, graph, user_ids)
         except DomainError as error:
-            report.remark(_IMPOSSIBLE, f"{name}: {error.message}")
+            report.remark(_IMPOSSIBLE, example(name, error.message))
             continue
         settings[name] = checked.as_json()
     return settings

@@ -6,7 +6,7 @@ continues where one ended, however it did.
 
 import asyncio
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -18,6 +18,7 @@ from server.domain.access import OWNER
 from server.domain.attachments import MIB
 from server.domain.markdown import MediaPolicy, MentionedChannel, MentionedUser, Style
 from server.domain.realm_settings import RealmSettings
+from server.i18n import _, marked
 from server.imports.accounts import planned_accounts
 from server.imports.batches import BatchWriter, bounded_batch
 from server.imports.errors import ELSEWHERE, FileRefusedError, ImportStoppedError
@@ -66,6 +67,14 @@ THUMBNAILS: Final = "thumbnails"
 KEYS: Final = "keys"
 ENDED: Final = "ended"
 """Phases after PICTURES, in this order."""
+_ONLY_SO: Final[Mapping[Fetches, str]] = {
+    "nothing": marked(
+        "This import was begun without --slack-token-file and --fetch-pictures, and continues only"
+        " so."
+    ),
+    "pictures": marked("This import was begun with --fetch-pictures, and continues only so."),
+    "everything": marked("This import was begun with --slack-token-file, and continues only so."),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,7 +154,8 @@ class Importer:
         else:
             realm_id = await self._realm_at(target.subdomain) or await self._found(target)
         row = await self._row(realm_id)
-        assert row is not None
+        if row is None:
+            raise ImportStoppedError(_("The import was abandoned meanwhile."))
         if row.phase != ENDED:
             self._check_fetches(row)
         if row.phase in JOINING:
@@ -156,16 +166,9 @@ class Importer:
 
     def _check_fetches(self, row: ImportRow) -> None:
         """Raise ImportStoppedError unless as much is fetched as when the import began."""
-        begun = row.options.get("fetches", "nothing")
+        begun: Fetches = row.options.get("fetches", "nothing")
         if begun != self._options.fetches:
-            begun_with = {
-                "nothing": "without --slack-token-file and --fetch-pictures",
-                "pictures": "with --fetch-pictures",
-                "everything": "with --slack-token-file",
-            }
-            raise ImportStoppedError(
-                f"This import was begun {begun_with[begun]}, and continues only so."
-            )
+            raise ImportStoppedError(_(_ONLY_SO[begun]))
 
     def surveyed(self) -> tuple[Survey, ImportReport]:
         """Read the whole file without changing anything; return what it contains."""
@@ -217,13 +220,17 @@ class Importer:
             if row.ended_at is not None:
                 day = f"{row.ended_at:%Y-%m-%d}"
                 raise FileRefusedError(
-                    f"This file is in the organization already, since {day}: nothing comes twice."
+                    _(
+                        "This file is in the organization already, since {day}: nothing comes"
+                        " twice.",
+                        day=day,
+                    )
                 )
             return None
         async with self._services.database.connection() as connection:
             realm = await realms.by_id(connection, target.realm_id)
         if realm is None or realm.deactivated:
-            raise FileRefusedError("The organization is deactivated: reactivate it first.")
+            raise FileRefusedError(_("The organization is deactivated: reactivate it first."))
         found, report = await asyncio.to_thread(self.surveyed)
         with self._open_reader(ImportReport()) as reader:
             source = reader.source
@@ -433,10 +440,10 @@ def contents_of(source: ImportSource, path: Path, progress: Progress) -> ImportR
     report = ImportReport()
     with source.opened(path, report) as reader:
         found = survey(reader, progress)
-    report.count("people and bots", len(found.people) + len(found.strangers))
-    report.count("profile fields", len(found.fields))
-    report.count("channels", len(found.channels))
-    report.count("direct conversations", len(found.conversations))
-    report.count("custom emoji", found.emoji)
-    report.count("messages", found.messages)
+    report.count(marked("people and bots"), len(found.people) + len(found.strangers))
+    report.count(marked("profile fields"), len(found.fields))
+    report.count(marked("channels"), len(found.channels))
+    report.count(marked("direct conversations"), len(found.conversations))
+    report.count(marked("custom emoji"), found.emoji)
+    report.count(marked("messages"), found.messages)
     return report

@@ -20,6 +20,7 @@ from server.events.base import NO_AUDIENCE, PositionsReserved
 from server.events.channels import RECENTLY
 from server.events.log import Tick
 from server.events.messages import ConversationOpened
+from server.i18n import _, marked
 from server.imports.accounts import (
     PlannedAccount,
     people_of,
@@ -89,8 +90,10 @@ async def begin(
         others = {each.version for each in await workers.at_work(connection) if each.serves}
     if others - {VERSION}:
         raise FileRefusedError(
-            "Processes of another release serve this organization, and would not follow: let all of"
-            " them run this release first."
+            _(
+                "Processes of another release serve this organization, and would not follow: let"
+                " all of them run this release first."
+            )
         )
     planned_newcomers(found, domain, report)
     remark_on_preferences(found, report)
@@ -107,12 +110,15 @@ async def _begin(
     connection = await tx.connection()
     if unfinished := await imports.unfinished(connection, tx.realm_id):
         raise FileRefusedError(
-            f"Another import of {unfinished[0]} into this organization has not ended: run its"
-            " command again first."
+            _(
+                "Another import of {source} into this organization has not ended: continue it with"
+                " the same file, or abandon it, first.",
+                source=unfinished.source,
+            )
         )
     owners = await owners_of(connection, tx.realm_id)
     if not owners:
-        raise FileRefusedError("The organization has no active owner: give it one first.")
+        raise FileRefusedError(_("The organization has no active owner: give it one first."))
     owner_id = wanted.owner_id if wanted.owner_id in owners else owners[0]
     await upload_space.begin(await tx.changing(), tx.realm_id)
     await imports.insert(
@@ -184,7 +190,7 @@ class Joining:
         names = await accounts.named(connection, tx, new, people, self._services.clock.now())
         created = await create_users(tx, names, now=self._services.clock.now()) if names else []
         report = ImportReport.of(row.report)
-        report.count("accounts that were here already", len({*known.values()}))
+        report.count(marked("accounts that were here already"), len({*known.values()}))
         for what, count in people_of(new).items():
             report.count(what, count)
         after = replace(after, report=report.as_json())
@@ -290,10 +296,11 @@ class Joining:
 async def publish_activity(services: RealmServices, channel_ids: Iterable[ChannelId]) -> None:
     """Publish the first messages of these channels, and whether they are active."""
     for channel_id in sorted(set(channel_ids)):
-        await services.write(partial(_activity_step, channel_id))
+        await services.write(partial(publish_channel_activity, channel_id))
 
 
-async def _activity_step(channel_id: ChannelId, tx: Tx) -> None:
+async def publish_channel_activity(channel_id: ChannelId, tx: Tx) -> None:
+    """Publish the first message of the channel, and whether it is active."""
     context = await lock_realm_context(tx, [])
     connection = await tx.connection()
     rows = await channels.by_ids(connection, tx.realm_id, [channel_id])
@@ -379,5 +386,5 @@ async def _conversations_step(
         )
         tx.at_position(entry, statement)
     report = ImportReport.of(row.report)
-    report.count("direct conversations", len(groups))
+    report.count(marked("direct conversations"), len(groups))
     return await finish_step(tx, row, replace(after, report=report.as_json()))

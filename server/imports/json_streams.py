@@ -4,6 +4,9 @@ import re
 from collections.abc import Collection, Iterator
 from typing import IO, Final
 
+from server.i18n import _
+from server.imports.errors import MalformedContentError
+
 CHUNK_BYTES: Final = 256 * 1024
 MAX_OBJECT_BYTES: Final = 4 * 1024 * 1024
 """Maximum size of one object; a larger one is an error."""
@@ -25,7 +28,7 @@ _IN_ROW: Final = 3
 """Depths within an array of an object of arrays, and within an object of it."""
 
 
-class MalformedJsonError(ValueError):
+class MalformedJsonError(MalformedContentError):
     """It is no array of objects, or one of its objects is too large."""
 
 
@@ -38,7 +41,7 @@ def objects_in(file: IO[bytes]) -> Iterator[bytes]:
     while not splitter.has_ended:
         chunk = file.read(CHUNK_BYTES)
         if not chunk:
-            raise MalformedJsonError("the end is missing")
+            raise MalformedJsonError(_("the end is missing"))
         yield from splitter.feed(chunk)
 
 
@@ -75,12 +78,12 @@ class _Splitter:
             if self._depth < _OF_OBJECTS:
                 self._start = self._place
         if len(self._buffer) - self._start > MAX_OBJECT_BYTES:
-            raise MalformedJsonError("an object is too large")
+            raise MalformedJsonError(_("an object is too large"))
 
     def _open(self, place: int) -> None:
         self._depth += 1
         if self._depth == 1 and self._buffer[place : place + 1] != b"[":
-            raise MalformedJsonError("not an array")
+            raise MalformedJsonError(_("not an array"))
         if self._depth == _OF_OBJECTS:
             self._start = place
 
@@ -96,7 +99,7 @@ def rows_in(file: IO[bytes], tables: Collection[str] | None) -> Iterator[tuple[s
     while not splitter.has_ended:
         chunk = file.read(CHUNK_BYTES)
         if not chunk:
-            raise MalformedJsonError("the end is missing")
+            raise MalformedJsonError(_("the end is missing"))
         yield from splitter.feed(chunk)
 
 
@@ -134,7 +137,7 @@ class _TableSplitter:
             if self._depth < _IN_ROW or self._table is None:
                 self._start = self._place
         if len(self._buffer) - self._start > MAX_OBJECT_BYTES:
-            raise MalformedJsonError("an object is too large")
+            raise MalformedJsonError(_("an object is too large"))
 
     def _taken(self, place: int, sign: bytes) -> bytes | None:
         """Take one token; return the object that ends with it, if it is one of an array."""
@@ -155,7 +158,7 @@ class _TableSplitter:
 
     def _open(self, place: int, sign: bytes) -> None:
         if self._depth == 0 and sign[:1] != b"{":
-            raise MalformedJsonError("not an object")
+            raise MalformedJsonError(_("not an object"))
         self._depth += 1
         if self._depth == _IN_TABLE:
             name = self._name.decode(errors="replace") if sign == b"[" else ""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from server.domain.markdown.links import direct_href, narrow_href
+from server.i18n import marked
 from server.imports.errors import ELSEWHERE, ImportStoppedError
 from server.imports.report import ImportReport
 from server.imports.texts import TextConverter
@@ -92,9 +93,9 @@ class LinkWriter:
         def own(found: re.Match[str]) -> str:
             target = targets.get(reader.linked_message(found))
             if target is None:
-                report.remark("links lead to messages that are not in the export", found[0])
+                report.remark(marked("links lead to messages that are not in the export"), found[0])
                 return found[0]
-            report.count("links between messages")
+            report.count(marked("links between messages"))
             return self._link(found[0], target)
 
         return reader.message_links.sub(own, content)

@@ -13,13 +13,15 @@ from server.domain.actor import Actor
 from server.domain.attachments import MAX_PICTURE_MIB, MIB
 from server.domain.emoji import checked_name
 from server.domain.errors import DomainError
+from server.i18n import _, marked
 from server.imports.downloads import Downloads
 from server.imports.errors import ELSEWHERE, FileRefusedError, ImportStoppedError
 from server.imports.files import as_stream
 from server.imports.records import EmojiRecord, PersonRecord, Reader, RemoteFile
-from server.imports.report import ImportReport
-from server.pictures import Pictures, Recipe
+from server.imports.report import ImportReport, example
 from server.pictures.keeping import keep_made
+from server.pictures.process import Pictures
+from server.pictures.wire import Recipe
 from server.transactions import Tx
 from storage import imports, users
 from storage.blobs import BlobStore
@@ -60,7 +62,7 @@ class PictureWriter:
         except (DomainError, FileRefusedError) as error:
             name = record.name if isinstance(record, EmojiRecord) else record.full_name
             report = ImportReport.of(row.report)
-            report.remark("pictures were left out", f"{name}: {error}")
+            report.remark(marked("pictures were left out"), example(name, error.message))
             return await self._advance(row, report, None)
 
     async def _advance(
@@ -111,7 +113,7 @@ async def _bounded(content: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     async for piece in content:
         left -= len(piece)
         if left < 0:
-            raise FileRefusedError("it is too large")
+            raise FileRefusedError(_("it is too large"))
         yield piece
 
 
@@ -119,7 +121,7 @@ async def _bounded(content: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
 class _EmojiStep:
     actor: Actor
     new: NewEmoji
-    what: str = "custom emoji"
+    what: str = marked("custom emoji")
 
     async def write(self, tx: Tx) -> None:
         await add_emoji(tx, self.actor, self.new)
@@ -129,7 +131,7 @@ class _EmojiStep:
 class _AvatarStep:
     user_id: UserId
     avatar_key: str
-    what: str = "profile pictures"
+    what: str = marked("profile pictures")
 
     async def write(self, tx: Tx) -> None:
         context = await lock_realm_context(tx, [self.user_id])

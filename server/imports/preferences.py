@@ -8,14 +8,15 @@ from typing import Final
 from server.domain.alert_words import MAX_WORDS, clean_words
 from server.domain.errors import DomainError
 from server.domain.url_templates import MAX_LINKIFIERS, checked_linkifier, checked_playground
+from server.i18n import marked
 from server.imports.records import LinkifierRecord, PersonRecord, PlaygroundRecord
-from server.imports.report import ImportReport
+from server.imports.report import ImportReport, example
 from server.imports.survey import Survey
 from storage import alert_words, imported_people, linkifiers, playgrounds
 from storage.database import Connection
 from storage.ids import RealmId, UserId
 
-_PATTERNS: Final = "linkifiers are impossible here, and were left out"
+_PATTERNS: Final = marked("linkifiers are impossible here, and were left out")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ class PreferenceWriter:
             try:
                 pattern, template = checked_linkifier(record.pattern, record.url_template)
             except DomainError as error:
-                self.report.remark(_PATTERNS, f"{record.pattern}: {error.message}")
+                self.report.remark(_PATTERNS, example(record.pattern, error.message))
                 continue
             if pattern in taken or len(taken) >= MAX_LINKIFIERS:
                 self.report.remark(_PATTERNS, pattern)
@@ -50,7 +51,7 @@ class PreferenceWriter:
             await linkifiers.insert(
                 self.connection, self.realm_id, pattern=pattern, url_template=template
             )
-        self.report.count("linkifiers", len(taken))
+        self.report.count(marked("linkifiers"), len(taken))
 
     async def _write_playgrounds(self, records: Sequence[PlaygroundRecord]) -> None:
         written: set[tuple[str, str]] = set()
@@ -60,8 +61,8 @@ class PreferenceWriter:
                     record.name, record.language, record.url_template
                 )
             except DomainError as error:
-                reason = "code playgrounds are impossible here, and were left out"
-                self.report.remark(reason, f"{record.name}: {error.message}")
+                reason = marked("code playgrounds are impossible here, and were left out")
+                self.report.remark(reason, example(record.name, error.message))
                 continue
             if (name, language) in written:
                 continue
@@ -69,7 +70,7 @@ class PreferenceWriter:
             await playgrounds.insert(
                 self.connection, self.realm_id, name=name, language=language, url_template=template
             )
-        self.report.count("code playgrounds", len(written))
+        self.report.count(marked("code playgrounds"), len(written))
 
     async def _write_words(self, people: Sequence[PersonRecord]) -> None:
         words: dict[UserId, list[str]] = {}
@@ -82,10 +83,10 @@ class PreferenceWriter:
                 try:
                     valid += clean_words([word])
                 except DomainError:
-                    self.report.remark("alert words are too long, and were left out", word)
+                    self.report.remark(marked("alert words are too long, and were left out"), word)
             kept = clean_words(valid)[:MAX_WORDS]
             await alert_words.insert(self.connection, self.realm_id, user_id, kept)
-            self.report.count("alert words", len(kept))
+            self.report.count(marked("alert words"), len(kept))
 
     async def _mute(self, people: Sequence[PersonRecord]) -> None:
         pairs = {
@@ -97,19 +98,30 @@ class PreferenceWriter:
         await imported_people.mute_people(
             self.connection, self.realm_id, sorted(pairs), now=self.now
         )
-        self.report.count("people muted by others", len(pairs))
+        self.report.count(marked("people muted by others"), len(pairs))
 
 
 def remark_on_preferences(survey: Survey, report: ImportReport) -> None:
     """Count what is not added to an organization in use: it has its own."""
+    people, channels = survey.people, survey.channels
     counts = {
-        "groups": len(survey.groups),
-        "linkifiers": len(survey.linkifiers),
-        "code playgrounds": len(survey.playgrounds),
-        "alert words": sum(len(person.alert_words) for person in survey.people),
-        "people muted by others": sum(len(person.muted) for person in survey.people),
-        "choices for channels": sum(len(channel.choices) for channel in survey.channels),
+        marked("groups were left out, since the organization is in use"): len(survey.groups),
+        marked("linkifiers were left out, since the organization is in use"): (
+            len(survey.linkifiers)
+        ),
+        marked("code playgrounds were left out, since the organization is in use"): (
+            len(survey.playgrounds)
+        ),
+        marked("alert words were left out, since the organization is in use"): (
+            sum(len(person.alert_words) for person in people)
+        ),
+        marked("people muted by others were left out, since the organization is in use"): (
+            sum(len(person.muted) for person in people)
+        ),
+        marked("choices for channels were left out, since the organization is in use"): (
+            sum(len(channel.choices) for channel in channels)
+        ),
     }
-    for what, count in counts.items():
+    for reason, count in counts.items():
         if count:
-            report.remark(f"{what} were left out, since the organization is in use", count=count)
+            report.remark(reason, count=count)

@@ -24,8 +24,9 @@ from server.domain.profile_fields import (
     checked_value,
     is_rendered,
 )
+from server.i18n import _, marked
 from server.imports.records import FieldValue, ProfileFieldRecord
-from server.imports.report import STATUSES, ImportReport
+from server.imports.report import STATUSES, ImportReport, example
 from server.imports.survey import Survey
 from storage import profile_fields, user_status
 from storage.database import Connection
@@ -43,7 +44,8 @@ _LIMITS: Final = {
     FieldType.PRONOUNS: MAX_SHORT_TEXT,
 }
 """Characters of texts, by type."""
-_INVALID: Final = "values of profile fields are invalid, and were left out"
+FULL: Final = marked("profile fields were left out: there are {limit} of them at most")
+INVALID: Final = marked("values of profile fields are invalid, and were left out")
 
 Values = Mapping[UserId, FieldValue]
 
@@ -69,7 +71,7 @@ class ProfileWriter:
             await self.connection.run(
                 insert_profile_values(self.realm_id, rows[start : start + BATCH])
             )
-        self.report.count("values of profile fields", len(rows))
+        self.report.count(marked("values of profile fields"), len(rows))
         await self._write_statuses(survey)
 
     def _values(self, survey: Survey) -> dict[str, dict[UserId, FieldValue]]:
@@ -78,7 +80,7 @@ class ProfileWriter:
         for person in survey.people:
             if person.is_bot:
                 if person.fields:
-                    reason = "values of profile fields were left out, since bots have none"
+                    reason = marked("values of profile fields were left out, since bots have none")
                     self.report.remark(reason, person.full_name, len(person.fields))
                 continue
             for key, value in person.fields.items():
@@ -95,16 +97,15 @@ class ProfileWriter:
         rows: list[tuple[FieldRow, str]] = []
         for record in survey.fields:
             if len(there) + len(rows) >= MAX_FIELDS:
-                reason = f"profile fields were left out: there are {MAX_FIELDS} of them at most"
-                self.report.remark(reason, record.name)
+                self.report.remark(_(FULL, limit=MAX_FIELDS), record.name)
                 continue
             try:
                 field = checked_terms(
                     self._definition(record, values.get(record.key, {}), names, shown)
                 )
             except DomainError as error:
-                reason = "profile fields are invalid, and were left out"
-                self.report.remark(reason, f"{record.name}: {error.message}")
+                reason = marked("profile fields are invalid, and were left out")
+                self.report.remark(reason, example(record.name, error.message))
                 continue
             names.add(field.name)
             shown += field.display_in_profile_summary
@@ -120,7 +121,7 @@ class ProfileWriter:
             )
             await profile_fields.insert(self.connection, self.realm_id, row)
             rows.append((row, record.key))
-        self.report.count("profile fields", len(rows))
+        self.report.count(marked("profile fields"), len(rows))
         return rows
 
     def _definition(
@@ -138,7 +139,7 @@ class ProfileWriter:
             end = f" ({number})"
             name = base[: MAX_NAME_LENGTH - len(end)].rstrip() + end
         if name != record.name:
-            self.report.remark("names of profile fields were changed to valid ones", name)
+            self.report.remark(marked("names of profile fields were changed to valid ones"), name)
         has_room = shown < MAX_IN_SUMMARY and field_type != FieldType.LONG_TEXT
         return FieldDefinition(
             field_type=field_type,
@@ -162,7 +163,7 @@ class ProfileWriter:
         try:
             checked = checked_value(field.name, field.field_type, field.field_data, fitting)
         except DomainError as error:
-            self.report.remark(_INVALID, error.message)
+            self.report.remark(INVALID, error.message)
             return []
         rendered = render_description(checked) if is_rendered(field.field_type) else None
         return [ImportedValue(user_id, field.field_id, checked, rendered)]
@@ -174,7 +175,9 @@ class ProfileWriter:
         limit = _LIMITS.get(FieldType(field.field_type))
         if limit is None or len(text) <= limit:
             return text
-        self.report.remark("values of profile fields were cut, since they are too long", text)
+        self.report.remark(
+            marked("values of profile fields were cut, since they are too long"), text
+        )
         return text[: limit - 1].rstrip() + "…"
 
     async def _write_statuses(self, survey: Survey) -> None:
@@ -190,7 +193,7 @@ class ProfileWriter:
             code = codes_by_name().get(person.status.emoji)
             text = " ".join(person.status.text.split())
             if len(text) > MAX_STATUS_LENGTH:
-                self.report.remark("statuses were cut, since they are too long", text)
+                self.report.remark(marked("statuses were cut, since they are too long"), text)
                 text = text[: MAX_STATUS_LENGTH - 1].rstrip() + "…"
             status = UserStatusRow(user_id, away=False, status_text=text)
             if code is not None:
@@ -203,7 +206,7 @@ class ProfileWriter:
                 continue
             written.add(user_id)
             await user_status.put(self.connection, self.realm_id, status)
-        self.report.count("statuses", len(written))
+        self.report.count(marked("statuses"), len(written))
 
 
 def _printable(text: str) -> str:

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Final
 
+from server.i18n import _
 from server.imports.archive import ImportArchive, open_archive
 from server.imports.errors import FileRefusedError
 from server.imports.readers.mattermost import KIND, MattermostReader
@@ -23,7 +24,7 @@ from server.imports.zulip_files import is_export
 
 PARLEY_MANIFEST: Final = "manifest.json"
 ZIP_BEGINNING: Final = b"PK\x03\x04"
-CUT: Final = (
+CUT: Final = _(
     "The end of this ZIP archive is missing: it was not downloaded or copied as a whole. Get it"
     " again."
 )
@@ -54,6 +55,15 @@ def source_of(path: Path) -> ImportSource | None:
             return MATTERMOST if _begins_like_mattermost(file) else None
     with open_archive(path) as archive:
         return _source_in(archive)
+
+
+def is_of_parley(path: Path) -> bool:
+    """Return whether the file is an export of Parley, or a part of one."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return PARLEY_MANIFEST in archive.namelist()
+    except (zipfile.BadZipFile, EOFError, ValueError):
+        return False
 
 
 def _source_in(archive: ImportArchive) -> ImportSource | None:

@@ -7,7 +7,7 @@ from datetime import datetime
 from server.actions.realm_services import RealmServices
 from server.domain.addresses import Addresses
 from server.imports.downloads import Downloads
-from server.pictures import Pictures
+from server.pictures.process import Pictures
 from storage.blobs import BlobStore
 from storage.database import Database
 from storage.ids import RealmId

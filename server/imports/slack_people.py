@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from server.domain.access import ADMINISTRATOR, GUEST, MEMBER, OWNER
 from server.domain.profile_fields import FieldType
+from server.i18n import marked
 from server.imports.errors import FileRefusedError
 from server.imports.records import PersonRecord, ProfileFieldRecord, RemoteFile, StatusRecord
 from server.imports.report import STATUSES_THAT_END, ImportReport
@@ -46,7 +47,7 @@ class SlackPeople:
         for user in self._users():
             key = text_of(user.get("id"))
             if not key:
-                self._report.remark("accounts without an id were left out")
+                self._report.remark(marked("accounts without an id were left out"))
                 continue
             teams.add(text_of(user.get("team_id")))
             profile = _profile(user)
@@ -96,7 +97,9 @@ class SlackPeople:
             if field in self.fields:
                 yield field, html.unescape(text_of(custom["value"]))
             else:
-                reason = "values of profile fields were left out: the export does not name them"
+                reason = marked(
+                    "values of profile fields were left out: the export does not name them"
+                )
                 self._report.remark(reason, key)
 
     def _status(self, profile: Mapping[str, Any], key: str) -> StatusRecord | None:
@@ -114,12 +117,12 @@ class SlackPeople:
         if not profile.get("is_custom_image") and not original:
             return None
         if not self._supplement.has_pictures:
-            reason = "profile pictures were left out: the export has only their addresses"
+            reason = marked("profile pictures were left out: the export has only their addresses")
             self._report.remark(reason, key)
             return None
         url = text_of(profile.get("image_512")) or original
         if not is_picture_of_slack(url):
-            self._report.remark("profile pictures are not on servers of Slack", key)
+            self._report.remark(marked("profile pictures are not on servers of Slack"), key)
             return None
         return RemoteFile(url)
 

@@ -22,6 +22,7 @@ from server.egress import (
 )
 from server.egress.client import REDIRECTS
 from server.egress.guard import CheckedUrl
+from server.i18n import _
 from server.imports.downloads import Downloads
 from server.imports.errors import FileRefusedError, ImportStoppedError
 from server.imports.records import RemoteFile
@@ -158,7 +159,7 @@ class SlackWeb(Downloads):
     async def _emails(self, troubles: list[str]) -> dict[str, str]:
         emails: dict[str, str] = {}
         cursor = ""
-        for _ in range(MAX_PAGES):
+        for _page in range(MAX_PAGES):
             more = {"cursor": cursor} if cursor else {}
             page = await self._asked("users.list", troubles, limit=str(PAGE), **more)
             for user in _dicts(page.get("members")):
@@ -192,7 +193,7 @@ class SlackWeb(Downloads):
         # In the order of their names: an import that continues has to meet them in the same one.
         for name in sorted(emoji):
             value = emoji[name]
-            for _ in range(MAX_REDIRECTS):
+            for _step in range(MAX_REDIRECTS):
                 value = emoji.get(value.removeprefix(_ALIAS), value)
             if value.startswith(_ALIAS):
                 aliases[name] = value.removeprefix(_ALIAS)
@@ -203,11 +204,13 @@ class SlackWeb(Downloads):
     async def _asked(self, method: str, troubles: list[str], **arguments: str) -> dict[str, Any]:
         """Return the answer of a call that the import can do without."""
         try:
-            _, answer = await self._call(method, **arguments)
+            return (await self._call(method, **arguments))[1]
         except FileRefusedError as error:
-            troubles.append(f"calls of Slack's {method} failed: {error}")
+            trouble = _(
+                "calls of Slack's {method} failed: {error}", method=method, error=str(error)
+            )
+            troubles.append(trouble)
             return {}
-        return answer
 
     async def _call(self, method: str, **arguments: str) -> tuple[FetchedResponse, dict[str, Any]]:
         """Return the answer of the Web API. Raises FileRefusedError."""
@@ -260,7 +263,7 @@ class SlackWeb(Downloads):
                 raise FileRefusedError(error.message) from error
             else:
                 if not await _paused(waits, headers):
-                    raise FileRefusedError(f"Slack answers with {response.status}")
+                    raise FileRefusedError(_("Slack answers with {status}", status=response.status))
 
     def _count_unreachable(self, error: HostUnreachableError) -> None:
         self._unreachable += 1
@@ -282,20 +285,20 @@ def _joined(url: str, location: str) -> str:
     try:
         return urljoin(url, location)
     except ValueError:
-        raise FileRefusedError("Slack redirects to what is no URL") from None
+        raise FileRefusedError(_("Slack redirects to what is no URL")) from None
 
 
 def _check(response: StreamedResponse, file: RemoteFile) -> None:
     """Raise FileRefusedError unless the response is the content."""
     if response.status != _OK:
-        raise FileRefusedError(f"Slack answers with {response.status}")
+        raise FileRefusedError(_("Slack answers with {status}", status=response.status))
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind == "text/html" and file.media_type != "text/html":
         # What it shows to browsers that have not signed in.
-        raise FileRefusedError("Slack does not give it to this token")
+        raise FileRefusedError(_("Slack does not give it to this token"))
     size = response.headers.get("content-length", "")
     if file.size is not None and size.isdecimal() and int(size) != file.size:
-        raise FileRefusedError("it has another size than in the export")
+        raise FileRefusedError(_("it has another size than in the export"))
 
 
 def _answer_in(response: FetchedResponse) -> dict[str, Any]:

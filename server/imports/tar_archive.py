@@ -15,6 +15,7 @@ from typing import IO, Any, Final, cast
 
 from typing_extensions import override
 
+from server.i18n import _
 from server.imports.archive import MAX_MEMBERS, MAX_RATIO, MIN_BOMB_BYTES
 from server.imports.errors import FileRefusedError
 
@@ -90,7 +91,9 @@ class TarArchive:
             while piece := plain.read(CHUNK_BYTES):
                 most -= len(piece)
                 if most < 0:
-                    raise FileRefusedError(f"{self._path} would unpack to too many bytes.")
+                    raise FileRefusedError(
+                        _("{path} would unpack to too many bytes.", path=str(self._path))
+                    )
                 unpacked.write(piece)
             unpacked.flush()
             return unpacked
@@ -132,7 +135,7 @@ class _HeaderReader:
 
     def read(self, size: int) -> bytes:
         if size > MAX_HEADER_BYTES:
-            raise FileRefusedError("The archive has a member with too long a description.")
+            raise FileRefusedError(_("The archive has a member with too long a description."))
         return self._file.read(size)
 
     def seek(self, place: int) -> int:
@@ -169,7 +172,7 @@ def _members(file: IO[bytes]) -> Iterator[tarfile.TarInfo]:
         tar.members.clear()  # The list of all of them is not needed, and may be large.
         count += 1
         if count > MAX_MEMBERS:
-            raise FileRefusedError("The archive has too many members.")
+            raise FileRefusedError(_("The archive has too many members."))
         last = member.name.encode(errors="replace").decode()
         _check(member, last)
         if member.isreg():
@@ -178,15 +181,21 @@ def _members(file: IO[bytes]) -> Iterator[tarfile.TarInfo]:
     file.seek(tar.offset)
     end = file.read(tarfile.BLOCKSIZE)
     if len(end) < tarfile.BLOCKSIZE or any(end):
-        raise FileRefusedError(f"The archive is damaged after {last}: download it again.")
+        raise FileRefusedError(
+            _("The archive is damaged after {name}: download it again.", name=last)
+        )
 
 
 def _check(member: tarfile.TarInfo, name: str) -> None:
     """Raise FileRefusedError for links, devices, holes and paths that lead up."""
     if not (member.isreg() or member.isdir()) or member.issparse():
-        raise FileRefusedError(f"The archive contains what is neither file nor folder: {name}.")
+        raise FileRefusedError(
+            _("The archive contains what is neither file nor folder: {name}.", name=name)
+        )
     if name.startswith("/") or ".." in name.split("/"):
-        raise FileRefusedError(f"The archive contains a path that leads out of it: {name}.")
+        raise FileRefusedError(
+            _("The archive contains a path that leads out of it: {name}.", name=name)
+        )
 
 
 @contextmanager
@@ -195,12 +204,17 @@ def _damage_refused(path: Path) -> Iterator[None]:
         yield
     except _DAMAGE as error:
         raise FileRefusedError(
-            f"{path} is damaged, or not all of it is there: download it again."
+            _("{path} is damaged, or not all of it is there: download it again.", path=str(path))
         ) from error
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             place = tempfile.gettempdir()
             raise FileRefusedError(
-                f"{place} has no space for the unpacked archive: set TMPDIR to another folder."
+                _(
+                    "{place} has no space for the unpacked archive: set TMPDIR to another folder.",
+                    place=place,
+                )
             ) from error
-        raise FileRefusedError(f"{path} cannot be read: {error.strerror or error}.") from error
+        raise FileRefusedError(
+            _("{path} cannot be read: {error}.", path=str(path), error=str(error.strerror or error))
+        ) from error

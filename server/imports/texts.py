@@ -6,6 +6,7 @@ from typing import Final
 
 from server.domain.markdown import Rendered, Style, Typesetter, jobs_in, render
 from server.domain.messages import MAX_MESSAGE_LENGTH
+from server.i18n import marked
 from server.imports.records import PostedMessage, Reader
 from server.imports.report import ImportReport
 from server.imports.resolving import ImportedNames
@@ -47,7 +48,7 @@ class TextConverter:
         """Return the text, cut to the length of a message."""
         if len(content) <= MAX_MESSAGE_LENGTH:
             return content
-        report.remark("messages were cut, since they are too long", message.key)
+        report.remark(marked("messages were cut, since they are too long"), message.key)
         return content[: MAX_MESSAGE_LENGTH - len(CUT)] + CUT
 
     def rendered(self, content: str) -> Rendered:

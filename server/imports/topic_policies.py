@@ -6,6 +6,7 @@ from datetime import datetime
 from itertools import islice
 from typing import Final
 
+from server.i18n import marked
 from server.imports.errors import ELSEWHERE, ImportStoppedError
 from server.imports.records import Reader, TopicPolicy
 from server.imports.report import ImportReport
@@ -15,10 +16,12 @@ from storage.ids import RealmId, TopicId, UserId
 from storage.imported_people import ImportedTopicPolicy
 from storage.imports import ImportRow
 
-LEFT_OUT: Final = (
+LEFT_OUT: Final = marked(
     "topics that people follow or have muted have no messages here, or are hidden from them"
 )
-LEFT_OUT_IN_USE: Final = "followed and muted topics were left out, since the organization is in use"
+LEFT_OUT_IN_USE: Final = marked(
+    "followed and muted topics were left out, since the organization is in use"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +65,7 @@ class TopicPolicyWriter:
                 imported_people.insert_topic_policies(self.realm_id, wanted)
             )
             report = ImportReport.of(row.report)
-            report.count("followed and muted topics", len(written))
+            report.count(marked("followed and muted topics"), len(written))
             if missing := len(batch) - len(written):
                 report.remark(LEFT_OUT, count=missing)
             after = replace(row, done=row.done + len(batch), report=report.as_json())

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import orjson
 
+from server.i18n import _, marked
 from server.imports.archive import MemberReader
 from server.imports.errors import FileRefusedError
 from server.imports.json_streams import MalformedJsonError, objects_in, rows_in
@@ -44,7 +45,7 @@ class ZulipFiles:
         self._report = report
         paths = [name for name in archive.names if name.rpartition("/")[2] == REALM]
         if not paths:
-            raise FileRefusedError(f"The export has no {REALM}.")
+            raise FileRefusedError(_("The export has no {name}.", name=REALM))
         self._folder = min(paths, key=len).removesuffix(REALM)
         self._messages = sorted(
             (
@@ -97,7 +98,9 @@ class ZulipFiles:
         try:
             yield
         except MalformedJsonError as error:
-            raise FileRefusedError(f"{name} in the archive is damaged: {error}.") from error
+            raise FileRefusedError(
+                _("{name} in the archive is damaged: {error}.", name=name, error=error.message)
+            ) from error
 
     def _parsed(self, text: bytes, name: str) -> Iterator[Row]:
         """Yield the object of a text, if it is one."""
@@ -113,8 +116,10 @@ class ZulipFiles:
         try:
             value = _whole(json.loads(text.decode(errors="replace")))
         except (ValueError, RecursionError) as error:
-            raise FileRefusedError(f"{name} in the archive is damaged: no JSON.") from error
-        self._report.remark("records contain invalid characters, which were replaced", name)
+            raise FileRefusedError(
+                _("{name} in the archive is damaged: {error}.", name=name, error=_("no JSON"))
+            ) from error
+        self._report.remark(marked("records contain invalid characters, which were replaced"), name)
         return value
 
 

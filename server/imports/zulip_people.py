@@ -11,6 +11,7 @@ from server.domain.access import ADMINISTRATOR, GUEST, MEMBER, OWNER, ROLES
 from server.domain.errors import InvalidParameterError
 from server.domain.profile_fields import FieldType
 from server.domain.user_settings import DEFAULTS, UserSettings
+from server.i18n import marked
 from server.imports.records import FieldValue, PersonRecord, ProfileFieldRecord, StatusRecord
 from server.imports.report import STATUSES, ImportReport
 from server.imports.zulip_files import Row, ZulipFiles, id_of, key_of, text_of, time_of
@@ -34,7 +35,7 @@ def people_in(files: ZulipFiles, report: ImportReport) -> Iterator[PersonRecord]
     for table, row in files.realm(*PEOPLE, SYSTEM_BOTS):
         key = key_of(row.get("id"))
         if not key:
-            report.remark("accounts without a number were left out")
+            report.remark(marked("accounts without a number were left out"))
             continue
         email = text_of(row.get("delivery_email")) or text_of(row.get("email"))
         name = text_of(row.get("full_name")) or email.partition("@")[0]
@@ -131,7 +132,7 @@ def _pictures(files: ZulipFiles, report: ImportReport) -> dict[str, str]:
         key, path = key_of(row.get("user_profile_id")), text_of(row.get("path"))
         member = files.member("avatars", path)
         if member is None:
-            report.remark("pictures are not in the export", path)
+            report.remark(marked("pictures are not in the export"), path)
             continue
         # The original, the one in use, and a larger form of it.
         rank = 0 if path.endswith(ORIGINAL) else 2 if "-medium" in path else 1
@@ -149,7 +150,9 @@ def _settings(row: Row, report: ImportReport) -> dict[str, Any]:
         try:
             UserSettings.of({name: value}).changed({name: value})
         except (msgspec.ValidationError, InvalidParameterError):
-            report.remark("personal settings have values that are unknown here", f"{name}: {value}")
+            report.remark(
+                marked("personal settings have values that are unknown here"), f"{name}: {value}"
+            )
             continue
         settings[name] = value
     return settings

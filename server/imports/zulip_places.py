@@ -11,6 +11,7 @@ from server.domain.names import fold_name
 from server.domain.realm_settings import NEW_REALM
 from server.domain.resolved_topics import base_name
 from server.domain.topic_policies import FOLLOWED, MUTED, UNMUTED
+from server.i18n import marked
 from server.imports.records import (
     Channel,
     DirectConversation,
@@ -67,7 +68,7 @@ class ZulipPlaces:
         for _, row in self._files.realm("zerver_stream"):
             key = key_of(row.get("id"))
             if not key:
-                self._report.remark("channels without a number were left out")
+                self._report.remark(marked("channels without a number were left out"))
                 continue
             yield Channel(
                 key=key,
@@ -100,7 +101,7 @@ class ZulipPlaces:
             person, recipient = key_of(row.get("user_profile")), id_of(row.get("recipient"))
             kind, number = self._recipients.get(recipient or 0, (0, 0))
             if not person or not kind:
-                self._report.remark("memberships of unknown conversations were left out")
+                self._report.remark(marked("memberships of unknown conversations were left out"))
                 continue
             # One text for all memberships of a person, and for all of one color.
             person = texts.setdefault(person, person)
@@ -129,7 +130,9 @@ class ZulipPlaces:
             if people is None or moment is None or row.get("event_type") not in _JOINED:
                 continue
             if person in people:
-                reason = "people who left and rejoined see no history from before they rejoined"
+                reason = marked(
+                    "people who left and rejoined see no history from before they rejoined"
+                )
                 self._report.remark(reason)
             people[person] = max(moment, people.get(person, moment))
         return joined

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from server.i18n import marked
 from server.imports.records import LinkifierRecord, PlaygroundRecord
 from server.imports.report import ImportReport
 from server.imports.zulip_files import ZulipFiles, id_of, text_of
@@ -45,24 +46,28 @@ _MEANINGLESS: Final = frozenset(
     }
 )
 """Tables that only say how others belong together."""
-_ACTIVITY: Final = "records of activity were left out: presence, audit log, what was shown once"
-_BOTS: Final = "services, configurations and data of bots were left out"
+_ACTIVITY: Final = marked(
+    "records of activity were left out: presence, audit log, what was shown once"
+)
+_BOTS: Final = marked("services, configurations and data of bots were left out")
 _REASONS: Final = {
     "zerver_botconfigdata": _BOTS,
     "zerver_botstoragedata": _BOTS,
-    "zerver_channelfolder": "folders of channels were left out",
-    "zerver_externalauthid": "links to accounts of identity providers were left out",
-    "zerver_navigationview": "own views in the left column were left out",
+    "zerver_channelfolder": marked("folders of channels were left out"),
+    "zerver_externalauthid": marked("links to accounts of identity providers were left out"),
+    "zerver_navigationview": marked("own views in the left column were left out"),
     "zerver_onboardingstep": _ACTIVITY,
     "zerver_onboardingusermessage": _ACTIVITY,
-    "zerver_realm": "settings of the organization were left out: choose them here",
+    "zerver_realm": marked("settings of the organization were left out: choose them here"),
     "zerver_realmauditlog": _ACTIVITY,
-    "zerver_realmauthenticationmethod": "methods to sign in were left out: the server has its own",
-    "zerver_realmdomain": "domains of the organization were left out",
+    "zerver_realmauthenticationmethod": marked(
+        "methods to sign in were left out: the server has its own"
+    ),
+    "zerver_realmdomain": marked("domains of the organization were left out"),
     "zerver_realmexport": _ACTIVITY,
-    "zerver_realmuserdefault": "default settings of newcomers were left out",
-    "zerver_savedsnippet": "saved snippets were left out",
-    "zerver_scheduledmessage": "scheduled messages were left out",
+    "zerver_realmuserdefault": marked("default settings of newcomers were left out"),
+    "zerver_savedsnippet": marked("saved snippets were left out"),
+    "zerver_scheduledmessage": marked("scheduled messages were left out"),
     "zerver_service": _BOTS,
     "zerver_useractivity": _ACTIVITY,
     "zerver_useractivityinterval": _ACTIVITY,
@@ -75,11 +80,11 @@ def remark_on_rest(files: ZulipFiles, report: ImportReport) -> None:
     """Count the rows of tables that nothing is imported from. Raises FileRefusedError."""
     for table, count in files.counts().items():
         if table not in _IMPORTED and table not in _MEANINGLESS:
-            unknown = "records of tables that are not known were left out"
+            unknown = marked("records of tables that are not known were left out")
             example = "" if table in _REASONS else table
             report.remark(_REASONS.get(table, unknown), example, count)
     for record in files.records("realm_icons"):
-        reason = "icons and logos of the organization were left out: upload them here"
+        reason = marked("icons and logos of the organization were left out: upload them here")
         report.remark(reason, text_of(record.get("path")))
 
 

@@ -4,11 +4,13 @@ import html
 import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any, Final
 from urllib.parse import unquote
 
 from server.domain.markdown.dialects import outside_code
 from server.domain.markdown.references import CHANNEL_WILDCARDS, TOPIC_WILDCARDS
+from server.domain.markdown.writing import time_mark
 from server.imports.records import References
 
 _USER: Final = re.compile(r"@(_?)\*\*(?:\|([0-9]{1,15})|([^*`\n]{1,300}?)(?:\|([0-9]{1,15}))?)\*\*")
@@ -21,6 +23,8 @@ _ENCODED: Final = r"(?:[\w%~-]|[^\x00-\x7f]|\.[0-9A-Fa-f]{2})*"
 """A name in the fragment of a URL, where dots stand for percent signs."""
 _SLUG: Final = rf"(?:stream|channel)/(?P<channel>[0-9]{{1,15}})(?P<slug>-{_ENCODED})?"
 _TOPIC_SLUG: Final = rf"/(?:topic|subject)/{_ENCODED}"
+_UNIX_TIME: Final = re.compile(r"<time:([0-9]{9,11})>")
+"""Times had this form, too, before level 503 of the protocol."""
 _RENDERED_USER: Final = re.compile(r'data-user-id="([0-9]{1,15})">@?([^<]{1,300})<')
 _RENDERED_CHANNEL: Final = re.compile(
     r'class="stream(?:-topic)?" data-stream-id="([0-9]{1,15})"[^>]*>#([^<]{1,600})<'
@@ -130,7 +134,7 @@ class _Conversion:
             piece = self.texts.place_links.sub(self._place, piece)
         if "user_uploads/" in piece:
             piece = _UPLOAD.sub(self._file, piece)
-        return piece
+        return _UNIX_TIME.sub(_time, piece)
 
     def _user(self, found: re.Match[str]) -> str:
         silent, name = found[1], found[3] or ""
@@ -161,3 +165,7 @@ class _Conversion:
 def address_of(path: str) -> str:
     """Return the address of an uploaded file in texts."""
     return f"/user_uploads/{path}"
+
+
+def _time(found: re.Match[str]) -> str:
+    return time_mark(datetime.fromtimestamp(int(found[1]), UTC))

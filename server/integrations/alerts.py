@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Final
 
+from server.domain.markdown.writing import time_mark
 from server.integrations.base import Stage
 from server.integrations.markdown import bold, bullets, code, one_line, text
 from server.integrations.payload import Payload
@@ -67,7 +68,7 @@ def moment(value: Payload) -> str:
             time = time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
     except (ValueError, OverflowError, OSError, StopIteration):
         return ""
-    return f"<time:{time:%Y-%m-%dT%H:%M:%SZ}>" if time >= _EPOCH else ""
+    return time_mark(time) if time >= _EPOCH else ""
 
 
 def facts(*named: tuple[str, str]) -> str:

@@ -87,11 +87,19 @@ class Option:
     label: str
     """What it does, as a sentence."""
     is_flag: bool = False
+    is_on: bool = False
+    """Whether a flag that the address does not have is on."""
 
 
 BRANCHES: Final = Option("branches", "Branches of which pushes are posted, separated by commas.")
 IGNORE_PRIVATE: Final = Option(
     "ignore_private_repositories", "Post nothing about private repositories.", is_flag=True
+)
+PULL_REQUEST_TOPICS: Final = Option(
+    "map_pull_request_topics",
+    "Give each pull request a topic of its own, rather than one topic to all of a repository.",
+    is_flag=True,
+    is_on=True,
 )
 
 
@@ -111,7 +119,8 @@ class Delivery:
 
     def flag(self, option: Option) -> bool:
         """Return whether the option is on."""
-        return self.options.get(option.key, "").lower() in ("true", "1", "yes", "on")
+        given = self.options.get(option.key, str(option.is_on))
+        return given.lower() in ("true", "1", "yes", "on")
 
     def wants_branch(self, branch: str) -> bool:
         """Return whether the address asks for pushes of this branch; patterns may have `*`."""
@@ -138,8 +147,16 @@ class Integration:
     options: tuple[Option, ...] = ()
     delivery_id: str = ""
     """A header that is the same when a delivery is repeated."""
+    has_unique_bodies: bool = False
+    """Whether no two deliveries have the same body: each has an id, or a time.
+
+    A signed one that comes again is a repeated delivery then, whatever its headers are.
+    """
     handshake: str = ""
-    """A header with which the service checks the address, and which it expects in the response."""
+    """A header with which the service checks the address.
+
+    Its value is returned as the same header, and as `challenge` in the body.
+    """
     signatures: tuple[Scheme, ...] = ()
     """How the service signs its deliveries with a secret."""
     signing_step: str = ""

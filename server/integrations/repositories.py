@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from server.integrations.base import PULL_REQUEST_TOPICS, Delivery
 from server.integrations.markdown import (
     bold,
     bullets,
@@ -42,8 +43,24 @@ def repository_topic(repository: str, *, branch: str = "") -> str:
 
 
 def thing_topic(repository: str, kind: str, number: str, title: str, *, sign: str = "#") -> str:
-    """Return the topic of a pull request or an issue: its whole story reads in one place."""
+    """Return the topic of an issue or the like: its whole story reads in one place."""
     return f"{repository} / {kind} {sign}{number} {one_line(title)}"
+
+
+def pull_request_topic(
+    delivery: Delivery,
+    repository: str,
+    number: str,
+    title: str,
+    *,
+    kind: str = "PR",
+    sign: str = "#",
+    together: str = "pull requests",
+) -> str:
+    """Return the topic of a pull request, or that of all of them if the address asks for it."""
+    if delivery.flag(PULL_REQUEST_TOPICS):
+        return thing_topic(repository, kind, number, title, sign=sign)
+    return repository_topic(repository, branch=together)
 
 
 def pushed(

@@ -65,6 +65,13 @@ class Scheme(Protocol):
         """Raise InvalidSignatureError unless the sender has the secret."""
         ...
 
+    def signed(self, request: SignedRequest) -> bytes | None:
+        """Return what a valid proof covers that is the same when the delivery is repeated.
+
+        None: the proof covers nothing of it, or a time, which makes each attempt another.
+        """
+        ...
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _HeaderScheme:
@@ -75,6 +82,10 @@ class _HeaderScheme:
 
     def is_present(self, request: SignedRequest) -> bool:
         return bool(request.header(self.header))
+
+    def signed(self, request: SignedRequest) -> bytes | None:
+        del request
+        return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +128,7 @@ class Signature(_HeaderScheme):
     encoding: Literal["hex", "base64"] = "hex"
     prefix: str = ""
     """What precedes the signature. With one, the header may have several parts with commas."""
-    signed: str = ""
+    preamble: str = ""
     """What is signed before the body; `{timestamp}` stands for the time as it was sent."""
     signs_url: bool = False
     """Whether the address is signed after the body."""
@@ -146,9 +157,13 @@ class Signature(_HeaderScheme):
         if self.timestamp:
             _check_recent(sent, request.received_at)
 
+    @override
+    def signed(self, request: SignedRequest) -> bytes | None:
+        return None if self.timestamp else request.body
+
     def of(self, request: SignedRequest, secret: str, timestamp: str = "") -> str:
         """Return the signature of a request, without its prefix."""
-        before = self.signed.replace("{timestamp}", timestamp).encode()
+        before = self.preamble.replace("{timestamp}", timestamp).encode()
         after = request.url.encode() if self.signs_url else b""
         digest = hmac.digest(secret.encode(), before + request.body + after, self.algorithm)
         return digest.hex() if self.encoding == "hex" else b64encode(digest).decode()
@@ -174,6 +189,10 @@ class StandardWebhook(_HeaderScheme):
             raise InvalidSignatureError(f"{self.header} was not made with the bot's secret.")
         _check_recent(sent, request.received_at)
 
+    @override
+    def signed(self, request: SignedRequest) -> bytes | None:
+        return request.header("webhook-id").encode("latin-1", "replace") or None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebToken(_HeaderScheme):
@@ -198,6 +217,10 @@ class WebToken(_HeaderScheme):
         if not is_of_body or claims.get("iss") != self.issuer:
             raise wrong
 
+    @override
+    def signed(self, request: SignedRequest) -> bytes | None:
+        return request.body
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeySignature(_HeaderScheme):
@@ -217,6 +240,10 @@ class KeySignature(_HeaderScheme):
                 f"{self.header} was not made with the key of which the bot has the public part."
             ) from None
 
+    @override
+    def signed(self, request: SignedRequest) -> bytes | None:
+        return request.payload()
+
 
 HUB: Final = Signature(header="X-Hub-Signature-256", prefix="sha256=")
 """GitHub's, which many services have copied."""
@@ -224,7 +251,7 @@ WEBSUB: Final = Signature(header="X-Hub-Signature", prefix="sha256=")
 SLACK: Final = Signature(
     header="X-Slack-Signature",
     prefix="v0=",
-    signed="v0:{timestamp}:",
+    preamble="v0:{timestamp}:",
     timestamp="X-Slack-Request-Timestamp",
 )
 SHOPIFY: Final = Signature(header="X-Shopify-Hmac-Sha256", encoding="base64")
@@ -239,8 +266,10 @@ GENERAL: Final = (HUB, SLACK, SHOPIFY, STANDARD, *UNSIGNED)
 """Schemes for the formats that any program may send."""
 
 
-def verify(schemes: Sequence[Scheme], request: SignedRequest, secret: str) -> None:
-    """Raise InvalidSignatureError unless the delivery conforms to the scheme whose header it has.
+def verify(schemes: Sequence[Scheme], request: SignedRequest, secret: str) -> Scheme:
+    """Return the scheme that the delivery conforms to, found by its header.
+
+    Raises InvalidSignatureError.
 
     A public key is known to many: with one, what is keyed with a secret proves nothing.
     """
@@ -251,7 +280,7 @@ def verify(schemes: Sequence[Scheme], request: SignedRequest, secret: str) -> No
     for scheme in usable:
         if scheme.is_present(request):
             scheme.verify(request, secret)
-            return
+            return scheme
     names = " or ".join(dict.fromkeys(scheme.header for scheme in usable))
     raise InvalidSignatureError(f"This bot takes signed deliveries only, with {names}.")
 

@@ -8,6 +8,7 @@ What comes from the JSON is escaped; the template itself is Markdown.
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 from typing import Final
 
 import orjson
@@ -125,7 +126,7 @@ def _values(payload: Payload, path: Sequence[str]) -> list[Payload]:
     found = [payload]
     for name in path:
         if name == "*":
-            found = [item for each in found for item in each][:MAX_ITEMS]
+            found = list(islice(chain.from_iterable(found), MAX_ITEMS))
         else:
             found = [_step(each, name) for each in found]
     if len(found) == 1 and isinstance(found[0].raw(), list):

@@ -19,4 +19,4 @@ class Made(msgspec.Struct, frozen=True):
     width: int = 0
     height: int = 0
     """Height of the original, upright."""
-    refusal: str = ""
+    refusal: Literal["", "unreadable", "too_large"] = ""

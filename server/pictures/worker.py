@@ -30,8 +30,6 @@ MOVING: Final = frozenset({"PNG", "GIF", "WEBP", "AVIF"})
 """Formats with frames of an animation; in others they are pages, or one picture for each eye, of
 which the first is used.
 """
-UNREADABLE: Final = "Could not decode image; did you upload an image file?"
-TOO_LARGE: Final = "Image size exceeds limit."
 
 EMOJI_SIZE: Final = (64, 64)
 AVATAR_SIZES: Final = {"small": (100, 100), "medium": (500, 500)}
@@ -47,8 +45,8 @@ EXIF_ORIENTATION: Final = 0x0112
 ON_THEIR_SIDE: Final = frozenset({5, 6, 7, 8})
 
 
-class PictureRefusedError(Exception):
-    """The picture cannot be used; the message is for its owner."""
+class PictureTooLargeError(Exception):
+    """The picture has more bytes, pixels or frames than are read."""
 
 
 def main() -> None:
@@ -65,17 +63,15 @@ def answer(recipe: Recipe, content: bytes) -> Made:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return make(recipe, content)
-    except PictureRefusedError as refusal:
-        return Made(refusal=str(refusal))
-    except (Image.DecompressionBombError, MemoryError):
-        return Made(refusal=TOO_LARGE)
+    except (PictureTooLargeError, Image.DecompressionBombError, MemoryError):
+        return Made(refusal="too_large")
     except (UnidentifiedImageError, OSError, ValueError, SyntaxError, EOFError, IndexError):
-        return Made(refusal=UNREADABLE)
+        return Made(refusal="unreadable")
 
 
 def make(recipe: Recipe, content: bytes) -> Made:
     if len(content) > MAX_INPUT_BYTES:
-        raise PictureRefusedError(TOO_LARGE)
+        raise PictureTooLargeError
     Image.MAX_IMAGE_PIXELS = MAX_PIXELS
     # One thread: its time is counted, and each more takes memory.
     pi_heif.options.DECODE_THREADS = 1
@@ -105,10 +101,10 @@ def _pictures(recipe: Recipe, original: Image.Image) -> dict[str, Picture]:
 def _check(original: Image.Image) -> None:
     pixels = original.width * original.height
     if not 0 < pixels <= MAX_PIXELS:
-        raise PictureRefusedError(TOO_LARGE)
+        raise PictureTooLargeError
     frames = _frames(original)
     if frames > 1 and (frames > MAX_FRAMES or frames * pixels > MAX_ANIMATED_PIXELS):
-        raise PictureRefusedError(TOO_LARGE)
+        raise PictureTooLargeError
 
 
 def _frames(original: Image.Image) -> int:

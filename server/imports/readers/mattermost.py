@@ -11,6 +11,7 @@ from typing_extensions import override
 
 from server.domain.access import ADMINISTRATOR, GUEST, MEMBER, OWNER
 from server.domain.markdown.dialects import in_our_dialect, outside_code
+from server.i18n import _, marked
 from server.imports.archive import ImportArchive
 from server.imports.errors import FileRefusedError
 from server.imports.records import (
@@ -72,7 +73,7 @@ class MattermostReader(Reader):
         for kind, each in self._lines("user", "bot"):
             key = _text(each.get("username"))
             if not key:
-                self._report.remark("accounts without a name were left out")
+                self._report.remark(marked("accounts without a name were left out"))
                 continue
             first, last = _text(each.get("first_name")), _text(each.get("last_name"))
             others = (_text(each.get("nickname")), _text(each.get("display_name")), key)
@@ -119,26 +120,26 @@ class MattermostReader(Reader):
 
     @override
     def emoji(self) -> Iterator[EmojiRecord]:
-        for _, each in self._lines("emoji"):
+        for _kind, each in self._lines("emoji"):
             name, picture = _text(each.get("name")), self._member(_text(each.get("image")))
             if picture is None:
-                self._report.remark("custom emoji have no picture in the export", name)
+                self._report.remark(marked("custom emoji have no picture in the export"), name)
             else:
                 yield EmojiRecord(name=name, picture=picture)
 
     @override
     def places(self) -> Iterator[Channel | DirectConversation]:
         members: dict[str, list[str]] = {}
-        for _, user in self._lines("user"):
+        for _kind, user in self._lines("user"):
             for team in _dicts(user.get("teams")):
                 for channel in _dicts(team.get("channels")):
                     key = f"{_text(team.get('name'))}/{_text(channel.get('name'))}"
                     members.setdefault(key, []).append(_text(user.get("username")))
         teams = {
             _text(each.get("name")): _text(each.get("display_name"))
-            for _, each in self._lines("team")
+            for _kind, each in self._lines("team")
         }
-        for _, each in self._lines("channel"):
+        for _kind, each in self._lines("channel"):
             team_name, name = _text(each.get("team")), _text(each.get("name"))
             key = f"{team_name}/{name}"
             shown = _text(each.get("display_name")) or name
@@ -155,7 +156,7 @@ class MattermostReader(Reader):
                 is_default=name == DEFAULT_CHANNEL and len(teams) == 1,
             )
         conversations: dict[str, DirectConversation] = {}
-        for _, each in self._lines("direct_channel", "direct_post"):
+        for _kind, each in self._lines("direct_channel", "direct_post"):
             people = _members(each)
             key = _direct_key(people)
             conversations[key] = DirectConversation(key=key, members=people)
@@ -176,10 +177,10 @@ class MattermostReader(Reader):
             for part, post in enumerate(posts):
                 moment = time_of(post.get("create_at"))
                 if moment is None:
-                    self._report.remark("messages without a time were left out", place)
+                    self._report.remark(marked("messages without a time were left out"), place)
                     continue
                 if _text(post.get("type")).startswith("system_"):
-                    self._report.remark("notices of Mattermost were left out")
+                    self._report.remark(marked("notices of Mattermost were left out"))
                     continue
                 root = _key(each, f"{number}") if replies else None
                 key = _key(post, f"{number}.{part}" if part else f"{number}")
@@ -191,7 +192,7 @@ class MattermostReader(Reader):
         moment = time_of(post.get("create_at"))
         assert moment is not None, "others were left out before"
         if post.get("is_pinned"):
-            self._report.remark("pinned messages are not pinned here")
+            self._report.remark(marked("pinned messages are not pinned here"))
         people: dict[str, list[str]] = {}
         for each in _dicts(post.get("reactions")):
             people.setdefault(_text(each.get("emoji_name")), []).append(_text(each.get("user")))
@@ -257,7 +258,9 @@ class MattermostReader(Reader):
             while line := file.readline(MAX_LINE_BYTES):
                 number += 1
                 if not line.endswith(b"\n") and len(line) == MAX_LINE_BYTES:
-                    raise FileRefusedError(f"Line {number} of the export is too long.")
+                    raise FileRefusedError(
+                        _("Line {number} of the export is too long.", number=number)
+                    )
                 kind_first = KIND.match(line)
                 if kind_first is not None and kind_first[1].decode(errors="replace") not in kinds:
                     continue  # Not parsed: most lines are posts.
@@ -275,8 +278,12 @@ class MattermostReader(Reader):
             try:
                 value = orjson.loads(line.decode(errors="replace"))
             except orjson.JSONDecodeError as error:
-                raise FileRefusedError(f"Line {number} of the export is no JSON.") from error
-            self._report.remark("lines contain invalid UTF-8, which was replaced", str(number))
+                raise FileRefusedError(
+                    _("Line {number} of the export is no JSON.", number=number)
+                ) from error
+            self._report.remark(
+                marked("lines contain invalid UTF-8, which was replaced"), str(number)
+            )
         return value if isinstance(value, dict) else {}
 
 

@@ -14,6 +14,7 @@ from server.domain.access import ADMINISTRATOR, GUEST, MEMBER, MODERATOR, OWNER
 from server.domain.markdown.dialects import in_our_dialect, outside_code
 from server.domain.markdown.writing import quoted
 from server.domain.profile_fields import FieldType
+from server.i18n import _, marked
 from server.imports.archive import ImportArchive
 from server.imports.bson_streams import MalformedBsonError, documents_in
 from server.imports.errors import FileRefusedError
@@ -100,7 +101,7 @@ class RocketChatReader(Reader):
         for user in self._documents(USERS):
             key = _text(user.get("_id"))
             if not key:
-                self._report.remark("accounts without an id were left out")
+                self._report.remark(marked("accounts without an id were left out"))
                 continue
             addresses = [_text(each.get("address")) for each in _dicts(user.get("emails"))]
             names = (_text(user.get("name")), _text(user.get("username")))
@@ -127,7 +128,7 @@ class RocketChatReader(Reader):
     def _picture(self, user: Mapping[str, Any], key: str) -> str | None:
         member = self._member(AVATARS, self._avatars.get(key, ""))
         if member is None and _text(user.get("avatarOrigin")) not in ("", "none"):
-            self._report.remark("profile pictures are not in the dump", key)
+            self._report.remark(marked("profile pictures are not in the dump"), key)
         return member
 
     @cached_property
@@ -143,7 +144,7 @@ class RocketChatReader(Reader):
             file = f"{name}.{extension}"
             picture = self._member(CUSTOM_EMOJI, file) or self._member(CUSTOM_EMOJI, quote(file))
             if picture is None:
-                self._report.remark("custom emoji have no picture in the export", name)
+                self._report.remark(marked("custom emoji have no picture in the export"), name)
                 continue
             for known in dict.fromkeys((name, *_texts(each.get("aliases")))):
                 yield EmojiRecord(name=known, picture=picture)
@@ -156,7 +157,9 @@ class RocketChatReader(Reader):
             if kind == "d":
                 yield DirectConversation(key=key, members=_texts(room.get("uids")))
             elif kind not in ("c", "p"):
-                self._report.remark("conversations with visitors of sites were left out", key)
+                self._report.remark(
+                    marked("conversations with visitors of sites were left out"), key
+                )
             elif not room.get("prid"):
                 creator = room.get("u")
                 topic, description = _text(room.get("topic")), _text(room.get("description"))
@@ -213,9 +216,13 @@ class RocketChatReader(Reader):
         for each in self._documents(MESSAGES):
             moment = _moment(each.get("ts"))
             if moment is None:
-                self._report.remark("messages without a time were left out", _text(each.get("_id")))
+                self._report.remark(
+                    marked("messages without a time were left out"), _text(each.get("_id"))
+                )
             elif each.get("t"):
-                self._report.remark("notices and encrypted messages were left out", str(each["t"]))
+                self._report.remark(
+                    marked("notices and encrypted messages were left out"), str(each["t"])
+                )
             else:
                 kept = {key: each[key] for key in _KEPT if each.get(key)}
                 for attachment in _dicts(kept.get("attachments")):
@@ -327,7 +334,11 @@ class RocketChatReader(Reader):
                 yield from documents_in(file, with_bytes=with_bytes)
             except MalformedBsonError as error:
                 raise FileRefusedError(
-                    f"{member} is not what mongodump writes: {error}."
+                    _(
+                        "{path} is not what mongodump writes: {error}.",
+                        path=member,
+                        error=error.message,
+                    )
                 ) from error
 
 

@@ -12,6 +12,7 @@ import orjson
 from typing_extensions import override
 
 from server.domain.slack_text import converted
+from server.i18n import _, marked
 from server.imports.archive import ImportArchive
 from server.imports.errors import FileRefusedError
 from server.imports.json_streams import MalformedJsonError, objects_in
@@ -58,7 +59,9 @@ _NOTICES: Final = re.compile(
     r"|sh_room_created|sh_room_shared|huddle_thread|app_conversation_join|channel_canvas_updated"
 )
 """Subtypes of messages by which Slack reports changes of a channel."""
-NOTICES: Final = "notices of Slack about joining, leaving and changes of channels were left out"
+NOTICES: Final = marked(
+    "notices of Slack about joining, leaving and changes of channels were left out"
+)
 
 
 class SlackReader(Reader):
@@ -98,7 +101,7 @@ class SlackReader(Reader):
             if is_picture_of_slack(url):
                 yield EmojiRecord(name=name, picture=RemoteFile(url))
             else:
-                self._report.remark("custom emoji are not on servers of Slack", name)
+                self._report.remark(marked("custom emoji are not on servers of Slack"), name)
 
     @override
     def places(self) -> Iterator[Channel | DirectConversation]:
@@ -113,11 +116,11 @@ class SlackReader(Reader):
     def _channel(self, each: Mapping[str, Any], *, is_private: bool) -> Iterator[Channel]:
         key = text_of(each.get("id"))
         if not key:
-            self._report.remark("channels without an id were left out")
+            self._report.remark(marked("channels without an id were left out"))
             return
         pins = each.get("pins")
         if isinstance(pins, list) and pins:
-            self._report.remark("pinned messages are not pinned here", count=len(pins))
+            self._report.remark(marked("pinned messages are not pinned here"), count=len(pins))
         topic, purpose = _purpose(each.get("topic")), _purpose(each.get("purpose"))
         yield Channel(
             key=key,
@@ -135,14 +138,14 @@ class SlackReader(Reader):
 
     @override
     def messages(self) -> Iterator[PostedMessage]:
-        for _, members in sorted(self._days.items()):
+        for _day, members in sorted(self._days.items()):
             done: set[tuple[str, str]] = set()
             for record in sorted_records(self._records(members)):
                 message = self._message(record.place, record.value)
                 if message is None:
                     continue
                 if (message.place, message.key) in done:
-                    self._report.remark("messages are in the export twice", message.key)
+                    self._report.remark(marked("messages are in the export twice"), message.key)
                     continue
                 done.add((message.place, message.key))
                 yield message
@@ -162,7 +165,7 @@ class SlackReader(Reader):
             if found is None:
                 continue
             if found[1] not in keys:
-                self._report.remark("files of unlisted conversations were left out", name)
+                self._report.remark(marked("files of unlisted conversations were left out"), name)
                 continue
             days.setdefault(found[2], []).append((keys[found[1]], name))
         return days
@@ -171,7 +174,7 @@ class SlackReader(Reader):
         for place, name in members:
             for record, size in self._sized_objects(name):
                 if not _TIME.fullmatch(text_of(record.get("ts"))):
-                    self._report.remark("messages without a time were left out", name)
+                    self._report.remark(marked("messages without a time were left out"), name)
                 else:
                     yield SortedRecord(float(record["ts"]), place, size, record)
 
@@ -181,7 +184,7 @@ class SlackReader(Reader):
             self._report.remark(NOTICES)
             return None
         if record.get("type") not in ("message", None) or subtype == "tombstone":
-            self._report.remark("deleted messages and other records were left out", subtype)
+            self._report.remark(marked("deleted messages and other records were left out"), subtype)
             return None
         stamp, sent_at = text_of(record.get("ts")), time_of(record.get("ts"))
         assert sent_at is not None, "others were left out before"
@@ -222,7 +225,7 @@ class SlackReader(Reader):
                 text_of(each.get("name")) or text_of(each.get("title")),
             )
             if not key or each.get("mode") == "tombstone":
-                self._report.remark("deleted files were left out", key)
+                self._report.remark(marked("deleted files were left out"), key)
                 continue
             yield SharedFile(
                 key=key,
@@ -289,12 +292,14 @@ class SlackReader(Reader):
                 for record in records:
                     yield self._object(path, record), size // len(records)
             except MalformedJsonError as error:
-                raise FileRefusedError(f"{path} is not what Slack exports: {error}.") from error
+                raise FileRefusedError(
+                    _("{path} is not what Slack exports: {error}.", path=path, error=error.message)
+                ) from error
 
     def _object(self, path: str, record: Any) -> dict[str, Any]:
         if isinstance(record, dict):
             return record
-        self._report.remark("records that are no objects were left out", path)
+        self._report.remark(marked("records that are no objects were left out"), path)
         return {}
 
     def _parsed(self, path: str, text: bytes) -> Any:
@@ -306,14 +311,14 @@ class SlackReader(Reader):
         except json.JSONDecodeError as error:
             raise MalformedJsonError(str(error)) from error
         except (ValueError, RecursionError) as error:
-            raise MalformedJsonError("nested too deeply, or with a number too long") from error
-        self._report.remark("files contain invalid characters, which were replaced", path)
+            raise MalformedJsonError(_("nested too deeply, or with a number too long")) from error
+        self._report.remark(marked("files contain invalid characters, which were replaced"), path)
         return value
 
 
 def _array(value: Any) -> list[Any]:
     if not isinstance(value, list):
-        raise MalformedJsonError("not an array")
+        raise MalformedJsonError(_("not an array"))
     return value
 
 

@@ -12,6 +12,7 @@ from typing import IO, Any, Final
 from typing_extensions import override
 
 from server.domain.resolved_topics import base_name
+from server.i18n import marked
 from server.imports.archive import MemberReader
 from server.imports.records import (
     Channel,
@@ -107,14 +108,14 @@ class ZulipReader(Reader):
             name = text_of(row.get("name")) or names.get(text_of(row.get("file_name")), "")
             member = self._files.member("emoji", path)
             if row.get("deactivated"):
-                self._report.remark("deactivated custom emoji were left out", name)
+                self._report.remark(marked("deactivated custom emoji were left out"), name)
             elif member is not None and name:
                 kept = (not path.endswith(ORIGINAL), member)
                 found[name] = min(kept, found.get(name, kept))
         for _, row in rows:
             name = text_of(row.get("name"))
             if not row.get("deactivated") and name not in found:
-                self._report.remark("custom emoji have no picture in the export", name)
+                self._report.remark(marked("custom emoji have no picture in the export"), name)
         for name, (_, member) in found.items():
             yield EmojiRecord(name=name, picture=member)
 
@@ -143,7 +144,7 @@ class ZulipReader(Reader):
         for _, group in groupby(parts, key=attrgetter("key")):
             first, *rest = group
             if first.place != _IS_MESSAGE:
-                reason = "reactions and stars of unknown messages were left out"
+                reason = marked("reactions and stars of unknown messages were left out")
                 self._report.remark(reason, count=1 + len(rest))
                 continue
             message = {**first.value, "reactions": [], "stars": []}
@@ -153,7 +154,9 @@ class ZulipReader(Reader):
                 elif part.place == _IS_STAR:
                     message["stars"].append(part.value)
                 else:
-                    self._report.remark("messages are in the export twice", str(message["id"]))
+                    self._report.remark(
+                        marked("messages are in the export twice"), str(message["id"])
+                    )
             size = first.size + 30 * (len(message["reactions"]) + len(message["stars"]))
             yield SortedRecord(message["time"], message["place"], size, message)
 
@@ -174,7 +177,7 @@ class ZulipReader(Reader):
         number, sender = id_of(row.get("id")), id_of(row.get("sender"))
         moment = time_of(row.get("date_sent")) or time_of(row.get("pub_date"))
         if number is None or sender is None or moment is None:
-            reason = "messages without a number, a sender or a time were left out"
+            reason = marked("messages without a number, a sender or a time were left out")
             self._report.remark(reason, str(row.get("id")))
             return
         content = row.get("content")
@@ -204,7 +207,7 @@ class ZulipReader(Reader):
         message, person = id_of(row.get("message")), id_of(row.get("user_profile"))
         name = text_of(row.get("emoji_name"))
         if message is None or person is None or not name:
-            self._report.remark("reactions of nobody, or to nothing, were left out")
+            self._report.remark(marked("reactions without a user or a message were left out"))
         else:
             yield SortedRecord(float(message), _IS_REACTION, len(name) + 60, [name, person])
 

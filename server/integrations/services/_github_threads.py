@@ -5,7 +5,12 @@ from typing import Final
 from server.integrations.base import Delivery, Ignored, Message, Outcome, Unknown
 from server.integrations.markdown import bold, code, link, listed, text
 from server.integrations.payload import Payload
-from server.integrations.repositories import acted, repository_topic, thing_topic
+from server.integrations.repositories import (
+    acted,
+    pull_request_topic,
+    repository_topic,
+    thing_topic,
+)
 
 _QUIET_PULL_REQUEST: Final = {"labeled", "unlabeled", "synchronize_draft", "dequeued", "enqueued"}
 _REVIEWS: Final = {
@@ -40,11 +45,22 @@ def about_repository(payload: Payload, event: str, content: str) -> Message:
     return Message(repository_topic(repository(payload)), content, event)
 
 
+def _pull(delivery: Delivery, pull: Payload) -> tuple[str, str]:
+    """Return the topic of a pull request, and a link to it."""
+    name, number, title = repository(delivery.payload), *_number_and_title(pull)
+    topic = pull_request_topic(delivery, name, number, title)
+    return topic, link(f"PR #{number} {title}", pull["html_url"].text())
+
+
 def _thing(payload: Payload, thing: Payload, kind: str) -> tuple[str, str]:
-    """Return the topic of a pull request, an issue or a discussion, and a link to it."""
-    number, title = thing["number"].text(), thing["title"].required_text()
-    topic = thing_topic(repository(payload), kind, number, title)
+    """Return the topic of an issue or a discussion, and a link to it."""
+    name, number, title = repository(payload), *_number_and_title(thing)
+    topic = thing_topic(name, kind, number, title)
     return topic, link(f"{kind} #{number} {title}", thing["html_url"].text())
+
+
+def _number_and_title(thing: Payload) -> tuple[str, str]:
+    return thing["number"].text(), thing["title"].required_text()
 
 
 # -- pull requests
@@ -56,7 +72,7 @@ def pull_request(delivery: Delivery, event: str) -> Outcome:
     action, pull = payload["action"].required_text(), payload["pull_request"].required()
     if action in _QUIET_PULL_REQUEST:
         return Ignored(event, f"Nothing is said of the action {action}.")
-    topic, shown = _thing(payload, pull, "PR")
+    topic, shown = _pull(delivery, pull)
     said = _said_of_pull_request(payload, pull, action)
     if said is None:
         return Unknown(f"{event}.{action}")
@@ -102,7 +118,7 @@ def pull_request_review(delivery: Delivery, event: str) -> Outcome:
     """Read a review."""
     payload = delivery.payload
     review, action = payload["review"].required(), payload["action"].text()
-    topic, shown = _thing(payload, payload["pull_request"].required(), "PR")
+    topic, shown = _pull(delivery, payload["pull_request"].required())
     if action == "submitted":
         verb = _REVIEWS.get(review["state"].text().lower(), "reviewed")
         link_to_review = link("review", review["html_url"].text())
@@ -119,7 +135,7 @@ def pull_request_review(delivery: Delivery, event: str) -> Outcome:
 def pull_request_review_comment(delivery: Delivery, event: str) -> Outcome:
     """Read a comment on a line of a pull request."""
     payload = delivery.payload
-    topic, shown = _thing(payload, payload["pull_request"].required(), "PR")
+    topic, shown = _pull(delivery, payload["pull_request"].required())
     return _commented(payload, event, topic, f"on a line of {shown}")
 
 
@@ -129,7 +145,7 @@ def pull_request_review_thread(delivery: Delivery, event: str) -> Outcome:
     action = payload["action"].required_text()
     if action not in ("resolved", "unresolved"):
         return Unknown(f"{event}.{action}")
-    topic, shown = _thing(payload, payload["pull_request"].required(), "PR")
+    topic, shown = _pull(delivery, payload["pull_request"].required())
     comment = payload["thread"]["comments"][0]
     thread = link("conversation", comment["html_url"].text())
     return Message(topic, acted(sender(payload), f"{action} a {thread} on", shown), event)
@@ -159,11 +175,49 @@ def issues(delivery: Delivery, event: str) -> Outcome:
             extra = f"{to} {bold(payload['assignee']['login'].text())}"
         case "labeled" | "unlabeled" | "milestoned" | "demilestoned":
             verb = _labelled(payload, action)
+        case "typed" | "untyped":
+            name = payload["type"]["name"].text()
+            verb = "set the type of" if action == "typed" else "removed the type of"
+            extra = f"to {bold(name)}" if name and action == "typed" else ""
         case "reopened" | "deleted" | "transferred" | "pinned" | "unpinned" | "locked" | "unlocked":
             pass
         case _:
             return Unknown(f"{event}.{action}")
     return Message(topic, acted(sender(payload), verb, shown, extra=extra, body=body), event)
+
+
+def sub_issues(delivery: Delivery, event: str) -> Outcome:
+    """Read that an issue became a part of another one, or no longer is."""
+    payload = delivery.payload
+    action = payload["action"].required_text()
+    said = {
+        "sub_issue_added": ("added", "as a sub-issue of"),
+        "sub_issue_removed": ("removed", "from the sub-issues of"),
+    }
+    if action.startswith("parent_issue_"):
+        return Ignored(event, "It is posted in the topic of the parent.")
+    if action not in said:
+        return Unknown(f"{event}.{action}")
+    verb, preposition = said[action]
+    topic, parent = _thing(payload, payload["parent_issue"].required(), "issue")
+    _topic, part = _thing(payload, payload["sub_issue"].required(), "issue")
+    content = acted(sender(payload), verb, part, extra=f"{preposition} {parent}")
+    return Message(topic, content, event)
+
+
+def issue_dependencies(delivery: Delivery, event: str) -> Outcome:
+    """Read that an issue is blocked by another one, or no longer is."""
+    payload = delivery.payload
+    action = payload["action"].required_text()
+    said = {"blocked_by_added": "as blocked by", "blocked_by_removed": "as no longer blocked by"}
+    if action.startswith("blocking_"):
+        return Ignored(event, "It is posted in the topic of the blocked issue.")
+    if action not in said:
+        return Unknown(f"{event}.{action}")
+    topic, blocked = _thing(payload, payload["blocked_issue"].required(), "issue")
+    _topic, blocking = _thing(payload, payload["blocking_issue"].required(), "issue")
+    content = acted(sender(payload), "marked", blocked, extra=f"{said[action]} {blocking}")
+    return Message(topic, content, event)
 
 
 _LABELLED: Final = ("labeled", "unlabeled", "milestoned", "demilestoned")
@@ -185,8 +239,8 @@ def issue_comment(delivery: Delivery, event: str) -> Outcome:
     """Read a comment on an issue or a pull request."""
     payload = delivery.payload
     issue = payload["issue"].required()
-    kind = "PR" if issue["pull_request"] else "issue"
-    topic, shown = _thing(payload, issue, kind)
+    is_pull = bool(issue["pull_request"])
+    topic, shown = _pull(delivery, issue) if is_pull else _thing(payload, issue, "issue")
     return _commented(payload, event, topic, f"on {shown}")
 
 
@@ -196,20 +250,23 @@ def discussion(delivery: Delivery, event: str) -> Outcome:
     thread, action = payload["discussion"].required(), payload["action"].text()
     topic, shown = _thing(payload, thread, "discussion")
     category = text(thread["category"]["name"].text())
-    extra, body = (f"in {category}" if category else ""), ""
-    if action == "created":
-        body = thread["body"].text()
-    elif action not in (
-        "closed",
-        "reopened",
-        "answered",
-        "locked",
-        "unlocked",
-        "deleted",
-        "edited",
-    ):
-        return Unknown(f"{event}.{action}")
-    return Message(topic, acted(sender(payload), action, shown, extra=extra, body=body), event)
+    extra, body, verb = (f"in {category}" if category else ""), "", action
+    match action:
+        case "created":
+            body = thread["body"].text()
+        case "category_changed":
+            verb, extra = "moved", f"to {category}" if category else ""
+        case "labeled" | "unlabeled":
+            verb = _labelled(payload, action)
+        case "unanswered":
+            verb = "took back the answer to"
+        case "closed" | "reopened" | "answered" | "locked" | "unlocked" | "deleted" | "edited":
+            pass
+        case "pinned" | "unpinned" | "transferred":
+            pass
+        case _:
+            return Unknown(f"{event}.{action}")
+    return Message(topic, acted(sender(payload), verb, shown, extra=extra, body=body), event)
 
 
 def discussion_comment(delivery: Delivery, event: str) -> Outcome:
@@ -232,9 +289,10 @@ def _commented(payload: Payload, event: str, topic: str, where: str) -> Outcome:
     comment, action = payload["comment"].required(), payload["action"].text("created")
     shown = link("comment", comment["html_url"].text())
     verbs = {"created": "left a", "edited": "edited a", "deleted": "deleted a"}
+    verbs |= {"pinned": "pinned a", "unpinned": "unpinned a"}
     if action not in verbs:
         return Unknown(f"{event}.{action}")
-    body = "" if action == "deleted" else comment["body"].text()
+    body = comment["body"].text() if action in ("created", "edited") else ""
     return Message(
         topic, acted(sender(payload), f"{verbs[action]} {shown}", where, body=body), event
     )

@@ -6,7 +6,12 @@ from typing import Final
 from server.integrations.base import Delivery, Ignored, Message, Outcome, Unknown
 from server.integrations.markdown import bold, code, link, listed, text
 from server.integrations.payload import Payload
-from server.integrations.repositories import acted, repository_topic, thing_topic
+from server.integrations.repositories import (
+    acted,
+    pull_request_topic,
+    repository_topic,
+    thing_topic,
+)
 
 _PLAIN: Final = {
     "open": "opened",
@@ -37,15 +42,22 @@ def project(payload: Payload) -> str:
     )
 
 
-def merge_request_topic(payload: Payload, request: Payload) -> str:
+def merge_request_topic(delivery: Delivery, request: Payload) -> str:
     """Return the topic of a merge request."""
-    number, title = request["iid"].text(), request["title"].required_text()
-    return thing_topic(project(payload), "MR", number, title, sign="!")
+    return pull_request_topic(
+        delivery,
+        project(delivery.payload),
+        request["iid"].text(),
+        request["title"].required_text(),
+        kind="MR",
+        sign="!",
+        together="merge requests",
+    )
 
 
-def _merge_request(payload: Payload, request: Payload) -> tuple[str, str]:
+def _merge_request(delivery: Delivery, request: Payload) -> tuple[str, str]:
     label = f"MR !{request['iid'].text()} {request['title'].text()}"
-    return merge_request_topic(payload, request), link(label, request["url"].text())
+    return merge_request_topic(delivery, request), link(label, request["url"].text())
 
 
 def _issue(payload: Payload, issue: Payload) -> tuple[str, str]:
@@ -72,7 +84,7 @@ def merge_request(delivery: Delivery, event: str) -> Outcome:
     """Read what happened to a merge request."""
     payload = delivery.payload
     request = payload["object_attributes"].required()
-    topic, shown = _merge_request(payload, request)
+    topic, shown = _merge_request(delivery, request)
     action = _action(request)
     if action == "update":
         return _updated(payload, event, topic, shown)
@@ -174,16 +186,17 @@ def note(delivery: Delivery, event: str) -> Outcome:
     """Read a comment on a commit, a merge request, an issue, a snippet or an epic."""
     payload = delivery.payload
     comment = payload["object_attributes"].required()
-    topic, where = _place_of_comment(payload, comment)
+    topic, where = _place_of_comment(delivery, comment)
     shown = link("comment", comment["url"].text())
     verb = "edited a" if comment["action"].text() == "update" else "left a"
     content = acted(user(payload), f"{verb} {shown}", f"on {where}", body=comment["note"].text())
     return Message(topic, content, event)
 
 
-def _place_of_comment(payload: Payload, comment: Payload) -> tuple[str, str]:
+def _place_of_comment(delivery: Delivery, comment: Payload) -> tuple[str, str]:
+    payload = delivery.payload
     if payload["merge_request"]:
-        topic, where = _merge_request(payload, payload["merge_request"])
+        topic, where = _merge_request(delivery, payload["merge_request"])
         return topic, f"a line of {where}" if comment["type"].text() == "DiffNote" else where
     for key in ("issue", "work_item"):
         if payload[key]:

@@ -15,6 +15,7 @@ from server.integrations.repositories import (
     branch_deleted,
     branch_made,
     is_no_commit,
+    pull_request_topic,
     pushed,
     repository_topic,
     thing_topic,
@@ -59,14 +60,28 @@ def _about_repository(payload: Payload, event: str, content: str) -> Message:
     return Message(repository_topic(_repository(payload)), content, event)
 
 
-def _thing(payload: Payload, thing: Payload, kind: str) -> tuple[str, str]:
-    """Return the topic of a pull request or an issue, and a link to it."""
-    number, title = thing["number"].required_text(), thing["title"].required_text()
+def _pull(delivery: Delivery, pull: Payload) -> tuple[str, str]:
+    """Return the topic of a pull request, and a link to it."""
+    payload, (number, title) = delivery.payload, _number_and_title(pull)
+    topic = pull_request_topic(delivery, _repository(payload), number, title)
+    return topic, link(f"PR #{number} {title}", _page(payload, pull, f"pulls/{number}"))
+
+
+def _issue(payload: Payload, issue: Payload) -> tuple[str, str]:
+    """Return the topic of an issue, and a link to it."""
+    number, title = _number_and_title(issue)
+    topic = thing_topic(_repository(payload), "issue", number, title)
+    return topic, link(f"issue #{number} {title}", _page(payload, issue, f"issues/{number}"))
+
+
+def _number_and_title(thing: Payload) -> tuple[str, str]:
+    return thing["number"].required_text(), thing["title"].required_text()
+
+
+def _page(payload: Payload, thing: Payload, path: str) -> str:
+    """Return the address of a thing; some deliveries have that of the repository alone."""
     page = payload["repository"]["html_url"].text()
-    folder = "pulls" if kind == "PR" else "issues"
-    url = thing["html_url"].text() or (f"{page}/{folder}/{number}" if page else "")
-    topic = thing_topic(_repository(payload), kind, number, title)
-    return topic, link(f"{kind} #{number} {title}", url)
+    return thing["html_url"].text() or (f"{page}/{path}" if page else "")
 
 
 # -- pushes, branches and tags
@@ -122,7 +137,7 @@ def _create_or_delete(delivery: Delivery, event: str) -> Outcome:
 def _pull_request(delivery: Delivery, event: str) -> Outcome:
     payload = delivery.payload
     action, pull = payload["action"].required_text(), payload["pull_request"].required()
-    topic, shown = _thing(payload, pull, "PR")
+    topic, shown = _pull(delivery, pull)
     if action in ("review_requested", "review_request_removed"):
         of = bold(payload["requested_reviewer"].first("login", "username", "name").text())
         verb = "requested" if action == "review_requested" else "no longer requests"
@@ -140,7 +155,7 @@ def _pull_request(delivery: Delivery, event: str) -> Outcome:
 def _issues(delivery: Delivery, event: str) -> Outcome:
     payload = delivery.payload
     issue = payload["issue"].required()
-    topic, shown = _thing(payload, issue, "issue")
+    topic, shown = _issue(payload, issue)
     return _changed(payload, event, issue, topic, shown, "")
 
 
@@ -185,9 +200,10 @@ def _assignees(thing: Payload) -> str:
 def _issue_comment(delivery: Delivery, event: str) -> Outcome:
     payload = delivery.payload
     action = payload["action"].required_text()
-    comment, issue = payload["comment"].required(), payload.first("pull_request", "issue")
-    is_pull = payload["is_pull"].flag() or issue["pull_request"] or payload["pull_request"]
-    topic, shown = _thing(payload, issue.required(), "PR" if is_pull else "issue")
+    comment = payload["comment"].required()
+    thing = payload.first("pull_request", "issue").required()
+    is_pull = payload["is_pull"].flag() or thing["pull_request"] or payload["pull_request"]
+    topic, shown = _pull(delivery, thing) if is_pull else _issue(payload, thing)
     verbs = {"created": "left a", "edited": "edited a", "deleted": "deleted a"}
     if action not in verbs:
         return Unknown(f"{event}.{action}")
@@ -198,7 +214,7 @@ def _issue_comment(delivery: Delivery, event: str) -> Outcome:
 
 def _review(delivery: Delivery, event: str) -> Outcome:
     payload = delivery.payload
-    topic, shown = _thing(payload, payload["pull_request"].required(), "PR")
+    topic, shown = _pull(delivery, payload["pull_request"].required())
     body = payload["review"]["content"].text()
     return Message(topic, acted(_who(payload), _REVIEWS[event], shown, body=body), event)
 

@@ -97,6 +97,7 @@ INTEGRATIONS: Final = (
             " once."
         ),
         events=tuple(f"{kind}.{action}" for kind in _KINDS for action in _VERBS),
+        has_unique_bodies=True,
         signatures=(Signature(header="X-Hook-Signature"),),
         signing_step="Copy `X-Hook-Secret` from the response to the request that made the webhook.",
         handshake="X-Hook-Secret",

@@ -5,6 +5,7 @@ from typing import Final
 
 from server.integrations.base import (
     BRANCHES,
+    PULL_REQUEST_TOPICS,
     Category,
     Delivery,
     Ignored,
@@ -25,6 +26,7 @@ from server.integrations.repositories import (
     branch_deleted,
     branch_made,
     is_no_commit,
+    pull_request_topic,
     pushed,
     repository_topic,
     thing_topic,
@@ -97,19 +99,19 @@ def _update(resource: Payload, update: Payload, who: str, name: str, kind: str) 
     return pushed(who, name, commits, compare_url="" if is_no_commit(old) else compared)
 
 
-def _pull(pull: Payload) -> tuple[str, str]:
+def _pull(delivery: Delivery, pull: Payload) -> tuple[str, str]:
     """Return the topic of a pull request, and a link to it."""
     number, title = pull["pullRequestId"].required_text(), pull["title"].required_text()
     page = pull["_links"]["web"]["href"].text()
     page = page or f"{_page(pull['repository'])}/pullrequest/{number}"
-    topic = thing_topic(pull["repository"]["name"].required_text(), "PR", number, title)
+    topic = pull_request_topic(delivery, pull["repository"]["name"].required_text(), number, title)
     return topic, link(f"PR #{number} {title}", page)
 
 
 def _pull_request(delivery: Delivery, event: str) -> Outcome:
     payload = delivery.payload
     pull = payload["resource"].required()
-    topic, shown = _pull(pull)
+    topic, shown = _pull(delivery, pull)
     names = ("sourceRefName", "targetRefName")
     branches = "from {} into {}".format(
         *(code(pull[each].text().removeprefix(HEADS)) for each in names)
@@ -148,7 +150,7 @@ def _merge(pull: Payload, shown: str, closer: str, branches: str) -> str:
 def _comment(delivery: Delivery, event: str) -> Outcome:
     resource = delivery.payload["resource"].required()
     comment = resource["comment"].required()
-    topic, shown = _pull(resource["pullRequest"].required())
+    topic, shown = _pull(delivery, resource["pullRequest"].required())
     if comment["isDeleted"].flag():
         return Ignored(event, "The comment was deleted.")
     who = _name(comment["author"]) or "Someone"
@@ -190,12 +192,68 @@ def _build(delivery: Delivery, event: str) -> Outcome:
 def _run(delivery: Delivery, event: str) -> Outcome:
     payload = delivery.payload
     run = payload["resource"]["run"].required()
-    pipeline = payload["resource"]["pipeline"]["name"].text() or run["pipeline"]["name"].text()
     state = run["result"].text() or run["state"].required_text()
     if not run["result"]:
         return Ignored(event, "The run has not been completed.")
     shown = link(run["name"].text("a run"), run["_links"]["web"]["href"].text())
-    return Message(f"pipeline {pipeline}", f"Run {shown} {state_words(state)}.", event)
+    topic = _pipeline_topic(payload["resource"])
+    return Message(topic, f"Run {shown} {state_words(state)}.", event)
+
+
+def _stage(delivery: Delivery, event: str) -> Outcome:
+    resource = delivery.payload["resource"].required()
+    stage, run = resource["stage"].required(), resource["run"]
+    name = stage.first("displayName", "name").text("a stage")
+    if name == "__default":
+        return Ignored(event, "The run has no stages: what is said of the run is posted.")
+    if not stage["result"]:
+        return Ignored(event, "The stage has not been completed.")
+    shown = link(name, stage["_links"]["web"]["href"].text())
+    state = state_words(stage["result"].text())
+    content = f"Stage {shown} of run {bold(run['name'].text('?'))} {state}."
+    return Message(_pipeline_topic(resource), content, event)
+
+
+def _pipeline_topic(resource: Payload) -> str:
+    name = resource["pipeline"]["name"].text() or resource["run"]["pipeline"]["name"].text()
+    return f"pipeline {name}" if name else "pipelines"
+
+
+def _approval(delivery: Delivery, event: str) -> Outcome:
+    resource = delivery.payload["resource"].required()
+    approval, run = resource["approval"].required(), resource["run"]
+    shown = link(run["name"].text("a pipeline"), run["_links"]["web"]["href"].text())
+    stage = resource["stage"].first("displayName", "name").text() or resource["stageName"].text()
+    of = f"Stage {bold(stage)} of run {shown}" if stage else f"A run of {shown}"
+    status, steps = approval["status"].text("pending"), list(approval["steps"])
+    is_pending = status == "pending"
+    people = dict.fromkeys(
+        _name(each.first("actualApprover", "assignedApprover"))
+        for each in steps
+        if is_pending or each["status"].text() == status
+    )
+    names = listed(bold(name) for name in people)
+    comments = "\n\n".join(each["comment"].text() for each in steps if each["comment"])
+    content = acted(
+        "",
+        f"{of} {_APPROVALS.get(status, 'needs no approval any more')}",
+        f"{'from' if is_pending else 'by'} {names}" if names else "",
+        body=approval["instructions"].text() if is_pending else comments,
+    )
+    return Message(_pipeline_topic(resource), content, event)
+
+
+_APPROVALS: Final = {
+    "pending": "waits for approval",
+    "approved": "was approved",
+    "rejected": ":cross_mark: was rejected",
+    "timedOut": ":cross_mark: was not approved in time",
+}
+
+
+def _job(delivery: Delivery, event: str) -> Outcome:
+    del delivery
+    return Ignored(event, "Of a run, its end and those of its stages are posted.")
 
 
 def _release(delivery: Delivery, event: str) -> Outcome:
@@ -227,6 +285,15 @@ def _release(delivery: Delivery, event: str) -> Outcome:
         stage = stage_of(state_words(status or "completed"))
     about = f"{release['id'].text() or name} {environment['id'].text() or where}"
     return Message(f"release {definition}", said[last], event, about=about, stage=stage)
+
+
+def _check_in(delivery: Delivery, event: str) -> Outcome:
+    resource = delivery.payload["resource"].required()
+    number = resource["changesetId"].required_text()
+    shown = link(f"changeset {number}", _link_in_message(delivery.payload))
+    who = _name(resource.first("checkedInBy", "author")) or "Someone"
+    content = acted(who, "checked in", shown, body=resource["comment"].text())
+    return Message("changesets", content, event)
 
 
 # -- work items
@@ -302,7 +369,12 @@ _READERS: Final[Mapping[str, Callable[[Delivery, str], Outcome]]] = {
     "git.repo.statuschanged": _repository_event,
     **dict.fromkeys(_RELEASES, _release),
     "ms.vss-code.git-pullrequest-comment-event": _comment,
+    "ms.vss-pipelinechecks-events.approval-completed": _approval,
+    "ms.vss-pipelinechecks-events.approval-pending": _approval,
+    "ms.vss-pipelines.job-state-changed-event": _job,
     "ms.vss-pipelines.run-state-changed-event": _run,
+    "ms.vss-pipelines.stage-state-changed-event": _stage,
+    "tfvc.checkin": _check_in,
     "workitem.commented": _work_item,
     "workitem.created": _work_item,
     "workitem.deleted": _work_item,
@@ -323,7 +395,7 @@ INTEGRATIONS: Final = (
             "Paste `{url}` as *URL*, press *Test*, then *Finish*.",
         ),
         events=tuple(_READERS),
-        options=(BRANCHES,),
+        options=(BRANCHES, PULL_REQUEST_TOPICS),
         signatures=(PASSWORD,),
         signing_step="Set the secret as *Basic authentication password*; any user name will do.",
     ),

@@ -6,6 +6,7 @@ from typing import Final
 from server.integrations.base import (
     BRANCHES,
     IGNORE_PRIVATE,
+    PULL_REQUEST_TOPICS,
     Category,
     Delivery,
     Ignored,
@@ -22,6 +23,7 @@ from server.integrations.repositories import (
     acted,
     branch_deleted,
     branch_made,
+    pull_request_topic,
     pushed,
     repository_topic,
     thing_topic,
@@ -128,7 +130,7 @@ def _pull_request(delivery: Delivery, event: str) -> Outcome:
     payload, action = delivery.payload, event.removeprefix("pullrequest:")
     pull = payload["pullrequest"].required()
     number, title = pull["id"].required_text(), pull["title"].required_text()
-    topic = thing_topic(_repository(payload), "PR", number, title)
+    topic = pull_request_topic(delivery, _repository(payload), number, title)
     shown, verb = link(f"PR #{number} {title}", _page(pull)), _PULL_REQUESTS[action]
     extra = body = ""
     if action.startswith("comment_"):
@@ -286,8 +288,9 @@ INTEGRATIONS: Final = (
         ),
         events=tuple(_READERS),
         headers=("X-Event-Key",),
-        options=(BRANCHES, IGNORE_PRIVATE),
+        options=(BRANCHES, IGNORE_PRIVATE, PULL_REQUEST_TOPICS),
         delivery_id="X-Request-UUID",
+        has_unique_bodies=True,
         signatures=(WEBSUB,),
         signing_step="Set the secret as *Secret* of the webhook.",
     ),

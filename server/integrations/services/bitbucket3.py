@@ -3,9 +3,11 @@
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from server.integrations.alerts import FIRING
 from server.integrations.base import (
     BRANCHES,
     IGNORE_PRIVATE,
+    PULL_REQUEST_TOPICS,
     Category,
     Delivery,
     Ignored,
@@ -14,14 +16,14 @@ from server.integrations.base import (
     Outcome,
     Unknown,
 )
-from server.integrations.markdown import bold, bullets, code, link, listed, paragraphs
+from server.integrations.markdown import bold, bullets, code, link, listed, paragraphs, text
 from server.integrations.payload import Payload
 from server.integrations.repositories import (
     acted,
     branch_deleted,
     branch_made,
+    pull_request_topic,
     repository_topic,
-    thing_topic,
 )
 from server.integrations.signatures import WEBSUB
 
@@ -78,7 +80,8 @@ def _page(thing: Payload) -> str:
 
 
 def _repository_of(payload: Payload) -> Payload:
-    return payload["repository"] or payload["new"] or payload["pullRequest"]["toRef"]["repository"]
+    found = payload.first("repository", "new") or payload["pullRequest"]["toRef"]["repository"]
+    return found or payload["secretLocations"][0]["repository"]
 
 
 def _repository(payload: Payload) -> str:
@@ -129,7 +132,7 @@ def _pull_request(delivery: Delivery, event: str) -> Outcome:
     payload = delivery.payload
     pull = payload["pullRequest"].required()
     number, title = pull["id"].required_text(), pull["title"].required_text()
-    topic = thing_topic(_repository(payload), "PR", number, title)
+    topic = pull_request_topic(delivery, _repository(payload), number, title)
     shown, extra, body = link(f"PR #{number} {title}", _page(pull)), "", ""
     match event:
         case "pr:opened":
@@ -207,12 +210,50 @@ def _modified_repository(delivery: Delivery, event: str) -> Outcome:
     return Message(repository_topic(new["name"].required_text()), content, event)
 
 
+def _modified_project(delivery: Delivery, event: str) -> Outcome:
+    payload = delivery.payload
+    old, new = payload["old"]["name"].text(), payload["new"].required()
+    shown = link(new["name"].required_text(), _page(new))
+    is_renamed = old and old != new["name"].text()
+    verb, what = ("renamed", f"{code(old)} to {shown}") if is_renamed else ("changed", shown)
+    content = acted(_who(payload), f"{verb} the project", what)
+    return Message(repository_topic(new["name"].text()), content, event)
+
+
+def _secret_detected(delivery: Delivery, event: str) -> Outcome:
+    payload = delivery.payload
+    places = [
+        f"{text(each['ruleName'].text('Secret'))} in {code(_place(each))}"
+        f" of commit {code(each['commitId'].text()[:10])}"
+        for each in payload["secretLocations"].required()
+    ]
+    more = f"and {len(places) - _CHANGES} more" if len(places) > _CHANGES else ""
+    content = f"{FIRING} {bold(_who(payload))} pushed what looks like a secret:"
+    found = bullets([*places[:_CHANGES], more])
+    return _about_repository(payload, event, paragraphs(content, found))
+
+
+def _place(location: Payload) -> str:
+    path, line = location["path"].text("a file"), location["line"].text()
+    return f"{path}:{line}" if line else path
+
+
+def _quiet(delivery: Delivery, event: str) -> Outcome:
+    del delivery
+    return Ignored(event, "Nothing is said of what other events say.")
+
+
 _READERS: Final[Mapping[str, Callable[[Delivery, str], Outcome]]] = {
     **dict.fromkeys(_PULL_REQUESTS, _pull_request),
     **dict.fromkeys(_COMMITS, _commit_comment),
+    "mirror:repo_synchronized": _quiet,
+    "pr:to_ref_updated": _quiet,
+    "proj:modified": _modified_project,
+    "project:modified": _modified_project,
     "repo:forked": _forked,
     "repo:modified": _modified_repository,
     "repo:refs_changed": _refs_changed,
+    "repo:secret_detected": _secret_detected,
 }
 
 INTEGRATIONS: Final = (
@@ -226,8 +267,9 @@ INTEGRATIONS: Final = (
             "Paste `{url}` as *URL*, choose the events to post, and save.",
         ),
         events=tuple(_READERS),
-        options=(BRANCHES, IGNORE_PRIVATE),
+        options=(BRANCHES, IGNORE_PRIVATE, PULL_REQUEST_TOPICS),
         delivery_id="X-Request-Id",
+        has_unique_bodies=True,
         signatures=(WEBSUB,),
         signing_step="Set the secret as *Secret* of the webhook.",
     ),

@@ -84,6 +84,7 @@ INTEGRATIONS: Final = (
         ),
         events=(WORKFLOW, JOB, PING),
         options=(BRANCHES,),
+        has_unique_bodies=True,
         signatures=(Signature(header="circleci-signature", prefix="v1="),),
         signing_step="Set the secret as *Secret token* of the webhook.",
     ),

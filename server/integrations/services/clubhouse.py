@@ -188,6 +188,7 @@ INTEGRATIONS: Final = (
             "Press *Add New Webhook*, paste `{url}` as *Payload URL*, and save."
         ),
         events=(*(f"{kind}.{action}" for kind in (*_THINGS, *_PARTS) for action in _VERBS),),
+        has_unique_bodies=True,
         signatures=(Signature(header="Payload-Signature"),),
         signing_step="Set the secret as *Secret* of the webhook.",
     ),

@@ -5,12 +5,21 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from server.integrations.alerts import topic_with_id
-from server.integrations.base import Category, Delivery, Integration, Message, Outcome, Unknown
-from server.integrations.markdown import bold, code, link
+from server.integrations.base import (
+    Category,
+    Delivery,
+    Ignored,
+    Integration,
+    Message,
+    Outcome,
+    Unknown,
+)
+from server.integrations.markdown import bold, code, link, paragraphs, quote
 from server.integrations.payload import Payload
 from server.integrations.repositories import acted
 from server.integrations.signatures import Signature
 
+SIGNATURE: Final = "X-Front-Signature"
 _REPLY: Final = re.compile(r"(?:re|fwd?|aw|wg):\s*", re.IGNORECASE)
 
 _Reader = Callable[[Payload, str, str], str]
@@ -18,9 +27,14 @@ _Reader = Callable[[Payload, str, str], str]
 
 
 def read(delivery: Delivery) -> Outcome:
-    """Turn an event into a message, by its type."""
-    payload = delivery.payload
+    """Turn an event into a message, by its type.
+
+    Rules send the event itself; webhooks of an app send it as `payload`, beside their own type.
+    """
+    payload = delivery.payload["payload"] or delivery.payload
     kind = payload["type"].required_text()
+    if kind == "sync":
+        return Ignored(kind, "Front checks the address.")
     reader = _READERS.get(kind)
     if reader is None:
         return Unknown(kind)
@@ -99,6 +113,32 @@ def _comment(verb: str) -> _Reader:
     return reader
 
 
+def _moved(payload: Payload, who: str, shown: str) -> str:
+    inboxes = [each["name"].text() for each in payload["target"]["data"] if each["name"].text()]
+    to = ", ".join(bold(each) for each in inboxes)
+    return acted(who, "moved", shown, extra=f"to {to}" if to else "")
+
+
+def _linked(verb: str, preposition: str) -> _Reader:
+    def reader(payload: Payload, who: str, shown: str) -> str:
+        target = payload["target"]["data"]
+        name = target.first("name", "external_url").text("?")
+        url = target["external_url"].text()
+        what = f"{verb} {link(name, url)} {preposition}" if url else f"{verb} a link {preposition}"
+        return acted(who, what, shown)
+
+    return reader
+
+
+def _not_sent(what: str) -> _Reader:
+    def reader(payload: Payload, _: str, shown: str) -> str:
+        return paragraphs(
+            f":cross_mark: A message in {shown} {what}.", quote(_body(payload["target"]["data"]))
+        )
+
+    return reader
+
+
 _READERS: Final[Mapping[str, _Reader]] = {
     "inbound": _message("wrote", "from"),
     "outbound": _message("wrote", "to"),
@@ -113,6 +153,14 @@ _READERS: Final[Mapping[str, _Reader]] = {
     "restore": _acted("restored"),
     "tag": _tag("added", "to"),
     "untag": _tag("removed", "from"),
+    "move": _moved,
+    "forward": _acted("forwarded a message of"),
+    "link_added": _linked("added", "to"),
+    "link_removed": _linked("removed", "from"),
+    "conversations_merged": _acted("merged others into"),
+    "reminder": lambda _payload, _who, shown: f"A reminder has reopened {shown}.",
+    "sending_error": _not_sent("could not be sent"),
+    "message_bounce_error": _not_sent("could not be delivered"),
 }
 
 INTEGRATIONS: Final = (
@@ -124,10 +172,24 @@ INTEGRATIONS: Final = (
         setup=(
             "In the settings, open *Integrations*, and enable *Webhooks*.\n"
             "Under *Rules*, add a rule with the events to post, and the action *Send to a"
-            " webhook* with `{url}`."
+            " webhook* with `{url}`.\n"
+            "Or, for events of all shared inboxes, open *Developers*, create an app with the"
+            " feature *Webhooks*, and paste `{url}`; Front checks the address at once."
         ),
         events=tuple(_READERS),
-        signatures=(Signature(header="X-Front-Signature", algorithm="sha1", encoding="base64"),),
-        signing_step="Copy the *API secret* from the settings of the integration *Webhooks*.",
+        signatures=(
+            Signature(
+                header=SIGNATURE,
+                encoding="base64",
+                preamble="{timestamp}:",
+                timestamp="X-Front-Request-Timestamp",
+            ),
+            Signature(header=SIGNATURE, algorithm="sha1", encoding="base64"),
+        ),
+        signing_step=(
+            "Copy the *API secret* from the settings of the integration *Webhooks*; for an app, its"
+            " *App secret*."
+        ),
+        handshake="X-Front-Challenge",
     ),
 )

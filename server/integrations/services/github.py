@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from server.integrations.base import (
     BRANCHES,
     IGNORE_PRIVATE,
+    PULL_REQUEST_TOPICS,
     Category,
     Delivery,
     Ignored,
@@ -29,13 +30,14 @@ from server.integrations.repositories import (
     pushed,
     repository_topic,
 )
-from server.integrations.services import _github_automation
+from server.integrations.services import _github_automation, _github_settings
 from server.integrations.services._github_threads import (
     about_repository,
     commit_comment,
     discussion,
     discussion_comment,
     issue_comment,
+    issue_dependencies,
     issues,
     linked,
     linked_repository,
@@ -45,6 +47,7 @@ from server.integrations.services._github_threads import (
     pull_request_review_thread,
     repository,
     sender,
+    sub_issues,
 )
 from server.integrations.signatures import HUB
 
@@ -54,7 +57,7 @@ MERGE_QUEUE: Final = "gh-readonly-queue/"
 def read(delivery: Delivery) -> Outcome:
     """Turn a delivery into a message, by its `X-GitHub-Event`."""
     event = delivery.header("X-GitHub-Event")
-    reader = _READERS.get(event)
+    reader = _READERS.get(event) or _github_settings.QUIET.get(event)
     if reader is None:
         return Unknown(event)
     if delivery.flag(IGNORE_PRIVATE) and delivery.payload["repository"]["private"].flag():
@@ -369,6 +372,7 @@ _READERS: Final[Mapping[str, Callable[[Delivery, str], Outcome]]] = {
     "fork": _fork,
     "gollum": _gollum,
     "issue_comment": issue_comment,
+    "issue_dependencies": issue_dependencies,
     "issues": issues,
     "member": _member,
     "membership": _membership,
@@ -389,10 +393,12 @@ _READERS: Final[Mapping[str, Callable[[Delivery, str], Outcome]]] = {
     "sponsorship": _sponsorship,
     "star": _star,
     "status": _status,
+    "sub_issues": sub_issues,
     "team": _team,
     "team_add": _team_add,
     "watch": _watch,
     **_github_automation.EVENTS,
+    **_github_settings.EVENTS,
 }
 
 INTEGRATIONS: Final = (
@@ -408,8 +414,9 @@ INTEGRATIONS: Final = (
         ),
         events=tuple(_READERS),
         headers=("X-GitHub-Event",),
-        options=(BRANCHES, IGNORE_PRIVATE),
+        options=(BRANCHES, IGNORE_PRIVATE, PULL_REQUEST_TOPICS),
         delivery_id="X-GitHub-Delivery",
+        has_unique_bodies=True,
         signatures=(HUB,),
         signing_step="Set the secret as *Secret* of the webhook.",
     ),

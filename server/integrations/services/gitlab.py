@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from server.integrations.base import (
     BRANCHES,
     IGNORE_PRIVATE,
+    PULL_REQUEST_TOPICS,
     Category,
     Delivery,
     Ignored,
@@ -153,7 +154,7 @@ def _pipeline(delivery: Delivery, event: str) -> Outcome:
     )
     request = payload["merge_request"]
     topic = repository_topic(project(payload), branch=ref)
-    return Message(merge_request_topic(payload, request) if request else topic, content, event)
+    return Message(merge_request_topic(delivery, request) if request else topic, content, event)
 
 
 def _failed_jobs(payload: Payload, page: str) -> list[str]:
@@ -312,8 +313,9 @@ INTEGRATIONS: Final = (
             "Save, and use *Test* beside the webhook to send an event.",
         ),
         events=(*_READERS, *CONFIDENTIAL, *_gitlab_system.EVENTS),
-        options=(BRANCHES, IGNORE_PRIVATE),
+        options=(BRANCHES, IGNORE_PRIVATE, PULL_REQUEST_TOPICS),
         delivery_id="Idempotency-Key",
+        has_unique_bodies=True,
         signatures=(STANDARD, Token(header="X-Gitlab-Token")),
         signing_step=(
             "Generate a *Signing token* for the webhook, and copy it. Where GitLab has none yet,"

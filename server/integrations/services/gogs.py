@@ -6,6 +6,7 @@ from typing import Final
 from server.integrations.base import (
     BRANCHES,
     IGNORE_PRIVATE,
+    PULL_REQUEST_TOPICS,
     Category,
     Delivery,
     Ignored,
@@ -33,8 +34,9 @@ def _integration(display_name: str, readers: Readers, steps: str) -> Integration
         ),
         events=tuple(readers),
         headers=tuple(dict.fromkeys(headers)),
-        options=(BRANCHES, IGNORE_PRIVATE),
+        options=(BRANCHES, IGNORE_PRIVATE, PULL_REQUEST_TOPICS),
         delivery_id=f"X-{display_name}-Delivery",
+        has_unique_bodies=True,
         signatures=(Signature(header=f"X-{display_name}-Signature"),),
         signing_step="Set the secret as *Secret* of the webhook.",
     )

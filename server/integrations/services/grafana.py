@@ -65,7 +65,7 @@ INTEGRATIONS: Final = (
         events=(*EVENTS, *_STATES),
         signatures=(
             Signature(
-                header=SIGNATURE, signed="{timestamp}:", timestamp="X-Grafana-Alerting-Timestamp"
+                header=SIGNATURE, preamble="{timestamp}:", timestamp="X-Grafana-Alerting-Timestamp"
             ),
             Signature(header=SIGNATURE),
         ),

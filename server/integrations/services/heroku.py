@@ -98,6 +98,7 @@ INTEGRATIONS: Final = (
             "Save. Instead, `heroku webhooks:add -i api:release -l notify -u` with the address.",
         ),
         events=_KINDS,
+        has_unique_bodies=True,
         signatures=(Signature(header="Heroku-Webhook-Hmac-SHA256", encoding="base64"),),
         signing_step="Set the secret as *Secret* of the webhook; on the command line, with `-s`.",
     ),

@@ -213,6 +213,7 @@ INTEGRATIONS: Final = (
             *_SPRINT_VERBS,
             *_VERSION_VERBS,
         ),
+        has_unique_bodies=True,
         signatures=(WEBSUB,),
         signing_step="Set the secret as *Secret* of the webhook.",
     ),

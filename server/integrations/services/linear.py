@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from server.integrations.alerts import facts, moment
+from server.integrations.alerts import FIRING, WARNING, facts, moment
 from server.integrations.base import (
     Category,
     Delivery,
@@ -33,8 +33,14 @@ _IDENTIFIER: Final = re.compile(r"/issue/([A-Z0-9]{1,20}-[0-9]{1,9})\b")
 _VERBS: Final = {"create": "created", "update": "changed", "remove": "deleted"}
 _QUIET: Final = (
     *("Reaction", "IssueLabel", "Attachment", "Document", "Initiative", "InitiativeUpdate"),
-    *("IssueRelation", "User", "Customer", "CustomerNeed", "Issue SLA", "OAuthApp", "Release"),
+    *("IssueRelation", "User", "Customer", "CustomerNeed", "OAuthApp", "Release", "ProjectLabel"),
+    *("AgentSessionEvent", "AppUserNotification", "PermissionChange", "InitiativeToProject"),
 )
+_SLA: Final = "IssueSLA"
+_SLA_STATES: Final = {
+    "highRisk": f"{WARNING} {{issue}} is about to breach its SLA.",
+    "breached": f"{FIRING} {{issue}} has breached its SLA.",
+}
 
 
 def read(delivery: Delivery) -> Outcome:
@@ -43,6 +49,8 @@ def read(delivery: Delivery) -> Outcome:
     kind, action = payload["type"].required_text(), payload["action"].text()
     if kind in _QUIET:
         return Ignored(kind, f"Nothing is said of {kind}.")
+    if kind == _SLA:
+        return _issue_sla(payload, action)
     if kind not in _READERS or action not in _VERBS:
         return Unknown(f"{kind}.{action}")
     payload["data"].required()
@@ -92,6 +100,20 @@ def _issue(payload: Payload, action: str) -> Outcome:
             return Ignored(kind, "It names no change that would be posted.")
         content = f"{bold(_who(payload))} changed {shown}:\n\n{bullets(changes)}"
     return Message(topic, content, kind)
+
+
+def _issue_sla(payload: Payload, action: str) -> Outcome:
+    """Say that an issue is about to breach its service-level agreement, or has breached it."""
+    issue, kind = payload.first("issueData", "data").required(), f"{_SLA}.{action}"
+    if action == "set":
+        return Ignored(kind, "An SLA is posted if it is at risk, or breached.")
+    if action not in _SLA_STATES:
+        return Unknown(kind)
+    url = payload["url"].text() or issue["url"].text()
+    topic = _topic(_identifier(payload, issue), issue)
+    due = facts(("Due", moment(issue["slaBreachesAt"])))
+    said = _SLA_STATES[action].format(issue=f"Issue {link(topic, url)}")
+    return Message(topic, paragraphs(said, due), kind)
 
 
 def _details(issue: Payload) -> str:
@@ -202,8 +224,12 @@ INTEGRATIONS: Final = (
             " team.\n"
             "Press *Create webhook*."
         ),
-        events=tuple(f"{kind}.{action}" for kind in _READERS for action in _VERBS),
+        events=(
+            *(f"{kind}.{action}" for kind in _READERS for action in _VERBS),
+            *(f"{_SLA}.{action}" for action in _SLA_STATES),
+        ),
         delivery_id="Linear-Delivery",
+        has_unique_bodies=True,
         signatures=(Signature(header="Linear-Signature"),),
         signing_step="Copy the *Signing secret* of the webhook.",
     ),

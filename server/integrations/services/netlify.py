@@ -14,7 +14,8 @@ from server.integrations.base import (
     Unknown,
 )
 from server.integrations.builds import FAILED, STARTED, SUCCEEDED, lasted
-from server.integrations.markdown import bold, code, link, paragraphs, quote
+from server.integrations.markdown import bold, code, link, paragraphs, quote, text
+from server.integrations.payload import Payload
 from server.integrations.signatures import WebToken
 
 _STATES: Final = {
@@ -27,7 +28,14 @@ _STATES: Final = {
     "deploy_request_accepted": "was approved",
     "deploy_request_rejected": "was rejected",
     "deploy_deleted": "was deleted",
+    "deploy_restored": "was published by hand",
 }
+_SPLIT_TESTS: Final = {
+    "split_test_activated": "was activated",
+    "split_test_deactivated": "was deactivated",
+    "split_test_modified": "was changed",
+}
+_SUBMISSIONS: Final = ("submission_created", "form_submission")
 _STAGES: Final = {
     "deploy_building": Stage.STARTED,
     "deploy_created": Stage.ENDED,
@@ -39,6 +47,10 @@ def read(delivery: Delivery) -> Outcome:
     """Turn a delivery into a message, by its `X-Netlify-Event`."""
     payload = delivery.payload
     event = delivery.header("X-Netlify-Event")
+    if event in _SUBMISSIONS:
+        return _submission(payload, event)
+    if event in _SPLIT_TESTS:
+        return _split_test(payload, event)
     if event not in _STATES:
         return Unknown(event)
     site, branch = payload["name"].required_text(), payload["branch"].text()
@@ -66,6 +78,28 @@ def read(delivery: Delivery) -> Outcome:
     )
 
 
+def _submission(payload: Payload, event: str) -> Message:
+    form = payload["form_name"].text()
+    who = payload.first("name", "email").text()
+    number = payload["number"].text()
+    shown = f"Submission {text(number)}" if number else "A submission"
+    of = f" of the form {bold(form)}" if form else ""
+    by = f" by {bold(who)}" if who else ""
+    said = payload.first("body", "summary").text()
+    topic = form or payload["site_url"].text().partition("//")[2] or "forms"
+    return Message(topic, paragraphs(f"{shown}{of}{by}.", quote(said)), event)
+
+
+def _split_test(payload: Payload, event: str) -> Message:
+    name = payload.first("name", "id").required_text()
+    parts = [
+        f"{code(each['branch'].text('?'))} {text(each['percentage'].text('?'))} %"
+        for each in payload["branches"]
+    ]
+    between = f": {', '.join(parts)}" if parts else ""
+    return Message(name, f"The split test {bold(name)} {_SPLIT_TESTS[event]}{between}.", event)
+
+
 INTEGRATIONS: Final = (
     Integration(
         name="netlify",
@@ -77,9 +111,10 @@ INTEGRATIONS: Final = (
             " notification*, *HTTP POST request*.",
             "Choose the event, paste `{url}` as the URL, and save: each event is one notification.",
         ),
-        events=tuple(_STATES),
+        events=(*_STATES, *_SUBMISSIONS, *_SPLIT_TESTS),
         headers=("X-Netlify-Event",),
         options=(BRANCHES,),
+        has_unique_bodies=True,
         signatures=(WebToken(header="X-Webhook-Signature", issuer="netlify"),),
         signing_step="Set the secret as *JWS secret token* of the notification.",
     ),

@@ -41,6 +41,11 @@ _EARLIER_NAMES: Final = {
 }
 _TO_PEOPLE: Final = ("triggered", "assigned", "reassigned", "escalated", "delegated")
 _MARKS: Final = {"triggered": FIRING, "reopened": FIRING, "resolved": RESOLVED}
+_MOVED: Final = "incident.service_updated"
+_QUIET: Final = (
+    *("action_invocation.", "conference_bridge", "custom_field", "incident_type.", "role."),
+    *("task.", "workflow."),
+)
 _SERVICE_VERBS: Final = {"created": "created", "updated": "changed", "deleted": "deleted"}
 
 
@@ -96,6 +101,8 @@ def _event(event: Payload) -> Outcome:
     who = event["agent"]["summary"].text() or event["client"]["name"].text()
     if group == "incident" and what in _VERBS:
         return _current(what, data.required(), who)
+    if kind == _MOVED:
+        return _moved(data.required(), who)
     if group == "incident" and what in _ABOUT_INCIDENTS:
         incident = data["incident"].required()
         title = incident["summary"].text("Incident")
@@ -105,10 +112,15 @@ def _event(event: Payload) -> Outcome:
         name = data["summary"].text("service")
         shown = link(name, data["html_url"].text())
         return Message(name, acted(who, f"{_SERVICE_VERBS[what]} the service", shown), kind)
+    return _beside(kind, what)
+
+
+def _beside(kind: str, what: str) -> Outcome:
+    """Read what is neither about the state of an incident nor about a service."""
     if kind == "pagey.ping":
         return Message("PagerDuty", "PagerDuty is connected.", kind)
-    if group == "incident" and what.startswith(("workflow.", "custom_field", "conference_bridge")):
-        return Ignored(kind, "Nothing is said of workflows, fields and bridges.")
+    if what.startswith(_QUIET):
+        return Ignored(kind, "Nothing is said of workflows, tasks, roles, fields and bridges.")
     return Unknown(kind)
 
 
@@ -125,6 +137,16 @@ def _current(what: str, data: Payload, who: str) -> Message:
     details = details or (f"Reason: {text(reason)}." if what == "resolved" and reason else "")
     title, number = data["title"].text(), data["number"].text()
     return _incident(what, data, title, number, who, people, details=details)
+
+
+def _moved(incident: Payload, who: str) -> Message:
+    """Return that an incident is one of another service now."""
+    number, title = incident["number"].text(), incident["title"].text("Incident")
+    shown = link(f"#{number} {title}" if number else title, incident["html_url"].text())
+    service = incident["service"]
+    to = link(service["summary"].text("another service"), service["html_url"].text())
+    content = acted(who or "Someone", f"moved incident {shown} to", to)
+    return Message(topic_with_id(title, incident["id"].text()), content, _MOVED)
 
 
 def _annotated(data: Payload, who: str, shown: str) -> str:
@@ -206,9 +228,11 @@ INTEGRATIONS: Final = (
         ),
         events=(
             *(f"incident.{what}" for what in (*_VERBS, *_ABOUT_INCIDENTS)),
+            _MOVED,
             *(f"service.{what}" for what in _SERVICE_VERBS),
             "pagey.ping",
         ),
+        has_unique_bodies=True,
         signatures=(Signature(header="X-PagerDuty-Signature", prefix="v1="),),
         signing_step="Copy the secret that PagerDuty shows once, when the webhook is created.",
     ),

@@ -32,25 +32,38 @@ _INTERNAL: Final = (
 )
 
 _THINGS: Final = {
+    "account": ("Account", "connect/accounts"),
     "charge.dispute": ("Dispute", "disputes"),
     "charge.refund": ("Refund", "refunds"),
     "charge": ("Payment", "payments"),
     "checkout.session": ("Checkout session", "checkout/sessions"),
     "customer.subscription": ("Subscription", "subscriptions"),
+    "coupon": ("Coupon", "coupons"),
+    "credit_note": ("Credit note", "credit_notes"),
     "customer": ("Customer", "customers"),
     "invoice": ("Invoice", "invoices"),
     "invoiceitem": ("Invoice item", "invoiceitems"),
     "payment_intent": ("Payment", "payments"),
+    "payment_link": ("Payment link", "payment-links"),
+    "payment_method": ("Payment method", "payment_methods"),
     "payout": ("Payout", "payouts"),
     "plan": ("Plan", "plans"),
     "price": ("Price", "prices"),
     "product": ("Product", "products"),
+    "quote": ("Quote", "quotes"),
+    "radar.early_fraud_warning": ("Warning of fraud", "radar/early_fraud_warnings"),
     "refund": ("Refund", "refunds"),
+    "review": ("Review", "radar/reviews"),
+    "setup_intent": ("Set-up of a payment method", "setup_intents"),
+    "subscription_schedule": ("Subscription schedule", "subscription_schedules"),
+    "topup": ("Top-up", "topups"),
+    "transfer": ("Transfer", "connect/transfers"),
 }
 """Name, and place in the dashboard, by what an event's name begins with."""
 
 _CHANGED: Final = {"created": "was created", "updated": "was changed", "deleted": "was deleted"}
 _VERBS: Final = {
+    "account": {"updated": "was changed"},
     "charge.dispute": {
         **_CHANGED,
         "closed": "was closed",
@@ -80,6 +93,8 @@ _VERBS: Final = {
         "resumed": "was resumed",
         "trial_will_end": "has a trial that ends soon",
     },
+    "coupon": _CHANGED,
+    "credit_note": {**_CHANGED, "voided": "was voided"},
     "customer": _CHANGED,
     "invoice": {
         **_CHANGED,
@@ -93,15 +108,24 @@ _VERBS: Final = {
         "sent": "was sent",
         "upcoming": "is coming up",
         "voided": "was voided",
+        "will_be_due": "will be due soon",
     },
     "invoiceitem": _CHANGED,
     "payment_intent": {
+        "amount_capturable_updated": "is authorized, and can be captured",
         "canceled": "was cancelled",
         "created": "was begun",
         "payment_failed": "failed",
         "processing": "is being processed",
         "requires_action": "needs an action of the customer",
         "succeeded": "succeeded",
+    },
+    "payment_link": _CHANGED,
+    "payment_method": {
+        "attached": "was added",
+        "automatically_updated": "was updated by its network",
+        "detached": "was removed",
+        "updated": "was changed",
     },
     "payout": {
         **_CHANGED,
@@ -113,10 +137,42 @@ _VERBS: Final = {
     "plan": _CHANGED,
     "price": _CHANGED,
     "product": _CHANGED,
+    "quote": {
+        "accepted": "was accepted",
+        "canceled": "was cancelled",
+        "created": "was created",
+        "finalized": "was finalized",
+    },
+    "radar.early_fraud_warning": {"created": "was received", "updated": "was changed"},
     "refund": {"created": "was created", "updated": "was changed", "failed": "failed"},
+    "review": {"closed": "was closed", "opened": "was opened"},
+    "setup_intent": {
+        "canceled": "was cancelled",
+        "created": "was begun",
+        "requires_action": "needs an action of the customer",
+        "setup_failed": "failed",
+        "succeeded": "succeeded",
+    },
+    "subscription_schedule": {
+        "aborted": "was aborted",
+        "canceled": "was cancelled",
+        "completed": "was completed",
+        "created": "was created",
+        "expiring": "ends soon",
+        "released": "was released",
+        "updated": "was changed",
+    },
+    "topup": {
+        "canceled": "was cancelled",
+        "created": "was begun",
+        "failed": "failed",
+        "reversed": "was reversed",
+        "succeeded": "succeeded",
+    },
+    "transfer": {"created": "was made", "reversed": "was reversed", "updated": "was changed"},
 }
 _GOOD: Final = ("succeeded", "paid", "payment_succeeded", "completed")
-_BAD: Final = ("failed", "payment_failed", "async_payment_failed", "overdue")
+_BAD: Final = ("failed", "payment_failed", "setup_failed", "async_payment_failed", "overdue")
 
 
 def read(delivery: Delivery) -> Outcome:
@@ -144,6 +200,8 @@ def read(delivery: Delivery) -> Outcome:
 def _mark(group: str, what: str, thing: Payload) -> str:
     if what in _BAD or thing["status"].text() == "failed":
         return FIRING
+    if group == "radar.early_fraud_warning":
+        return WARNING
     if group == "charge.dispute":
         return RESOLVED if what == "closed" and thing["status"].text() == "won" else WARNING
     return RESOLVED if what in _GOOD else ""
@@ -200,7 +258,10 @@ def _details(thing: Payload) -> str:
     interval = plan["interval"].text() or plan["recurring"]["interval"].text()
     price = _amount(plan) or _amount(thing["price"])
     quantity = thing["quantity"].text() or items[0]["quantity"].text()
-    outcome = thing["failure_message"].text() or thing["last_payment_error"]["message"].text()
+    outcome = (
+        thing["failure_message"].text()
+        or thing.first("last_payment_error", "last_setup_error")["message"].text()
+    )
     return facts(
         ("Status", text(thing["status"].text().replace("_", " "))),
         ("Reason", text(thing.first("failure_reason", "reason").text().replace("_", " "))),
@@ -232,7 +293,7 @@ INTEGRATIONS: Final = (
             Signature(
                 header="Stripe-Signature",
                 prefix="v1=",
-                signed="{timestamp}.",
+                preamble="{timestamp}.",
                 timestamp="Stripe-Signature",
                 timestamp_prefix="t=",
             ),

@@ -144,6 +144,7 @@ INTEGRATIONS: Final = (
             "Press *Test webhook*."
         ),
         events=(*(f"{kind}.{action}" for kind in (*_KINDS, RELATED) for action in _VERBS), "test"),
+        has_unique_bodies=True,
         signatures=(Signature(header="X-Taiga-Webhook-Signature", algorithm="sha1"),),
         signing_step="Copy the *Secret key* of the webhook.",
     ),

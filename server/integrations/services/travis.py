@@ -67,6 +67,7 @@ INTEGRATIONS: Final = (
         ),
         events=EVENTS,
         options=(BRANCHES,),
+        has_unique_bodies=True,
         signatures=(KeySignature(header="Signature"),),
         signing_step=(
             "Travis CI signs with a key of its own. Open `https://api.travis-ci.com/config` (or the"

@@ -27,6 +27,8 @@ _QUIET: Final = (
     *("createLabel", "updateLabel", "deleteLabel", "voteOnCard", "enablePlugin", "disablePlugin"),
     *("createCheckItem", "updateCheckItem", "updateChecklist", "convertToCardFromCheckItem"),
     *("addToOrganizationBoard", "removeFromOrganizationBoard", "updateCheckItemDue"),
+    *("copyBoard", "copyChecklist", "deleteCheckItem", "makeObserverOfBoard", "updateMember"),
+    *("unconfirmedBoardInvitation", "deactivatedMemberInBoard", "reactivatedMemberInBoard"),
 )
 
 
@@ -160,6 +162,12 @@ _CARD: Final[Mapping[str, _Reader]] = {
         f"to {_card(data)}",
         "",
     ),
+    "emailCard": lambda _, data: (
+        "created",
+        _card(data),
+        f"by email {_in_list(data)}".strip(),
+        "",
+    ),
     "deleteCard": lambda _, data: (
         "deleted",
         text(f"card #{data['card']['idShort'].text()}"),
@@ -236,6 +244,18 @@ _BOARD: Final[Mapping[str, _Reader]] = {
         "",
     ),
     "addMemberToBoard": lambda action, data: ("added", _member(action), f"to {_board(data)}", ""),
+    "makeAdminOfBoard": lambda action, data: (
+        "made",
+        _member(action),
+        f"an administrator of {_board(data)}",
+        "",
+    ),
+    "makeNormalMemberOfBoard": lambda action, data: (
+        "made",
+        _member(action),
+        f"an ordinary member of {_board(data)}",
+        "",
+    ),
     "removeMemberFromBoard": lambda action, data: (
         "removed",
         _member(action),
@@ -257,6 +277,7 @@ INTEGRATIONS: Final = (
             " 'https://api.trello.com/1/tokens/TOKEN/webhooks/'`."
         ),
         events=(*_CARD, *_BOARD),
+        has_unique_bodies=True,
         signatures=(
             Signature(
                 header="X-Trello-Webhook", algorithm="sha1", encoding="base64", signs_url=True

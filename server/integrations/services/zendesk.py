@@ -4,13 +4,32 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from server.integrations.alerts import facts
-from server.integrations.base import Category, Delivery, Integration, Message, Outcome, Unknown
+from server.integrations.base import (
+    Category,
+    Delivery,
+    Ignored,
+    Integration,
+    Message,
+    Outcome,
+    Unknown,
+)
 from server.integrations.markdown import bold, capitalized, link, one_line, paragraphs, quote, text
 from server.integrations.payload import Payload
 from server.integrations.signatures import Signature
 
 _PREFIX: Final = "zen:event-type:"
 TRIGGER: Final = "trigger"
+_QUIET: Final = tuple(
+    f"ticket.{what}"
+    for what in (
+        *("attachment_linked_to_comment", "attachment_redacted_from_comment", "brand_changed"),
+        *("comment_redacted", "csat_requested", "custom_field_changed", "description_changed"),
+        *("email_ccs_changed", "external_id_changed", "followers_changed", "form_changed"),
+        *("next_sla_breach_changed", "ola_policy_changed", "problem_link_changed"),
+        *("schedule_changed", "sla_policy_changed", "submitter_changed", "tags_changed"),
+        "task_due_at_changed",
+    )
+)
 
 
 def read(delivery: Delivery) -> Outcome:
@@ -19,6 +38,8 @@ def read(delivery: Delivery) -> Outcome:
     if "ticket_id" in payload:
         return _triggered(payload)
     kind = payload["type"].required_text().removeprefix(_PREFIX)
+    if kind in _QUIET:
+        return Ignored(kind, "Nothing is said of what was changed.")
     if kind not in _READERS:
         return Unknown(kind)
     ticket = payload["detail"].required()
@@ -87,6 +108,12 @@ _READERS: Final[Mapping[str, Callable[[Payload, Payload, str], str]]] = {
     "ticket.subject_changed": _changed("subject"),
     "ticket.agent_assignment_changed": _was("assigned to another agent"),
     "ticket.group_assignment_changed": _was("assigned to another group"),
+    "ticket.comment_made_private": lambda _, __, shown: f"a comment on {shown} was made private.",
+    "ticket.csat_received": _was("rated by the customer"),
+    "ticket.custom_status_changed": _was("given another custom status"),
+    "ticket.organization_changed": _was("moved to another organization"),
+    "ticket.permanently_deleted": _was("deleted permanently"),
+    "ticket.requester_changed": _was("given another requester"),
     "ticket.merged": _was("merged into another one"),
     "ticket.soft_deleted": _was("deleted"),
     "ticket.undeleted": _was("restored"),
@@ -115,7 +142,7 @@ INTEGRATIONS: Final = (
             Signature(
                 header="X-Zendesk-Webhook-Signature",
                 encoding="base64",
-                signed="{timestamp}",
+                preamble="{timestamp}",
                 timestamp="X-Zendesk-Webhook-Signature-Timestamp",
             ),
         ),
