@@ -2,19 +2,20 @@
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from server.domain.clock import Clock
-from server.domain.providers import GITHUB, SamlProvider
+from server.domain.providers import DISCORD, GITHUB, OAuth2Provider, SamlProvider
 from server.egress import Egress, open_egress
 from server.identity.errors import DirectoryAwayError, IdentityError
 from server.identity.flows import PURPOSE, Flows
 from server.identity.identity import Identity, OtherSite
-from server.parsing import Lane
+from server.parsing.lane import Lane
 from server.settings import Settings
 from storage import server_keys
 from storage.database import Database
+from storage.ids import RealmId
 
 if TYPE_CHECKING:
     from server.identity.ldap import Ldap
@@ -32,6 +33,9 @@ class Identities:
     flows: Flows
     ldap: "Ldap | None"
     """None if LDAP is not configured."""
+    warned: set[tuple[RealmId, str, str]] = field(default_factory=set)
+    """Organizations, providers and names of groups in their mapping that have been logged as
+    unknown."""
 
 
 @asynccontextmanager
@@ -77,8 +81,16 @@ def _site(name: str, settings: Settings, egress: Egress, clock: Clock, lane: Lan
         return SamlSite(provider, own, clock, lane)
     from server.identity.oidc import OpenIdProvider  # starts faster without joserfc
 
+    if isinstance(provider, OAuth2Provider):
+        from server.identity.oauth2 import DescribedSite
+
+        return DescribedSite.of(provider, egress)
     if name == GITHUB:
         from server.identity.github import GitHub
 
-        return GitHub(provider, egress)
+        return GitHub.of(provider, egress)
+    if name == DISCORD:
+        from server.identity.discord import Discord
+
+        return Discord.of(provider, egress)
     return OpenIdProvider(name, provider, egress, clock)

@@ -12,6 +12,9 @@ class Identity:
 
     email: str
     full_name: str
+    groups: tuple[str, ...] | None = None
+    """Names of the user's groups there; None if the provider asserts none, not even an empty list.
+    """
 
 
 class OtherSite(Protocol):

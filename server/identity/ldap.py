@@ -5,46 +5,44 @@ Loaded only if configured. The library blocks on responses, so it runs in thread
 
 import asyncio
 import re
-import socket
-import ssl
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final, TypeVar
-from urllib.parse import urlsplit
 
 import ldap3
 import structlog
-from ldap3.core.exceptions import LDAPException
 from ldap3.utils.conv import escape_filter_chars
 from ldap3.utils.dn import escape_rdn
-from typing_extensions import override
 
 from server.domain.accounts import as_full_name, checked_email
+from server.domain.directory_groups import MAX_ASSERTED_GROUPS, GroupMapping
 from server.domain.errors import BadRequestError
 from server.i18n import _
 from server.identity.errors import DirectoryAwayError, IdentityError
 from server.identity.identity import Identity
-from server.settings import Settings, variable_of
+from server.identity.ldap_names import folded_name
+from server.identity.ldap_servers import LdapServers, ServerAddress
+from server.settings import Settings
 
 logger = structlog.get_logger(__name__)
 
 Result = TypeVar("Result")
 
-PORTS: Final = {"ldap": 389, "ldaps": 636}
 MAX_PASSWORD_LENGTH: Final = 1_000
 _NAME: Final = re.compile(r"[\w.@+' -]{1,256}")
 """Valid names: without characters that have a meaning in filters and distinguished names."""
 
+PAGE_SIZE: Final = 500
+"""Entries in one response."""
+PAGED_RESULTS: Final = "1.2.840.113556.1.4.319"
+"""The control with which a server continues a listing (RFC 2696)."""
+
 SUCCESS, TOO_MANY, NO_SUCH_ENTRY = 0, 4, 32
 REFUSED_RESULT_CODES: Final = frozenset({19, NO_SUCH_ENTRY, 34, 48, 49, 50, 53})
 """Result codes for a wrong password, an unknown entry, or a locked account."""
-
-PROTOCOL_ERRORS: Final = (LookupError, ValueError, TypeError, AttributeError)
-"""Errors of the library for a response that is not LDAP, but of another kind of server."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,38 +53,39 @@ class DirectoryEntry:
     identity: Identity
     directory_id: str | None
     """The permanent id of the entry; None if it has none."""
+    profile: Mapping[str, str] = field(default_factory=dict)
+    """Values of profile fields by their names; empty for an attribute that the entry lacks."""
+    picture: bytes = b""
+    """Empty if there is none, or if it was not asked for."""
 
 
 @dataclass(frozen=True, slots=True)
-class _ServerAddress:
-    """The address of an LDAP server."""
+class DirectoryListing:
+    """All entries that could sign in, as far as their ids were asked for."""
 
-    host: str
-    port: int
-    by_tls: bool
-
-    @classmethod
-    def of(cls, url: str) -> "_ServerAddress":
-        parts = urlsplit(url.strip())
-        port = parts.port or PORTS[parts.scheme]
-        return cls(parts.hostname or "", port, by_tls=parts.scheme == "ldaps")
-
-    @override
-    def __str__(self) -> str:
-        return f"{self.host}:{self.port}"
+    count: int
+    """Number of all entries with an id."""
+    entries: Mapping[str, DirectoryEntry | None]
+    """By their ids; None for an entry of which no account can be made."""
+    problems: Sequence[str]
+    """What is wrong with these."""
 
 
 class Ldap:
     """The configured LDAP servers, which are replicas of one directory."""
 
     def __init__(self, settings: Settings) -> None:
-        assert settings.ldap_url is not None, "only where there is a directory"
         self._settings = settings
-        self._places = [_ServerAddress.of(url) for url in settings.ldap_url.split(",")]
+        self._servers = LdapServers(settings)
+        self.mapping = GroupMapping.of(
+            settings.ldap_groups.by_name, settings.ldap_roles.by_name, folded_name
+        )
         self._attributes = (
             settings.ldap_name_attribute,
             settings.ldap_email_attribute,
             settings.ldap_id_attribute,
+            settings.ldap_group_attribute if self.mapping else None,
+            *settings.ldap_profile_fields.by_name,
         )
         self._threads = ThreadPoolExecutor(settings.ldap_connections, thread_name_prefix="ldap")
 
@@ -113,33 +112,33 @@ class Ldap:
         known = _checked(name)
         return None if known is None else await self._ask(lambda place: self._find(place, known))
 
+    async def listing(self, ids: Collection[str]) -> DirectoryListing:
+        """Return all entries with these ids that could sign in. It may take minutes.
+
+        Raises DirectoryAwayError if they cannot be listed to the end.
+        """
+        work = partial(self._list, ids=frozenset(ids))
+        return await self._run(work)
+
     async def check(self) -> None:
         """Raise DirectoryAwayError unless one of the servers responds."""
         await self._ask(self._greet)
 
-    async def _ask(self, work: Callable[[_ServerAddress], Result]) -> Result:
+    async def _ask(self, work: Callable[[ServerAddress], Result]) -> Result:
         """Return the response of the first available server, within the timeout."""
-        asking = asyncio.get_running_loop().run_in_executor(self._threads, self._first, work)
         try:
             async with asyncio.timeout(self._settings.ldap_timeout_seconds):
-                return await asking
+                return await self._run(work)
         except TimeoutError:
             raise DirectoryAwayError("it does not answer in time") from None
 
-    def _first(self, work: Callable[[_ServerAddress], Result]) -> Result:
-        """Return the response of the first available server, which later requests try first."""
-        *others, last = places = self._places
-        for place in others:
-            try:
-                return work(place)
-            except DirectoryAwayError as error:
-                logger.warning("ldap.server_unavailable", place=str(place), reason=error.reason)
-                self._places = [each for each in places if each != place] + [place]
-        return work(last)
+    async def _run(self, work: Callable[[ServerAddress], Result]) -> Result:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._threads, self._servers.first, work)
 
-    def _sign_in(self, place: _ServerAddress, name: str, password: str) -> DirectoryEntry | None:
+    def _sign_in(self, place: ServerAddress, name: str, password: str) -> DirectoryEntry | None:
         settings = self._settings
-        with self._connection(place) as connection:
+        with self._servers.connection(place) as connection:
             if settings.ldap_user_dn is not None:
                 dn = settings.ldap_user_dn.replace("%s", escape_rdn(name))
                 return (
@@ -152,10 +151,61 @@ class Ldap:
             # Without the password nothing of the entry is revealed.
             if len(found) != 1 or not _lets_in(connection, found[0]["dn"], password):
                 return None
-            return self._entry(found[0])
+            if self._searches_groups:
+                self._introduce(connection)
+            return self._entry(connection, found[0])
 
-    def _greet(self, place: _ServerAddress) -> None:
-        with self._connection(place) as connection:
+    def _list(self, place: ServerAddress, ids: frozenset[str]) -> DirectoryListing:
+        count, problems = 0, list[str]()
+        known: dict[str, dict[str, Any]] = {}
+        entries: dict[str, DirectoryEntry | None] = {}
+        with self._servers.connection(place) as connection:
+            self._introduce(connection)
+            for found in self._all_entries(connection):
+                try:
+                    directory_id = self._id_in(found)
+                except IdentityError as error:
+                    problems.append(error.reason)
+                    continue
+                count += 1
+                if directory_id in ids:
+                    known[directory_id] = found
+            # Only now: a search for groups between two pages may end the listing.
+            for directory_id, found in known.items():
+                try:
+                    entries[directory_id] = self._entry(connection, found)
+                except IdentityError as error:
+                    entries[directory_id] = None
+                    problems.append(error.reason)
+        return DirectoryListing(count, entries, problems)
+
+    def _all_entries(self, connection: Any) -> Iterator[dict[str, Any]]:
+        """Yield the entries that any name signs in to, page by page. Raises DirectoryAwayError."""
+        settings = self._settings
+        base, wanted, scope = settings.ldap_base, settings.ldap_filter, ldap3.SUBTREE
+        if settings.ldap_user_dn is not None:
+            first, _comma, base = settings.ldap_user_dn.partition(",")
+            wanted, scope = f"({first})", ldap3.LEVEL
+        cookie: bytes | None = None
+        while cookie != b"":
+            connection.search(
+                base,
+                wanted.replace("%s", "*"),
+                search_scope=scope,
+                attributes=[name for name in self._attributes if name is not None],
+                paged_size=PAGE_SIZE,
+                paged_cookie=cookie,
+            )
+            # A server's limit of size, too: what it leaves out would count as gone.
+            if connection.result["result"] != SUCCESS:
+                raise DirectoryAwayError(f"it does not list all people: {_said(connection)}")
+            page = [each for each in connection.response if each["type"] == "searchResEntry"]
+            controls = connection.result.get("controls") or {}
+            cookie = controls.get(PAGED_RESULTS, {}).get("value", {}).get("cookie") or b""
+            yield from page
+
+    def _greet(self, place: ServerAddress) -> None:
+        with self._servers.connection(place) as connection:
             # If users are not searched for, the directory may refuse anonymous access: that it
             # responds is enough.
             if self._settings.ldap_user_dn is None or self._settings.ldap_bind_dn is not None:
@@ -163,62 +213,17 @@ class Ldap:
             else:
                 connection.rebind(None, None, ldap3.ANONYMOUS, read_server_info=False)
 
-    def _find(self, place: _ServerAddress, name: str) -> DirectoryEntry | None:
-        with self._connection(place) as connection:
+    def _find(self, place: ServerAddress, name: str) -> DirectoryEntry | None:
+        with self._servers.connection(place) as connection:
             self._introduce(connection)
             if self._settings.ldap_user_dn is None:
                 found = self._search(connection, name)
                 if len(found) > 1:
                     raise IdentityError(f"several entries have this name: {_names(found)}")
-                return self._entry(found[0]) if found else None
+                return self._entry(connection, found[0]) if found else None
             return self._read(
                 connection, self._settings.ldap_user_dn.replace("%s", escape_rdn(name))
             )
-
-    @contextmanager
-    def _connection(self, place: _ServerAddress) -> Iterator[Any]:
-        """Open a connection that may carry passwords. Raises DirectoryAwayError."""
-        try:
-            connection = self._new_connection(place)
-            with closing(_Line(connection)):
-                connection.open(read_server_info=False)
-                if self._settings.ldap_starttls and not place.by_tls:
-                    connection.start_tls(read_server_info=False)
-                yield connection
-        except (LDAPException, OSError) as error:
-            raise DirectoryAwayError(str(error) or repr(error)) from error
-        except PROTOCOL_ERRORS as error:
-            raise DirectoryAwayError(f"{place} does not speak LDAP") from error
-
-    @cached_property
-    def _trust(self) -> ssl.SSLContext:
-        """Validate the certificate. Raises DirectoryAwayError."""
-        path = self._settings.ldap_ca
-        place = f"{variable_of('ldap_ca')} names {path}"
-        try:
-            if path is not None:
-                path.read_bytes()
-            return ssl.create_default_context(cafile=path)
-        except ssl.SSLError as error:
-            raise DirectoryAwayError(f"{place}, which holds no certificate in PEM") from error
-        except OSError as error:
-            raise DirectoryAwayError(f"{place}, but: {error.strerror}") from error
-
-    def _new_connection(self, place: _ServerAddress) -> Any:
-        # So that there is time for the others if one does not respond.
-        seconds = max(1, self._settings.ldap_timeout_seconds // len(self._places))
-        server = ldap3.Server(
-            place.host,
-            place.port,
-            use_ssl=place.by_tls,
-            tls=_Tls(self._trust),
-            get_info=ldap3.NONE,
-            connect_timeout=seconds,
-        )
-        # Referrals are not followed: the password would go wherever a response says.
-        return ldap3.Connection(
-            server, check_names=False, auto_referrals=False, receive_timeout=seconds
-        )
 
     def _introduce(self, connection: Any) -> None:
         """Bind as the account for searches. Raises DirectoryAwayError."""
@@ -240,7 +245,7 @@ class Ldap:
     def _read(self, connection: Any, dn: str) -> DirectoryEntry | None:
         """Return the entry with this distinguished name."""
         found = self._entries(connection, dn, "(objectClass=*)", ldap3.BASE)
-        return self._entry(found[0]) if found else None
+        return self._entry(connection, found[0]) if found else None
 
     def _read_own(self, connection: Any, dn: str) -> DirectoryEntry:
         """Return the entry as which the connection is bound. Raises DirectoryAwayError."""
@@ -256,14 +261,27 @@ class Ldap:
 
         Raises DirectoryAwayError.
         """
-        settings = self._settings
+        wanted_names = (*self._attributes, self._settings.ldap_picture_attribute)
+        names = [name for name in wanted_names if name is not None]
+        return self._found(connection, base, wanted, scope, names, at_most=2)
+
+    def _found(
+        self,
+        connection: Any,
+        base: str | None,
+        wanted: str,
+        scope: str,
+        names: list[str],
+        *,
+        at_most: int,
+    ) -> list[dict[str, Any]] | None:
         connection.search(
             base,
             wanted,
             search_scope=scope,
-            attributes=[name for name in self._attributes if name is not None],
-            size_limit=2,
-            time_limit=settings.ldap_timeout_seconds,
+            attributes=names,
+            size_limit=at_most,
+            time_limit=self._settings.ldap_timeout_seconds,
         )
         result = connection.result["result"]
         if result == NO_SUCH_ENTRY:
@@ -273,7 +291,31 @@ class Ldap:
         # Referrals are part of the response, too.
         return [each for each in connection.response if each["type"] == "searchResEntry"]
 
-    def _entry(self, found: dict[str, Any]) -> DirectoryEntry:
+    @property
+    def _searches_groups(self) -> bool:
+        return bool(self.mapping) and self._settings.ldap_group_base is not None
+
+    def _groups(self, connection: Any, found: dict[str, Any]) -> tuple[str, ...] | None:
+        """Return the names of the entry's groups: of the attribute, and of groups that name it.
+
+        None if groups mean nothing here. Raises DirectoryAwayError.
+        """
+        settings = self._settings
+        if not self.mapping:
+            return None
+        values: list[bytes] = found["raw_attributes"].get(settings.ldap_group_attribute) or []
+        names = [value.decode(errors="replace") for value in values]
+        if self._searches_groups:
+            base = settings.ldap_group_base
+            wanted = settings.ldap_group_filter.replace("%s", escape_filter_chars(found["dn"]))
+            most = MAX_ASSERTED_GROUPS + 1
+            groups = self._found(connection, base, wanted, ldap3.SUBTREE, ["1.1"], at_most=most)
+            if groups is None:
+                raise DirectoryAwayError(f"there is no entry {base}")
+            names += [each["dn"] for each in groups]
+        return tuple(names)
+
+    def _entry(self, connection: Any, found: dict[str, Any]) -> DirectoryEntry:
         """Convert an entry. Raises IdentityError if it has no address."""
         settings, attributes = self._settings, found["raw_attributes"]
         email = _first_of(attributes, settings.ldap_email_attribute)
@@ -287,8 +329,14 @@ class Ldap:
                 _("The directory has no email address for you. Ask its administrator."),
             ) from None
         name = _first_of(attributes, settings.ldap_name_attribute)
-        identity = Identity(email, as_full_name(name, email=email))
-        return DirectoryEntry(found["dn"], identity, self._id_in(found))
+        groups = self._groups(connection, found)
+        identity = Identity(email, as_full_name(name, email=email), groups)
+        profile = {
+            field_name: _first_of(attributes, attribute).replace("\0", "")
+            for attribute, field_name in settings.ldap_profile_fields.by_name.items()
+        }
+        pictures: list[bytes] = attributes.get(settings.ldap_picture_attribute) or [b""]
+        return DirectoryEntry(found["dn"], identity, self._id_in(found), profile, pictures[0])
 
     def _id_in(self, found: dict[str, Any]) -> str | None:
         """Return the entry's id. Raises IdentityError if it lacks the one that others have."""
@@ -301,34 +349,6 @@ class Ldap:
         [value, *_] = values
         # Active Directory's are binary.
         return value.decode() if value.isascii() and value.decode().isprintable() else value.hex()
-
-
-@dataclass(frozen=True, slots=True)
-class _Line:
-    """Closes connections that failed to open, too, which the library leaves open."""
-
-    connection: Any
-
-    def close(self) -> None:
-        self.connection.strategy.close()
-        if self.connection.socket is not None:
-            self.connection.socket.close()
-
-
-class _Tls(ldap3.Tls):  # type: ignore[misc]
-    """Validates certificates as Python does, instead of by the library's outdated rules."""
-
-    def __init__(self, trust: ssl.SSLContext) -> None:
-        super().__init__(validate=ssl.CERT_REQUIRED)
-        self._trust = trust
-
-    @override
-    def wrap_socket(self, connection: Any, do_handshake: bool = False) -> None:
-        # Otherwise what is sent in two parts waits for an acknowledgement between them: 40 ms.
-        connection.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        connection.socket = self._trust.wrap_socket(
-            connection.socket, server_hostname=connection.server.host
-        )
 
 
 def _names(found: list[dict[str, Any]]) -> str:

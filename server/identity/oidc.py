@@ -17,6 +17,7 @@ from server.i18n import _
 from server.identity.errors import IdentityError
 from server.identity.flows import Flow
 from server.identity.identity import Identity
+from server.runtime.untrusted_json import decode_untrusted
 
 ALGORITHMS: Final = ("RS256", "PS256", "ES256", "EdDSA")
 """Signature algorithms with a private key of the provider."""
@@ -65,7 +66,7 @@ class OpenIdProvider:
             "response_type": "code",
             "client_id": self.provider.client_id,
             "redirect_uri": redirect_uri,
-            "scope": "name email" if self.name == APPLE else "openid email profile",
+            "scope": self._scope,
             "state": flow.state,
             "nonce": flow.nonce,
             "code_challenge": flow.challenge,
@@ -100,6 +101,12 @@ class OpenIdProvider:
 
     def metadata(self, redirect_uri: str) -> None:
         """None: providers read no metadata."""
+
+    @property
+    def _scope(self) -> str:
+        if self.name == APPLE:
+            return "name email"
+        return f"openid email profile {self.provider.groups_scope}".strip()
 
     def _secret(self) -> str:
         """Return the client's secret; for Apple, a new token."""
@@ -173,7 +180,8 @@ class OpenIdProvider:
                 _("The email address of that account has not been verified there."),
             )
         name = claims.get("name")
-        return Identity(email, name if isinstance(name, str) else "")
+        groups = group_names(value_at(claims, self.provider.groups_claim))
+        return Identity(email, name if isinstance(name, str) else "", groups)
 
     def _is_verified(self, claims: Mapping[str, Any]) -> bool:
         """Return whether the provider has verified the address.
@@ -211,6 +219,24 @@ def _is_as_safe(url: str, issuer: str) -> bool:
     return urlsplit(url).scheme in schemes
 
 
+def value_at(fields: Any, path: str) -> Any:
+    """Return the field of this name, or the one with these names, one in the other; or None."""
+    if isinstance(fields, dict) and path in fields:  # some names are URLs
+        return fields[path]
+    for name in path.split("."):
+        fields = fields.get(name) if isinstance(fields, dict) else None
+    return fields
+
+
+def group_names(value: Any) -> tuple[str, ...] | None:
+    """Return the names in a claim of groups; None if it is none."""
+    if isinstance(value, str):
+        return (value,) if value else ()
+    if not isinstance(value, list):
+        return None
+    return tuple(name for name in value if isinstance(name, str))
+
+
 async def ask_json(
     egress: Egress,
     method: str,
@@ -237,7 +263,7 @@ async def ask_json(
     if answer.status != OK:
         raise IdentityError(f"{place} answers {answer.status}")
     try:
-        found = msgspec.json.decode(answer.body)
+        found = decode_untrusted(answer.body, Any)
     except msgspec.DecodeError as error:
         raise IdentityError(f"{place} answers no JSON") from error
     if not isinstance(found, kind):

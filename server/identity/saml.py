@@ -27,7 +27,7 @@ from server.identity.errors import IdentityError
 from server.identity.flows import Flow
 from server.identity.identity import Identity
 from server.identity.saml_worker import ValidationOutcome, ValidationRequest
-from server.parsing import Lane, ParserUnavailableError, TooCostlyError
+from server.parsing.lane import Lane, ParserUnavailableError, TooCostlyError
 from storage.address_folding import folded_domain
 
 MAX_RESPONSE_LENGTH: Final = 256 * 1024
@@ -45,6 +45,14 @@ NAME_ATTRIBUTES: Final = (
     "http://schemas.xmlsoap.org/ws/2005/05/identity/claims/name",
 )
 """Attributes for the name, unless configured."""
+GROUPS_ATTRIBUTES: Final = (
+    "groups",
+    "memberOf",
+    "urn:oid:1.3.6.1.4.1.5923.1.5.1.1",
+    "http://schemas.microsoft.com/ws/2008/06/identity/claims/groups",
+    "http://schemas.xmlsoap.org/claims/Group",
+)
+"""Attributes for groups, unless configured."""
 EMAIL_VERIFIED: Final = "email_verified"
 
 
@@ -96,7 +104,7 @@ class SamlSite:
         found = msgspec.msgpack.decode(read, type=ValidationOutcome)
         if found.refusal:
             raise IdentityError(found.refusal, found.message)
-        return Identity(found.email, found.full_name)
+        return Identity(found.email, found.full_name, found.groups)
 
     def metadata(self, redirect_uri: str) -> bytes:
         """Return this server's metadata for the provider."""
@@ -195,10 +203,11 @@ class _SamlResponseReader:
                 "the email is not verified",
                 _("The email address of that account has not been verified there."),
             )
+        name = _first(attributes, NAME_ATTRIBUTES)
         if provider.name_attributes:
             parts = [_first(attributes, (each,)) for each in provider.name_attributes]
-            return Identity(email, " ".join(filter(None, parts)))
-        return Identity(email, _first(attributes, NAME_ATTRIBUTES))
+            name = " ".join(filter(None, parts))
+        return Identity(email, name, _groups(provider, attributes))
 
 
 def _entity_id(redirect_uri: str) -> str:
@@ -275,3 +284,12 @@ def _first(attributes: Mapping[str, list[Any]], names: tuple[str, ...]) -> str:
     """Return the first value of any of these attributes; empty if there is none."""
     texts = (value for name in names for value in attributes.get(name, ()))
     return next((text for text in texts if isinstance(text, str)), "")
+
+
+def _groups(provider: SamlProvider, attributes: Mapping[str, list[Any]]) -> tuple[str, ...] | None:
+    """Return the asserted groups; None if the provider asserts none, not even an empty list."""
+    wanted = (provider.groups_attribute,) if provider.groups_attribute else GROUPS_ATTRIBUTES
+    found = [attributes[name] for name in wanted if name in attributes]
+    if not found:
+        return None
+    return tuple(text for values in found for text in values if isinstance(text, str))

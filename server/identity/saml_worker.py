@@ -37,6 +37,7 @@ class ValidationOutcome(msgspec.Struct, frozen=True):
 
     email: str = ""
     full_name: str = ""
+    groups: tuple[str, ...] | None = None
     refusal: str = ""
     message: str = ""
 
@@ -66,7 +67,7 @@ def answer(order: ValidationRequest) -> ValidationOutcome:
         )
     except IdentityError as error:
         return ValidationOutcome(refusal=error.reason, message=error.message)
-    return ValidationOutcome(found.email, found.full_name)
+    return ValidationOutcome(found.email, found.full_name, found.groups)
 
 
 def main() -> None:
