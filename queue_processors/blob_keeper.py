@@ -10,18 +10,21 @@ import structlog
 from queue_processors.periodic import TRANSIENT_ERRORS, now_and_then
 from server.actions import attachments as actions
 from server.actions import imports
+from server.actions.account_exports import expire_own_data
 from server.actions.realm_exports import RETENTION, expire_export
 from server.actions.realm_services import RealmServices
 from server.app import App
+from server.domain.account_exports import RETENTION as ACCOUNT_EXPORT_RETENTION
 from server.domain.errors import DomainError
 from storage import (
+    account_exports,
     attachments,
+    avatars,
     import_requests,
     realm_emoji,
     realm_exports,
     realms,
     resumable_uploads,
-    users,
 )
 from storage.blobs import INCOMING, BlobStore, check_key
 from storage.database import Database
@@ -36,13 +39,14 @@ MIN_ORPHAN_AGE: Final = timedelta(days=1)
 """The minimum age of a blob without a row, much longer than any upload takes."""
 MAX_BATCH: Final = 500
 KNOWN_BLOBS: Final = (
+    account_exports.known_blobs,
     attachments.known_blobs,
     import_requests.known_blobs,
     realm_emoji.known_blobs,
     realm_exports.known_blobs,
     realms.known_blobs,
     resumable_uploads.known_blobs,
-    users.known_blobs,
+    avatars.known_blobs,
 )
 """Callbacks that return which of the given blobs the rows of a table refer to."""
 
@@ -94,6 +98,7 @@ class BlobKeeper:
             await self._delete_orphans(realm_id, before)
             await self._end_uploads(realm_id)
             await self._expire_exports(realm_id)
+            await self._expire_account_exports(realm_id)
             await self._expire_imports(realm_id)
         await self._delete_strays()
 
@@ -104,6 +109,17 @@ class BlobKeeper:
         for export_id in old:
             await self._workbench(realm_id).write(
                 partial(expire_export, export_id=export_id, now=now)
+            )
+
+    async def _expire_account_exports(self, realm_id: RealmId) -> None:
+        now = self._now()
+        before = now - ACCOUNT_EXPORT_RETENTION
+        async with self._database.connection() as connection:
+            old = await account_exports.too_old(connection, realm_id, before=before)
+            await account_exports.forget(connection, realm_id, before=before)
+        for export_id in old:
+            await self._workbench(realm_id).write(
+                partial(expire_own_data, export_id=export_id, now=now)
             )
 
     async def _expire_imports(self, realm_id: RealmId) -> None:

@@ -5,20 +5,28 @@ from typing import Any
 
 import msgspec
 
+from queue_processors.account_exports import make_account_export
 from queue_processors.processor import PermanentError, Processor
 from queue_processors.realm_exports import make_export
-from server.actions import realm_exports
+from server.actions import account_exports, realm_exports
 from server.actions.access.deferred import ACCESS_CHANGE
+from server.actions.compliance.notices import OWNER_NOTICES
+from server.actions.departed_users import DELETING
 from server.actions.erasing import ERASING
 from server.actions.messages.moving_steps import MOVING
 from server.actions.profile_choices import WITHDRAWING
 from server.actions.stepped_work import Finish, SteppedWorkKind, finish
 from server.actions.subscriptions.steps import SUBSCRIBING
 from server.app import App
+from server.imports.abandoning import ABANDONING
 from server.jobs import DeferredWork
 
 KINDS: Mapping[str, SteppedWorkKind[Any, Any]] = {
-    kind.step: kind for kind in (ACCESS_CHANGE, ERASING, MOVING, SUBSCRIBING, WITHDRAWING)
+    kind.step: kind
+    for kind in (
+        *(ABANDONING, ACCESS_CHANGE, DELETING, ERASING, MOVING, OWNER_NOTICES, SUBSCRIBING),
+        WITHDRAWING,
+    )
 }
 """Tasks by the name that jobs have for them. A name stays for as long as a job may hold it."""
 
@@ -33,6 +41,9 @@ async def handle(
     """
     if job.step == realm_exports.STEP:
         await make_export(app, job.realm_id, bytes(job.arguments))
+        return
+    if job.step == account_exports.STEP:
+        await make_account_export(app, job.realm_id, bytes(job.arguments))
         return
     kind = kinds.get(job.step)
     if kind is None:

@@ -9,12 +9,13 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from server.events.base import decode_audience
+from server.events.base import decode_audience, traceparent_in
 from server.events.message_changes import MessagesGone
 from server.events.message_flags import MessageFlagsChanged
 from server.events.messages import MessageSent
 from server.jobs import MessageFanout, outgoing
 from server.messaging.job_broker import OutgoingJob
+from server.telemetry import traces
 from storage.ids import MessageId, RealmId, UserId
 from storage.shipping import ShippableRow
 
@@ -58,6 +59,7 @@ class Notes:
         self._read: dict[tuple[UserId, MessageId], None] = {}
         self._read_all: dict[UserId, None] = {}
         self._gone: dict[MessageId, None] = {}
+        self._traceparents: list[str] = []
 
     def add(self, entry: ShippableRow) -> None:
         """Add an entry of one of KINDS. Raises msgspec.DecodeError."""
@@ -68,6 +70,7 @@ class Notes:
         else:
             self._add_flags(entry)
         self._first = self._first or entry.position
+        self._traceparents.append(traceparent_in(entry.audience))
 
     def _add_flags(self, entry: ShippableRow) -> None:
         change = _flags.decode(entry.body)
@@ -92,7 +95,9 @@ class Notes:
     def _outgoing(self, job: MessageFanout) -> OutgoingJob:
         # How much of the log is read at once is chance: which job this is, only what it says tells.
         digest = hashlib.sha256(msgspec.json.encode(job)).hexdigest()[:DIGEST_LENGTH]
-        return outgoing(job, key=f"{self._first}:{digest}")
+        job_of = outgoing(job, key=f"{self._first}:{digest}")
+        spans = traces.joined(self._traceparents)
+        return msgspec.structs.replace(job_of, traceparents=spans) if spans else job_of
 
 
 def _slices(items: Iterable[Item], size: int) -> list[Sequence[Item]]:

@@ -22,6 +22,7 @@ from server.app import App, open_app
 from server.domain.addresses import Addresses
 from server.domain.errors import DomainError
 from server.domain.messages import clean_new_topic
+from server.i18n import Text, _
 from server.imports.downloads import Downloads
 from server.imports.errors import FileRefusedError, ImportStoppedError
 from server.imports.importing import (
@@ -45,7 +46,9 @@ logger = structlog.get_logger(__name__)
 
 TEMPORARY: Final = os.EX_TEMPFAIL
 """Exit code if the database or the store of files does not answer."""
-UNKNOWN: Final = (
+MAX_NAME: Final = 1_000
+"""Characters of a name from the file in the sentence about it."""
+UNKNOWN: Final = _(
     "The file is no export of Slack, Mattermost, Rocket.Chat or Zulip. An export of Parley becomes"
     " an organization of its own: the operator of the server imports it with `parley import`."
 )
@@ -65,7 +68,7 @@ def main() -> None:
     configure_logging(errand.settings)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
-        asyncio.run(_run(errand))
+        asyncio.run(perform(errand))
     except (*RETRYABLE_ERRORS, OSError):
         logger.exception("imports.postponed", realm_id=errand.realm_id)
         sys.exit(TEMPORARY)
@@ -78,7 +81,11 @@ def _end_with_parent() -> None:
     os._exit(1)
 
 
-async def _run(errand: Errand) -> None:
+async def perform(errand: Errand) -> None:
+    """Go on with the import to its end, or to the sentence that says why it has none.
+
+    Raises what the database or the store of files raises if it does not answer.
+    """
     async with open_app(errand.settings) as app:
         async with app.database.connection() as connection:
             row = await import_requests.by_id(connection, errand.realm_id, errand.request_id)
@@ -91,12 +98,20 @@ async def _run(errand: Errand) -> None:
             try:
                 await _go_on(app, errand, row, path)
             except (FileRefusedError, ImportStoppedError, DomainError) as refusal:
-                sentence = refusal.message if isinstance(refusal, DomainError) else str(refusal)
-                problem = sentence.replace(str(path), row.file_name)
+                problem = _with_name_of(row, path, refusal.message)
                 now = app.clock.now()
                 await _write(
                     app, errand, lambda tx: actions.fail(tx, errand.request_id, problem, now)
                 )
+
+
+def _with_name_of(row: ImportRequestRow, path: Path, problem: str) -> str:
+    """Return the sentence with the name by which the owner knows the file, and others cut."""
+
+    def named(text: str) -> str:
+        return text.replace(str(path), row.file_name).replace("\0", "")[:MAX_NAME]
+
+    return problem.with_texts(named) if isinstance(problem, Text) else named(problem)
 
 
 async def _fetch(app: App, blob_key: str, path: Path) -> None:

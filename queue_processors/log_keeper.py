@@ -8,6 +8,7 @@ import structlog
 from queue_processors.periodic import now_and_then
 from server.domain.clock import Clock
 from storage import (
+    command_calls,
     done_jobs,
     event_log,
     integration_messages,
@@ -34,6 +35,8 @@ INTEGRATION_MESSAGE_RETENTION: Final = timedelta(days=90)
 """The retention of what connects the messages about an alert: the longest alert that is marked."""
 BUTTON_CLICK_RETENTION: Final = timedelta(hours=24)
 """The retention of clicks on buttons, by which repeated requests are detected."""
+COMMAND_CALL_RETENTION: Final = timedelta(hours=1)
+"""The retention of calls of slash commands, whose addresses take answers for half of it."""
 ACTIVITY_RETENTION: Final = timedelta(days=365)
 INTERVAL_SECONDS: Final = 3600.0
 
@@ -64,6 +67,7 @@ class LogKeeper:
             await webhook_calls.forget(connection, older_than=WEBHOOK_CALL_RETENTION)
             await integration_messages.forget(connection, older_than=INTEGRATION_MESSAGE_RETENTION)
             await message_buttons.forget(connection, older_than=BUTTON_CLICK_RETENTION)
+            await command_calls.forget(connection, older_than=COMMAND_CALL_RETENTION)
             needed = await shipping.needed_since(connection)
             before = oldest if needed is None else min(oldest, needed)
             dropped = await event_log.trim(connection, before=before)

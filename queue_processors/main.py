@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
-from queue_processors import reminders, scheduled_messages
+from queue_processors import reaction_notifications, reminders, scheduled_messages
 from queue_processors.blob_keeper import BlobKeeper
 from queue_processors.digest_keeper import DigestKeeper
 from queue_processors.due_items import DueItemRunner
@@ -22,7 +22,7 @@ from queue_processors.traffic_keeper import TrafficKeeper
 from queue_processors.work_log import WorkLog
 from server.app import App
 
-TIMERS: Final = (scheduled_messages.KIND, reminders.KIND)
+TIMERS: Final = (scheduled_messages.KIND, reminders.KIND, reaction_notifications.KIND)
 
 
 async def run(

@@ -37,7 +37,8 @@ from server.egress import Egress
 from server.i18n import _
 from server.jobs import ButtonClick, outgoing
 from server.messaging.job_broker import JobPublisher
-from server.parsing import Parser, ParserUnavailableError
+from server.parsing.lane import ParserUnavailableError
+from server.parsing.parser import Parser
 from storage import bots, message_buttons
 from storage.bots import ServiceRow
 from storage.ids import RealmId

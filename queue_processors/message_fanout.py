@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Final
 
 import structlog
@@ -14,6 +13,7 @@ from queue_processors.processor import Processor
 from queue_processors.thumbnails import ask_for_thumbnails
 from server.app import App
 from server.domain.notifications import (
+    PRESENCE_TIMEOUT,
     Mentions,
     NotificationDecision,
     NotificationFacts,
@@ -40,11 +40,6 @@ from storage.notifications import BatchRow, NewNotification, PushRow
 
 logger = structlog.get_logger(__name__)
 
-PRESENCE_TIMEOUT: Final = timedelta(seconds=140)
-"""The period after a client's last poll in which its user is present.
-
-Polls are written once a minute.
-"""
 FIRST_CHECK_SECONDS: Final = 120.0
 MAX_CHECKS: Final = 8
 """The maximum number of retries for a present user, each after twice the delay of the last."""

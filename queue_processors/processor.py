@@ -13,6 +13,7 @@ import structlog
 
 from server.jobs import Job
 from server.messaging.job_broker import BrokerUnavailableError, Delivery, JobBroker
+from server.telemetry import traces
 from storage import done_jobs
 from storage.database import Database
 
@@ -82,10 +83,17 @@ class Processor(Generic[App, Payload]):
                 _ = in_hand.start(self._process(app, delivery))
 
     async def _process(self, app: App, delivery: Delivery) -> None:
-        case = _DeliveryRun(self, delivery)
-        payload = await case.decode()
-        if payload is not None:
-            await case.answer(self._handle_once(app, payload, delivery.key))
+        span = traces.continued(
+            f"process {self.queue}",
+            delivery.traceparents,
+            realm_id=delivery.realm_id,
+            attempt=delivery.attempt,
+        )
+        with traces.ended(span):
+            case = _DeliveryRun(self, delivery)
+            payload = await case.decode()
+            if payload is not None:
+                await case.answer(self._handle_once(app, payload, delivery.key))
 
     async def _handle_once(self, app: App, payload: Payload, key: str) -> None:
         if self.database_of is None or not key:
@@ -127,8 +135,10 @@ class _DeliveryRun(Generic[Payload]):
         try:
             await work
         except PermanentError as error:
+            _mark_failed(error)
             await self._settle(self._dead_letter(repr(error), error))
         except Exception as error:
+            _mark_failed(error)
             self._logger.exception("jobs.failed")
             await self._settle(self._try_again(error))
         else:
@@ -155,6 +165,12 @@ class _DeliveryRun(Generic[Payload]):
             await answering
         except BrokerUnavailableError as lost:
             self._logger.warning("jobs.settle_failed", reason=str(lost))
+
+
+def _mark_failed(error: Exception) -> None:
+    span = traces.current()
+    if span is not None:
+        span.fail(type(error).__name__)
 
 
 class _InHand:

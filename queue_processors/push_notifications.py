@@ -44,7 +44,7 @@ from storage import (
     users,
 )
 from storage.database import Connection
-from storage.ids import RealmId
+from storage.ids import RealmId, UserId
 from storage.push_devices import WEB, DeviceRow
 from storage.push_notifications import PushedRow
 from storage.realms import RealmRow
@@ -75,7 +75,7 @@ class Pusher:
         async with self.courier.bench.read() as connection:
             rows = await push_devices.of_user(connection, self.realm_id, job.user_id)
             devices = [row for row in rows if not job.devices or row.device_id in job.devices]
-            reader = await self._reader(connection, job) if devices else None
+            reader = await notified_user(self.courier, connection, job.user_id) if devices else None
             if reader is None:
                 return
             badge = await self._badge(connection, job, devices)
@@ -93,20 +93,6 @@ class Pusher:
         if not await self._is_unread(job):
             await self._take_back(job, reader, devices)
 
-    async def _reader(
-        self, connection: Connection, job: PushNotification
-    ) -> "_NotifiedUser | None":
-        realm = await realms.by_id(connection, self.realm_id)
-        assert realm is not None, "a realm is never removed"
-        self.courier.bench.realm_cache.remember(REALM, realm)
-        found = await users.by_ids(connection, self.realm_id, [job.user_id])
-        address = self.courier.bench.realm_cache.address_of(realm)
-        return (
-            _NotifiedUser(realm, found[0], addressee_of(realm, address, found[0]))
-            if found
-            else None
-        )
-
     async def _badge(
         self, connection: Connection, job: PushNotification, devices: Sequence[DeviceRow]
     ) -> int:
@@ -119,7 +105,7 @@ class Pusher:
         return others + (job.op == "add")
 
     async def _message(
-        self, connection: Connection, job: PushNotification, reader: "_NotifiedUser", badge: int
+        self, connection: Connection, job: PushNotification, reader: "NotifiedUser", badge: int
     ) -> Parcel | None:
         """Return the message if its notification is still due."""
         [message_id] = job.message_ids
@@ -146,7 +132,7 @@ class Pusher:
     def _as_known(
         self,
         job: PushNotification,
-        reader: "_NotifiedUser",
+        reader: "NotifiedUser",
         row: PushedRow,
         sight: PeopleVisibility,
     ) -> PushedMessage:
@@ -171,7 +157,7 @@ class Pusher:
                 (user_id, unknown if user_id in sight.strangers else name)
                 for user_id, name in zip(row.user_ids, row.names, strict=True)
             ],
-            href=_href(row),
+            href=href_of(row),
         )
 
     async def _is_unread(self, job: PushNotification) -> bool:
@@ -183,7 +169,7 @@ class Pusher:
             )
 
     async def _take_back(
-        self, job: PushNotification, reader: "_NotifiedUser", devices: Sequence[DeviceRow]
+        self, job: PushNotification, reader: "NotifiedUser", devices: Sequence[DeviceRow]
     ) -> None:
         removal = replace(job, op="remove")
         async with self.courier.bench.read() as connection:
@@ -193,7 +179,7 @@ class Pusher:
     async def _deliver(
         self,
         job: PushNotification,
-        reader: "_NotifiedUser",
+        reader: "NotifiedUser",
         devices: Sequence[DeviceRow],
         parcel: Parcel,
     ) -> None:
@@ -201,12 +187,7 @@ class Pusher:
 
         So no device gets a notification twice because another one was unavailable.
         """
-        try:
-            outcome = await self.courier.deliver(reader.realm, job.user_id, devices, parcel)
-        except TryLaterError as error:
-            raise RetryLaterError(str(error), after_seconds=error.after_seconds) from error
-        except PushRefusedError as error:
-            raise PermanentError(str(error)) from error
+        outcome = await deliver_to(self.courier, reader, devices, parcel)
         if outcome.again:
             await self.broker.publish(self._rest(job, outcome))
 
@@ -221,7 +202,7 @@ class Pusher:
 
 
 @dataclass(frozen=True, slots=True)
-class _NotifiedUser:
+class NotifiedUser:
     """The recipient of a notification, in the organization."""
 
     realm: RealmRow
@@ -239,7 +220,35 @@ class _NotifiedUser:
         return self.settings.require_e2ee_push_notifications
 
 
-def _to_browsers(reader: _NotifiedUser, message: PushedMessage, badge: int) -> BrowserNotification:
+async def notified_user(
+    courier: Courier, connection: Connection, user_id: UserId
+) -> NotifiedUser | None:
+    """Return the recipient of a notification; None if there is no such user any more."""
+    realm_cache = courier.bench.realm_cache
+    realm = await realms.by_id(connection, courier.bench.realm_id)
+    assert realm is not None, "a realm is never removed"
+    realm_cache.remember(REALM, realm)
+    found = await users.by_ids(connection, realm.realm_id, [user_id])
+    if not found:
+        return None
+    return NotifiedUser(
+        realm, found[0], addressee_of(realm, realm_cache.address_of(realm), found[0])
+    )
+
+
+async def deliver_to(
+    courier: Courier, reader: NotifiedUser, devices: Sequence[DeviceRow], parcel: Parcel
+) -> DeliveryOutcome:
+    """Deliver to these devices of the user. Raises RetryLaterError or PermanentError."""
+    try:
+        return await courier.deliver(reader.realm, reader.row.user_id, devices, parcel)
+    except TryLaterError as error:
+        raise RetryLaterError(str(error), after_seconds=error.after_seconds) from error
+    except PushRefusedError as error:
+        raise PermanentError(str(error)) from error
+
+
+def _to_browsers(reader: NotifiedUser, message: PushedMessage, badge: int) -> BrowserNotification:
     """Return the message as the user wants notifications of browsers to be."""
     settings = UserSettings.of(reader.row.settings)
     return message_to_browser(
@@ -251,14 +260,14 @@ def _to_browsers(reader: _NotifiedUser, message: PushedMessage, badge: int) -> B
     )
 
 
-def _href(row: PushedRow) -> str:
+def href_of(row: PushedRow) -> str:
     """Return the path of the message in the web client."""
     if row.channel_id is None:
         return direct_href(row.user_ids, row.message_id)
     return narrow_href(row.channel_id, row.channel_name or "", row.topic or "", row.message_id)
 
 
-def _removal(reader: _NotifiedUser, job: PushNotification, badge: int) -> Parcel:
+def _removal(reader: NotifiedUser, job: PushNotification, badge: int) -> Parcel:
     plain = removals(reader.to, job.message_ids, badge=badge)
     return Parcel(
         notices=[] if reader.is_encrypted_only else list(plain),

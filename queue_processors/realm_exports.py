@@ -42,7 +42,7 @@ async def make_export(app: App, realm_id: RealmId, arguments: bytes) -> None:
         with tempfile.TemporaryDirectory(prefix="parley-export-") as folder:
             path = Path(folder) / "organization.zip"
             await exports.export(url, path, wanted, app.blobs, lambda *_: None)
-            key, size, digest = await _keep(app, realm_id, path)
+            key, size, digest = await keep_file(app, KEYS, realm_id, path)
     except (BackupError, OSError) as error:
         logger.exception("realm_export.failed", realm_id=realm_id, error=str(error))
         await bench.write(lambda tx: give_export_up(tx, export_id, now=app.clock.now()))
@@ -53,9 +53,9 @@ async def make_export(app: App, realm_id: RealmId, arguments: bytes) -> None:
         await app.blobs.delete(key)
 
 
-async def _keep(app: App, realm_id: RealmId, path: Path) -> tuple[str, int, bytes]:
+async def keep_file(app: App, kind: str, realm_id: RealmId, path: Path) -> tuple[str, int, bytes]:
     """Store the archive; return its key, length and digest."""
-    incoming, key = await app.blobs.receive(), new_key(KEYS, realm_id)
+    incoming, key = await app.blobs.receive(), new_key(kind, realm_id)
     try:
         with path.open("rb") as file:
             while piece := file.read(CHUNK_BYTES):

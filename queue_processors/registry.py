@@ -19,6 +19,7 @@ from queue_processors import (
     outgoing_webhooks,
     push_notifications,
     push_registrations,
+    reaction_pushes,
     slash_commands,
     thumbnails,
 )
@@ -49,6 +50,7 @@ PROCESSORS: tuple[AnyProcessor, ...] = (
     outgoing_webhooks.PROCESSOR,
     push_notifications.PROCESSOR,
     push_registrations.PROCESSOR,
+    reaction_pushes.PROCESSOR,
     slash_commands.PROCESSOR,
     thumbnails.PROCESSOR,
 )

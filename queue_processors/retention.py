@@ -8,12 +8,13 @@ from typing import Final
 import structlog
 
 from queue_processors.periodic import now_and_then
+from server.actions.attachments import drop_released_files
 from server.actions.messages.expire import expire
 from server.actions.realm_services import RealmServices
 from server.domain.clock import Clock
 from server.domain.realm_settings import RealmSettings
 from server.events.message_changes import MAX_GONE
-from storage import realms, retention
+from storage import legal_holds, realms, retention
 from storage.database import Database, DatabaseUnavailableError
 from storage.ids import RealmId
 from storage.realms import RealmRow
@@ -67,6 +68,7 @@ class RetentionKeeper:
             count = 0
             try:
                 count = await self._in_realm(realm)
+                await self._drop_released(realm.realm_id)
             except DatabaseUnavailableError:
                 raise
             except Exception:
@@ -120,6 +122,22 @@ class RetentionKeeper:
                     connection, realm_id, before=before, limit=MAX_GONE, without=left
                 )
         return found
+
+    async def _drop_released(self, realm_id: RealmId) -> None:
+        """Delete for good what only released legal holds have kept."""
+        count = MAX_BATCH
+        while count == MAX_BATCH:
+            async with self._database.connection() as connection:
+                count = await legal_holds.drop_released_messages(
+                    connection, realm_id, limit=MAX_BATCH
+                )
+            await asyncio.sleep(self._pause_seconds)
+        bench, count = self._workbench(realm_id), MAX_GONE
+        async with self._database.connection() as connection:
+            if not await legal_holds.has_kept_files(connection, realm_id):
+                return
+        while count == MAX_GONE:
+            count = await bench.write(lambda tx: drop_released_files(tx, limit=MAX_GONE))
 
     async def _forget(self) -> None:
         before = self._clock.now() - self._kept_aside

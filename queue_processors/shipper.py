@@ -1,18 +1,20 @@
 """Ship the outbox: publish entries of the event log as jobs to the queues of the processors."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 
 import msgspec
 import structlog
 
 from queue_processors import fanout_translation
 from queue_processors.periodic import TRANSIENT_ERRORS
+from server.events.base import traceparent_in
 from server.events.log import JobEnqueued
 from server.messaging.backoff import Backoff
 from server.messaging.job_broker import BrokerUnavailableError, JobPublisher, OutgoingJob
 from server.messaging.postgres import new_row
+from server.telemetry import traces
 from storage import jobs, shipping
 from storage.database import Connection, Database
 from storage.ids import RealmId
@@ -221,8 +223,31 @@ class _Round:
 
     async def _move(self, old: CursorRow, new: CursorRow, shipped: Sequence[OutgoingJob]) -> None:
         ship = self._ship if shipped else _nothing
-        if not await ship(self._connection, old, new, shipped):
+        with _publishing(shipped) as traced:
+            has_moved = await ship(self._connection, old, new, traced)
+        if not has_moved:
             raise CursorMovedError(f"realm {old.realm_id} is not at {old.position} any more")
+
+
+@contextmanager
+def _publishing(shipped: Sequence[OutgoingJob]) -> Iterator[Sequence[OutgoingJob]]:
+    """Record the shipping in the traces of the jobs that have one; yields the jobs, below it."""
+    if not traces.is_on():
+        yield shipped
+        return
+    traced: list[OutgoingJob] = []
+    with ExitStack() as stack:
+        for job in shipped:
+            name = f"publish {job.queue}"
+            span = traces.continued(name, job.traceparents, realm_id=job.realm_id)
+            if span is not None:
+                stack.enter_context(traces.ended(span))
+                others = job.traceparents.split(traces.SEPARATOR)[1:]
+                own = traces.joined([span.context, *others])
+                traced.append(msgspec.structs.replace(job, traceparents=own))
+            else:
+                traced.append(job)
+        yield traced
 
 
 async def _nothing(
@@ -246,7 +271,11 @@ def jobs_of(realm_id: RealmId, entries: Sequence[ShippableRow]) -> list[Outgoing
         key = f"{realm_id}:{entry.position}"
         try:
             if entry.kind in TRANSLATIONS:
-                found += TRANSLATIONS[entry.kind](key, entry.body)
+                spans = traceparent_in(entry.audience)
+                found += [
+                    msgspec.structs.replace(job, traceparents=spans)
+                    for job in TRANSLATIONS[entry.kind](key, entry.body)
+                ]
             else:
                 notes.add(entry)
         except msgspec.DecodeError:

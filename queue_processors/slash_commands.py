@@ -3,7 +3,7 @@
 The caller waits for the answer, so a call is retried for seconds, not for a day.
 """
 
-import hashlib
+import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -20,36 +20,32 @@ from queue_processors.bot_services import (
     notify_owner,
 )
 from queue_processors.processor import Processor
-from server.actions.messages import send
-from server.actions.messages.content import render_as, typeset_ahead
-from server.actions.messages.decide import OutgoingMessage
+from server.actions.command_answers import CommandAnswerer
 from server.actions.realm_services import RealmServices
 from server.app import App
-from server.domain.actor import Actor
-from server.domain.bots import looks_after
-from server.domain.errors import DomainError
-from server.domain.markdown.writing import mention, quoted
-from server.domain.messages import clean_content
-from server.domain.outgoing_webhooks import AnswerError
+from server.domain.addresses import API_PREFIX
+from server.domain.markdown.writing import mention
+from server.domain.outgoing_webhooks import MAX_ANSWERS, AnswerError
 from server.domain.profiles import public_email
-from server.domain.slash_commands import CommandAnswer, CommandCall, answer_in
+from server.domain.slash_commands import (
+    ANSWER_PATH,
+    CommandAnswer,
+    CommandCall,
+    answer_in,
+)
 from server.egress import Egress
-from server.events.base import to_users
-from server.events.slash_commands import SlashCommandAnswered
-from server.i18n import Text, _, translated
+from server.i18n import _
 from server.jobs import SlashCommandCall, outgoing
 from server.messaging.job_broker import JobPublisher
-from server.transactions import Tx
-from storage import bots
+from storage import bots, command_calls
 from storage.bots import ServiceRow
-from storage.ids import UserId
+from storage.command_calls import CommandCallRow
 from storage.users import UserRow
 
 logger = structlog.get_logger(__name__)
 
 RETRY_SCHEDULE_SECONDS: Final = (2, 10)
 """The retry schedule: the delay before each further request."""
-CLIENT: Final = "SlashCommandAnswer"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +91,7 @@ class CommandCaller:
         else:
             outcome = "answered"
             if answer is not None:
-                await self._deliver(call, answer)
+                await self._answerer(job, call.bot, call.caller).carry_out(answer)
         logger.info("slash_commands.call_ended", bot_id=job.bot_id, outcome=outcome)
 
     # -- what is to be asked
@@ -117,7 +113,7 @@ class CommandCaller:
         is_orphaned = owner is not None and not owner.is_active
         if service is None or not bot.is_active or is_orphaned:
             gone = _("{bot} is deactivated, and was not called.", bot=mention(bot))
-            await self._say(job, bot, caller, gone)
+            await self._answerer(job, bot, caller).say(gone)
             return None
         return _OpenCall(job=job, bot=bot, owner=owner, caller=caller, service=service)
 
@@ -127,6 +123,7 @@ class CommandCaller:
         """Send the request; return the response, if any."""
         job = call.job
         address = await self.bench.realm_cache.address()
+        path = ANSWER_PATH.format(answer_token=await self._answer_token(job))
         request = CommandCall(
             call_id=job.call_id,
             command=job.command,
@@ -146,12 +143,30 @@ class CommandCaller:
                 topic=job.topic,
                 user_ids=job.user_ids,
             ),
+            response_url=f"{address.url}{API_PREFIX}{path}",
             organization_id=self.bench.realm_id,
             organization_host=address.host,
         )
         call_id = f"cmd_{self.bench.realm_id}_{job.call_id}"
         client = ServiceClient(self.egress, self.bench.clock, self.seconds)
         return answer_in(await client.post(call.service, request, call_id=call_id))
+
+    async def _answer_token(self, job: SlashCommandCall) -> str:
+        row = CommandCallRow(
+            call_id=job.call_id,
+            bot_id=job.bot_id,
+            caller_id=job.caller_id,
+            command=job.command,
+            channel_id=job.channel_id,
+            topic=job.topic,
+            user_ids=job.user_ids,
+            answers_left=MAX_ANSWERS,
+        )
+        token, now = secrets.token_urlsafe(32), self.bench.clock.now()
+        async with self.bench.read() as connection:
+            return await command_calls.open_address(
+                connection, self.bench.realm_id, row, token=token, now=now
+            )
 
     async def _try_again(self, job: SlashCommandCall, trouble: ServiceUnavailableError) -> None:
         following = msgspec.structs.replace(job, failures=job.failures + 1)
@@ -165,54 +180,9 @@ class CommandCaller:
 
     # -- what follows
 
-    async def _deliver(self, call: _OpenCall, answer: CommandAnswer) -> None:
-        job = call.job
-        is_elsewhere = job.channel_id is None and call.bot.user_id not in job.user_ids
-        if not answer.is_posted or is_elsewhere:
-            await self._show_answer(call, answer.content)
-        else:
-            try:
-                await self._post(call, answer.content)
-            except DomainError as refusal:
-                logger.info("slash_commands.answer_not_posted", bot_id=job.bot_id)
-                await self._show_answer(call, answer.content, refusal.message)
-
-    async def _post(self, call: _OpenCall, content: str) -> None:
-        """Post the answer as the bot, where the command was called. Idempotent."""
-        job, bench = call.job, self.bench
-        actor = Actor(bench.realm_id, call.bot, CLIENT)
-        key = f"command:{job.call_id}"
-        is_channel = job.channel_id is not None
-        others = [user_id for user_id in job.user_ids if user_id != call.bot.user_id]
-        draft = OutgoingMessage(
-            type="channel" if is_channel else "direct",
-            to=others if job.channel_id is None else job.channel_id,
-            topic=job.topic if is_channel else None,
-            content=content,
-            idempotency_key=key,
-            idempotency_digest=hashlib.sha256(key.encode()).digest(),
-        )
-        decision = await send.prepare(bench.realm_cache, actor, draft, bench.read)
-        now = bench.clock.now()
-        await bench.write(lambda tx: send.send_message(tx, actor, draft, decision, now))
-
-    async def _show_answer(self, call: _OpenCall, content: str, refusal: str = "") -> None:
-        """Show the bot's answer to the caller; with why it could not be posted, if so."""
-        actor = Actor(self.bench.realm_id, call.bot, CLIENT)
-        try:
-            content = clean_content(content)
-        except DomainError as error:
-            await self._show_failure(call, error.message)
-            return
-        if refusal:
-            language = await self.bench.realm_cache.language_of(call.caller.user_id)
-            why = translated(_("Only you see this: the answer could not be posted."), language)
-            content = f"{content}\n\n{why}\n\n{quoted(refusal)}"
-        await self._show(call.job, actor, content, is_error=False)
-
     async def _fail(self, call: _OpenCall, reason: str) -> None:
         """Show the caller that the call has failed, and notify the bot's owner."""
-        await self._show_failure(call, reason)
+        await self._answerer(call.job, call.bot, call.caller).fail(reason)
         text = _(
             "Your bot {bot} could not answer the command {command}:",
             bot=mention(call.bot),
@@ -221,43 +191,8 @@ class CommandCaller:
         key = f"command:{call.job.call_id}:told"
         await notify_owner(self.bench, call.service, call.owner, text, reason, key=key)
 
-    async def _show_failure(self, call: _OpenCall, reason: str) -> None:
-        """Show the caller that the call has failed; why, if they manage the bot."""
-        text = _("{bot} could not answer.", bot=mention(call.bot))
-        may_know = looks_after(self.bench.realm_cache.person(call.caller), call.bot)
-        await self._say(call.job, call.bot, call.caller, text, reason if may_know else "")
-
-    async def _say(
-        self, job: SlashCommandCall, bot: UserRow, caller: UserRow, text: Text, reason: str = ""
-    ) -> None:
-        language = await self.bench.realm_cache.language_of(caller.user_id)
-        said = translated(text, language)
-        content = f"{said}\n\n{quoted(reason)}" if reason else said
-        actor = Actor(self.bench.realm_id, bot, CLIENT)
-        await self._show(job, actor, content, is_error=True)
-
-    async def _show(
-        self, job: SlashCommandCall, actor: Actor, content: str, *, is_error: bool
-    ) -> None:
-        realm_cache = self.bench.realm_cache
-        await typeset_ahead(realm_cache, content, share=actor.user_id)
-        rendered = await render_as(realm_cache, actor, content)
-        event = SlashCommandAnswered(
-            call_id=job.call_id,
-            command=job.command,
-            bot_id=job.bot_id,
-            is_error=is_error,
-            content=content,
-            rendered_content=rendered.html,
-            stream_id=job.channel_id,
-            topic=None if job.channel_id is None else job.topic,
-            user_ids=job.user_ids if job.channel_id is None else None,
-        )
-        await self.bench.write(lambda tx: _append(tx, event, job.caller_id))
-
-
-async def _append(tx: Tx, event: SlashCommandAnswered, caller_id: UserId) -> None:
-    tx.append(event, to_users(caller_id))
+    def _answerer(self, job: SlashCommandCall, bot: UserRow, caller: UserRow) -> CommandAnswerer:
+        return CommandAnswerer(services=self.bench, call=job, bot=bot, caller=caller)
 
 
 async def handle(app: App, job: SlashCommandCall) -> None:

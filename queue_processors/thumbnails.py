@@ -21,7 +21,7 @@ from server.domain.thumbnails import (
 )
 from server.jobs import Thumbnails, outgoing
 from server.messaging.job_broker import JobPublisher
-from server.pictures import Made, Picture
+from server.pictures.wire import Made, Picture
 from storage import attachments
 from storage.attachments import AttachmentRow
 from storage.blobs import BlobStore

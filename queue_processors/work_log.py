@@ -91,6 +91,7 @@ class LoggedDelivery:
         self.key = delivery.key
         self.realm_id = delivery.realm_id
         self.enqueued_at = delivery.enqueued_at
+        self.traceparents = delivery.traceparents
         self.attempt = delivery.attempt
 
     async def ack(self) -> None:

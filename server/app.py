@@ -14,7 +14,7 @@ from server.domain.passwords import Passwords
 from server.egress import Egress, open_egress
 from server.events.base import NO_AUDIENCE
 from server.events.log import Tick
-from server.identity import Identities, open_identities
+from server.identity.identities import Identities, open_identities
 from server.mail.mailer import Mailer
 from server.messaging.background import running
 from server.messaging.event_bus import EventBus
@@ -22,8 +22,8 @@ from server.messaging.job_broker import JobBroker
 from server.messaging.job_desk import JobDesk
 from server.messaging.postgres import open_postgres_bus, open_postgres_jobs
 from server.messaging.postgres_desk import PostgresJobDesk
-from server.parsing import Parser, open_parser
-from server.pictures import Pictures
+from server.parsing.parser import Parser, open_parser
+from server.pictures.process import Pictures
 from server.presences import PresenceService
 from server.presences.activity import Activity
 from server.presences.webhook_deliveries import LastDeliveries
@@ -36,9 +36,10 @@ from server.push.vapid import Vapid
 from server.realm_cache import RealmCaches, Rendering
 from server.realtime.lineage_relay import LineageRelay
 from server.realtime.queues import Realtime
+from server.runtime.extras import extra
 from server.settings import Settings
 from server.telemetry.metrics import Metrics
-from server.typesetting import open_typesetter
+from server.typesetting.process import open_typesetter
 from server.writer import Writers, WriteTx
 from storage import event_log, server_keys
 from storage.blobs import BlobStore, LocalBlobStore
@@ -90,6 +91,7 @@ class App:
             "polls_waiting": self.realtime.waiting(),
             "log_lag_seconds": self.realtime.lag_seconds(),
             "broker_connected": self.bus.is_connected,
+            "loop_blocked_seconds": self.metrics.longest_block_seconds(),
             **{f"database_connections_{k}": n for k, n in self.database.pool_use().items()},
         }
 
@@ -130,13 +132,13 @@ async def open_app(
     """Open everything in order; close it in reverse order in any case.
 
     `mailer` is used if the settings have no mail server, and `connection_class` for the database.
-
     `settings.database_url` must be set: the embedded mode starts its Postgres first
     (scripts/cli/run.py). Raises DatabaseUnavailableError.
     """
     assert settings.database_url is not None, "the caller starts the embedded Postgres"
     clock = clock or SystemClock()
     async with AsyncExitStack() as stack:
+        await _open_telemetry(stack, settings)
         database = await _open_database(stack, settings.database_url, settings, connection_class)
         addresses = Addresses(settings.public_url, settings.root_domain, settings.gravatars)
         parser = await stack.enter_async_context(open_parser())
@@ -146,9 +148,6 @@ async def open_app(
         realtime, writers, bus = await _open_delivery(
             stack, settings, database, realm_caches, clock
         )
-        presences = PresenceService(database, realm_caches, realtime, clock)
-        activity = Activity(database, clock)
-        passwords = stack.enter_context(Passwords(settings.hashing_threads))
         jobs, desk = await stack.enter_async_context(_open_jobs(settings, database, clock))
         app = App(
             settings=settings,
@@ -157,11 +156,11 @@ async def open_app(
             realm_caches=realm_caches,
             writers=writers,
             realtime=realtime,
-            presences=presences,
-            activity=activity,
+            presences=PresenceService(database, realm_caches, realtime, clock),
+            activity=Activity(database, clock),
             webhook_deliveries=LastDeliveries(database, clock),
             bus=bus,
-            passwords=passwords,
+            passwords=stack.enter_context(Passwords(settings.hashing_threads)),
             jobs=jobs,
             desk=desk,
             metrics=Metrics(),
@@ -178,9 +177,22 @@ async def open_app(
             parser=parser,
         )
         stack.push_async_callback(writers.drain)
-        stack.push_async_callback(presences.close)
-        stack.push_async_callback(activity.close)
+        stack.push_async_callback(app.presences.close)
+        stack.push_async_callback(app.activity.close)
         yield app
+
+
+async def _open_telemetry(stack: AsyncExitStack, settings: Settings) -> None:
+    if settings.sentry_dsn is not None:
+        with extra("errors", "PARLEY_SENTRY_DSN"):
+            from server.telemetry.sentry import open_reports  # an extra, as below
+
+        await stack.enter_async_context(open_reports(settings))
+    if settings.traces_endpoint is not None:
+        with extra("traces", "PARLEY_TRACES_ENDPOINT"):
+            from server.telemetry.otlp import open_traces  # an extra, which most do not install
+
+        await stack.enter_async_context(open_traces(settings))
 
 
 async def _open_database(

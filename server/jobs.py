@@ -14,6 +14,7 @@ from server.domain.clock import SystemClock
 from server.events.base import NO_AUDIENCE
 from server.events.log import JobEnqueued
 from server.messaging.job_broker import OutgoingJob
+from server.telemetry import traces
 from server.transactions import Tx
 from storage.ids import (
     AttachmentId,
@@ -23,6 +24,7 @@ from storage.ids import (
     ImportRequestId,
     InvitationId,
     MessageId,
+    Position,
     PushDeviceId,
     RealmId,
     UserId,
@@ -114,6 +116,21 @@ class PushNotification(Job, frozen=True, kw_only=True, omit_defaults=True):
     """The group by which the message mentions the user, unless it is by name."""
     devices: tuple[PushDeviceId, ...] = ()
     """The devices that are still to receive it; empty: all."""
+
+
+class ReactionPush(Job, frozen=True, kw_only=True, omit_defaults=True):
+    """Reactions to notify the sender of a message of: queue_processors/reaction_pushes.py."""
+
+    queue: ClassVar[str] = "reaction_pushes"
+    idempotent_by: ClassVar[str] = "the window, by which browsers replace what they show"
+
+    user_id: UserId
+    message_id: MessageId
+    since: Position
+    until: Position
+    """The positions of the first and the last reaction."""
+    devices: tuple[PushDeviceId, ...] = ()
+    """The browsers that are still to receive it; empty: all."""
 
 
 class GoneDevice(msgspec.Struct, frozen=True, kw_only=True):
@@ -320,4 +337,5 @@ def outgoing(
         realm_id=job.realm_id,
         asked_at=asked_at,
         after_seconds=after_seconds,
+        traceparents=traces.current_context(),
     )

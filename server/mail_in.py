@@ -26,7 +26,7 @@ from server.mail import incoming
 from server.mail.enclosures import Enclosure
 from server.mail.incoming import Content, IncomingEmail, UnreadableError
 from server.mail.sessions import LmtpSession, SmtpSession
-from server.parsing import ParserUnavailableError, TooCostlyError
+from server.parsing.lane import ParserUnavailableError, TooCostlyError
 from server.parsing.wire import MailOrder
 from server.runtime.sockets import Choices, open_sockets, port_of
 from server.settings import Settings, certificates

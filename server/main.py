@@ -1,11 +1,9 @@
 """Serve the API and the site until a signal to stop, then drain."""
 
 import asyncio
-import signal
 import socket
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
-from types import FrameType
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from typing import Any, Final
 
 import structlog
@@ -61,36 +59,3 @@ async def serving(
         with suppress(TimeoutError):
             async with asyncio.timeout(1):
                 await http.close()
-
-
-async def stop_signal() -> None:
-    """Wait for SIGTERM, SIGINT, or SIGHUP unless it is ignored (nohup)."""
-    with stop_signals() as stopped:
-        await stopped.wait()
-
-
-@contextmanager
-def stop_signals() -> Iterator[asyncio.Event]:
-    """Set the event on SIGTERM, SIGINT, and SIGHUP unless it is ignored (nohup).
-
-    Until then they may raise an exception anywhere, also where a lock is being released: what
-    announces that the process runs does so within the block. After it, SIGTERM and SIGHUP are
-    ignored until the process has ended.
-    """
-    loop = asyncio.get_running_loop()
-    stopped = asyncio.Event()
-
-    def stop(_number: int, _frame: FrameType | None) -> None:
-        with suppress(RuntimeError):  # the loop is closed: it has stopped
-            loop.call_soon_threadsafe(stopped.set)
-
-    # Not the loop's own handlers: a closed loop restores the default actions, and the next
-    # signal would kill a process that is still cleaning up.
-    signal.signal(signal.SIGTERM, stop)
-    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
-        signal.signal(signal.SIGHUP, stop)
-    loop.add_signal_handler(signal.SIGINT, stopped.set)
-    try:
-        yield stopped
-    finally:
-        loop.remove_signal_handler(signal.SIGINT)

@@ -119,6 +119,10 @@ class Tx(Protocol):
         """The id of the write in the log."""
         ...
 
+    def traced(self, audience: Audience) -> Audience:
+        """Return the audience with the span of the write, if its request is traced."""
+        ...
+
     def must_be_exact(self) -> None:
         """Leave the batch, unless the write is exact already: it runs again, alone and exact."""
         ...

@@ -8,6 +8,7 @@ import msgspec
 
 from server.api.endpoint import Access, Endpoint, Request, Result
 from server.api.params import Field, Params
+from server.domain.access import OWNER
 from server.domain.profiles import knows_email
 from storage import audit_log, users
 from storage.audit_log import AuditRow, SubjectType, subject_type
@@ -15,6 +16,8 @@ from storage.database import Connection
 from storage.ids import Position, UserId
 
 MAX_ENTRIES = 1_000
+OWNERS_ONLY = ("legal_hold_", "compliance_")
+"""Prefixes of actions of which others learn only that they took place."""
 EMAIL = "email"
 """Key of an entry with the real address of its subject."""
 
@@ -77,8 +80,17 @@ async def read(request: Request, params: LogParams) -> LogResult:
             actor_id=None if params.actor_id is None else UserId(params.actor_id),
             action=params.action,
         )
+        if request.actor.role != OWNER:
+            rows = [_for_administrators(row) for row in rows]
         hidden = await _hidden_addresses(request, connection, rows)
     return LogResult(entries=[AuditEntry.of(_without(row, hidden)) for row in rows])
+
+
+def _for_administrators(row: AuditRow) -> AuditRow:
+    """Return the row without values that only owners may know."""
+    if not row.action.startswith(OWNERS_ONLY):
+        return row
+    return replace(row, before={}, after={})
 
 
 async def _hidden_addresses(
@@ -115,7 +127,7 @@ ENDPOINTS = (
         description=(
             "Changes of settings, permissions, accounts and groups, newest first: the acting"
             " user, the time, and the values before and after. To page on, pass the lowest `id`"
-            " received as `before`."
+            " received as `before`. Of legal holds and compliance cases only owners get the values."
         ),
     ),
 )

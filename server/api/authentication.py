@@ -9,7 +9,8 @@ from server.actions.signing_in import enqueue_sign_in_email
 from server.api.endpoint import Access, Endpoint, NoParams, Request, Result
 from server.api.failed_sign_ins import failures_logged
 from server.api.params import Params
-from server.api.sign_in import check_confirmed, who_signs_in
+from server.api.second_factors import needs_second_factor
+from server.api.sign_in import begin_account_of, check_confirmed, who_signs_in
 from server.domain.access import ADMINISTRATOR
 from server.domain.api_keys import Secret
 from server.domain.errors import (
@@ -18,6 +19,8 @@ from server.domain.errors import (
     UserDeactivatedError,
     WrongCredentialsError,
 )
+from server.domain.second_factors import SecondFactorRequiredError
+from server.domain.sign_in import LOGIN_PATH
 from server.events.users import User, shown_user
 from server.i18n import _
 from server.realm_cache import RealmCache
@@ -70,16 +73,22 @@ class DevUsers(Result):
 
 
 async def fetch_api_key(request: Request, params: FetchParams) -> KeyFetched:
-    """Return the API key of the user with this password."""
+    """Return the API key of the user with this password.
+
+    Raises SecondFactorRequiredError for an account with a second factor.
+    """
+    realm_cache = await _realm_cache(request)
     found = await who_signs_in(
         request.app,
         request.limits,
-        await _realm_cache(request),
+        realm_cache,
         params.username,
         params.password,
         request.response_headers,
         address=request.remote_address,
     )
+    if await needs_second_factor(request.app, realm_cache, found.user_id):
+        raise SecondFactorRequiredError((await realm_cache.address()).url + LOGIN_PATH)
     return await _fetch_key_for_sign_in(request, found)
 
 
@@ -87,10 +96,13 @@ async def dev_fetch_api_key(request: Request, params: DevFetchParams) -> KeyFetc
     """Return any user's API key, on a development server."""
     if not request.app.settings.development:
         raise BadRequestError(_("This is not a development server."))
-    found = await _credentials(request, await _realm_cache(request), params.username)
+    realm_cache = await _realm_cache(request)
+    found = await _credentials(request, realm_cache, params.username)
     if found is None:
         raise WrongCredentialsError
-    return _key(found)
+    fetched = _key(found)
+    await begin_account_of(request.app, realm_cache, found.user_id)
+    return fetched
 
 
 async def jwt_fetch_api_key(request: Request, params: JwtParams) -> KeyOfToken:
@@ -117,6 +129,11 @@ async def jwt_fetch_api_key(request: Request, params: JwtParams) -> KeyOfToken:
         if found is None or row is None or row.bot_type is not None:
             raise WrongCredentialsError
         check_confirmed(found)
+        settings = await realm_cache.settings()
+        if settings.second_factor_after_provider and await needs_second_factor(
+            request.app, realm_cache, found.user_id
+        ):
+            raise SecondFactorRequiredError((await realm_cache.address()).url + LOGIN_PATH)
         fetched = await _fetch_key_for_sign_in(request, found)
     profile: User | UnsetType = UNSET
     if params.include_profile:
@@ -181,6 +198,7 @@ async def _fetch_key_for_sign_in(request: Request, found: CredentialsRow) -> Key
         assert request.realm_id is not None, "its people are somewhere"
         writer = app.writers.of(request.realm_id)
         await writer.write(lambda tx: enqueue_sign_in_email(tx, found.user_id, user_agent, now=now))
+    await begin_account_of(app, await _realm_cache(request), found.user_id)
     return fetched
 
 
@@ -201,7 +219,10 @@ ENDPOINTS = (
         summary="Get your API key with a password",
         description=(
             "For clients in which the user signs in with email address (or directory name) and"
-            " password. Attempts are rate limited by account and by address."
+            " password. Attempts are rate limited by account and by address. An account with a"
+            " second factor is refused with code `SECOND_FACTOR_REQUIRED`: open `login_url` of the"
+            " error in a browser with `mobile_flow_otp` or `desktop_flow_otp`, as for the entry"
+            " `browser` of `external_authentication_methods`."
         ),
     ),
     Endpoint(

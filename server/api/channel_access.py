@@ -30,3 +30,16 @@ async def seen_channel(
     if not found or not standing.sees(found[0], subscribed=is_in):
         raise BadRequestError(_("Invalid channel ID"))
     return found[0], standing, is_in
+
+
+async def readable_channel(
+    request: Request, connection: Connection, channel_id: ChannelId
+) -> tuple[ChannelRow, Standing, bool]:
+    """Return the same of a channel that the caller may read something of.
+
+    Raises BadRequestError as for one that does not exist.
+    """
+    channel, standing, is_in = await seen_channel(request, connection, channel_id)
+    if not standing.reads(channel, subscribed=is_in):
+        raise BadRequestError(_("Invalid channel ID"))
+    return channel, standing, is_in

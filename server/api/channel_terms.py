@@ -37,6 +37,9 @@ class TermsParams(Params):
     """Whether its messages may or must go without a topic; `inherit` follows the organization."""
     folder_id: int | None = None
     """Id of the folder that the channel is in."""
+    default_push_notifications: bool = False
+    """Whether first-time subscribers get push notifications of all its messages, whatever their own
+    default is. Only administrators may set it."""
     can_add_subscribers_group: GroupParam = None
     """Who may subscribe others to the channel. A group by id, or an object with `direct_members`
     and `direct_subgroups`. Default if left out."""
@@ -58,6 +61,9 @@ class TermsParams(Params):
     can_move_messages_within_channel_group: GroupParam = None
     """Who may move messages between its topics. A group by id, or an object with `direct_members`
     and `direct_subgroups`. Default if left out."""
+    can_pin_group: GroupParam = None
+    """Who may pin its topics and messages, beside those that the organization permits it. A group
+    by id, or an object with `direct_members` and `direct_subgroups`. Default if left out."""
     can_remove_subscribers_group: GroupParam = None
     """Who may unsubscribe others from the channel. A group by id, or an object with
     `direct_members` and `direct_subgroups`. Default if left out."""
@@ -81,6 +87,7 @@ class TermsParams(Params):
             message_retention_days=self.message_retention_days,
             topics_policy=self.topics_policy,
             folder_id=self.folder_id,
+            default_push_notifications=self.default_push_notifications,
             permissions=self._permissions(),
         )
 

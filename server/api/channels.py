@@ -9,6 +9,7 @@ from server.actions import stepped_work
 from server.actions.access.deferred import ACCESS_CHANGE
 from server.actions.channels.change import change_channel
 from server.actions.channels.create import ChannelSpec
+from server.actions.messages.decide import check_may_post
 from server.actions.subscriptions import subscribe as subscribing
 from server.actions.subscriptions.steps import SUBSCRIBING
 from server.api.channel_access import seen_channel, standing_of
@@ -26,7 +27,8 @@ from server.domain.mail_addresses import ToChannel
 from server.domain.names import composed
 from server.domain.permission_settings import CHANNEL_PERMISSIONS
 from server.domain.system_bots import EMAIL_GATEWAY
-from server.events.channels import ChannelInfo
+from server.events.base import ClientView
+from server.events.channels import ChannelInfo, channel_for
 from server.i18n import _
 from server.initial_state.channels import VisibleChannels
 from storage import channels, subscriptions
@@ -176,7 +178,7 @@ async def show(request: Request, params: ChannelParams) -> ChannelResult:
         activity = await channels.activity(connection, request.actor.realm_id, [row.channel_id])
     now = request.app.clock.now()
     info = ChannelInfo.of(row, activity[0], standing.graph, now=now)
-    return ChannelResult(stream=info)
+    return ChannelResult(stream=channel_for(ClientView(), info))
 
 
 class FactsParams(ChannelParams):
@@ -203,6 +205,9 @@ class FactsParams(ChannelParams):
     """Whether its messages may or must go without a topic; `inherit` follows the organization."""
     folder_id: int | None = None
     """Id of the folder that the channel is in; null for none."""
+    default_push_notifications: bool | None = None
+    """Whether first-time subscribers get push notifications of all its messages, whatever their own
+    default is. Only administrators may set it."""
 
 
 ChangeParams = declare(
@@ -226,6 +231,7 @@ async def change(request: Request, params: Params) -> Empty:
         is_default=params.is_default_stream,
         message_retention_days=params.message_retention_days,
         topics_policy=params.topics_policy,
+        default_push_notifications=params.default_push_notifications,
         folder_id=params.folder_id if "folder_id" in given else UNSET,
         permissions={
             name: permission_change(getattr(params, name))
@@ -291,10 +297,10 @@ async def show_address(request: Request, params: AddressParams) -> AddressResult
             if not sender.is_active or not (own or sender.email == EMAIL_GATEWAY.email):
                 raise BadRequestError(_("Invalid sender ID"))
             sender_id = sender.user_id if own else None
-    addresses = request.app.mail_addresses
+    actor, addresses = request.actor, request.app.mail_addresses
+    await check_may_post(request.realm_cache, actor, channel, standing, subscribed=is_in)
     if addresses is None:
         return AddressResult(email="")
-    actor = request.actor
     target = ToChannel(actor.realm_id, channel.channel_id, actor.user_id, sender_id)
     return AddressResult(email=addresses.of_channel(channel.name, target))
 
@@ -372,8 +378,8 @@ ENDPOINTS = (
         scope=Scope.EVERYTHING,  # its holder may send there while it is valid
         summary="Get a channel's email address",
         description=(
-            "Mail sent there becomes a message in the channel. The address is empty where the"
-            " server takes no mail."
+            "Mail sent there becomes a message in the channel. Only users who may send messages"
+            " to the channel get it. The address is empty where the server takes no mail."
         ),
     ),
     Endpoint(

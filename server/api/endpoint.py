@@ -12,9 +12,10 @@ import msgspec
 from server.actions.realm_services import RealmServices
 from server.api.credentials import Credential
 from server.api.incoming import ReceivedFile
-from server.api.params import Params, ParamsT, parse
+from server.api.params import Params, ParamsT, parse, readers
 from server.api.rate_limit import RateLimits
 from server.api.reauthentication import Reauthentication
+from server.api.selecting_params import OTHER_NAMES_OF_PATHS, SELECTING, is_selected_by
 from server.app import App
 from server.domain.actor import Actor
 from server.domain.addresses import API_PREFIX
@@ -48,6 +49,7 @@ class Access(Enum):
     USER = "any active user"
     ADMIN = "administrators and owners"
     WEBHOOK = "any active user; the API key may be in the address, as `api_key`"
+    DIRECTORY = "directories of the organization, with a token; the handler authenticates them"
     INTERNAL = "anyone, on servers in development mode"
 
 
@@ -237,6 +239,12 @@ class Request:
         if self.actor.is_bot:
             raise BadRequestError(_("This endpoint does not accept bot requests."))
 
+    def refuse_programs(self) -> None:
+        """Raise BadRequestError for bots, and for named keys of any scope."""
+        self.refuse_bots()
+        if self.actor.scopes is not None:
+            raise BadRequestError(_("This endpoint does not accept named API keys."))
+
     def refuse_people(self) -> None:
         """Raise BadRequestError unless the caller is a bot."""
         if not self.actor.is_bot:
@@ -346,9 +354,6 @@ class Endpoint(Generic[ParamsT]):
     """The scope that a named API key needs; by default READ for GET, otherwise EVERYTHING."""
     answers_by_content: bool = field(default=False, kw_only=True)
     """The response depends on the content of messages or topics: a key needs READ in addition."""
-    refuses: tuple[str, ...] = field(default=(), kw_only=True)
-    """Parameters of later feature levels that choose the object of the request. Other unknown
-    parameters are ignored; without these, the request would be done to something else."""
     at_root: bool = field(default=False, kw_only=True)
     """`path` is the whole path: files, which browsers fetch by their address."""
 
@@ -367,16 +372,35 @@ class Endpoint(Generic[ParamsT]):
     def full_path(self) -> str:
         return self.path if self.at_root else API_PREFIX + self.path
 
-    def parse(self, raw: Mapping[str, str]) -> tuple[ParamsT, list[str]]:
+    def parse(
+        self, raw: Mapping[str, str], from_path: Mapping[str, str]
+    ) -> tuple[ParamsT, list[str]]:
         """Return the parameters, and the names among `raw` that the endpoint ignores.
 
-        Raises a DomainError that names the first invalid or refused parameter.
+        Raises a DomainError that names the first parameter that is invalid, or that selects
+        something other than what the request acts on.
         """
-        params, unknown = parse(self.params, raw)
-        for name in self.refuses:
-            if name in unknown:
-                raise InvalidParameterError(name, _("{name} is not supported", name=name))
+        params, unknown = parse(self.params, {**raw, **from_path})
+        # Services name the fields of their deliveries as they like; SCIM has parameters of its own.
+        if self.access not in (Access.WEBHOOK, Access.DIRECTORY):
+            self._check_path_is_repeated(raw, from_path)
+            for name in unknown:
+                if name in SELECTING and not is_selected_by(from_path, name):
+                    raise InvalidParameterError(name, _("{name} is not supported", name=name))
+            for name in params.model_fields_set & SELECTING:
+                if getattr(params, name) is None:
+                    raise InvalidParameterError(name, _("{name} must not be null", name=name))
         return params, unknown
+
+    def _check_path_is_repeated(self, raw: Mapping[str, str], from_path: Mapping[str, str]) -> None:
+        """Raise InvalidParameterError if a parameter says something else than the path."""
+        of_path = {each.name: each for each in readers(self.params) if each.name in from_path}
+        for name, text in raw.items():
+            reader = of_path.get(OTHER_NAMES_OF_PATHS.get(name, name))
+            if reader is not None and reader.read(text) != reader.read(from_path[reader.name]):
+                raise InvalidParameterError(
+                    name, _("{name} is not what the path contains", name=name)
+                )
 
     def check_takes(self, caller: Actor) -> None:
         """Raise UnauthorizedError for an incoming-webhook bot: its key is in URLs, hence exposed.

@@ -33,9 +33,12 @@ REASONS: Final = {
     429: "Too Many Requests",
     431: "Request Header Fields Too Large",
     500: "Internal Server Error",
+    501: "Not Implemented",
     502: "Bad Gateway",
     503: "Service Unavailable",
 }
+SCIM_TYPE: Final = "application/scim+json"
+SCIM_ERROR: Final = "urn:ietf:params:scim:api:messages:2.0:Error"
 _SUCCESS: Final = b'{"result":"success"'
 _NO_REMARK: Final = b',"msg":""'
 
@@ -73,3 +76,9 @@ def _in_language(value: Any, language: str) -> Any:
             return {name: _in_language(part, language) for name, part in value.items()}
         case _:
             return value
+
+
+def scim_error_body(error: DomainError) -> bytes:
+    """Return the error as SCIM clients expect it (RFC 7644, section 3.12)."""
+    fields = {"schemas": [SCIM_ERROR], "status": str(error.status), "detail": str(error.message)}
+    return msgspec.json.encode(fields)

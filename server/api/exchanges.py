@@ -13,11 +13,14 @@ from server.api.envelopes import error_body
 from server.api.handler import HandlerContext, RequestHandler
 from server.api.incoming import IDLE_TIMEOUT_SECONDS, IncomingBody, body_timeout
 from server.api.pages import Pages
+from server.api.proxies import traceparent_of
 from server.api.request_ids import REQUEST_ID, request_id_of
 from server.api.response_writer import HttpExchange, ResponseWriter
 from server.api.routes import Router
 from server.app import App
 from server.domain.errors import DomainError
+from server.telemetry import traces
+from server.telemetry.metrics import METHODS
 
 logger = structlog.get_logger(__name__)
 
@@ -63,14 +66,26 @@ class ApiServer:
                 await asyncio.sleep(DRAIN_POLL_SECONDS)
 
     def measure(
-        self, method: str, endpoint: str, status: int, began: float, **caller: object
+        self,
+        method: str,
+        endpoint: str,
+        status: int,
+        began: float,
+        span: traces.Span | None,
+        **caller: object,
     ) -> None:
         """Record the metrics of a request that is answered now; log it if the settings say so.
 
         The log names the endpoint, not the path: paths and parameters may hold secrets.
         """
         seconds = self.app.clock.monotonic() - began
-        self.app.metrics.request(method=method, endpoint=endpoint, status=status, seconds=seconds)
+        trace_id = ""
+        if span is not None:
+            trace_id = span.trace_id
+            _describe(span, method, endpoint, status)
+        self.app.metrics.request(
+            method=method, endpoint=endpoint, status=status, seconds=seconds, trace_id=trace_id
+        )
         if self.app.settings.access_log:
             logger.info(
                 "http.request",
@@ -98,14 +113,31 @@ class ApiServer:
         writer.respond(status, lines, body if has_body else b"", is_last=self.is_draining)
 
 
+def _describe(span: traces.Span, method: str, endpoint: str, status: int) -> None:
+    """Name the span of a request by its endpoint: paths and parameters may hold secrets."""
+    span.rename(f"{method if method in METHODS else 'other'} {endpoint}")
+    span.set(route=endpoint, status=status)
+    if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        span.fail(str(status))
+
+
 class _Exchange:
     """A request and its response."""
 
-    __slots__ = ("_handler", "_method", "_request_id", "_server", "_task", "_writer")
+    __slots__ = (
+        "_handler",
+        "_method",
+        "_request_id",
+        "_server",
+        "_task",
+        "_traceparent",
+        "_writer",
+    )
 
     def __init__(self, server: ApiServer, writer: ResponseWriter) -> None:
         self._server = server
         self._writer = writer
+        self._traceparent: str | None
         self._task: asyncio.Task[None] | None = None
 
     def headers_received(self, method: str, target: str, headers: Mapping[str, str]) -> None:
@@ -115,6 +147,10 @@ class _Exchange:
         self._method = method
         self._request_id = handler.request_id = request_id_of(headers)
         self._handler = handler
+        self._traceparent = None
+        if traces.is_on():
+            trusted = self._server.app.settings.trusted_proxies
+            self._traceparent = traceparent_of(self._writer.remote_ip, headers, trusted)
         if handler.incoming is not None:
             self._writer.set_body_timeout(body_timeout(handler.announced or DISCARD_BYTES))
             self._begin()
@@ -162,15 +198,20 @@ class _Exchange:
         handler = self._handler
         headers: dict[str, str] = {}
         began = self._server.app.clock.monotonic()
+        span = traces.begin_request(self._traceparent)
+        if span is not None:
+            bind_contextvars(trace_id=span.trace_id)
         try:
-            status, body = await handler.answer(headers)
+            with traces.entered(span):
+                status, body = await handler.answer(headers)
             if isinstance(body, DeferredResponse):
-                _DeferredExchange(self._server, self._writer, handler, began, headers, body)
+                _DeferredExchange(self._server, self._writer, handler, began, headers, body, span)
+                span = None  # ends with the response
                 # Tornado's server keeps a reference to this exchange until the response.
                 del self._handler, self._task
                 return
             self._server.measure(
-                self._method, handler.endpoint, status, began, **handler.caller_for_log
+                self._method, handler.endpoint, status, began, span, **handler.caller_for_log
             )
             headers[REQUEST_ID] = self._request_id
             if handler.incoming is not None:
@@ -189,6 +230,8 @@ class _Exchange:
             logger.exception("http.response_failed", endpoint=handler.endpoint)
             self._writer.close()  # clients of a poll have no timeout of their own
         finally:
+            if span is not None:
+                span.end()
             handler.body.give_up()
             await handler.received.discard()
 
@@ -212,6 +255,7 @@ class _DeferredExchange:
         "_later",
         "_request_id",
         "_server",
+        "_span",
         "_writer",
     )
 
@@ -223,6 +267,7 @@ class _DeferredExchange:
         began: float,
         headers: dict[str, str],
         later: DeferredResponse,
+        span: traces.Span | None,
     ) -> None:
         self._server = server
         self._writer = writer
@@ -231,6 +276,7 @@ class _DeferredExchange:
         self._caller = handler.caller_for_log if server.app.settings.access_log else None
         self._began = began
         self._headers = headers or None
+        self._span = span
         self._later: DeferredResponse | None = later
         server.waiting += 1
         writer.hand_over(self)
@@ -249,6 +295,8 @@ class _DeferredExchange:
         later = self._end()
         if later is not None:
             later.give_up()
+            if self._span is not None:
+                self._span.end()
 
     def _respond(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
         if self._end() is None:
@@ -256,7 +304,12 @@ class _DeferredExchange:
         try:
             caller = self._caller or {}
             with bound_contextvars(request_id=self._request_id):
-                self._server.measure("GET", self._endpoint, status, self._began, **caller)
+                self._server.measure(
+                    "GET", self._endpoint, status, self._began, self._span, **caller
+                )
+            if self._span is not None:
+                traces.link_to_answer(self._span)
+                self._span.end()
             headers = {**headers, REQUEST_ID: self._request_id}
             self._server.respond(self._writer, status, headers, body)
         except Exception:

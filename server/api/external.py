@@ -11,6 +11,8 @@ from contextlib import asynccontextmanager
 from fnmatch import fnmatchcase
 from typing import Final
 
+import msgspec
+
 from server.api import forms
 from server.api.endpoint import (
     Access,
@@ -62,7 +64,7 @@ from server.integrations.signatures import (
     verify,
 )
 from server.integrations.templates import TemplateError, parse
-from server.parsing import ParserUnavailableError, TooCostlyError
+from server.parsing.lane import ParserUnavailableError, TooCostlyError
 from server.parsing.reading import SMALL_BYTES, read_webhook
 from server.parsing.wire import IntegrationOrder, WebhookOrder
 
@@ -93,6 +95,8 @@ class IntegrationParams(WebhookParams):
     """Branches of which pushes are posted, separated by commas. Default: all."""
     ignore_private_repositories: bool = False
     """Whether to post nothing about private repositories."""
+    map_pull_request_topics: bool = True
+    """Whether each pull request has a topic of its own, rather than all of a repository one."""
     name: str | None = None
     """For Alertmanager: annotation or label of alerts that becomes the topic. Default: the alert's
     name."""
@@ -106,6 +110,11 @@ class IntegrationParams(WebhookParams):
 class ChallengeParams(IntegrationParams):
     challenge: str = ""
     """Text to answer with."""
+
+
+class WebhookReceived(Remark):
+    challenge: str | msgspec.UnsetType = msgspec.UNSET
+    """The text with which the service has checked the address; else absent."""
 
 
 class SlackAnswer(Result):
@@ -157,14 +166,14 @@ def _check_template(name: str, template: str | None) -> None:
         raise InvalidParameterError(name, f"{name}: {error}") from error
 
 
-async def integrated(request: Request, params: IntegrationParams) -> Remark:
+async def integrated(request: Request, params: IntegrationParams) -> WebhookReceived:
     """Post what the service's delivery says. Repeated deliveries are posted once."""
     integration = integrations().get(params.integration)
     if integration is None:
         raise NotFoundError(f"There is no integration {params.integration}.")
-    if _shakes_hands(request, integration):
-        return Remark("The address takes what the service sends.")
-    await _check_signature(request, integration.schemes, integration.name)
+    if challenge := _challenge(request, integration):
+        return WebhookReceived("The address takes what the service sends.", challenge)
+    signed = await _check_signature(request, integration.schemes, integration.name)
     outcome = await _outcome(request, params, integration)
     await _record(request, integration.name, type(outcome).__name__.lower())
     match outcome:
@@ -173,24 +182,38 @@ async def integrated(request: Request, params: IntegrationParams) -> Remark:
             await notify_owner(request, reason)
             raise WebhookPayloadError(reason, integration.display_name)
         case Unknown(event):
-            return Remark(f"Not posted: the event {event} is not known.")
+            return WebhookReceived(f"Not posted: the event {event} is not known.")
         case Ignored(_, reason):
-            return Remark(f"Not posted: {reason}")
+            return WebhookReceived(f"Not posted: {reason}")
     if not _is_wanted(outcome.event, params):
-        return Remark(f"Not posted: the address does not ask for {outcome.event}.")
+        return WebhookReceived(f"Not posted: the address does not ask for {outcome.event}.")
     await post(
         request,
         params,
         params.topic or outcome.topic or integration.display_name,
         without_command(cut_content(outcome.content)),
-        key=_key(request, integration, outcome),
+        key=_key(request, params, integration, outcome, signed),
         following=_following(params, outcome),
     )
-    return Remark()
+    return WebhookReceived()
 
 
-def _key(request: Request, integration: Integration, message: Message) -> bytes | None:
-    """Return a digest of the delivery's id, which may be any text; None if it has none."""
+def _key(
+    request: Request,
+    params: IntegrationParams,
+    integration: Integration,
+    message: Message,
+    signed: bytes | None,
+) -> bytes | None:
+    """Return a digest by which a repeated delivery is recognized; None if there is none.
+
+    An id in a header that is not signed proves nothing: with another one, a recorded delivery would
+    be posted again. So what is signed counts, once for each channel, since several addresses of a
+    bot may get the same.
+    """
+    if signed is not None and integration.has_unique_bodies and not message.delivery_id:
+        where = (params.stream or "").strip().casefold()
+        return _digest("signed", integration.name, where, hashlib.sha256(signed).hexdigest())
     header = integration.delivery_id
     delivery_id = message.delivery_id or (request.headers.get(header, "") if header else "")
     return _digest("webhook", integration.name, delivery_id) if delivery_id else None
@@ -208,13 +231,16 @@ def _digest(*parts: str) -> bytes:
     return hashlib.sha256(json.dumps(parts).encode()).digest()
 
 
-def _shakes_hands(request: Request, integration: Integration) -> bool:
-    """Return whether the service checks the address alone; its header is returned to it then."""
+def _challenge(request: Request, integration: Integration) -> str:
+    """Return the text with which the service checks the address alone, and set it as the header.
+
+    Empty if it does not.
+    """
     value = request.headers.get(integration.handshake, "") if integration.handshake else ""
     if not _HANDSHAKE.fullmatch(value):
-        return False
+        return ""
     request.response_headers[integration.handshake] = value
-    return True
+    return value
 
 
 async def challenged(request: Request, params: ChallengeParams) -> RawResult:
@@ -232,7 +258,7 @@ async def _outcome(
     body = _payload(request, integration.display_name)
     headers = {each.lower(): request.headers.get(each, "") for each in integration.headers}
     given = {option.key: getattr(params, option.key) for option in integration.options}
-    options = {key: str(value) for key, value in given.items() if value}
+    options = {key: str(value) for key, value in given.items() if value is not None}
     if len(body) <= SMALL_BYTES:
         return read_delivery(integration.name, body, headers, options)
     order = IntegrationOrder(integration.name, body, headers, options)
@@ -247,11 +273,14 @@ async def _record(request: Request, service: str, outcome: str) -> None:
         await request.app.webhook_deliveries.note(request.actor, service, outcome)
 
 
-async def _check_signature(request: Request, schemes: Sequence[Scheme], name: str) -> None:
-    """Raise InvalidWebhookSignatureError if the bot has a secret, and it is not signed with it."""
+async def _check_signature(request: Request, schemes: Sequence[Scheme], name: str) -> bytes | None:
+    """Return what the signature proves to be the service's; None without a secret or signature.
+
+    Raises InvalidWebhookSignatureError if the bot has a secret, and it is not signed with it.
+    """
     secret = request.actor.row.webhook_secret
     if secret is None:
-        return
+        return None
     realm = await request.realm_cache.realm()
     signed = SignedRequest(
         headers=request.headers,
@@ -261,7 +290,7 @@ async def _check_signature(request: Request, schemes: Sequence[Scheme], name: st
         received_at=request.app.clock.now(),
     )
     try:
-        verify(schemes, signed, secret)
+        return verify(schemes, signed, secret).signed(signed)
     except InvalidSignatureError as error:
         await _record(request, name, "refused")
         await notify_owner(request, str(error))
@@ -357,7 +386,7 @@ ENDPOINTS = (
         Access.WEBHOOK,
         IntegrationParams,
         integrated,
-        Remark,
+        WebhookReceived,
         body=RawPayload(),
         scope=Scope.MESSAGES,
         summary="Post what a service's webhook says",

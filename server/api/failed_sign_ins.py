@@ -18,7 +18,7 @@ from server.domain.errors import (
     UserDeactivatedError,
     WrongPasswordError,
 )
-from server.identity import IdentityError
+from server.identity.identities import IdentityError
 from storage import credentials
 from storage.database import RETRYABLE_ERRORS
 from storage.ids import RealmId

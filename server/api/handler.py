@@ -43,7 +43,7 @@ from server.api.endpoint import (
     Stream,
     StreamedContent,
 )
-from server.api.envelopes import error_body, success_body
+from server.api.envelopes import SCIM_TYPE, error_body, scim_error_body, success_body
 from server.api.failed_sign_ins import log_failure
 from server.api.health import CHECKED_PATHS, Checks
 from server.api.incoming import MAX_FORM_BYTES, IncomingBody, Received, receive, too_large
@@ -68,6 +68,7 @@ from server.domain.errors import (
     ServerNotReadyError,
     UnauthorizedError,
 )
+from server.domain.scim import PREFIX as SCIM_PREFIX
 from server.domain.sessions import Session
 from server.i18n import _
 from server.runtime.pages import Page
@@ -206,6 +207,9 @@ class RequestHandler:
 
     def _refuse(self, refusal: DomainError, headers: dict[str, str]) -> tuple[int, bytes]:
         headers |= refusal.headers
+        if self._path.startswith(f"{SCIM_PREFIX}/"):
+            headers["Content-Type"] = SCIM_TYPE
+            return refusal.status, scim_error_body(refusal)
         is_for_people = self._is_page or (
             isinstance(refusal, NotFoundError) and self._is_navigation
         )
@@ -293,7 +297,7 @@ class RequestHandler:
             request.caller = request.caller.using(client)
             if not request.caller.is_spectator:
                 self._server.app.activity.note(request.caller, endpoint.path)
-        params, unknown = endpoint.parse(fields | from_path)
+        params, unknown = endpoint.parse(fields, from_path)
         return endpoint.handler(request, params), unknown
 
     async def _read_body(self, kind: BodyKind, request: Request) -> Mapping[str, str]:
@@ -340,7 +344,7 @@ class RequestHandler:
         address = self._remote_address()
         realm_id = await self._realm(address, headers)
         request = self._new_request(address, realm_id, headers)
-        if endpoint.access not in (Access.ANONYMOUS, Access.INTERNAL):
+        if endpoint.access not in (Access.ANONYMOUS, Access.DIRECTORY, Access.INTERNAL):
             await self._find_caller(endpoint, request)
         self._caller = request.caller
         if endpoint.is_rate_limited:

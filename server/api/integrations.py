@@ -14,6 +14,8 @@ class OptionResult(msgspec.Struct, kw_only=True):
     label: str
     is_flag: bool
     """Whether it is true or false; else it is a text."""
+    is_on: bool
+    """Whether a flag that the address does not have is true."""
 
 
 class IntegrationResult(msgspec.Struct, kw_only=True):
@@ -49,7 +51,7 @@ def _shown(integration: Integration) -> IntegrationResult:
         setup=integration.steps,
         events=list(integration.events),
         options=[
-            OptionResult(name=each.key, label=each.label, is_flag=each.is_flag)
+            OptionResult(name=each.key, label=each.label, is_flag=each.is_flag, is_on=each.is_on)
             for each in integration.options
         ],
         signing_step=integration.signing_step,

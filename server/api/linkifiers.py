@@ -154,7 +154,10 @@ ENDPOINTS = (
         ChangeParams,
         change,
         summary="Change a linkifier",
-        description="Messages sent before keep the links that they have.",
+        description=(
+            "Messages sent before keep the links that they have. The three optional fields stay as"
+            " they are if they are left out."
+        ),
     ),
     Endpoint(
         "DELETE",

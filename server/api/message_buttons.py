@@ -1,19 +1,16 @@
 """Endpoints of buttons of bots' messages: to set them, to click, and for services to answer."""
 
-from datetime import timedelta
-
 from server.actions import message_buttons
 from server.actions.button_answers import Click, ClickAnswerer, read_answer
 from server.api.button_values import ButtonParam, buttons_in
 from server.api.endpoint import Access, Empty, Endpoint, RawPayload, Request, Result
+from server.api.later_answers import earliest, no_more, parties_of
 from server.api.params import Params
 from server.domain.api_keys import Scope
-from server.domain.errors import BadRequestError, NotFoundError, ServerNotReadyError
-from server.domain.message_buttons import ANSWER_PATH, ANSWER_SECONDS
+from server.domain.errors import BadRequestError, ServerNotReadyError
+from server.domain.message_buttons import ANSWER_PATH
 from server.domain.outgoing_webhooks import AnswerError
-from server.i18n import _
-from server.parsing import ParserUnavailableError
-from storage import bots
+from server.parsing.lane import ParserUnavailableError
 from storage import message_buttons as rows
 from storage.ids import MessageId
 
@@ -66,32 +63,21 @@ async def click(request: Request, params: ClickParams) -> ClickResult:
 
 async def answer(request: Request, params: AnswerParams) -> Empty:
     """Carry out an answer that comes after the response, if the address still takes one."""
-    realm_cache, now = request.realm_cache, request.app.clock.now()
-    realm_id, gone = realm_cache.realm_id, NotFoundError(_("This address takes no more answers."))
+    realm_id = request.realm_cache.realm_id
     async with request.read() as connection:
         row = await rows.use_answer(
-            connection,
-            realm_id,
-            params.answer_token,
-            clicked_after=now - timedelta(seconds=ANSWER_SECONDS),
+            connection, realm_id, params.answer_token, clicked_after=earliest(request)
         )
-        if row is None or (await realm_cache.realm()).deactivated:
-            raise gone
-        found = await bots.services(connection, realm_id, [row.bot_id])
-    bot, user = await realm_cache.user(row.bot_id), await realm_cache.user(row.user_id)
-    service = found.get(row.bot_id)
-    if service is None or bot is None or not bot.is_active or user is None or not user.is_active:
-        raise gone
-    owner = None if bot.bot_owner_id is None else await realm_cache.user(bot.bot_owner_id)
-    if owner is not None and not owner.is_active:
-        raise gone
-    clicked = Click(row=row, bot=bot, owner=owner, user=user)
+    if row is None:
+        raise no_more()
+    parties = await parties_of(request, row.bot_id, row.user_id)
+    clicked = Click(row=row, bot=parties.bot, owner=parties.owner, user=parties.user)
     try:
         said = await read_answer(
             request.app.parser,
             request.payload,
             clicked,
-            interface=service.interface,
+            interface=parties.service.interface,
             is_response=False,
         )
     except AnswerError as error:

@@ -1,7 +1,7 @@
 """Endpoints to edit, move and delete messages."""
 
 from collections.abc import Sequence
-from typing import Annotated, Literal, cast
+from typing import Literal, cast
 
 from server.actions import stepped_work
 from server.actions.messages import delete, edit, move
@@ -11,7 +11,7 @@ from server.actions.messages.edit import NewContent
 from server.actions.messages.move import Begun, MoveRequest
 from server.actions.messages.moving_steps import MOVING
 from server.api.endpoint import Access, Empty, Endpoint, Request, Result
-from server.api.params import Field, Params, alias
+from server.api.params import OptionalTopicName, Params
 from server.domain.api_keys import Scope
 from server.domain.errors import BadRequestError
 from server.domain.reports import ReportType
@@ -43,7 +43,7 @@ class ChangeParams(Params):
     """Whether a notice of the move is posted in the old place."""
     stream_id: int | None = None
     """Id of the channel to move to."""
-    topic: Annotated[str | None, Field(json_schema_extra=alias("subject"))] = None
+    topic: OptionalTopicName = None
     """Topic to move to."""
 
 

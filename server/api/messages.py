@@ -13,7 +13,7 @@ from server.actions.messages.decide import OutgoingMessage
 from server.actions.messages.links import sent_links
 from server.api.button_values import ButtonParam, buttons_in
 from server.api.endpoint import Access, Endpoint, Request, Result
-from server.api.params import Field, Params, alias
+from server.api.params import Field, OptionalTopicName, Params
 from server.domain.api_keys import Scope
 from server.domain.errors import (
     BadRequestError,
@@ -55,7 +55,7 @@ class SendParams(Params):
     left out by a bot that has a `default_sending_stream`."""
     content: str
     """Text, in Markdown."""
-    topic: Annotated[str | None, Field(json_schema_extra=alias("subject"))] = None
+    topic: OptionalTopicName = None
     """Topic; only for channel messages."""
     queue_id: str | None = None
     """The client's event queue, which then receives `local_message_id` with the event. Needs
@@ -358,8 +358,10 @@ class RenderResult(Result):
 async def render(request: Request, params: RenderParams) -> RenderResult:
     written = clean_content(params.content)
     await content.typeset_ahead(request.realm_cache, written, share=request.actor.user_id)
-    rendered = await content.render_as(request.realm_cache, request.actor, written)
-    return RenderResult(rendered=rendered.html)
+    rendered = await content.render_outside_messages(
+        request.realm_cache, request.actor, written, read=request.read
+    )
+    return RenderResult(rendered=rendered)
 
 
 def _view(params: FetchParams) -> ClientView:

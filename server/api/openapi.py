@@ -250,7 +250,13 @@ def _query_parameters(described: Described) -> Iterable[dict[str, Any]]:
         **value,
     }
     for alias in described.aliases:
-        yield {"name": alias, "in": "query", "description": _other_name(described), **value}
+        yield {
+            "name": alias,
+            "in": "query",
+            "required": False,
+            "description": _other_name(described),
+            **value,
+        }
 
 
 def _form(described: Sequence[Described]) -> dict[str, Any]:

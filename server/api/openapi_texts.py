@@ -9,7 +9,8 @@ scopes allow.
 
 Parameters are sent in the query, or as a form (`application/x-www-form-urlencoded` or
 `multipart/form-data`). Text is sent as it is; every other value is JSON inside its field. Unknown
-parameters are ignored, and listed as `ignored_parameters_unsupported`.
+parameters are ignored, and listed as `ignored_parameters_unsupported`; names that select what
+a request acts on, like `user_ids`, are refused where they mean nothing.
 
 Answers are JSON. `result` is `success` or `error`. An error has a `code` for programs and a `msg`
 for people, and where a parameter is wrong its name as `var_name`; its status is 400 unless the
@@ -35,6 +36,7 @@ AREA_TITLES: Final = {
     "narrows": "Matching messages",
     "onboarding_steps": "Hints for new users",
     "openapi": "This description",
+    "pins": "Pinned topics and messages",
     "profile_fields": "Custom profile fields",
     "client_devices": "Push notifications",
     "push_devices": "Push notifications",
@@ -49,6 +51,7 @@ AREA_TITLES: Final = {
     "server_settings": "Before sign-in",
     "slash_commands": "Slash commands of bots",
     "submessages": "Widgets",
+    "topic_descriptions": "Descriptions of topics",
     "tus": "Resumable uploads",
     "typing": "Typing notifications",
     "unconfirmed_addresses": "Unconfirmed addresses",

@@ -31,7 +31,18 @@ from server.domain.errors import (
     MissingParameterError,
 )
 
-__all__ = ["Field", "JsonOrBareStr", "Params", "Part", "alias", "declare", "parse"]
+__all__ = [
+    "Field",
+    "JsonOrBareStr",
+    "OptionalTopicName",
+    "Params",
+    "Part",
+    "StrictPart",
+    "TopicName",
+    "alias",
+    "declare",
+    "parse",
+]
 
 BARE: Final = "json-or-bare"
 """Metadata of a text field that may also come as JSON, in quotes."""
@@ -106,6 +117,12 @@ class Part(BaseModel):
     model_config = ConfigDict(strict=True, frozen=True, extra="ignore", defer_build=True)
 
 
+class StrictPart(Part):
+    """An object inside a parameter that may have no other keys: ignoring one would do harm."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
 ParamsT = TypeVar("ParamsT", bound=Params)
 
 
@@ -126,6 +143,10 @@ def declare(
 def alias(*names: str) -> dict[str, Any]:
     """Return `json_schema_extra` for `Field`: other names of the parameter."""
     return {"aliases": list(names)}
+
+
+TopicName = Annotated[str, Field(json_schema_extra=alias("subject"))]
+OptionalTopicName = Annotated[str | None, Field(json_schema_extra=alias("subject"))]
 
 
 class ParamReader:

@@ -4,8 +4,8 @@ from server.api.endpoint import Request
 from server.domain.attachments import MAX_PICTURE_MIB, MIB
 from server.domain.errors import BadRequestError
 from server.i18n import _
-from server.pictures import Recipe
 from server.pictures.keeping import keep_made
+from server.pictures.wire import Recipe
 from server.settings import Settings
 
 

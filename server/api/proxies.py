@@ -1,6 +1,7 @@
 """Client addresses: the peer's, or the one that a trusted proxy forwards."""
 
 import re
+from collections.abc import Mapping
 from ipaddress import IPv6Address, ip_address
 from typing import Final, Protocol
 
@@ -35,6 +36,13 @@ def client_address(peer: str, forwarded: str | None, trusted: AddressSet) -> str
             break
         nearest = address
     return nearest
+
+
+def traceparent_of(peer: str, headers: Mapping[str, str], trusted: AddressSet) -> str | None:
+    """Return the `traceparent` of a trusted proxy: those of clients would fill the collector."""
+    received = headers.get("Traceparent")
+    is_trusted = received is not None and (_plain(peer) or peer) in trusted
+    return received if is_trusted else None
 
 
 def _plain(text: str) -> str | None:

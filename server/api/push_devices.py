@@ -9,11 +9,9 @@ from server.actions.client_devices import TOKEN_ID_BYTES, PushKey, TokenRegistra
 from server.api.endpoint import Access, Empty, Endpoint, Request
 from server.api.params import Field, Params
 from server.domain.api_keys import Scope
-from server.domain.errors import (
-    BadRequestError,
-    InvalidParameterError,
+from server.domain.errors import BadRequestError, InvalidParameterError, MissingParameterError
+from server.domain.push_errors import (
     InvalidPushDeviceTokenError,
-    MissingParameterError,
     NoActivePushDeviceError,
     PushServiceNotConfiguredError,
 )

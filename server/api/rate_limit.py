@@ -213,7 +213,9 @@ class RateLimits:
         self._is_on = settings.rate_limits
         self.by_user = Limiter("user", settings.rate_limit_user, app.database, app.clock)
         self.by_address = Limiter("address", settings.rate_limit_address, app.database, app.clock)
+        self.directories = Limiter("scim", settings.rate_limit_scim, app.database, app.clock)
         self.sign_ins = Limiter("sign-in", settings.rate_limit_sign_in, app.database, app.clock)
+        self.second_factors = _limiters("second-factor", settings.rate_limit_second_factor, app)
         self.mails_to = _limiters("mail-to", settings.rate_limit_account_mail, app)
         self.joins_from = _limiters("join-from", settings.rate_limit_join_address, app)
         self.mails_from = _limiters("mail-from", settings.rate_limit_account_mail_address, app)
@@ -228,6 +230,11 @@ class RateLimits:
         if self._is_on:
             await self.by_address.count(network_of(address), headers)
 
+    async def count_directory(self, realm_id: RealmId, headers: dict[str, str]) -> None:
+        """Count a request of an organization's directory. Raises RateLimitedError."""
+        if self._is_on:
+            await self.directories.count(str(realm_id), headers)
+
     async def count_sign_in(self, realm_id: RealmId, name: str, headers: dict[str, str]) -> None:
         """Count a sign-in attempt under this name. Raises RateLimitedError."""
         if self._is_on:
@@ -237,6 +244,22 @@ class RateLimits:
         """Reset the count after a successful sign-in."""
         if self._is_on:
             await self.sign_ins.forget(_sign_in_key(realm_id, name))
+
+    async def count_second_factor(
+        self, realm_id: RealmId, user_id: UserId, headers: dict[str, str]
+    ) -> None:
+        """Count a code for the account's second factor, whatever its address.
+
+        Raises RateLimitedError.
+        """
+        if self._is_on:
+            for limiter in self.second_factors:
+                await limiter.count(f"{realm_id}:{user_id}", headers)
+
+    async def forget_second_factor(self, realm_id: RealmId, user_id: UserId) -> None:
+        """Reset the shortest count after a right code; the longer ones go on."""
+        if self._is_on:
+            await self.second_factors[0].forget(f"{realm_id}:{user_id}")
 
     async def count_join(self, address: str, headers: dict[str, str]) -> None:
         """Count an attempt to join without an email, by network address.

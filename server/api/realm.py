@@ -9,13 +9,18 @@ from server.api import setting_descriptions as texts
 from server.api.endpoint import Access, Empty, Endpoint, Request, Result
 from server.api.group_values import GroupUpdateParam, permission_change
 from server.api.params import Field, JsonOrBareStr, Params, Part, declare
-from server.domain.calls import NOT_CONFIGURED
+from server.domain.calls import not_configured
 from server.domain.errors import InvalidParameterError
 from server.domain.group_settings import PermissionChange
 from server.domain.legacy_policies import OLD_PARAMETERS, group_of_policy
 from server.domain.markdown import render_description
 from server.domain.permission_settings import REALM_PERMISSIONS
-from server.domain.realm_changes import BIG_BLUE_BUTTON, MAX_WELCOME_LENGTH, TIME_LIMITS
+from server.domain.realm_changes import (
+    MAX_WELCOME_LENGTH,
+    TIME_LIMITS,
+    VIDEO_CHAT_PROVIDERS,
+    video_chat_providers,
+)
 from server.domain.realm_settings import RealmSettings
 from server.domain.sign_in import FOR_DEVELOPERS
 from server.i18n import _
@@ -52,6 +57,8 @@ AS_KEPT: Final[tuple[str, ...]] = (
     "presence_disabled",
     "require_e2ee_push_notifications",
     "require_unique_names",
+    "second_factor_after_provider",
+    "second_factor_grace_days",
     "send_channel_events_messages",
     "send_welcome_emails",
     "signup_announcements_stream_id",
@@ -61,6 +68,14 @@ AS_KEPT: Final[tuple[str, ...]] = (
     "zulip_update_announcements_stream_id",
 )
 """Settings with the same name and type as their parameters."""
+
+BARE_TEXTS: Final = (
+    "default_avatar_source",
+    "message_edit_history_visibility_policy",
+    "second_factor_required_of",
+    "topics_policy",
+)
+"""Those of them that are given as JSON, or as they are."""
 
 TimeLimit = int | Literal["unlimited"]
 Bare = "json-or-bare"
@@ -94,15 +109,14 @@ _OTHER_TYPES: Final[dict[str, Any]] = {
     "allow_edit_history": bool,
     "gif_rating_policy": _HINTS["giphy_rating"],
     "mandatory_topics": bool,
-    "message_edit_history_visibility_policy": Annotated[Literal["all", "moves", "none"], Bare],
     "message_retention_days": TimeLimit,
-    "topics_policy": Annotated[Literal["allow_empty_topic", "disable_empty_topic"], Bare],
 }
 RealmParams = declare(
     "RealmParams",
     IdentityParams,
     {**texts.REALM, **texts.REALM_PERMISSIONS, **texts.OLD_POLICIES},
     **{name: _HINTS[name] for name in AS_KEPT},
+    **{name: Annotated[_HINTS[name], Bare] for name in BARE_TEXTS},
     **dict.fromkeys(TIME_LIMITS, TimeLimit),
     **_OTHER_TYPES,
     **dict.fromkeys(REALM_PERMISSIONS, GroupUpdateParam),
@@ -130,8 +144,10 @@ async def change(request: Request, params: Params) -> Empty:
 def _check_calls(params: IdentityParams, server: Settings) -> None:
     """Raise InvalidParameterError for a call provider that this server has not configured."""
     name = "video_chat_provider"
-    if getattr(params, name, None) == BIG_BLUE_BUTTON and not server.has_big_blue_button:
-        raise InvalidParameterError(name, NOT_CONFIGURED)
+    wanted = getattr(params, name, None)
+    for provider, shown in VIDEO_CHAT_PROVIDERS.items():
+        if shown["id"] == wanted and provider not in video_chat_providers(server.call_services):
+            raise InvalidParameterError(name, not_configured(str(shown["name"])))
 
 
 def _settings(params: IdentityParams, available: Sequence[str]) -> dict[str, Any]:
@@ -146,7 +162,7 @@ def _settings(params: IdentityParams, available: Sequence[str]) -> dict[str, Any
             endless = None if name in TIME_LIMITS else -1
             wanted[name] = endless if given[name] == UNLIMITED else _positive(name, given[name])
     wanted |= _by_other_names(given)
-    for name in ("message_edit_history_visibility_policy", "topics_policy"):
+    for name in BARE_TEXTS:
         if name in given:
             wanted[name] = given[name]
     if params.welcome_message_custom_text is not None:

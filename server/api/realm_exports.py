@@ -1,6 +1,6 @@
 """Endpoints of realm exports, for administrators."""
 
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
@@ -9,8 +9,8 @@ from server.api.endpoint import Access, Empty, Endpoint, NoParams, Request, Resu
 from server.api.files import File, send_file
 from server.api.params import JsonOrBareStr, Params
 from server.domain.access import ADMINISTRATOR
-from server.domain.errors import InvalidParameterError, NotFoundError
-from server.domain.realm_exports import KEYS, NAMES, PATH
+from server.domain.errors import BadRequestError, InvalidParameterError, NotFoundError
+from server.domain.realm_exports import KEYS, PATH, TYPES, WITHOUT_CONSENT
 from server.domain.user_settings import UserSettings
 from server.events.realm_exports import ShownExport
 from server.i18n import _
@@ -35,9 +35,10 @@ async def list_all(request: Request, params: NoParams) -> ExportList:
 
 
 class AskParams(Params):
-    export_type: int | JsonOrBareStr = 1
-    """1 or `public`: public data only. 2 or `full_with_consent`: also the private data of users who
-    consent."""
+    export_type: int | JsonOrBareStr = "public"
+    """Public data only (`public` or 1), or also the private data of users who consent
+    (`full_with_consent` or 2). `full_without_consent` is refused, as only the operator exports the
+    private data of all users."""
 
 
 class Asked(Result):
@@ -45,9 +46,10 @@ class Asked(Result):
 
 
 async def ask(request: Request, params: AskParams) -> Asked:
-    kind: Any = NAMES.get(params.export_type) if isinstance(params.export_type, str) else None
-    kind = params.export_type if kind is None else kind
-    if kind not in NAMES.values():
+    if params.export_type == WITHOUT_CONSENT:
+        raise BadRequestError(_("Only users who consent have their private data exported."))
+    kind = next((kind for kind, name in TYPES.items() if params.export_type in {kind, name}), None)
+    if kind is None:
         raise InvalidParameterError("export_type", _("Invalid export_type"))
     now = request.app.clock.now()
     return Asked(id=await request.write(actions.ask_for_export, kind, now=now))
@@ -167,7 +169,10 @@ ENDPOINTS = (
         ExportParams,
         delete,
         summary="Delete an export",
-        description="The file is removed, the entry stays.",
+        description=(
+            "The file is removed, the entry stays. Those of `export_from_prior_server` have no file"
+            " here, and cannot be deleted."
+        ),
     ),
     Endpoint(
         "GET",

@@ -21,18 +21,14 @@ from server.domain.errors import (
 from server.domain.sessions import Session
 from server.domain.sign_in import PASSWORDS
 from server.i18n import _
-from storage import credentials, sessions
+from storage import credentials, second_factors, sessions
 from storage.credentials import SecretsRow
 
 WRONG_PASSWORD = _("Wrong password!")
 SIGN_IN_AGAIN = _(
-    "Your account has no password to ask for, and you signed in more than ten"
-    " minutes ago. Sign in again, then do this within ten minutes."
+    "You signed in more than ten minutes ago. Sign in again, then do this within ten minutes."
 )
-WITHOUT_BROWSER = _(
-    "Your account has no password to ask for. Do this with a browser, within ten"
-    " minutes of signing in there."
-)
+WITHOUT_BROWSER = _("Do this with a browser, within ten minutes of signing in there.")
 
 
 class FreshSignInNeededError(BadRequestError):
@@ -71,6 +67,20 @@ class Reauthentication:
         Raises a DomainError.
         """
         return self._proof(await self._secrets())
+
+    async def prove_for_factors(self, password: str | None) -> Proof:
+        """Return the proof for a change of second factors.
+
+        With one, the sign-in has to be recent, too, since it has asked for it. Raises a
+        DomainError.
+        """
+        async with self.app.database.connection() as connection:
+            has_factor = await second_factors.has_any(
+                connection, self.actor.realm_id, self.actor.user_id
+            )
+        if has_factor:
+            await self._check_fresh()
+        return await self.prove(password)
 
     async def prove(self, password: str | None) -> Proof:
         """Return the proof if the password is right, or the sign-in recent; bots need neither.

@@ -6,7 +6,7 @@ from server.actions import scheduled_messages as actions
 from server.actions.messages.content import typeset_ahead
 from server.actions.scheduled_messages import Changes, MessageType, ScheduleRequest
 from server.api.endpoint import Access, Empty, Endpoint, NoParams, Request, Result
-from server.api.params import Field, Params
+from server.api.params import Field, OptionalTopicName, Params
 from server.domain.api_keys import Scope
 from server.domain.clock import LAST_SECOND
 from server.events.scheduled_messages import ShownScheduledMessage
@@ -30,7 +30,7 @@ class CreateParams(Params):
     """Id of the channel, or the ids of the users."""
     content: str
     """Text, in Markdown."""
-    topic: str | None = None
+    topic: OptionalTopicName = None
     """Topic; only for channel messages."""
     scheduled_delivery_timestamp: Moment
     """When to send it, as a Unix time in seconds, in the future."""
@@ -51,7 +51,7 @@ class EditParams(MessageParams):
     """Id of the channel, or the ids of the users."""
     content: str | None = None
     """New text."""
-    topic: str | None = None
+    topic: OptionalTopicName = None
     """New topic."""
     scheduled_delivery_timestamp: Moment | None = None
     """New time, as a Unix time in seconds."""

@@ -1,15 +1,23 @@
 """Endpoint of settings that a client needs before sign-in."""
 
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
 from server.api.endpoint import Access, Endpoint, NoParams, Request, Result
 from server.domain.avatars import icon_url
-from server.domain.providers import OIDC, SAML
+from server.domain.providers import OAUTH2, OIDC, SAML
 from server.domain.realm_settings import DEFAULTS, RealmSettings
-from server.domain.sign_in import LDAP, METHODS, PASSWORDS, is_too_old, takes_passwords
+from server.domain.sign_in import (
+    BROWSER,
+    LDAP,
+    LOGIN_PATH,
+    METHODS,
+    PASSWORDS,
+    is_too_old,
+    takes_passwords,
+)
 from server.realm_cache import RealmCache
 from server.runtime.version import announced
 from storage import channels
@@ -46,6 +54,16 @@ class ServerSettings(Result):
     realm_web_public_access_enabled: bool | UnsetType = UNSET
 
 
+BY_BROWSER: Final = ExternalMethod(
+    name=BROWSER,
+    display_name="your browser",
+    display_icon=None,
+    login_url=LOGIN_PATH,
+    signup_url="/register/",
+)
+"""The server's own pages in a browser: the way of accounts with a second factor."""
+
+
 async def get(request: Request, params: NoParams) -> ServerSettings:
     del params
     settings = DEFAULTS
@@ -58,6 +76,8 @@ async def get(request: Request, params: NoParams) -> ServerSettings:
     by_password = settings.wants_method(PASSWORDS)
     by_ldap = LDAP in available and settings.wants_method(LDAP)
     elsewhere, providers = _elsewhere(request, settings), request.app.settings.sign_in_providers
+    takes = request.realm_id is not None and takes_passwords(settings, available)
+    by_browser = [BY_BROWSER] if takes else []
     usable = {
         "dev": request.app.settings.development,
         "password": takes_passwords(settings, available),
@@ -67,7 +87,7 @@ async def get(request: Request, params: NoParams) -> ServerSettings:
     }
     return ServerSettings(
         authentication_methods={name: usable.get(name, False) for name in METHODS},
-        external_authentication_methods=list(elsewhere.values()),
+        external_authentication_methods=[*elsewhere.values(), *by_browser],
         push_notifications_enabled=request.app.pushes is not None,
         is_incompatible=is_too_old(request.headers.get("User-Agent") or ""),
         email_auth_enabled=by_password,
@@ -95,7 +115,7 @@ def _elsewhere(request: Request, settings: RealmSettings) -> dict[str, ExternalM
 
 def _wire_name(name: str, kind: str) -> str:
     """Return the wire name: if there may be several of a kind, the kind is part of it."""
-    return f"{kind}:{name}" if kind in {OIDC, SAML} else name
+    return f"{kind}:{name}" if kind in {OAUTH2, OIDC, SAML} else name
 
 
 async def _of_realm(request: Request, realm_cache: RealmCache) -> dict[str, Any]:

@@ -77,6 +77,7 @@ PERSONAL: Final[Mapping[str, str]] = {
         "Send push notifications of direct messages, mentions and alert words while away."
     ),
     "enable_online_push_notifications": "Send push notifications while a client is in use, too.",
+    "enable_reaction_notifications": "Send notifications of reactions to the user's messages.",
     "enable_sounds": "Play a sound for direct messages, mentions and alert words.",
     "enable_stream_audible_notifications": "Play a sound for every channel message.",
     "enable_stream_desktop_notifications": "Show desktop notifications of every channel message.",
@@ -125,6 +126,11 @@ REALM: Final[Mapping[str, str]] = {
         "Older form of `message_edit_history_visibility_policy`: true is `all`, false `none`."
     ),
     "allow_message_editing": "Whether senders may edit their messages.",
+    "default_avatar_source": (
+        "Pictures of new accounts without one of their own: `J` is a pattern that this server"
+        " makes, `G` the picture at gravatar.com, where the server permits that. Existing accounts"
+        " keep theirs."
+    ),
     "default_code_block_language": "Language of code blocks that name none; empty for plain text.",
     "enable_read_receipts": "Whether users can see who has read a message.",
     "gif_rating_policy": (
@@ -160,6 +166,16 @@ REALM: Final[Mapping[str, str]] = {
     ),
     "topics_policy": "Whether channel messages may go without a topic.",
     # Joining.
+    "second_factor_required_of": (
+        "Who needs a second factor to sign in with a password: users of this role, and of higher"
+        " ones. Only owners with a second factor may change it."
+    ),
+    "second_factor_grace_days": (
+        "For how many days these users sign in without one, counted from their first sign-in."
+    ),
+    "second_factor_after_provider": (
+        "Ask for the second factor after a sign-in through an identity provider, too."
+    ),
     "authentication_methods": (
         "Methods to sign in by name, each true or false. At least one must stay; only owners may"
         " change it."
@@ -251,6 +267,7 @@ REALM_PERMISSIONS: Final = _changes(
         ),
         "can_move_messages_between_channels_group": "Who may move messages to another channel.",
         "can_move_messages_between_topics_group": "Who may move messages to another topic.",
+        "can_pin_group": "Who may pin topics and messages in channels.",
         "can_resolve_topics_group": "Who may mark topics as resolved.",
         "can_set_delete_message_policy_group": (
             "Who may decide for a channel which messages can be deleted there."
@@ -315,6 +332,7 @@ CHANNEL_PERMISSIONS: Final[Mapping[str, str]] = {
     "can_delete_own_message_group": "Who may delete their own messages in the channel.",
     "can_move_messages_out_of_channel_group": "Who may move messages to another channel.",
     "can_move_messages_within_channel_group": "Who may move messages between its topics.",
+    "can_pin_group": "Who may pin its topics and messages.",
     "can_remove_subscribers_group": "Who may unsubscribe others from the channel.",
     "can_resolve_topics_group": "Who may mark its topics as resolved.",
     "can_send_message_group": "Who may send messages to the channel.",

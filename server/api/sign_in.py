@@ -4,13 +4,18 @@ from typing import TYPE_CHECKING, Final
 
 import structlog
 
+from server.actions.directory_claims import follow_claims
 from server.actions.directory_people import (
     call_as_directory_does,
     join_from_directory,
     know_by_directory_id,
     write_as_directory_does,
 )
+from server.actions.directory_profiles import changed_answers, follow_profile
+from server.actions.signing_in import begin_account
 from server.actions.users import NewUser, keep_rehashed_password
+from server.api.directory_claims import claims_of, finish_access_changes, follow_groups
+from server.api.directory_pictures import follow_picture
 from server.api.failed_sign_ins import failures_logged
 from server.api.rate_limit import RateLimits
 from server.app import App
@@ -24,11 +29,13 @@ from server.domain.errors import (
 )
 from server.domain.sign_in import LDAP, PASSWORDS
 from server.i18n import _
-from server.identity import DirectoryAwayError, IdentityError
+from server.identity.identities import DirectoryAwayError, IdentityError
 from server.realm_cache import RealmCache
+from server.transactions import Tx
 from storage import credentials, directory_ids, users
 from storage.address_folding import fold_address
 from storage.credentials import CredentialsRow
+from storage.ids import UserId
 
 if TYPE_CHECKING:
     from server.identity.ldap import DirectoryEntry, Ldap
@@ -99,6 +106,14 @@ async def _sign_in(
     return found
 
 
+async def begin_account_of(app: App, realm_cache: RealmCache, user_id: UserId) -> None:
+    """Record the sign-in if it is the first one of an imported or created account."""
+    row = await realm_cache.user(user_id)
+    if row is not None and row.stub is not None:
+        writer, now = app.writers.of(realm_cache.realm_id), app.clock.now()
+        await writer.write(lambda tx: begin_account(tx, user_id, now=now))
+
+
 async def person_with(app: App, realm_cache: RealmCache, email: str) -> CredentialsRow | None:
     """Return the user with this address, vouched for by others; None if there is none.
 
@@ -147,7 +162,7 @@ async def _by_password(
 async def _by_directory(
     app: App, realm_cache: RealmCache, ldap: "Ldap", username: str, password: str
 ) -> CredentialsRow | None:
-    """Return the account of the user with this password in the directory."""
+    """Return the account of the user with this password in the directory, brought to its state."""
     try:
         entry = await ldap.sign_in(username, password)
     except (DirectoryAwayError, IdentityError) as error:
@@ -157,9 +172,15 @@ async def _by_directory(
         return None
     found = await account_of(app, realm_cache, entry)
     if found is None:
-        return await _join(app, realm_cache, entry)
-    await _keep_up(app, realm_cache, found, entry)
-    return await account_of(app, realm_cache, entry)
+        found = await _join(app, realm_cache, ldap, entry)
+    else:
+        user_id = found.user_id
+        await _keep_up(app, realm_cache, found, entry)
+        await follow_groups(app, realm_cache, user_id, entry.identity, ldap.mapping, provider=LDAP)
+        found = await account_of(app, realm_cache, entry)
+    if found is not None:
+        await follow_picture(app, realm_cache, found.user_id, entry.picture)
+    return found
 
 
 async def account_of(
@@ -188,24 +209,32 @@ async def account_of(
 
 
 async def _join(
-    app: App, realm_cache: RealmCache, entry: "DirectoryEntry"
+    app: App, realm_cache: RealmCache, ldap: "Ldap", entry: "DirectoryEntry"
 ) -> CredentialsRow | None:
-    """Create an account for a new user.
+    """Create an account for a new user, with the groups and the role of the directory.
 
     Raises BadRequestError if the realm is not open to them.
     """
     new = NewUser(email=entry.identity.email, full_name=entry.identity.full_name)
+    claims = await claims_of(app, realm_cache, entry.identity, ldap.mapping, provider=LDAP)
     writer, now = app.writers.of(realm_cache.realm_id), app.clock.now()
+
+    async def join(tx: Tx) -> list[str]:
+        user_id = await join_from_directory(tx, new, directory_id=entry.directory_id, now=now)
+        await follow_profile(tx, user_id, entry.profile)
+        if claims is None:
+            return []
+        return await follow_claims(tx, user_id, claims, cause=LDAP, now=now)
+
     try:
-        await writer.write(
-            lambda tx: join_from_directory(tx, new, directory_id=entry.directory_id, now=now)
-        )
+        work = await writer.write(join)
     except BadRequestError:
         # A concurrent sign-in of the same person may have created it.
         found = await account_of(app, realm_cache, entry)
         if found is None:
             raise
         return found
+    await finish_access_changes(app, realm_cache.realm_id, work)
     return await account_of(app, realm_cache, entry)
 
 
@@ -229,5 +258,11 @@ async def _keep_up(
             await writer.write(lambda tx: write_as_directory_does(tx, user_id, identity.email))
         if row.full_name != identity.full_name:
             await writer.write(lambda tx: call_as_directory_does(tx, user_id, identity.full_name))
+        async with app.database.connection() as connection:
+            answers = await changed_answers(
+                connection, realm_cache.realm_id, user_id, entry.profile
+            )
+        if answers:
+            await writer.write(lambda tx: follow_profile(tx, user_id, entry.profile))
     except BadRequestError as error:
         logger.warning("ldap.profile_sync_failed", entry=entry.dn, reason=error.message)

@@ -1,18 +1,40 @@
 """Endpoints of slash commands that bots answer."""
 
-from typing import Literal
+from typing import Final, Literal
 
 from server.actions import slash_commands
+from server.actions.command_answers import CommandAnswerer
 from server.actions.slash_commands import CallDestination, CommandTexts
-from server.api.endpoint import Access, Empty, Endpoint, NoParams, Request, Result
-from server.api.params import JsonOrBareStr, Params
+from server.api.endpoint import (
+    Access,
+    Empty,
+    Endpoint,
+    NoParams,
+    RawPayload,
+    Request,
+    Result,
+)
+from server.api.later_answers import earliest, no_more, parties_of
+from server.api.params import JsonOrBareStr, OptionalTopicName, Params
 from server.domain.api_keys import Scope
-from server.domain.errors import MissingParameterError
+from server.domain.errors import (
+    BadRequestError,
+    BodyTooLargeError,
+    MissingParameterError,
+)
+from server.domain.messages import clean_content
+from server.domain.outgoing_webhooks import MAX_ANSWERS, AnswerError
+from server.domain.slash_commands import ANSWER_PATH, answer_in
 from server.events.slash_commands import ShownSlashCommand
+from server.i18n import _
+from server.jobs import SlashCommandCall
+from storage import command_calls
 from storage import slash_commands as rows
-from storage.ids import SlashCommandId, UserId
+from storage.command_calls import CommandCallRow
+from storage.ids import RealmId, SlashCommandId, UserId
 
 PATH = "/realm/slash_commands"
+MAX_ANSWER_BYTES: Final = 64 * 1024
 
 
 class AddParams(Params):
@@ -49,7 +71,7 @@ class CallParams(Params):
     to: str | int | list[int] | list[str]
     """Conversation in which the command is called, as of a message: the channel by id or name; for
     direct messages a list of user ids or of email addresses."""
-    topic: str | None = None
+    topic: OptionalTopicName = None
     """Topic; only for channels."""
 
 
@@ -104,6 +126,54 @@ async def call(request: Request, params: CallParams) -> CalledResult:
     destination = CallDestination(is_channel=is_channel, to=params.to, topic=params.topic)
     call_id = await request.write(slash_commands.call_command, params.command, destination)
     return CalledResult(call_id=call_id)
+
+
+class AnswerParams(Params):
+    answer_token: str
+    """From the address that the request about the call has."""
+
+
+async def answer(request: Request, params: AnswerParams) -> Empty:
+    """Carry out an answer that comes after the response, if the address still takes one."""
+    realm_id = request.realm_cache.realm_id
+    async with request.read() as connection:
+        row = await command_calls.use_answer(
+            connection, realm_id, params.answer_token, called_after=earliest(request)
+        )
+    if row is None:
+        raise no_more()
+    parties = await parties_of(request, row.bot_id, row.caller_id)
+    if len(request.payload) > MAX_ANSWER_BYTES:
+        raise BodyTooLargeError(_("The answer is too large."))
+    try:
+        said = answer_in(request.payload)
+    except AnswerError as error:
+        raise BadRequestError(str(error)) from None
+    if said is not None:
+        clean_content(said.content)
+        answerer = CommandAnswerer(
+            services=request.app.realm_services(realm_id),
+            call=_call(realm_id, row),
+            bot=parties.bot,
+            caller=parties.user,
+            number=MAX_ANSWERS - row.answers_left,
+        )
+        await answerer.carry_out(said)
+    return Empty()
+
+
+def _call(realm_id: RealmId, row: CommandCallRow) -> SlashCommandCall:
+    return SlashCommandCall(
+        realm_id=realm_id,
+        call_id=row.call_id,
+        caller_id=row.caller_id,
+        bot_id=row.bot_id,
+        command=row.command,
+        text="",
+        channel_id=row.channel_id,
+        topic=row.topic,
+        user_ids=tuple(row.user_ids),
+    )
 
 
 ENDPOINTS = (
@@ -162,6 +232,19 @@ ENDPOINTS = (
             "Calls the bot's service, for people who may send messages in the conversation. The"
             " bot posts its answer there, or the event `slash_command_answer` shows it to the"
             " caller alone. No message is sent."
+        ),
+    ),
+    Endpoint(
+        "POST",
+        ANSWER_PATH,
+        Access.ANONYMOUS,
+        AnswerParams,
+        answer,
+        body=RawPayload(),
+        summary="Answer a slash command later",
+        description=(
+            "For a bot's service: the address is in the request about the call, as `response_url`."
+            " It takes five answers, of the same form as the response, within half an hour."
         ),
     ),
 )

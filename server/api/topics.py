@@ -2,11 +2,9 @@
 
 from msgspec import Struct
 
-from server.api.channel_access import seen_channel
+from server.api.channel_access import readable_channel
 from server.api.endpoint import Access, Endpoint, Request, Result
 from server.api.params import Params
-from server.domain.errors import BadRequestError
-from server.i18n import _
 from storage import conversations
 from storage.ids import ChannelId, MessageId
 
@@ -31,9 +29,7 @@ async def list_topics(request: Request, params: TopicsParams) -> TopicsResult:
     """Return the topics that the caller may read something of, latest first."""
     realm_id, channel_id = request.actor.realm_id, params.stream_id
     async with request.read() as connection:
-        channel, standing, is_in = await seen_channel(request, connection, channel_id)
-        if not standing.reads(channel, subscribed=is_in):
-            raise BadRequestError(_("Invalid channel ID"))
+        channel, standing, is_in = await readable_channel(request, connection, channel_id)
         if standing.reads_history(channel, subscribed=is_in):
             heads = await conversations.topics_of(connection, realm_id, channel_id)
         else:

@@ -24,6 +24,7 @@ from server.api.uploads import Uploaded, max_resumable_bytes, max_upload_bytes
 from server.domain.addresses import API_PREFIX
 from server.domain.api_keys import Scope
 from server.domain.attachments import UNNAMED
+from server.domain.decimals import number_in
 from server.domain.errors import BadRequestError, DomainError
 from storage.resumable_uploads import Purpose, ResumableRow
 
@@ -137,10 +138,10 @@ def _check_version(request: Request) -> None:
 
 
 def _number(request: Request, header: str) -> int:
-    text = request.headers.get(header, "")
-    if not (text.isascii() and text.isdecimal() and len(text) <= MAX_DIGITS):
+    number = number_in(request.headers.get(header, ""), MAX_DIGITS)
+    if number is None:
         raise BadRequestError(f"{header} must be a number of bytes.")
-    return int(text)
+    return number
 
 
 def _metadata(header: str) -> dict[str, str]:

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from server.actions import typing
 from server.api.endpoint import Access, Empty, Endpoint, Request
-from server.api.params import Field, Params
+from server.api.params import Field, OptionalTopicName, Params
 from server.domain.api_keys import Scope
 from server.domain.errors import MissingParameterError
 from storage.ids import ChannelId, MessageId, UserId
@@ -19,7 +19,7 @@ class TypingParams(Params):
     """User ids of the recipients of a direct message."""
     stream_id: int | None = None
     """Id of the channel. Required for channel messages."""
-    topic: str | None = None
+    topic: OptionalTopicName = None
     """Topic. Required for channel messages."""
 
 

@@ -5,9 +5,14 @@ from typing import Any, Final, Literal, get_type_hints
 from server.actions import user_settings
 from server.actions.credential_changes import Proof
 from server.actions.email_changes import ask_for_new_address
+from server.actions.settings_of_others import (
+    ONES_OWN_TO_CHANGE,
+    SettingsTargets,
+    change_settings_of_others,
+)
 from server.actions.user_settings import NewPassword, OwnChange
 from server.api.endpoint import Access, Empty, Endpoint, Request
-from server.api.params import Params, declare
+from server.api.params import Field, Params, StrictPart, declare
 from server.api.setting_descriptions import PERSONAL
 from server.domain.accounts import checked_new_email, checked_password
 from server.domain.api_keys import Scope
@@ -16,10 +21,24 @@ from server.domain.sign_in import PASSWORDS
 from server.domain.user_settings import ONES_OWN, UserSettings
 from server.i18n import _
 from storage.address_folding import fold_address
+from storage.ids import GroupId, UserId
 
+OF_THE_ACCOUNT: Final = frozenset(
+    {"full_name", "email", "timezone", "old_password", "new_password"}
+)
+"""Parameters that cannot go with `target_users`."""
 HomeView = Literal["recent_topics", "recent", "inbox", "all_messages"]
 NEWER_NAMES: Final = {"recent": "recent_topics"}
 """Values of web_home_view by their newer names."""
+
+
+class TargetUsers(StrictPart):
+    user_ids: list[UserId] = Field(default_factory=list)
+    """Ids of people."""
+    group_ids: list[GroupId] = Field(default_factory=list)
+    """Ids of groups: their active members and those of the groups in them, except bots."""
+    skip_if_already_edited: bool
+    """Whether a setting that a user has ever changed stays as it is for that user."""
 
 
 class PersonalParams(Params):
@@ -36,6 +55,9 @@ class PersonalParams(Params):
     new_password: str | None = None
     """New password, or the first one. All other sessions end, and what is pending for the
     account."""
+    target_users: TargetUsers | None = None
+    """For administrators: the users to change settings of, instead of the caller. Names, time
+    zones, addresses, passwords, and settings of privacy and of mail are for users themselves."""
 
 
 _TYPES: Final[dict[str, Any]] = get_type_hints(UserSettings) | {"web_home_view": HomeView}
@@ -50,6 +72,8 @@ DefaultsParams = declare("DefaultsParams", Params, PERSONAL, **_TYPES_OF_DEFAULT
 async def change_own(request: Request, params: Params) -> Empty:
     """Change the caller's settings; named keys cannot change address and password."""
     assert isinstance(params, PersonalParams)
+    if params.target_users is not None:
+        return await _change_others(request, params, params.target_users)
     email = await _new_address(request, params)
     if email is not None or params.new_password:
         request.check_reaches(Scope.ACCOUNT)
@@ -66,6 +90,20 @@ async def change_own(request: Request, params: Params) -> Empty:
     await request.write(user_settings.change_own_settings, change)
     if email is not None and proof is not None:
         await _ask_for_address(request, email, proof)
+    return Empty()
+
+
+async def _change_others(request: Request, params: PersonalParams, wanted: TargetUsers) -> Empty:
+    """Change settings of other users, as an administrator. Raises a DomainError."""
+    request.refuse_bots()
+    if params.model_fields_set & OF_THE_ACCOUNT:
+        raise BadRequestError(ONES_OWN_TO_CHANGE)
+    targets = SettingsTargets(
+        user_ids=wanted.user_ids,
+        group_ids=wanted.group_ids,
+        skip_if_already_edited=wanted.skip_if_already_edited,
+    )
+    await request.write(change_settings_of_others, targets, _settings(params))
     return Empty()
 
 
@@ -130,9 +168,6 @@ async def _new_password(
     return NewPassword(await passwords.hash(params.new_password), proof)
 
 
-OF_OTHERS: Final = ("target_users",)
-"""Level 444: ids of users to change the settings of, instead of the caller."""
-
 ENDPOINTS = (
     Endpoint(
         "PATCH",
@@ -141,10 +176,10 @@ ENDPOINTS = (
         SettingsParams,
         change_own,
         summary="Change your settings, name, email address or password",
-        refuses=OF_OTHERS,
         description=(
             "What is left out stays. Another email address takes effect once the link in a mail"
-            " sent there has been followed."
+            " sent there has been followed. With `target_users` administrators change settings of"
+            " other users, of all of them or of none."
         ),
     ),
     Endpoint(
@@ -154,7 +189,6 @@ ENDPOINTS = (
         SettingsParams,
         change_display,
         summary="Change your display settings (older form)",
-        refuses=OF_OTHERS,
         description="Does the same as `PATCH /settings`.",
     ),
     Endpoint(
@@ -164,7 +198,6 @@ ENDPOINTS = (
         SettingsParams,
         change_notifications,
         summary="Change your notification settings (older form)",
-        refuses=OF_OTHERS,
         description="Does the same as `PATCH /settings`.",
     ),
     Endpoint(

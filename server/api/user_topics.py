@@ -4,7 +4,7 @@ from typing import Literal
 
 from server.actions import user_topics
 from server.api.endpoint import Access, Empty, Endpoint, Request
-from server.api.params import Params
+from server.api.params import Params, TopicName
 from server.domain.errors import BadRequestError
 from server.domain.topic_policies import MUTED, NONE
 from server.i18n import _
@@ -14,7 +14,7 @@ from storage.ids import ChannelId
 class PolicyParams(Params):
     stream_id: ChannelId
     """Id of the channel."""
-    topic: str
+    topic: TopicName
     """Name of the topic."""
     visibility_policy: Literal[0, 1, 2, 3]
     """0 as its channel, 1 muted, 2 unmuted in a muted channel, 3 followed."""
@@ -34,7 +34,7 @@ async def change_policy(request: Request, params: PolicyParams) -> Empty:
 class MuteParams(Params):
     op: Literal["add", "remove"]
     """`add` mutes, `remove` unmutes."""
-    topic: str
+    topic: TopicName
     """Name of the topic."""
     stream: str | None = None
     """Name of the channel, unless `stream_id` is given."""

@@ -1,21 +1,23 @@
 """Endpoints of users."""
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 import msgspec
 
 from server.actions.credential_changes import Proof
+from server.actions.departed_users import DELETING, DeletionRequest, deactivate_and_delete
 from server.actions.newcomers import check_may_create, create_person
+from server.actions.stepped_work import finish
 from server.actions.user_activation import (
     MAX_COMMENT,
-    deactivate_as_administrator,
     deactivate_own,
     reactivate_as_administrator,
 )
 from server.actions.user_changes import UserChange, change_user
 from server.actions.users import NewUser
 from server.api.endpoint import Access, Empty, Endpoint, NoParams, Request, Result
-from server.api.params import Field, Params
+from server.api.params import Field, Params, StrictPart
 from server.api.people import known_users, user_by_email
 from server.api.profile_answers import AnswerParam, answers_of
 from server.domain.accounts import checked_password
@@ -27,9 +29,13 @@ from server.events.base import ClientView
 from server.events.users import User, shown_user
 from server.i18n import _
 from storage import profile_data, users
+from storage.erasure import Place
 from storage.ids import UserId
 from storage.profile_data import NO_DATA, ProfileData
 from storage.users import UserRow
+
+STEPS_AT_ONCE: Final = 5
+"""Steps of a deletion within the request; a worker takes the others."""
 
 
 class HowToShow(Params):
@@ -94,9 +100,35 @@ class CloseParams(Params):
     """
 
 
+class DeletionPart(StrictPart):
+    """What is deleted with the account: of the user, and of all bots of the user."""
+
+    delete_profile: bool = False
+    """The name, which becomes `Deleted user` with the id, the picture, the status, the time zone
+    and the answers to custom profile fields. The address stays. The user has `is_deleted` until
+    reactivated."""
+    delete_public_channel_messages: bool = False
+    """The messages in public channels."""
+    delete_private_channel_messages: bool = False
+    """The messages in private channels, also in those that the caller may not see."""
+    delete_direct_messages: bool = False
+    """The direct messages."""
+
+    def request(self) -> DeletionRequest:
+        places: dict[Place, bool] = {
+            "public channel": self.delete_public_channel_messages,
+            "private channel": self.delete_private_channel_messages,
+            "direct": self.delete_direct_messages,
+        }
+        chosen = tuple(place for place, is_chosen in places.items() if is_chosen)
+        return DeletionRequest(profile=self.delete_profile, places=chosen)
+
+
 class DeactivateParams(CloseParams):
     user_id: int
     """Id of the user."""
+    actions: DeletionPart = DeletionPart()
+    """What is deleted, for ever. Default: nothing."""
     deactivation_notification_comment: str | None = Field(None, max_length=MAX_COMMENT)
     """Comment for the email that notifies the user. Without it no email is sent."""
 
@@ -204,12 +236,14 @@ async def deactivate(request: Request, params: DeactivateParams) -> Empty:
     if params.user_id == request.actor.user_id:
         request.check_reaches(Scope.ACCOUNT)
         await _closing_proof(request, params)
-    await request.write(
-        deactivate_as_administrator,
+    work_id = await request.write(
+        deactivate_and_delete,
         UserId(params.user_id),
+        params.actions.request(),
         comment=params.deactivation_notification_comment,
         now=request.app.clock.now(),
     )
+    await finish(request.realm_services, DELETING, work_id, steps=STEPS_AT_ONCE)
     return Empty()
 
 
@@ -314,8 +348,11 @@ ENDPOINTS = (
         DeactivateParams,
         deactivate,
         summary="Deactivate a user",
-        refuses=("actions",),  # level 459: what else is deleted
-        description="Sessions and keys end; messages stay.",
+        description=(
+            "Sessions and keys end. Profile and messages stay, unless `actions` names them; of"
+            " users who are deactivated already they are deleted as well. A worker continues long"
+            " deletions after the response. A user who is reactivated meanwhile keeps the rest."
+        ),
     ),
     Endpoint(
         "POST",

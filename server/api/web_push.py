@@ -8,7 +8,10 @@ from server.actions import web_push as actions
 from server.api.endpoint import Access, Empty, Endpoint, NoParams, Request, Result
 from server.api.params import Field, Params
 from server.domain.api_keys import Scope
-from server.domain.errors import InvalidParameterError, NoActivePushDeviceError
+from server.domain.errors import InvalidParameterError
+from server.domain.push_errors import (
+    NoActivePushDeviceError,
+)
 from server.egress import EgressRefusedError
 from server.push.refusals import refusal_of
 from server.push.service import PushError, UnknownDeviceError

@@ -18,6 +18,7 @@ from server.egress.errors import (
 from server.egress.guard import CheckedUrl, Guard
 from server.egress.resolving import Resolve, SystemResolver
 from server.settings import Settings
+from server.telemetry import traces
 
 if TYPE_CHECKING:
     import httpcore
@@ -102,8 +103,12 @@ class Egress:
     ) -> FetchedResponse:
         """Return the response, whatever its status. Raises an EgressError."""
         try:
-            async with asyncio.timeout(limits.seconds):
-                return await self._follow(method, url, headers or {}, body, limits)
+            with traces.ended(traces.child("egress", method=method)) as span:
+                async with asyncio.timeout(limits.seconds):
+                    response = await self._follow(method, url, headers or {}, body, limits)
+                if span is not None:
+                    span.set(status=response.status)
+                return response
         except TimeoutError:
             raise TooSlowError(f"No answer within {limits.seconds:g} seconds.") from None
 
@@ -242,7 +247,7 @@ def _headers(raw: list[tuple[bytes, bytes]]) -> dict[str, str]:
 
 
 def _reason(error: Exception) -> str:
-    said = str(error).strip()
+    said = str(error).strip().rstrip(".")
     return f"There is no answer: {said[:200]}." if said else "There is no answer."
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import ssl
 from collections.abc import Iterable
+from functools import cache
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
@@ -36,7 +37,7 @@ def open_pool(
     requests to the same origin, if the response was read to its end.
     """
     return httpcore.AsyncConnectionPool(
-        ssl_context=trust or ssl.create_default_context(),
+        ssl_context=trust or _system_trust(),
         proxy=None if proxy is None else _proxy(proxy),
         max_connections=MAX_CONNECTIONS,
         max_keepalive_connections=MAX_IDLE_CONNECTIONS if keep_alive else 0,
@@ -44,6 +45,12 @@ def open_pool(
         # A proxy is the operator's, and looks names up itself: it has to be the guard then.
         network_backend=None if proxy else _GuardedBackend(guard, resolve),
     )
+
+
+@cache
+def _system_trust() -> ssl.SSLContext:
+    """Read the certificates that the system trusts: they are some hundred."""
+    return ssl.create_default_context()
 
 
 def _proxy(address: str) -> httpcore.Proxy:

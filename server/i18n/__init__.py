@@ -20,7 +20,7 @@ from server.i18n.formats import (
     uses_24_hours,
 )
 from server.i18n.negotiation import Accepted, accepted_language
-from server.i18n.texts import Text, _, marked, ngettext, translated
+from server.i18n.texts import Text, _, from_json, marked, ngettext, to_json, translated
 
 __all__ = [
     "LANGUAGES",
@@ -31,6 +31,7 @@ __all__ = [
     "accepted_language",
     "catalogue_language",
     "direction",
+    "from_json",
     "in_any_catalogue",
     "language_of_mail",
     "localized_date",
@@ -38,6 +39,7 @@ __all__ = [
     "localized_time",
     "marked",
     "ngettext",
+    "to_json",
     "translated",
     "uses_24_hours",
 ]

@@ -1,5 +1,6 @@
 """Texts that know how to be translated."""
 
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from string import Formatter
 from typing import Any, Final
@@ -23,6 +24,38 @@ class Text(str):
     _plural: str
     _count: int
     _values: dict[str, Any]
+
+    @property
+    def message(self) -> str:
+        """The text as it is marked, with its placeholders."""
+        return self._message
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """What replaces the placeholders."""
+        return self._values
+
+    def with_texts(self, change: Callable[[str], str]) -> "Text":
+        """Return the text with what is no marked text changed, among its values and theirs."""
+
+        def changed(value: Any) -> Any:
+            if isinstance(value, Text):
+                return value.with_texts(change)
+            return change(value) if isinstance(value, str) else value
+
+        values = {key: changed(each) for key, each in self._values.items()}
+        return _text(self._message, self._plural, self._count, values)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what `from_json` makes the text of; in English if its values are no JSON."""
+        if not all(isinstance(each, str | int | float) for each in self._values.values()):
+            return {"message": str(self), "values": {}}
+        values = {
+            key: each.as_json() if isinstance(each, Text) else each
+            for key, each in self._values.items()
+        }
+        stored: dict[str, Any] = {"message": self._message, "values": values}
+        return stored | ({"plural": self._plural, "count": self._count} if self._plural else {})
 
     def in_language(self, language: str) -> str:
         """Return the text in the language; in English if its catalogue does not have it."""
@@ -54,6 +87,20 @@ def marked(message: str) -> str:
 def translated(text: str, language: str) -> str:
     """Return the text in the language if it can be translated, otherwise unchanged."""
     return text.in_language(language) if isinstance(text, Text) else text
+
+
+def to_json(text: str) -> dict[str, Any]:
+    """Return a text as JSON, from which `from_json` makes one that can be translated as well."""
+    return (text if isinstance(text, Text) else _(text)).as_json()
+
+
+def from_json(stored: Mapping[str, Any]) -> Text:
+    """Return the text of its JSON."""
+    values = {
+        key: from_json(each) if isinstance(each, Mapping) else each
+        for key, each in stored["values"].items()
+    }
+    return _text(stored["message"], stored.get("plural", ""), stored.get("count", 0), values)
 
 
 def _text(message: str, plural: str, count: int, values: dict[str, Any]) -> Text:

@@ -18,6 +18,7 @@ from server.mail.mailer import (
     as_sent,
 )
 from server.settings import Settings
+from server.telemetry import traces
 
 IDLE_TIMEOUT_SECONDS: Final = 30.0
 MAX_MAILS_PER_CONNECTION: Final = 100
@@ -79,7 +80,8 @@ class SmtpMailer:
         """See Mailer."""
         async with self._room:
             try:
-                await self._send(message, address)
+                with traces.ended(traces.child("send mail")):
+                    await self._send(message, address)
             except aiosmtplib.SMTPRecipientsRefused as error:
                 [refused] = error.recipients
                 if refused.code >= PERMANENT:

@@ -8,7 +8,7 @@ from typing import Any, Self
 from msgspec import Struct
 from pika import spec
 
-from server.messaging.confirms import Message
+from server.messaging.confirms import Barrier, Message
 from server.messaging.job_topology import Carried, Topology, read
 from server.messaging.rabbitmq_jobs import Publisher
 
@@ -79,6 +79,7 @@ class _Page:
 
     def __init__(self, publisher: Publisher, queue: str) -> None:
         self._publisher = publisher
+        self._barrier = Barrier(publisher.link)
         self._queue = queue
         self._answer: asyncio.Future[BrowsedMessage | None] | None = None
         self.holds_any = False
@@ -86,7 +87,7 @@ class _Page:
 
     @classmethod
     async def open(cls, url: str, queue: str) -> Self:
-        return cls(await Publisher.open(url), queue)
+        return cls(await Publisher.open(url, "look at jobs"), queue)
 
     async def close(self) -> None:
         await self._publisher.link.close()
@@ -105,7 +106,7 @@ class _Page:
                     self.holds_any = True
                 else:
                     publisher.link.channel.basic_ack(found.tag)
-            await publisher.barrier.passed()
+            await self._barrier.passed()
         except BaseException:
             await self.close()
             raise

@@ -8,7 +8,7 @@ from msgspec import Struct
 from pika import BasicProperties, spec
 from pika.exceptions import AMQPError
 
-from server.messaging.amqp import AmqpConnection
+from server.messaging.amqp import AmqpChannel
 from server.messaging.job_broker import BrokerUnavailableError
 
 CONFIRM_TIMEOUT_SECONDS = 30.0
@@ -29,14 +29,14 @@ class Message(Struct, frozen=True):
 class Confirms:
     """The confirmations of one link. Use `Confirms.on`."""
 
-    def __init__(self, link: AmqpConnection) -> None:
+    def __init__(self, link: AmqpChannel) -> None:
         self._link = link
         self._sent = 0
         self._waiting: dict[int, asyncio.Future[str]] = {}
         self._homeless: set[str] = set()
 
     @classmethod
-    async def on(cls, link: AmqpConnection) -> Self:
+    async def on(cls, link: AmqpChannel) -> Self:
         """Ask the broker to confirm what is published on this link. Raises LinkLostError."""
         confirms = cls(link)
         link.channel.add_on_return_callback(confirms._returned)
@@ -107,7 +107,7 @@ class Confirms:
 class Barrier:
     """Waits until the broker has seen all that was said on a link; many waits share one."""
 
-    def __init__(self, link: AmqpConnection) -> None:
+    def __init__(self, link: AmqpChannel) -> None:
         self._link = link
         self._publish_lock = asyncio.Lock()
         self._next: asyncio.Task[None] | None = None

@@ -27,6 +27,8 @@ class OutgoingJob(Struct, frozen=True, kw_only=True):
     """The time of the request for the job, in seconds since 1970; 0: now."""
     after_seconds: float = 0.0
     """The minimum delay, up to MAX_DELAY_SECONDS; a broker may round it up."""
+    traceparents: str = ""
+    """The spans that asked for it, separated by commas, if they are traced."""
 
 
 class Delivery(Protocol):
@@ -48,6 +50,11 @@ class Delivery(Protocol):
     @property
     def enqueued_at(self) -> float:
         """The time of the request for the job, in seconds since 1970."""
+        ...
+
+    @property
+    def traceparents(self) -> str:
+        """As in the OutgoingJob."""
         ...
 
     @property

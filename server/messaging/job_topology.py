@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from pika import BasicProperties
 
-from server.messaging.amqp import AmqpConnection
+from server.messaging.amqp import AmqpChannel
 from server.messaging.confirms import Message
 from server.messaging.job_broker import OutgoingJob
 
@@ -104,6 +104,7 @@ class Carried(Struct, frozen=True, kw_only=True):
     body: bytes
     enqueued_at: float
     """Seconds since 1970."""
+    traceparents: str = ""
     attempts: int = 0
     """How often it has been handed out and answered with "again"."""
     reason: str = ""
@@ -118,6 +119,8 @@ class Carried(Struct, frozen=True, kw_only=True):
             "attempts": self.attempts,
             "enqueued_ms": round(self.enqueued_at * 1000),
         }
+        if self.traceparents:
+            headers["traceparents"] = self.traceparents
         if self.died_at:
             headers |= {"reason": self.reason[:MAX_REASON], "trace": self.trace[-MAX_TRACE:]}
             headers["died_ms"] = round(self.died_at * 1000)
@@ -145,6 +148,7 @@ def carried(job: OutgoingJob, lane: str, now: float) -> Carried:
         realm_id=job.realm_id,
         body=job.body,
         enqueued_at=job.asked_at or now,
+        traceparents=job.traceparents,
     )
 
 
@@ -171,6 +175,7 @@ def read(properties: BasicProperties, routing_key: str, body: bytes) -> Carried:
         realm_id=_number(headers, "realm_id"),
         body=body,
         enqueued_at=_number(headers, "enqueued_ms") / 1000,
+        traceparents=str(headers.get("traceparents", "")),
         attempts=_number(headers, "attempts") + in_vain,
         reason=str(headers.get("reason", reason)),
         trace=str(headers.get("trace", "")),
@@ -186,7 +191,7 @@ def _number(headers: dict[str, Any], name: str) -> int:
 class Topology:
     """Declares on one link what is needed there, once."""
 
-    def __init__(self, link: AmqpConnection) -> None:
+    def __init__(self, link: AmqpChannel) -> None:
         self._link = link
         self._declared: set[str] = set()
 

@@ -32,6 +32,9 @@ MIN_NOTIFY_INTERVAL_SECONDS = (
 MAX_WAITING_EPHEMERALS = 1_000  # until the next NOTIFY; the oldest is lost first
 
 
+_TRACED = b'{"traceparents":"'
+
+
 class PostgresEventBus:
     """An EventBus on one channel of NOTIFY. Its hints carry no entries.
 
@@ -356,7 +359,7 @@ class PostgresDelivery:
     def __init__(self, consumer: _PostgresConsumer, row: jobs.JobRow) -> None:
         self._consumer = consumer
         self._row = row
-        self.body = row.body
+        self.traceparents, self.body = _without_traceparents(row.body)
         self.key = row.key
         self.realm_id = row.realm_id
         self.enqueued_at = row.enqueued_at.timestamp()
@@ -385,8 +388,18 @@ class PostgresDelivery:
 
 
 def new_row(job: OutgoingJob) -> jobs.NewJob:
-    """The job as the table takes it."""
-    return jobs.NewJob(job.queue, job.key, job.body, job.after_seconds, job.realm_id, job.asked_at)
+    """The job as the table takes it: a traced one has its spans as the first member of its body."""
+    body = job.body
+    if job.traceparents and body.startswith(b'{"'):
+        body = b'%b%b",%b' % (_TRACED, job.traceparents.encode(), body[1:])
+    return jobs.NewJob(job.queue, job.key, body, job.after_seconds, job.realm_id, job.asked_at)
+
+
+def _without_traceparents(body: bytes) -> tuple[str, bytes]:
+    if not body.startswith(_TRACED):
+        return "", body
+    spans, _, rest = body.removeprefix(_TRACED).partition(b'",')
+    return spans.decode(errors="replace"), b"{" + rest
 
 
 @asynccontextmanager

@@ -11,7 +11,7 @@ from pika import BasicProperties, spec
 from pika.channel import Channel
 from pika.exceptions import AMQPError
 
-from server.messaging.amqp import AmqpConnection, LinkLostError
+from server.messaging.amqp import AmqpChannel, LinkLostError
 from server.messaging.background import running
 from server.messaging.backoff import Backoff
 from server.messaging.event_bus import BusListener, Hint, check_ephemeral
@@ -54,7 +54,7 @@ class RabbitEventBus:
         self._me = secrets.token_hex(8)
         self._hint_properties = BasicProperties(app_id=self._me, type=HINT)
         self._ephemeral_properties = BasicProperties(app_id=self._me, type=EPHEMERAL)
-        self._link: AmqpConnection | None = None
+        self._link: AmqpChannel | None = None
         self.queue = ""
         """The queue of this process, on its present connection."""
         self._tried = asyncio.Event()
@@ -108,8 +108,8 @@ class RabbitEventBus:
             await backoff.pause()
 
     @asynccontextmanager
-    async def _connected(self) -> AsyncIterator[AmqpConnection]:
-        link = await AmqpConnection.open(self._url)
+    async def _connected(self) -> AsyncIterator[AmqpChannel]:
+        link = await AmqpChannel.open(self._url, "events")
         try:
             await self._set_up(link)
             yield link
@@ -117,7 +117,7 @@ class RabbitEventBus:
             self._link = None
             await link.close()
 
-    async def _set_up(self, link: AmqpConnection) -> None:
+    async def _set_up(self, link: AmqpChannel) -> None:
         """Declare what this process needs, bind all follows, and start to receive.
 
         The broker works in order: its one answer, the last, stands for all the requests before.
@@ -143,7 +143,7 @@ class RabbitEventBus:
         )
         await link.answered(consuming)
 
-    async def _bind_now(self, link: AmqpConnection, realm_id: RealmId) -> None:
+    async def _bind_now(self, link: AmqpChannel, realm_id: RealmId) -> None:
         """Bind, and wait for it as long as a broker in good health could take."""
         with suppress(LinkLostError):  # then it is bound with all others, on the next connection
             bound = link.request(link.channel.queue_bind, **self._binding(realm_id))

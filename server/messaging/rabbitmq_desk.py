@@ -112,7 +112,7 @@ class RabbitJobDesk:
     async def _publisher(self, *queues: str) -> AsyncIterator[Publisher]:
         """A link for the time of one call; what it took and did not settle goes back."""
         try:
-            publisher = await Publisher.open(self._url)
+            publisher = await Publisher.open(self._url, "look at queues")
             try:
                 await publisher.topology.ensure_queues(queues)  # they may be unused yet
                 yield publisher

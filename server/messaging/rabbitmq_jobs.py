@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
 from typing import Self
 
@@ -12,7 +12,7 @@ from pika import BasicProperties, spec
 from pika.channel import Channel
 from pika.exceptions import AMQPError
 
-from server.messaging.amqp import AmqpConnection, LinkLostError
+from server.messaging.amqp import AmqpChannel, LinkLostError, SharedConnection
 from server.messaging.background import running, to_the_end
 from server.messaging.backoff import Backoff
 from server.messaging.confirms import Barrier, Confirms, Message
@@ -25,42 +25,54 @@ BUSY_SHARE = 4  # of what a consumer may hold, a busy lane gets this part
 
 
 class RabbitJobBroker:
-    """A JobBroker on quorum queues, with a connection to publish and one for each consumer.
+    """A JobBroker on quorum queues, with a connection to publish and one for all consumers.
 
-    A queue has several lanes (see Lanes), a delay is a stay in another queue, and an attempt
-    is counted in the message. Use `open_rabbitmq_jobs`.
+    What becomes of a job is published on the former, too: under an alarm of its memory or disk a
+    broker reads nothing more from connections that publish, not even acknowledgements.
+
+    A queue has several lanes (see Lanes), a delay is a stay in another queue, and an attempt is
+    counted in the message. Use `open_rabbitmq_jobs`.
     """
 
     def __init__(self, url: str, now: Callable[[], float]) -> None:
         self._url = url
-        self._now = now
+        self.now = now
         self._lanes = Lanes(asyncio.get_running_loop().time)
         self._publisher: Publisher | None = None
         self._opening = asyncio.Lock()
+        self._consumers = SharedConnection(url, "consume jobs")
 
     async def publish(self, *outgoing: OutgoingJob) -> None:
         check_delays(outgoing)
-        now = self._now()
+        now = self.now()
         jobs = [carried(job, self._lanes.choose(job.queue, job.realm_id), now) for job in outgoing]
         delays = [job.after_seconds for job in outgoing]
+        messages = [job.delayed(delay) for job, delay in zip(jobs, delays, strict=True)]
+        await self.send(messages, queues=[job.queue for job in outgoing], delays=delays)
+
+    async def send(
+        self, messages: Sequence[Message], *, queues: Iterable[str], delays: Iterable[float] = ()
+    ) -> None:
+        """Publish messages to these queues, or to those for these delays.
+
+        Raises BrokerUnavailableError: perhaps none, some or all are there.
+        """
         try:
             publisher = await self._connected()
-            await publisher.topology.ensure_queues(job.queue for job in outgoing)
+            await publisher.topology.ensure_queues(queues)
             await publisher.topology.ensure_delays(delays)
-            await publisher.confirms.publish(
-                [job.delayed(delay) for job, delay in zip(jobs, delays, strict=True)]
-            )
+            await publisher.confirms.publish(messages)
         except LinkLostError as lost:
             raise BrokerUnavailableError(str(lost)) from lost
         except BrokerUnavailableError:
-            await self.close()  # whatever it was, a new connection finds out
+            await self._disconnect()  # whatever it was, a new connection finds out
             raise
 
     @asynccontextmanager
     async def consume(
         self, queue: str, *, prefetch: int
     ) -> AsyncIterator[AsyncIterator["RabbitDelivery"]]:
-        consumer = _RabbitConsumer(self._url, queue, prefetch, self._now)
+        consumer = _RabbitConsumer(self, queue, prefetch)
         async with running(consumer.run()), aclosing(consumer.deliveries()) as handed:
             try:
                 yield handed
@@ -68,7 +80,16 @@ class RabbitJobBroker:
                 await to_the_end(consumer.give_back())
 
     async def close(self) -> None:
-        """Take leave of the broker. Publishing again connects again."""
+        """Take leave of the broker. Publishing and consuming again connects again."""
+        await self._disconnect()
+        await self._consumers.close()
+
+    async def open_consumer_channel(self) -> AmqpChannel:
+        """Open a channel on the connection of the consumers. Raises LinkLostError."""
+        return await self._consumers.open_channel()
+
+    async def _disconnect(self) -> None:
+        """Close the connection to publish."""
         publisher, self._publisher = self._publisher, None
         if publisher is not None:
             await publisher.link.close()
@@ -76,23 +97,22 @@ class RabbitJobBroker:
     async def _connected(self) -> "Publisher":
         async with self._opening:
             if self._publisher is None or self._publisher.link.lost.done():
-                self._publisher = await Publisher.open(self._url)
+                self._publisher = await Publisher.open(self._url, "publish jobs")
             return self._publisher
 
 
 class Publisher:
     """A link on which jobs are published, and what is known to be declared there."""
 
-    def __init__(self, link: AmqpConnection, confirms: Confirms) -> None:
+    def __init__(self, link: AmqpChannel, confirms: Confirms) -> None:
         self.link = link
         self.confirms = confirms
         self.topology = Topology(link)
-        self.barrier = Barrier(link)
 
     @classmethod
-    async def open(cls, url: str) -> Self:
+    async def open(cls, url: str, purpose: str) -> Self:
         """Raises LinkLostError."""
-        link = await AmqpConnection.open(url)
+        link = await AmqpChannel.open(url, purpose)
         try:
             return cls(link, await Confirms.on(link))
         except BaseException:
@@ -101,20 +121,18 @@ class Publisher:
 
 
 class _ConsumerSession:
-    """One connection of a consumer: what was handed out on it, and the answers to that."""
+    """One channel of a consumer: what was handed out on it, and the answers to that."""
 
-    def __init__(self, publisher: Publisher, queue: str, now: Callable[[], float]) -> None:
-        self._publisher = publisher
+    def __init__(self, broker: RabbitJobBroker, link: AmqpChannel, queue: str) -> None:
+        self._broker = broker
+        self.link = link
+        self._barrier = Barrier(link)
         self.queue = queue
-        self.now = now
+        self.now = broker.now
         self.unanswered: dict[int, RabbitDelivery] = {}
         """Deliveries that are not acknowledged or rejected yet, by tag, in order."""
         self._consumers: list[str] = []
         self._is_over = False
-
-    @property
-    def link(self) -> AmqpConnection:
-        return self._publisher.link
 
     async def start(self, prefetch: int, received: "Callable[[RabbitDelivery], None]") -> None:
         """Have jobs of all lanes sent. Raises LinkLostError."""
@@ -127,7 +145,7 @@ class _ConsumerSession:
             self.unanswered[method.delivery_tag] = delivery
             received(delivery)
 
-        await self._publisher.topology.ensure_queues([self.queue])
+        await Topology(self.link).ensure_queues([self.queue])
         if self._is_over:
             return
         channel = self.link.channel
@@ -154,7 +172,7 @@ class _ConsumerSession:
             await self.link.answered(answer)
 
     async def publish(self, message: Message, *, after_seconds: float = 0.0) -> None:
-        """Publish what becomes of a job. Raises LinkLostError, BrokerUnavailableError.
+        """Publish what becomes of a job. Raises BrokerUnavailableError.
 
         While the link holds it is tried for as long as it takes: a job that was refused instead
         would come back at once, over and over, and die of that.
@@ -162,11 +180,8 @@ class _ConsumerSession:
         backoff = Backoff()
         while True:
             try:
-                await self._publisher.topology.ensure_queues([self.queue])
-                await self._publisher.topology.ensure_delays([after_seconds])
-                await self._publisher.confirms.publish([message])
+                await self._broker.send([message], queues=[self.queue], delays=[after_seconds])
             except BrokerUnavailableError as refused:
-                self._publisher.topology.forget()  # perhaps a queue was deleted
                 if self.link.lost.done():
                     raise
                 backoff.log_once(
@@ -182,7 +197,7 @@ class _ConsumerSession:
             raise LinkLostError("the job was given back")
         self._acknowledge(tag)
         del self.unanswered[tag]
-        await self._publisher.barrier.passed()
+        await self._barrier.passed()
 
     async def give_back(self) -> None:
         """Let others have what is unanswered, as if it had never been handed out.
@@ -194,10 +209,10 @@ class _ConsumerSession:
         if not given:
             return
         again = [each.untouched.message() for each in given.values()]
-        await self._publisher.confirms.publish(again)
+        await self._broker.send(again, queues=[self.queue])
         # One by one, many answers at once get lost when the link closes: PIECE.
         self._acknowledge(max(given), and_all_before=True)
-        await self._publisher.barrier.passed()
+        await self._barrier.passed()
 
     def _acknowledge(self, tag: int, *, and_all_before: bool = False) -> None:
         if self.link.lost.done():
@@ -220,6 +235,7 @@ class RabbitDelivery:
         self.key = job.key
         self.realm_id = job.realm_id
         self.enqueued_at = job.enqueued_at
+        self.traceparents = job.traceparents
         self.attempt = job.attempts + 1
         self.answered: Callable[[], None] = _nothing
         """Called when it is out of its consumer's hands, one way or another."""
@@ -255,13 +271,12 @@ class RabbitDelivery:
 
 
 class _RabbitConsumer:
-    """One `consume`: over as many connections as it takes."""
+    """One `consume`: over as many channels as it takes."""
 
-    def __init__(self, url: str, queue: str, prefetch: int, now: Callable[[], float]) -> None:
-        self._url = url
+    def __init__(self, broker: RabbitJobBroker, queue: str, prefetch: int) -> None:
+        self._broker = broker
         self._queue = queue
         self._prefetch = prefetch
-        self._now = now
         self._session: _ConsumerSession | None = None
         self._in_hand = 0
         self._ready: dict[str, deque[RabbitDelivery]] = {}
@@ -299,17 +314,17 @@ class _RabbitConsumer:
                 await self._session.give_back()
 
     @asynccontextmanager
-    async def _connected(self) -> AsyncIterator[AmqpConnection]:
-        publisher = await Publisher.open(self._url)
+    async def _connected(self) -> AsyncIterator[AmqpChannel]:
+        link = await self._broker.open_consumer_channel()
         try:
             self._ready = {lane: deque() for lane in lanes_of(self._queue)}
-            self._session = _ConsumerSession(publisher, self._queue, self._now)
+            self._session = _ConsumerSession(self._broker, link, self._queue)
             await self._session.start(self._prefetch, self._received)
-            yield publisher.link
+            yield link
         finally:
             self._session = None
             self._ready = {}  # the broker delivers them again
-            await publisher.link.close()
+            await link.close()
 
     def _received(self, delivery: RabbitDelivery) -> None:
         if self._session is not None:  # else the broker delivers it again

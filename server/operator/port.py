@@ -9,7 +9,6 @@ from typing import Final
 from urllib.parse import urlsplit
 
 import structlog
-from prometheus_client import CONTENT_TYPE_LATEST
 
 from server.api.health import CHECKED_PATHS, Checks
 from server.app import App
@@ -49,8 +48,8 @@ class MetricsPort:
         self._hosts = KnownHosts([*app.settings.operator_hosts, public])
         self._updated_at: float | None = None
 
-    async def metrics(self) -> bytes:
-        """Return the metrics in the text format of Prometheus."""
+    async def metrics(self, accept: str) -> tuple[bytes, str]:
+        """Return the metrics, and their content type (see Metrics.encoded)."""
         app, metrics = self._app, self._app.metrics
         for name, value in app.state().items():
             metrics.state(name, value)
@@ -58,7 +57,7 @@ class MetricsPort:
         if self._queues and (self._updated_at is None or now - self._updated_at >= STATS_SECONDS):
             self._updated_at = now
             await self._update_queues()
-        return metrics.text()
+        return metrics.encoded(accept)
 
     async def _update_queues(self) -> None:
         app, metrics = self._app, self._app.metrics
@@ -81,7 +80,7 @@ class MetricsPort:
         if pages is not None:
             return await pages.answer(request)
         if request.path == "/metrics":
-            return Page(HTTPStatus.OK, await self.metrics(), CONTENT_TYPE_LATEST)
+            return Page(HTTPStatus.OK, *await self.metrics(request.headers.get("Accept", "")))
         if request.path in CHECKED_PATHS:
             status, body = await self._checks.answer(request.path)
             return Page(status, body, "application/json")

@@ -19,6 +19,7 @@ from server.push.service import (
     UnknownDeviceError,
 )
 from server.push.web import asked, retry_after
+from server.runtime.untrusted_json import decode_untrusted
 
 ADDRESS: Final = "https://api.push.apple.com"
 SANDBOX_ADDRESS: Final = "https://api.sandbox.push.apple.com"
@@ -122,7 +123,7 @@ class Apns:
         if response.status_code == HTTPStatus.OK:
             return HTTPStatus.OK, "", 0.0
         try:
-            reason = msgspec.json.decode(response.content, type=_Reason).reason
+            reason = decode_untrusted(response.content, _Reason).reason
         except msgspec.DecodeError:
             reason = ""
         return response.status_code, reason, retry_after(response)

@@ -25,6 +25,7 @@ from server.push.service import (
     UnknownRealmError,
 )
 from server.push.web import asked, retry_after
+from server.runtime.untrusted_json import decode_untrusted
 from server.runtime.version import FEATURE_LEVEL, MERGE_BASE, VERSION
 from storage.ids import PushDeviceId
 from storage.push_devices import Kind, PlainDevice
@@ -364,7 +365,7 @@ def _json(value: Any) -> str:
 
 def _read(content: bytes, kind: type[Shape]) -> Shape:
     try:
-        return msgspec.json.decode(content, type=kind)
+        return decode_untrusted(content, kind)
     except msgspec.DecodeError as error:
         raise ServiceFaultError(f"the bouncer's answer cannot be read: {error}") from error
 
@@ -376,7 +377,7 @@ def _refusal(response: httpx.Response) -> PushError:
         reason = f"the bouncer answers {status}"
         return ServiceFaultError(reason, after_seconds=retry_after(response))
     try:
-        answer = msgspec.json.decode(response.content, type=_Answer)
+        answer = decode_untrusted(response.content, _Answer)
     except msgspec.DecodeError:
         return NeedsOperatorError(f"what is to be a bouncer answers {status}")
     reason = f"{answer.code or status}: {answer.msg}"[:500]

@@ -36,6 +36,7 @@ from server.push.service import (
 )
 from server.push.vapid import Vapid
 from server.push.web_encryption import MAX_BYTES, as_base64, encrypted
+from server.runtime.untrusted_json import decode_untrusted
 from server.runtime.version import VERSION
 from storage.ids import UserId
 from storage.push_devices import BrowserDevice
@@ -168,7 +169,7 @@ def _topic(auth_secret: bytes, tag: str) -> str:
 def _reason(body: bytes) -> str:
     """Return the word by which some services explain a refusal; no other text of theirs."""
     try:
-        refusal = msgspec.json.decode(body, type=_Refusal)
+        refusal = decode_untrusted(body, _Refusal)
     except msgspec.DecodeError:
         return ""
     word = refusal.reason if refusal.reason is not None else str(refusal.errno or "")

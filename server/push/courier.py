@@ -29,6 +29,7 @@ from server.push.service import (
     PushRefusedError,
     PushService,
     SealedNotice,
+    ServiceFaultError,
     UnknownDeviceError,
     the_longest_wait,
 )
@@ -190,6 +191,9 @@ class Courier:
         found = await asyncio.gather(*self._sealed_tries(recipient, devices, parcel))
         outcome = _merged(one for one, _ in found)
         await self._heed(realm, row.user_id, outcome)
+        if outcome.gone | outcome.dead_tokens.keys() == {each.device_id for each in devices}:
+            # Some services count requests for them as sent.
+            raise UnknownDeviceError("none of the devices is there any more")
         if any(what == "sent" for _, what in outcome.counts):
             return
         errors = [error for _, error in found if error is not None]
@@ -197,8 +201,7 @@ class Courier:
             raise the_longest_wait(errors)
         if outcome.status == NOT_ALLOWED:
             raise DisallowedError("the service accepts nothing of this organization")
-        if outcome.gone | outcome.dead_tokens.keys() == {each.device_id for each in devices}:
-            raise UnknownDeviceError("none of the devices is there any more")
+        raise ServiceFaultError("the service sent to none of the devices")
 
     async def test_browsers(
         self, realm: RealmRow, row: UserRow, devices: Sequence[DeviceRow]

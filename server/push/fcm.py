@@ -19,6 +19,7 @@ from server.push.service import (
     UnknownDeviceError,
 )
 from server.push.web import asked, retry_after
+from server.runtime.untrusted_json import decode_untrusted
 
 ADDRESS: Final = "https://fcm.googleapis.com"
 SCOPE: Final = "https://www.googleapis.com/auth/firebase.messaging"
@@ -140,7 +141,7 @@ class Fcm:
         )
         if response.is_success:
             try:
-                return msgspec.json.decode(response.content, type=_Token)
+                return decode_untrusted(response.content, _Token)
             except msgspec.DecodeError as error:
                 raise ServiceFaultError(f"Google's answer cannot be read: {error}") from error
         status = response.status_code
@@ -160,7 +161,7 @@ def _refusal(response: httpx.Response) -> Exception:
     """Return the error for the code of a response."""
     status = response.status_code
     try:
-        error = msgspec.json.decode(response.content, type=_Failure).error
+        error = decode_untrusted(response.content, _Failure).error
     except msgspec.DecodeError:
         error = _Error()
     code = next((each.error_code for each in error.details if each.error_code), error.status)

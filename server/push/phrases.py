@@ -16,6 +16,7 @@ class PushPhrases(NamedTuple):
     test_title: str
     test_body: str
     unknown_user: str
+    reactions: str
 
 
 ENGLISH: Final = PushPhrases(
@@ -26,6 +27,7 @@ ENGLISH: Final = PushPhrases(
     marked("Test notification"),
     marked("This is a test notification from {realm} ({url})."),
     marked("Unknown user"),
+    marked("Reactions to your message"),
 )
 
 

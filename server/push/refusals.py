@@ -1,10 +1,10 @@
 """Errors of requests that wait for a push service."""
 
-from server.domain.errors import (
+from server.domain.errors import DomainError
+from server.domain.push_errors import (
     AdminActionRequiredError,
     BouncerFaultError,
     BouncerUnreachableError,
-    DomainError,
     InvalidRemotePushDeviceTokenError,
 )
 from server.push.service import (

@@ -2,7 +2,6 @@
 
 import asyncio
 import signal
-import struct
 import subprocess
 import sys
 from contextlib import suppress
@@ -11,12 +10,11 @@ from threading import Thread
 from typing import Final
 
 import server
+from server.runtime.sandbox_worker import HEADER
 
 ROOT: Final = Path(server.__file__).parents[1]
 ENVIRONMENT: Final = {"LC_ALL": "C.UTF-8"}
 """Ours holds the passwords of databases and brokers."""
-HEADER: Final = struct.Struct("!I")
-"""Length of the following frame, on either pipe of a worker."""
 
 
 _FROM_OUTSIDE: Final = frozenset({signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP})

@@ -8,13 +8,15 @@ import os
 import resource
 import select
 import signal
+import struct
 import sys
 from collections.abc import Callable
 from typing import Final, TypeVar
 
-from server.runtime.sandbox import HEADER
-
 Request = TypeVar("Request")
+
+HEADER: Final = struct.Struct("!I")
+"""Length of the following frame, on either pipe of a worker."""
 
 IDLE_SECONDS: Final = 600
 PIECE_BYTES: Final = 1 << 20

@@ -3,7 +3,7 @@
 import errno
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
@@ -83,7 +83,7 @@ def first_free(host: str, wanted: int) -> list[socket.socket]:
     return open_sockets(host, wanted)  # and say why not
 
 
-def port_of(sockets: list[socket.socket]) -> int:
+def port_of(sockets: Sequence[socket.socket]) -> int:
     """Return the port that the sockets listen on, which they share."""
     return int(sockets[0].getsockname()[1])
 

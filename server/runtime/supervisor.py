@@ -1,4 +1,8 @@
-"""Supervise N server processes that share listening sockets: start, restart, drain."""
+"""Supervise N server processes that share listening sockets: start, restart, drain.
+
+Each reports to the supervisor as a service does to systemd: that it is ready, and that it is not
+stuck.
+"""
 
 import os
 import select
@@ -9,6 +13,8 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from types import FrameType
+
+from server.runtime.service_manager import ServiceNotifier
 
 FIRST_PAUSE_SECONDS = 0.1
 LONGEST_PAUSE_SECONDS = 10.0
@@ -21,6 +27,12 @@ GRACE_SECONDS = 5.0
 
 LIFELINE_OPTION = "--lifeline"
 SOCKETS_OPTION = "--sockets"
+REPORTS_OPTION = "--reports"
+WATCHDOG_OPTION = "--watchdog"
+
+MAX_REPORT_BYTES = 4096
+MAX_REPORTS = 16
+"""Read from a process before the others have their turn."""
 
 
 @dataclass(slots=True)
@@ -32,6 +44,28 @@ class _Child:
     started_at: float = 0.0
     start_again_at: float = 0.0
     failures: int = 0
+    reports: socket.socket | None = None
+    """Our end of the channel on which the process reports."""
+    is_ready: bool = False
+    heard_at: float = 0.0
+
+    def hear(self, now: float) -> None:
+        """Take note of what the process has reported."""
+        assert self.reports is not None, "each process has a channel"
+        for _ in range(MAX_REPORTS):
+            try:
+                report = self.reports.recv(MAX_REPORT_BYTES)
+            except OSError:
+                return
+            self.heard_at = now
+            self.is_ready = self.is_ready or b"READY=1" in report.splitlines()
+
+    def forget(self) -> None:
+        """Close the channel of a process that has ended."""
+        self.process, self.is_ready = None, False
+        if self.reports is not None:
+            self.reports.close()
+            self.reports = None
 
 
 @dataclass(slots=True)
@@ -47,6 +81,12 @@ class Supervisor:
     count: int
     drain_seconds: float
     report: Callable[[str], None] = lambda _: None
+    notifier: ServiceNotifier = field(default_factory=ServiceNotifier)
+    """Hears that the service is ready once all processes are."""
+    ready_status: str = ""
+    _is_ready: bool = False
+    _alive_at: float = 0.0
+    """When the service manager is notified next that this process is not stuck."""
     _children: list[_Child] = field(default_factory=list)
     _stopping: bool = False
 
@@ -69,9 +109,11 @@ class Supervisor:
         try:
             while not self._stopping:
                 self._start_missing(lifeline)
-                _wait(wake, self._next_deadline())
+                self._wait(wake)
                 self._collect()
+                self._watch()
         finally:
+            self.notifier.stopping()
             self._end_all()
             for number, handler in before.items():
                 signal.signal(number, handler)
@@ -86,17 +128,26 @@ class Supervisor:
         now = time.monotonic()
         for child in self._children:
             if child.process is None and child.start_again_at <= now:
-                child.process = self._spawn(lifeline)
+                child.process, child.reports = self._spawn(lifeline)
                 child.started_at = now
                 self.report(f"server process {child.process.pid} started")
 
-    def _spawn(self, lifeline: int) -> subprocess.Popen[bytes]:
+    def _spawn(self, lifeline: int) -> "tuple[subprocess.Popen[bytes], socket.socket]":
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+        ours.setblocking(False)
         descriptors = [opened.fileno() for opened in self.sockets]
-        inherited = ",".join(map(str, descriptors))
-        return subprocess.Popen(
-            [*self.command, LIFELINE_OPTION, str(lifeline), SOCKETS_OPTION, inherited],
-            pass_fds=(lifeline, *descriptors),
-        )
+        options = [
+            *(LIFELINE_OPTION, str(lifeline)),
+            *(SOCKETS_OPTION, ",".join(map(str, descriptors))),
+            *(REPORTS_OPTION, str(theirs.fileno())),
+        ]
+        if self.notifier.watchdog_seconds is not None:
+            options += [WATCHDOG_OPTION, str(self.notifier.watchdog_seconds)]
+        with theirs:
+            process = subprocess.Popen(
+                [*self.command, *options], pass_fds=(lifeline, theirs.fileno(), *descriptors)
+            )
+        return process, ours
 
     def _collect(self) -> None:
         """Reap ended processes, and schedule their restarts."""
@@ -111,13 +162,46 @@ class Supervisor:
                 f"server process {child.process.pid} ended ({child.process.returncode})"
                 f" after {ran:.0f} s; the next starts in {pause:.1f} s"
             )
-            child.process = None
+            child.forget()
             child.start_again_at = now + pause
 
-    def _next_deadline(self) -> float | None:
-        """The end of the next pause; None to wait for a signal only."""
-        waiting = [child.start_again_at for child in self._children if child.process is None]
-        return min(waiting, default=None)
+    def _watch(self) -> None:
+        """Notify the service manager, and kill processes that have become silent.
+
+        The next turn restarts them.
+        """
+        if not self._is_ready and all(child.is_ready for child in self._children):
+            self._is_ready = True
+            self.notifier.ready(self.ready_status)
+        seconds = self.notifier.watchdog_seconds
+        if seconds is None or not self._is_ready:
+            return
+        now = time.monotonic()
+        if now >= self._alive_at:
+            self._alive_at = now + seconds / 2
+            self.notifier.alive()
+        for child in self._children:
+            if child.process and child.is_ready and now - child.heard_at > seconds:
+                self.report(f"server process {child.process.pid} is stuck and is killed")
+                child.process.kill()
+                child.heard_at = now
+
+    def _wait(self, wake: int) -> None:
+        """Sleep until a signal or a report, the end of a pause, or the next notification."""
+        now = time.monotonic()
+        waits = [child.start_again_at - now for child in self._children if child.process is None]
+        if self._is_ready and self.notifier.watchdog_seconds is not None:
+            waits.append(self._alive_at - now)
+        channels = {
+            child.reports.fileno(): child for child in self._children if child.reports is not None
+        }
+        timeout = max(0.0, min(waits)) if waits else None
+        readable, _, _ = select.select([wake, *channels], [], [], timeout)
+        if wake in readable:
+            os.read(wake, 4096)
+        for channel, child in channels.items():
+            if channel in readable:
+                child.hear(time.monotonic())
 
     def _end_all(self) -> None:
         for opened in self.sockets:
@@ -133,6 +217,8 @@ class Supervisor:
                 self.report(f"server process {process.pid} did not end and is killed")
                 process.kill()
                 process.wait()
+        for child in self._children:
+            child.forget()
 
 
 def _pause(failures: int) -> float:
@@ -140,14 +226,6 @@ def _pause(failures: int) -> float:
     if failures == 0:
         return 0.0
     return min(LONGEST_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2.0 ** (failures - 1))
-
-
-def _wait(wake: int, deadline: float | None) -> None:
-    """Sleep until a signal arrives or the deadline is reached."""
-    timeout = None if deadline is None else max(0.0, deadline - time.monotonic())
-    readable, _, _ = select.select([wake], [], [], timeout)
-    if readable:
-        os.read(wake, 4096)
 
 
 def _ignore(_number: int, _frame: FrameType | None) -> None:

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-FEATURE_LEVEL: Final = 421
+FEATURE_LEVEL: Final = 500
 """All changes of the protocol up to this level are implemented (docs/protocol.md)."""
 VERSION: Final = "0.1.0"
 MERGE_BASE: Final = VERSION

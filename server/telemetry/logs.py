@@ -14,6 +14,8 @@ from structlog.contextvars import merge_contextvars
 from structlog.typing import EventDict, WrappedLogger
 from typing_extensions import override
 
+from server.telemetry.error_reports import report_fault
+
 REDACTED = "[redacted]"
 
 LONGEST_STRING = 16_384
@@ -164,6 +166,7 @@ def _processors(settings: LogSettings, out: BinaryIO) -> list[structlog.typing.P
         merge_contextvars,
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
+        report_fault,
         structlog.processors.format_exc_info,
         Redactor(settings.secrets),
         render,

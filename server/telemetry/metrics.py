@@ -1,5 +1,7 @@
 """Metrics of this process, in Prometheus' format."""
 
+import time
+from collections import deque
 from collections.abc import Iterable
 from functools import partial
 
@@ -11,6 +13,7 @@ from prometheus_client import (
     ProcessCollector,
     generate_latest,
 )
+from prometheus_client.exposition import choose_encoder
 
 from server.runtime.version import VERSION
 from server.telemetry.overview import QueueView
@@ -20,6 +23,8 @@ METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 """Other methods are invented by clients: each would be a label of its own for ever."""
 JOB_BUCKETS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800, 3_600, 21_600)
 
+BLOCKED_SECONDS = 60.0
+"""How far back the longest block of the event loop is looked for."""
 BLOCKED_BUCKETS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 
 
@@ -69,19 +74,33 @@ class Metrics:
 
         blocked = "How long the event loop was blocked, each time that it was noticed."
         self._blocked = seconds("parley_loop_blocked_seconds", blocked, buckets=BLOCKED_BUCKETS)
+        self._longest_blocks: deque[tuple[float, float]] = deque()
+        """Ends and lengths of blocks, each shorter than the one before: later ones outlast it."""
 
     def loop_blocked(self, seconds: float) -> None:
         """Record that the event loop was blocked for this time."""
         self._blocked.observe(seconds)
+        while self._longest_blocks and self._longest_blocks[-1][1] <= seconds:
+            self._longest_blocks.pop()
+        self._longest_blocks.append((time.monotonic(), seconds))
 
-    def request(self, *, method: str, endpoint: str, status: int, seconds: float) -> None:
-        """Record a response."""
+    def longest_block_seconds(self) -> float:
+        """Return the longest block of the event loop within BLOCKED_SECONDS."""
+        earliest = time.monotonic() - BLOCKED_SECONDS
+        while self._longest_blocks and self._longest_blocks[0][0] < earliest:
+            self._longest_blocks.popleft()
+        return self._longest_blocks[0][1] if self._longest_blocks else 0.0
+
+    def request(
+        self, *, method: str, endpoint: str, status: int, seconds: float, trace_id: str = ""
+    ) -> None:
+        """Record a response; the trace of its request, if there is one, becomes an exemplar."""
         key = (method if method in METHODS else "other", endpoint, status // 100)
         observed = self._by_request.get(key)
         if observed is None:
             observed = self._requests.labels(*key[:2], f"{status // 100}xx")
             self._by_request[key] = observed
-        observed.observe(seconds)
+        observed.observe(seconds, {"trace_id": trace_id} if trace_id else None)
 
     def handed_out(self, queue: str) -> None:
         """Record the start of a job."""
@@ -130,3 +149,11 @@ class Metrics:
     def text(self) -> bytes:
         """All metrics in Prometheus' text format."""
         return generate_latest(self._registry)
+
+    def encoded(self, accept: str) -> tuple[bytes, str]:
+        """All metrics, and their content type: OpenMetrics if the scraper accepts it.
+
+        Exemplars are in OpenMetrics only.
+        """
+        encode, content_type = choose_encoder(accept)
+        return encode(self._registry), content_type

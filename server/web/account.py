@@ -18,6 +18,7 @@ from server.domain.api_keys import Scope, checked_name
 from server.domain.browsers import browser_name
 from server.domain.confirmations import CHANGE_EMAIL, PATHS
 from server.domain.credential_changes import Ended
+from server.domain.decimals import MAX_ID_DIGITS, number_in
 from server.domain.errors import BadRequestError, DomainError
 from server.domain.sign_in import PASSWORDS
 from server.domain.user_settings import UserSettings
@@ -46,7 +47,6 @@ CLOSE: Final = f"{ACCOUNT}/close"
 NOTIFY: Final = f"{ACCOUNT}/notifications"
 CONFIRM: Final = PATHS[CHANGE_EMAIL]
 
-MAX_DIGITS: Final = 19
 SCOPES: Final = {
     "read": frozenset({Scope.READ}),
     "messages": frozenset({Scope.READ, Scope.MESSAGES}),
@@ -212,10 +212,10 @@ async def end_sessions(request: Request) -> Page:
 @_in_section("keys")
 async def revoke(request: Request) -> Page:
     """Revoke a named key."""
-    actor, number = request.actor, request.form_value("key_id")
-    if not (number.isascii() and number.isdigit() and len(number) < MAX_DIGITS):
+    actor, number = request.actor, number_in(request.form_value("key_id"), MAX_ID_DIGITS)
+    if number is None:
         raise BadRequestError(_("No such API key"))
-    key_id = ApiKeyId(int(number))
+    key_id = ApiKeyId(number)
     await request.transact(lambda tx: revoke_key(tx, actor.user_id, key_id, by=actor.user_id))
     return go(request, f"{ACCOUNT}?done=revoked")
 

@@ -7,6 +7,7 @@ from server.api.endpoint import Access, Request
 from server.api.pages import PageRoute
 from server.app import App
 from server.domain.channels import Standing
+from server.domain.decimals import number_in
 from server.domain.errors import DomainError, NotFoundError
 from server.i18n import _, ngettext
 from server.mail.folder import MailFolder
@@ -75,9 +76,7 @@ async def show_clients(
 
 def _notice(invited: str) -> str:
     """Return the notice about sent invitations."""
-    if not (invited.isascii() and invited.isdecimal() and len(invited) <= MAX_DIGITS):
-        return ""
-    count = int(invited)
+    count = number_in(invited, MAX_DIGITS)
     if not count:
         return ""
     return ngettext(

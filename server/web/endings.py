@@ -8,6 +8,7 @@ import msgspec
 from msgspec.structs import asdict
 
 from server.domain.credential_changes import Ended
+from server.domain.decimals import number_in
 
 MAX_DIGITS: Final = 5
 _NAMES: Final = tuple(asdict(Ended()))
@@ -21,10 +22,8 @@ def done_at(place: str, done: str, ended: Ended) -> str:
 
 def ended_in(query: Mapping[str, str]) -> Ended:
     """Read the query; invalid counts are ignored."""
-    counts: dict[str, int | bool] = {name: _count(query.get(name, "")) for name in _NAMES}
+    counts: dict[str, int | bool] = {
+        name: number_in(query.get(name, ""), MAX_DIGITS) or 0 for name in _NAMES
+    }
     counts["api_key"] = bool(counts["api_key"])
     return msgspec.convert(counts, Ended)
-
-
-def _count(text: str) -> int:
-    return int(text) if text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS else 0

@@ -17,7 +17,7 @@ from server.actions.joining import (
 from server.api.endpoint import Access, Request
 from server.api.languages import settings_of_newcomer
 from server.api.pages import PageRoute
-from server.domain.access import Person
+from server.domain.access import GUEST, Person
 from server.domain.accounts import checked_full_name, checked_new_email
 from server.domain.channels import Standing
 from server.domain.errors import BadRequestError, DomainError, RateLimitedError
@@ -26,11 +26,11 @@ from server.domain.realm_settings import RealmSettings
 from server.domain.sign_in import PASSWORDS
 from server.i18n import _, marked
 from server.runtime.pages import Page
+from server.web.completing import begin_session
 from server.web.mailing import count_mail, sends_mail
 from server.web.new_passwords import new_password_hash
 from server.web.places import HOME, SIGN_IN
 from server.web.rendering import go, show
-from server.web.sign_in import begin_session
 from storage import server_keys
 from storage.ids import UserId
 from storage.invitations import InvitationRow
@@ -177,6 +177,7 @@ async def _form(request: Request, opened: _Opened, error: DomainError | None = N
         error=error,
         action=PATH.format(token=opened.key.token),
         inviter=opened.inviter.full_name,
+        is_guest=opened.row.role == GUEST,
         email=opened.row.email or request.form_value("email"),
         asks_email=opened.row.email is None,
         full_name=request.form_value("full_name"),
@@ -193,6 +194,7 @@ async def _address_form(
         error=error,
         action=PATH.format(token=opened.key.token),
         inviter=opened.inviter.full_name,
+        is_guest=opened.row.role == GUEST,
         email=email,
     )
 

@@ -6,11 +6,16 @@ from urllib.parse import urlencode, urlsplit
 
 from server.api.browsers import SAFE_METHODS
 from server.api.endpoint import Request
+from server.domain.sign_in import LOGIN_PATH
 
 HOME: Final = "/"
 CLIENTS: Final = "/clients"
-SIGN_IN: Final = "/login/"
-"""The desktop app knows the page by the end of its address."""
+SIGN_IN: Final = LOGIN_PATH
+SECOND_STEP: Final = f"{SIGN_IN}second-factor"
+PASSKEY_SECOND_STEP: Final = f"{SECOND_STEP}/passkey"
+SET_UP: Final = f"{SECOND_STEP}/set-up"
+SET_UP_DONE: Final = f"{SECOND_STEP}/done"
+PASSKEY_SIGN_IN: Final = f"{SIGN_IN}passkey"
 SIGN_OUT: Final = "/logout"
 ACCOUNT: Final = "/account"
 FIND: Final = "/accounts/go"

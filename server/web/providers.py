@@ -1,6 +1,7 @@
 """Sign-in through identity providers."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from hmac import compare_digest
 from http import HTTPStatus
@@ -12,6 +13,7 @@ import structlog
 from server.actions.email_changes import confirm_by_site
 from server.actions.sign_up import check_known_may_join
 from server.api.browsers import cookie, read_cookie
+from server.api.directory_claims import claims_of, follow_groups
 from server.api.endpoint import Access, Request
 from server.api.failed_sign_ins import failures_logged
 from server.api.pages import PageRoute
@@ -19,6 +21,7 @@ from server.api.sign_in import person_with
 from server.domain.accounts import as_full_name, checked_email
 from server.domain.confirmations import PATHS, VALID_SECONDS, VOUCHED_SIGN_UP
 from server.domain.desktop_flow import is_desktop_app
+from server.domain.directory_groups import VouchedClaims
 from server.domain.errors import (
     AuthenticationFailedError,
     NotFoundError,
@@ -26,14 +29,14 @@ from server.domain.errors import (
 )
 from server.domain.sessions import digest_of, new_token
 from server.i18n import _
-from server.identity import Identity, IdentityError
 from server.identity.flows import FLOW_LIFETIME_SECONDS as FLOW_SECONDS
 from server.identity.flows import Flow
+from server.identity.identities import Identity, IdentityError
 from server.runtime.pages import HEADERS, Page
+from server.web.completing import complete_sign_in, finish_sign_in, otps_in
 from server.web.desktop import ask_browser
 from server.web.places import place_here
 from server.web.rendering import go
-from server.web.sign_in import complete_sign_in, otps_in
 from storage import confirmations, credentials, ended_flows
 from storage.credentials import CredentialsRow
 from storage.ids import UserId
@@ -107,9 +110,26 @@ async def come_back(request: Request) -> Page:
         if found is not None:
             _check_begun_since(flow, found)
     if found is None:
-        return await _join(request, identity)
-    return await complete_sign_in(
-        request, found, wanted=flow.wanted, otp=flow.otp, desktop_otp=flow.desktop_otp
+        return await _join(request, name, identity)
+    await follow_groups(
+        request.app,
+        request.realm_cache,
+        found.user_id,
+        identity,
+        request.app.settings.sign_in_providers.mapping_of(name),
+        provider=name,
+    )
+    if (await request.realm_cache.settings()).second_factor_after_provider:
+        return await complete_sign_in(
+            request, found, wanted=flow.wanted, otp=flow.otp, desktop_otp=flow.desktop_otp
+        )
+    return await finish_sign_in(
+        request,
+        found,
+        wanted=flow.wanted,
+        otp=flow.otp,
+        desktop_otp=flow.desktop_otp,
+        is_vouched=True,
     )
 
 
@@ -125,7 +145,7 @@ async def _identify(request: Request, name: str, said: Mapping[str, str]) -> tup
     except IdentityError as error:
         logger.warning("identity_provider.assertion_refused", provider=name, reason=error.reason)
         raise
-    return flow, Identity(email, identity.full_name)
+    return flow, replace(identity, email=email)
 
 
 async def _confirm_own(request: Request, flow: Flow, identity: Identity) -> None:
@@ -173,9 +193,13 @@ async def _end(request: Request, flow: Flow) -> None:
             )
 
 
-async def _join(request: Request, identity: Identity) -> Page:
+async def _join(request: Request, provider: str, identity: Identity) -> Page:
     """Ask for a name for an account with the address that the provider has verified."""
     realm_cache, token = request.realm_cache, new_token()
+    mapping = request.app.settings.sign_in_providers.mapping_of(provider)
+    claims = await claims_of(request.app, realm_cache, identity, mapping, provider=provider)
+    if claims is not None:
+        token = VouchedClaims(provider, claims).added_to(token)
     async with request.app.database.transaction() as connection:
         realm, now = await realm_cache.realm(), request.app.clock.now()
         await check_known_may_join(connection, realm, identity.email, now=now)

@@ -30,6 +30,7 @@ STATIC: Final = {
     "icon-maskable-512.png": "image/png",
     "icon-touch-180.png": "image/png",
     "icon.svg": "image/svg+xml",
+    "passkeys.js": "text/javascript; charset=utf-8",
     "sign-in-link.js": "text/javascript; charset=utf-8",
     "sign-in.js": "text/javascript; charset=utf-8",
     "style.css": "text/css; charset=utf-8",

@@ -3,6 +3,7 @@
 from typing import Final
 
 from server.actions.confirmations import ask_to_confirm
+from server.actions.directory_claims import follow_claims
 from server.actions.sign_up import (
     BY_INVITATION,
     NOT_BY_EMAIL,
@@ -11,24 +12,27 @@ from server.actions.sign_up import (
     sign_up,
 )
 from server.actions.users import NewUser
+from server.api.directory_claims import finish_access_changes
 from server.api.endpoint import Access, Request
 from server.api.languages import settings_of_newcomer
 from server.api.pages import PageRoute
 from server.domain.accounts import checked_full_name, checked_new_email
 from server.domain.confirmations import PATHS, SIGN_UP, VOUCHED_SIGN_UP
+from server.domain.directory_groups import VouchedClaims
 from server.domain.errors import BadRequestError, DomainError, RealmDeactivatedError
 from server.domain.sign_in import PASSWORDS
 from server.i18n import _
 from server.runtime.pages import Page
+from server.transactions import Tx
+from server.web.completing import begin_session
 from server.web.confirming import digest_in, to_confirm
 from server.web.mailing import count_mail, mail_sent, sends_mail
 from server.web.new_passwords import new_password_hash
 from server.web.places import HOME, SIGN_IN
 from server.web.rendering import go, show
-from server.web.sign_in import begin_session
 from storage import default_channel_groups
 from storage.confirmations import ConfirmationRow
-from storage.ids import ChannelGroupId
+from storage.ids import ChannelGroupId, UserId
 
 ASK: Final = "/register"
 JOIN: Final = PATHS[SIGN_UP]
@@ -73,7 +77,7 @@ async def join(request: Request) -> Page:
     """Create the account, and sign its owner in."""
     row = await _confirmation(request)
     email = row.email
-    app, digest = request.app, digest_in(request)
+    digest = digest_in(request)
     try:
         name = checked_full_name(request.form_value("full_name"))
         takes = await _by_password(request)
@@ -86,11 +90,28 @@ async def join(request: Request) -> Page:
             email_confirmed=sends_mail(request.app) or row.purpose == VOUCHED_SIGN_UP,
             settings=await settings_of_newcomer(request),
         )
-        user_id = await request.transact(lambda tx: sign_up(tx, digest, new, now=app.clock.now()))
+        user_id, work = await request.transact(lambda tx: _sign_up(tx, request, digest, new))
     except BadRequestError as error:
         return await _joining(request, email, error)
+    await finish_access_changes(request.app, request.realm_cache.realm_id, work)
     await begin_session(request, user_id)
     return go(request, HOME)
+
+
+async def _sign_up(
+    tx: Tx, request: Request, digest: bytes, new: NewUser
+) -> tuple[UserId, list[str]]:
+    """Create the account, with what a provider that vouches for the address has asserted.
+
+    Returns its id, and the ids of ACCESS_CHANGEs to be finished.
+    """
+    now = request.app.clock.now()
+    user_id = await sign_up(tx, digest, new, now=now)
+    vouched = VouchedClaims.of_token(request.path_params["token"])
+    if vouched is None:
+        return user_id, []
+    work = await follow_claims(tx, user_id, vouched.claims, cause=vouched.provider, now=now)
+    return user_id, work
 
 
 async def _confirmation(request: Request) -> ConfirmationRow:
