@@ -97,6 +97,26 @@ def grant(
     click.echo(f"{email} {'may' if create_users else 'may not'} make accounts.")
 
 
+@click.command("reset-second-factors")
+@person_options
+def reset_second_factors(
+    *, email: str, realm: str | None, config: Path | None, data: Path | None
+) -> None:
+    """Remove all second factors and recovery codes of an account, after its user has lost them.
+
+    Its sessions end, and its own API key is replaced. The password alone signs in then.
+    """
+
+    async def reset(app: "App", tx: "WriteTx", user_id: "UserId") -> None:
+        del app
+        from server.actions.second_factor_requirements import reset_as_operator
+
+        await reset_as_operator(tx, user_id)
+
+    _change(email, realm, config, data, reset)
+    click.echo(f"{email} has no second factor any more.")
+
+
 @click.command()
 @person_options
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
@@ -224,4 +244,4 @@ async def person_of(app: "App", email: str, realm: str | None) -> tuple["RealmId
         return realm_id, await person_named(connection, realm_id, email)
 
 
-COMMANDS = (deactivate, reactivate, grant, keys, make_key, revoke_key)
+COMMANDS = (deactivate, reactivate, grant, reset_second_factors, keys, make_key, revoke_key)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from scripts.cli.check_groups import unknown_groups
 from scripts.cli.options import read_settings, server_options
 from scripts.cli.running import as_it_runs
 from server.runtime.formatting import counted
@@ -82,7 +83,7 @@ def _findings(config: Path | None, overrides: dict[str, object]) -> Iterator[Fin
     if settings.database_url is None:
         yield from _about_data_directory(settings)
     else:
-        yield from _about_database(settings.database_url)
+        yield from _about_database(settings, settings.database_url)
     if settings.amqp_url is not None:
         yield _about_broker(settings.amqp_url)
         yield from _about_room_of_broker(settings.amqp_url)
@@ -178,7 +179,7 @@ def _about_data_directory(settings: "Settings") -> Iterator[Finding]:
     data = settings.data_directory
     if url := running_url(data):
         yield Finding(CheckStatus.GOOD, "data", f"The private Postgres in {data} is running.")
-        yield from _about_database(url)
+        yield from _about_database(settings, url)
         return
     place = next(path for path in (data, *data.absolute().parents) if path.exists())
     if not _takes_files(place):
@@ -206,7 +207,7 @@ def _takes_files(place: Path) -> bool:
         return False
 
 
-def _about_database(url: str) -> Iterator[Finding]:
+def _about_database(settings: "Settings", url: str) -> Iterator[Finding]:
     yield from _about_hosts_of_database(url)
     from storage.health import durability, refusal
     from storage.migrate import MigrationError, connected, pending
@@ -226,6 +227,8 @@ def _about_database(url: str) -> Iterator[Finding]:
             yield Finding(CheckStatus.BAD, "database", sentence)
     if not lacking:
         yield from _about_addresses(url)
+        for sentence in unknown_groups(settings, url):
+            yield Finding(CheckStatus.DOUBTFUL, "directory", sentence)
     if not durable.synchronous_commit:
         yield Finding(
             CheckStatus.DOUBTFUL,

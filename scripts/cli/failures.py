@@ -39,6 +39,7 @@ def _speaking_errors() -> tuple[type[Exception], ...]:
     # Imported only now: a command that succeeds does not pay for them.
     from server.domain.errors import DomainError
     from server.messaging.job_broker import BrokerUnavailableError
+    from server.runtime.extras import MissingExtraError
     from server.runtime.sockets import ListenError
     from server.settings import SettingsError
     from storage.backups import BackupError
@@ -55,6 +56,7 @@ def _speaking_errors() -> tuple[type[Exception], ...]:
         EmbeddedError,
         ListenError,
         MigrationError,
+        MissingExtraError,
         RightMissingError,
         SettingsError,
     )

@@ -17,8 +17,12 @@ from scripts.cli.options import (
 
 if TYPE_CHECKING:
     from server.app import App
+    from server.domain.directory_groups import Claims
     from server.identity.ldap import DirectoryEntry
     from storage.ids import RealmId
+
+MOST_GROUPS = 20
+"""Maximum number of groups shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +30,8 @@ class _Found:
     entry: "DirectoryEntry"
     account: str
     """The account that the entry signs in to."""
+    claims: "Claims | None"
+    """What its groups mean here."""
 
 
 @click.group()
@@ -63,15 +69,30 @@ def check(
         ("entry", found.entry.dn),
         ("name", identity.full_name),
         ("email", identity.email),
+        *_about_groups(found),
         ("password", "right" if password is not None else "not tried: --password-file tries it"),
         ("account", found.account),
     ):
         click.echo(f"{about:<9} {what}")
 
 
+def _about_groups(found: _Found) -> list[tuple[str, str]]:
+    """Return what is to be shown of the entry's groups, if groups are mapped."""
+    groups, claims = found.entry.identity.groups, found.claims
+    if groups is None:
+        return []
+    shown = [("groups", "; ".join(groups[:MOST_GROUPS]) or "none")]
+    if claims is None:
+        return [*shown, ("mapped to", f"nothing: there are {len(groups)}, which is too many")]
+    from server.domain.scim import name_of_role
+
+    role = "as it is" if claims.role is None else name_of_role(claims.role)
+    return [*shown, ("mapped to", f"{', '.join(sorted(claims.groups)) or 'no group'}; role {role}")]
+
+
 async def _look(app: "App", name: str, password: str | None, subdomain: str | None) -> _Found:
     from scripts.cli.session import realm_named
-    from server.identity import DirectoryAwayError, IdentityError
+    from server.identity.identities import DirectoryAwayError, IdentityError
 
     realm_id = await realm_named(app, subdomain)
     ldap = app.identities.ldap
@@ -91,7 +112,8 @@ async def _look(app: "App", name: str, password: str | None, subdomain: str | No
         raise Failure(f"The directory has no entry for {name} that the server can read.")
     if entry is None:
         raise Failure(f"The directory has no entry for {name} with this password.")
-    return _Found(entry, await _account(app, realm_id, entry))
+    claims = ldap.mapping.claims(entry.identity.groups)
+    return _Found(entry, await _account(app, realm_id, entry), claims)
 
 
 async def _account(app: "App", realm_id: "RealmId", entry: "DirectoryEntry") -> str:

@@ -30,7 +30,9 @@ def mail_in(*, config: Path | None, data: Path | None) -> None:
         from scripts.cli.broker import refuse_unfit_broker
         from scripts.cli.database import database_of
         from scripts.cli.process import take_mail_until_stopped
+        from server.runtime.service_manager import ServiceNotifier, take_passed_sockets
 
+        sockets, notifier = take_passed_sockets(), ServiceNotifier.take()
         refuse_unfit_broker(settings)
         with database_of(settings) as ready:
-            uvloop.run(take_mail_until_stopped(ready))
+            uvloop.run(take_mail_until_stopped(ready, sockets, notifier))

@@ -12,8 +12,12 @@ from scripts.cli.activity import activity
 from scripts.cli.audit import audit
 from scripts.cli.backup import backup
 from scripts.cli.check import check
+from scripts.cli.completions import completions
+from scripts.cli.config import print_config
+from scripts.cli.directory import directory
 from scripts.cli.failures import Failure
 from scripts.cli.ldap import ldap
+from scripts.cli.licences import licences, sbom
 from scripts.cli.mail_in import mail_in
 from scripts.cli.migrate import migrate
 from scripts.cli.options import OwnProcess
@@ -22,11 +26,14 @@ from scripts.cli.queues import queues
 from scripts.cli.realm import realm
 from scripts.cli.restore import restore
 from scripts.cli.run import run
+from scripts.cli.scim import scim
 from scripts.cli.serve import serve
 from scripts.cli.status import status
+from scripts.cli.top import top
 from scripts.cli.transfer import export_realm, import_realm
 from scripts.cli.user import user
 from scripts.cli.worker import worker
+from storage.connection_names import name_process
 
 INTERRUPTED = 130
 FULL = {errno.ENOSPC, errno.EDQUOT}
@@ -45,7 +52,8 @@ class _InOrder(click.Group):
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(package_name="parley", message="Parley %(version)s")
-def cli() -> None:
+@click.pass_context
+def cli(context: click.Context) -> None:
     """Parley, a team-chat server.
 
     `parley run` is all that a small team needs: it brings its own database. A larger
@@ -55,6 +63,7 @@ def cli() -> None:
     Settings come from the command line, from variables PARLEY_..., or from one TOML file;
     `parley check` says what is wrong with them.
     """
+    name_process(context.invoked_subcommand or "")
 
 
 for command in (
@@ -64,7 +73,9 @@ for command in (
     mail_in,
     migrate,
     check,
+    print_config,
     status,
+    top,
     queues,
     backup,
     restore,
@@ -74,8 +85,13 @@ for command in (
     realm,
     user,
     ldap,
+    directory,
+    scim,
     audit,
     activity,
+    licences,
+    sbom,
+    completions,
 ):
     cli.add_command(command)
 

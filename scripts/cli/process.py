@@ -14,9 +14,12 @@ from queue_processors.shipper import UNREADABLE
 from scripts.cli.loading import set_start_apart
 from server.app import App, open_app
 from server.mail.folder import MailFolder
-from server.main import serving, stop_signal, stop_signals
+from server.main import serving
 from server.messaging.background import running
 from server.operator.port import metrics_port, metrics_sockets
+from server.runtime.service_manager import ServiceNotifier
+from server.runtime.sockets import port_of
+from server.runtime.stop_signals import StopSignals
 from server.runtime.watchdog import LoopWatchdog
 from server.settings import Settings, certificates
 
@@ -39,6 +42,7 @@ async def serve_until_stopped(
     prepare: Prepare | None = None,
     ready: Ready | None = None,
     mail: MailFolder | None = None,
+    notifier: ServiceNotifier,
 ) -> None:
     """Serve until SIGTERM, SIGINT, or the end of `lifeline`; then finish open requests.
 
@@ -48,7 +52,7 @@ async def serve_until_stopped(
     """
     open_many_files()
     takes_mail = takes_mail and settings.mail_in_port is not None
-    async with AsyncExitStack() as stack:
+    async with StopSignals() as stop, AsyncExitStack() as stack:
         for each in beside:
             stack.callback(each.close)  # where it has not begun
         certificates.https(settings)
@@ -60,7 +64,7 @@ async def serve_until_stopped(
         work = run_processors(
             app, processors, with_shipper=with_shipper, serves=True, takes_mail=takes_mail
         )
-        await stack.enter_async_context(running(work, _watch(app), *beside))
+        await stack.enter_async_context(running(work, _watch(app), notifier.beat(), *beside))
         api = await stack.enter_async_context(serving(app, sockets))
         await stack.enter_async_context(
             metrics_port(
@@ -81,37 +85,61 @@ async def serve_until_stopped(
 
             await stack.enter_async_context(taking_mail(app, for_mail))
         set_start_apart()
-        with stop_signals() as stopped:
-            if ready is not None:
-                ready(emails)
-            await _told_to_stop(stopped, lifeline)
+        if ready is not None:
+            ready(emails)
+        notifier.ready(f"Serves port {port_of(sockets)}.")
+        await _first_of(stop.wait(), lifeline)
+        notifier.stopping()
 
 
 async def work_until_stopped(
-    settings: Settings, processors: Sequence[AnyProcessor], *, with_shipper: bool
+    settings: Settings,
+    processors: Sequence[AnyProcessor],
+    *,
+    with_shipper: bool,
+    notifier: ServiceNotifier,
 ) -> None:
     """Run queue processors until SIGTERM or SIGINT; then finish jobs in progress."""
     async with (
+        StopSignals() as stop,
         open_app(settings) as app,
         metrics_port(app, _told_of(processors, with_shipper), all_queues=queue_names()),
-        running(run_processors(app, processors, with_shipper=with_shipper), _watch(app)),
+        running(
+            run_processors(app, processors, with_shipper=with_shipper),
+            _watch(app),
+            notifier.beat(),
+        ),
     ):
         set_start_apart()
-        await stop_signal()
+        notifier.ready(f"Works on {len(processors)} queues.")
+        await stop.wait()
+        notifier.stopping()
 
 
-async def take_mail_until_stopped(settings: Settings) -> None:
-    """Receive email until SIGTERM or SIGINT; then finish open sessions."""
+async def take_mail_until_stopped(
+    settings: Settings, sockets: Sequence[socket.socket], notifier: ServiceNotifier
+) -> None:
+    """Receive email until SIGTERM or SIGINT; then finish open sessions.
+
+    On the sockets, if there are some, else on the port of the settings.
+    """
     from server.mail_in import taking_mail
 
     async with (
+        StopSignals() as stop,
         open_app(settings) as app,
         metrics_port(app, all_queues=queue_names()),
-        taking_mail(app),
-        running(run_processors(app, (), with_shipper=False, takes_mail=True), _watch(app)),
+        taking_mail(app, sockets) as port,
+        running(
+            run_processors(app, (), with_shipper=False, takes_mail=True),
+            _watch(app),
+            notifier.beat(),
+        ),
     ):
         set_start_apart()
-        await stop_signal()
+        notifier.ready(f"Takes mail on port {port}.")
+        await stop.wait()
+        notifier.stopping()
 
 
 def _watch(app: App) -> Coroutine[Any, Any, None]:
@@ -145,8 +173,9 @@ def _told_of(processors: Sequence[AnyProcessor], with_shipper: bool) -> list[str
     return [*names, UNREADABLE] if with_shipper else names
 
 
-async def _told_to_stop(stopped: asyncio.Event, lifeline: int | None) -> None:
-    waits: list[asyncio.Future[Any]] = [asyncio.ensure_future(stopped.wait())]
+async def _first_of(signalled: Coroutine[Any, Any, None], lifeline: int | None) -> None:
+    """Wait for a signal to stop, or for the end of the parent process."""
+    waits: list[asyncio.Future[Any]] = [asyncio.ensure_future(signalled)]
     if lifeline is not None:
         waits.append(asyncio.ensure_future(_end_of(lifeline)))
     try:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from scripts.cli.abandon_import import abandon_import
 from scripts.cli.failures import Failure, sentences
 from scripts.cli.options import (
     WHICH_REALM,
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 @click.group()
 def realm() -> None:
     """Create, deactivate and reactivate organizations, and set their quota."""
+
+
+realm.add_command(abandon_import)
 
 
 @realm.command()

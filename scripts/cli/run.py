@@ -17,6 +17,7 @@ from scripts.cli.signals import in_peace
 
 if TYPE_CHECKING:
     from server.mail.folder import MailFolder
+    from server.runtime.service_manager import ServiceNotifier
     from server.settings import Settings
     from storage.embedded import EmbeddedPostgres
 
@@ -34,20 +35,23 @@ def run(*, config: Path | None, **overrides: object) -> None:
     """
     _stop_like_ctrl_c(signal.SIGTERM, signal.SIGHUP)
     with sentences():
+        from scripts.cli.serve import listening
         from scripts.cli.state_files import announced
-        from server.runtime.sockets import open_sockets, port_of
+        from server.runtime.service_manager import ServiceNotifier
 
         settings = read_settings(config, **overrides)
-        sockets = open_sockets(settings.host, settings.port)
-        settings = _as_it_is(settings, port_of(sockets))
+        notifier = ServiceNotifier.take()
+        settings, sockets = listening(settings)
         if settings.database_url is None:
-            _serve_with_postgres(settings, sockets)
+            _serve_with_postgres(settings, sockets, notifier)
         else:
             with announced(settings):
-                _serve(settings, sockets, None)
+                _serve(settings, sockets, None, notifier)
 
 
-def _serve_with_postgres(settings: "Settings", sockets: list[socket.socket]) -> None:
+def _serve_with_postgres(
+    settings: "Settings", sockets: list[socket.socket], notifier: "ServiceNotifier"
+) -> None:
     from scripts.cli.database import with_database
     from scripts.cli.running import remember_place
     from scripts.cli.state_files import announced
@@ -59,7 +63,8 @@ def _serve_with_postgres(settings: "Settings", sockets: list[socket.socket]) -> 
         remember_place(settings)
         with announced(settings):
             _import_while_postgres_starts()
-            _serve(with_database(settings, postgres.wait_until_ready()), sockets, postgres)
+            ready = with_database(settings, postgres.wait_until_ready())
+            _serve(ready, sockets, postgres, notifier)
     finally:
         try:
             in_peace()
@@ -74,7 +79,10 @@ def _import_while_postgres_starts() -> None:
 
 
 def _serve(
-    settings: "Settings", sockets: list[socket.socket], postgres: "EmbeddedPostgres | None"
+    settings: "Settings",
+    sockets: list[socket.socket],
+    postgres: "EmbeddedPostgres | None",
+    notifier: "ServiceNotifier",
 ) -> None:
     """Migrate, and serve until stopped."""
     import uvloop
@@ -103,6 +111,7 @@ def _serve(
             prepare=welcome.prepare,
             ready=welcome.show,
             mail=None if postgres is None or settings.smtp_host else _folder(settings),
+            notifier=notifier,
         )
     )
 
@@ -124,13 +133,6 @@ async def _look_after(postgres: "EmbeddedPostgres") -> None:
 def _start_again(postgres: "EmbeddedPostgres") -> None:
     postgres.start()
     postgres.wait_until_ready()
-
-
-def _as_it_is(settings: "Settings", port: int) -> "Settings":
-    """Return the settings with the actual port."""
-    import msgspec
-
-    return msgspec.structs.replace(settings, port=port)
 
 
 def _stop_like_ctrl_c(*numbers: signal.Signals) -> None:

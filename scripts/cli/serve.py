@@ -12,6 +12,7 @@ from scripts.cli.loading import loading
 from scripts.cli.options import read_settings, server_options
 
 if TYPE_CHECKING:
+    from server.runtime.service_manager import ServiceNotifier
     from server.settings import Settings
 
 
@@ -19,12 +20,16 @@ if TYPE_CHECKING:
 @click.option("--processes", type=int, help="How many processes share the port.  [default: 1]")
 @click.option("--lifeline", type=int, hidden=True)
 @click.option("--sockets", "inherited", hidden=True)
+@click.option("--reports", type=int, hidden=True)
+@click.option("--watchdog", type=float, hidden=True)
 @server_options
 def serve(
     *,
     processes: int | None,
     lifeline: int | None,
     inherited: str | None,
+    reports: int | None,
+    watchdog: float | None,
     config: Path | None,
     **overrides: object,
 ) -> None:
@@ -35,25 +40,46 @@ def serve(
     """
     with sentences():
         settings = read_settings(config, processes=processes, **overrides)
+        from server.runtime.service_manager import ServiceNotifier
+
         if inherited is not None:
-            serve_here(settings, _inherited(inherited), lifeline)
+            notifier = ServiceNotifier.of_child(reports, watchdog)
+            serve_here(settings, _inherited(inherited), lifeline, notifier)
             return
         _refuse_unfit(settings)
-        import msgspec
-
         from scripts.cli.state_files import announced
-        from server.runtime.sockets import open_sockets, port_of
 
-        sockets = open_sockets(settings.host, settings.port)
-        place = msgspec.structs.replace(settings, port=port_of(sockets))
-        with announced(place):
+        notifier = ServiceNotifier.take()
+        settings, sockets = listening(settings)
+        with announced(settings):
             if settings.processes == 1:
-                serve_here(settings, sockets, None)
+                serve_here(settings, sockets, None, notifier)
             else:
-                _supervise(settings, sockets)
+                _supervise(settings, sockets, notifier)
 
 
-def serve_here(settings: "Settings", sockets: list[socket.socket], lifeline: int | None) -> None:
+def listening(settings: "Settings") -> "tuple[Settings, list[socket.socket]]":
+    """Return the sockets to serve on, and the settings with their actual address.
+
+    Sockets that the service manager has passed, or new ones. Raises ListenError.
+    """
+    import msgspec
+
+    from server.runtime.service_manager import take_passed_sockets
+    from server.runtime.sockets import open_sockets, port_of
+
+    passed = take_passed_sockets()
+    sockets = passed or open_sockets(settings.host, settings.port)
+    host = passed[0].getsockname()[0] if passed else settings.host
+    return msgspec.structs.replace(settings, host=host, port=port_of(sockets)), sockets
+
+
+def serve_here(
+    settings: "Settings",
+    sockets: list[socket.socket],
+    lifeline: int | None,
+    notifier: "ServiceNotifier",
+) -> None:
     """Serve in this process."""
     with loading():
         import structlog
@@ -67,10 +93,14 @@ def serve_here(settings: "Settings", sockets: list[socket.socket], lifeline: int
             "server.listening", host=settings.host, port=port_of(sockets)
         )
 
-    uvloop.run(serve_until_stopped(settings, sockets, lifeline=lifeline, ready=ready))
+    uvloop.run(
+        serve_until_stopped(settings, sockets, lifeline=lifeline, ready=ready, notifier=notifier)
+    )
 
 
-def _supervise(settings: "Settings", sockets: list[socket.socket]) -> None:
+def _supervise(
+    settings: "Settings", sockets: list[socket.socket], notifier: "ServiceNotifier"
+) -> None:
     import structlog
 
     from server.runtime.supervisor import Supervisor
@@ -82,6 +112,8 @@ def _supervise(settings: "Settings", sockets: list[socket.socket]) -> None:
         count=settings.processes,
         drain_seconds=settings.shutdown_delay_seconds + settings.drain_seconds,
         report=logger.info,
+        notifier=notifier,
+        ready_status=f"{settings.processes} processes serve port {settings.port}.",
     ).run()
 
 

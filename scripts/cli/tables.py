@@ -1,7 +1,7 @@
 """Output of commands: columns, or JSON for programs."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
 import click
@@ -21,13 +21,19 @@ def show(rows: Sequence[Mapping[str, Cell]], *, as_json: bool, nothing: str) -> 
     elif not rows:
         click.echo(nothing)
     else:
-        names = list(rows[0])
-        lines = [[name.removesuffix(SECONDS).replace("_", " ") for name in names]]
-        lines += [[_text(name, row[name]) for name in names] for row in rows]
-        widths = [max(len(line[n]) for line in lines) for n in range(len(names))]
-        for line in lines:
-            cells = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
-            click.echo("  ".join(cells).rstrip())
+        for line in lines_of(rows):
+            click.echo(line)
+
+
+def lines_of(rows: Sequence[Mapping[str, Cell]]) -> Iterator[str]:
+    """Yield a line of names and a line for each of the rows, of which there is at least one."""
+    names = list(rows[0])
+    lines = [[name.removesuffix(SECONDS).replace("_", " ") for name in names]]
+    lines += [[_text(name, row[name]) for name in names] for row in rows]
+    widths = [max(len(line[n]) for line in lines) for n in range(len(names))]
+    for line in lines:
+        cells = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
+        yield "  ".join(cells).rstrip()
 
 
 def _text(name: str, cell: Cell) -> str:

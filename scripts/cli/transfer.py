@@ -159,7 +159,7 @@ def import_realm(
 def _import_any(settings: "Settings", file: Path, choices: ImportChoices) -> None:
     """Import an export of Parley or of another program."""
     from server.imports.errors import FileRefusedError, ImportStoppedError
-    from server.imports.recognition import source_of
+    from server.imports.recognition import is_of_parley, source_of
 
     try:
         source = source_of(file)
@@ -168,6 +168,8 @@ def _import_any(settings: "Settings", file: Path, choices: ImportChoices) -> Non
             return
     except (FileRefusedError, ImportStoppedError) as error:
         raise Failure(str(error)) from error
+    if not is_of_parley(file):
+        raise Failure(f"{file} is no export of Parley, Slack, Mattermost, Rocket.Chat or Zulip.")
     if given := choices.not_for_parley():
         raise Failure(
             f"{' and '.join(given)} cannot be given for an export of Parley, which is imported"

@@ -32,6 +32,7 @@ def worker(queues: tuple[str, ...], *, config: Path | None, data: Path | None) -
             from scripts.cli.broker import refuse_unfit_broker
             from scripts.cli.database import database_of
             from scripts.cli.process import work_until_stopped
+            from server.runtime.service_manager import ServiceNotifier
 
         try:
             processors = named(queues)
@@ -39,4 +40,5 @@ def worker(queues: tuple[str, ...], *, config: Path | None, data: Path | None) -
             raise Failure(str(error)) from error
         refuse_unfit_broker(settings)
         with database_of(settings) as ready:
-            uvloop.run(work_until_stopped(ready, processors, with_shipper=True))
+            notifier = ServiceNotifier.take()
+            uvloop.run(work_until_stopped(ready, processors, with_shipper=True, notifier=notifier))
