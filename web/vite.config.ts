@@ -3,12 +3,14 @@ import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "no
 import { join } from "node:path";
 import { catalogues } from "./build/catalogues";
 import { icons } from "./build/icons";
+import { licenses } from "./build/licenses";
 import { serviceWorker } from "./build/worker";
 import preact from "@preact/preset-vite";
 import type { Plugin } from "vite";
 import { defineConfig } from "vitest/config";
 
 const OUTPUT = "../server/web/static/app";
+const LICENSES = ".vite/licenses.json";
 const COMPRESSED = /\.(js|css|svg|json|webmanifest)$/;
 
 interface ManifestEntry {
@@ -58,12 +60,20 @@ const SERVER = process.env.PARLEY_DEV_SERVER ?? "http://localhost:9991";
 
 export default defineConfig({
   base: "/static/app/",
-  plugins: [preact({ prefreshEnabled: false }), catalogues(), icons(), finishAssets(), serviceWorker(OUTPUT)],
+  plugins: [
+    preact({ prefreshEnabled: false }),
+    catalogues(),
+    icons(),
+    finishAssets(),
+    licenses(join(import.meta.dirname, OUTPUT, LICENSES)),
+    serviceWorker(OUTPUT),
+  ],
   build: {
     outDir: OUTPUT,
     // Pages that are open go on using the files of the build before.
     emptyOutDir: false,
     manifest: true,
+    license: { fileName: LICENSES },
     assetsInlineLimit: 0,
     target: "es2022",
     modulePreload: { polyfill: false },

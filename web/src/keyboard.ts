@@ -37,6 +37,9 @@ export const PAGE_KEYS: readonly Shortcut<() => void>[] = [
   { keys: ["?"], name: () => i18n.t("This list"), act: () => void import("./views/keys/keys").then((module) => module.openKeys()) },
 ];
 
+/** Keys between the rows of a view that is a list. */
+const LIST_KEYS = new Set(["ArrowDown", "j", "ArrowUp", "k"]);
+
 /** Return what Escape does where there is nothing to close: the home view is shown, if that is chosen. */
 function homeAct(): (() => void) | undefined {
   return state().settings.web_escape_navigates_to_home_view ? () => go("#") : undefined;
@@ -53,6 +56,11 @@ export function startKeyboard(): void {
       return;
     }
     if (event.ctrlKey || event.metaKey || event.altKey || isWriting(event.target) || isModal()) return;
+    if (LIST_KEYS.has(event.key) && document.querySelector(".list-view .rows")) {
+      void import("./ui/list-keys").then((module) => module.moveInList(event.key));
+      event.preventDefault();
+      return;
+    }
     const act = event.key === "Escape" ? homeAct() : actOf(PAGE_KEYS, event.key);
     if (!act) return;
     event.preventDefault();

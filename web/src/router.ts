@@ -25,10 +25,12 @@ export function channelName(id: number): string | undefined {
   return stateOf().channels.get(id)?.name;
 }
 
-function channelId(name: string): number | undefined {
-  const wanted = name.toLowerCase();
-  for (const channel of stateOf().channels.values()) if (channel.name.toLowerCase() === wanted) return channel.stream_id;
-  return undefined;
+/** Return the id of a channel by its name, in which spaces may be hyphens; the name if there is none. */
+function channelId(name: string): number | string {
+  const plain = (text: string) => text.toLowerCase().replace(/-/g, " ");
+  const wanted = plain(name);
+  for (const channel of stateOf().channels.values()) if (plain(channel.name) === wanted) return channel.stream_id;
+  return name;
 }
 
 const HOME_VIEWS: Record<string, View> = { inbox: "inbox", recent_topics: "recent", recent: "recent", all_messages: "feed" };
@@ -62,8 +64,15 @@ function placeOf(hash: string): Place {
 /** Follow the address from now on. */
 export function startRouter(state: () => State): void {
   stateOf = state;
+  let shown = "";
   const follow = () => {
     const next = parse(location.hash);
+    const before = place.peek();
+    const isProfile = isOfProfile(next);
+    // Profiles lead to others, and from all of them back to the list in which the first was opened.
+    if (!isProfile) opener = "";
+    else if (before.kind === "dialog" && !isOfProfile(before)) opener = shown;
+    shown = location.hash;
     place.value = next;
     if (next.kind !== "dialog") ground.value = next;
   };
@@ -86,8 +95,13 @@ export function go(hash: string, { replace = false } = {}): void {
   } else location.hash = hash;
 }
 
-/** Close the dialog: the view below it is shown. */
+/** The address of the dialog from which a profile was opened. */
+let opener = "";
+const isOfProfile = (at: Place) => at.kind === "dialog" && at.dialog === "user";
+
+/** Close the dialog: the view below it is shown, or the dialog from which a profile was opened. */
 export function closeDialog(): void {
   const below = ground.value;
-  go(below.kind === "narrow" ? addressOf(below.narrow) : `#${below.view}`);
+  if (opener) go(opener);
+  else go(below.kind === "narrow" ? addressOf(below.narrow) : `#${below.view}`);
 }

@@ -206,3 +206,25 @@ test("messages that no feed has are kept up to a number, and those of feeds alwa
   expect(messages.has(elsewhere[0]!.id)).toBe(false);
   expect(feed.ids.every((id) => messages.has(id))).toBe(true);
 });
+
+test("what a search has marked is marked in its own results alone", async () => {
+  server.answer = () => ({ body: { ...history(), messages: [{ ...aMessage(80), match_content: "<mark>found</mark>", match_subject: "plans" }] } });
+  const found = feeds.open({ terms: [{ operator: "search", operand: "found" }] });
+  await pass();
+  const kept = model.state.messages.get(80)!;
+  expect(found.matches.get(80)).toEqual({ content: kept.content, marked: "<mark>found</mark>" });
+  expect(feed.matches.size).toBe(0);
+  expect(kept).not.toHaveProperty("match_content");
+});
+
+test("resolving a topic moves no message", () => {
+  const [id] = feed.ids as [number];
+  const rename = (from: string, to: string) =>
+    happen({ type: "update_message", message_id: id, message_ids: [id], stream_id: 1, orig_subject: from, subject: to, propagate_mode: "change_all", edit_timestamp: 5 });
+  const moved = () => model.state.messages.get(id)!.last_moved_timestamp;
+  rename("plans", "✔ plans");
+  rename("✔ plans", "plans");
+  expect(moved()).toBeUndefined();
+  rename("plans", "✔ other plans");
+  expect(moved()).toBe(5);
+});

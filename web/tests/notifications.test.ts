@@ -2,8 +2,10 @@ import { describe, expect, it } from "vitest";
 import { decide, iconCount } from "../src/notifications/decision";
 import { editedMessage, mentionsAnew } from "../src/notifications/edits";
 import { badgeText } from "../src/notifications/tab-icon";
-import { localAddress, tagOf } from "../src/notifications/shown";
+import { bodyOfReactions, summaryOf } from "../src/notifications/text";
+import { ageOf, localAddress, tagOf, tagOfReactions } from "../src/notifications/shown";
 import { type Message, Policy, type State, topicKey } from "../src/model/state";
+import type { NotifiedReaction, ReactionNotificationEvent } from "../src/protocol/types";
 import { aMessage, aModel, aUser, SELF } from "./fakes";
 
 const SETTINGS = {
@@ -159,4 +161,33 @@ describe("an edit", () => {
 
 it("has room for two digits on the icon", () => {
   expect([1, 99, 100, 12_345].map(badgeText)).toEqual(["1", "99", "99+", "99+"]);
+});
+
+describe("reactions to one's messages", () => {
+  const reaction = (user_id: number, emoji_name = "tada", emoji_code = "1f389", reaction_type = "unicode_emoji") => ({ user_id, emoji_name, emoji_code, reaction_type });
+  const event = (user_count: number, ...reactions: NotifiedReaction[]): ReactionNotificationEvent =>
+    ({ id: 1, type: "reaction_notification", message_id: 101, window_id: 7, user_count, reactions });
+
+  it("name people once and emoji once", () => {
+    const reacted = event(2, reaction(11), reaction(11, "heart", "2764"), reaction(12));
+    expect(summaryOf(aState(), reacted)).toBe("Bert, Unknown user: 🎉 ❤\ufe0f");
+  });
+
+  it("count users that they do not list, and name emoji without characters", () => {
+    const reacted = event(30, reaction(11, "parrot", "5", "realm_emoji"));
+    expect(summaryOf(aState(), reacted)).toBe("Bert, +29: :parrot:");
+  });
+
+  it("hide direct messages as the user has set", () => {
+    const hiding = aState({ settings: { pm_content_in_desktop_notifications: false } });
+    const message = direct({ sender_id: SELF, content: "<p>Secret</p>" });
+    const reacted = event(1, reaction(11));
+    expect(bodyOfReactions(hiding, reacted, message)).toBe("Bert: 🎉");
+  });
+
+  it("replace those of the same message by newer ones", () => {
+    expect(tagOfReactions(101)).not.toBe(tagOfReactions(102));
+    expect(ageOf({ windowId: 8, address: "/" })).toBeGreaterThan(ageOf({ windowId: 7, address: "/" }));
+    expect(ageOf(undefined)).toBe(-1);
+  });
 });

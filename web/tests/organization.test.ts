@@ -48,6 +48,7 @@ const NOT_FOLLOWED: Record<string, string> = {
   update_global_notifications: "is the older form of user_settings",
   typing_edit_message: "is not shown",
   button_click_answer: "is shown below the message, and no part of the state",
+  reaction_notification: "is shown by the system, and no part of the state",
   slash_command_answer: "is shown above the message box, and no part of the state",
 };
 

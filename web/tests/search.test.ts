@@ -7,7 +7,7 @@ describe("operators of a search that do not exist", () => {
     ["-after:2026 before:2026", ["after", "before"]],
     ["نتائج before:أمس", ["before"]],
     ['"before:2026"', []],
-    ["sender:ada is:unread has:link", []],
+    ["sender:ada is:unread has:link date:2026-11-20", []],
     ["https://example.com/a at 12:30", []],
     ["std::vector", []],
     ["note: see below", []],

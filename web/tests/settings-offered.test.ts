@@ -67,7 +67,10 @@ const OFFERS: Record<string, () => Offer> = {
   "PATCH /settings": () => ({
     sections: [...personal(), ...youSections()],
     forms: { email: "settings/account.tsx", old_password: "settings/account.tsx", new_password: "settings/account.tsx" },
-    leftOut: { left_side_userlist: "the list of people stands on the other side than the conversations" },
+    leftOut: {
+      left_side_userlist: "the list of people stands on the other side than the conversations",
+      target_users: "the settings of many users are changed by programs",
+    },
   }),
   "PATCH /realm/user_settings_defaults": () => ({
     sections: organization.defaultSections(),
@@ -77,6 +80,8 @@ const OFFERS: Record<string, () => Offer> = {
     sections: [...organization.aboutSections(), ...organization.settingSections(), ...organization.permissionSections()],
     forms: { authentication_methods: "organization/settings.tsx" },
     leftOut: {
+      can_manage_billing_group: "there is nothing to bill for",
+      workplace_users_group: "there is nothing to bill for",
       gif_rating_policy: "this client has no search for GIFs",
       giphy_rating: "the older form of gif_rating_policy",
       string_id: "the server changes no address of an organization after it was made",

@@ -12,6 +12,8 @@ export type Part =
   | "channels"
   | "folders"
   | "topicPolicies"
+  | "pins"
+  | "topicDescriptions"
   | "unread"
   | "settings"
   | "presence"

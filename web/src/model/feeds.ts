@@ -88,6 +88,11 @@ function getMessages(narrow: Narrow, anchor: number | string, before: number, af
   });
 }
 
+export interface Match {
+  content: string;
+  marked: string;
+}
+
 type Loading = "first" | "older" | "newer";
 
 export class Feed {
@@ -106,6 +111,9 @@ export class Feed {
   isStale = false;
   /** Where it was scrolled to when it was left: a message, and its distance from the top. */
   place: { id: number; top: number; isAtEnd: boolean } | undefined;
+
+  /** The contents of messages, and the same with what was searched for marked: of this search alone. */
+  matches = new Map<number, Match>();
 
   constructor(
     readonly narrow: Narrow,
@@ -215,6 +223,9 @@ export class Feeds {
     for (const feed of hidden.length ? [...this.#feeds.values()] : []) {
       // What happens there until it is seen again is not known.
       if (hidden.includes(operandFor(feed.narrow, "channel") as number)) this.#drop(feed);
+    }
+    if (events.some((each) => each.type === "pinned_messages")) {
+      for (const feed of [...this.#feeds.values()]) if (operandFor(feed.narrow, "is") === "pinned") this.#drop(feed);
     }
     const hasJoined = events.some((each) => each.type === "subscription" && each.op === "add");
     const isIncomplete = hasJoined && [...this.#feeds.values()].some((feed) => this.#lacksMessages(feed));
@@ -373,7 +384,10 @@ export class Feeds {
   }
 
   #accept(feed: Feed, loading: Loading, answer: MessagesAnswer): void {
-    const ids = answer.messages.map((each) => keepMessage(this.model.state, each).id);
+    const ids = answer.messages.map(({ match_content: marked, match_subject, ...message }) => {
+      if (marked !== undefined) feed.matches.set(message.id, { content: message.content, marked });
+      return keepMessage(this.model.state, message).id;
+    });
     if (loading === "first") {
       feed.ids = ids.sort((one, other) => one - other);
       feed.anchor = answer.anchor;

@@ -2,6 +2,7 @@
 
 import { operandFor, type Narrow, type Term } from "./narrow";
 import { participantsKey } from "./reducers/messages";
+import { isPinned } from "./pins";
 import { directKey, type Message, Policy, type State, topicKey } from "./state";
 
 const MENTIONS = ["mentioned", "stream_wildcard_mentioned", "topic_wildcard_mentioned"];
@@ -89,6 +90,9 @@ function matchesIs(message: Message, operand: string, state: State): boolean | u
       return !flags.includes("read");
     case "resolved":
       return message.type === "stream" && message.subject.startsWith("✔ ");
+    case "pinned":
+      // Nothing arrives of other channels than those that the user is in, of which the pins are known.
+      return isPinned(state, message);
     case "followed":
       return (
         message.type === "stream" &&

@@ -1,6 +1,6 @@
 /** What the user may do with a message: the organization's rules, its channel's, and their time limits. */
 
-import { channelPermits, realmPermits, self } from "./permissions";
+import { administersChannel, realmPermits, channelPermits, self } from "./permissions";
 import type { Channel, ChannelPermission, Message, State } from "./state";
 
 const MODERATOR = 300;
@@ -84,6 +84,11 @@ export function canDeleteTopics(state: State, channel: Channel): boolean {
 
 export function canResolve(state: State, channel: Channel): boolean {
   return !channel.is_archived && either(state, channel, "can_resolve_topics_group", "can_resolve_topics_group");
+}
+
+/** Return whether the user may pin and unpin what is in a channel. */
+export function canPin(state: State, channel: Channel): boolean {
+  return !channel.is_archived && (either(state, channel, "can_pin_group", "can_pin_group") || administersChannel(state, channel));
 }
 
 /** Return whether edit histories may be looked at: all of it, moves only, or nothing. */

@@ -11,7 +11,13 @@ export function userName(state: State, userId: number): string {
 
 /** Return the name of a topic as people read it: the empty one has a name of its own. */
 export function topicName(state: State, topic: string): string {
-  return topic || String(state.fields.realm_empty_topic_display_name ?? "general chat");
+  return topic || emptyTopicName(state);
+}
+
+/** Return the name of the empty topic: the protocol's own in the language of the page, another one as it is set. */
+export function emptyTopicName({ fields }: State): string {
+  const name = String(fields.realm_empty_topic_display_name || "general chat");
+  return name === "general chat" ? i18n.t("general chat") : name;
 }
 
 export function isResolved(topic: string): boolean {

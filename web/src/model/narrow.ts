@@ -64,8 +64,12 @@ export function hashOf(narrow: Narrow, channelName: (id: number) => string | und
   return parts.length ? `#narrow/${parts.join("/")}` : "#feed";
 }
 
-/** Return the narrow of the part of an address after `#narrow/`; undefined if it is none. */
-export function parseNarrow(path: string, channelId: (name: string) => number | undefined): Narrow | undefined {
+/**
+ * Return the narrow of the part of an address after `#narrow/`. `channelId` returns the id of a channel, the name if there is no
+ * such channel, and undefined if it cannot tell: then there is no narrow. Values that an operator does not take are kept, for the
+ * server to refuse.
+ */
+export function parseNarrow(path: string, channelId: (name: string) => number | string | undefined): Narrow | undefined {
   const pieces = path.replace(/^\/+/, "").split("/");
   // An empty piece after an operator is the topic without a name.
   if (pieces.length % 2 && pieces.at(-1) === "") pieces.pop();
@@ -76,8 +80,7 @@ export function parseNarrow(path: string, channelId: (name: string) => number | 
     const name = decodeOperand(pieces[index]!.replace(/^-/, ""));
     const operator = SYNONYMS[name] ?? name;
     const text = pieces[index + 1]!;
-    if (operator === "near" || operator === "with") {
-      if (!/^\d+$/.test(text)) return undefined;
+    if ((operator === "near" || operator === "with") && /^\d+$/.test(text)) {
       if (operator === "near") narrow.near = Number(text);
       else narrow.terms.push({ operator, operand: Number(text) });
       continue;
@@ -92,18 +95,18 @@ export function parseNarrow(path: string, channelId: (name: string) => number | 
 function operandOf(
   operator: string,
   text: string,
-  channelId: (name: string) => number | undefined,
+  channelId: (name: string) => number | string | undefined,
 ): Term["operand"] | undefined {
   if (operator === "channel") {
     const id = /^(\d+)(?:-|$)/.exec(text)?.[1];
-    return id === undefined ? channelId(decodeOperand(text).replace(/-/g, " ")) : Number(id);
+    return id === undefined ? channelId(decodeOperand(text)) : Number(id);
   }
   if (operator === "dm" || operator === "dm-including") {
     const ids = /^(\d+(?:,\d+)*)(?:-|$)/.exec(text)?.[1];
     return ids === undefined ? decodeOperand(text) : ids.split(",").map(Number);
   }
   if (operator === "sender" && /^\d+(-|$)/.test(text)) return Number.parseInt(text, 10);
-  if (operator === "id") return /^\d+$/.test(text) ? Number(text) : undefined;
+  if (operator === "id" && /^\d+$/.test(text)) return Number(text);
   return decodeOperand(text);
 }
 

@@ -56,13 +56,17 @@ export function readsWithoutSubscription(state: State, channel: Channel): boolea
   return (!channel.invite_only || channel.history_public_to_subscribers) && admitsReader(state, channel);
 }
 
+/** Return whether the user administers a channel: administrators do, whatever its settings are. */
+export function administersChannel(state: State, channel: Channel): boolean {
+  return self(state)?.is_admin === true || channelPermits(state, channel, "can_administer_channel_group");
+}
+
 /** Return whether the user may subscribe others to a channel. */
 export function addsSubscribers(state: State, channel: Channel): boolean {
   const me = self(state);
   if (!me || me.is_guest || channel.is_archived || !(channel.is_subscribed || readsWithoutSubscription(state, channel))) return false;
   return (
-    me.is_admin ||
-    channelPermits(state, channel, "can_administer_channel_group") ||
+    administersChannel(state, channel) ||
     channelPermits(state, channel, "can_add_subscribers_group") ||
     realmPermits(state, "can_add_subscribers_group")
   );

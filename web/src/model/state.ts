@@ -13,6 +13,7 @@ import type {
   Reminder,
   SavedSnippet,
   ScheduledMessage,
+  SubscribedTopicDescription,
   Subscription,
   User as WireUser,
   UserGroup,
@@ -74,6 +75,12 @@ export interface State {
   channels: Map<number, Channel>;
   folders: Map<number, Folder>;
   topicPolicies: Map<string, TopicPolicy>;
+  /** Pinned topics by channel, in the order of pinning. Channels without any are not in it. */
+  pinnedTopics: Map<number, string[]>;
+  /** Ids of pinned messages by channel, ascending. */
+  pinnedMessages: Map<number, number[]>;
+  /** Descriptions of topics, by `topicKey`. */
+  topicDescriptions: Map<string, SubscribedTopicDescription>;
   unread: Unread;
   starred: Set<number>;
   presences: Map<number, Presence>;
@@ -111,6 +118,9 @@ const ENTITIES = [
   "streams",
   "channel_folders",
   "user_topics",
+  "pinned_topics",
+  "pinned_messages",
+  "topic_descriptions",
   "unread_msgs",
   "starred_messages",
   "presences",
@@ -207,6 +217,9 @@ export function stateOf(answer: Partial<RegisterState>): State {
     topicPolicies: new Map(
       (answer.user_topics ?? []).map((each) => [topicKey(each.stream_id, each.topic_name), each]),
     ),
+    pinnedTopics: new Map((answer.pinned_topics ?? []).map((each) => [each.stream_id, each.topics])),
+    pinnedMessages: new Map((answer.pinned_messages ?? []).map((each) => [each.stream_id, each.message_ids])),
+    topicDescriptions: mapOf(answer.topic_descriptions, (each) => topicKey(each.stream_id, each.topic)),
     unread: Unread.of(answer.unread_msgs, self),
     starred: new Set(answer.starred_messages ?? []),
     presences: new Map(Object.entries(answer.presences ?? {}).map(([id, each]) => [Number(id), each])),

@@ -4,6 +4,8 @@
 export interface ShownData {
   /** The newest message that the notification shows; missing in a test. */
   messageId?: number;
+  /** Of reactions to a message: the newest notification has the highest one. */
+  windowId?: number;
   /** Path and fragment that a click opens. */
   address: string;
 }
@@ -20,6 +22,16 @@ export type TaggedPlace = { kind: "topic"; channelId: number; topic: string } | 
 export function tagOf(place: TaggedPlace): string {
   if (place.kind === "topic") return `topic:${place.channelId}:${place.topic.toLowerCase()}`;
   return `direct:${[...new Set(place.userIds)].sort((one, other) => one - other).join(",")}`;
+}
+
+/** Return how new a notification is among those with its tag; -1 for none. */
+export function ageOf(data: ShownData | null | undefined): number {
+  return data?.windowId ?? data?.messageId ?? -1;
+}
+
+/** Return the tag of the notifications of reactions to a message. */
+export function tagOfReactions(messageId: number): string {
+  return `reactions:${messageId}`;
 }
 
 /** Return path, query and fragment of an address, whatever host it names; the first page if it is none. */

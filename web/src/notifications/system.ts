@@ -5,7 +5,9 @@ import { health, isLeader, onBatch, state } from "../app";
 import { narrowOfMessage } from "../model/message-narrow";
 import type { ServerEvent } from "../model/events";
 import type { Message } from "../model/state";
+import { i18n } from "../i18n";
 import { get } from "../protocol/client";
+import type { ReactionNotificationEvent } from "../protocol/types";
 import { addressOf } from "../router";
 import { randomId, storageOf } from "../sync/tab-id";
 import { watch } from "../ui/watch";
@@ -15,9 +17,9 @@ import { editedMessage, mentionsAnew } from "./edits";
 import { TabIcon } from "./tab-icon";
 import { isLookedAt, shareFocus } from "./focus";
 import { addressIsOpened, registration } from "./push";
-import { type ShownData, tagOf } from "./shown";
+import { ageOf, type ShownData, tagOf, tagOfReactions } from "./shown";
 import { playSound } from "./sound";
-import { bodyOf, titleOf } from "./text";
+import { bodyOf, bodyOfReactions, titleOf } from "./text";
 
 const READING = new Set(["update_message_flags", "delete_message"]);
 const COUNTED_AFTER_MS = 200;
@@ -31,6 +33,7 @@ export function startNotifications(placeTitle: () => string): void {
   onBatch((events) => {
     if (!isLeader()) return;
     void notifyOf(events);
+    for (const event of events) if (event.type === "reaction_notification") void notifyOfReactions(event);
     if (events.some((each) => READING.has(each.type))) void closeRead();
   });
   void closeRead();
@@ -65,9 +68,33 @@ async function notifyOf(events: readonly ServerEvent[]): Promise<void> {
 /** Return the messages that mention one since they were edited. */
 async function newlyMentioning(events: readonly ServerEvent[]): Promise<Message[]> {
   const edits = events.filter((each) => each.type === "update_message").filter((each) => mentionsAnew(state(), each));
-  const fetch = async (id: number) => (await get<{ message: Message }>(`/messages/${id}`, { client_gravatar: false })).message;
-  const found = await Promise.all(edits.map((each) => editedMessage(each, state().messages.get(each.message_id), fetch)));
+  const found = await Promise.all(edits.map((each) => editedMessage(each, state().messages.get(each.message_id), fetchMessage)));
   return found.filter((each) => each !== undefined);
+}
+
+/** Show the reactions to a message of the user, unless they look at the page. */
+async function notifyOfReactions(event: ReactionNotificationEvent): Promise<void> {
+  const { settings, messages } = state();
+  if (isLookedAt(storage) || settings.enable_reaction_notifications !== true) return;
+  if (settings.enable_sounds === true) void playSound(String(settings.notification_sound));
+  if (settings.enable_desktop_notifications !== true) return;
+  let message: Message;
+  try {
+    message = messages.get(event.message_id) ?? (await fetchMessage(event.message_id));
+  } catch {
+    // It was deleted, or the server is away: there is nothing to show.
+    return;
+  }
+  const now = state();
+  await showSystem(i18n.t("Reactions to your message"), {
+    body: bodyOfReactions(now, event, message),
+    tag: tagOfReactions(message.id),
+    data: { windowId: event.window_id, address: `/${addressOf(narrowOfMessage(now, message, message.id))}` },
+  });
+}
+
+async function fetchMessage(id: number): Promise<Message> {
+  return (await get<{ message: Message }>(`/messages/${id}`, { client_gravatar: false })).message;
 }
 
 function tagOfMessage(message: Message): string {
@@ -76,30 +103,31 @@ function tagOfMessage(message: Message): string {
 }
 
 async function show(tag: string, message: Message): Promise<void> {
-  if (typeof Notification === "undefined" || Notification.permission !== "granted") return;
   const now = state();
-  const data: ShownData = {
-    messageId: message.id,
-    address: `/${addressOf(narrowOfMessage(now, message, message.id))}`,
-  };
-  const options = {
+  await showSystem(titleOf(now, message), {
     body: bodyOf(now, message),
     icon: now.users.get(message.sender_id)?.avatar_url ?? `/avatar/${message.sender_id}`,
     tag,
-    data,
-    // The page plays the sound that the person has chosen.
-    silent: true,
-    renotify: true,
+    data: { messageId: message.id, address: `/${addressOf(narrowOfMessage(now, message, message.id))}` },
     timestamp: message.timestamp * 1_000,
-  };
+  });
+}
+
+type Shown = NotificationOptions & { tag: string; data: ShownData; timestamp?: number };
+
+/** Show a notification, unless one with its tag is there that is as new. */
+async function showSystem(title: string, shown: Shown): Promise<void> {
+  if (typeof Notification === "undefined" || Notification.permission !== "granted") return;
+  // The page plays the sound that the person has chosen.
+  const options = { ...shown, silent: true, renotify: true };
   const worker = await registration();
   if (worker) {
-    const [present] = await worker.getNotifications({ tag });
-    if (((present?.data as ShownData | null)?.messageId ?? -1) < message.id) await worker.showNotification(titleOf(now, message), options);
+    const [present] = await worker.getNotifications({ tag: shown.tag });
+    if (ageOf(present?.data as ShownData | null | undefined) < ageOf(shown.data)) await worker.showNotification(title, options);
     return;
   }
   try {
-    keep(tag, new Notification(titleOf(now, message), options), data);
+    keep(shown.tag, new Notification(title, options), shown.data);
   } catch (error) {
     // Phones show notifications by a worker only.
     if (!(error instanceof TypeError)) throw error;

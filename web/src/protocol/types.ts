@@ -17,6 +17,21 @@ export type Params<O extends Operation> = Endpoints[O]["params"];
 /** A successful answer of an endpoint. */
 export type Answer<O extends Operation> = Success & Endpoints[O]["answer"];
 
+/** An export of the caller's data. Moments are in seconds since 1970. */
+export interface AccountExport {
+  id: number;
+  requested_at: number;
+  state: "failed" | "pending" | "ready";
+  /** How much is done, from 0 to 100. */
+  percent: number;
+  /** Size of the file in bytes, once it is ready. */
+  size: number | null;
+  /** When it is deleted. */
+  expires_at: number;
+  /** Path of the file at the organization's address, once it is ready. */
+  url: string | null;
+}
+
 /** A channel to subscribe to, with its color. */
 export interface AddParam {
   /** Name of the channel. */
@@ -86,9 +101,11 @@ export interface AuditEntry {
   subject_type:
     | "channel"
     | "channel_folder"
+    | "compliance_case"
     | "default_channel_group"
     | "emoji"
     | "group"
+    | "legal_hold"
     | "linkifier"
     | "playground"
     | "profile_field"
@@ -174,6 +191,8 @@ export interface Channel {
   topics_policy: string;
   folder_id: number | null;
   message_retention_days: number | null;
+  /** Whether first-time subscribers get push notifications, whatever their own default is. Unset only in events of the previous release. */
+  default_push_notifications?: boolean;
   first_message_id: number | null;
   is_recently_active: boolean;
   /** null: too young for an average. */
@@ -189,6 +208,8 @@ export interface Channel {
   can_delete_own_message_group: number | DirectMembers;
   can_move_messages_out_of_channel_group: number | DirectMembers;
   can_move_messages_within_channel_group: number | DirectMembers;
+  /** Unset for clients without the capability `pins`, and in events of the previous release. */
+  can_pin_group?: number | DirectMembers;
   can_remove_subscribers_group: number | DirectMembers;
   can_resolve_topics_group: number | DirectMembers;
   can_send_message_group: number | DirectMembers;
@@ -253,6 +274,47 @@ export interface ChannelPlace {
 export interface ClientPresence {
   status: "active" | "idle" | "offline";
   timestamp: number;
+}
+
+/** A case. Moments are in seconds since 1970. */
+export interface ComplianceCase {
+  id: number;
+  creator_id: number;
+  reason: string;
+  /** `waiting` for the approval of another officer, `open` to its creator, or `closed`. */
+  state: "closed" | "open" | "waiting";
+  needs_approval: boolean;
+  approver_id: number | null;
+  /** For how long it is open. */
+  hours: number;
+  opened_at: number;
+  /** Null while it waits. */
+  ends_at: number | null;
+  /** How many searches there were, further pages included. */
+  searches: number;
+}
+
+/** A message that was found. Moments are in seconds since 1970. */
+export interface ComplianceMessage {
+  id: number;
+  sender_id: number;
+  sender_full_name: string;
+  timestamp: number;
+  edited_at: number | null;
+  stream_id: number | null;
+  /** Name of the channel; null for direct messages, as `topic`. */
+  stream: string | null;
+  topic: string | null;
+  /** The participants of a direct message; null in channels. */
+  user_ids: number[] | null;
+  /** As Markdown. */
+  content: string;
+  /** Before each edit, the newest first. */
+  former_contents: string[];
+  /** When it was deleted, if a legal hold keeps it. */
+  deleted_at: number | null;
+  /** Who deleted it; null also if retention did. */
+  deleter_id: number | null;
 }
 
 export interface ConfirmParam {
@@ -340,12 +402,32 @@ export interface DeletedChannel {
   stream_id: number;
 }
 
+/** What is deleted with the account: of the user, and of all bots of the user. */
+export interface DeletionPart {
+  /** The name, which becomes `Deleted user` with the id, the picture, the status, the time zone and the answers to custom profile fields. */
+  delete_profile?: boolean;
+  /** The messages in public channels. */
+  delete_public_channel_messages?: boolean;
+  /** The messages in private channels, also in those that the caller may not see. */
+  delete_private_channel_messages?: boolean;
+  /** The direct messages. */
+  delete_direct_messages?: boolean;
+}
+
 export interface Delivery {
   /** The last part of the address that it came to. */
   service: string;
   /** `message`, `ignored` or `unknown` (of which nothing is posted), `malformed` or `refused` (not signed with the bot's secret). */
   outcome: string;
   received_at: number;
+}
+
+export interface DescribedTopic {
+  /** The empty topic is the empty string, for all clients. */
+  topic: string;
+  /** In Markdown. In events empty: the topic has none any more, or is not there any more. */
+  description: string;
+  rendered_description: string;
 }
 
 export interface DevUser {
@@ -493,8 +575,10 @@ export interface ErrorAnswer {
     | "INVALID_JSON"
     | "INVALID_PUSH_DEVICE_TOKEN"
     | "INVALID_REMOTE_PUSH_DEVICE_TOKEN"
+    | "INVALID_VIDEO_CALL_PROVIDER_TOKEN"
     | "INVALID_WEBHOOK_SIGNATURE"
     | "INVITATION_FAILED"
+    | "MESSAGES_REFUSED"
     | "MOVE_MESSAGES_TIME_LIMIT_EXCEEDED"
     | "NONEXISTENT_SUBDOMAIN"
     | "NO_ACTIVE_PUSH_DEVICE"
@@ -509,6 +593,7 @@ export interface ErrorAnswer {
     | "REQUEST_CONFUSING_VAR"
     | "REQUEST_VARIABLE_INVALID"
     | "REQUEST_VARIABLE_MISSING"
+    | "SECOND_FACTOR_REQUIRED"
     | "SERVER_NOT_READY"
     | "STREAM_DOES_NOT_EXIST"
     | "STREAM_WILDCARD_MENTION_NOT_ALLOWED"
@@ -517,6 +602,12 @@ export interface ErrorAnswer {
     | "UNAUTHORIZED"
     | "UNAUTHORIZED_PRINCIPAL"
     | "USER_DEACTIVATED";
+}
+
+/** A channel with messages that would be deleted. */
+export interface ExpiringChannel {
+  stream_id: number;
+  messages: number;
 }
 
 /** A kind of account that a custom profile field may name. */
@@ -593,6 +684,22 @@ export interface GroupUpdateParam {
   old?: number | DirectGroupParam | null;
 }
 
+/** Whether the user can create Webex calls, delivered to this user. */
+export interface HasWebexTokenEvent {
+  /** Increasing along the queue, with gaps. */
+  id: number;
+  type: "has_webex_token";
+  value: boolean;
+}
+
+/** Whether the user can create Zoom calls, delivered to this user. */
+export interface HasZoomTokenEvent {
+  /** Increasing along the queue, with gaps. */
+  id: number;
+  type: "has_zoom_token";
+  value: boolean;
+}
+
 /** Nothing has happened: the poll waited long enough. */
 export interface HeartbeatEvent {
   /** Increasing along the queue, with gaps. */
@@ -611,13 +718,19 @@ export interface ImportContents {
   /** Numbers of records by what they are, in words. */
   imported: Record<string, number>;
   remarks: ImportRemark[];
+  /** The words of `imported` in the language of the reader. */
+  labels: Record<string, string>;
 }
 
 /** Records of the file that were changed or left out, for one reason. */
 export interface ImportRemark {
+  /** In English, so that programs can recognize it. */
   reason: string;
   count: number;
+  /** Names from the file, some with a reason in the language of the reader. */
   examples: string[];
+  /** The reason in the language of the reader. */
+  text: string;
 }
 
 /** An incoming webhook that the server understands. */
@@ -700,6 +813,8 @@ export interface ListedChannel {
   topics_policy: string;
   folder_id: number | null;
   message_retention_days: number | null;
+  /** Whether first-time subscribers get push notifications, whatever their own default is. Unset only in events of the previous release. */
+  default_push_notifications?: boolean;
   first_message_id: number | null;
   is_recently_active: boolean;
   /** null: too young for an average. */
@@ -715,6 +830,8 @@ export interface ListedChannel {
   can_delete_own_message_group: number | DirectMembers;
   can_move_messages_out_of_channel_group: number | DirectMembers;
   can_move_messages_within_channel_group: number | DirectMembers;
+  /** Unset for clients without the capability `pins`, and in events of the previous release. */
+  can_pin_group?: number | DirectMembers;
   can_remove_subscribers_group: number | DirectMembers;
   can_resolve_topics_group: number | DirectMembers;
   can_send_message_group: number | DirectMembers;
@@ -899,6 +1016,8 @@ export interface NeverSubscribedChannel {
   topics_policy: string;
   folder_id: number | null;
   message_retention_days: number | null;
+  /** Whether first-time subscribers get push notifications, whatever their own default is. Unset only in events of the previous release. */
+  default_push_notifications?: boolean;
   first_message_id: number | null;
   is_recently_active: boolean;
   /** null: too young for an average. */
@@ -914,6 +1033,8 @@ export interface NeverSubscribedChannel {
   can_delete_own_message_group: number | DirectMembers;
   can_move_messages_out_of_channel_group: number | DirectMembers;
   can_move_messages_within_channel_group: number | DirectMembers;
+  /** Unset for clients without the capability `pins`, and in events of the previous release. */
+  can_pin_group?: number | DirectMembers;
   can_remove_subscribers_group: number | DirectMembers;
   can_resolve_topics_group: number | DirectMembers;
   can_send_message_group: number | DirectMembers;
@@ -932,6 +1053,23 @@ export interface NewMessageEvent {
   flags: string[];
   /** `local_id` of the request, in the queue that it named. */
   local_message_id?: string;
+}
+
+/** A reaction of which the sender of the message is notified. */
+export interface NotifiedReaction {
+  user_id: number;
+  emoji_name: string;
+  emoji_code: string;
+  reaction_type: string;
+}
+
+/** A compliance officer. */
+export interface Officer {
+  user_id: number;
+  /** The owner who appointed the officer. */
+  appointed_by: number;
+  /** In seconds since 1970. */
+  appointed_at: number;
 }
 
 /** Something that clients explain once. */
@@ -962,6 +1100,8 @@ export interface OptionResult {
   label: string;
   /** Whether it is true or false; else it is a text. */
   is_flag: boolean;
+  /** Whether a flag that the address does not have is true. */
+  is_on: boolean;
 }
 
 export interface OwnBot {
@@ -1018,6 +1158,8 @@ export interface OwnSettings {
   enable_offline_email_notifications: boolean;
   enable_offline_push_notifications: boolean;
   enable_online_push_notifications: boolean;
+  /** Only for clients with the capability `reaction_notifications`. */
+  enable_reaction_notifications?: boolean;
   enable_sounds: boolean;
   enable_stream_audible_notifications: boolean;
   enable_stream_desktop_notifications: boolean;
@@ -1062,6 +1204,9 @@ export interface PersonChange {
   full_name?: string;
   role?: number;
   is_active?: boolean;
+  is_imported_stub?: boolean;
+  is_deleted?: boolean;
+  date_joined?: string;
   timezone?: string;
   email?: string;
   new_email?: string;
@@ -1072,6 +1217,36 @@ export interface PersonChange {
   avatar_source?: string;
   avatar_version?: number;
   custom_profile_field?: ChangedValue;
+}
+
+export interface PinnedMessages {
+  stream_id: number;
+  message_ids: number[];
+}
+
+/** All pinned messages of a channel that its reader may read. */
+export interface PinnedMessagesEvent {
+  /** Increasing along the queue, with gaps. */
+  id: number;
+  type: "pinned_messages";
+  stream_id: number;
+  message_ids: number[];
+}
+
+export interface PinnedTopics {
+  stream_id: number;
+  /** In the order of pinning; the empty topic is the empty string. */
+  topics: string[];
+}
+
+/** All pinned topics of a channel that its reader may know of, in the order of pinning. */
+export interface PinnedTopicsEvent {
+  /** Increasing along the queue, with gaps. */
+  id: number;
+  type: "pinned_topics";
+  stream_id: number;
+  /** The empty topic is the empty string, for all clients. */
+  topics: string[];
 }
 
 export interface Playground {
@@ -1157,6 +1332,20 @@ export interface ReactionAddEvent {
 }
 
 export type ReactionEvent = ReactionAddEvent | ReactionRemoveEvent;
+
+/** The new reactions to a message of the user, once for all that came within a window. */
+export interface ReactionNotificationEvent {
+  /** Increasing along the queue, with gaps. */
+  id: number;
+  type: "reaction_notification";
+  message_id: number;
+  /** Of several notifications of a message, the newest has the highest one. */
+  window_id: number;
+  /** The number of users who have reacted. */
+  user_count: number;
+  /** The first of them, in their order. */
+  reactions: NotifiedReaction[];
+}
 
 export interface ReactionRemoveEvent {
   /** Increasing along the queue, with gaps. */
@@ -1295,12 +1484,14 @@ export interface RealmExport {
   id: number;
   acting_user_id: number;
   export_time: number;
-  export_type: number;
   /** Downloads the file without further authentication. */
   export_url: string | null;
   deleted_timestamp: number | null;
   failed_timestamp: number | null;
   pending: boolean;
+  export_type: "full_with_consent" | "public";
+  /** Whether it was made before the organization came to this server, which has no file of it. */
+  export_from_prior_server: boolean;
 }
 
 /** A user's new consent to the export of their private data, or its withdrawal. */
@@ -1435,6 +1626,7 @@ export interface RegisterState {
   zulip_merge_base: string;
   realm_allow_message_editing: boolean;
   realm_avatar_changes_disabled: boolean;
+  realm_default_avatar_source: "G" | "J";
   realm_default_code_block_language: string;
   realm_default_language: string;
   realm_digest_emails_enabled: boolean;
@@ -1473,12 +1665,21 @@ export interface RegisterState {
   realm_push_notifications_enabled_end_timestamp: number | null;
   realm_require_e2ee_push_notifications: boolean;
   realm_require_unique_names: boolean;
+  realm_second_factor_after_provider: boolean;
+  realm_second_factor_grace_days: number;
+  realm_second_factor_required_of:
+    | "administrators"
+    | "everyone"
+    | "members"
+    | "moderators"
+    | "nobody"
+    | "owners";
   realm_send_channel_events_messages: boolean;
   realm_send_welcome_emails: boolean;
   realm_signup_announcements_stream_id: number;
   realm_topics_policy: "allow_empty_topic" | "disable_empty_topic";
   realm_upload_quota_mib: number | null;
-  realm_video_chat_provider: 0 | 1 | 3 | 4 | 5;
+  realm_video_chat_provider: 0 | 1 | 3 | 4 | 5 | 6 | 7 | 8;
   realm_waiting_period_threshold: number;
   realm_want_advertise_in_communities_directory: boolean;
   realm_welcome_message_custom_text: string;
@@ -1500,6 +1701,7 @@ export interface RegisterState {
   realm_can_mention_many_users_group: number | DirectMembers;
   realm_can_move_messages_between_channels_group: number | DirectMembers;
   realm_can_move_messages_between_topics_group: number | DirectMembers;
+  realm_can_pin_group?: number | DirectMembers;
   realm_can_resolve_topics_group: number | DirectMembers;
   realm_can_set_delete_message_policy_group: number | DirectMembers;
   realm_can_set_topics_policy_group: number | DirectMembers;
@@ -1664,6 +1866,12 @@ export interface RegisterState {
   starred_messages: number[];
   recent_private_conversations: RecentConversation[];
   navigation_views: NavigationView[];
+  /** Of channels that the user is subscribed to. Only for clients with the capability. */
+  pinned_messages?: PinnedMessages[];
+  /** Of channels that the user is subscribed to. Only for clients with the capability. */
+  pinned_topics?: PinnedTopics[];
+  /** Of channels that the user is subscribed to. Only for clients with the capability. */
+  topic_descriptions?: SubscribedTopicDescription[];
   drafts: Draft[];
   saved_snippets: SavedSnippet[];
   muted_users: MutedUser[];
@@ -1680,6 +1888,7 @@ export interface RegisterState {
   user_status: Record<string, UserStatus>;
   reminders: Reminder[];
   scheduled_messages: ScheduledMessage[];
+  has_webex_token: boolean;
   has_zoom_token: boolean;
   giphy_api_key: string;
   klipy_api_key: string;
@@ -1817,6 +2026,18 @@ export interface ScheduledMessagesUpdateEvent {
   scheduled_message: ScheduledMessage;
 }
 
+export interface ScimToken {
+  id: number;
+  name: string;
+  /** The first characters of the token. */
+  hint: string;
+  /** null: the operator of the server. */
+  creator_id: number | null;
+  created_at: number;
+  /** To within five minutes. */
+  last_used_at: number | null;
+}
+
 /** Any event. */
 export type ServerEvent =
   | AlertWordsEvent
@@ -1829,6 +2050,8 @@ export type ServerEvent =
   | DeleteMessageEvent
   | DeviceEvent
   | DraftsEvent
+  | HasWebexTokenEvent
+  | HasZoomTokenEvent
   | HeartbeatEvent
   | InvitesChangedEvent
   | NewMessageEvent
@@ -1837,9 +2060,12 @@ export type ServerEvent =
   | MutedUsersEvent
   | NavigationViewEvent
   | OnboardingStepsEvent
+  | PinnedMessagesEvent
+  | PinnedTopicsEvent
   | PresenceEvent
   | PushDeviceEvent
   | ReactionEvent
+  | ReactionNotificationEvent
   | RealmEvent
   | RealmBotEvent
   | RealmDomainsEvent
@@ -1858,6 +2084,7 @@ export type ServerEvent =
   | StreamEvent
   | SubmessageEvent
   | SubscriptionEvent
+  | TopicDescriptionsEvent
   | TypingEvent
   | TypingEditMessageEvent
   | UpdateDisplaySettingsEvent
@@ -1920,6 +2147,8 @@ export interface SettingDefaults {
   enable_offline_email_notifications: boolean;
   enable_offline_push_notifications: boolean;
   enable_online_push_notifications: boolean;
+  /** Only for clients with the capability `reaction_notifications`. */
+  enable_reaction_notifications?: boolean;
   enable_sounds: boolean;
   enable_stream_audible_notifications: boolean;
   enable_stream_desktop_notifications: boolean;
@@ -1976,6 +2205,26 @@ export interface ShownClientDevice {
   push_registration_error_code: string | null;
 }
 
+/** A legal hold. Moments are in seconds since 1970. */
+export interface ShownHold {
+  id: number;
+  name: string;
+  reason: string;
+  whole_organization: boolean;
+  user_ids: number[];
+  channel_ids: number[];
+  /** The first second of the messages that it covers; null: from the beginning. */
+  sent_from: number | null;
+  /** The first second after them; null: it has no end. */
+  sent_until: number | null;
+  creator_id: number;
+  created_at: number;
+  /** Who released it; null while it is active, like the other fields of the release. */
+  releaser_id: number | null;
+  released_at: number | null;
+  release_reason: string | null;
+}
+
 /** An import that an owner has asked for. */
 export interface ShownImport {
   id: number;
@@ -1995,7 +2244,7 @@ export interface ShownImport {
   messages_done: number;
   /** Messages of the file; 0 while they are not counted. */
   messages_total: number;
-  /** Why the import failed, in a sentence. */
+  /** Why the import failed: a sentence in the language of the reader. */
   problem: string;
   /** Null until the file has been read. */
   contents: ImportContents | null;
@@ -2106,6 +2355,15 @@ export interface SubmessageEvent {
   content: string;
 }
 
+export interface SubscribedTopicDescription {
+  stream_id: number;
+  /** The empty topic is the empty string. */
+  topic: string;
+  /** In Markdown. */
+  description: string;
+  rendered_description: string;
+}
+
 /** A channel with a subscriber's settings. */
 export interface Subscription {
   stream_id: number;
@@ -2121,6 +2379,8 @@ export interface Subscription {
   topics_policy: string;
   folder_id: number | null;
   message_retention_days: number | null;
+  /** Whether first-time subscribers get push notifications, whatever their own default is. Unset only in events of the previous release. */
+  default_push_notifications?: boolean;
   first_message_id: number | null;
   is_recently_active: boolean;
   /** null: too young for an average. */
@@ -2136,6 +2396,8 @@ export interface Subscription {
   can_delete_own_message_group: number | DirectMembers;
   can_move_messages_out_of_channel_group: number | DirectMembers;
   can_move_messages_within_channel_group: number | DirectMembers;
+  /** Unset for clients without the capability `pins`, and in events of the previous release. */
+  can_pin_group?: number | DirectMembers;
   can_remove_subscribers_group: number | DirectMembers;
   can_resolve_topics_group: number | DirectMembers;
   can_send_message_group: number | DirectMembers;
@@ -2216,6 +2478,15 @@ export interface SupportedPermissions {
   group: Record<string, PermissionRuleFields>;
 }
 
+export interface TargetUsers {
+  /** Ids of people. */
+  user_ids?: number[];
+  /** Ids of groups: their active members and those of the groups in them, except bots. */
+  group_ids?: number[];
+  /** Whether a setting that a user has ever changed stays as it is for that user. */
+  skip_if_already_edited: boolean;
+}
+
 export interface ThumbnailFormat {
   name: string;
   max_width: number;
@@ -2227,6 +2498,15 @@ export interface ThumbnailFormat {
 export interface Topic {
   name: string;
   max_id: number;
+}
+
+/** Topics of a channel with new descriptions, to be applied in their order. */
+export interface TopicDescriptionsEvent {
+  /** Increasing along the queue, with gaps. */
+  id: number;
+  type: "topic_descriptions";
+  stream_id: number;
+  topics: DescribedTopic[];
 }
 
 /** A link in a topic's name. */
@@ -2303,6 +2583,19 @@ export type TypingStopEvent = {
   sender: TypingPerson;
   recipients: TypingPerson[];
 };
+
+/** An import that has begun and not ended, by a command or by the API. */
+export interface UnfinishedImport {
+  import_id: number;
+  /** The program that wrote the file. */
+  source: string;
+  /** In seconds since 1970. */
+  started_at: number;
+  messages_done: number;
+  messages_total: number;
+  /** What has come so far. */
+  contents: ImportContents;
+}
 
 /** Unread messages of a conversation of two, or with oneself. */
 export interface UnreadDirect {
@@ -2441,6 +2734,10 @@ export interface User {
   is_active?: boolean;
   /** Only sent if true. */
   is_system_bot?: boolean;
+  /** Whether the account was imported, and its person has not signed in yet. */
+  is_imported_stub: boolean;
+  /** Whether the account has been erased, or its profile deleted. Only sent if true, and not of active users. */
+  is_deleted?: boolean;
   profile_data?: Record<string, ProfileValue>;
 }
 
@@ -2819,6 +3116,30 @@ export interface Endpoints {
       url: string;
     };
   };
+  /** Create a link to a Constructor Groups call */
+  "POST /calls/constructorgroups/create": {
+    params: Record<never, never>;
+    answer: {
+      url: string;
+    };
+  };
+  /** Create a link to a Nextcloud Talk call */
+  "POST /calls/nextcloud_talk/create": {
+    params: {
+      /** Name of the conversation. */
+      room_name: string;
+    };
+    answer: {
+      url: string;
+    };
+  };
+  /** Create a link to a Webex call */
+  "POST /calls/webex/create": {
+    params: Record<never, never>;
+    answer: {
+      url: string;
+    };
+  };
   /** Create a link to a Zoom call */
   "POST /calls/zoom/create": {
     params: {
@@ -2890,6 +3211,8 @@ export interface Endpoints {
       topics_policy?: "inherit" | "allow_empty_topic" | "disable_empty_topic" | "empty_topic_only";
       /** Id of the folder that the channel is in. */
       folder_id?: number | null;
+      /** Whether first-time subscribers get push notifications of all its messages, whatever their own default is. Only administrators may set it. */
+      default_push_notifications?: boolean;
       /** Who may subscribe others to the channel. A group by id, or an object with `direct_members` and `direct_subgroups`. Default if left out. */
       can_add_subscribers_group?: number | DirectGroupParam | null;
       /** Who may change the channel's settings. A group by id, or an object with `direct_members` and `direct_subgroups`. Default if left out. */
@@ -2904,6 +3227,8 @@ export interface Endpoints {
       can_move_messages_out_of_channel_group?: number | DirectGroupParam | null;
       /** Who may move messages between its topics. A group by id, or an object with `direct_members` and `direct_subgroups`. Default if left out. */
       can_move_messages_within_channel_group?: number | DirectGroupParam | null;
+      /** Who may pin its topics and messages, beside those that the organization permits it. */
+      can_pin_group?: number | DirectGroupParam | null;
       /** Who may unsubscribe others from the channel. A group by id, or an object with `direct_members` and `direct_subgroups`. Default if left out. */
       can_remove_subscribers_group?: number | DirectGroupParam | null;
       /** Who may mark its topics as resolved. A group by id, or an object with `direct_members` and `direct_subgroups`. Default if left out. */
@@ -2926,6 +3251,146 @@ export interface Endpoints {
     answer: {
       id: number;
     };
+  };
+  /** List compliance cases */
+  "GET /compliance/cases": {
+    params: Record<never, never>;
+    answer: {
+      /** At most 1,000, newest first. */
+      cases: ComplianceCase[];
+    };
+  };
+  /** Open a compliance case */
+  "POST /compliance/cases": {
+    params: {
+      /** Why all messages have to be searched: up to 2,000 characters. */
+      reason: string;
+      /** For how long, from the approval on: up to 168. */
+      hours?: number;
+      /** Your password, if the account has one. Without one, and with a second factor, the session must have begun within the last ten minutes. */
+      old_password?: string;
+    };
+    answer: {
+      id: number;
+    };
+  };
+  /** Approve a compliance case */
+  "POST /compliance/cases/{case_id}/approve": {
+    params: {
+      /** Id of the case. */
+      case_id: number;
+      /** As for opening a case. */
+      old_password?: string;
+    };
+    answer: Record<never, never>;
+  };
+  /** Close a compliance case */
+  "POST /compliance/cases/{case_id}/close": {
+    params: {
+      /** Id of the case. */
+      case_id: number;
+    };
+    answer: Record<never, never>;
+  };
+  /** Search all messages in a compliance case */
+  "POST /compliance/cases/{case_id}/search": {
+    params: {
+      /** Id of the case. */
+      case_id: number;
+      /** Terms, as in `GET /messages` */
+      narrow?: Array<Array<string | number | number[]> | Record<string, unknown>>;
+      /** Only messages that were sent at this moment or later, in seconds since 1970. */
+      since?: number | null;
+      /** Only messages that were sent before this moment. */
+      until?: number | null;
+      /** Only messages with a lower id: `next_before` of the page before. */
+      before?: number | null;
+      /** How many messages to return at most. */
+      limit?: number;
+    };
+    answer: {
+      /** Newest first. */
+      messages: ComplianceMessage[];
+      /** `before` of the next page; null after the last one. A page may be empty, and not the last. */
+      next_before: number | null;
+    };
+  };
+  /** List legal holds */
+  "GET /compliance/legal_holds": {
+    params: Record<never, never>;
+    answer: {
+      /** Newest first, released ones included. */
+      legal_holds: ShownHold[];
+    };
+  };
+  /** Place a legal hold */
+  "POST /compliance/legal_holds": {
+    params: {
+      /** Up to 100 characters. */
+      name: string;
+      /** Why, such as the number of the case: up to 2,000 characters. */
+      reason: string;
+      /** Users with messages, files and direct conversations that are held: at most 1,000. */
+      user_ids?: number[];
+      /** Channels of which all is held that is or was there: at most 1,000. */
+      channel_ids?: number[];
+      /** Hold everything, instead of users and channels. */
+      whole_organization?: boolean;
+      /** Only what was sent at this moment or later, in seconds since 1970. */
+      sent_from?: number | null;
+      /** Only what was sent before this moment. */
+      sent_until?: number | null;
+    };
+    answer: {
+      id: number;
+    };
+  };
+  /** Release a legal hold */
+  "POST /compliance/legal_holds/{hold_id}/release": {
+    params: {
+      /** Id of the hold. */
+      hold_id: number;
+      /** Why it is released: up to 2,000 characters. */
+      reason: string;
+    };
+    answer: Record<never, never>;
+  };
+  /** List compliance officers */
+  "GET /compliance/officers": {
+    params: Record<never, never>;
+    answer: {
+      officers: Officer[];
+      /** Whether another officer has to approve each case. */
+      needs_two_persons: boolean;
+    };
+  };
+  /** Appoint a compliance officer */
+  "POST /compliance/officers": {
+    params: {
+      /** Your password, if the account has one. Without one, and with a second factor, the session must have begun within the last ten minutes. */
+      old_password?: string;
+      /** Id of the user: an active person who is no guest. */
+      user_id: number;
+    };
+    answer: Record<never, never>;
+  };
+  /** Dismiss a compliance officer */
+  "DELETE /compliance/officers/{user_id}": {
+    params: {
+      /** Id of the user. */
+      user_id: number;
+    };
+    answer: Record<never, never>;
+  };
+  /** Set whether compliance cases need two persons */
+  "PATCH /compliance/rules": {
+    params: {
+      /** Your password, if the account has one. Without one, and with a second factor, the session must have begun within the last ten minutes. */
+      old_password?: string;
+      /** Whether another officer has to approve each new case. */
+      needs_two_persons: boolean;
+    };
+    answer: Record<never, never>;
   };
   /** Create a group of default channels */
   "POST /default_stream_groups/create": {
@@ -3101,7 +3566,7 @@ export interface Endpoints {
   /** Start an export of the organization */
   "POST /export/realm": {
     params: {
-      /** 1 or `public`: public data only. 2 or `full_with_consent`: also the private data of users who consent. */
+      /** Public data only (`public` or 1), or also the private data of users who consent (`full_with_consent` or 2). */
       export_type?: number | string;
     };
     answer: {
@@ -3173,6 +3638,8 @@ export interface Endpoints {
       branches?: string;
       /** Whether to post nothing about private repositories. */
       ignore_private_repositories?: boolean;
+      /** Whether each pull request has a topic of its own, rather than all of a repository one. */
+      map_pull_request_topics?: boolean;
       /** For Alertmanager: annotation or label of alerts that becomes the topic. Default: the alert's name. */
       name?: string;
       /** For Alertmanager: annotation or label of alerts that describes them. Default: `description`. */
@@ -3203,6 +3670,8 @@ export interface Endpoints {
       branches?: string;
       /** Whether to post nothing about private repositories. */
       ignore_private_repositories?: boolean;
+      /** Whether each pull request has a topic of its own, rather than all of a repository one. */
+      map_pull_request_topics?: boolean;
       /** For Alertmanager: annotation or label of alerts that becomes the topic. Default: the alert's name. */
       name?: string;
       /** For Alertmanager: annotation or label of alerts that describes them. Default: `description`. */
@@ -3210,7 +3679,10 @@ export interface Endpoints {
       /** For Opsgenie: whether the account is in its EU region, where links have to lead. */
       eu_region?: boolean;
     };
-    answer: Record<never, never>;
+    answer: {
+      /** The text with which the service has checked the address; else absent. */
+      challenge?: string;
+    };
   };
   /** Get your API key with a password */
   "POST /fetch_api_key": {
@@ -3243,6 +3715,21 @@ export interface Endpoints {
       imports: ShownImport[];
       /** Size of the largest file that is accepted. */
       max_bytes: number;
+      /** The import that keeps others from beginning, until it is continued or abandoned. */
+      unfinished: UnfinishedImport | null;
+    };
+  };
+  /** Abandon an import that has not ended */
+  "POST /imports/abandon": {
+    params: {
+      /** Id of the import that has not ended. */
+      import_id: number;
+    };
+    answer: {
+      /** What has come, and stays. */
+      abandoned: UnfinishedImport;
+      /** The channels that have come with it. */
+      channel_ids: number[];
     };
   };
   /** Invite all imported people */
@@ -3449,6 +3936,24 @@ export interface Endpoints {
       position?: number | null;
     };
   };
+  /** Move several messages */
+  "PATCH /messages": {
+    params: {
+      /** Ids of the messages, at most 1,000. */
+      message_ids: number[];
+      /** Whether a notice of the move is posted in the new place. */
+      send_notification_to_new_thread?: boolean;
+      /** Whether a notice of the move is posted in each topic that messages leave. */
+      send_notification_to_old_thread?: boolean;
+      /** Id of the channel to move to; the messages' own if it is left out. */
+      stream_id?: number | null;
+      /** Topic to move to. Without it each message keeps its topic. */
+      topic?: string;
+      /** Another name of `topic`: give one of them. */
+      subject?: string;
+    };
+    answer: Record<never, never>;
+  };
   /** Send a message */
   "POST /messages": {
     params: {
@@ -3478,6 +3983,16 @@ export interface Endpoints {
       automatic_new_visibility_policy?: number | null;
       message_url?: string | null;
       message_link?: string | null;
+    };
+  };
+  /** Delete several messages */
+  "POST /messages/delete": {
+    params: {
+      /** Ids of the messages, at most 1,000. */
+      message_ids: number[];
+    };
+    answer: {
+      message_ids: number[];
     };
   };
   /** Add or remove a flag of messages */
@@ -3632,6 +4147,22 @@ export interface Endpoints {
     answer: {
       message_history: MessageState[];
     };
+  };
+  /** Unpin a message */
+  "DELETE /messages/{message_id}/pin": {
+    params: {
+      /** Id of a message in a channel. */
+      message_id: number;
+    };
+    answer: Record<never, never>;
+  };
+  /** Pin a message in its channel */
+  "PUT /messages/{message_id}/pin": {
+    params: {
+      /** Id of a message in a channel. */
+      message_id: number;
+    };
+    answer: Record<never, never>;
   };
   /** Remove your reaction */
   "DELETE /messages/{message_id}/reactions": {
@@ -3846,6 +4377,10 @@ export interface Endpoints {
       require_e2ee_push_notifications?: boolean;
       /** Refuse names that another active user has. */
       require_unique_names?: boolean;
+      /** Ask for the second factor after a sign-in through an identity provider, too. */
+      second_factor_after_provider?: boolean;
+      /** For how many days these users sign in without one, counted from their first sign-in. */
+      second_factor_grace_days?: number;
       /** Post in a channel that it was created, renamed or otherwise changed. */
       send_channel_events_messages?: boolean;
       /** Send an email of welcome to new users. */
@@ -3853,13 +4388,27 @@ export interface Endpoints {
       /** Channel that announces new users; -1 for none. */
       signup_announcements_stream_id?: number;
       /** Provider of video calls by id. `realm_available_video_chat_providers` of `POST /register` lists what this server offers. */
-      video_chat_provider?: 0 | 1 | 3 | 4 | 5;
+      video_chat_provider?: 0 | 1 | 3 | 4 | 5 | 6 | 7 | 8;
       /** Days after which a new member counts as a full member. Only owners may change it. */
       waiting_period_threshold?: number;
       /** Agree to be listed in directories of communities. */
       want_advertise_in_communities_directory?: boolean;
       /** Channel that announces new features; -1 for none. */
       zulip_update_announcements_stream_id?: number;
+      /** Pictures of new accounts without one of their own */
+      default_avatar_source?: "G" | "J";
+      /** Earlier versions of messages that users see: `all`, `moves` (only changes of channel and topic), or `none`. */
+      message_edit_history_visibility_policy?: "all" | "moves" | "none";
+      /** Who needs a second factor to sign in with a password */
+      second_factor_required_of?:
+        | "nobody"
+        | "owners"
+        | "administrators"
+        | "moderators"
+        | "members"
+        | "everyone";
+      /** Whether channel messages may go without a topic. */
+      topics_policy?: "allow_empty_topic" | "disable_empty_topic";
       /** Seconds for which senders may delete their messages, or `unlimited`. */
       message_content_delete_limit_seconds?: number | "unlimited";
       /** Seconds for which senders may edit their messages, or `unlimited`. */
@@ -3874,12 +4423,8 @@ export interface Endpoints {
       gif_rating_policy?: 0 | 1 | 2 | 3 | 4 | 5;
       /** Older form of `topics_policy`: true is `disable_empty_topic`, false `allow_empty_topic`. */
       mandatory_topics?: boolean;
-      /** Earlier versions of messages that users see: `all`, `moves` (only changes of channel and topic), or `none`. */
-      message_edit_history_visibility_policy?: "all" | "moves" | "none";
       /** Days after which messages are deleted, or `unlimited`. Only owners may change it. */
       message_retention_days?: number | "unlimited";
-      /** Whether channel messages may go without a topic. */
-      topics_policy?: "allow_empty_topic" | "disable_empty_topic";
       /** Who knows of all users; other users know only those that share a channel or a conversation with them. */
       can_access_all_users_group?: GroupUpdateParam;
       /** Who may add custom emoji. */
@@ -3914,6 +4459,8 @@ export interface Endpoints {
       can_move_messages_between_channels_group?: GroupUpdateParam;
       /** Who may move messages to another topic. */
       can_move_messages_between_topics_group?: GroupUpdateParam;
+      /** Who may pin topics and messages in channels. */
+      can_pin_group?: GroupUpdateParam;
       /** Who may mark topics as resolved. */
       can_resolve_topics_group?: GroupUpdateParam;
       /** Who may decide for a channel which messages can be deleted there. */
@@ -4248,6 +4795,65 @@ export interface Endpoints {
     };
     answer: Record<never, never>;
   };
+  /** Preview what a retention would delete */
+  "GET /realm/retention_preview": {
+    params: {
+      /** For how many days messages would be kept: up to 36,500. */
+      days: number;
+      /** The channel that would have the rule. Default: the organization. */
+      stream_id?: number | null;
+    };
+    answer: {
+      /** Messages that were sent before this moment would be deleted, in seconds since 1970. */
+      before: number;
+      messages: number;
+      /** Those of them in direct conversations. */
+      direct_messages: number;
+      /** Those with the most messages first. */
+      channels: ExpiringChannel[];
+      /** Files that no other message holds: they go 30 days later. */
+      files: number;
+      /** When the oldest of the messages was sent; null if there are none. */
+      oldest: number | null;
+      /** Whether all messages were counted, rather than the first 1,000,000. */
+      is_complete: boolean;
+    };
+  };
+  /** Let directories deactivate more accounts */
+  "POST /realm/scim/closures": {
+    params: Record<never, never>;
+    answer: {
+      /** When the allowance ends. */
+      ends_at: number;
+    };
+  };
+  /** List the tokens of directories */
+  "GET /realm/scim/tokens": {
+    params: Record<never, never>;
+    answer: {
+      tokens: ScimToken[];
+    };
+  };
+  /** Create a token for a directory */
+  "POST /realm/scim/tokens": {
+    params: {
+      /** Which directory gets it: up to 100 characters. */
+      name: string;
+    };
+    answer: {
+      id: number;
+      /** Shown once. */
+      token: string;
+    };
+  };
+  /** Revoke a token of a directory */
+  "DELETE /realm/scim/tokens/{token_id}": {
+    params: {
+      /** Id of the token. */
+      token_id: number;
+    };
+    answer: Record<never, never>;
+  };
   /** List the slash commands of bots */
   "GET /realm/slash_commands": {
     params: Record<never, never>;
@@ -4282,6 +4888,8 @@ export interface Endpoints {
       to: string | number | number[] | string[];
       /** Topic; only for channels. */
       topic?: string;
+      /** Another name of `topic`: give one of them. */
+      subject?: string;
     };
     answer: {
       /** By which the event `slash_command_answer` names the call. */
@@ -4414,6 +5022,8 @@ export interface Endpoints {
       enable_offline_push_notifications?: boolean;
       /** Send push notifications while a client is in use, too. */
       enable_online_push_notifications?: boolean;
+      /** Send notifications of reactions to the user's messages. */
+      enable_reaction_notifications?: boolean;
       /** Play a sound for direct messages, mentions and alert words. */
       enable_sounds?: boolean;
       /** Play a sound for every channel message. */
@@ -4591,6 +5201,8 @@ export interface Endpoints {
       content: string;
       /** Topic; only for channel messages. */
       topic?: string;
+      /** Another name of `topic`: give one of them. */
+      subject?: string;
       /** When to send it, as a Unix time in seconds, in the future. */
       scheduled_delivery_timestamp: number;
       /** Whether the message is marked as read for its sender. Default: whether the client is one that people use. */
@@ -4621,6 +5233,8 @@ export interface Endpoints {
       content?: string;
       /** New topic. */
       topic?: string;
+      /** Another name of `topic`: give one of them. */
+      subject?: string;
       /** New time, as a Unix time in seconds. */
       scheduled_delivery_timestamp?: number | null;
     };
@@ -4663,6 +5277,8 @@ export interface Endpoints {
       old_password?: string;
       /** New password, or the first one. All other sessions end, and what is pending for the account. */
       new_password?: string;
+      /** For administrators */
+      target_users?: TargetUsers | null;
       /** Colors of the client: 1 as the system has them, 2 dark, 3 light. */
       color_scheme?: 1 | 2 | 3;
       /** Language of the interface and of emails, as a language code. */
@@ -4745,6 +5361,8 @@ export interface Endpoints {
       enable_offline_push_notifications?: boolean;
       /** Send push notifications while a client is in use, too. */
       enable_online_push_notifications?: boolean;
+      /** Send notifications of reactions to the user's messages. */
+      enable_reaction_notifications?: boolean;
       /** Play a sound for direct messages, mentions and alert words. */
       enable_sounds?: boolean;
       /** Play a sound for every channel message. */
@@ -4805,6 +5423,8 @@ export interface Endpoints {
       old_password?: string;
       /** New password, or the first one. All other sessions end, and what is pending for the account. */
       new_password?: string;
+      /** For administrators */
+      target_users?: TargetUsers | null;
       /** Colors of the client: 1 as the system has them, 2 dark, 3 light. */
       color_scheme?: 1 | 2 | 3;
       /** Language of the interface and of emails, as a language code. */
@@ -4887,6 +5507,8 @@ export interface Endpoints {
       enable_offline_push_notifications?: boolean;
       /** Send push notifications while a client is in use, too. */
       enable_online_push_notifications?: boolean;
+      /** Send notifications of reactions to the user's messages. */
+      enable_reaction_notifications?: boolean;
       /** Play a sound for direct messages, mentions and alert words. */
       enable_sounds?: boolean;
       /** Play a sound for every channel message. */
@@ -4947,6 +5569,8 @@ export interface Endpoints {
       old_password?: string;
       /** New password, or the first one. All other sessions end, and what is pending for the account. */
       new_password?: string;
+      /** For administrators */
+      target_users?: TargetUsers | null;
       /** Colors of the client: 1 as the system has them, 2 dark, 3 light. */
       color_scheme?: 1 | 2 | 3;
       /** Language of the interface and of emails, as a language code. */
@@ -5029,6 +5653,8 @@ export interface Endpoints {
       enable_offline_push_notifications?: boolean;
       /** Send push notifications while a client is in use, too. */
       enable_online_push_notifications?: boolean;
+      /** Send notifications of reactions to the user's messages. */
+      enable_reaction_notifications?: boolean;
       /** Play a sound for direct messages, mentions and alert words. */
       enable_sounds?: boolean;
       /** Play a sound for every channel message. */
@@ -5073,6 +5699,14 @@ export interface Endpoints {
       send_read_receipts?: boolean;
       /** Send typing notifications in channels. */
       send_stream_typing_notifications?: boolean;
+    };
+    answer: Record<never, never>;
+  };
+  /** Answer a slash command later */
+  "POST /slash_commands/answers/{answer_token}": {
+    params: {
+      /** From the address that the request about the call has. */
+      answer_token: string;
     };
     answer: Record<never, never>;
   };
@@ -5145,6 +5779,8 @@ export interface Endpoints {
       topics_policy?: "inherit" | "allow_empty_topic" | "disable_empty_topic" | "empty_topic_only";
       /** Id of the folder that the channel is in; null for none. */
       folder_id?: number | null;
+      /** Whether first-time subscribers get push notifications of all its messages, whatever their own default is. Only administrators may set it. */
+      default_push_notifications?: boolean | null;
       /** Who may subscribe others to the channel. */
       can_add_subscribers_group?: GroupUpdateParam;
       /** Who may change the channel's settings. */
@@ -5159,6 +5795,8 @@ export interface Endpoints {
       can_move_messages_out_of_channel_group?: GroupUpdateParam;
       /** Who may move messages between its topics. */
       can_move_messages_within_channel_group?: GroupUpdateParam;
+      /** Who may pin its topics and messages. */
+      can_pin_group?: GroupUpdateParam;
       /** Who may unsubscribe others from the channel. */
       can_remove_subscribers_group?: GroupUpdateParam;
       /** Who may mark its topics as resolved. */
@@ -5203,6 +5841,66 @@ export interface Endpoints {
     answer: {
       subscribers: number[];
     };
+  };
+  /** Unpin a topic */
+  "DELETE /streams/{stream_id}/pinned_topics": {
+    params: {
+      /** Id of the channel. */
+      stream_id: number;
+      /** Name of the topic. */
+      topic?: string;
+      /** Another name of `topic`: give one of them. */
+      subject?: string;
+    };
+    answer: Record<never, never>;
+  };
+  /** Pin a topic in its channel */
+  "PUT /streams/{stream_id}/pinned_topics": {
+    params: {
+      /** Id of the channel. */
+      stream_id: number;
+      /** Name of the topic. */
+      topic?: string;
+      /** Another name of `topic`: give one of them. */
+      subject?: string;
+    };
+    answer: Record<never, never>;
+  };
+  /** Get the pinned topics and messages of a channel */
+  "GET /streams/{stream_id}/pins": {
+    params: {
+      /** Id of the channel. */
+      stream_id: number;
+    };
+    answer: {
+      /** In the order of pinning; the empty topic is the empty string. */
+      topics: string[];
+      message_ids: number[];
+    };
+  };
+  /** Get the described topics of a channel */
+  "GET /streams/{stream_id}/topic_descriptions": {
+    params: {
+      /** Id of the channel. */
+      stream_id: number;
+    };
+    answer: {
+      topics: DescribedTopic[];
+    };
+  };
+  /** Describe a topic */
+  "PUT /streams/{stream_id}/topic_descriptions": {
+    params: {
+      /** Id of the channel. */
+      stream_id: number;
+      /** Name of the topic. */
+      topic?: string;
+      /** Another name of `topic`: give one of them. */
+      subject?: string;
+      /** New description, in Markdown. Blank: the topic has none any more. */
+      description: string;
+    };
+    answer: Record<never, never>;
   };
   /** Take part in a widget */
   "POST /submessage": {
@@ -5284,6 +5982,8 @@ export interface Endpoints {
       stream_id?: number | null;
       /** Topic. Required for channel messages. */
       topic?: string;
+      /** Another name of `topic`: give one of them. */
+      subject?: string;
     };
     answer: Record<never, never>;
   };
@@ -5439,7 +6139,9 @@ export interface Endpoints {
       /** Id of the channel. */
       stream_id: number;
       /** Name of the topic. */
-      topic: string;
+      topic?: string;
+      /** Another name of `topic`: give one of them. */
+      subject?: string;
       /** 0 as its channel, 1 muted, 2 unmuted in a muted channel, 3 followed. */
       visibility_policy: 0 | 1 | 2 | 3;
     };
@@ -5529,6 +6231,10 @@ export interface Endpoints {
       is_active?: boolean;
       /** Only sent if true. */
       is_system_bot?: boolean;
+      /** Whether the account was imported, and its person has not signed in yet. */
+      is_imported_stub: boolean;
+      /** Whether the account has been erased, or its profile deleted. Only sent if true, and not of active users. */
+      is_deleted?: boolean;
       profile_data?: Record<string, ProfileValue>;
       /** Whether the real address is known to be the caller's. */
       email_confirmed: boolean;
@@ -5653,6 +6359,29 @@ export interface Endpoints {
     answer: {
       avatar_url: string;
     };
+  };
+  /** List your exports of your data */
+  "GET /users/me/exports": {
+    params: Record<never, never>;
+    answer: {
+      /** Newest first. */
+      exports: AccountExport[];
+    };
+  };
+  /** Start an export of your data */
+  "POST /users/me/exports": {
+    params: Record<never, never>;
+    answer: {
+      id: number;
+    };
+  };
+  /** Delete an export of your data */
+  "DELETE /users/me/exports/{export_id}": {
+    params: {
+      /** Id of the export. */
+      export_id: number;
+    };
+    answer: Record<never, never>;
   };
   /** Unmute a user */
   "DELETE /users/me/muted_users/{muted_user_id}": {
@@ -5789,6 +6518,8 @@ export interface Endpoints {
       topics_policy?: "inherit" | "allow_empty_topic" | "disable_empty_topic" | "empty_topic_only";
       /** Id of the folder that the channel is in. */
       folder_id?: number | null;
+      /** Whether first-time subscribers get push notifications of all its messages, whatever their own default is. Only administrators may set it. */
+      default_push_notifications?: boolean;
       /** Who may subscribe others to the channel. A group by id, or an object with `direct_members` and `direct_subgroups`. Default if left out. */
       can_add_subscribers_group?: number | DirectGroupParam | null;
       /** Who may change the channel's settings. A group by id, or an object with `direct_members` and `direct_subgroups`. Default if left out. */
@@ -5803,6 +6534,8 @@ export interface Endpoints {
       can_move_messages_out_of_channel_group?: number | DirectGroupParam | null;
       /** Who may move messages between its topics. A group by id, or an object with `direct_members` and `direct_subgroups`. Default if left out. */
       can_move_messages_within_channel_group?: number | DirectGroupParam | null;
+      /** Who may pin its topics and messages, beside those that the organization permits it. */
+      can_pin_group?: number | DirectGroupParam | null;
       /** Who may unsubscribe others from the channel. A group by id, or an object with `direct_members` and `direct_subgroups`. Default if left out. */
       can_remove_subscribers_group?: number | DirectGroupParam | null;
       /** Who may mark its topics as resolved. A group by id, or an object with `direct_members` and `direct_subgroups`. Default if left out. */
@@ -5835,7 +6568,9 @@ export interface Endpoints {
       /** `add` mutes, `remove` unmutes. */
       op: "add" | "remove";
       /** Name of the topic. */
-      topic: string;
+      topic?: string;
+      /** Another name of `topic`: give one of them. */
+      subject?: string;
       /** Name of the channel, unless `stream_id` is given. */
       stream?: string;
       /** Id of the channel, unless `stream` is given. */
@@ -5882,6 +6617,8 @@ export interface Endpoints {
       user_id_or_email: number;
       /** Your password, if the account has one and a session is used. Without one, the session must have begun within the last ten minutes. */
       old_password?: string;
+      /** What is deleted, for ever. Default: nothing. */
+      actions?: DeletionPart;
       /** Comment for the email that notifies the user. Without it no email is sent. */
       deactivation_notification_comment?: string;
     };
@@ -5942,6 +6679,14 @@ export interface Endpoints {
   "POST /users/{user_id}/reactivate": {
     params: {
       /** Id of the user. */
+      user_id: number;
+    };
+    answer: Record<never, never>;
+  };
+  /** Reset a user"s second factors */
+  "DELETE /users/{user_id}/second_factors": {
+    params: {
+      /** The user who has lost their second factors. */
       user_id: number;
     };
     answer: Record<never, never>;

@@ -1,7 +1,7 @@
 /** The service worker: shows what is pushed, and opens it. It keeps no page for use without a network. */
 
 import { currentAccount } from "../notifications/account";
-import { localAddress, type OpenRequest, type ShownData, tagOf } from "../notifications/shown";
+import { ageOf, localAddress, type OpenRequest, type ShownData, tagOf } from "../notifications/shown";
 
 declare const self: ServiceWorkerGlobalScope;
 
@@ -14,6 +14,8 @@ interface Payload {
   title?: string;
   body?: string;
   url?: string;
+  /** Of reactions to a message. */
+  window_id?: number;
   tag?: string;
   silent?: boolean;
   time?: number;
@@ -42,7 +44,7 @@ async function receive(data: PushMessageData | null): Promise<void> {
   if (payload.type === "remove") await close(payload.message_ids ?? []);
   else if (payload.type === "test") await show(payload);
   // Browsers that end the subscription of pages which do not show every push are an exception.
-  else if (payload.type === "message" && (account.showsEveryPush || !(await isLookedAt()))) await show(payload);
+  else if ((payload.type === "message" || payload.type === "reactions") && (account.showsEveryPush || !(await isLookedAt()))) await show(payload);
   if (payload.unread_count !== undefined) await setBadge(payload.unread_count);
 }
 
@@ -67,12 +69,12 @@ function isClient({ url }: WindowClient): boolean {
 
 async function show(payload: Payload): Promise<void> {
   const tag = tagOfPayload(payload);
-  const messageId = payload.message_ids?.at(-1);
+  const data = dataOf(payload);
   const present = (await self.registration.getNotifications({ tag }))[0]?.data as ShownData | null | undefined;
-  const isOld = messageId !== undefined && present?.messageId !== undefined && present.messageId >= messageId;
+  const age = ageOf(data);
+  const isOld = age >= 0 && ageOf(present) >= age;
   // What arrives late must not replace a newer message.
-  if (isOld && present.messageId !== messageId) return;
-  const data: ShownData = { address: localAddress(payload.url), ...(messageId === undefined ? {} : { messageId }) };
+  if (isOld && ageOf(present) !== age) return;
   const options: ShownOptions = {
     body: payload.body ?? "",
     tag,
@@ -83,6 +85,14 @@ async function show(payload: Payload): Promise<void> {
     ...(payload.time ? { timestamp: payload.time * 1_000 } : {}),
   };
   await self.registration.showNotification(payload.title ?? "", options);
+}
+
+function dataOf(payload: Payload): ShownData {
+  const address = localAddress(payload.url);
+  // Reactions are to a message that has been read: reading closes nothing.
+  if (payload.window_id !== undefined) return { windowId: payload.window_id, address };
+  const messageId = payload.message_ids?.at(-1);
+  return { address, ...(messageId === undefined ? {} : { messageId }) };
 }
 
 /** Return the tag that the page gives the same conversation; the server's where it is not said. */

@@ -21,6 +21,9 @@ export const CAPABILITIES = {
   simplified_presence_events: true,
   slash_commands: true,
   message_buttons: true,
+  pins: true,
+  reaction_notifications: true,
+  topic_descriptions: true,
 };
 
 const FIRST_RETRY_MS = 500;

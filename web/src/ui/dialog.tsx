@@ -97,11 +97,11 @@ export function confirm(given: Confirmation): Promise<boolean> {
           onClose={close}
           footer={
             <>
-              <button type="button" onClick={close}>{given.cancel || i18n.t("Cancel")}</button>
+              <button type="button" data-autofocus={given.isDangerous || undefined} onClick={close}>{given.cancel || i18n.t("Cancel")}</button>
               <button
                 type="button"
                 class={given.isDangerous ? "danger" : "primary"}
-                data-autofocus
+                data-autofocus={!given.isDangerous || undefined}
                 onClick={() => {
                   answer = true;
                   close();

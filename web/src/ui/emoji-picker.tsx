@@ -110,8 +110,10 @@ interface Section {
 }
 
 function sectionsOf(): Section[] {
-  const named = [...new Set([...recentNames(), ...COMMON])].slice(0, MAX_RECENT);
-  const often = named.map(emojiNamed).filter((each): each is Emoji => each !== undefined);
+  // One emoji may have been chosen by several of its names.
+  const named = new Set([...new Set([...recentNames(), ...COMMON])].map(emojiNamed));
+  named.delete(undefined);
+  const often = ([...named] as Emoji[]).slice(0, MAX_RECENT);
   const groups = new Map<Group, Emoji[]>(GROUPS.map((group) => [group, []]));
   const ordered = [...unicodeEmoji()].sort((one, other) => Number.parseInt(one.code, 16) - Number.parseInt(other.code, 16));
   for (const emoji of ordered) groups.get(groupOf(emoji))!.push(emoji);
@@ -214,7 +216,7 @@ function EmojiPicker({ onPick, hasTones }: EmojiPickerProps) {
                 <button
                   key={`${emoji.type} ${emoji.code}`}
                   type="button"
-                  aria-label={`:${emoji.name}:`}
+                  aria-label={emoji.name.replaceAll("_", " ")}
                   title={`:${emoji.name}:`}
                   onClick={() => choose(emoji)}
                   onFocus={() => setShown(emoji)}

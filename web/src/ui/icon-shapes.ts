@@ -47,6 +47,7 @@ export const SHAPES = {
   plus: '<path d="M12 4.5v15M4.5 12h15"/>',
   quotation: '<path d="M5 5v14M9 8h11M9 12h11M9 16h7"/>',
   quote: '<path d="M9.5 7C6.5 8 5 10 5 13v4h5v-5H7.5M18.5 7c-3 1-4.5 3-4.5 6v4h5v-5h-2.5"/>',
+  pin: '<path d="M9 3.5h6l-1 6 4 3.500v1.5H6V13l4-3.500zM12 14.5v6"/>',
   react:
     '<path d="M20.5 12a8.5 8.5 0 1 1-6-8.1"/><path d="M8.5 14.5a4.2 4.2 0 0 0 7 0M9 9.6v.1M15 9.6v.1M19 2.5v6M16 5.5h6"/>',
   search: '<circle cx="10.5" cy="10.5" r="6"/><path d="M15 15l5.5 5.5"/>',

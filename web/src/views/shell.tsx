@@ -2,7 +2,7 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 import { health, state } from "../app";
 import { i18n } from "../i18n";
 import { ground, place } from "../router";
-import { keepFocus } from "../ui/focus";
+import { focusMain, keepFocus } from "../ui/focus";
 import { Icon } from "../ui/icons";
 import { lazy } from "../ui/lazy";
 import { Conversations } from "./left/conversations";
@@ -24,6 +24,7 @@ export function Shell() {
   useFocus(below, side);
   return (
     <div class={state().userId ? "shell" : "shell of-spectator"}>
+      <button type="button" class="skip" onClick={focusMain}>{i18n.t("Skip to the content")}</button>
       <Bar />
       <Conversations />
       <main class="middle" tabIndex={-1} inert={side !== undefined}>

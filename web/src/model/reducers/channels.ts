@@ -2,6 +2,8 @@ import type { Changes } from "../changes";
 import type { EventOf } from "../events";
 import { type State, topicKey, unsubscribed } from "../state";
 import { recountMentions } from "./messages";
+import { forgetPins } from "./pins";
+import { forgetDescriptions } from "./topic-descriptions";
 import type { Reducers } from "./reducer";
 
 function stream(state: State, event: EventOf<"stream">, changes: Changes): void {
@@ -64,6 +66,8 @@ function subscription(state: State, event: EventOf<"subscription">, changes: Cha
       for (const each of event.subscriptions) {
         const channel = state.channels.get(each.stream_id);
         if (channel) state.channels.set(each.stream_id, unsubscribed(channel));
+        forgetPins(state, each.stream_id, changes);
+        forgetDescriptions(state, each.stream_id, changes);
       }
       break;
     case "update": {

@@ -3,6 +3,7 @@ import type { Changes } from "../changes";
 import type { EventOf } from "../events";
 import { directKey, type Message, Policy, type Reaction, type State, topicKey } from "../state";
 import type { Place } from "../unread";
+import { forgetPinned } from "./pins";
 import type { Reducers } from "./reducer";
 
 /** Return the conversation of a message. */
@@ -101,7 +102,6 @@ function updateMessage(state: State, event: EventOf<"update_message">, changes: 
     edited.is_me_message = event.is_me_message ?? edited.is_me_message;
     edited.flags = event.flags ?? edited.flags;
     if (!event.rendering_only) edited.last_edit_timestamp = event.edit_timestamp;
-    delete edited.match_content;
     changes.mark(`message:${edited.id}`);
   }
   if (event.rendered_content !== undefined && event.flags && state.unread.has(event.message_id)) {
@@ -119,8 +119,7 @@ function updateMessage(state: State, event: EventOf<"update_message">, changes: 
       moved.subject = topic;
       moved.display_recipient = state.channels.get(channelId)?.name ?? moved.display_recipient;
       moved.topic_links = event.topic_links ?? moved.topic_links;
-      moved.last_moved_timestamp = event.edit_timestamp;
-      delete moved.match_subject;
+      if (event.new_stream_id !== undefined || unmarked(topic) !== unmarked(event.orig_subject!)) moved.last_moved_timestamp = event.edit_timestamp;
       changes.mark(`message:${id}`);
     }
     if (state.unread.has(id)) {
@@ -131,8 +130,12 @@ function updateMessage(state: State, event: EventOf<"update_message">, changes: 
     }
     changes.mark(`topics:${channelId}`);
   }
+  if (event.new_stream_id !== undefined) forgetPinned(state, event.message_ids, changes);
   changes.mark("feeds", `topics:${event.stream_id!}`);
 }
+
+/** Return a topic's name without the mark of resolved ones: it comes and goes without a move. */
+const unmarked = (topic: string) => topic.replace(/^(✔ +)+/, "");
 
 function deleteMessage(state: State, event: EventOf<"delete_message">, changes: Changes): void {
   const ids = "message_ids" in event ? event.message_ids : [event.message_id];
@@ -142,6 +145,7 @@ function deleteMessage(state: State, event: EventOf<"delete_message">, changes: 
     if (state.starred.delete(id)) changes.mark("starred");
     changes.mark(`message:${id}`);
   }
+  forgetPinned(state, ids, changes);
   changes.mark("feeds");
   if (event.message_type === "stream") changes.mark(`topics:${event.stream_id!}`);
   else {

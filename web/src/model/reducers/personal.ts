@@ -66,6 +66,12 @@ function onboardingSteps(state: State, event: EventOf<"onboarding_steps">, chang
   state.fields.onboarding_steps = event.onboarding_steps;
 }
 
+/** Keep whether the user has connected an account at a service for calls. */
+function callToken(state: State, event: EventOf<"has_webex_token" | "has_zoom_token">, changes: Changes): void {
+  changes.mark("realm");
+  state.fields[event.type] = event.value;
+}
+
 function pushDevice(state: State, event: EventOf<"push_device">, changes: Changes): void {
   changes.mark("settings");
   const { push_account_id, status, error_code = null } = event;
@@ -78,6 +84,8 @@ export const personalReducers: Reducers = {
   navigation_view: navigationView,
   onboarding_steps: onboardingSteps,
   push_device: pushDevice,
+  has_webex_token: callToken,
+  has_zoom_token: callToken,
   drafts,
   scheduled_messages: scheduledMessages,
   reminders,

@@ -42,6 +42,7 @@ function changePerson(state: State, user: User, change: PersonChange, changes: C
     changed.is_guest = changed.role === ROLE.GUEST;
   }
   Object.assign(user, changed);
+  if (changed.is_active) delete user.is_deleted;
   if (changed.is_active === false) forgetPresence(state, user.user_id, changes);
   if (user.user_id === state.userId) changeSelf(state, { ...changed, avatar_url_medium, avatar_source }, changes);
   if (changed.full_name !== undefined) changes.mark("bodies");

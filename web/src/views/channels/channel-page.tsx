@@ -9,6 +9,7 @@ import { type Confirmation, confirm, Dialog } from "../../ui/dialog";
 import { deletionOf, retentionOptions, topicsPolicies } from "./message-settings";
 import { watch } from "../../ui/watch";
 import { useState } from "preact/hooks";
+import { channelRefusal } from "../compose/rules";
 import { ActionButton, SaveNote, useSaving } from "../settings/parts/saving";
 import { SectionsDialog } from "../settings/parts/sections-dialog";
 import { type Section, type Setting, SettingsForm, type Source } from "../settings/parts/settings";
@@ -56,7 +57,7 @@ function sourceOf(channel: Channel): Source {
     reason: (name) => {
       if (channel.is_archived) return i18n.t("This channel is archived.");
       if (name === "message_retention_days" && !me?.is_owner) return i18n.t("Only owners may change this.");
-      if (name === "is_default_stream" && !me?.is_admin) return i18n.t("Only administrators may change this.");
+      if ((name === "is_default_stream" || name === "default_push_notifications") && !me?.is_admin) return i18n.t("Only administrators may change this.");
       if (name === "topics_policy" && !realmPermits(state(), "can_set_topics_policy_group")) return i18n.t("You may not change this.");
       return whyNotAdminister(channel);
     },
@@ -81,6 +82,7 @@ export function generalLabels(): Record<string, string> {
     topics_policy: i18n.t("Topics"),
     folder_id: i18n.t("Folder"),
     message_retention_days: i18n.t("Keep messages"),
+    default_push_notifications: i18n.t("New subscribers get push notifications"),
   };
 }
 
@@ -110,7 +112,8 @@ export function generalSections(channel: Channel): Section[] {
           label: i18n.t("Topics"),
           options: topicsPolicies(),
         },
-        { kind: "choice", name: "message_retention_days", label: i18n.t("Keep messages"), options: retentionOptions(channel.message_retention_days), confirm: deletionOf },
+        { kind: "choice", name: "message_retention_days", label: i18n.t("Keep messages"), options: retentionOptions(channel.message_retention_days), confirm: (days) => deletionOf(days, channel.stream_id) },
+        { kind: "toggle", name: "default_push_notifications", label: i18n.t("New subscribers get push notifications") },
       ],
     },
   ];
@@ -144,7 +147,7 @@ function General({ channel }: { channel: Channel }) {
         </a>
       </div>
       <SettingsForm sections={generalSections(channel)} source={sourceOf(channel)} />
-      <EmailAddress channel={channel} />
+      {channelRefusal(state(), channel) ? null : <EmailAddress channel={channel} />}
       <Archive channel={channel} />
     </>
   );
@@ -262,6 +265,7 @@ export function permissionSections(): Section[] {
         group("can_send_message_group", i18n.t("May send messages")),
         group("can_create_topic_group", i18n.t("May begin topics")),
         group("can_resolve_topics_group", i18n.t("May resolve topics")),
+        group("can_pin_group", i18n.t("May pin topics and messages")),
         group("can_move_messages_within_channel_group", i18n.t("May move messages between its topics")),
         group("can_move_messages_out_of_channel_group", i18n.t("May move messages to other channels")),
         group("can_delete_own_message_group", i18n.t("May delete their own messages")),

@@ -13,7 +13,8 @@ import { watch } from "../../ui/watch";
 import { Preview } from "../compose/preview";
 import { GroupPicker } from "../settings/parts/group-picker";
 import { PeoplePicker } from "../settings/parts/people-picker";
-import { SaveNote, useSaving } from "../settings/parts/saving";
+import { SaveNote, useSubmit } from "../settings/parts/saving";
+import { closeUnlessEditing } from "../settings/parts/unsaved";
 import { retentionOptions, topicsPolicies } from "./message-settings";
 import { PRIVACIES, privacyOptions, whyNotCreate, type Privacy } from "./permissions";
 
@@ -73,7 +74,7 @@ function NewChannel({ privacy }: { privacy: Privacy }) {
     permissions: {},
   });
   const change = (changed: Partial<Draft>) => setDraft((before) => ({ ...before, ...changed }));
-  const [saving, run] = useSaving();
+  const [saving, run] = useSubmit();
   const isOff = !draft.name.trim();
   const create = async () => {
     let id = 0;
@@ -85,7 +86,7 @@ function NewChannel({ privacy }: { privacy: Privacy }) {
   return (
     <Dialog
       title={i18n.t("Create channel")}
-      onClose={closeDialog}
+      onClose={() => void closeUnlessEditing()}
       footer={
         <>
           <SaveNote saving={saving} />
@@ -100,9 +101,10 @@ function NewChannel({ privacy }: { privacy: Privacy }) {
     >
       <form
         id="create-channel"
+        data-unsaved={!isOff || draft.description !== "" || undefined}
         onSubmit={(event) => {
           event.preventDefault();
-          if (!isOff && saving.kind !== "saving") void create();
+          if (!isOff) void create();
         }}
       >
         <NameAndDescription draft={draft} change={change} />

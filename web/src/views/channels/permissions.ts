@@ -2,14 +2,14 @@
 
 import { state } from "../../app";
 import { i18n } from "../../i18n";
-import { channelPermits, readsWithoutSubscription, realmPermits, self } from "../../model/permissions";
+import { administersChannel, channelPermits, readsWithoutSubscription, realmPermits, self } from "../../model/permissions";
 import type { Channel } from "../../model/state";
 
 /** Return why the user may not change a channel's settings; undefined if allowed. */
 export function whyNotAdminister(channel: Channel): string | undefined {
   const me = self(state());
   if (channel.is_archived && !me?.is_admin) return i18n.t("This channel is archived.");
-  if (me?.is_admin || channelPermits(state(), channel, "can_administer_channel_group")) return undefined;
+  if (administersChannel(state(), channel)) return undefined;
   return i18n.t("Only administrators of this channel may change this.");
 }
 
@@ -24,12 +24,8 @@ export function whyNotJoin(channel: Channel): string | undefined {
 }
 
 export function whyNotRemove(channel: Channel): string | undefined {
-  const me = self(state());
   if (channel.is_archived) return i18n.t("This channel is archived.");
-  if (me?.is_admin) return undefined;
-  const permitted = (["can_administer_channel_group", "can_remove_subscribers_group"] as const).some((name) =>
-    channelPermits(state(), channel, name),
-  );
+  const permitted = administersChannel(state(), channel) || channelPermits(state(), channel, "can_remove_subscribers_group");
   return permitted ? undefined : i18n.t("You may not remove people from this channel.");
 }
 

@@ -11,12 +11,12 @@ import { get, post } from "../../protocol/client";
 import { Icon } from "../../ui/icons";
 import { MessageHtml } from "../../ui/message-html";
 import { watch } from "../../ui/watch";
-import { answers, closeAnswer } from "./commands";
+import { answers, closeAnswer, placeOfAnswer } from "./commands";
 import { content } from "./composition";
 import { userNamed } from "./directory";
 import { channelRefusal, mentionedIds } from "./rules";
 import { confirming, isRefused, notice, problem, send } from "./sending";
-import type { Target } from "./target";
+import { isSame, type Target } from "./target";
 
 export function Banner(props: { kind: "problem" | "warning" | "note"; children: ComponentChildren; onClose?: () => void }) {
   return (
@@ -32,13 +32,14 @@ export function Banner(props: { kind: "problem" | "warning" | "note"; children: 
   );
 }
 
-/** What bots have answered to commands, for the user alone. */
-export function CommandAnswers() {
+/** What bots have answered to commands that the user called in the conversation. */
+export function CommandAnswers({ to }: { to: Target | undefined }) {
   watch("users");
-  if (!answers.value.length) return null;
+  const here = answers.value.filter((each) => isSame(to, placeOfAnswer(each)));
+  if (!here.length) return null;
   return (
     <div class="banners command-answers" role="log" aria-label={i18n.t("Answers to commands")}>
-      {answers.value.map((each) => (
+      {here.map((each) => (
         <Banner key={each.call_id} kind={each.is_error ? "warning" : "note"} onClose={() => closeAnswer(each)}>
           <p class="command-answer-head">
             <strong>{userName(state(), each.bot_id)}</strong> /{each.command} · {i18n.t("Only you see this")}

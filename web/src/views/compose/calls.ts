@@ -1,6 +1,6 @@
 /** Links to calls, by the organization's provider. */
 
-import { state } from "../../app";
+import { onBatch, state } from "../../app";
 import { i18n } from "../../i18n";
 import { get, post } from "../../protocol/client";
 import { composeBox } from "./compose-box";
@@ -10,14 +10,15 @@ import { problem } from "./sending";
 import { namesOf } from "./directory";
 import { target } from "./target";
 
-export type CallProvider = "jitsi_meet" | "big_blue_button" | "zoom" | "zoom_server_to_server";
+const PROVIDERS = ["jitsi_meet", "big_blue_button", "constructor_groups", "nextcloud_talk", "webex", "zoom"] as const;
+export type CallProvider = (typeof PROVIDERS)[number];
 
 /** Return the provider of calls; undefined where there is none, or one of which nothing is known. */
 export function callProvider(): CallProvider | undefined {
   const { realm_video_chat_provider: chosen, realm_available_video_chat_providers: available, jitsi_server_url } = state().fields;
   const found = Object.entries((available ?? {}) as Record<string, { id: number }>).find(([, each]) => each.id === chosen)?.[0];
   if (found === "jitsi_meet") return jitsi_server_url ? found : undefined;
-  return found === "big_blue_button" || found === "zoom" || found === "zoom_server_to_server" ? found : undefined;
+  return PROVIDERS.find((each) => each === found);
 }
 
 async function addressOfCall(provider: CallProvider, hasVideo: boolean): Promise<string> {
@@ -33,8 +34,44 @@ async function addressOfCall(provider: CallProvider, hasVideo: boolean): Promise
     });
     return url;
   }
-  const { url } = await post<{ url: string }>("/calls/zoom/create", { is_video_call: hasVideo });
-  return url;
+  if (provider === "constructor_groups") return (await post<{ url: string }>("/calls/constructorgroups/create", {})).url;
+  if (provider === "nextcloud_talk") {
+    const { url } = await post<{ url: string }>("/calls/nextcloud_talk/create", { room_name: meetingName().slice(0, 100) });
+    return url;
+  }
+  await connectAccount(provider);
+  const fields = provider === "zoom" ? { is_video_call: hasVideo } : {};
+  return (await post<{ url: string }>(`/calls/${provider}/create`, fields)).url;
+}
+
+const MAX_WAIT_MS = 10 * 60_000;
+let stopWaiting: (() => void) | undefined;
+
+/** Let the user connect an account at the service in a new window, and wait for it. A later wait ends this one. */
+async function connectAccount(service: "webex" | "zoom"): Promise<void> {
+  const isConnected = () => state().fields[`has_${service}_token`] === true;
+  stopWaiting?.();
+  if (isConnected()) return;
+  const opened = window.open(`/calls/${service}/register`, "_blank", "width=900,height=700");
+  if (!opened) throw new Error(i18n.t("Your browser has blocked a window. Allow windows of this site, and try again."));
+  await new Promise<void>((resolve, reject) => {
+    const end = () => {
+      stopListening();
+      clearTimeout(timer);
+      stopWaiting = undefined;
+    };
+    const fail = () => {
+      end();
+      reject(new Error(i18n.t("Your account for calls was not connected. Try again.")));
+    };
+    const stopListening = onBatch(() => {
+      if (!isConnected()) return;
+      end();
+      resolve();
+    });
+    const timer = setTimeout(fail, MAX_WAIT_MS);
+    stopWaiting = fail;
+  });
 }
 
 function meetingName(): string {

@@ -26,6 +26,11 @@ onBatch((events) => {
   }
 });
 
+/** Return the conversation in which the command was called that an answer is to. */
+export function placeOfAnswer({ stream_id: channelId, topic, user_ids: userIds }: Answer): Conversation {
+  return channelId === null ? { kind: "direct", userIds: userIds! } : { kind: "topic", channelId, topic: topic! };
+}
+
 export function closeAnswer(answer: Answer): void {
   answers.value = answers.peek().filter((each) => each !== answer);
 }

@@ -4,6 +4,7 @@ import { useComputed, useSignalEffect } from "@preact/signals";
 import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { onBatch, state } from "../../app";
 import { i18n } from "../../i18n";
+import { topicName } from "../../model/names";
 import { ground } from "../../router";
 import { editLast } from "../feed/edit-last";
 import { focusMain } from "../../ui/focus";
@@ -14,7 +15,7 @@ import { Banners, CommandAnswers } from "./banners";
 import { Closed, closingOf } from "./closed";
 import { composeBox } from "./compose-box";
 import { ComposeTools } from "./compose-tools";
-import { content, follow, saveNow } from "./composition";
+import { content, follow, followDrafts, saveNow } from "./composition";
 import { forgetPeople, namesOf } from "./directory";
 import { dialog, hideDialog, showDialog } from "./dialogs";
 import { flush } from "./drafts";
@@ -23,13 +24,13 @@ import { insertion } from "./formatting";
 import { enterSends, MessageBox } from "./message-box";
 import { Preview } from "./preview";
 import { Recipients } from "./recipients";
-import { emptyTopicName, overLimit } from "./rules";
+import { overLimit } from "./rules";
 import { clearNotices, isRefused, refusal, send } from "./sending";
 import { close, compose, hasText, isSame, open, requests, type Target, takeRequests, target, targetOfGround } from "./target";
 import { Toolbar } from "./toolbar";
 import { noteTyping, stopTyping } from "./typing";
 import { uploadsOf } from "./upload-list";
-import { useDrop } from "./use-drop";
+import { useDrop, usePageDrop } from "./use-drop";
 
 const REASON_ID = "compose-reason";
 /** How near to the limit of characters it is shown. */
@@ -63,7 +64,7 @@ function UserCompose() {
   const closing = to && !hasText.value && isSame(to, targetOfGround()) ? closingOf(to) : undefined;
   return (
     <section class={to ? "compose open" : "compose"} aria-label="Compose">
-      <CommandAnswers />
+      <CommandAnswers to={to} />
       {to && closing ? (
         <Closed closing={closing} />
       ) : to ? (
@@ -87,6 +88,7 @@ function useFollowing(): void {
     () =>
       onBatch((events) => {
         if (events.some((each) => each.type === "realm_user")) forgetPeople();
+        followDrafts(events);
       }),
     [],
   );
@@ -139,7 +141,7 @@ function nameOf(to: Target): string | undefined {
   if (to.kind === "direct") return to.userIds.length ? namesOf(to.userIds) : undefined;
   const channel = to.channelId === undefined ? undefined : state().channels.get(to.channelId);
   if (!channel) return undefined;
-  return `#${channel.name} > ${to.topic || emptyTopicName(state())}`;
+  return `#${channel.name} > ${topicName(state(), to.topic)}`;
 }
 
 function placeholderFor(name: string | undefined): string {
@@ -158,10 +160,11 @@ function Box({ to }: { to: Target }) {
     void load(() => import("./uploads")).then((module) => module.attach(files, composeBox));
   };
   const { isOver, handlers } = useDrop(onFiles);
+  const isOverPage = usePageDrop(onFiles);
   const isInvalid = isRefused.value && reason !== undefined;
   return (
     <div
-      class={isOver ? "compose-box dropping" : "compose-box"}
+      class={isOver || isOverPage ? "compose-box dropping" : "compose-box"}
       onKeyDown={(event) => {
         if (event.key !== "Escape" || event.isComposing) return;
         event.preventDefault();
@@ -197,7 +200,7 @@ function Box({ to }: { to: Target }) {
           onUpFromEmpty={editLast}
         />
       )}
-      {uploadsOf(composeBox).length ? <Uploads box={composeBox} /> : null}
+      {uploadsOf(composeBox).length || content.value.includes("/user_uploads/") ? <Uploads box={composeBox} text={content.value} /> : null}
       <div class="compose-bar">
         <Toolbar box={composeBox} isPreview={isPreview} onPreview={() => setPreview(!isPreview)} onFiles={onFiles}>
           <ComposeTools />
@@ -215,6 +218,7 @@ function Box({ to }: { to: Target }) {
           >
             <Icon name="clock" />
           </button>
+          {enterSends() ? null : <span class="send-keys" aria-hidden="true">{i18n.t("Ctrl+Enter")}</span>}
           <button
             type="button"
             class="primary send"
@@ -222,10 +226,8 @@ function Box({ to }: { to: Target }) {
             aria-disabled={reason !== undefined}
             aria-describedby={reason ? REASON_ID : undefined}
             title={reason ?? (enterSends() ? i18n.t("Send (Enter)") : i18n.t("Send (Ctrl+Enter)"))}
-            onClick={(event) => {
-              // The second click of a double click would find an empty box.
-              const isRepeated = event.detail > 1 && !content.peek().trim();
-              if (!isRepeated && !send()) return;
+            onClick={() => {
+              if (!send()) return;
               setPreview(false);
               open(target.peek() ?? to);
             }}

@@ -1,9 +1,10 @@
 /** What is being written: the text, and the draft in which it is kept. */
 
 import { batch, signal } from "@preact/signals";
-import { type LocalDraft, discard, draftFor, onOtherTab, save } from "./drafts";
+import type { EventOf, ServerEvent } from "../../model/events";
+import { type LocalDraft, discard, draftFor, isSynced, onOtherTab, save, serverIdOf, targetOfDraft } from "./drafts";
 import { withoutStalePlaceholders } from "./upload-list";
-import { hasText, isRetargeted, open, type Target, target, targetKey } from "./target";
+import { hasText, isRetargeted, isSame, open, type Target, target, targetKey } from "./target";
 
 export const content = signal("");
 
@@ -71,6 +72,34 @@ onOtherTab((key, draft) => {
   draftKey = newKey();
   saveNow();
 });
+
+/**
+ * Follow what another device does to the draft that is shown.
+ *
+ * A text that was not changed here since is gone when it is sent or deleted there, and shown as it
+ * is edited there. One that was changed stays, as a draft of its own.
+ */
+export function followDrafts(events: readonly ServerEvent[]): void {
+  for (const event of events) if (event.type === "drafts") followDraft(event);
+}
+
+function followDraft(event: EventOf<"drafts">): void {
+  const text = content.peek();
+  const isUnchanged = !isEdited || isSynced(draftKey, text);
+  if (event.op === "add") {
+    if (!current || text.trim() || document.activeElement?.matches("textarea")) return;
+    if (event.drafts.some((each) => isSame(targetOfDraft(each), current))) show(draftFor(current));
+  } else if (event.op === "remove") {
+    if (event.draft_id !== serverIdOf(draftKey)) return;
+    if (isUnchanged) show(undefined);
+    else {
+      draftKey = newKey();
+      saveNow();
+    }
+  } else if (event.draft.id === serverIdOf(draftKey) && isUnchanged && event.draft.content !== text && current) {
+    show(draftFor(current));
+  }
+}
 
 function show(draft: LocalDraft | undefined): void {
   isEdited = false;

@@ -188,6 +188,18 @@ export function draftFor(to: Target): LocalDraft | undefined {
   return allDrafts().find((each) => targetKey(each.to) === key);
 }
 
+/** Return the server's id of a draft, if the server has it. */
+export function serverIdOf(key: string): number | undefined {
+  const id = /^server-(\d+)$/.exec(key)?.[1];
+  return id === undefined ? kept.get(key)?.serverId : Number(id);
+}
+
+/** Return whether the server has this text of a draft that was edited here. */
+export function isSynced(key: string, content: string): boolean {
+  const draft = kept.get(key);
+  return draft !== undefined && !draft.isChanged && draft.content === content;
+}
+
 /** Keep what is written now. A draft without text is deleted. */
 export function save(key: string, to: Target, content: string): void {
   load();

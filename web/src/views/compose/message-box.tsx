@@ -38,6 +38,10 @@ export function MessageBox(props: MessageBoxProps) {
   const { box, listId, text } = props;
   const completer = useCompleter(box, props.to, props.hasCommands ?? false);
   useAutosize(box, text);
+  // What was sent leaves nothing to complete.
+  useLayoutEffect(() => {
+    if (!text) completer.close();
+  }, [text]);
   const { items, active, label, hint } = completer.view;
   const isListed = items.length > 0;
   return (

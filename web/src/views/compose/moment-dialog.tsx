@@ -1,8 +1,10 @@
 /** A dialog that asks for a moment: some that make sense, and any other. */
 
+import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { i18n } from "../../i18n";
 import { Dialog } from "../../ui/dialog";
+import { Problem } from "../../ui/problem";
 import { localValue, momentsFrom, shownMoment } from "./moments";
 
 export interface MomentDialogProps {
@@ -10,12 +12,14 @@ export interface MomentDialogProps {
   /** The button that takes the moment. */
   action: string;
   initial?: Date;
+  /** What else is asked for, before the moments. */
+  children?: ComponentChildren;
   onClose: () => void;
   /** Take the moment. What it rejects with is shown. */
   onChoose: (at: Date) => Promise<void>;
 }
 
-export function MomentDialog({ title, action, initial, onClose, onChoose }: MomentDialogProps) {
+export function MomentDialog({ title, action, initial, children, onClose, onChoose }: MomentDialogProps) {
   const [now] = useState(() => new Date());
   const [own, setOwn] = useState(localValue(initial ?? new Date(now.getTime() + 3_600_000)));
   const [problem, setProblem] = useState("");
@@ -38,6 +42,7 @@ export function MomentDialog({ title, action, initial, onClose, onChoose }: Mome
   };
   return (
     <Dialog title={title} size="narrow" onClose={onClose}>
+      {children}
       <ul class="moments">
         {momentsFrom(now).map(({ label, at }, index) => (
           <li key={label}>
@@ -49,6 +54,7 @@ export function MomentDialog({ title, action, initial, onClose, onChoose }: Mome
       </ul>
       <form
         class="moment-own"
+        noValidate
         onSubmit={(event) => {
           event.preventDefault();
           void choose(new Date(own));
@@ -60,7 +66,7 @@ export function MomentDialog({ title, action, initial, onClose, onChoose }: Mome
         </label>
         <button type="submit" class="primary" aria-disabled={isBusy}>{action}</button>
       </form>
-      {problem ? <p class="problem" role="alert">{problem}</p> : null}
+      <Problem text={problem} clear={setProblem} />
     </Dialog>
   );
 }

@@ -14,10 +14,15 @@ function day(from: Date, days: number, hour: number): Date {
 
 /** Return moments that make sense now: none in the past, none twice. */
 export function momentsFrom(now: Date): Moment[] {
-  const moments: Moment[] = [{ label: i18n.t("In one hour"), at: new Date(now.getTime() + 3_600_000) }];
+  const minutesOn = (minutes: number) => new Date(now.getTime() + minutes * 60_000);
+  const moments: Moment[] = [
+    { label: i18n.t("In 20 minutes"), at: minutesOn(20) },
+    { label: i18n.t("In one hour"), at: minutesOn(60) },
+    { label: i18n.t("In three hours"), at: minutesOn(180) },
+  ];
+  if (now.getHours() < 6) moments.push({ label: i18n.t("This morning"), at: day(now, 0, 9) });
   if (now.getHours() < 12) moments.push({ label: i18n.t("This afternoon"), at: day(now, 0, 14) });
   if (now.getHours() < 16) moments.push({ label: i18n.t("This evening"), at: day(now, 0, 18) });
-  if (now.getHours() < 6) moments.push({ label: i18n.t("This morning"), at: day(now, 0, 9) });
   moments.push({ label: i18n.t("Tomorrow morning"), at: day(now, 1, 9) });
   moments.push({ label: i18n.t("Tomorrow afternoon"), at: day(now, 1, 14) });
   // Monday is not tomorrow: on Sundays that is the one of the week after.

@@ -3,6 +3,7 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { state } from "../../app";
 import { i18n } from "../../i18n";
+import { emptyTopicName, topicName } from "../../model/names";
 import type { Channel, User } from "../../model/state";
 
 import type { Completion } from "../../ui/completions";
@@ -11,7 +12,7 @@ import { watch } from "../../ui/watch";
 import { channelNamed, findChannels, findPeople, peopleIndex, relevance, userNamed } from "./directory";
 import { fields } from "./fields";
 import { RecipientField } from "./recipient-field";
-import { allowsEmptyTopic, allowsNamedTopics, cleanTopic, emptyTopicName, lengthOfTopic } from "./rules";
+import { allowsEmptyTopic, allowsNamedTopics, cleanTopic, lengthOfTopic } from "./rules";
 import { retarget, type Target } from "./target";
 import { findTopics, topicsOf, topicsVersion } from "./topics";
 
@@ -39,7 +40,7 @@ export function ChannelMark({ channel }: { channel: Channel | undefined }) {
   const mark = useRef<HTMLSpanElement>(null);
   const color = channel?.color;
   useEffect(() => {
-    if (mark.current) mark.current.style.color = color ?? "";
+    mark.current?.style.setProperty("--channel", color ?? "");
   }, [color]);
   return (
     <span class="channel-mark" ref={mark}>
@@ -97,7 +98,7 @@ function TopicField({ to, channel, invalid }: { to: Target & { kind: "topic" }; 
       if (!channel) return [];
       return findTopics(channel.stream_id, text, LIMIT)
         .filter((name) => name !== "" || allowsEmptyTopic(state(), channel))
-        .map((name) => ({ key: `topic ${name}`, label: name || emptyTopicName(state()) }));
+        .map((name) => ({ key: `topic ${name}`, label: topicName(state(), name) }));
     },
     [channel, version],
   );

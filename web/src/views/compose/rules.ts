@@ -1,6 +1,7 @@
 /** Whether a message may be sent, and why not: as the server decides, but before it is asked. */
 
 import { i18n } from "../../i18n";
+import { emptyTopicName } from "../../model/names";
 import { admits, channelPermits, readsWithoutSubscription, realmPermits, self } from "../../model/permissions";
 import { type Channel, directKey, type State } from "../../model/state";
 import type { Field, Target } from "./target";
@@ -29,11 +30,8 @@ export function lengthOf(text: string): number {
 /** Return the topic as the server reads it: other names of the empty topic are the empty string. */
 export function cleanTopic(state: State, topic: string): string {
   const trimmed = topic.trim();
-  return trimmed === "(no topic)" || trimmed === emptyTopicName(state) ? "" : trimmed;
-}
-
-export function emptyTopicName(state: State): string {
-  return String(state.fields.realm_empty_topic_display_name ?? "general chat");
+  const { realm_empty_topic_display_name: display } = state.fields;
+  return ["(no topic)", display, emptyTopicName(state)].includes(trimmed) ? "" : trimmed;
 }
 
 function topicsPolicy(state: State, channel: Channel): string {

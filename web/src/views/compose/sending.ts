@@ -23,6 +23,13 @@ export const confirming = signal<{ text: string; question: string } | undefined>
 /** What is said above the box about what was done. */
 export const notice = signal<{ text: string; link?: string; label?: string; callId?: string } | undefined>(undefined);
 
+const REPEATED_WITHIN_MS = 1_000;
+/** When a message was last sent from the box. */
+let sentAt = 0;
+content.subscribe((text) => {
+  if (text) sentAt = 0;
+});
+
 /** Return why what is written cannot be sent now; undefined if it can. */
 export function refusal(to: Target | undefined, text: string): Refusal | undefined {
   if (!to) return { reason: i18n.t("Choose a conversation first.") };
@@ -38,6 +45,8 @@ export function refusal(to: Target | undefined, text: string): Refusal | undefin
 export function send(): boolean {
   const to = target.peek();
   const text = content.peek();
+  // The second of two quick keys or clicks finds an empty box.
+  if (!text.trim() && Date.now() - sentAt < REPEATED_WITHIN_MS) return true;
   const refused = refusal(to, text);
   if (refused || !to) {
     isRefused.value = true;
@@ -56,6 +65,7 @@ export function send(): boolean {
   }
   clearNotices();
   const sentTo = conversationOf(to);
+  sentAt = Date.now();
   take();
   outbox.send({ to: sentTo, content: text.trimEnd() });
   showWhereItWent(sentTo);
@@ -73,6 +83,7 @@ function questionOf(to: Target, text: string): string | undefined {
 /** Call a command of a bot. What could not be called is in the box again. */
 async function call(name: string, to: Target, text: string): Promise<void> {
   clearNotices();
+  sentAt = Date.now();
   take();
   try {
     const callId = await callCommand(conversationOf(to), text);

@@ -7,6 +7,7 @@ import { best, fold } from "../../model/names-index";
 import type { Snippet } from "../../model/state";
 import { del, patch, post } from "../../protocol/client";
 import { confirm, Dialog } from "../../ui/dialog";
+import { Problem } from "../../ui/problem";
 import { Icon } from "../../ui/icons";
 import { LimitedText } from "../../ui/limited-text";
 import { watch } from "../../ui/watch";
@@ -82,7 +83,7 @@ function SnippetList({ onClose, onEdit }: { onClose: () => Promise<void>; onEdit
           </li>
         ))}
       </ul>
-      {problem ? <p class="problem" role="alert">{problem}</p> : null}
+      <Problem text={problem} clear={setProblem} />
     </Dialog>
   );
 }
@@ -123,7 +124,7 @@ function EditSnippet({ snippet, onDone }: { snippet: Snippet | undefined; onDone
         <span>{i18n.t("Text")}</span>
         <textarea rows={6} dir="auto" value={text} onInput={(event) => setText(event.currentTarget.value)} />
       </label>
-      {problem ? <p class="problem" role="alert">{problem}</p> : null}
+      <Problem text={problem} clear={setProblem} />
     </Dialog>
   );
 }

@@ -3,6 +3,7 @@
 import { computed } from "@preact/signals";
 import { state } from "../../app";
 import { i18n } from "../../i18n";
+import { topicName } from "../../model/names";
 import { encodeOperand } from "../../model/narrow";
 import type { Channel, Group, User } from "../../model/state";
 import { channelAddress } from "../../router";
@@ -13,7 +14,7 @@ import { emojiVersion, findEmoji } from "../../ui/emoji-data";
 import { tone, toned } from "../../ui/emoji-tones";
 import { findLanguages } from "./code-languages";
 import { ChannelMark, Face } from "./recipients";
-import { emptyTopicName, LARGE_AUDIENCE } from "./rules";
+import { LARGE_AUDIENCE } from "./rules";
 import { best, fold, tierOf } from "../../model/names-index";
 import type { Target } from "./target";
 import { timeChoices } from "./times";
@@ -49,7 +50,7 @@ const UNWRITABLE = /[`*>]|&#|\[|\]|\$\$/;
 export function linkOf(channel: Channel, topic?: string): string {
   const isPlain = !UNWRITABLE.test(channel.name) && (topic === undefined || !UNWRITABLE.test(topic));
   if (isPlain) return topic === undefined ? `#**${channel.name}**` : `#**${channel.name}>${topic}**`;
-  const label = (topic === undefined ? channel.name : `${channel.name} > ${topic || emptyTopicName(state())}`).replace(/[[\]`*]/g, "\\$&");
+  const label = (topic === undefined ? channel.name : `${channel.name} > ${topicName(state(), topic)}`).replace(/[[\]`*]/g, "\\$&");
   const address = channelAddress(channel.stream_id) + (topic === undefined ? "" : `/topic/${encodeOperand(topic)}`);
   return `[#${label}](${address})`;
 }
@@ -144,7 +145,7 @@ function topics(token: Token & { kind: "topic" }, to: Target): TextCompletion[] 
   const all = typed && !names.some((each) => each.toLowerCase() === typed.toLowerCase()) ? [...names, typed] : names;
   return all.map((topic) => ({
     key: `topic ${topic}`,
-    label: topic || emptyTopicName(state()),
+    label: topicName(state(), topic),
     detail: names.includes(topic) ? `#${channel.name}` : i18n.t("New topic"),
     picture: <Icon name="chevron" />,
     text: `${linkOf(channel, topic)} `,

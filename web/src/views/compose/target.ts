@@ -7,6 +7,7 @@
 
 import { signal } from "@preact/signals";
 import { state } from "../../app";
+import { i18n } from "../../i18n";
 import { conversationOf, directNarrow, type Narrow, operandFor, type PlainOperator, topicNarrow } from "../../model/narrow";
 import { directKey, type Message, topicKey } from "../../model/state";
 import { get } from "../../protocol/client";
@@ -171,7 +172,7 @@ export async function quote(message: Message): Promise<void> {
   if (!target.peek() || !hasText.value) open(to);
   ask({
     kind: "insert",
-    text: `${sender} [said](${link}):\n${fence}quote\n${source.content}\n${fence}\n`,
+    text: `${i18n.t("{sender} [said]({link}):", { sender, link })}\n${fence}quote\n${source.content}\n${fence}\n`,
     asBlock: true,
   });
   ask({ kind: "focus", field: "Message" });

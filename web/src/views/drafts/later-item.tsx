@@ -4,10 +4,10 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { state } from "../../app";
 import { i18n } from "../../i18n";
+import { topicName } from "../../model/names";
 import { addressOf } from "../../router";
 import { namesOf } from "../compose/directory";
 import { shownMoment } from "../compose/moments";
-import { emptyTopicName } from "../compose/rules";
 import { narrowOf, type Target } from "../compose/target";
 import { fullTime } from "../../ui/time";
 
@@ -23,7 +23,7 @@ export function nameOfTarget(to: Target): string {
   if (to.kind === "direct") return to.userIds.length ? i18n.t("To {names}", { names: namesOf(to.userIds) }) : i18n.t("No recipient yet");
   const channel = to.channelId === undefined ? undefined : state().channels.get(to.channelId);
   if (!channel) return to.channelId === undefined ? i18n.t("No recipient yet") : i18n.t("Unknown channel");
-  return `#${channel.name} > ${to.topic || emptyTopicName(state())}`;
+  return `#${channel.name} > ${topicName(state(), to.topic)}`;
 }
 
 export function LaterItem(props: {

@@ -2,7 +2,13 @@
 
 import { type Signal, signal } from "@preact/signals";
 import { createRef } from "preact";
+import { onBatch } from "../../app";
+import { i18n } from "../../i18n";
 import { get } from "../../protocol/client";
+import { toast } from "../../ui/toast";
+import { newKey } from "../compose/composition";
+import { save } from "../compose/drafts";
+import type { Target } from "../compose/target";
 import { TextBox } from "../compose/textarea";
 
 /** The edit of one message, from its beginning until it is saved or given up. */
@@ -19,6 +25,8 @@ export class EditSession {
 
   /** Whether its field has had the focus. */
   isBegun = false;
+  /** The conversation of the message, since the form was shown. */
+  to: Target | undefined;
 
   constructor(readonly id: number) {}
 
@@ -49,12 +57,34 @@ async function sourceOf(id: number): Promise<string> {
 
 const sessions = new Map<number, EditSession>();
 
+// Edits are kept nowhere else: the browser asks before the page with them goes.
+addEventListener("beforeunload", (event) => {
+  if ([...sessions.values()].some((each) => each.isChanged)) event.preventDefault();
+});
+
 /** Return the edit of a message that is under way, or begin one. */
 export function sessionOf(id: number): EditSession {
   let session = sessions.get(id);
   if (!session) sessions.set(id, (session = new EditSession(id)));
   return session;
 }
+
+// What was written for a message that is deleted meanwhile stays as a draft.
+onBatch((events) => {
+  for (const event of events) {
+    if (event.type !== "delete_message") continue;
+    for (const id of "message_ids" in event ? event.message_ids : [event.message_id]) {
+      const session = sessions.get(id);
+      if (!session) continue;
+      endSession(session);
+      if (!session.isChanged || !session.to || !session.text.peek().trim()) continue;
+      save(newKey(), session.to, session.text.peek());
+      toast(i18n.t("The message that you were editing was deleted. Your text is a draft now."), {
+        link: { href: "#drafts", label: i18n.t("View drafts") },
+      });
+    }
+  }
+});
 
 export function endSession({ id }: EditSession): void {
   sessions.delete(id);

@@ -1,19 +1,32 @@
 import { state } from "../../app";
 import { i18n } from "../../i18n";
-import { HiddenChannelError } from "../../model/feeds";
 import { listed, userName } from "../../model/names";
 import { conversationOf, type Narrow, operandFor } from "../../model/narrow";
-import { ApiError, NetworkError } from "../../protocol/client";
+import { addressOf } from "../../router";
+import { SearchEverywhere } from "../search/search-everywhere";
 
 /** What is shown where there are no messages: why, and what to do. */
-export function FeedNotice({ narrow }: { narrow: Narrow }) {
+export default function FeedNotice({ narrow }: { narrow: Narrow }) {
   const { title, text } = emptyText(narrow);
   return (
     <div class="feed-notice">
       <h2>{title}</h2>
       <p>{text}</p>
+      <SearchEverywhere narrow={narrow} />
+      {isOfOwnMessages(narrow) ? (
+        <p>
+          <a href={addressOf({ terms: [{ operator: "channels", operand: "public" }, ...narrow.terms] })}>{i18n.t("Search all public channels, also those you are not subscribed to")}</a>
+        </p>
+      ) : null}
     </div>
   );
+}
+
+const OF_A_PLACE = new Set(["channel", "channels", "dm", "dm-including", "is", "with", "id"]);
+
+/** Whether a narrow looks only among the messages that the user has received. */
+function isOfOwnMessages({ terms }: Narrow): boolean {
+  return state().userId !== 0 && terms.length > 0 && !terms.some((each) => OF_A_PLACE.has(each.operator));
 }
 
 function emptyText(narrow: Narrow): { title: string; text: string } {
@@ -36,12 +49,17 @@ function emptyText(narrow: Narrow): { title: string; text: string } {
 }
 
 function ofOneTerm(narrow: Narrow): { title: string; text: string } | undefined {
-  if (operandFor(narrow, "channel") !== undefined) {
+  const channelId = operandFor(narrow, "channel");
+  if (channelId !== undefined) {
+    const isArchived = state().channels.get(channelId as number)?.is_archived;
+    if (isArchived) return { title: i18n.t("No messages in this channel"), text: i18n.t("This channel is archived.") };
     return { title: i18n.t("No messages in this channel yet"), text: i18n.t("Begin with a topic: what is it about?") };
   }
   switch (operandFor(narrow, "is")) {
     case "starred":
       return { title: i18n.t("No starred messages"), text: i18n.t("Star a message by its menu or with *, and find it here again.") };
+    case "pinned":
+      return { title: i18n.t("No pinned messages"), text: i18n.t("What is pinned in your channels appears here.") };
     case "mentioned":
       return { title: i18n.t("No mentions"), text: i18n.t("Messages that mention you, your groups or everyone appear here.") };
     case "unread":
@@ -55,60 +73,4 @@ function ofOneTerm(narrow: Narrow): { title: string; text: string } | undefined 
     default:
       return undefined;
   }
-}
-
-/** What spectators see where an account is needed. */
-function ForUsers() {
-  return (
-    <div class="feed-notice" role="alert">
-      <h2>{i18n.t("Sign in to see these messages")}</h2>
-      <p>
-        <a href={`/login/?next=${encodeURIComponent(`/${location.hash}`)}`}>{i18n.t("Sign in")}</a>{" "}
-        <a href="#feed">{i18n.t("Go to the combined feed")}</a>
-      </p>
-    </div>
-  );
-}
-
-/** What is shown of a private channel of which the user sees the name alone. */
-function ForSubscribers() {
-  return (
-    <div class="feed-notice" role="alert">
-      <h2>{i18n.t("Only subscribers read this channel")}</h2>
-      <p>{i18n.t("It is private, and you are not subscribed to it. Ask a subscriber to add you.")}</p>
-    </div>
-  );
-}
-
-/** What is shown for a search that the server cannot make. */
-function UnknownInSearch() {
-  return (
-    <div class="feed-notice" role="alert">
-      <h2>{i18n.t("Nothing found")}</h2>
-      <p>{i18n.t("A filter of this search names a person, a channel or something else that does not exist, or that you do not see.")}</p>
-      <p>
-        <a href="#feed">{i18n.t("Go to the combined feed")}</a>
-      </p>
-    </div>
-  );
-}
-
-/** Why messages could not be fetched, and a way to go on. */
-export function FeedProblem({ error, onRetry }: { error: Error; onRetry: () => void }) {
-  const isHidden = error instanceof HiddenChannelError;
-  if (isHidden && error.isNamed && state().userId) return <ForSubscribers />;
-  if (!state().userId && (isHidden || (error instanceof ApiError && error.status === 401))) return <ForUsers />;
-  if (error instanceof ApiError && error.code === "BAD_NARROW") return <UnknownInSearch />;
-  const reason = isHidden ? i18n.t("You do not see this channel.") : error.message;
-  const isTransient = error instanceof NetworkError || (error instanceof ApiError && error.isTransient);
-  return (
-    <div class="feed-notice" role="alert">
-      <h2>{isTransient ? i18n.t("The messages could not be loaded") : i18n.t("These messages cannot be shown")}</h2>
-      <p>{isTransient ? error.message : i18n.t("The address may be wrong, or you may have no access: {reason}", { reason })}</p>
-      <p>
-        <button type="button" onClick={onRetry}>{i18n.t("Try again")}</button>{" "}
-        {isTransient ? null : <a href="#feed">{i18n.t("Go to the combined feed")}</a>}
-      </p>
-    </div>
-  );
 }

@@ -5,15 +5,22 @@ import type { Feed } from "../../model/feeds";
 import { conversationOf, keyOf, type Narrow, operandFor, topicNarrow } from "../../model/narrow";
 import type { ServerEvent } from "../../model/events";
 import { addressOf, go } from "../../router";
+import { lazy, load } from "../../ui/lazy";
 import { dayKey } from "../../ui/time";
 import { watch } from "../../ui/watch";
 import { SearchNote } from "../search/search-note";
-import { FeedNotice, FeedProblem } from "./feed-notice";
+import { FeedProblem } from "./feed-problem";
 import { MessageRow } from "./message-row";
 import { NarrowHead } from "./narrow-head";
 import { PendingMessages } from "./pending";
+import { PinnedBar } from "./pinned-bar";
+import { isSelecting, selectIn } from "./selecting";
+import { TopicDescriptionBar } from "./topic-description-bar";
 import { TypingNotice } from "./typing-notice";
 import { Viewport } from "./viewport";
+
+const SelectionBar = lazy(() => import("./selection-bar"));
+const FeedNotice = lazy(() => import("./feed-notice"));
 
 /** The messages of a narrow, under its head. */
 export function FeedView({ narrow }: { narrow: Narrow }) {
@@ -21,11 +28,19 @@ export function FeedView({ narrow }: { narrow: Narrow }) {
   const feed = feeds.open(narrow);
   useEffect(() => onBatch((events) => followRename(narrow, events)), [keyOf(narrow)]);
   useEffect(() => followWith(narrow, feed), [narrow, feed.isLoaded]);
+  useEffect(() => selectIn(() => feeds.open(narrow).ids), [keyOf(narrow)]);
+  useEffect(() => {
+    if (narrow.near === undefined || !feed.isLoaded || feed.has(narrow.near)) return;
+    void load(() => import("./follow-moved")).then((module) => module.followMoved(narrow));
+  }, [narrow, feed.isLoaded]);
   return (
     <>
       <NarrowHead narrow={narrow} />
       <SearchNote narrow={narrow} />
+      <TopicDescriptionBar narrow={narrow} />
+      <PinnedBar narrow={narrow} />
       <Messages key={`${keyOf(narrow)}${feed.serial}`} feed={feed} narrow={narrow} />
+      {isSelecting.value ? <SelectionBar /> : null}
       <TypingNotice narrow={narrow} />
     </>
   );
@@ -91,12 +106,12 @@ function Messages({ feed, narrow }: { feed: Feed; narrow: Narrow }) {
             </>
           ) : null}
           {feed.loading === "first" && !feed.isLoaded ? <Skeleton /> : null}
-          {feed.error ? <FeedProblem error={feed.error} onRetry={() => feeds.retry(feed)} /> : null}
+          {feed.error ? <FeedProblem error={feed.error} narrow={narrow} onRetry={() => feeds.retry(feed)} /> : null}
           {feed.isLoaded && !hasMessages && !feed.error && !pending.length ? <FeedNotice narrow={narrow} /> : null}
           {rows.length ? (
             <div role="feed" aria-label="Messages" aria-busy={feed.isLoading} class="feed">
               {rows.map((row) => (
-                <MessageRow key={outbox.localIdOf(row.message.id) ?? row.message.id} id={row.message.id} {...row} looks={looks} />
+                <MessageRow key={outbox.localIdOf(row.message.id) ?? row.message.id} id={row.message.id} {...row} match={feed.matches.get(row.message.id)} looks={looks} />
               ))}
             </div>
           ) : null}

@@ -36,7 +36,7 @@ function isElsewhere(event: KeyboardEvent): boolean {
   if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return true;
   if (document.querySelector("dialog[open], .popover")) return true;
   const target = event.target as HTMLElement;
-  if (target.closest("input, textarea, select, [contenteditable], [role=menu], [role=listbox], [role=tablist], [role=slider]")) return true;
+  if (target.closest("input:not([type=checkbox]), textarea, select, [contenteditable], [role=menu], [role=listbox], [role=tablist], [role=slider]")) return true;
   // Characters mean nothing to the links on the sides; they scroll, and are pressed, by other keys.
   const isCharacter = event.key.length === 1 && event.key !== " ";
   return !isCharacter && target !== document.body && !target.closest("main");
@@ -54,7 +54,7 @@ export function followKeys(scroller: Scroller, moves: FeedMoves): () => void {
 }
 
 function isOnControl(event: KeyboardEvent): boolean {
-  return (event.target as HTMLElement).closest("button, a, summary, video, audio, [role=button]") !== null;
+  return (event.target as HTMLElement).closest("button, a, input, summary, video, audio, [role=button]") !== null;
 }
 
 function focused(scroller: Scroller): HTMLElement | undefined {

@@ -1,6 +1,7 @@
 import { useEffect, useLayoutEffect, useMemo, useState } from "preact/hooks";
 import { state } from "../../app";
 import { i18n } from "../../i18n";
+import { canDelete } from "../../model/message-permissions";
 import type { Message } from "../../model/state";
 import { ApiError, patch } from "../../protocol/client";
 import { confirm } from "../../ui/dialog";
@@ -13,7 +14,7 @@ import { targetOfMessage } from "../compose/target";
 import { Toolbar } from "../compose/toolbar";
 import { uploadsOf, waitsForUploads } from "../compose/upload-list";
 import { useDrop } from "../compose/use-drop";
-import { editing, endEditing } from "./actions";
+import { editing, endEditing, remove } from "./actions";
 import { type EditSession, endSession, sessionOf } from "./edit-session";
 
 const Uploads = lazy(() => import("../compose/upload-rows"));
@@ -75,7 +76,8 @@ async function save(session: EditSession): Promise<void> {
 }
 
 /** Return why a text cannot be saved; undefined if it can. */
-function refusalOf(text: string): string | undefined {
+function refusalOf(message: Message, text: string): string | undefined {
+  if (!text.trim() && !canDelete(state(), message, Date.now())) return i18n.t("A message cannot be empty.");
   const limit = Number(state().fields.max_message_length ?? 10_000);
   if (overLimit(state(), text) > 0) return i18n.t("A message has at most {limit} characters.", { limit });
   return waitsForUploads(text) ? i18n.t("Wait until all files are uploaded.") : undefined;
@@ -85,6 +87,7 @@ function EditForm({ message, session }: { message: Message; session: EditSession
   const { box } = session;
   const text = session.text.value;
   const to = useMemo(() => targetOfMessage(message), [message.subject, message.stream_id]);
+  session.to = to;
   const [isSaving, setSaving] = useState(false);
   const [isPreview, setPreview] = useState(false);
   useLayoutEffect(() => {
@@ -99,9 +102,10 @@ function EditForm({ message, session }: { message: Message; session: EditSession
     void load(() => import("../compose/uploads")).then((module) => module.attach(files, box));
   };
   const { isOver, handlers } = useDrop(onFiles);
-  const refusal = refusalOf(text);
+  const refusal = refusalOf(message, text);
   const submit = async () => {
     if (isSaving || refusal) return;
+    if (!text.trim()) return void remove(message);
     setSaving(true);
     await save(session);
     setSaving(false);
@@ -137,7 +141,7 @@ function EditForm({ message, session }: { message: Message; session: EditSession
           onSubmit={() => void submit()}
         />
       )}
-      {uploadsOf(box).length ? <Uploads box={box} /> : null}
+      {uploadsOf(box).length || text.includes("/user_uploads/") ? <Uploads box={box} text={text} /> : null}
       {shown ? <p class="problem" role="alert">{shown}</p> : null}
       <div class="editor-bar">
         <Toolbar box={box} isPreview={isPreview} onPreview={() => setPreview(!isPreview)} onFiles={onFiles} />

@@ -3,6 +3,8 @@ import { state } from "../../app";
 import { i18n } from "../../i18n";
 import { isResolved, listed, othersOf, senderName, topicName, userName } from "../../model/names";
 import { narrowOfMessage } from "../../model/message-narrow";
+import type { Match } from "../../model/feeds";
+import { isPinned } from "../../model/pins";
 import type { Message, User } from "../../model/state";
 import { addressOf, channelAddress } from "../../router";
 import { ChannelIcon } from "../../ui/icons";
@@ -12,13 +14,15 @@ import { MessageHtml } from "../../ui/message-html";
 import { StatusEmoji } from "../../ui/status-emoji";
 import { dayName, fullTime, timeOfDay } from "../../ui/time";
 import { showUserCard } from "../../ui/user-card";
-import { watch } from "../../ui/watch";
+import { useDerived, watch } from "../../ui/watch";
 import { editing, openActions, openHistory, openReactionPicker } from "./actions";
 import { Reactions } from "./reactions";
+import { isSelecting } from "./selecting";
 import { TallBody } from "./tall-body";
 
 const MessageEditor = lazy(async () => ({ default: (await import("./message-editor")).MessageEditor }));
 const MessageButtons = lazy(async () => ({ default: (await import("./message-buttons")).MessageButtons }));
+const SelectBox = lazy(() => import("./select-box"));
 const Widget = lazy(async () => ({ default: (await import("./widget")).Widget }));
 
 export interface MessageRowProps {
@@ -28,6 +32,8 @@ export interface MessageRowProps {
   beginsDay: boolean;
   isContinued: boolean;
   beginsUnread: boolean;
+  /** Its content in the results of a search. */
+  match: Match | undefined;
   /** Changes with what all rows show: settings, days. */
   looks: string;
 }
@@ -49,6 +55,7 @@ export const MessageRow = memo((row: MessageRowProps) => {
       data-message-id={message.id}
       data-unread={message.flags.includes("read") ? undefined : ""}
       aria-label={`${name}, ${timeOfDay(message.timestamp)}`}
+      aria-describedby={isHidden ? undefined : `message-text-${message.id}`}
       tabIndex={-1}
     >
       {row.beginsDay ? <div class="feed-day"><span>{dayName(message.timestamp)}</span></div> : null}
@@ -59,13 +66,13 @@ export const MessageRow = memo((row: MessageRowProps) => {
           <button type="button" onClick={() => setRevealed(true)}>{i18n.t("Show a message of a muted person")}</button>
         </div>
       ) : (
-        <Shown message={message} isContinued={isContinued} />
+        <Shown message={message} match={row.match} isContinued={isContinued} />
       )}
     </article>
   );
 });
 
-function Shown({ message, isContinued }: { message: Message; isContinued: boolean }) {
+function Shown({ message, match, isContinued }: { message: Message; match: Match | undefined; isContinued: boolean }) {
   watch(`message:${message.id}`);
   const isMention = message.flags.some((flag) => flag === "mentioned" || flag.endsWith("wildcard_mentioned"));
   const looks = ["message-grid"];
@@ -75,10 +82,11 @@ function Shown({ message, isContinued }: { message: Message; isContinued: boolea
   if (message.flags.includes("hide_link_previews")) looks.push("hides-previews");
   return (
     <div class={looks.join(" ")}>
+      {isSelecting.value && message.id > 0 ? <SelectBox message={message} /> : null}
       {isContinued ? <Time message={message} /> : <Avatar message={message} />}
-      <div class="message-main">
+      <div class="message-main" id={`message-text-${message.id}`}>
         {isContinued ? null : <Head message={message} />}
-        <Body message={message} />
+        <Body message={message} match={match} />
         {message.buttons && state().userId ? <MessageButtons message={message} /> : null}
         <Marks message={message} isContinued={isContinued} />
         <Reactions message={message} />
@@ -149,12 +157,14 @@ function Time({ message }: { message: Message }) {
   return <a class="message-time" href={addressOf(narrowOfMessage(state(), message, id))}>{time}</a>;
 }
 
-function Body({ message }: { message: Message }) {
+function Body({ message, match }: { message: Message; match: Match | undefined }) {
   watch(`message:${message.id}`);
   if (editing.value === message.id) return <MessageEditor message={message} />;
+  // One that was edited since is shown as it is.
+  const marked = match?.content === message.content ? match.marked : undefined;
   if (message.submessages.length) return <Widget message={message} />;
   if (message.is_me_message) {
-    const html = (message.match_content ?? message.content).replace(/^<p>\/me\s?/, "<p>");
+    const html = (marked ?? message.content).replace(/^<p>\/me\s?/, "<p>");
     return (
       <div class="message-me">
         <MessageHtml html={html} />
@@ -162,20 +172,25 @@ function Body({ message }: { message: Message }) {
     );
   }
   // What was found may stand anywhere in the message.
-  if (message.match_content !== undefined) return <MessageHtml html={message.match_content} />;
+  if (marked !== undefined) return <MessageHtml html={marked} />;
   return <TallBody id={message.id} html={message.content} />;
 }
 
-/** Whether it was edited or moved, and whether it is starred. */
+/** Whether it was edited or moved, and whether it is pinned and starred. */
 function Marks({ message, isContinued }: { message: Message; isContinued: boolean }) {
   watch(`message:${message.id}`);
+  const pinned = useDerived(() => {
+    watch("pins");
+    return isPinned(state(), message);
+  }, [message.id, message.stream_id]);
   const { last_edit_timestamp: edited, last_moved_timestamp: moved } = message;
   const isStarred = message.flags.includes("starred");
-  if (!edited && !moved && !isStarred) return null;
+  if (!edited && !moved && !isStarred && !pinned) return null;
   const text = edited ? i18n.t("edited") : i18n.t("moved");
   const when = edited ?? moved;
   return (
     <span class={`message-marks ${isContinued ? "" : "beside-head"}`}>
+      {pinned ? <span class="message-pin" data-icon="pin" role="img" aria-label={i18n.t("Pinned")} /> : null}
       {isStarred ? <span class="message-star" data-icon="star-on" role="img" aria-label={i18n.t("Starred")} /> : null}
       {when ? (
         <button type="button" class="message-edited" title={fullTime(when)} onClick={() => openHistory(message)}>{text}</button>

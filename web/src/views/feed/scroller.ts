@@ -111,7 +111,7 @@ export class Scroller {
   scrollTo(id: number, top: number): void {
     if (!this.article(id)) return;
     // Where all messages fit, nothing can be scrolled: no event would say that this is the end.
-    this.isAtEnd = this.element.scrollHeight <= this.element.clientHeight && this.reachesEnd();
+    this.isAtEnd = this.element.scrollHeight <= this.#room && this.reachesEnd();
     this.anchor = { id, top };
     this.#settlesAt = performance.now() + SETTLING_MS;
     this.restore();
@@ -172,7 +172,7 @@ export class Scroller {
 
   #notePlace(): void {
     const { element } = this;
-    this.isAtEnd = element.scrollHeight - element.scrollTop - element.clientHeight < END_TOLERANCE && this.reachesEnd();
+    this.isAtEnd = element.scrollHeight - element.scrollTop - this.#room < END_TOLERANCE && this.reachesEnd();
     this.#takeAnchor();
     this.#markFar();
     this.onMoved();
@@ -218,6 +218,11 @@ export class Scroller {
       else high = middle;
     }
     return low;
+  }
+
+  /** The height for messages, with that of the button to the newest one: whether it is shown changes nothing. */
+  get #room(): number {
+    return this.element.parentElement!.clientHeight;
   }
 
   get #top(): number {

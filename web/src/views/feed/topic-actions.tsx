@@ -24,7 +24,7 @@ export function policyItems(channel: Channel, topic: string, policy: number): Me
   return [
     choose(Policy.FOLLOWED, i18n.t("Follow"), "bell"),
     ...(channel.is_muted ? [choose(Policy.UNMUTED, i18n.t("Unmute"), "topic")] : []),
-    choose(Policy.INHERIT, i18n.t("As the channel"), "hash"),
+    choose(Policy.INHERIT, i18n.t("Same as the channel"), "hash"),
     choose(Policy.MUTED, i18n.t("Mute"), "mute"),
   ];
 }

@@ -6,7 +6,7 @@ import { admits, realmPermits } from "../../model/permissions";
 import type { Group } from "../../model/state";
 import { patch, post } from "../../protocol/client";
 import type { Json } from "../../protocol/json";
-import { closeDialog, go } from "../../router";
+import { go } from "../../router";
 import { confirm, Dialog } from "../../ui/dialog";
 import { Icon } from "../../ui/icons";
 import { watch } from "../../ui/watch";
@@ -17,7 +17,9 @@ import { ActionButton } from "../settings/parts/saving";
 import { SectionsDialog } from "../settings/parts/sections-dialog";
 import { type Section, type Setting, SettingsForm, type Source } from "../settings/parts/settings";
 import { FilteredList } from "../settings/parts/table";
+import { closeUnlessEditing } from "../settings/parts/unsaved";
 import { EntryForm } from "../organization/entry-form";
+import { withUses } from "./uses";
 
 /** Groups of roles that have no accounts: they are values of permissions. */
 const HOLD_NOBODY = new Set(["role:nobody", "role:internet"]);
@@ -36,11 +38,12 @@ function BrowseGroups() {
     .filter((each) => !each.is_system_group)
     .sort((one, other) => Number(one.deactivated) - Number(other.deactivated) || COLLATOR.compare(one.name, other.name));
   return (
-    <Dialog title={i18n.t("Groups")} size="wide" onClose={closeDialog}>
+    <Dialog title={i18n.t("Groups")} size="wide" onClose={() => void closeUnlessEditing()}>
       <div class="browse">
         {isCreating ? (
           <EntryForm
             action={i18n.t("Create")}
+            onCancel={() => setCreating(false)}
             fields={[
               { name: "name", label: i18n.t("Name"), max: 100 },
               { name: "description", label: i18n.t("Description"), max: 1024, isOptional: true },
@@ -135,7 +138,7 @@ function sourceOf(group: Group): Source {
 export function aboutSections(): Section[] {
   return [
     {
-      title: i18n.t("About"),
+      title: i18n.t("About the group"),
       settings: [
         { kind: "text", name: "name", label: i18n.t("Name"), max: 100 },
         { kind: "longtext", name: "description", label: i18n.t("Description"), max: 1024 },
@@ -189,7 +192,10 @@ function General({ group, source }: { group: Group; source: Source }) {
       action: i18n.t("Deactivate"),
       isDangerous: true,
     });
-    if (isSure) await post(`/user_groups/${group.id}/deactivate`);
+    if (!isSure) return;
+    await post(`/user_groups/${group.id}/deactivate`).catch((error: unknown) => {
+      throw withUses(error);
+    });
   };
   const reason = managesGroup(group) ? undefined : i18n.t("Only those who manage this group may change this.");
   return (
@@ -210,6 +216,12 @@ function General({ group, source }: { group: Group; source: Source }) {
   );
 }
 
+/** Return whether a group is in another one, directly or through groups between them. */
+function isWithin(id: number, outerId: number): boolean {
+  const inner = state().groups.get(outerId)?.direct_subgroup_ids ?? [];
+  return inner.includes(id) || inner.some((each) => isWithin(id, each));
+}
+
 function Members({ group }: { group: Group }) {
   watch("groups", "users");
   const { users, groups } = state();
@@ -219,7 +231,8 @@ function Members({ group }: { group: Group }) {
   const mayAdd = !isFixed && (managesGroup(group) || admits(state(), group.can_add_members_group));
   const mayRemove = !isFixed && (managesGroup(group) || admits(state(), group.can_remove_members_group));
   const members = group.members.flatMap((id) => users.get(id) ?? []).sort((one, other) => COLLATOR.compare(one.full_name, other.full_name));
-  const isTaken = (id: number) => id === group.id || group.direct_subgroup_ids.includes(id);
+  // Groups cannot contain each other.
+  const isTaken = (id: number) => id === group.id || group.direct_subgroup_ids.includes(id) || isWithin(group.id, id);
   const others = [...groups.values()].filter((each) => !each.deactivated && !isTaken(each.id) && !HOLD_NOBODY.has(each.name));
   return (
     <>

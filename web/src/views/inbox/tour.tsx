@@ -60,7 +60,7 @@ export default function Tour() {
       </div>
       <div class="form-actions">
         <button type="button" class="primary" onClick={isLast ? end : () => setIndex(index + 1)}>
-          {isLast ? i18n.t("Done") : i18n.t("Next")}
+          {isLast ? i18n.t("Done") : i18n.t("Continue")}
         </button>
         {isLast ? null : <button type="button" onClick={end}>{i18n.t("Skip the tour")}</button>}
       </div>

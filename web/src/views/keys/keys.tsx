@@ -1,3 +1,4 @@
+import { state } from "../../app";
 import { i18n } from "../../i18n";
 import { PAGE_KEYS } from "../../keyboard";
 import { Dialog, openDialog } from "../../ui/dialog";
@@ -34,7 +35,7 @@ function sections(): Section[] {
       keys: [
         [["Control+K"], i18n.t("Go to a channel, topic, person or view")],
         ...listed(PAGE_KEYS),
-        [["Esc"], i18n.t("Close, or leave the field")],
+        [["Esc"], state().settings.web_escape_navigates_to_home_view ? i18n.t("Close, leave the field, or go to the home view") : i18n.t("Close, or leave the field")],
       ],
     },
     { name: i18n.t("In the feed"), keys: [...listed(FEED_KEYS), ...listed(MESSAGE_KEYS)] },

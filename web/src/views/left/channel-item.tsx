@@ -3,7 +3,9 @@ import { useEffect, useRef } from "preact/hooks";
 import { state, topics } from "../../app";
 import { i18n } from "../../i18n";
 import { countOfChannel, countOfTopic, isTopicMuted, policyOf } from "../../model/counts";
+import { topicName as nameOfTopic } from "../../model/names";
 import { operandFor, topicNarrow } from "../../model/narrow";
+import { isTopicPinned, withPinnedFirst } from "../../model/pins";
 import { type Channel, Policy, topicKey } from "../../model/state";
 import { addressOf, channelAddress, ground } from "../../router";
 import { nameWithUnread, UnreadCount } from "../../ui/count";
@@ -81,12 +83,12 @@ export const ChannelItem = memo(({ channel }: { channel: Channel }) => {
 });
 
 export function topicName(name: string): string {
-  return name || String(state().fields.realm_empty_topic_display_name || "general chat");
+  return nameOfTopic(state(), name);
 }
 
 /** Return the topics that are listed below a channel, and whether there are more. */
 function topicsShown(channelId: number): { names: string[]; hasMore: boolean; isKnown: boolean } {
-  watch(`topics:${channelId}`, "unread", "topicPolicies", "channels");
+  watch(`topics:${channelId}`, "unread", "topicPolicies", "channels", "pins");
   const known = topics.of(channelId);
   const all = known?.map(({ name }) => name) ?? [...(state().unread.topics.get(channelId)?.values() ?? [])].map(({ topic }) => topic);
   const isWanted = (name: string, index: number) =>
@@ -94,7 +96,7 @@ function topicsShown(channelId: number): { names: string[]; hasMore: boolean; is
     (countOfTopic(state(), channelId, name).unread > 0 && !isTopicMuted(state(), channelId, name)) ||
     (index < RECENT_TOPICS && policyOf(state(), channelId, name) !== Policy.MUTED);
   const names = showsAll.value.has(channelId) ? all : all.filter(isWanted);
-  return { names, hasMore: names.length < all.length, isKnown: known !== undefined };
+  return { names: withPinnedFirst(state(), channelId, names), hasMore: names.length < all.length, isKnown: known !== undefined };
 }
 
 /** Return whether a topic is the place that is shown. */
@@ -125,13 +127,14 @@ function TopicList({ channel }: { channel: Channel }) {
 }
 
 const TopicItem = memo(({ channelId, name }: { channelId: number; name: string }) => {
-  const { count, isHere, isMuted, isFollowed } = useDerived(() => {
-    watch("unread", "topicPolicies", "channels");
+  const { count, isHere, isMuted, isFollowed, isPinned } = useDerived(() => {
+    watch("unread", "topicPolicies", "channels", "pins");
     return {
       count: countOfTopic(state(), channelId, name),
       isHere: isCurrent(channelId, name),
       isMuted: isTopicMuted(state(), channelId, name),
       isFollowed: policyOf(state(), channelId, name) === Policy.FOLLOWED,
+      isPinned: isTopicPinned(state(), channelId, name),
     };
   }, [channelId, name]);
   const row = { kind: "topic", id: channelId, topic: name } as const;
@@ -144,6 +147,11 @@ const TopicItem = memo(({ channelId, name }: { channelId: number; name: string }
         aria-current={isHere ? "page" : undefined}
       >
         <span class={`name${name ? "" : " empty-topic"}`}>{topicName(name)}</span>
+        {isPinned ? (
+          <span class="followed" title={i18n.t("Pinned")}>
+            <Icon name="pin" />
+          </span>
+        ) : null}
         {isFollowed ? (
           <span class="followed" title={i18n.t("Followed")}>
             <Icon name="bell" />

@@ -3,14 +3,16 @@
 import { state } from "../../app";
 import { i18n } from "../../i18n";
 import { countOfChannel, countOfDirect, countOfTopic, policyOf } from "../../model/counts";
-import { canDeleteTopics, canMoveTopics, canMoveTopicsOut, canResolve } from "../../model/message-permissions";
+import { canDeleteTopics, canMoveTopics, canMoveTopicsOut, canPin, canResolve } from "../../model/message-permissions";
 import { isResolved } from "../../model/names";
 import { channelNarrow, directNarrow, type Narrow, topicNarrow } from "../../model/narrow";
-import { type Channel, directKey } from "../../model/state";
-import { del, post } from "../../protocol/client";
+import { isTopicPinned } from "../../model/pins";
+import { type Channel, directKey, topicKey } from "../../model/state";
+import { del, post, put } from "../../protocol/client";
 import { addressOf, go } from "../../router";
 import { copyText } from "../../ui/copy";
 import type { IconName } from "../../ui/icons";
+import { load } from "../../ui/lazy";
 import type { MenuGroups, MenuItem } from "../../ui/menu";
 import { attempt, toast } from "../../ui/toast";
 import { leave, saveOwn } from "../channels/requests";
@@ -60,7 +62,9 @@ function ofTopic(channel: Channel, topic: string): MenuGroups {
     policyItems(channel, topic, policyOf(now, id, topic)),
     [
       ...when(topic !== "" && canResolve(now, channel), () => item(resolve, "check", () => void toggleResolved(channel, topic))),
+      ...when(channel.is_subscribed && canPin(now, channel), () => item(isTopicPinned(now, id, topic) ? i18n.t("Unpin topic") : i18n.t("Pin topic"), "pin", () => void toggleTopicPin(channel, topic))),
       ...when(canMoveTopics(now, channel), () => item(i18n.t("Rename topic"), "edit", () => openMoveTopic(channel, topic, "name"))),
+      ...when(channel.is_subscribed && canMoveTopics(now, channel), () => item(now.topicDescriptions.has(topicKey(id, topic)) ? i18n.t("Edit description") : i18n.t("Describe topic"), "topic", () => describeTopic(channel, topic))),
       ...when(canMoveTopicsOut(now, channel), () => item(i18n.t("Move topic"), "move", () => openMoveTopic(channel, topic, "place"))),
       copyLink(narrow),
     ],
@@ -68,6 +72,16 @@ function ofTopic(channel: Channel, topic: string): MenuGroups {
       item(i18n.t("Delete topic"), "trash", () => void deleteTopic(channel, topic), { isDangerous: true }),
     ),
   ];
+}
+
+function describeTopic(channel: Channel, topic: string): void {
+  void attempt(async () => (await load(() => import("../feed/dialogs/describe-topic"))).openDescribeTopic(channel, topic));
+}
+
+/** Pin a topic in its channel, or unpin it. */
+async function toggleTopicPin(channel: Channel, topic: string): Promise<void> {
+  const send = isTopicPinned(state(), channel.stream_id, topic) ? del : put;
+  await attempt(() => send(`/streams/${channel.stream_id}/pinned_topics`, { topic }));
 }
 
 function ofChannel(channel: Channel): MenuGroups {

@@ -44,6 +44,9 @@ function knownNames(): Record<string, string> {
     delete: i18n.t("Removed people"),
     add_subgroups: i18n.t("Added groups"),
     delete_subgroups: i18n.t("Removed groups"),
+    groups_added: i18n.t("Added groups"),
+    groups_removed: i18n.t("Removed groups"),
+    provider: i18n.t("Signed in through"),
     channel_ids: i18n.t("Channels"),
     invited_by: i18n.t("Invited by"),
     inviter_id: i18n.t("Invited by"),
@@ -58,6 +61,7 @@ function knownNames(): Record<string, string> {
     is_muted: i18n.t("Mute"),
     pin_to_top: i18n.t("Pin to the top"),
     color: i18n.t("Color"),
+    bot_type: i18n.t("Kind"),
   };
 }
 
@@ -74,7 +78,7 @@ function nameOf({ action }: AuditEntry, name: string): string {
 }
 
 const PEOPLE = new Set(["user_ids", "members", "add", "delete", "direct_members"]);
-const GROUPS = new Set(["subgroups", "add_subgroups", "delete_subgroups"]);
+const GROUPS = new Set(["subgroups", "add_subgroups", "delete_subgroups", "groups_added", "groups_removed"]);
 
 function namesOf(ids: unknown[], nameOfOne: (id: number) => string): string {
   return new Intl.ListFormat(i18n.locale, { type: "conjunction" }).format(ids.map((id) => nameOfOne(Number(id))));
@@ -104,7 +108,7 @@ export function valueText(entry: AuditEntry, name: string, value: unknown): stri
     const found = setting.options.find(([each]) => each === value || (isUnlimited && each === "unlimited"));
     if (found) return found[1];
   }
-  if (value === null || value === undefined || value === "") return i18n.t("None");
+  if (value === null || value === undefined || value === "") return "–";
   if (typeof value === "boolean") return value ? i18n.t("On") : i18n.t("Off");
   if (isPermission(value, name, setting)) return permissionOf(value);
   if (typeof value === "number") return numberText(name, value, setting);
@@ -116,8 +120,13 @@ export function valueText(entry: AuditEntry, name: string, value: unknown): stri
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
+function botKinds(): string[] {
+  return [i18n.t("Generic"), i18n.t("Incoming webhook"), i18n.t("Outgoing webhook"), i18n.t("Embedded")];
+}
+
 function numberText(name: string, value: number, setting: Setting | undefined): string {
   if (name === "role") return roleName(value);
+  if (name === "bot_type") return botKinds()[value - 1] ?? String(value);
   if (name === "folder_id") return state().folders.get(value)?.name ?? i18n.t("Folder {id}", { id: value });
   if (name === "owner_id" || name === "invited_by" || name === "inviter_id") return userName(value);
   if (/_(?:channel|stream)_id$/.test(name)) return channelNameOf(value);

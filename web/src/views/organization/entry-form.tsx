@@ -1,7 +1,7 @@
-import { useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { i18n } from "../../i18n";
 import { LimitedText } from "../../ui/limited-text";
-import { SaveNote, useSaving } from "../settings/parts/saving";
+import { SaveNote, useSubmit } from "../settings/parts/saving";
 
 export type EntryField = {
   name: string;
@@ -26,6 +26,7 @@ interface EntryFormProps {
   action: string;
   /** Values of an entry that is there already. */
   initial?: Record<string, string>;
+  /** Close the form, where it was opened by a button: its first field has the focus then. */
   onCancel?: () => void;
   save: (values: Record<string, string>) => Promise<unknown>;
 }
@@ -33,13 +34,20 @@ interface EntryFormProps {
 /** A form that adds an entry to a list, or changes one. It is emptied once the entry was accepted. */
 export function EntryForm({ fields, action, initial, onCancel, save }: EntryFormProps) {
   const [values, setValues] = useState<Record<string, string>>({});
-  const [saving, run] = useSaving();
+  const [saving, run] = useSubmit();
   const valueOf = ({ name, options }: EntryField) => values[name] ?? initial?.[name] ?? options?.[0]?.[0] ?? "";
   const set = (name: string, value: string) => setValues({ ...values, [name]: value });
   const given = Object.fromEntries(fields.map((field) => [field.name, valueOf(field)]));
+  const form = useRef<HTMLFormElement>(null);
+  useLayoutEffect(() => {
+    if (onCancel) form.current!.querySelector<HTMLElement>("input, select, textarea")?.focus();
+  }, []);
+  const isChanged = fields.some(({ name }) => values[name] !== undefined && values[name] !== (initial?.[name] ?? ""));
   return (
     <form
+      ref={form}
       class="small-form"
+      data-unsaved={isChanged || undefined}
       onSubmit={(event) => {
         event.preventDefault();
         void run(() => save(given)).then((isDone) => {

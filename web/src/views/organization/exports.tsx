@@ -7,8 +7,14 @@ import { userName } from "../settings/parts/names";
 import { ActionButton } from "../settings/parts/saving";
 import { shortTime } from "../../ui/time";
 
-const PUBLIC = 1;
-const WITH_CONSENT = 2;
+const PUBLIC = "public";
+const WITH_CONSENT = "full_with_consent";
+
+function stateOf(shown: RealmExport): string {
+  if (shown.failed_timestamp) return i18n.t("Failed");
+  if (shown.export_from_prior_server) return i18n.t("Made on a previous server");
+  return shown.pending ? i18n.t("Running…") : i18n.t("Ready");
+}
 
 /** Exports of the organization's data. */
 export function ExportsPanel() {
@@ -44,7 +50,7 @@ export function ExportsPanel() {
                 <strong>{shortTime(each.export_time)}</strong>
                 <span class="tag">{each.export_type === PUBLIC ? i18n.t("Public data") : i18n.t("With private data")}</span>
                 <span class="item-about">
-                  {userName(each.acting_user_id)} · {each.failed_timestamp ? i18n.t("Failed") : each.pending ? i18n.t("Running…") : i18n.t("Ready")}
+                  {userName(each.acting_user_id)} · {stateOf(each)}
                 </span>
               </div>
               {each.export_url ? (

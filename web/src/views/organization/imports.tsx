@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { i18n } from "../../i18n";
 import { csrfToken, del, get, post } from "../../protocol/client";
-import type { ShownImport } from "../../protocol/types";
+import type { ShownImport, UnfinishedImport } from "../../protocol/types";
 import { confirm } from "../../ui/dialog";
 import { load } from "../../ui/lazy";
 import { shownSize } from "../../ui/size";
@@ -15,6 +15,7 @@ const LOOK_EVERY_MS = 2000;
 interface Answer {
   imports: ShownImport[];
   max_bytes: number;
+  unfinished: UnfinishedImport | null;
 }
 
 /** Exports of other programs, added to the organization. */
@@ -44,6 +45,7 @@ export function ImportsPanel() {
       </p>
       <FileChooser maxBytes={answer?.max_bytes} onDone={() => void look()} />
       {problem ? <p class="problem">{problem}</p> : null}
+      {answer?.unfinished ? <Unfinished of={answer.unfinished} onDone={() => void look()} /> : null}
       <ul class="item-list" aria-label={i18n.t("Imports")}>
         {shown.map((each) => (
           <li key={each.id}>
@@ -54,6 +56,34 @@ export function ImportsPanel() {
       {answer && !shown.length ? <p class="faded list-empty">{i18n.t("There are no imports.")}</p> : null}
       {shown.some(({ state }) => state === "done") ? <Invite /> : null}
     </>
+  );
+}
+
+/** The import that keeps others from beginning. */
+function Unfinished({ of: item, onDone }: { of: UnfinishedImport; onDone: () => void }) {
+  const { import_id, source, started_at: time, messages_done: done, messages_total: total } = item;
+  const abandon = async () => {
+    const isSure = await confirm({
+      title: i18n.t("Abandon the import of {source}?", { source }),
+      text: i18n.t("The people, channels and messages that have come stay; the rest does not come. It cannot be continued: its file would be imported anew, beside what is there."),
+      action: i18n.t("Abandon the import"),
+      isDangerous: true,
+    });
+    if (!isSure) return;
+    await post("/imports/abandon", { import_id });
+    onDone();
+  };
+  return (
+    <div class="item">
+      <div class="item-text">
+        <strong>{i18n.t("The import of {source} has not ended", { source })}</strong>
+        <span class="item-about">
+          {shortTime(time)} · {i18n.t("{done} of {total} messages", { done: shownNumber(done), total: shownNumber(total) })}
+        </span>
+        <p class="faded">{i18n.t("No other import can begin. If it has stopped, it continues with the same file.")}</p>
+      </div>
+      <ActionButton kind="small danger" name={i18n.t("Abandon…")} label={i18n.t("Abandon the import")} done=" " action={abandon} />
+    </div>
   );
 }
 
@@ -178,24 +208,24 @@ const shownNumber = (value: number) => new Intl.NumberFormat(i18n.locale).format
 
 function Contents({ of: item }: { of: ShownImport }) {
   if (!item.contents) return null;
-  const { imported, remarks } = item.contents;
+  const { imported, remarks, labels } = item.contents;
   return (
     <details>
       <summary>{item.state === "done" ? i18n.t("What was imported") : i18n.t("What is in it")}</summary>
-      <dl class="facts" lang="en" dir="ltr">
+      <dl class="facts">
         {Object.entries(imported).map(([what, count]) => (
           <>
-            <dt>{what}</dt>
+            <dt>{labels[what] ?? what}</dt>
             <dd>{shownNumber(count)}</dd>
           </>
         ))}
       </dl>
       {remarks.length ? (
-        <ul class="import-remarks" lang="en" dir="ltr">
-          {remarks.map(({ reason, count, examples }) => (
+        <ul class="import-remarks">
+          {remarks.map(({ reason, text, count, examples }) => (
             <li key={reason}>
-              {shownNumber(count)}: {reason}
-              {examples.length ? <span class="faded"> ({examples.slice(0, 3).join(", ")})</span> : null}
+              {shownNumber(count)}: {text}
+              {examples.length ? <bdi class="faded"> ({examples.slice(0, 3).join(", ")})</bdi> : null}
             </li>
           ))}
         </ul>

@@ -7,10 +7,11 @@ import type { Invitation } from "../../protocol/types";
 import { COLLATOR } from "../../model/counts";
 import { ChannelIcon } from "../../ui/icons";
 import { addressesOf } from "./addresses";
+import { confirm } from "../../ui/dialog";
 import { SecretLink } from "../../ui/secret-link";
 import { isDefault } from "../channels/requests";
 import { ROLES, roleName, userName } from "../settings/parts/names";
-import { ActionButton, SaveNote, useSaving } from "../settings/parts/saving";
+import { ActionButton, SaveNote, useSubmit } from "../settings/parts/saving";
 import { FilteredList } from "../settings/parts/table";
 import { shortTime } from "../../ui/time";
 
@@ -73,6 +74,13 @@ function PendingInvitation({ invitation, onDone }: { invitation: Invitation; onD
         label={i18n.t("Revoke {name}", { name })}
         done=" "
         action={async () => {
+          const isSure = await confirm({
+            title: i18n.t("Revoke {name}?", { name }),
+            text: i18n.t("It cannot be used to join any more."),
+            action: i18n.t("Revoke"),
+            isDangerous: true,
+          });
+          if (!isSure) return;
           await del(isLink ? `/invites/multiuse/${id}` : `/invites/${id}`);
           onDone();
         }}
@@ -90,7 +98,7 @@ function InviteForm({ pending, onDone }: { pending: ReadonlySet<string>; onDone:
   const [channelIds, setChannelIds] = useState<readonly number[]>([]);
   const [link, setLink] = useState<string>();
   const [done, setDone] = useState("");
-  const [saving, run] = useSaving();
+  const [saving, run] = useSubmit();
   const byEmail = realmPermits(state(), "can_invite_users_group");
   const byLink = realmPermits(state(), "create_multiuse_invite_group");
   if (!byEmail && !byLink) return <p class="faded">{i18n.t("You may not invite people.")}</p>;
@@ -129,7 +137,7 @@ function InviteForm({ pending, onDone }: { pending: ReadonlySet<string>; onDone:
       class="small-form"
       onSubmit={(event) => {
         event.preventDefault();
-        if (emails.trim() && saving.kind !== "saving") void send();
+        if (emails.trim()) void send();
       }}
     >
       {byEmail ? (
@@ -167,7 +175,7 @@ function InviteForm({ pending, onDone }: { pending: ReadonlySet<string>; onDone:
           </button>
         ) : null}
         {byLink ? (
-          <button type="button" aria-disabled={saving.kind === "saving" || undefined} onClick={() => saving.kind !== "saving" && void makeLink()}>
+          <button type="button" aria-disabled={saving.kind === "saving" || undefined} onClick={() => void makeLink()}>
             {i18n.t("Create link")}
           </button>
         ) : null}

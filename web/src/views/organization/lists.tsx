@@ -9,7 +9,7 @@ import { LimitedText } from "../../ui/limited-text";
 import { watch } from "../../ui/watch";
 import { FIELD, type ProfileField } from "../people/profile-fields";
 import { userName } from "../settings/parts/names";
-import { ActionButton, SaveNote, useSaving } from "../settings/parts/saving";
+import { ActionButton, SaveNote, useSubmit } from "../settings/parts/saving";
 import { FilteredList } from "../settings/parts/table";
 import { Entry, MoveButtons, moved } from "./entry";
 import { type EntryField, EntryForm } from "./entry-form";
@@ -157,7 +157,7 @@ export function EmojiPanel() {
 function AddEmoji() {
   const [name, setName] = useState("");
   const [file, setFile] = useState<File>();
-  const [saving, run] = useSaving();
+  const [saving, run] = useSubmit();
   return (
     <form
       class="small-form"

@@ -23,7 +23,7 @@ export function panelsOffered(): Panel[] {
   const { is_admin: isAdmin = false } = state().fields;
   const isMember = !self(state())?.is_guest;
   const all: (Panel & { isFor?: boolean })[] = [
-    { id: "profile", title: i18n.t("Profile"), render: () => <OrganizationProfile /> },
+    { id: "profile", title: i18n.t("Organization profile"), render: () => <OrganizationProfile /> },
     { id: "settings", title: i18n.t("Settings"), isFor: isMember, render: () => <SettingsPanel /> },
     { id: "permissions", title: i18n.t("Permissions"), isFor: isMember, render: () => <PermissionsPanel /> },
     { id: "users", title: i18n.t("Users"), render: () => <UserList /> },

@@ -1,4 +1,4 @@
-import { useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import { state, topics } from "../../app";
 import { i18n } from "../../i18n";
 import { COLLATOR, foldText } from "../../model/counts";
@@ -8,6 +8,7 @@ import { addressOf, channelAddress, go } from "../../router";
 import { Combobox } from "../../ui/combobox";
 import { Dialog, openDialog } from "../../ui/dialog";
 import { ChannelIcon, Icon } from "../../ui/icons";
+import { watchedVersion } from "../../ui/watch";
 import { topicName } from "../left/channel-item";
 
 interface Destination {
@@ -19,6 +20,23 @@ interface Destination {
 }
 
 const MOST = 12;
+
+/** Channels of which topics are asked for at once: others, when their names are typed. */
+const MAX_ASKED = 10;
+
+/** Ask for the topics of the subscribed channels that a text fits, the active ones first. */
+function askForTopics(text: string): void {
+  const wanted = foldText(text.trim());
+  const fitting = [...state().channels.values()].filter((each) => each.is_subscribed && !each.is_archived && foldText(each.name).includes(wanted));
+  fitting.sort((one, other) => Number(other.is_recently_active) - Number(one.is_recently_active));
+  for (const each of fitting.slice(0, MAX_ASKED)) topics.of(each.stream_id);
+}
+
+/** Return the names of a channel's topics that are known: those that were fetched, and those of unread messages. */
+function topicsOf(channelId: number): string[] {
+  const fetched = topics.known(channelId)?.map(({ name }) => name);
+  return fetched ?? [...(state().unread.topics.get(channelId)?.values() ?? [])].map(({ topic }) => topic);
+}
 
 function destinations(): Destination[] {
   const { channels, users, userId } = state();
@@ -40,9 +58,8 @@ function destinations(): Destination[] {
     const { stream_id: id, name } = channel;
     const icon = <ChannelIcon channel={channel} />;
     places.push({ key: `channel ${id}`, name, detail: channel.is_subscribed ? "" : i18n.t("not subscribed"), href: channelAddress(id), icon });
-    for (const topic of (channel.is_subscribed && topics.known(id)) || []) {
-      const href = addressOf(topicNarrow(id, topic.name));
-      places.push({ key: topicKey(id, topic.name), name: topicName(topic.name), detail: name, href, icon });
+    for (const topic of channel.is_subscribed ? topicsOf(id) : []) {
+      places.push({ key: topicKey(id, topic), name: topicName(topic), detail: name, href: addressOf(topicNarrow(id, topic)), icon });
     }
   }
   for (const user of users.values()) {
@@ -69,9 +86,12 @@ function found(text: string, all: readonly Destination[]): Destination[] {
 
 function Palette({ onClose }: { onClose: () => void }) {
   const [text, setText] = useState("");
-  const [all] = useState(destinations);
+  const versions = [...state().channels.keys()].map((id) => watchedVersion(`topics:${id}`));
+  const all = useMemo(destinations, [versions.join()]);
+  const shown = found(text, all);
+  useEffect(() => askForTopics(text), [text]);
   return (
-    <Dialog title="Go to" onClose={onClose}>
+    <Dialog title={i18n.t("Go to")} onClose={onClose}>
       <div class="palette">
         <Combobox
           name="Go to"
@@ -81,7 +101,7 @@ function Palette({ onClose }: { onClose: () => void }) {
           autoFocus
           opensOnFocus
           choosesFirst
-          options={found(text, all).map((each) => ({
+          options={shown.map((each) => ({
             key: each.key,
             value: each,
             render: (
@@ -99,6 +119,9 @@ function Palette({ onClose }: { onClose: () => void }) {
           }}
           onEscape={onClose}
         />
+        <p class="hint" role="status">
+          {shown.length ? null : i18n.t("Nothing found")}
+        </p>
       </div>
     </Dialog>
   );

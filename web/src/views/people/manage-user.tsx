@@ -1,13 +1,15 @@
+import { useState } from "preact/hooks";
 import { state } from "../../app";
 import { i18n } from "../../i18n";
 import { self } from "../../model/permissions";
 import type { User } from "../../model/state";
 import { del, patch, post } from "../../protocol/client";
-import { confirm } from "../../ui/dialog";
+import { confirm, openDialog } from "../../ui/dialog";
 import { ROLES, roleName } from "../settings/parts/names";
 import { ActionButton } from "../settings/parts/saving";
 import { BotSettings } from "../settings/bot-settings";
 import { type Section, type Setting, SettingsForm } from "../settings/parts/settings";
+import { DeactivateUser } from "./deactivate-user";
 import { ProfileAnswers } from "./profile-answers";
 
 /** Return what administrators change about a person or a bot. A bot's name is among its own settings. */
@@ -39,6 +41,7 @@ export function ManageUser({ user }: { user: User }) {
         }}
       />
       {isBeyond || !user.is_active ? null : user.is_bot ? <BotSettings bot={user} /> : <ProfileAnswers user={user} />}
+      {user.is_bot || !user.is_active || user.user_id === me.user_id ? null : <FactorReset user={user} reason={isBeyond ? ownerReason : undefined} />}
       {user.user_id === me.user_id ? null : user.is_active ? (
         <Deactivation user={user} reason={isBeyond ? ownerReason : undefined} />
       ) : (
@@ -48,15 +51,41 @@ export function ManageUser({ user }: { user: User }) {
   );
 }
 
+/** For a person who has lost their second factors and recovery codes. */
+function FactorReset({ user, reason }: { user: User; reason: string | undefined }) {
+  const [isReset, setReset] = useState(false);
+  const reset = async () => {
+    const isSure = await confirm({
+      title: i18n.t("Reset the second factors of {name}?", { name: user.full_name }),
+      text: i18n.t("All second factors and recovery codes are removed. The account is signed out everywhere, and its API key is replaced."),
+      action: i18n.t("Reset second factors"),
+      isDangerous: true,
+    });
+    if (!isSure) return;
+    await del(`/users/${user.user_id}/second_factors`);
+    setReset(true);
+  };
+  return (
+    <div class="form-actions">
+      <ActionButton name={i18n.t("Reset second factors")} done=" " reason={reason} action={reset} />
+      <span role="status">{isReset ? i18n.t("The second factors have been removed.") : null}</span>
+    </div>
+  );
+}
+
 function Deactivation({ user, reason }: { user: User; reason: string | undefined }) {
   const deactivate = async () => {
+    if (!user.is_bot) {
+      openDialog((close) => <DeactivateUser user={user} onClose={close} />);
+      return;
+    }
     const isSure = await confirm({
       title: i18n.t("Deactivate {name}?", { name: user.full_name }),
       text: i18n.t("The account is signed out everywhere and cannot sign in. Its messages stay. It can be reactivated."),
       action: i18n.t("Deactivate"),
       isDangerous: true,
     });
-    if (isSure) await del(user.is_bot ? `/bots/${user.user_id}` : `/users/${user.user_id}`);
+    if (isSure) await del(`/bots/${user.user_id}`);
   };
   return (
     <div class="form-actions">

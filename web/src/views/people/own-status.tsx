@@ -1,14 +1,17 @@
 import { useState } from "preact/hooks";
 import { state } from "../../app";
 import { i18n } from "../../i18n";
+import type { Emoji } from "../../model/emoji";
 import { post } from "../../protocol/client";
 import { load } from "../../ui/lazy";
+import { EmojiImage } from "../../ui/emoji";
 import { LimitedText } from "../../ui/limited-text";
 import { attempt } from "../../ui/toast";
 import { watch } from "../../ui/watch";
-import { SaveNote, useSaving } from "../settings/parts/saving";
+import { SaveNote, useSubmit } from "../settings/parts/saving";
 
 const MAX_LENGTH = 60;
+const NO_EMOJI: Emoji = { name: "", code: "", type: "unicode_emoji" };
 
 function suggestions(): readonly (readonly [emoji: string, text: string])[] {
   return [
@@ -26,11 +29,13 @@ export function OwnStatus() {
   watch("statuses");
   const status = state().statuses.get(state().userId) ?? {};
   const [text, setText] = useState<string>();
-  const [emoji, setEmoji] = useState<string>();
-  const [saving, run] = useSaving();
+  const [emoji, setEmoji] = useState<Emoji>();
+  const [saving, run] = useSubmit();
   const shownText = text ?? status.status_text ?? "";
-  const shownEmoji = emoji ?? status.emoji_name ?? "";
-  const isChanged = shownText !== (status.status_text ?? "") || shownEmoji !== (status.emoji_name ?? "");
+  const kept = { name: status.emoji_name ?? "", code: status.emoji_code ?? "", type: status.reaction_type ?? "unicode_emoji" };
+  const shown = emoji ?? kept;
+  const emojiName = shown.name.replaceAll("_", " ");
+  const isChanged = shownText !== (status.status_text ?? "") || shown.name !== kept.name;
   const save = async (status_text: string, emoji_name: string) => {
     if (!(await run(() => post("/users/me/status", { status_text, emoji_name })))) return;
     setText(undefined);
@@ -39,16 +44,17 @@ export function OwnStatus() {
   const pick = (anchor: Element) =>
     attempt(async () => {
       const { openEmojiPicker } = await load(() => import("../../ui/emoji-picker"));
-      openEmojiPicker(anchor, ({ name }) => setEmoji(name));
+      openEmojiPicker(anchor, setEmoji);
     });
   return (
     <section class="setting-section">
       <h4>{i18n.t("Status")}</h4>
       <form
         class="small-form"
+        data-unsaved={isChanged || undefined}
         onSubmit={(event) => {
           event.preventDefault();
-          void save(shownText.trim(), shownEmoji.trim());
+          void save(shownText.trim(), shown.name);
         }}
       >
         <label>
@@ -56,11 +62,11 @@ export function OwnStatus() {
           <LimitedText max={MAX_LENGTH} autocomplete="off" value={shownText} onText={setText} />
         </label>
         <div class="form-actions">
-          <button type="button" aria-haspopup="dialog" onClick={(event) => void pick(event.currentTarget)}>
-            {shownEmoji ? i18n.t("Emoji: {name}", { name: `:${shownEmoji}:` }) : i18n.t("Choose an emoji")}
+          <button type="button" aria-haspopup="dialog" aria-label={shown.name ? i18n.t("Emoji: {name}", { name: emojiName }) : undefined} onClick={(event) => void pick(event.currentTarget)}>
+            {shown.name ? <EmojiImage emoji={shown} /> : null} {shown.name ? emojiName : i18n.t("Choose an emoji")}
           </button>
-          {shownEmoji ? (
-            <button type="button" class="quiet" onClick={() => setEmoji("")}>
+          {shown.name ? (
+            <button type="button" class="quiet" onClick={() => setEmoji(NO_EMOJI)}>
               {i18n.t("Without emoji")}
             </button>
           ) : null}

@@ -11,10 +11,12 @@ import { addressOf, closeDialog } from "../../router";
 import { Avatar } from "../../ui/avatar";
 import { minute } from "../../ui/clock";
 import { Dialog } from "../../ui/dialog";
+import { StatusEmoji } from "../../ui/status-emoji";
 import { relativeTime } from "../../ui/times";
 import { watch } from "../../ui/watch";
 import { roleName, userName } from "../settings/parts/names";
 import { ActionButton } from "../settings/parts/saving";
+import { closeUnlessEditing } from "../settings/parts/unsaved";
 import { ManageUser } from "./manage-user";
 import { FIELD, type ProfileField, textOfField, valueOfField } from "./profile-fields";
 import { shortDate, timeOfDayIn } from "../../ui/time";
@@ -36,7 +38,7 @@ export default function ProfileDialog({ path }: { path: string[] }) {
   return (
     <Dialog
       title={i18n.t("Profile")}
-      onClose={closeDialog}
+      onClose={() => void closeUnlessEditing()}
       footer={
         <>
           {isSelf || user.is_system_bot ? null : (
@@ -70,6 +72,8 @@ export default function ProfileDialog({ path }: { path: string[] }) {
 }
 
 function ProfileHead({ user }: { user: User }) {
+  // What reads the clock is rendered by what it watches alone: users are changed in place.
+  watch("users", "presence", "statuses");
   const status = state().statuses.get(user.user_id);
   return (
     <div class="profile-head">
@@ -78,7 +82,11 @@ function ProfileHead({ user }: { user: User }) {
         <h3>{user.full_name}</h3>
         <span class="tag">{user.is_bot ? i18n.t("Bot") : roleName(user.role)}</span>
         {user.is_active ? null : <span class="tag">{i18n.t("Deactivated")}</span>}
-        {status?.status_text ? <p>{status.status_text}</p> : null}
+        {status?.status_text || status?.emoji_code ? (
+          <p>
+            <StatusEmoji userId={user.user_id} /> {status.status_text}
+          </p>
+        ) : null}
         {user.is_bot || !user.is_active ? null : <p class="faded">{availabilityText(user)}</p>}
       </div>
     </div>
@@ -110,6 +118,7 @@ function localTime(zone: string): string | undefined {
 }
 
 function Facts({ user }: { user: User }) {
+  watch("users", "groups", "realm", "channels");
   const fields = (state().fields.custom_profile_fields ?? []) as ProfileField[];
   const groups = [...state().groups.values()].filter(
     (group) => !group.is_system_group && !group.deactivated && isInGroup(state(), group.id, user.user_id),

@@ -3,6 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import { state, theModel } from "../../app";
 import { i18n } from "../../i18n";
 import { countOfDirect, countOfTopic, foldText, isTopicMuted } from "../../model/counts";
+import { listed, userName } from "../../model/names";
 import { directNarrow, topicNarrow } from "../../model/narrow";
 import { keepMessage, placeOf } from "../../model/reducers/messages";
 import { idsOfKey, type Message, type State, topicKey } from "../../model/state";
@@ -98,11 +99,19 @@ export default function Recent() {
           </button>
         </p>
       ) : null}
-      <ul class="links rows recent">
-        {shown.map((row) => (
-          <RecentRow key={row.key} row={row} now={now} />
-        ))}
-      </ul>
+      {shown.length ? (
+        <div role="table" class="links recent" aria-label={i18n.t("Recent conversations")}>
+          <div role="row" class="recent-heads">
+            <span role="columnheader">{i18n.t("Channel")}</span>
+            <span role="columnheader">{i18n.t("Conversation")}</span>
+            <span role="columnheader">{i18n.t("People")}</span>
+            <span role="columnheader">{i18n.t("Last message")}</span>
+          </div>
+          {shown.map((row) => (
+            <RecentRow key={row.key} row={row} now={now} />
+          ))}
+        </div>
+      ) : null}
       {isFetched && !shown.length ? <p class="empty">{i18n.t("No conversations yet. Write the first message.")}</p> : null}
     </section>
   );
@@ -120,36 +129,38 @@ function RecentRow({ row: { newest, senders }, now }: { row: Row; now: number })
   const place = placeOf(newest, state().userId);
   const channel = place.kind === "topic" ? state().channels.get(place.channelId) : undefined;
   return (
-    <li>
-      {channel ? (
-        <a class="recent-channel" href={channelAddress(channel.stream_id)}>
-          <ChannelIcon channel={channel} />
-          <span class="name">{channel.name}</span>
+    <div role="row">
+      <span role="cell" class="recent-channel">
+        {channel ? (
+          <a href={channelAddress(channel.stream_id)}>
+            <ChannelIcon channel={channel} />
+            <span class="name">{channel.name}</span>
+          </a>
+        ) : (
+          <>
+            <Icon name="person" />
+            <span class="name">{i18n.t("Direct message")}</span>
+          </>
+        )}
+      </span>
+      <span role="cell" class="recent-topic">
+        <a href={addressOf(place.kind === "topic" ? topicNarrow(place.channelId, place.topic) : directNarrow(idsOfKey(place.key)))}>
+          <span class="name">{place.kind === "topic" ? topicName(place.topic) : nameOfDirect(idsOfKey(place.key))}</span>
+          <UnreadCount
+            of={place.kind === "topic" ? countOfTopic(state(), place.channelId, place.topic) : countOfDirect(state(), place.key)}
+          />
         </a>
-      ) : (
-        <span class="recent-channel">
-          <Icon name="person" />
-          <span class="name">{i18n.t("Direct message")}</span>
-        </span>
-      )}
-      <a
-        class="recent-topic"
-        href={addressOf(place.kind === "topic" ? topicNarrow(place.channelId, place.topic) : directNarrow(idsOfKey(place.key)))}
-      >
-        <span class="name">{place.kind === "topic" ? topicName(place.topic) : nameOfDirect(idsOfKey(place.key))}</span>
-        <UnreadCount
-          of={place.kind === "topic" ? countOfTopic(state(), place.channelId, place.topic) : countOfDirect(state(), place.key)}
-        />
-      </a>
-      <span class="recent-senders" aria-hidden="true">
+      </span>
+      <span role="cell" class="recent-senders">
+        <span class="visually-hidden">{listed(senders.map((id) => userName(state(), id)))}</span>
         {senders.slice(0, SHOWN_SENDERS).map((id) => (
           <Avatar key={id} user={state().users.get(id)} size={22} />
         ))}
-        {senders.length > SHOWN_SENDERS ? <span class="faded">+{senders.length - SHOWN_SENDERS}</span> : null}
+        {senders.length > SHOWN_SENDERS ? <span class="faded" aria-hidden="true">+{senders.length - SHOWN_SENDERS}</span> : null}
       </span>
-      <time class="faded" dateTime={new Date(newest.timestamp * 1000).toISOString()}>
-        {relativeTime(newest.timestamp * 1000, now)}
-      </time>
-    </li>
+      <span role="cell" class="recent-time faded">
+        <time dateTime={new Date(newest.timestamp * 1000).toISOString()}>{relativeTime(newest.timestamp * 1000, now)}</time>
+      </span>
+    </div>
   );
 }

@@ -37,7 +37,7 @@ const UNKNOWN = /^-?([a-z][a-z_-]*):(?!\/\/)["\p{L}\p{N}]/iu;
 /** Return the operators in a query that the protocol does not have: with quotes around them they are text. */
 export function unknownOperators(query: string): string[] {
   const names = wordsOf(query).map((word) => UNKNOWN.exec(word)?.[1]);
-  return [...new Set(names.filter((name): name is string => name !== undefined && !OPERATORS.has(name)))];
+  return [...new Set(names.filter((name): name is string => name !== undefined && name !== "date" && !OPERATORS.has(name)))];
 }
 
 /** Return a sentence about the operators in a query that do not exist; undefined if all do. */

@@ -6,11 +6,14 @@ import { addressOf, go, ground } from "../../router";
 import { Combobox } from "../../ui/combobox";
 import { focusMain } from "../../ui/focus";
 import { load } from "../../ui/lazy";
+import { attempt } from "../../ui/toast";
 import { watch } from "../../ui/watch";
 import { history, remember } from "./history";
 import { narrowOfQuery, queryOf, searchFor } from "./query";
 import type { suggestionsFor } from "./suggestions";
 
+/** What is no filter of the protocol's: messages are shown from there on. */
+const DATE = /(?:^|\s)date:/;
 const text = signal("");
 /** What makes suggestions, once it was loaded. */
 const suggest = signal<typeof suggestionsFor | undefined>(undefined);
@@ -31,7 +34,8 @@ export function SearchBox() {
   // A search names channels and people, which may be known only after it was opened.
   watch("channels", "users");
   const here = ground.value;
-  const shown = here.kind === "narrow" ? queryOf(here.narrow, state()) : "";
+  // What is typed behind a filter is a further term.
+  const shown = here.kind === "narrow" ? `${queryOf(here.narrow, state())} `.trimStart() : "";
   useLayoutEffect(() => {
     text.value = shown;
   }, [shown]);
@@ -42,14 +46,22 @@ export function SearchBox() {
   const made = suggest.value?.(query, state(), known) ?? searchFor(query);
   const suggestions = query.trim() ? made : [...history().map((past) => ({ text: past, description: i18n.t("Searched before") })), ...made].slice(0, 12);
   const choose = (chosen: string) => {
+    if (DATE.test(chosen)) {
+      void attempt(async () => {
+        text.value = await (await load(() => import("./go-to-date"))).goToDate(chosen);
+      });
+      return;
+    }
     const narrow = narrowOfQuery(chosen, state());
     if (narrow.terms.some((term) => term.operator === "search")) remember(chosen);
-    text.value = chosen;
+    // A suggestion may be a part of what is looked for: more can be written after it.
+    const isPart = chosen !== query.trim() && query.trim() !== "";
+    text.value = isPart ? `${chosen} ` : chosen;
     go(addressOf(narrow));
-    focusMain();
+    if (!isPart) focusMain();
   };
   return (
-    <search class="search-box" onFocusIn={prepare}>
+    <search class="search-box" onFocusIn={prepare} onMouseDown={onMouseDown}>
       <Combobox
         name="Search"
         placeholder={i18n.t("Search")}
@@ -79,9 +91,17 @@ export function SearchBox() {
   );
 }
 
-/** Put the caret into the box. */
+/** Put the caret into the box, behind the filter of a place. */
 export function focusSearch(): void {
   const field = document.querySelector<HTMLInputElement>(".search-field");
   field?.focus();
-  field?.select();
+  field?.setSelectionRange(field.value.length, field.value.length);
+}
+
+/** Focus by the first click, which would put the caret into the filter. */
+function onMouseDown(event: MouseEvent): void {
+  const { target } = event;
+  if (!(target instanceof HTMLInputElement) || target === document.activeElement) return;
+  event.preventDefault();
+  focusSearch();
 }

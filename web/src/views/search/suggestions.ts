@@ -3,6 +3,8 @@
 import { i18n } from "../../i18n";
 import { COLLATOR, foldText } from "../../model/counts";
 import { type State, topicKey } from "../../model/state";
+import { dayName } from "../../ui/time";
+import { dayStart, daysFor } from "./dates";
 import { hasWord, quoted, searchFor, type Suggestion, wordsOf } from "./query";
 
 const MAX_SUGGESTIONS = 12;
@@ -11,6 +13,8 @@ const FIXED: readonly [string, () => string][] = [
   ["is:unread", () => i18n.t("Unread messages")],
   ["is:mentioned", () => i18n.t("Messages that mention you")],
   ["is:starred", () => i18n.t("Starred messages")],
+  ["date:", () => i18n.t("Go to a date")],
+  ["is:pinned", () => i18n.t("Pinned messages")],
   ["is:followed", () => i18n.t("Messages in followed topics")],
   ["is:alerted", () => i18n.t("Messages with alert words")],
   ["is:dm", () => i18n.t("Direct messages")],
@@ -30,7 +34,8 @@ export function suggestionsFor(query: string, state: State, topics: readonly { c
   const words = wordsOf(query);
   const last = /\s$/.test(query) || !query ? "" : (words.pop() ?? "");
   const before = words.length ? `${words.join(" ")} ` : "";
-  const found = searchFor(query);
+  const goesToDate = [...words, last].some((word) => word.startsWith("date:"));
+  const found = goesToDate ? [] : searchFor(query);
   const add = (word: string, description: string) => {
     if (!words.includes(word)) found.push({ text: before + word, description });
   };
@@ -42,11 +47,16 @@ export function suggestionsFor(query: string, state: State, topics: readonly { c
   if (!operator || operator === "is" || operator === "has") {
     for (const [word, describe] of FIXED) {
       if (!state.userId && !FOR_ALL.test(word)) continue;
-      if (operator ? word.startsWith(`${operator}:`) && begins(word.split(":")[1]!) : !wanted || begins(word.split(":")[1]!) || word.startsWith(wanted)) {
+      if (operator ? word.startsWith(`${operator}:`) && begins(word.split(":")[1]!) : !wanted || (word.split(":")[1] && begins(word.split(":")[1]!)) || word.startsWith(wanted) || hasWord(foldText(describe()), wanted)) {
         add(sign + word, describe());
       }
     }
   }
+  // A date is no filter: what is found is shown from there on.
+  if (operator === "date") {
+    for (const day of daysFor(wanted, Date.now())) add(`date:${day}`, dayName(dayStart(day)! / 1000));
+    add("date:", i18n.t("Go to a date"));
+  } else if (goesToDate) found.unshift({ text: query.trim(), description: i18n.t("Go to a date") });
   if ((!operator && wanted) || operator === "channel" || operator === "stream") {
     const channels = [...state.channels.values()].filter((each) => begins(each.name));
     channels.sort((one, other) => Number(other.is_subscribed) - Number(one.is_subscribed) || COLLATOR.compare(one.name, other.name));

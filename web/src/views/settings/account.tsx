@@ -6,8 +6,9 @@ import { del, get, patch } from "../../protocol/client";
 import type { Answer } from "../../protocol/types";
 import { confirm } from "../../ui/dialog";
 import { watch } from "../../ui/watch";
+import { OwnData } from "./own-data";
 import { roleName } from "./parts/names";
-import { ActionButton, SaveNote, useSaving } from "./parts/saving";
+import { ActionButton, SaveNote, useSubmit } from "./parts/saving";
 
 /** Email address, password, sessions and keys, and the end of the account. */
 export function AccountPanel() {
@@ -25,6 +26,13 @@ export function AccountPanel() {
         <dd>{me ? roleName(me.role) : null}</dd>
       </dl>
       <section class="setting-section">
+        <h4>{i18n.t("Second factors")}</h4>
+        <p class="faded">{i18n.t("Add authenticator apps and passkeys, and get recovery codes.")}</p>
+        <a class="button" href="/account/second-factors">
+          {i18n.t("Open the page of second factors")}
+        </a>
+      </section>
+      <section class="setting-section">
         <h4>{i18n.t("Sessions, devices and API keys")}</h4>
         <p class="faded">{i18n.t("See where you are signed in, end sessions, and make or revoke keys for programs.")}</p>
         <a class="button" href="/account">
@@ -33,6 +41,7 @@ export function AccountPanel() {
       </section>
       <EmailForm />
       <PasswordForm />
+      <OwnData />
       <EndAccount />
     </>
   );
@@ -74,7 +83,7 @@ function EmailForm() {
   const { fields } = state();
   const [email, setEmail] = useState("");
   const [password, setPassword] = useState("");
-  const [saving, run] = useSaving();
+  const [saving, run] = useSubmit();
   const me = self(state());
   if (fields.realm_email_changes_disabled && !me?.is_admin) {
     return (
@@ -131,7 +140,7 @@ function PasswordForm() {
   const { fields } = state();
   const [password, setPassword] = useState("");
   const [next, setNext] = useState("");
-  const [saving, run] = useSaving();
+  const [saving, run] = useSubmit();
   if (!fields.realm_password_auth_enabled) return null;
   return (
     <section class="setting-section">

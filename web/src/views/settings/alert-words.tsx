@@ -5,13 +5,13 @@ import { COLLATOR } from "../../model/counts";
 import { del, post } from "../../protocol/client";
 import { LimitedText } from "../../ui/limited-text";
 import { watch } from "../../ui/watch";
-import { ActionButton, SaveNote, useSaving } from "./parts/saving";
+import { ActionButton, SaveNote, useSubmit } from "./parts/saving";
 
 /** Words that notify as a mention does. */
 export function AlertWords() {
   watch("alertWords");
   const [word, setWord] = useState("");
-  const [saving, run] = useSaving();
+  const [saving, run] = useSubmit();
   const words = [...state().alertWords].sort(COLLATOR.compare);
   return (
     <>

@@ -30,7 +30,7 @@ export function privatePartOf(botId: number): Bot | undefined {
 
 /** Return the settings of a bot. Channels and calls are known to those who manage it. */
 export function botSections(bot: User, known: Bot | undefined): Section[] {
-  const sections: Section[] = [{ title: i18n.t("About"), settings: [{ kind: "text", name: "full_name", label: i18n.t("Name"), max: 100 },
+  const sections: Section[] = [{ title: i18n.t("About the bot"), settings: [{ kind: "text", name: "full_name", label: i18n.t("Name"), max: 100 },
         { kind: "text", name: "short_name", label: i18n.t("First part of its email address"), max: 60 }, ownerSetting(bot)] }];
   if (known && bot.bot_type === OUTGOING) {
     sections.push({

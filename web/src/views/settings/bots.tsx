@@ -11,7 +11,7 @@ import { watch } from "../../ui/watch";
 import { UserLine } from "../people/user-line";
 import { BotSettings, interfaces, MAX_ADDRESS_LENGTH, OUTGOING, privatePartOf } from "./bot-settings";
 import { IncomingAddresses } from "./incoming-addresses";
-import { ActionButton, SaveNote, useSaving } from "./parts/saving";
+import { ActionButton, SaveNote, useSubmit } from "./parts/saving";
 
 const GENERIC = 1;
 const INCOMING = 2;
@@ -73,7 +73,7 @@ function BotLine({ bot }: { bot: User }) {
         <ActionButton
           kind="small"
           name={key ? i18n.t("Hide key") : i18n.t("Show key")}
-          label={i18n.t("Show key: {name}", named)}
+          label={key ? i18n.t("Hide key: {name}", named) : i18n.t("Show key: {name}", named)}
           done=" "
           action={async () => setKey(key ? undefined : (await get<{ api_key: string }>(`${path}/api_key`)).api_key)}
         />
@@ -109,7 +109,7 @@ function CreateBot() {
   const [shortName, setShortName] = useState("");
   const [url, setUrl] = useState("");
   const [format, setFormat] = useState(1);
-  const [saving, run] = useSaving();
+  const [saving, run] = useSubmit();
   // A bot that was made appears in the list with the next events.
   const [, setBatches] = useState(0);
   useEffect(() => onBatch((events) => events.some(({ type }) => type === "realm_bot") && setBatches((count) => count + 1)), []);
@@ -173,7 +173,7 @@ function CreateBot() {
         </>
       ) : null}
       <div class="form-actions">
-        <button type="submit" class="primary">
+        <button type="submit" class="primary" aria-disabled={saving.kind === "saving"}>
           {i18n.t("Create")}
         </button>
         <button type="button" onClick={() => setOpen(false)}>

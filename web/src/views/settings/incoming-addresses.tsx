@@ -73,11 +73,15 @@ export function IncomingAddresses({ botId, apiKey }: { botId: number; apiKey: st
           <input type="text" autocomplete="off" value={topic} maxLength={60} onInput={(event) => setTopic(event.currentTarget.value)} />
         </label>
       ) : null}
-      {choices.map(({ name, label, is_flag: isFlag }) => {
+      {choices.map(({ name, label, is_flag: isFlag, is_on: isOn }) => {
         const set = (value: string) => setOptions({ ...options, [name]: value });
         return isFlag ? (
           <label key={name}>
-            <input type="checkbox" checked={options[name] === "true"} onChange={(event) => set(event.currentTarget.checked ? "true" : "")} />
+            <input
+              type="checkbox"
+              checked={(options[name] || String(isOn)) === "true"}
+              onChange={({ currentTarget: { checked } }) => set(checked === isOn ? "" : String(checked))}
+            />
             <span>{label}</span>
           </label>
         ) : (
@@ -106,8 +110,8 @@ export function IncomingAddresses({ botId, apiKey }: { botId: number; apiKey: st
 /** What decides how any JSON is shown. */
 function templates(): readonly OptionResult[] {
   return [
-    { name: "topic_template", label: i18n.t("Template of the topic, such as {example}", { example: "{repository.name}" }), is_flag: false },
-    { name: "text_template", label: i18n.t("Template of the text, such as {example} (if empty, all is shown)", { example: "{sender.name|bold} pushed {ref|code}" }), is_flag: false },
+    { name: "topic_template", label: i18n.t("Template of the topic, such as {example}", { example: "{repository.name}" }), is_flag: false, is_on: false },
+    { name: "text_template", label: i18n.t("Template of the text, such as {example} (if empty, all is shown)", { example: "{sender.name|bold} pushed {ref|code}" }), is_flag: false, is_on: false },
   ];
 }
 

@@ -169,6 +169,7 @@ export function notificationSections(): Section[] {
     {
       title: i18n.t("Desktop"),
       settings: [
+        toggle("enable_reaction_notifications", i18n.t("Reactions to your messages, collected for two minutes")),
         choice("notification_sound", i18n.t("Sound"), [...new Set([...sounds, "none"])].map((each) => [each, each === "none" ? i18n.t("None") : each])),
         choice("desktop_icon_count_display", i18n.t("The icon counts"), [
           [1, i18n.t("All unread messages")],

@@ -1,7 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { i18n } from "../../i18n";
 import { del, get, put } from "../../protocol/client";
-import { ActionButton, SaveNote, useSaving } from "./parts/saving";
+import { ActionButton, SaveNote, useSaving, useSubmit } from "./parts/saving";
 import { withStyles } from "./parts/styled-step";
 
 /** The secret with which the service signs what it sends: set and removed, and never shown. `step` says where the service has it. */
@@ -10,7 +10,7 @@ export function WebhookSecret({ botId, step }: { botId: number; step: string }) 
   const [isSet, setIsSet] = useState<boolean>();
   const [secret, setSecret] = useState("");
   const [loading, load] = useSaving();
-  const [saving, save] = useSaving();
+  const [saving, save] = useSubmit();
   useEffect(() => {
     void load(async () => setIsSet((await get<{ is_set: boolean }>(path)).is_set));
   }, [path]);

@@ -7,6 +7,7 @@ import type { Message } from "../../../model/state";
 import { get } from "../../../protocol/client";
 import { addressOf } from "../../../router";
 import { Dialog } from "../../../ui/dialog";
+import { Problem } from "../../../ui/problem";
 import { fenceFor, insert, open, type Target } from "../../compose/target";
 
 const MAX_SHOWN = 40;
@@ -74,7 +75,7 @@ export function ForwardDialog({ message, onClose }: { message: Message; onClose:
         ))}
       </ul>
       {found.length ? null : <p class="hint">{i18n.t("No channel or person of this name.")}</p>}
-      {problem ? <p class="problem" role="alert">{problem}</p> : null}
+      <Problem text={problem} clear={setProblem} />
     </Dialog>
   );
 }

@@ -4,6 +4,7 @@ import { i18n } from "../../../i18n";
 import type { Message } from "../../../model/state";
 import { post } from "../../../protocol/client";
 import { Dialog } from "../../../ui/dialog";
+import { Problem } from "../../../ui/problem";
 import { LimitedText } from "../../../ui/limited-text";
 import { toast } from "../../../ui/toast";
 
@@ -48,7 +49,7 @@ export function ReportDialog({ message, onClose }: { message: Message; onClose: 
         <LimitedText rows={4} dir="auto" max={1000} value={description} onText={setDescription} />
       </label>
       <p class="hint">{i18n.t("The moderators see the message, and that you reported it. Its sender does not learn of it.")}</p>
-      {problem ? <p class="problem" role="alert">{problem}</p> : null}
+      <Problem text={problem} clear={setProblem} />
     </Dialog>
   );
 }

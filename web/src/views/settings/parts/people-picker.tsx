@@ -1,4 +1,4 @@
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { state } from "../../../app";
 import { i18n } from "../../../i18n";
 import { foldText } from "../../../model/counts";
@@ -9,7 +9,7 @@ import { Avatar } from "../../../ui/avatar";
 import { Combobox, type Option } from "../../../ui/combobox";
 import { ChannelIcon, Icon } from "../../../ui/icons";
 import { Chip } from "./group-picker";
-import { partsOfText, peopleNamed, type Refused, whyUnfit } from "./named-people";
+import { type Found, partsOfText, peopleNamed, type Refused, whyUnfit } from "./named-people";
 import { groupName, userName } from "./names";
 
 const OPTIONS_SHOWN = 12;
@@ -32,16 +32,22 @@ type Choice = { kind: "user"; id: number } | { kind: "group"; group: Group } | {
 export function PeoplePicker({ label, chosen, onChange, without, takesMany }: PeoplePickerProps) {
   const [text, setText] = useState("");
   const [refused, setRefused] = useState<Refused[]>([]);
-  const add = (ids: number[], others: Refused[]) => {
+  // Who is in a channel is asked for: more may be chosen, written or refused before that is answered.
+  const latest = useRef(chosen);
+  latest.current = chosen;
+  const begin = () => {
     setText("");
-    setRefused(others);
-    onChange([...new Set([...chosen, ...ids])]);
+    setRefused([]);
+  };
+  const add = ({ ids, refused: others }: Found) => {
+    setRefused((before) => [...before, ...others]);
+    latest.current = [...new Set([...latest.current, ...ids])];
+    onChange([...latest.current]);
   };
   const choose = async (choice: Choice) => {
-    if (choice.kind === "user") return add([choice.id], []);
-    const members = choice.kind === "group" ? membersOf(choice.group) : await subscribersOf(choice.channel);
-    const found = fitOf(members, without);
-    add(found.ids, found.refused);
+    begin();
+    if (choice.kind === "user") return add({ ids: [choice.id], refused: [] });
+    add(fitOf(choice.kind === "group" ? membersOf(choice.group) : await subscribersOf(choice.channel), without));
   };
   const onPaste = (event: ClipboardEvent) => {
     const pasted = event.clipboardData?.getData("text/plain") ?? "";
@@ -49,7 +55,8 @@ export function PeoplePicker({ label, chosen, onChange, without, takesMany }: Pe
     // One word may be a part of what is still to be written.
     if (partsOfText(pasted).length < 2 && !found.ids.length) return;
     event.preventDefault();
-    add(found.ids, found.refused);
+    begin();
+    add(found);
   };
   return (
     <div class="people-picker" onPaste={onPaste}>
@@ -68,7 +75,7 @@ export function PeoplePicker({ label, chosen, onChange, without, takesMany }: Pe
           onText={setText}
           options={optionsFor(text, { chosen: new Set(chosen), without, takesMany })}
           opensOnFocus
-          onChoose={(choice) => void choose(choice).catch((error: Error) => setRefused([{ name: label, reason: error.message }]))}
+          onChoose={(choice) => void choose(choice).catch((error: Error) => add({ ids: [], refused: [{ name: label, reason: error.message }] }))}
         />
       </div>
       <div role="status">{refused.length ? <RefusedList title={i18n.t("Not chosen:")} refused={refused} /> : null}</div>
@@ -101,7 +108,7 @@ async function subscribersOf(channel: Channel): Promise<number[]> {
 }
 
 /** Split people into those who can be chosen and the others; those who are in are what was asked for. */
-function fitOf(ids: readonly number[], without: ReadonlySet<number> | undefined): { ids: number[]; refused: Refused[] } {
+function fitOf(ids: readonly number[], without: ReadonlySet<number> | undefined): Found {
   const known = ids.flatMap((id) => state().users.get(id) ?? []).filter((user) => !without?.has(user.user_id));
   const reasons = new Map(known.map((user) => [user, whyUnfit(user)]));
   return {

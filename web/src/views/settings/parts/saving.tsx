@@ -2,6 +2,7 @@ import "../../../styles/settings.css";
 import type { ComponentChild } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { i18n } from "../../../i18n";
+import { useChangeAround } from "../../../ui/problem";
 
 export type Saving = { kind: "idle" } | { kind: "saving" } | { kind: "saved" } | { kind: "failed"; message: string };
 
@@ -33,11 +34,31 @@ export function useSaving(): [Saving, (request: () => Promise<unknown>) => Promi
   return [saving, run];
 }
 
-/** "Saved", or what the server has said. */
+/** The same for a form, which is sent once: while its request is under way, further ones are ignored. */
+export function useSubmit(): [Saving, (request: () => Promise<unknown>) => Promise<boolean>] {
+  const [saving, run] = useSaving();
+  const isSubmitting = useRef(false);
+  const submit = async (request: () => Promise<unknown>): Promise<boolean> => {
+    if (isSubmitting.current) return false;
+    isSubmitting.current = true;
+    try {
+      return await run(request);
+    } finally {
+      isSubmitting.current = false;
+    }
+  };
+  return [saving, submit];
+}
+
+/** "Saved", or what the server has said, until what it was said of is changed. */
 export function SaveNote({ saving, done }: { saving: Saving; done?: string }) {
+  const element = useRef<HTMLSpanElement>(null);
+  const [outdated, setOutdated] = useState<Saving>();
+  useChangeAround(element, saving.kind === "failed" ? () => setOutdated(saving) : undefined);
+  const kind = saving === outdated ? "idle" : saving.kind;
   return (
-    <span class={`save-note is-${saving.kind}`} role={saving.kind === "failed" ? "alert" : "status"}>
-      {saving.kind === "saved" ? (done ?? i18n.t("Saved")) : saving.kind === "failed" ? saving.message : null}
+    <span ref={element} class={`save-note is-${kind}`} role={kind === "failed" ? "alert" : "status"}>
+      {kind === "saved" ? (done ?? i18n.t("Saved")) : kind === "failed" ? (saving as { message: string }).message : null}
     </span>
   );
 }

@@ -1,8 +1,9 @@
 import type { ComponentChild } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { closeDialog, go } from "../../../router";
+import { go } from "../../../router";
 import { Dialog } from "../../../ui/dialog";
 import { i18n } from "../../../i18n";
+import { closeUnlessEditing, guardLinks } from "./unsaved";
 
 export interface Panel {
   /** Last part of the address. */
@@ -29,12 +30,17 @@ export function SectionsDialog({ title, base, panels, current }: SectionsDialogP
     // On narrow screens a list stands in its place.
     nav.current!.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
   }, [panel.id]);
+  const choose = (field: HTMLSelectElement) => {
+    const chosen = field.value;
+    field.value = panel.id;
+    void closeUnlessEditing(() => go(`${base}${chosen}`));
+  };
   return (
-    <Dialog title={title} size="wide" onClose={closeDialog}>
-      <div class="sections">
+    <Dialog title={title} size="wide" onClose={() => void closeUnlessEditing()}>
+      <div class="sections" onClick={guardLinks}>
         <label class="sections-choice">
           <span class="visually-hidden">{i18n.t("Sections")}</span>
-          <select value={panel.id} onChange={(event) => go(`${base}${event.currentTarget.value}`)}>
+          <select value={panel.id} onChange={({ currentTarget }) => choose(currentTarget)}>
             {panels.map((each) => (
               <option key={each.id} value={each.id}>
                 {each.title}

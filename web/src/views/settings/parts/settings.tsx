@@ -1,7 +1,7 @@
 /** Settings as data: each is one line, and takes effect at once. */
 
-import type { ComponentChild } from "preact";
-import { useEffect, useId, useRef, useState } from "preact/hooks";
+import type { ComponentChild, TargetedKeyboardEvent } from "preact";
+import { useId, useRef, useState } from "preact/hooks";
 import { i18n } from "../../../i18n";
 import { type Confirmation, confirm } from "../../../ui/dialog";
 import { LimitedText } from "../../../ui/limited-text";
@@ -23,7 +23,7 @@ export type Setting = Common &
         kind: "choice";
         options: readonly (readonly [value: unknown, label: string])[];
         /** What to ask before a value is saved; undefined if nothing. */
-        confirm?: (value: unknown) => Confirmation | undefined;
+        confirm?: (value: unknown) => Confirmation | undefined | Promise<Confirmation | undefined>;
       }
     /** `max` is how many characters the server takes. */
     | { kind: "text"; max: number | undefined; placeholder?: string }
@@ -94,7 +94,7 @@ export function SettingRow({ setting, source, explainedBy }: SettingRowProps) {
   const reason = source.reason?.(setting.name);
   const save = async (next: unknown): Promise<boolean> => {
     if (same(next, value)) return true;
-    const question = setting.kind === "choice" ? setting.confirm?.(next) : undefined;
+    const question = setting.kind === "choice" ? await setting.confirm?.(next) : undefined;
     if (question && !(await confirm(question))) {
       // The control shows the saved value again.
       setPending({ value: current, before: current });
@@ -230,38 +230,38 @@ interface TextControlProps extends Control {
   isLong: boolean;
 }
 
-/** A field that is saved by Enter, by its button, or when it is left; Escape takes back what was written. */
+/** A field that is saved by Enter or its button, and by nothing else; Escape takes back what was written. */
 function TextControl({ id, described, isOff, save, value, max, placeholder, isLong }: TextControlProps) {
   const [text, setText] = useState<string>();
   const shown = text ?? value;
   const isChanged = shown !== value;
-  const refused = useRef<string>(undefined);
+  /** The value when writing began: another one since then is of someone else. */
+  const begun = useRef(value);
+  if (text === undefined) begun.current = value;
+  const isContested = isChanged && begun.current !== value;
   const finish = () => {
     if (!isChanged) return;
-    void save(shown).then((isSaved) => {
-      if (isSaved) setText(undefined);
-      // It stays, to be corrected, and is not tried again when the field is left.
-      else refused.current = shown;
-    });
+    // What is refused stays, to be corrected.
+    void save(shown).then((isSaved) => isSaved && setText(undefined));
   };
-  const leave = useRef(finish);
-  leave.current = () => {
-    if (shown !== refused.current) finish();
-  };
-  useEffect(() => () => leave.current(), []);
-  const onKeyDown = (event: KeyboardEvent) => {
+  const onKeyDown = (event: TargetedKeyboardEvent<HTMLInputElement | HTMLTextAreaElement>) => {
     if (event.key !== "Escape" || !isChanged) return;
     event.preventDefault();
     event.stopPropagation();
-    setText(undefined);
+    event.currentTarget.form!.reset();
   };
   const common = { onKeyDown, id, disabled: isOff, max, placeholder, "aria-describedby": described, value: shown, onText: setText };
   return (
     <form
       class="setting-text"
+      data-unsaved={isChanged || undefined}
       onSubmit={(event) => {
         event.preventDefault();
         finish();
+      }}
+      onReset={(event) => {
+        event.preventDefault();
+        setText(undefined);
       }}
     >
       <LimitedText {...common} autocomplete="off" rows={isLong ? 3 : undefined} />
@@ -270,11 +270,14 @@ function TextControl({ id, described, isOff, save, value, max, placeholder, isLo
           <button type="submit" class="primary">
             {i18n.t("Save")}
           </button>
-          <button type="button" onClick={() => setText(undefined)}>
+          <button type="reset">
             {i18n.t("Cancel")}
           </button>
         </>
       ) : null}
+      <span class="setting-hint" role="status">
+        {isContested ? i18n.t("Changed meanwhile to “{value}”. Saving replaces it.", { value }) : null}
+      </span>
     </form>
   );
 }
