@@ -32,7 +32,7 @@ from server.identity.identities import SAML_WORKER
 from server.identity.saml import SamlSite
 from server.mail_in import taking_mail
 from server.main import serving
-from server.parsing import Lane
+from server.parsing.lane import Lane
 from server.runtime.sockets import open_sockets
 from server.settings import load_settings
 from storage.ids import MessageId, RealmId, UserId

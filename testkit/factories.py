@@ -14,6 +14,7 @@ from server.domain.actor import Actor
 from server.domain.api_keys import new_api_key
 from server.domain.channel_creation import default_permissions
 from server.domain.channels import COLORS
+from server.domain.profile_fields import FieldType
 from server.domain.system_bots import NOTIFICATION_BOT, SystemBot
 from server.events.log import Tick
 from storage import (
@@ -21,6 +22,7 @@ from storage import (
     clock,
     conversations,
     groups,
+    profile_fields,
     realms,
     subscription_spans,
     subscriptions,
@@ -29,9 +31,10 @@ from storage import (
 from storage.channels import ChannelRow, NewChannel
 from storage.conversations import TopicRow
 from storage.database import Connection, Statement
-from storage.ids import GroupId, MessageId, Position, RealmId, UserId
+from storage.ids import GroupId, MessageId, Position, ProfileFieldId, RealmId, UserId
+from storage.profile_fields import FieldRow
 from storage.subscriptions import Membership
-from storage.users import NewUserRow, UserRow
+from storage.users import NewUserRow, Stub, UserRow
 
 JOINED = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -69,6 +72,7 @@ class Make:
         is_active: bool = True,
         settings: Mapping[str, Any] | None = None,
         date_joined: datetime = JOINED,
+        stub: Stub | None = None,
     ) -> UserRow:
         [user_id] = await users.new_ids(self.connection, 1)
         full_name = full_name or f"Person {user_id}"
@@ -82,6 +86,7 @@ class Make:
             bot_type=bot_type,
             bot_owner_id=None if bot_owner is None else bot_owner.user_id,
             settings=dict(settings or {}),
+            stub=stub,
         )
         await users.insert(self.connection, self.realm_id, [new])
         if not is_active:
@@ -129,6 +134,23 @@ class Make:
     async def actor(self, row: UserRow | None = None, **facts: Any) -> Actor:
         """The user who makes requests: this one, or a new one with these attributes."""
         return Actor(self.realm_id, row or await self.user(**facts), "website")
+
+    async def profile_field(
+        self, name: str, field_type: int = FieldType.SHORT_TEXT, field_data: str = ""
+    ) -> ProfileFieldId:
+        """A profile field that only administrators may change."""
+        row = FieldRow(
+            field_id=await profile_fields.new_id(self.connection),
+            field_type=field_type,
+            name=name,
+            hint="",
+            field_data=field_data,
+            required=False,
+            editable_by_user=False,
+            display_in_profile_summary=False,
+        )
+        await profile_fields.insert(self.connection, self.realm_id, row)
+        return row.field_id
 
     async def group(
         self,

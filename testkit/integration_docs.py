@@ -46,7 +46,8 @@ def _details(integration: Integration) -> Iterator[str]:
     if integration.events:
         yield f"Events: {', '.join(f'`{each}`' for each in integration.events)}."
     for option in integration.options:
-        yield f"`{option.key}`: {option.label}"
+        default = " Default: `true`." if option.is_on else ""
+        yield f"`{option.key}`: {option.label}{default}"
 
 
 if __name__ == "__main__":

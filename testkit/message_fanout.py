@@ -17,6 +17,7 @@ from server.jobs import (
     MessageFanout,
     OutgoingWebhook,
     PushNotification,
+    ReactionPush,
     SlashCommandCall,
 )
 from server.messaging.job_broker import OutgoingJob
@@ -35,6 +36,7 @@ ALL_QUEUES = frozenset(
         OutgoingWebhook,
         ButtonClick,
         SlashCommandCall,
+        ReactionPush,
     )
 )
 

@@ -39,6 +39,7 @@ SERVER: Final[dict[str, Any]] = {
 REALM: Final[dict[str, Any]] = {
     "allow_message_editing": False,
     "avatar_changes_disabled": True,
+    "default_avatar_source": "J",
     "default_code_block_language": "python",
     "default_language": "de",
     "description": "All about soup",
@@ -68,6 +69,8 @@ REALM: Final[dict[str, Any]] = {
     "org_type": 10,
     "require_e2ee_push_notifications": True,
     "require_unique_names": True,
+    "second_factor_after_provider": True,
+    "second_factor_grace_days": 3,
     "send_channel_events_messages": False,
     "send_welcome_emails": False,
     "topics_policy": "disable_empty_topic",
@@ -138,6 +141,7 @@ async def enrich(make: Make, log_in: LogIn) -> RichRealm:
 
 async def _people(make: Make, realm: RichRealm) -> None:
     await make.user(is_active=False)
+    await make.user(stub="imported")
     owner = realm.owner
     await owner.post("/bots", full_name="Oven", short_name="oven", bot_type=1)
     service = await owner.post(
@@ -178,6 +182,7 @@ async def _channels(make: Make, realm: RichRealm) -> None:
         is_web_public=True,
         topics_policy="allow_empty_topic",
         message_retention_days=30,
+        default_push_notifications=True,
         folder_id=folder["channel_folder_id"],
         **dict.fromkeys(CHANNEL_PERMISSIONS, administrators),
     )
@@ -235,6 +240,9 @@ async def _ones_own(make: Make, realm: RichRealm) -> None:
     await moderator.post("/users/me/status", status_text="cooking")
     await moderator.post("/users/me/presence", status="active")
     await moderator.post("/user_topics", stream_id=plans, topic="soup", visibility_policy=1)
+    await moderator.call(
+        "PUT", f"/streams/{plans}/topic_descriptions", topic="soup", description="What we *eat*"
+    )
     await moderator.post("/navigation_views", fragment="inbox", is_pinned=True)
     await moderator.post("/users/me/onboarding_steps", onboarding_step="intro_resolve_topic")
     properties = {"color": "#123456", "is_muted": True, "pin_to_top": True}

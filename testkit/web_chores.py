@@ -135,6 +135,15 @@ def scheduled(chores: Chores, state: State) -> Asked | None:
     return "POST", "/scheduled_messages", {"type": "direct", "to": [chores.user_id(state)]} | given
 
 
+def message_pin(chores: Chores, state: State) -> Asked | None:
+    pinned = [i for each in state["pinned_messages"] for i in each["message_ids"]]
+    unread = [i for each in state["unread_msgs"]["streams"] for i in each["unread_message_ids"]]
+    message_id = chores.one([*pinned, *unread])
+    if message_id is None:
+        return None
+    return chores.rng.choice(["PUT", "PUT", "DELETE"]), f"/messages/{message_id}/pin", {}
+
+
 def reminder(chores: Chores, state: State) -> Asked:
     known = chores.one(state["reminders"])
     if known is not None and chores.flip():
@@ -361,5 +370,5 @@ _CHORES: Final[tuple[Chore, ...]] = (
     *(announcements, draft, snippet, scheduled, reminder, navigation_view, onboarding_step),
     *(alert_words, muted_user, status, ping, group, folder, channel, default_channel),
     *(default_channel_group, own_subscription, person, bot, profile_field, profile, linkifier),
-    *(playground, domain, user_topic),
+    *(playground, domain, user_topic, message_pin),
 )

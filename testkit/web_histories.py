@@ -28,6 +28,7 @@ UNORDERED: Final = {"realm_bots": "user_id", "realm_domains": "domain", "members
 SHOWN: Final = 20
 FETCHED: Final = 50
 SHARE_OF_STARTS: Final = 0.3
+MOST_TIMES: Final = 5
 """How often a client starts anew after a comparison."""
 
 
@@ -78,7 +79,11 @@ class WebHistory:
         self._model: Model
 
     async def live(self, name: str, steps: int) -> list[str]:
-        """Return what is wrong, as soon as something is."""
+        """Return what is wrong, as soon as something is.
+
+        The history has at least `steps` steps, and goes on until messages that were fetched beside
+        a registration have been taken and have been dropped, to at most `MOST_TIMES` as many.
+        """
         founding = FOUNDINGS[0]
         self._model = imagine(founding)
         self._clients = await found(self._place, name, founding)
@@ -87,7 +92,7 @@ class WebHistory:
                 self._watchers.append(await self._watch(user))
             generator = HistoryGenerator(self._rng, 0, self._model)
             chores = Chores(self._rng)
-            for number in range(1, steps + 1):
+            for number in range(1, MOST_TIMES * steps + 1):
                 await self._step(generator, chores)
                 if number % STEPS_BETWEEN_LOOKS == 0 or number == steps:
                     for watcher in list(self._watchers):
@@ -96,6 +101,8 @@ class WebHistory:
                             return [f"{watcher.name}: {each}" for each in problems]
                     if self._watchers and self._rng.random() < SHARE_OF_STARTS:
                         await self._start_anew(self._rng.choice(self._watchers), generator, chores)
+                    if number >= steps and self._tally.taken and self._tally.dropped:
+                        break
             return []
         finally:
             for client in self._clients.clients.values():

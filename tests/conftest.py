@@ -37,6 +37,7 @@ settings.load_profile("unhurried")
 
 pytest_plugins = [
     "testkit.database",
+    "testkit.passwords",
     "testkit.services.rabbitmq",
     "testkit.services.job_brokers",
     "testkit.stage",

@@ -35,6 +35,7 @@ from server.jobs import (
     OutgoingWebhook,
     PushNotification,
     PushRegistration,
+    ReactionPush,
     SlashCommandCall,
     Thumbnails,
 )
@@ -45,6 +46,7 @@ from storage.ids import (
     ImportRequestId,
     InvitationId,
     MessageId,
+    Position,
     PushDeviceId,
     UserId,
 )
@@ -72,6 +74,31 @@ async def _pushes(env: JobEnvironment) -> list[Job]:
             reason=Reason.CHANNEL_BY_PUSH,
         )
         for message_id, user_id in _readers(env)
+    ]
+
+
+async def _reactions(env: JobEnvironment) -> list[Job]:
+    """Reactions of one user to messages of others; each of these has a browser."""
+    env.database.execute(
+        "UPDATE users SET settings = settings || %s::jsonb",
+        [json.dumps({"enable_reaction_notifications": True})],
+    )
+    positions = env.rows(
+        "INSERT INTO reactions (realm_id, message_id, user_id, reaction_type, emoji_code,"
+        " emoji_name, position) SELECT %s, m, %s, 'unicode_emoji', '1f44d', 'thumbs_up',"
+        " 10^9::bigint + m FROM unnest(%s::bigint[]) AS m RETURNING message_id, position",
+        *(env.realm_id, env.user_id(0), list(env.message_ids)),
+    )
+    senders = dict(env.rows("SELECT id, sender_id FROM messages WHERE realm_id = %s", env.realm_id))
+    return [
+        ReactionPush(
+            realm_id=env.realm_id,
+            user_id=UserId(senders[message_id]),
+            message_id=MessageId(message_id),
+            since=Position(position),
+            until=Position(position),
+        )
+        for message_id, position in positions
     ]
 
 
@@ -305,6 +332,7 @@ JOBS: Final[dict[type[Job], Callable[[JobEnvironment], Awaitable[list[Job]]]]] =
     OutgoingWebhook: _calls,
     PushNotification: _pushes,
     PushRegistration: _registrations,
+    ReactionPush: _reactions,
     SlashCommandCall: _commands,
     Thumbnails: _thumbnails,
 }

@@ -29,14 +29,22 @@ OURS = re.compile(
     r"/realm/audit_log|/users/me/api_keys(/\d+)?|/external/\w+|/integrations|/web_push/.*"
     r"|/realm/unconfirmed_addresses(/\d+)?|/bots/\d+/(webhook_secret|last_delivery)"
     r"|/realm/slash_commands(/\w+)?|/messages/\d+/buttons(/click)?|/message_buttons/answers/.+"
-    r"|/imports(/.+)?"
+    r"|/slash_commands/answers/.+"
+    r"|/imports(/.+)?|/messages/delete|/messages/\d+/pin|/streams/\d+/(pins|pinned_topics)"
+    r"|/streams/\d+/topic_descriptions"
+    r"|/users/\d+/second_factors|/realm/scim/(closures|tokens(/\d+)?)|/compliance/.+|/users/me/exports(/\d+)?|/realm/retention_preview"
 )
-"""Endpoints that only this server has: no contract knows them."""
+"""Paths that only this server has: no contract knows them."""
 FOUND = 302
 """Such an answer is elsewhere, and has no body."""
 TEST_PREFIX = "/test/"
 """Endpoints of tests: no contract has them."""
 NO_BODY = frozenset({"GET", "HEAD", "DELETE", "OPTIONS"})
+
+
+def is_ours(method: str, path: str) -> bool:
+    """Whether only this server has the endpoint."""
+    return (method, path) == ("PATCH", "/messages") or OURS.fullmatch(path) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +125,7 @@ class Client:
             answer = await self.send(method, path, body=encoded.encode(), headers=form)
         if method != "HEAD" and answer.status != FOUND and not path.startswith(TEST_PREFIX):
             path = path.partition("?")[0]
-            if OURS.fullmatch(path) is None:
+            if not is_ours(method, path):
                 contract.validate_response(
                     method, path, answer.status, answer.body, unknown=unknown
                 )

@@ -3,10 +3,9 @@
 from functools import lru_cache
 from typing import Any
 
-from argon2 import PasswordHasher
-
 from testkit.clients.api import Client
 from testkit.clients.page_client import PASSWORD
+from testkit.passwords import CHEAP
 
 
 async def new_key(client: Client, *scopes: str, name: str = "A program", **more: Any) -> Any:
@@ -27,4 +26,4 @@ async def new_key(client: Client, *scopes: str, name: str = "A program", **more:
 
 @lru_cache(maxsize=1)
 def _hash() -> str:
-    return PasswordHasher(time_cost=1, memory_cost=64, parallelism=1).hash(PASSWORD)
+    return CHEAP.hash(PASSWORD)

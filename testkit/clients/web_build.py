@@ -30,9 +30,13 @@ MANIFEST: Final = {
     },
     "src/settings.tsx": {"file": "assets/settings-8c9d.js", "isDynamicEntry": True},
 }
+LICENSES: Final = [
+    {"name": "@example/vendor", "version": "1.2.0", "identifier": "MIT", "text": "..."},
+]
 
 
 BUILD: Final = {
+    ".vite/licenses.json": json.dumps(LICENSES).encode(),
     ".vite/manifest.json": json.dumps(MANIFEST).encode(),
     "assets/main-1a2b.js": SCRIPT,
     "assets/main-1a2b.js.br": BROTLI,

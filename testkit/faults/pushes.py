@@ -15,6 +15,7 @@ from urllib.parse import parse_qs
 
 import psycopg
 from nacl.public import PrivateKey, SealedBox
+from nacl.secret import SecretBox
 
 from testkit.faults.history import SendRecord
 from testkit.faults.mail import SHOWN, TOKEN
@@ -27,8 +28,9 @@ SERVER_KEY: Final = "k" * 64
 RETRY_AFTER: Final = "1"
 _LENGTH: Final = re.compile(rb"content-length: *(\d+)", re.IGNORECASE)
 
-Kind = Literal["plain", "sealed"]
-KINDS: Final[tuple[Kind, ...]] = ("plain", "sealed")
+Kind = Literal["plain", "sealed", "keyed"]
+"""In the clear; encrypted for an account's key; encrypted with a device's key, by its token."""
+KINDS: Final[tuple[Kind, ...]] = ("plain", "sealed", "keyed")
 Key = tuple[int, Kind, str]
 """A phone of a user, and the token of a message."""
 Mood = Literal["takes", "refuses", "forgets"]
@@ -36,7 +38,7 @@ Mood = Literal["takes", "refuses", "forgets"]
 
 
 def give_phones(url: str, world: World) -> None:
-    """Give absent users two phones: one in the clear, which the bouncer is still to know of."""
+    """Give absent users a phone of each kind. Of that in the clear the bouncer is still to know."""
     with psycopg.connect(url) as database:
         for user in world.absent:
             database.execute(
@@ -50,6 +52,15 @@ def give_phones(url: str, world: World) -> None:
                 [
                     *(REALM, user.user_id, user.user_id),
                     *(bytes(_key(user.user_id).public_key), user.user_id),
+                ],
+            )
+            database.execute(
+                "INSERT INTO push_devices (realm_id, user_id, is_client_device, kind, push_key_id,"
+                " push_key, push_token_id, push_token_changed_at, created_at)"
+                " VALUES (%s, %s, true, 'fcm', %s, %s, %s, now(), now())",
+                [
+                    *(REALM, user.user_id, user.user_id),
+                    *(_secret(user.user_id), _token_id(user.user_id)),
                 ],
             )
 
@@ -139,15 +150,22 @@ class BouncerServer:
 
     def _notify_sealed(self, body: dict[str, Any]) -> dict[str, Any]:
         for each in body["push_requests"]:
-            number = each["device_id"]
             encrypted = base64.b64decode(each["payload"]["encrypted_data"])
-            opened = json.loads(SealedBox(_key(number)).decrypt(encrypted))
+            kind: Kind
+            if "token_id" in each:
+                kind, number = "keyed", each["payload"]["push_key_id"]
+                assert base64.b64decode(each["token_id"]) == _token_id(number)
+                opened = json.loads(SecretBox(_secret(number)).decrypt(encrypted))
+            else:
+                kind, number = "sealed", each["device_id"]
+                opened = json.loads(SealedBox(_key(number)).decrypt(encrypted))
             if opened["type"] == "message":
-                self._note(number, "sealed", opened["content"], opened["message_id"])
+                self._note(number, kind, opened["content"], opened["message_id"])
         return {
             "android_successfully_sent_count": len(body["push_requests"]),
             "apple_successfully_sent_count": 0,
             "delete_device_ids": [],
+            "delete_token_ids": [],
             "realm_push_status": _STATUS,
         }
 
@@ -180,6 +198,15 @@ def _key(user_id: int) -> PrivateKey:
     return PrivateKey(hashlib.sha256(f"phone {user_id}".encode()).digest())
 
 
+def _secret(user_id: int) -> bytes:
+    """The key shared with this user's phone."""
+    return hashlib.sha256(f"key of {user_id}".encode()).digest()
+
+
+def _token_id(user_id: int) -> bytes:
+    return hashlib.sha256(f"token of {user_id}".encode()).digest()[:8]
+
+
 @asynccontextmanager
 async def bouncer_server() -> AsyncIterator[BouncerServer]:
     """One that listens while the block runs."""
@@ -206,7 +233,7 @@ async def pushed(
 
 
 def check_pushes(world: World, ledger: Ledger, held: Mapping[Key, Counter[int]]) -> Iterator[str]:
-    """Each direct message is shown on both phones of each of its people who are away.
+    """Each direct message is shown on all phones of each of its people who are away.
 
     A phone may be told of it twice, if it is not certain whether it has heard: then it is the same
     message to it. No phone shows what is not for its user.

@@ -81,7 +81,7 @@ class Delete(Changing):
 
     def happen(self, model: Model, clients: ServerClients, answer: Answer) -> list[ExpectedEvent]:
         del clients, answer
-        return _deleted(model, [model.messages[self.message]])
+        return deleted(model, [model.messages[self.message]])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +108,7 @@ class DeleteTopic(Step):
 
     def happen(self, model: Model, clients: ServerClients, answer: Answer) -> list[ExpectedEvent]:
         del clients, answer
-        return _deleted(model, self._there(model))
+        return deleted(model, self._there(model))
 
     def _there(self, model: Model) -> list[Message]:
         user = model.users[self.actor]
@@ -120,7 +120,8 @@ class DeleteTopic(Step):
         ]
 
 
-def _deleted(model: Model, messages: Iterable[Message]) -> list[ExpectedEvent]:
+def deleted(model: Model, messages: Iterable[Message]) -> list[ExpectedEvent]:
+    """Delete these messages of the model."""
     expected: list[ExpectedEvent] = []
     for message in messages:
         expected += first_in(model, message.channel)

@@ -258,6 +258,8 @@ _WEIGHTS: dict[Callable[[HistoryGenerator, int], Drawn | None], float] = {
     HistoryGenerator.edit: 4,
     HistoryGenerator.move: 7,
     HistoryGenerator.delete: 3,
+    HistoryGenerator.bulk_move: 4,
+    HistoryGenerator.bulk_delete: 1.5,
     HistoryGenerator.mark_read: 3,
     HistoryGenerator.vote: 3,
     HistoryGenerator.resolve: 2.5,

@@ -1,5 +1,6 @@
 """Draw operations on messages and conversations."""
 
+from testkit.leaks.bulk import BulkDelete, BulkMove
 from testkit.leaks.changes import (
     Delete,
     DeleteTopic,
@@ -118,6 +119,40 @@ class MessageOperations(Draws):
             )
         actor = self.author_of(message)
         return Delete(number=number, realm=self.realm, actor=actor, message=message)
+
+    def bulk_delete(self, number: int) -> Operation | None:
+        first = self.message()
+        if first is None:
+            return None
+        actor = FOUNDER if self.rng.random() < 0.4 else self.author_of(first)
+        own = [n for n, m in self.model.messages.items() if actor in (FOUNDER, m.sender)]
+        others = self.rng.sample(own, self.rng.randint(0, min(3, len(own))))
+        messages = tuple(sorted({first, *others}))
+        return BulkDelete(number=number, realm=self.realm, actor=actor, messages=messages)
+
+    def bulk_move(self, number: int) -> Operation | None:
+        first = self.message()
+        place = None if first is None else self.model.messages[first].channel
+        if first is None or place is None:
+            return None
+        actor = FOUNDER if self.rng.random() < 0.3 else self.reader_of(first)
+        user = self.model.users[actor]
+        there = [
+            n
+            for n, m in self.model.messages.items()
+            if m.channel == place and self.model.may_read(user, m)
+        ]
+        messages = {first, *self.rng.sample(there, self.rng.randint(0, min(4, len(there))))}
+        if any(self.model.messages[n].topic.startswith(RESOLVED) for n in messages):
+            return None  # the bot says that a topic is unresolved
+        return BulkMove(
+            number=number,
+            realm=self.realm,
+            actor=actor,
+            messages=tuple(sorted(messages)),
+            topic=self.rng.choice(TOPICS),
+            channel=self.target(actor) if self.rng.random() < 0.6 else place,
+        )
 
     def mark_read(self, number: int) -> Operation:
         channel = self.channel().number if self.rng.random() < 0.7 else None

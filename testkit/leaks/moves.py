@@ -1,5 +1,6 @@
 """Operations that move messages and resolve topics."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -71,7 +72,7 @@ class Move(Changing):
         new = (first.channel if self.channel is None else self.channel, self.topic)
         changes_mark = self._changes_mark_of_topic(model)
         expected = policies_move(model, old, new)
-        expected += self._move(model)
+        expected += moved_to(model, self._moving(model), self.channel, self.topic)
         expected += policies_move(model, old, new)
         is_all = changes_mark and old[0] == new[0] and is_resolving(old[1], new[1])
         says_mark = changes_mark and (is_all or not self.notifies_new)
@@ -88,22 +89,6 @@ class Move(Changing):
                 reported=self.actor,
                 tells_of_resolving=is_mark,
             )
-        return expected
-
-    def _move(self, model: Model) -> list[ExpectedEvent]:
-        expected: list[ExpectedEvent] = []
-        for message in self._moving(model):
-            followers, readers = model.followers(message), model.readers(message)
-            was_public = model.is_public(message)
-            expected += first_in(model, message.channel)
-            if self.channel is not None:
-                if message.channel != self.channel:
-                    message.came = model.now
-                message.channel = self.channel
-                expected += first_in(model, message.channel)
-            message.topic = self.topic
-            is_lost = was_public and not model.is_public(message)
-            expected += _moved(model, message, followers, readers, lost_by_public=is_lost)
         return expected
 
     def _moving(self, model: Model) -> list[Message]:
@@ -128,6 +113,26 @@ class Move(Changing):
         place = (first.channel, first.topic)
         rest = [m for m in model.messages.values() if (m.channel, m.topic) == place]
         return self.mode == "change_all" or len(self._moving(model)) == len(rest)
+
+
+def moved_to(
+    model: Model, messages: Iterable[Message], channel: int | None, topic: str
+) -> list[ExpectedEvent]:
+    """Move these messages of the model to a topic of the channel, or of theirs."""
+    expected: list[ExpectedEvent] = []
+    for message in messages:
+        followers, readers = model.followers(message), model.readers(message)
+        was_public = model.is_public(message)
+        expected += first_in(model, message.channel)
+        if channel is not None:
+            if message.channel != channel:
+                message.came = model.now
+            message.channel = channel
+            expected += first_in(model, message.channel)
+        message.topic = topic
+        is_lost = was_public and not model.is_public(message)
+        expected += _moved(model, message, followers, readers, lost_by_public=is_lost)
+    return expected
 
 
 def toggles_mark(old: str, new: str) -> bool:

@@ -1,12 +1,12 @@
 """Whether events lead where register does: state and events together are the state later on."""
 
-import json
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import orjson
 import pytest
 
 from server.domain.actor import Actor
@@ -82,7 +82,7 @@ class Witnesses:
             if not reaches(each.audience, live, each.position):
                 continue
             for k, wire in enumerate(each.wire(witness.view)):
-                event = json.loads(msgspec.json.encode(wire)) | {"id": each.position * 1024 + k}
+                event = orjson.loads(msgspec.json.encode(wire)) | {"id": each.position * 1024 + k}
                 if each.event.has_flags:
                     event["flags"] = flags_of(each.event, each.audience, live, each.position)
                 contract.validate_event(event)
@@ -102,7 +102,7 @@ class Witnesses:
                 lifespan_seconds=600,
             ),
         )
-        return dict(json.loads(msgspec.json.encode(registered.fields)))
+        return dict(orjson.loads(msgspec.json.encode(registered.fields)))
 
 
 def _alike(state: dict[str, Any]) -> dict[str, Any]:

@@ -5,13 +5,14 @@ event is what the next register would tell it. A part of the state that has no r
 not held.
 """
 
-from collections.abc import Callable
-from copy import deepcopy
+import pickle
+from collections.abc import Callable, Mapping
 from operator import itemgetter
 from typing import Any, Final
 
 from testkit.oracles.model_channels import CHANNEL_RULES, CHANNELS_HELD, CHANNELS_SORTED_BY
 from testkit.oracles.model_messages import MESSAGE_RULES, MESSAGES_HELD, by_conversation
+from testkit.oracles.model_pins import PIN_RULES, PINS_HELD
 from testkit.oracles.model_preferences import (
     PREFERENCE_RULES,
     PREFERENCES_HELD,
@@ -23,6 +24,7 @@ from testkit.oracles.model_presence import (
     forget_presence,
     rename_presence,
 )
+from testkit.oracles.model_topic_descriptions import DESCRIPTION_RULES, DESCRIPTIONS_HELD
 
 State = dict[str, Any]
 Rule = Callable[[State, dict[str, Any]], None]
@@ -42,21 +44,32 @@ class ModelClient:
         rule = RULES.get(event["type"])
         if rule is not None:
             rule(self.state, event)
+        for name, rules in EXTENSIONS.items():
+            if name in self.state and event["type"] in rules:
+                rules[event["type"]](self.state, event)
 
 
 def held(registered: State) -> State:
     """The part of register's answer for which there are rules, in an order that means nothing."""
-    state = {
-        name: deepcopy(value)
-        for name, value in registered.items()
-        if name in HELD or name.startswith("realm_")
-    }
+    state: State = _copied(
+        {
+            name: value
+            for name, value in registered.items()
+            if name in HELD or name.startswith("realm_")
+        }
+    )
     if "unread_msgs" in state:
         state["unread_msgs"] = by_conversation(state["unread_msgs"])
     for name, key in SORTED_BY.items():
         if name in state:
             state[name] = sorted(state[name], key=_by(key))
     return state
+
+
+def _copied(state: State) -> State:
+    """A deep copy, in a fraction of the time that `copy.deepcopy` takes."""
+    copied: State = pickle.loads(pickle.dumps(state))
+    return copied
 
 
 def _by(key: str | tuple[str, ...]) -> Callable[[dict[str, Any]], Any]:
@@ -102,6 +115,9 @@ def _change_person(state: State, change: dict[str, Any]) -> None:
     if "is_active" in changes:
         person = _take_person(state, change["user_id"])
         assert person is not None, "an event names a user unknown to the client"
+        if changes.get("is_deleted") is False:
+            del changes["is_deleted"]
+            person.pop("is_deleted", None)
         _add_person(state, person | changes)
         if not changes["is_active"]:
             forget_presence(state, person)
@@ -118,7 +134,7 @@ def _change_person(state: State, change: dict[str, Any]) -> None:
             if person["user_id"] == change["user_id"]:
                 if said is not None:
                     _change_profile(person["profile_data"], said)
-                person |= {n: v for n, v in changes.items() if n in person}
+                person |= {n: v for n, v in changes.items() if n in person or n == "is_deleted"}
 
 
 def _change_profile(profile: dict[str, Any], said: dict[str, Any]) -> None:
@@ -245,6 +261,12 @@ RULES: Final[dict[str, Rule]] = {
 }
 """How an event changes what is held, by the event's type."""
 
+EXTENSIONS: Final[dict[str, Mapping[str, Rule]]] = {
+    "pinned_topics": PIN_RULES,
+    "topic_descriptions": DESCRIPTION_RULES,
+}
+"""For clients that hold these, after other rules of an event's type."""
+
 HELD: Final = {
     "alert_words",
     "channel_folders",
@@ -253,12 +275,15 @@ HELD: Final = {
     "user_id",
     *CHANNELS_HELD,
     *MESSAGES_HELD,
+    *PINS_HELD,
+    *DESCRIPTIONS_HELD,
     *PREFERENCES_HELD,
     *PRESENCE_HELD,
 }
 """Fields of register that the rules keep up, beside those that begin with `realm_`."""
 
 SORTED_BY: Final[dict[str, Any]] = {
+    "topic_descriptions": ("stream_id", "topic"),
     **CHANNELS_SORTED_BY,
     **PREFERENCES_SORTED_BY,
     **dict.fromkeys(PEOPLE, "user_id"),

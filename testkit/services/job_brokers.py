@@ -56,6 +56,8 @@ async def place(
     async with AsyncExitStack() as stack:
         if request.param == "rabbitmq":
             amqp_url = request.getfixturevalue("amqp_url")
+            # Processes that other tests started may have left jobs in the session's vhost.
+            await _delete_all_queues(amqp_url)
             yield await _on_rabbitmq(stack, database, amqp_url)
             await _delete_all_queues(amqp_url)
         else:
@@ -99,7 +101,7 @@ async def _on_rabbitmq(stack: AsyncExitStack, database: Database, amqp_url: str)
 
 async def _delete_all_queues(amqp_url: str) -> None:
     """Delete all queues after a test, so that its messages do not reach the next one."""
-    publisher = await Publisher.open(amqp_url)
+    publisher = await Publisher.open(amqp_url, "test")
     lanes = [
         name for queue in TEST_QUEUES for name in (*lanes_of(queue), dead_letter_queue_of(queue))
     ]

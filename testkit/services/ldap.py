@@ -21,6 +21,7 @@ from testkit.test_services import DIRECTORY_SERVER, PROGRAMS
 
 SUFFIX = "dc=example,dc=com"
 PEOPLE = f"ou=people,{SUFFIX}"
+GROUPS = f"ou=groups,{SUFFIX}"
 READER, READER_PASSWORD = f"cn=parley,{SUFFIX}", "reader password canary"
 ADMIN, ADMIN_PASSWORD = f"cn=admin,{SUFFIX}", "admin"
 START_SECONDS = 60
@@ -31,6 +32,7 @@ include {schema}/cosine.schema
 include {schema}/inetorgperson.schema
 modulepath {modules}
 moduleload back_mdb
+moduleload memberof
 pidfile {folder}/slapd.pid
 TLSCertificateFile {certificate}/certificate.pem
 TLSCertificateKeyFile {certificate}/key.pem
@@ -40,6 +42,7 @@ suffix "{suffix}"
 rootdn "{admin}"
 rootpw {admin_password}
 directory {folder}/data
+overlay memberof
 access to attrs=userPassword by anonymous auth by * none
 access to * by dn.exact="{reader}" read by self read by * none
 """
@@ -60,6 +63,10 @@ userPassword: {READER_PASSWORD}
 dn: {PEOPLE}
 objectClass: organizationalUnit
 ou: people
+
+dn: {GROUPS}
+objectClass: organizationalUnit
+ou: groups
 """
 
 
@@ -91,16 +98,35 @@ class People:
 
     def change(self, uid: str, /, **attributes: Any) -> None:
         """Their entry is the same, with other attributes."""
-        changes = {name: [(ldap3.MODIFY_REPLACE, [text])] for name, text in attributes.items()}
+        changes = {
+            name: [(ldap3.MODIFY_REPLACE, value if isinstance(value, list) else [value])]
+            for name, value in attributes.items()
+        }
         with self._changing() as connection:
             assert connection.modify(f"uid={uid},{PEOPLE}", changes), connection.result
 
-    def empty(self) -> None:
-        """Delete all people."""
+    def put_group(self, cn: str, /, *uids: str) -> str:
+        """Add or replace the group of these users, or delete it without any; returns its DN."""
+        dn = f"cn={cn},{GROUPS}"
+        members = [f"uid={uid},{PEOPLE}" for uid in uids]
         with self._changing() as connection:
-            connection.search(PEOPLE, "(uid=*)", search_scope=ldap3.LEVEL)
-            for each in connection.response:
-                connection.delete(each["dn"])
+            connection.delete(dn)
+            if members:
+                assert connection.add(dn, "groupOfNames", {"member": members}), connection.result
+        return dn
+
+    def remove(self, uid: str) -> None:
+        """Delete the entry of this user."""
+        with self._changing() as connection:
+            assert connection.delete(f"uid={uid},{PEOPLE}"), connection.result
+
+    def empty(self) -> None:
+        """Delete all people and groups."""
+        with self._changing() as connection:
+            for base, wanted in ((GROUPS, "(cn=*)"), (PEOPLE, "(uid=*)")):
+                connection.search(base, wanted, search_scope=ldap3.LEVEL)
+                for each in connection.response:
+                    connection.delete(each["dn"])
 
     @contextmanager
     def _changing(self) -> Iterator[Any]:

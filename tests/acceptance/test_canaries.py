@@ -43,6 +43,10 @@ OF_THE_OPERATOR = {
     "PARLEY_SMTP_PASSWORD": SMTP_PASSWORD,
     "PARLEY_PUSH_SERVER_KEY": "canaryBouncer".ljust(64, "k"),
     "PARLEY_BIGBLUEBUTTON_SECRET": "canary of the calls",
+    "PARLEY_CONSTRUCTOR_GROUPS_SECRET_KEY": "canary of the rooms",
+    "PARLEY_NEXTCLOUD_TALK_PASSWORD": "canary of the cloud",
+    "PARLEY_WEBEX_CLIENT_SECRET": "canary of the integration",
+    "PARLEY_ZOOM_CLIENT_SECRET": "canary of the app",
 }
 DATABASE_PASSWORD, PROXY_PASSWORD, BROKER_PASSWORD = "canaryDatabase", "canaryProxy", "canaryBroker"
 SIGN_IN_PASSWORD, WRONG_PASSWORD, NEW_PASSWORD = "canary battery", "canary staple", "canary horse"
@@ -136,6 +140,12 @@ async def operation(
             "PARLEY_PUSH_BOUNCER_URL": bouncer.url,
             "PARLEY_PUSH_SERVER_ID": SERVER_ID,
             "PARLEY_BIGBLUEBUTTON_URL": "http://calls.example.com/bigbluebutton/",
+            "PARLEY_CONSTRUCTOR_GROUPS_URL": "http://rooms.example.com/api/groups/xapi",
+            "PARLEY_CONSTRUCTOR_GROUPS_ACCESS_KEY": "key",
+            "PARLEY_NEXTCLOUD_TALK_URL": "http://cloud.example.com",
+            "PARLEY_NEXTCLOUD_TALK_USER": "parley",
+            "PARLEY_WEBEX_CLIENT_ID": "id",
+            "PARLEY_ZOOM_CLIENT_ID": "id",
             "PARLEY_EGRESS_PROXY": f"http://parley:{PROXY_PASSWORD}@127.0.0.1:9",
         }
         log = tmp_path / "log"
@@ -279,6 +289,9 @@ class Asking:
         await self.ask(self.browser, "POST", "/api/v1/messages", **form(type="x"))
         call = "/api/v1/calls/bigbluebutton/create?meeting_name=Lunch"
         await self.ask(self.olga, "GET", call)
+        await self.ask(self.olga, "POST", "/api/v1/calls/constructorgroups/create")
+        room = form(room_name="Lunch")
+        await self.ask(self.olga, "POST", "/api/v1/calls/nextcloud_talk/create", **room)
         content = "@**Called** http://example.com/"
         said = form(type="channel", to="general", topic="t", content=content)
         await self.ask(self.olga, "POST", "/api/v1/messages", **said)

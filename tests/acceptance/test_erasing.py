@@ -139,6 +139,7 @@ async def fill(server: Server, people: dict[str, Any]) -> None:
     later = {**to, "to": people["general"], "scheduled_delivery_timestamp": 2_000_000_000}
     await carol.post("/scheduled_messages", content=CANARY, **later)
     await new_key(carol, "read", name=CANARY)
+    await carol.patch("/settings", full_name=f"Deleted user {people['carol id']}")
     await carol.patch("/settings", full_name=f"Carola {CANARY}")
     await carol.patch("/settings", full_name="Caroline")
     (await carol.upload("/users/me/avatar", file=("me.png", picture()))).succeeded()

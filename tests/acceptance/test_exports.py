@@ -147,6 +147,33 @@ async def test_on_a_new_server_everything_is_what_it_was(
             )
 
 
+async def test_exports_that_were_made_before_are_listed_without_a_file(
+    town: Town, server_url: str, template_database: str, tmp_path: Path
+):
+    made = await town.alice.post("/export/realm", export_type="full_with_consent")
+    for options in ((), ("--secrets",)):
+        file = tmp_path / f"town{len(options)}.export"
+        await run(town.server, "export", file, *options)
+        with new_database(server_url, template_database) as url:
+            async with serve(url) as there:
+                await run(there, "import", file)
+                async with there.app.database.connection() as connection:
+                    key = await connection.value(
+                        "SELECT api_key FROM users WHERE user_id = %(user_id)s",
+                        user_id=town.ids["alice"],
+                    )
+                alice = Client(there, town.alice.host, town.alice.email, key)
+                [listed] = (await alice.get("/export/realm"))["exports"]
+                assert (listed["id"], listed["acting_user_id"]) == (made["id"], town.ids["alice"])
+                assert (listed["export_type"], listed["pending"]) == ("full_with_consent", False)
+                assert (listed["export_from_prior_server"], listed["export_url"]) == (True, None)
+                path = f"/export/realm/{made['id']}"
+                assert (await alice.call("DELETE", path)).refused()["msg"] == (
+                    "Export already deleted"
+                )
+                await alice.post("/export/realm")
+
+
 async def test_pictures_of_others_are_shown_by_the_server_to_which_it_comes(
     town: Town, server_url: str, template_database: str, tmp_path: Path
 ):
@@ -355,6 +382,9 @@ async def test_a_damaged_export_changes_nothing(
     cut = tmp_path / "cut.export"
     cut.write_bytes(file.read_bytes()[:-1000])
     assert "archive is missing" in refusal("import", cut, DATABASE_URL="postgresql://nowhere/x")
+    cut.write_text("notes")
+    said = refusal("import", cut, DATABASE_URL="postgresql://nowhere/x")
+    assert "no export of Parley, Slack, Mattermost, Rocket.Chat or Zulip" in said
 
 
 async def test_a_byte_that_is_not_what_it_was_is_seen_before_anything_is_done(

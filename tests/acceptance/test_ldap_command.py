@@ -67,6 +67,24 @@ async def test_an_operator_looks_a_person_up(check, make, password):
     assert "deactivated" in (await told())["account"]
 
 
+async def test_an_operator_sees_what_groups_mean(check, people, make, database_url):
+    await make.change_settings(authentication_methods=["LDAP"])
+    engineers, leads = people.put_group("Engineers", "ada"), people.put_group("leads", "ada")
+    settings = {
+        "PARLEY_LDAP_GROUPS": f'{{"{engineers.upper()}": "engineers", "cn=x": "cooks"}}',
+        "PARLEY_LDAP_ROLES": f'{{"{leads}": "moderator"}}',
+    }
+    answer = await check("ada", **settings)
+    assert f"groups    {engineers}; {leads}\n" in answer.out, answer
+    assert "mapped to engineers; role moderator\n" in answer.out
+    await make.group("Engineers")
+    await make.group("cooks", deactivated=True)
+    away = {"PARLEY_LDAP_URL": "ldap://127.0.0.1:1", "PARLEY_LDAP_BASE": PEOPLE}
+    settings |= {"DATABASE_URL": database_url, **away}
+    checked = await asyncio.to_thread(parley, "check", **settings)
+    assert "note   directory  LDAP maps groups to cooks, and the organization " in checked.out
+
+
 async def test_an_operator_is_told_what_is_wrong(check, no_directory, password):
     password.write_text("wrong\n")
     for answer, sentence in (

@@ -4,10 +4,13 @@ import asyncio
 import os
 import signal
 import sys
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from testkit.clients.api import Client
 from testkit.clients.commands import run
 from testkit.clients.server import Server
 from testkit.images import picture
@@ -32,6 +35,32 @@ UPLOAD = "2/ab/Zk3jQ0xh9b2LrT5mVw8YcP1n/a-picture.png"
 def export() -> ZulipExport:
     """An organization with a little of everything."""
     export = ZulipExport()
+    to_bob = add_people(export)
+    plans = export.channel(1, "plans", [ADA, BOB, EVE], description="What we **do**", **WAYS)
+    add_groups(export)
+    add_channels(export, plans)
+    group = export.group(1, [ADA, BOB, EVE])
+    add_profiles(export)
+    add_organization(export)
+    add_files(export)
+    add_channel_messages(export, plans)
+    export.message(110, ADA, to_bob, "to you")
+    export.message(111, BOB, 1_000 + ADA, "and back")
+    export.message(112, EVE, group, "to you all")
+    export.message(113, ADA, 1_000 + ADA, "to myself")
+    export.message(114, 77, plans, "from someone unknown", "Start")
+    export.message(115, ADA, plans, "in the year 3000", "Start", date_sent=32503680000)
+    export.flags(101, BOB, STARRED)
+    export.flags(101, ADA, READ)
+    export.flags(110, BOB, STARRED | READ)
+    export.react(101, BOB, "tada")
+    export.react(101, EVE, "ours", reaction_type="realm_emoji")
+    export.react(99, EVE, "tada")
+    return export
+
+
+def add_people(export: ZulipExport) -> int:
+    """Add people and bots; return the recipient of messages to Bob."""
     settings = {"color_scheme": 2, "enter_sends": True, "web_home_view": "unknown"}
     export.person(ADA, "Ada", role=100, **settings)
     to_bob = export.person(BOB, "Bob", role=200, timezone="Asia/Tokyo")
@@ -39,13 +68,20 @@ def export() -> ZulipExport:
     export.person(GONE, "Gone", is_active=False)
     export.person(ROBOT, "Robot", is_bot=True, bot_type=1, bot_owner=BOB)
     export.person(DUMMY, "Dummy", is_mirror_dummy=True, is_active=False)
-    plans = export.channel(1, "plans", [ADA, BOB, EVE], description="What we **do**", **WAYS)
+    return to_bob
+
+
+def add_groups(export: ZulipExport) -> None:
     for number, name in enumerate(["role:nobody", "role:administrators", "role:everyone"], 50):
         export.group_of_people(number, name, [ADA, BOB, EVE], is_system_group=True)
     export.group_of_people(60, "helpers", [BOB], [61], can_mention_group=52, creator=ADA)
     export.group_of_people(61, "all helpers", [EVE], [60, 50])
     export.group_of_people(62, "gone", [EVE], deactivated=True)
     export.group_of_people(70, "", [BOB, GONE], [51])
+
+
+def add_channels(export: ZulipExport, plans: int) -> None:
+    """Add channels, subscriptions with their settings, and policies of topics."""
     export.channel(2, "secret", [ADA], invite_only=True)
     export.channel(3, "open air", [ADA], is_web_public=True)
     export.channel(4, "old things", [ADA, BOB], deactivated=True)
@@ -55,13 +91,19 @@ def export() -> ZulipExport:
     for channel, topic, policy in ((1, "START", 3), (1, "✔ Done", 1), (1, "gone", 1), (2, "x", 3)):
         row = {"user_profile": BOB, "stream": channel, "topic_name": topic}
         export.add("zerver_usertopic", **row, visibility_policy=policy, last_updated=START)
-    group = export.group(1, [ADA, BOB, EVE])
+
+
+def add_profiles(export: ZulipExport) -> None:
     for number, (name, kind) in enumerate([("Phone", 1), ("Boss", 6)], start=1):
         field = {"name": name, "field_type": kind, "hint": "", "field_data": "", "order": number}
         export.add("zerver_customprofilefield", **{**field, "id": number})
     for number, value in ((1, "555-0100"), (2, f"[{ADA}, 99]")):
         export.add("zerver_customprofilefieldvalue", user_profile=BOB, field=number, value=value)
     export.add("zerver_userstatus", user_profile=BOB, status_text="out", emoji_name="car")
+
+
+def add_organization(export: ZulipExport) -> None:
+    """Add linkifiers, playgrounds, lists of users, and tables that are left out."""
     url = "https://bugs.example/{id}"
     export.add("zerver_realmfilter", pattern="#(?P<id>[0-9]+)", url_template=url, order=2)
     old = "https://old.example/%(id)s"
@@ -75,12 +117,18 @@ def export() -> ZulipExport:
     export.add("zerver_newthing", x=1)
     export.add("zerver_defaultstream", stream=1, realm=2)
     export.add("zerver_realmemoji", name="ours", file_name="7.png", deactivated=False, author=ADA)
+
+
+def add_files(export: ZulipExport) -> None:
     export.file("emoji", "2/emoji/images/7.png.original", picture(), name="ours")
     export.file("avatars", "2/aaaa.png", picture(), user_profile_id=BOB)
     export.file("avatars", "2/aaaa.original", picture(), user_profile_id=BOB)
     export.file("realm_icons", "2/icon.original", picture())
     export.file("uploads", UPLOAD, picture(), user_profile_id=ADA)
 
+
+def add_channel_messages(export: ZulipExport, plans: int) -> None:
+    """Add messages that mention, link, were edited or moved, and that the server sent."""
     export.message(101, ADA, plans, "Hi @**Bob**, @**all** and @_**Eve|12**: `@**Bob**`", "Start")
     export.message(102, BOB, plans, f"[a](/user_uploads/{UPLOAD}) in #**plans**", "✔ Done")
     export.message(
@@ -118,19 +166,25 @@ def export() -> ZulipExport:
     )
     export.message(107, 4, plans, "@_**Ada|10** has marked this topic as resolved.", "✔ Done")
     export.message(108, ADA, plans, "for @*all helpers* of #55", "Start")
-    export.message(110, ADA, to_bob, "to you")
-    export.message(111, BOB, 1_000 + ADA, "and back")
-    export.message(112, EVE, group, "to you all")
-    export.message(113, ADA, 1_000 + ADA, "to myself")
-    export.message(114, 77, plans, "from someone unknown", "Start")
-    export.message(115, ADA, plans, "in the year 3000", "Start", date_sent=32503680000)
-    export.flags(101, BOB, STARRED)
-    export.flags(101, ADA, READ)
-    export.flags(110, BOB, STARRED | READ)
-    export.react(101, BOB, "tada")
-    export.react(101, EVE, "ours", reaction_type="realm_emoji")
-    export.react(99, EVE, "tada")
-    return export
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """The organization after the import, as Ada and Bob see it."""
+
+    server: Server
+    said: str
+    ada: Client
+    bob: Client
+    state: dict[str, Any]
+    """Ada's register."""
+
+    @property
+    def people(self) -> dict[str, dict[str, Any]]:
+        return {each["full_name"]: each for each in self.state["realm_users"]}
+
+    def id_of(self, name: str) -> int:
+        return int(self.people[name]["user_id"])
 
 
 async def test_everything_in_an_export_has_its_place(
@@ -142,8 +196,20 @@ async def test_everything_in_an_export_has_its_place(
         await client_of(server, "ada@example.com"),
         await client_of(server, "bob@example.com"),
     )
-    state = await ada.post("/register")
-    people = {each["full_name"]: each for each in state["realm_users"]}
+    moved = Moved(server, said, ada, bob, await ada.post("/register"))
+    check_people(moved)
+    check_what_is_left_out(moved)
+    await check_channels_and_groups(moved)
+    seen = await history_of(ada)
+    first = check_texts(moved, seen)
+    await check_topics_and_files(moved, seen)
+    check_links(moved, seen, first)
+    await check_settings_of_bob(moved)
+    await check_direct_messages_and_flags(moved, first)
+
+
+def check_people(moved: Moved) -> None:
+    state, people = moved.state, moved.people
     assert {name: people[name]["role"] for name in ("Ada", "Bob", "Eve")} == {
         "Ada": 100,
         "Bob": 200,
@@ -151,35 +217,44 @@ async def test_everything_in_an_export_has_its_place(
     }
     assert people["Robot"]["bot_owner_id"] == people["Bob"]["user_id"]
     assert people["Bob"]["date_joined"].startswith("2023-11-14T22:13")
+    stubs = {name for name, each in people.items() if each["is_imported_stub"]}
+    assert stubs == {"Ada", "Bob", "Eve"}
+    assert people["Bob"]["timezone"] == "Asia/Tokyo"
+    assert people["Bob"]["avatar_url"].startswith("/user_avatars/")
+    gone = {each["full_name"] for each in state["realm_non_active_users"]}
+    assert gone == {"Gone", "Dummy", "77"}
     assert state["user_settings"]["color_scheme"] == 2
     assert state["user_settings"]["enter_sends"] is True
-    assert "personal settings have values that are unknown here (web_home_view: unknown)" in said
     fields = {each["name"]: str(each["id"]) for each in state["custom_profile_fields"]}
     data = people["Bob"]["profile_data"]
     assert data[fields["Phone"]]["value"] == "555-0100"
     assert data[fields["Boss"]]["value"] == f"[{people['Ada']['user_id']}]"
     status = state["user_status"][str(people["Bob"]["user_id"])]
     assert (status["status_text"], status["emoji_name"]) == ("out", "car")
+
+
+def check_what_is_left_out(moved: Moved) -> None:
+    said = moved.said
+    assert "personal settings have values that are unknown here (web_home_view: unknown)" in said
     assert "1 settings of the organization were left out: choose them here" in said
     assert "1 icons and logos of the organization were left out" in said
     assert "1 records of activity were left out" in said
     assert "1 records of tables that are not known were left out (zerver_newthing)" in said
-    assert people["Bob"]["timezone"] == "Asia/Tokyo"
-    assert people["Bob"]["avatar_url"].startswith("/user_avatars/")
-    gone = {each["full_name"] for each in state["realm_non_active_users"]}
-    assert gone == {"Gone", "Dummy", "77"}
+
+
+async def check_channels_and_groups(moved: Moved) -> None:
+    state, bob_id = moved.state, moved.id_of("Bob")
     channels = {each["name"]: each for each in state["subscriptions"]}
     assert channels.keys() == {"plans", "secret", "open air"}
     plans = channels["plans"]
     assert plans["description"] == "What we **do**"
     groups = {each["name"]: each for each in state["realm_user_groups"]}
     helpers, all_helpers = groups["helpers"], groups["all helpers"]
-    bob_id = people["Bob"]["user_id"]
     assert helpers["members"] == [bob_id]
     assert helpers["direct_subgroup_ids"] == [all_helpers["id"]]
     # A circle is not closed.
     assert all_helpers["direct_subgroup_ids"] == [groups["role:nobody"]["id"]]
-    kept = await ada.get("/user_groups", include_deactivated_groups=True)
+    kept = await moved.ada.get("/user_groups", include_deactivated_groups=True)
     assert {each["name"] for each in kept["user_groups"]} - groups.keys() == {"gone"}
     assert plans["can_remove_subscribers_group"] == helpers["id"]
     senders = plans["can_send_message_group"]
@@ -190,35 +265,47 @@ async def test_everything_in_an_export_has_its_place(
         30_000,
         "disable_empty_topic",
     )
-    assert plans["creator_id"] == people["Bob"]["user_id"]
+    assert plans["creator_id"] == bob_id
     assert state["realm_default_streams"] == [plans["stream_id"]]
     assert channels["secret"]["invite_only"]
     assert channels["open air"]["is_web_public"]
     assert state["unread_msgs"]["count"] == 0
     assert [each["name"] for each in state["realm_emoji"].values()] == ["ours"]
 
-    seen = await history_of(ada)
+
+def check_texts(moved: Moved, seen: list[dict[str, Any]]) -> dict[str, Any]:
+    """Check mentions, edits and dates; return the first message."""
     by_start = {each["content"][:9]: each for each in seen}
-    bob_id, eve_id, ada_id = (people[name]["user_id"] for name in ("Bob", "Eve", "Ada"))
+    bob_id, eve_id = moved.id_of("Bob"), moved.id_of("Eve")
     first = by_start["Hi @**Bob"]
     assert first["content"] == (
         f"Hi @**Bob|{bob_id}**, @**all** and @_**Eve|{eve_id}**: `@**Bob**`"
     )
     assert (first["timestamp"], first["subject"]) == (START + 101, "Start")
     assert {each["emoji_name"] for each in first["reactions"]} == {"tada", "ours"}
+    assert by_start["was edite"]["subject"] == "Start"
+    assert "last_edit_timestamp" in by_start["was edite"]
+    assert "last_edit_timestamp" not in by_start["was moved"]
+    assert seen[-1]["content"] == "in the year 3000"
+    assert seen[-1]["timestamp"] <= moved.server.app.clock.now().timestamp()
+    return first
+
+
+async def check_topics_and_files(moved: Moved, seen: list[dict[str, Any]]) -> None:
     done = [each for each in seen if each["subject"] == "✔ Done"]
     assert len(done) == 2
     notice = next(each for each in done if "resolved" in each["content"])
     assert notice["sender_email"] == "notification-bot@zulip.com"
-    assert notice["content"].startswith(f"@_**Ada|{ada_id}** has")
+    assert notice["content"].startswith(f"@_**Ada|{moved.id_of('Ada')}** has")
     held = next(each for each in done if each is not notice)
     path = held["content"].partition("](")[2].partition(")")[0]
     assert path.startswith("/user_uploads/")
     assert UPLOAD not in path
-    assert (await bob.fetch(path)).content == picture()
-    assert by_start["was edite"]["subject"] == "Start"
-    assert "last_edit_timestamp" in by_start["was edite"]
-    assert "last_edit_timestamp" not in by_start["was moved"]
+    assert (await moved.bob.fetch(path)).content == picture()
+
+
+def check_links(moved: Moved, seen: list[dict[str, Any]], first: dict[str, Any]) -> None:
+    plans = next(each for each in moved.state["subscriptions"] if each["name"] == "plans")
     linking = next(each for each in seen if each["content"].startswith("see "))
     assert linking["subject"] in ("", "general chat")
     near = f"/#narrow/channel/{plans['stream_id']}-plans/topic/Start/near/{first['id']}"
@@ -229,9 +316,10 @@ async def test_everything_in_an_export_has_its_place(
     places = next(each for each in seen if each["subject"] == "links")["content"]
     assert f"/#narrow/channel/{plans['stream_id']}-plans/topic/Start)" in places
     assert places.endswith("https://other.example/#narrow/channel/1-plans")
-    assert seen[-1]["content"] == "in the year 3000"
-    assert seen[-1]["timestamp"] <= server.app.clock.now().timestamp()
 
+
+async def check_settings_of_bob(moved: Moved) -> None:
+    bob, said = moved.bob, moved.said
     bobs = await bob.post("/register")
     linkifiers = await bob.get("/realm/linkifiers")
     assert [each["url_template"] for each in linkifiers["linkifiers"]] == [
@@ -243,7 +331,7 @@ async def test_everything_in_an_export_has_its_place(
         "https://play.example/{code}"
     ]
     assert bobs["alert_words"] == ["lunch"]
-    assert [each["id"] for each in bobs["muted_users"]] == [eve_id]
+    assert [each["id"] for each in bobs["muted_users"]] == [moved.id_of("Eve")]
     [own] = [each for each in bobs["subscriptions"] if each["name"] == "plans"]
     assert (own["color"], own["pin_to_top"], own["is_muted"]) == ("#123456", True, True)
     assert own["push_notifications"] is True
@@ -251,18 +339,21 @@ async def test_everything_in_an_export_has_its_place(
     assert policies == {"Start": 3, "✔ Done": 1}
     assert "2 topics that people follow or have muted have no messages here" in said
 
+
+async def check_direct_messages_and_flags(moved: Moved, first: dict[str, Any]) -> None:
+    bob = moved.bob
     direct = await history_of(bob, [["is", "dm"]])
     assert [each["content"] for each in direct] == ["to you", "and back", "to you all"]
     assert len({str(each["display_recipient"]) for each in direct}) == 2
     starred = await history_of(bob, [["is", "starred"]])
     assert [each["id"] for each in starred] == [first["id"], direct[0]["id"]]
     assert first["id"] in [each["id"] for each in await history_of(bob, [["is", "mentioned"]])]
-    eve = await client_of(server, "eve@example.com")
+    eve = await client_of(moved.server, "eve@example.com")
     mentioned = [each["content"] for each in await history_of(eve, [["is", "mentioned"]])]
     assert "for @*all helpers* of #55" in mentioned
-    page = await ada.get("/messages", anchor="newest", num_before=100, num_after=0)
+    page = await moved.ada.get("/messages", anchor="newest", num_before=100, num_after=0)
     assert any("https://bugs.example/55" in each["content"] for each in page["messages"])
-    assert "1 reactions and stars of unknown messages were left out" in said
+    assert "1 reactions and stars of unknown messages were left out" in moved.said
     assert {
         each["display_recipient"] for each in await history_of(eve) if each["type"] == "stream"
     } == {"plans"}

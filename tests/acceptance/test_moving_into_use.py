@@ -1,10 +1,6 @@
 """`parley import --into-existing`: history comes to people who are at work meanwhile."""
 
 import asyncio
-import os
-import signal
-import sys
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -14,156 +10,41 @@ import pytest_asyncio
 
 from server.domain.access import GUEST, MEMBER, OWNER
 from storage import channel_traffic, digests, retention
-from storage.ids import RealmId
 from testkit.clients.api import Client, LogIn
 from testkit.clients.commands import refusal, run
-from testkit.clients.server import ROOT_DOMAIN, Server
+from testkit.clients.server import ROOT_DOMAIN, Server, ServerFactory
 from testkit.factories import Make
 from testkit.images import picture
-from testkit.slack_exports import channel, message, person, write_export, write_large_export
+from testkit.slack_exports import channel, message, write_export, write_large_export
 from testkit.zulip_exports import START as ZULIP_START
 from testkit.zulip_exports import ZulipExport
+from tests.acceptance.offices import (
+    DAY,
+    START,
+    USERS,
+    Office,
+    an_export,
+    at,
+    environment_of,
+    events_until,
+    history_of,
+    id_of,
+    killed_in,
+    names_in,
+    of_type,
+    open_office,
+    say,
+    subscriptions,
+    texts,
+    unread_ids,
+)
 
 pytestmark = pytest.mark.asyncio
-
-DAY = "2024-03-01"
-START = 1709280000
-"""Of the messages in the file, in 2024; those that are there are of the server's clock."""
-
-
-def at(second: int) -> str:
-    return f"{START + second}.000100"
-
-
-USERS = [
-    person("U1", "Ada of Slack", is_primary_owner=True, is_owner=True),
-    person("U2", "Bob"),
-    person("U3", "Carol", is_admin=True),
-    person("U4", "Gone", deleted=True),
-    person("U5", "Dana", profile={"email": None}),
-    person("U6", "Robot", is_bot=True, profile={"email": None, "bot_id": "B6"}),
-]
-
-
-TADA = {"name": "tada", "users": ["U2"]}
-
-
-def an_export(path: Path) -> Path:
-    return write_export(
-        path,
-        users=USERS,
-        channels=[
-            channel("C1", "General", ["U1", "U2", "U3", "U4"], is_general=True, creator="U1"),
-            channel("C2", "plans", ["U1", "U3"]),
-            channel("C3", "Old", ["U2"], is_archived=True),
-        ],
-        groups=[channel("G1", "secret", ["U2", "U3"])],
-        dms=[{"id": "D1", "members": ["U1", "U2"]}, {"id": "D2", "members": ["U2", "U3"]}],
-        messages={
-            f"General/{DAY}": [
-                message("U1", "Root about rabbits", at(1), thread_ts=at(1)),
-                message("U2", "Answer for <@U1>", at(3), thread_ts=at(1)),
-                message(
-                    "U4", "loose rabbits", at(2), reactions=[{"name": "tada", "users": ["U2"]}]
-                ),
-            ],
-            f"plans/{DAY}": [message("U3", "the plan", at(4))],
-            f"Old/{DAY}": [message("U2", "old words", at(5))],
-            f"secret/{DAY}": [message("U2", "secret words", at(6))],
-            f"D1/{DAY}": [message("U1", "directly to Bob", at(7))],
-            f"D2/{DAY}": [
-                message("U3", "Carol to Bob", at(8)),
-                message("U2", "Bob to Carol", at(9)),
-            ],
-        },
-    )
-
-
-@dataclass
-class Office:
-    """A realm in use; some of its people are in the file."""
-
-    server: Server
-    realm_id: RealmId
-    subdomain: str
-    ada: Client
-    """An owner."""
-    bob: Client
-
-    async def add(self, file: Path, *arguments: str) -> str:
-        return await run(self.server, "import", file, *self.place, *arguments)
-
-    async def refused(self, file: Path, *arguments: str) -> str:
-        return await asyncio.to_thread(
-            refusal, "import", file, *self.place, *arguments, **environment_of(self.server)
-        )
-
-    @property
-    def place(self) -> tuple[str, ...]:
-        return ("--realm", self.subdomain, "--into-existing")
-
-    async def client(self, email: str) -> Client:
-        row = await self.user(email)
-        host = await self.server.host_of(self.realm_id)
-        return Client(self.server, host, email, row["api_key"])
-
-    async def user(self, email: str) -> dict[str, Any]:
-        [row] = await self.rows(
-            "SELECT user_id, api_key, is_active, role, full_name FROM users"
-            " WHERE realm_id = %(realm_id)s AND email = %(email)s",
-            email=email,
-        )
-        names = ("user_id", "api_key", "is_active", "role", "full_name")
-        return dict(zip(names, row, strict=True))
-
-    async def rows(self, sql: Any, **values: Any) -> list[tuple[Any, ...]]:
-        async with self.server.app.database.connection() as connection:
-            return await connection.tuples(sql, realm_id=self.realm_id, **values)
-
-
-def environment_of(server: Server) -> dict[str, str]:
-    return {
-        "DATABASE_URL": server.app.settings.database_url or "",
-        "PARLEY_DATA": str(server.app.settings.data_directory),
-        "PARLEY_ROOT_DOMAIN": ROOT_DOMAIN,
-    }
 
 
 @pytest_asyncio.fixture
 async def office(server: Server, make: Make, log_in: LogIn) -> Office:
-    ada = await make.user("Ada", email="U1@Example.com", role=OWNER)
-    bob = await make.user("Bob B.", email="u2@example.com")
-    await make.channel("general", subscribers=[ada, bob])
-    async with server.app.database.connection() as connection:
-        subdomain = await connection.value(
-            "SELECT subdomain FROM realms WHERE realm_id = %(r)s", r=make.realm_id
-        )
-    return Office(server, make.realm_id, subdomain, await log_in(ada), await log_in(bob))
-
-
-async def say(client: Client, content: str, topic: str = "work", to: str = "general") -> int:
-    sent = await client.post("/messages", type="channel", to=to, topic=topic, content=content)
-    return int(sent["id"])
-
-
-async def history_of(client: Client, *terms: list[Any], **params: Any) -> list[dict[str, Any]]:
-    fields = {"anchor": "newest", "num_before": 1000, "num_after": 0} | params
-    page = await client.get("/messages", narrow=list(terms), apply_markdown=False, **fields)
-    return list(page["messages"])
-
-
-def id_of(client: Client) -> int:
-    assert client.user is not None
-    return client.user.user_id
-
-
-def unread_ids(unread: dict[str, Any]) -> set[int]:
-    kinds = ("streams", "pms", "huddles")
-    return {i for kind in kinds for each in unread[kind] for i in each["unread_message_ids"]}
-
-
-def texts(messages: list[dict[str, Any]]) -> list[str]:
-    return [each["content"] for each in messages]
+    return await open_office(server, make, log_in)
 
 
 async def test_history_comes_to_an_organization_in_use(office: Office, tmp_path: Path):
@@ -257,43 +138,61 @@ async def test_queues_hear_of_the_changes_that_concern_them_and_of_no_message(
     assert {each["full_name"] for each in state["realm_non_active_users"]} == {"Gone", "Dana"}
 
 
-FIRST_MESSAGE = "first_message_id"
+async def test_clients_of_another_process_see_the_same(
+    office: Office, serving_with: ServerFactory, connect: Any, tmp_path: Path
+):
+    """Entries that reserve positions reach each process; a queue that waits there misses none."""
+    file = write_large_export(tmp_path / "large.zip", messages=1_200, days=3, channels=4, people=30)
+    async with serving_with() as other:
+        there = await connect(other, office.realm_id, office.bob.user)
+        queues = [await office.bob.register(), await there.register()]
+        sent = [await say(office.ada, "before")]
+        importing = asyncio.create_task(office.add(file))
+        while not importing.done():
+            sent += [await say(office.ada, "here", "a"), await say(there, "there", "b")]
+            await asyncio.sleep(0.02)
+        await importing
+        sent.append(await say(there, "after"))
+        here_heard, there_heard = [await all_until(queue, sent[-1]) for queue in queues]
+        assert [each["id"] for each in there_heard] == [each["id"] for each in here_heard]
+        for heard in (here_heard, there_heard):
+            messages = [each["message"]["id"] for each in heard if each["type"] == "message"]
+            assert messages == sent
+        assert {each["type"] for each in there_heard} == {each["type"] for each in here_heard}
+
+        states = [await each.post("/register") for each in (office.bob, there)]
+        for name in ("max_message_id", "subscriptions", "never_subscribed", "realm_users"):
+            assert states[0][name] == states[1][name], name
+        unread = [unread_ids(state["unread_msgs"]) for state in states]
+        assert unread[0] == unread[1] <= set(sent)
+        for terms in ([], [["channel", "channel-1"]], [["is", "dm"]]):
+            pages = [await history_of(each, *terms) for each in (office.bob, there)]
+            assert [m["id"] for m in pages[0]] == [m["id"] for m in pages[1]]
+        assert [each["id"] for each in await history_of(there)] == sent
 
 
-async def events_until(queue: Any, message_id: int) -> list[dict[str, Any]]:
-    """Events up to the message, or, for who does not get it, those that are there."""
+async def all_until(queue: Any, message_id: int) -> list[dict[str, Any]]:
+    """Events up to the message, which may have to come from another process."""
     events: list[dict[str, Any]] = []
-    for _ in range(50):
-        new = await queue.poll(dont_block=True)
-        events += [each for each in new if each["type"] != "heartbeat"]
-        if not new or any(e.get("message", {}).get("id") == message_id for e in events):
-            break
+    async with asyncio.timeout(30):
+        while not any(each.get("message", {}).get("id") == message_id for each in events):
+            events += [each for each in await queue.poll() if each["type"] != "heartbeat"]
     return events
 
 
-def of_type(events: list[dict[str, Any]], kind: str, op: str) -> list[dict[str, Any]]:
-    return [each for each in events if (each["type"], each.get("op")) == (kind, op)]
+FIRST_MESSAGE = "first_message_id"
 
 
-def names_in(event: dict[str, Any]) -> set[str]:
-    return {each["name"] for each in event["streams"]}
-
-
-def subscriptions(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    added = of_type(events, "subscription", "add")
-    return [each for event in added for each in event["subscriptions"]]
-
-
-async def test_feeds_dates_and_lists_are_right_where_ids_and_dates_disagree(
+async def test_feeds_and_lists_are_right_where_ids_and_dates_disagree(
     office: Office, tmp_path: Path
 ):
-    carol_before = await office.ada.post(
+    to_bob = await office.ada.post(
         "/messages", type="direct", to=[id_of(office.bob)], content="live, directly"
     )
     live = [await say(office.ada, f"live {n}") for n in range(3)]
     await office.add(an_export(tmp_path / "slack.zip"))
     feed = [each["id"] for each in await history_of(office.bob)]
-    assert feed == [carol_before["id"], *live]
+    assert feed == [to_bob["id"], *live]
     assert (await office.bob.post("/register"))["max_message_id"] == live[-1]
     later = await say(office.ada, "live later")
     for anchor, before, after in (("oldest", 0, 100), (live[1], 100, 100), ("newest", 2, 0)):
@@ -302,7 +201,7 @@ async def test_feeds_dates_and_lists_are_right_where_ids_and_dates_disagree(
         assert [each["id"] for each in page] == (expected if after else expected[-2:])
     # The feed of direct messages too; those of a conversation are in it.
     direct = await history_of(office.bob, ["is", "dm"])
-    assert [each["id"] for each in direct] == [carol_before["id"]]
+    assert [each["id"] for each in direct] == [to_bob["id"]]
     carol = (await office.user("u3@example.com"))["user_id"]
     old = await history_of(office.bob, ["dm", [carol, id_of(office.bob)]])
     assert texts(old) == ["Carol to Bob", "Bob to Carol"]
@@ -312,10 +211,34 @@ async def test_feeds_dates_and_lists_are_right_where_ids_and_dates_disagree(
     assert [each["user_ids"] for each in recent] == [[id_of(office.ada)], [carol]]
     ranks = [each["max_message_id"] for each in recent]
     assert ranks == sorted(ranks, reverse=True)
-    assert ranks[0] == carol_before["id"]
+    assert ranks[0] == to_bob["id"]
     assert 0 <= ranks[1] < ranks[0]
 
-    # Anchors by date.
+    # Marking by narrow passes over the import.
+    marked = await office.bob.post(
+        "/messages/flags/narrow",
+        anchor="oldest",
+        num_before=0,
+        num_after=1000,
+        narrow=[],
+        op="add",
+        flag="read",
+    )
+    assert marked["processed_count"] == len(feed) + 1
+    assert (await office.bob.post("/register"))["unread_msgs"]["count"] == 0
+    first = await history_of(office.bob, anchor="first_unread", num_before=0, num_after=1)
+    assert [each["id"] for each in first] == []
+
+
+async def test_anchors_searches_and_limits_go_by_the_date(office: Office, tmp_path: Path):
+    await office.ada.post(
+        "/messages", type="direct", to=[id_of(office.bob)], content="live, directly"
+    )
+    for number in range(3):
+        await say(office.ada, f"live {number}")
+    await office.add(an_export(tmp_path / "slack.zip"))
+    carol = (await office.user("u3@example.com"))["user_id"]
+
     async def at_date(moment: datetime, *terms: list[Any]) -> str:
         page = await history_of(
             office.bob,
@@ -344,21 +267,6 @@ async def test_feeds_dates_and_lists_are_right_where_ids_and_dates_disagree(
     assert await history_of(office.bob, ["search", "live"]) != []
     assert texts(await history_of(office.bob, ["channel", "secret"])) == ["secret words"]
     assert await history_of(office.bob, ["search", "plan"], ["channels", "public"]) != []
-
-    # Marking by narrow passes over the import.
-    marked = await office.bob.post(
-        "/messages/flags/narrow",
-        anchor="oldest",
-        num_before=0,
-        num_after=1000,
-        narrow=[],
-        op="add",
-        flag="read",
-    )
-    assert marked["processed_count"] == len(feed) + 1
-    assert (await office.bob.post("/register"))["unread_msgs"]["count"] == 0
-    first = await history_of(office.bob, anchor="first_unread", num_before=0, num_after=1)
-    assert [each["id"] for each in first] == []
 
     # What has a limit goes by the date.
     root = (await history_of(office.ada, general))[0]
@@ -525,6 +433,13 @@ async def test_an_import_goes_on_after_kills_while_people_write(office: Office, 
     assert heard == sent == sorted(set(sent))
     feed = await history_of(office.bob, num_before=5000)
     assert [each["id"] for each in feed] == sent
+    await check_nothing_lacks_or_comes_twice(office)
+    unread = (await office.bob.post("/register"))["unread_msgs"]
+    assert unread_ids(unread) <= set(sent)
+
+
+async def check_nothing_lacks_or_comes_twice(office: Office) -> None:
+    """Check the 6,000 messages, the people, the channels, and the positions of all."""
     [(count, ids, first, last, ordered)] = await office.rows(
         """
         SELECT count(*), count(DISTINCT sent_at), min(id), max(id), bool_and(in_order)
@@ -556,27 +471,6 @@ async def test_an_import_goes_on_after_kills_while_people_write(office: Office, 
         """
     )
     assert lacking == 0
-    unread = (await office.bob.post("/register"))["unread_msgs"]
-    assert unread_ids(unread) <= set(sent)
-
-
-async def killed_in(office: Office, file: Path, phase: str, least: int) -> None:
-    """Run the import in a process of its own, and kill it in this phase."""
-    environment = {**os.environ, **environment_of(office.server)}  # noqa: TID251
-    program = "from scripts.cli.main import main; main()"
-    arguments = [sys.executable, "-c", program, "import", str(file), *office.place]
-    process = await asyncio.create_subprocess_exec(*arguments, env=environment)
-    async with asyncio.timeout(60):
-        while True:
-            assert process.returncode is None
-            found = await office.rows(
-                "SELECT phase, done FROM imports WHERE realm_id = %(realm_id)s"
-            )
-            if found and found[0][0] == phase and found[0][1] >= least:
-                break
-            await asyncio.sleep(0.002)
-    process.send_signal(signal.SIGKILL)
-    await process.wait()
 
 
 async def test_protected_history_stays_hidden_from_who_joined_later(office: Office, tmp_path: Path):

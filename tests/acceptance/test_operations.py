@@ -346,6 +346,13 @@ def test_status_says_what_runs(url: str, migrated: str):
     assert "0 organizations, 0 people" in parley("status", DATABASE_URL=migrated).out
 
 
+def test_top_prints_one_view_without_a_terminal(url: str, migrated: str):
+    assert "The database lacks migrations" in parley("top", "--interval=0.5", DATABASE_URL=url).out
+    found = parley("top", "--interval=0.5", DATABASE_URL=migrated)
+    assert (found.status, found.out.count("Parley ")) == (0, 1), found
+    assert "problem: Nobody ships the jobs of the log: start a worker." in found.out
+
+
 def test_serve_refuses_a_database_that_lacks_migrations(url: str):
     done = parley("serve", "--port", "0", DATABASE_URL=url)
 

@@ -6,7 +6,7 @@ import re
 import signal
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import LiteralString
@@ -14,12 +14,12 @@ from urllib.parse import urlencode
 from urllib.request import HTTPCookieProcessor, build_opener, urlopen
 
 import psycopg
-import pytest
 from psycopg import sql
 
 from scripts.cli.first_start import CHANNELS, MESSAGES, PEOPLE
 from server.runtime.sockets import open_sockets, port_of
 from storage.embedded import embedded_postgres, running_url
+from testkit import fork_server
 from testkit.clients.parley_run import ANSWER_SECONDS, PARLEY, Run
 
 
@@ -94,6 +94,23 @@ def test_a_second_signal_leaves_no_postgres_behind(data: Path):
                 time.sleep(gap)
             assert run.end(number) == 0
             assert not postmaster.is_alive()
+
+
+def test_a_signal_at_any_moment_of_the_start_ends_it(data: Path):
+    for tenths in range(2, 30, 4):
+        process = fork_server.Popen(
+            [*PARLEY, "run", "--data", str(data), "--port", "0"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        time.sleep(tenths / 10)
+        process.send_signal(signal.SIGTERM)
+        _, errors = process.communicate(timeout=ANSWER_SECONDS)
+        assert "Traceback" not in errors
+        assert process.returncode in {0, -signal.SIGTERM}, errors
+        assert running_url(data) is None
+    assert Run(data).end() == 0
 
 
 def test_what_is_started_with_nohup_outlives_the_terminal(data: Path):
@@ -265,23 +282,23 @@ def is_killed_at(data: Path, is_there: Callable[[Path], bool]) -> bool:
     return "Password" not in printed
 
 
-@pytest.mark.parametrize(
-    "is_there",
-    [
-        lambda data: (data / "first-start").exists(),
-        lambda data: rows(data, "realms") > 0,
-        lambda data: (data / "zuliprc").exists(),
-        lambda data: rows(data, "channels") > 0,
-        lambda data: rows(data, "messages") > 0,
-    ],
-    ids=["kept", "founded", "file", "channels", "messages"],
-)
-def test_a_first_start_that_is_killed_is_completed_by_the_next(
-    data: Path, is_there: Callable[[Path], bool]
-):
-    # A start may be quicker than this test, which then tries again elsewhere.
-    tries = (data / str(number) for number in range(10))
-    data = next(each for each in tries if is_killed_at(each, is_there))
+STEPS: Sequence[Callable[[Path], bool]] = [
+    lambda data: (data / "first-start").exists(),
+    lambda data: rows(data, "realms") > 0,
+    lambda data: (data / "zuliprc").exists(),
+    lambda data: rows(data, "channels") > 0,
+    lambda data: rows(data, "messages") > 0,
+]
+"""What a first start leaves, in this order."""
+
+
+def test_a_first_start_that_is_killed_at_each_step_is_completed_by_the_next(data: Path):
+    tries = iter(data / str(number) for number in range(10))
+    data = next(tries)
+    for step in STEPS:
+        # A start may be quicker than this test, which then tries again elsewhere.
+        while not is_killed_at(data, step):
+            data = next(tries)
 
     run = Run(data)
     assert (data / "zuliprc").read_text().splitlines()[1:3] == [

@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +14,7 @@ from server.runtime.supervisor import _pause
 
 PARENT = """
 import sys
+from server.runtime.service_manager import ServiceNotifier
 from server.runtime.sockets import open_sockets, port_of
 from server.runtime.supervisor import Supervisor
 
@@ -24,6 +26,8 @@ Supervisor(
     count=2,
     drain_seconds=60,
     report=lambda line: print("parent:", line, flush=True),
+    notifier=ServiceNotifier.take(),
+    ready_status="Two processes.",
 ).run()
 print("parent: done", flush=True)
 """
@@ -38,12 +42,16 @@ signal.signal(signal.SIGTERM, stop)
 lifeline = int(sys.argv[sys.argv.index("--lifeline") + 1])
 listener = socket.socket(fileno=int(sys.argv[sys.argv.index("--sockets") + 1]))
 listener.setblocking(False)
+reports = socket.socket(fileno=int(sys.argv[sys.argv.index("--reports") + 1]))
+period = float(sys.argv[sys.argv.index("--watchdog") + 1]) / 9 if "--watchdog" in sys.argv else None
+reports.send(b"READY=1\\nSTATUS=")
 try:
     os.write(1, f"child: {os.getpid()} ready\\n".encode())
     while True:
-        readable, _, _ = select.select([lifeline, listener], [], [])
+        readable, _, _ = select.select([lifeline, listener], [], [], period)
         if lifeline in readable:
             raise SystemExit("orphaned")
+        reports.send(b"WATCHDOG=1")
         try:
             connection, _ = listener.accept()
         except BlockingIOError:
@@ -59,9 +67,12 @@ except SystemExit as reason:
 class Parent:
     """A running supervisor and what it and its children print."""
 
-    def __init__(self) -> None:
+    def __init__(self, **environment: str) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "-c", PARENT, CHILD], stdout=subprocess.PIPE, text=True
+            [sys.executable, "-c", PARENT, CHILD],
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, **environment},  # noqa: TID251
         )
         assert self.process.stdout
         self.output = self.process.stdout
@@ -110,6 +121,25 @@ def test_a_killed_process_is_replaced(parent: Parent):
     successor = parent.ready_child()
     assert successor not in children
     assert parent.ask() in {successor, max(children)}
+
+
+def test_a_stuck_process_is_replaced_and_the_service_manager_notified(tmp_path: Path):
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(str(tmp_path / "notify"))
+        manager.settimeout(60)
+        parent = Parent(NOTIFY_SOCKET=str(tmp_path / "notify"), WATCHDOG_USEC="1500000")
+        stuck = parent.ready_child()
+        received = {manager.recv(100) for _ in range(3)}
+        assert received == {b"READY=1\nSTATUS=Two processes.", b"WATCHDOG=1"}
+        os.kill(stuck, signal.SIGSTOP)
+        parent.until(f"server process {stuck} is stuck and is killed")
+        assert parent.ready_child() != stuck
+        parent.process.terminate()
+        parent.until("parent: done")
+        while not manager.recv(100).startswith(b"STOPPING=1\n"):
+            pass
+        parent.process.wait()
+        parent.output.close()
 
 
 def test_one_that_keeps_failing_is_started_ever_later():

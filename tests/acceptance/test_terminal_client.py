@@ -9,7 +9,13 @@ import pytest
 import zulip
 
 from testkit.clients.pypi_clients import say
-from testkit.clients.terminal import ProgramFailedError, Terminal, terminal_client, without
+from testkit.clients.terminal import (
+    PATIENCE_SECONDS,
+    ProgramFailedError,
+    Terminal,
+    terminal_client,
+    without,
+)
 from testkit.faults import world as worlds
 from testkit.faults.processes import Servers
 
@@ -81,7 +87,7 @@ def live(terminal: Terminal, bob: zulip.Client, alice_id: int, turn: int) -> Non
     terminal.press_until(f"EDITED ▒ sent {turn} from a terminal, and edited", "C-d")
     terminal.until_gone(EDIT)
 
-    terminal.press_until(":thumbs_up: You", "G", "+")
+    terminal.press_until(":thumbs_up: You", "G", "+", patience=PATIENCE_SECONDS)
     edited = newest(bob)
     assert edited["id"] == sent["id"]
     assert edited["content"] == f"sent {turn} from a terminal, and edited"

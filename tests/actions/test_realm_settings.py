@@ -18,7 +18,7 @@ from server.domain.permission_settings import REALM_PERMISSIONS
 from server.domain.realm_changes import FOR_OWNERS
 from server.domain.realm_settings import DEFAULTS, RealmSettings
 from server.domain.user_settings import UserSettings
-from storage import audit_log, event_queues, realms, users
+from storage import audit_log, event_queues, realms, second_factors, users
 from storage.ids import GroupId, Position, QueueId, UserId
 from testkit.clock import StoppedClock
 
@@ -27,6 +27,7 @@ pytestmark = pytest.mark.asyncio
 ROLES = (OWNER, ADMINISTRATOR, MODERATOR, MEMBER, GUEST)
 OTHER_VALUES = {
     "authentication_methods": (),
+    "default_avatar_source": "J",
     "default_code_block_language": "python",
     "default_language": "de",
     "digest_weekday": 5,
@@ -190,7 +191,7 @@ async def test_an_unchanged_setting_sends_no_event(town):
         ("jitsi_server_url", "javascript:alert(1)"),
         ("jitsi_server_url", "https://" + "x" * 200),
         ("jitsi_server_url", "http://[oops"),
-        ("video_chat_provider", 3),
+        ("video_chat_provider", 2),
         ("waiting_period_threshold", -1),
         ("waiting_period_threshold", 10**9),
         ("welcome_message_custom_text", "x" * 8001),
@@ -250,12 +251,22 @@ async def test_only_administrators_change_the_organization(town, role):
 
 
 @pytest.mark.parametrize("name", sorted(FOR_OWNERS))
-async def test_some_settings_are_for_owners(town, name):
+async def test_some_settings_are_for_owners(town, make, name):
+    for person in town.people.values():  # an owner may require only what the owner has
+        await second_factors.insert_totp(
+            make.connection, make.realm_id, person.user_id, name="app", secret=b"s", step=1
+        )
+
     async def change(role):
         if name in REALM_PERMISSIONS:
             await town.permit(role, **{name: town.group("role:moderators")})
         else:
-            others = EVERYTHING | {"waiting_period_threshold": 5}
+            others = EVERYTHING | {
+                "waiting_period_threshold": 5,
+                "second_factor_after_provider": True,
+                "second_factor_grace_days": 30,
+                "second_factor_required_of": "owners",
+            }
             await town.change(role, **{name: others[name]})
 
     with pytest.raises(BadRequestError, match="owner"):

@@ -12,7 +12,9 @@ async def test_without_a_service_there_is_no_link_and_no_choice(log_in):
     refused = await member.call("GET", "/calls/bigbluebutton/create", meeting_name="Lunch")
     assert refused.refused()["msg"] == "BigBlueButton is not configured."
     refused = await member.call("POST", "/calls/zoom/create", is_video_call=True)
-    assert refused.refused()["msg"] == "Zoom credentials have not been configured"
+    assert refused.refused()["msg"] == "Zoom is not configured."
+    refused = await member.call("POST", "/calls/webex/create")
+    assert refused.refused()["msg"] == "Webex is not configured."
     state = (await boss.register(fetch_event_types=["realm"])).state
     assert set(state["realm_available_video_chat_providers"]) == {"disabled", "jitsi_meet"}
     refused = await boss.call("PATCH", "/realm", video_chat_provider=4)

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from server.domain.access import ADMINISTRATOR, GUEST, OWNER
-from server.domain.permission_settings import CHANNEL_PERMISSIONS
+from server.domain.permission_settings import CHANNEL_PERMISSIONS, OWN_PERMISSIONS
 
 pytestmark = pytest.mark.asyncio
 
@@ -40,7 +40,8 @@ async def test_every_parameter(log_in, make):
     assert (now["invite_only"], now["is_web_public"]) == (True, False)
     assert now["history_public_to_subscribers"] is True
     assert (now["message_retention_days"], now["topics_policy"]) == (30, "disable_empty_topic")
-    assert {name: now[name] for name in permissions} == permissions
+    known = permissions.keys() - OWN_PERMISSIONS
+    assert {name: now[name] for name in known} == dict.fromkeys(known, direct)
     log = (await owner.get("/realm/audit_log"))["entries"]
     assert [(e["action"], e["subject_id"]) for e in log] == [
         ("channel_changed", channel.channel_id)
@@ -204,3 +205,76 @@ async def test_two_who_change_it_at_once(log_in, make):
     assert sorted(answer.status for answer in answers) == [200, 200, *[409] * 6]
     rows = [await make.again(channel) for channel in channels]
     assert [row.name for row in rows].count("the one") == 1
+
+
+async def subscription_of(client, channel_id):
+    nullable = {"notification_settings_null": True}
+    queue = await client.register(
+        fetch_event_types=["subscription"], event_types=[], client_capabilities=nullable
+    )
+    [found] = [each for each in queue.state["subscriptions"] if each["stream_id"] == channel_id]
+    return found
+
+
+async def test_first_time_subscribers_get_push_notifications_if_so_wanted(log_in, make):  # 507
+    admin, early, late = await log_in(role=ADMINISTRATOR), await log_in(), await log_in()
+    channel = await make.channel("alarms", subscribers=[early.user])
+    path = f"/streams/{channel.channel_id}"
+    queue = await late.register(
+        event_types=["stream", "subscription"],
+        client_capabilities={"notification_settings_null": True},
+    )
+    await admin.patch(path, default_push_notifications=True)
+    event = await queue.until("stream", "update")
+    assert (event["property"], event["value"]) == ("default_push_notifications", True)
+    assert (await shown(late, channel))["default_push_notifications"] is True
+    assert (await subscription_of(early, channel.channel_id))["push_notifications"] is None
+
+    names = [{"name": "alarms"}]
+    await late.post("/users/me/subscriptions", subscriptions=names)
+    [added] = (await queue.until("subscription", "add"))["subscriptions"]
+    assert (added["push_notifications"], added["default_push_notifications"]) == (True, True)
+    assert (await subscription_of(late, channel.channel_id))["push_notifications"] is True
+
+    await late.patch(
+        f"/users/me/subscriptions/{channel.channel_id}", property="push_notifications", value=False
+    )
+    for client in (early, late):
+        await client.delete("/users/me/subscriptions", subscriptions=["alarms"])
+        await client.post("/users/me/subscriptions", subscriptions=names)
+    assert (await subscription_of(early, channel.channel_id))["push_notifications"] is None
+    assert (await subscription_of(late, channel.channel_id))["push_notifications"] is False
+
+    await admin.patch(path, default_push_notifications=False)
+    await admin.post("/users/me/subscriptions", subscriptions=names)
+    assert (await subscription_of(admin, channel.channel_id))["push_notifications"] is None
+
+
+@pytest.mark.parametrize("is_by_name", [True, False])
+async def test_only_administrators_create_channels_with_push_notifications(
+    log_in, make, is_by_name
+):  # 507
+    admin, member = await log_in(role=ADMINISTRATOR), await log_in()
+
+    def creation(name, person, **fields):
+        if is_by_name:
+            return "/users/me/subscriptions", {"subscriptions": [{"name": name}], **fields}
+        return "/channels/create", {"name": name, "subscribers": [person.user.user_id], **fields}
+
+    path, fields = creation("alarms", member, default_push_notifications=True)
+    (await member.call("POST", path, **fields)).refused()
+    path, fields = creation("plans", member, default_push_notifications=False)
+    await member.post(path, **fields)
+    plans = (await member.get("/get_stream_id", stream="plans"))["stream_id"]
+    for wanted, code in ((True, "BAD_REQUEST"), (1, "REQUEST_VARIABLE_INVALID")):
+        answer = await member.call("PATCH", f"/streams/{plans}", default_push_notifications=wanted)
+        answer.refused(code)
+    await member.patch(f"/streams/{plans}", default_push_notifications=False)
+
+    queue = await admin.register(event_types=["stream"])
+    path, fields = creation("alarms", admin, default_push_notifications=True)
+    await admin.post(path, **fields)
+    [stream] = (await queue.until("stream", "create"))["streams"]
+    assert stream["default_push_notifications"] is True
+    own = await subscription_of(admin, stream["stream_id"])
+    assert (own["push_notifications"], own["default_push_notifications"]) == (True, True)

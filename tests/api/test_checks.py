@@ -89,11 +89,8 @@ async def test_a_database_that_is_away_is_told_of_and_found_again(database_url: 
                 "no answer: nothing listens there",
             )
             assert (health.code, json.loads(health.body)["shipper"]) == (503, "not known")
-            told = samples(
-                await MetricsPort(
-                    server.app, server.api.handler_context.checks, ["x"], []
-                ).metrics()
-            )
+            pages = MetricsPort(server.app, server.api.handler_context.checks, ["x"], [])
+            told = samples((await pages.metrics(""))[0])
             assert math.isnan(told["parley_state", ("ship_lag_seconds",)])
             assert told["parley_state", ("event_queues",)] == 0
             await proxy.allow()
@@ -184,7 +181,8 @@ async def test_metrics_tell_the_rest_while_the_queues_are_too_slow(server: Serve
             raise StatementTimeoutError
 
     app = replace(server.app, desk=Slow(server.app.database))
-    told = samples(await MetricsPort(app, server.api.handler_context.checks, ["x"], []).metrics())
+    port = MetricsPort(app, server.api.handler_context.checks, ["x"], [])
+    told = samples((await port.metrics(""))[0])
     assert told["parley_state", ("event_queues",)] == 0
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import json
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -183,6 +184,7 @@ async def test_without_a_bouncer_nothing_is_registered(log_in: LogIn):
 async def test_the_app_registers_and_gets_what_it_alone_reads(
     pushing: Server, phone_of: Any, make: Make, bouncer: FakeBouncer, kind: str, token: str
 ):
+    begun = int(pushing.app.clock.now().timestamp())
     phone = await phone_of(token=token, kind=kind)
     assert phone.refusals == []
     assert [set(each) for each in phone.requests] == [
@@ -195,7 +197,7 @@ async def test_the_app_registers_and_gets_what_it_alone_reads(
     pending = await phone.follow()
     assert pending["push_key_id"] == phone.keys[0].key_id
     assert pending["pending_push_token_id"] == token_id_of(token)
-    assert pending["push_token_last_updated_timestamp"] == int(phone.now())
+    assert begun <= pending["push_token_last_updated_timestamp"] <= phone.now()
     assert "push_token_id" not in pending
     (await phone.client.call("POST", TEST)).refused("NO_ACTIVE_PUSH_DEVICE")
     for _ in range(2):
@@ -442,6 +444,68 @@ async def test_a_dead_token_is_forgotten_and_its_key_kept(
     assert set(phone.requests[-1]).isdisjoint({"push_key", "push_key_id"})
     await register_devices(pushing.app, (await jobs(make))[-1])
     await phone.client.post(TEST)
+
+
+async def test_a_token_of_which_the_service_says_that_it_was_sent_and_is_dead_is_dead(
+    pushing: Server, phone_of: Any, make: Make, bouncer: FakeBouncer
+):
+    phone = await phone_of()
+    await work(pushing, make)
+    answer = {
+        "result": "success",
+        "msg": "",
+        "android_successfully_sent_count": 1,
+        "apple_successfully_sent_count": 0,
+    }
+    dead = {**answer, "delete_token_ids": [token_id_of("android")]}
+    unsent = {**answer, "android_successfully_sent_count": 0, "delete_token_ids": []}
+    bouncer.answers_to["push/e2ee/notify"] = [
+        (200, json.dumps(each), dict[str, str]()) for each in (unsent, dead)
+    ]
+    (await phone.client.call("POST", TEST)).refused("INTERNAL_SERVER_ERROR_ON_BOUNCER", 502)
+    for _ in range(2):
+        (await phone.client.call("POST", TEST)).refused("NO_ACTIVE_PUSH_DEVICE")
+    [row] = await devices(make, phone.client)
+    assert row.encrypted is None
+    assert bouncer.requests.count("push/e2ee/notify") == 2
+
+
+async def test_a_token_belongs_to_one_device_of_a_user(
+    pushing: Server, phone_of: Any, log_in_there: LogIn, make: Make, bouncer: FakeBouncer
+):
+    other = await phone_of(token=IPHONE, kind="apns")  # another account on the same phone
+    former = await phone_of(token=IPHONE, kind="apns")
+    await work(pushing, make)
+    for _ in range(3):
+        await former.follow()
+    again = await phone_of(former.client, token=IPHONE, kind="apns")
+    await work(pushing, make)
+    [*_, event] = [await former.follow() for _ in range(4)]
+    assert event == {
+        "id": event["id"],
+        "type": "device",
+        "op": "update",
+        "device_id": former.device_id,
+        "push_token_id": None,
+    }
+    assert former.me["push_key_id"] == former.keys[0].key_id
+    await former.client.post(TEST)
+    [taken] = bouncer.tokens.values()
+    assert len(taken.got) == 1
+    now = await shown(former.client)
+    assert now[str(again.device_id)]["push_token_id"] == token_id_of(IPHONE)
+    await other.client.post(TEST)
+
+    await make.connection.execute(
+        """
+        UPDATE push_devices SET push_token_id = o.push_token_id FROM push_devices o
+         WHERE push_devices.device_id = %(former)s AND o.device_id = %(again)s
+        """,
+        former=former.device_id,
+        again=again.device_id,
+    )
+    await former.client.post(REGISTER, device_id=again.device_id, **again.token_fields(IPHONE))
+    assert (await shown(former.client))[str(former.device_id)]["push_token_id"] is None
 
 
 # -- beside other forms

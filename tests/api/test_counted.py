@@ -1,6 +1,7 @@
 """What requests ask of the database, counted exactly: it must not grow with what is there."""
 
 import asyncio
+import itertools
 import re
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -37,11 +38,10 @@ class Case:
     people: list[UserRow]
 
     async def send(self) -> Heard:
-        return await self.wiretap.usual(
-            lambda: self.client.post(
-                "/messages", type="channel", to=self.channel.name, topic="t", content="hello"
-            )
-        )
+        return await self.wiretap.usual(lambda: self.client.post("/messages", **self.message()))
+
+    def message(self) -> dict[str, str]:
+        return {"type": "channel", "to": self.channel.name, "topic": "t", "content": "hello"}
 
     async def register(self) -> Heard:
         return await self.wiretap.usual(lambda: self.client.post("/register"))
@@ -135,3 +135,20 @@ async def test_a_crowd_at_a_fresh_server_finds_the_organization_once(
     by_name = [sql for sql in asked if "WHERE subdomain" in sql]
     assert 1 <= len(by_name) <= 2, "requests meanwhile share the second look"
     assert len(asked) - len(by_name) == 1
+
+
+async def test_many_messages_are_changed_by_the_statements_of_a_few(case: Case):
+    topics = itertools.cycle(["a", "b"])
+    counts: list[list[int]] = []
+    for number in (FEW, MANY):
+        ids = [(await case.client.post("/messages", **case.message()))["id"] for _ in range(number)]
+
+        async def move(ids: list[int] = ids) -> None:
+            fields = {"topic": next(topics), "send_notification_to_new_thread": False}
+            await case.client.patch("/messages", message_ids=ids, **fields)
+
+        moving = await case.wiretap.usual(move)
+        case.wiretap.heard = deleting = Heard()
+        await case.client.post("/messages/delete", message_ids=ids)
+        counts.append([len(moving.statements), len(deleting.statements)])
+    assert counts[0] == counts[1]

@@ -20,6 +20,7 @@ from testkit.examples import SITE, Recorder, keep, shape
 from testkit.oracles import openapi
 from testkit.services.browser_push import LOOPBACK
 from testkit.services.push_bouncer import SERVER_ID, SERVER_KEY
+from testkit.services.web_server import answering_json, web_at
 from tests.api.examples import channels, messages, organization, people
 from tests.api.examples.stage import JWT_KEY, PASSWORD, Stage
 
@@ -37,9 +38,13 @@ SCENES = (
     channels.groups,
     people.own_account,
     people.keys,
+    people.own_data,
+    organization.compliance,
     people.signing_in,
     people.users,
     people.bots,
+    people.slash_commands,
+    people.calls,
     people.phones,
     people.client_devices,
     people.browsers,
@@ -48,6 +53,9 @@ SCENES = (
     organization.text_rules,
     organization.domains,
     organization.unconfirmed_addresses,
+    organization.second_factors,
+    organization.directories,
+    organization.legal_holds,
     organization.profile_fields,
     organization.invitations,
     organization.imports,
@@ -62,7 +70,16 @@ def clock():
 
 
 @pytest_asyncio.fixture
-async def stage(serving_with, make, connect, clock, bouncer, push_service, sink):
+async def call_services():
+    """A server of each service for calls, in the order in which the scene asks them."""
+    room = {"url": "https://example.constructor.app/groups/room/b2c1"}
+    conversation = {"ocs": {"data": {"token": "w7sgbx5m"}}}
+    async with web_at("127.0.0.1", answering_json(room), answering_json(conversation)) as web:
+        yield web
+
+
+@pytest_asyncio.fixture
+async def stage(serving_with, make, connect, clock, bouncer, push_service, sink, call_services):
     subdomain = await make.connection.value(
         "UPDATE realms SET name = 'Example' WHERE realm_id = %(r)s RETURNING subdomain",
         r=make.realm_id,
@@ -77,6 +94,16 @@ async def stage(serving_with, make, connect, clock, bouncer, push_service, sink)
         "egress_allow": LOOPBACK,
         "bigbluebutton_url": "https://calls.example.com/bigbluebutton/",
         "bigbluebutton_secret": "s" * 32,
+        "constructor_groups_url": call_services.url("/api/groups/xapi"),
+        "constructor_groups_access_key": "k" * 32,
+        "constructor_groups_secret_key": "s" * 32,
+        "nextcloud_talk_url": call_services.url(""),
+        "nextcloud_talk_user": "parley",
+        "nextcloud_talk_password": "s" * 32,
+        "webex_client_id": "parley",
+        "webex_client_secret": "s" * 32,
+        "zoom_client_id": "parley",
+        "zoom_client_secret": "s" * 32,
         "smtp_host": "127.0.0.1",
         "smtp_port": sink.port,
         "smtp_security": "none",
@@ -86,7 +113,9 @@ async def stage(serving_with, make, connect, clock, bouncer, push_service, sink)
     for bot in (NOTIFICATION_BOT, WELCOME_BOT, EMAIL_GATEWAY):
         await make.system_bot(bot)
     async with serving_with(**settings) as server:
-        yield await stage_at(server, make, connect, bouncer, push_service)
+        found = await stage_at(server, make, connect, bouncer, push_service)
+        found.recorder.secrets[call_services.url("")] = "https://cloud.example.com"
+        yield found
 
 
 async def stage_at(server, make, connect, bouncer, push_service):
@@ -102,9 +131,9 @@ async def stage_at(server, make, connect, bouncer, push_service):
     )
     with Passwords(1) as passwords:
         await make.connection.execute(
-            "UPDATE users SET password_hash = %(hash)s WHERE user_id = %(user_id)s",
+            "UPDATE users SET password_hash = %(hash)s WHERE user_id = ANY(%(user_ids)s)",
             hash=await passwords.hash(PASSWORD),
-            user_id=ravi.user_id,
+            user_ids=[olivia.user_id, ravi.user_id],
         )
     first, second, third = [await connect(server, make.realm_id, row) for row in everyone]
     visitor: Client = await connect(server, make.realm_id)

@@ -322,6 +322,27 @@ async def test_private_repositories_may_be_left_out(hook):
     assert "private" in answer.succeeded()["msg"]
 
 
+@pytest.mark.parametrize(
+    ("query", "topic"),
+    [
+        ({}, "engine / PR #7 Analyse"),
+        ({"map_pull_request_topics": "true"}, "engine / PR #7 Analyse"),
+        ({"map_pull_request_topics": "false"}, "engine / pull requests"),
+        ({"map_pull_request_topics": "false", "topic": "code"}, "code"),
+    ],
+)
+async def test_pull_requests_of_a_repository_may_share_a_topic(hook, query, topic):
+    pull = {"number": 7, "title": "Analyse", "head": {}, "base": {}}
+    opened = {**STARRED, "action": "opened", "pull_request": pull}
+    (await hook(GITHUB, opened, headers=github("pull_request"), **query)).succeeded()
+    assert (await newest(hook.member))["subject"] == topic
+
+
+async def test_a_parameter_of_the_address_is_checked(hook):
+    answer = await hook(GITHUB, STARRED, headers=github(), map_pull_request_topics="perhaps")
+    assert answer.refused("REQUEST_VARIABLE_INVALID")["var_name"] == "map_pull_request_topics"
+
+
 async def test_an_unknown_event_is_a_success_that_posts_nothing(hook, server):
     answer = await hook(GITHUB, STARRED, headers=github("from_the_future"))
     assert answer.succeeded()["msg"] == "Not posted: the event from_the_future is not known."
@@ -377,6 +398,13 @@ async def test_a_service_that_checks_the_address_gets_its_header_back(hook, has_
         assert "X-Hook-Secret" not in answer.headers
     answer = await hook(GITHUB, STARRED, headers={**github(), **headers})
     assert "X-Hook-Secret" not in answer.headers
+
+
+async def test_a_service_that_checks_the_address_may_read_the_body(hook):
+    body = {"type": "sync", "authorization": {"id": "cmp_1"}}
+    answer = await hook("/external/front", body, headers={"X-Front-Challenge": "b537-20_7f"})
+    assert answer.succeeded()["challenge"] == "b537-20_7f"
+    assert "challenge" not in (await hook("/external/front", body)).succeeded()
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
@@ -451,4 +479,5 @@ async def test_the_services_are_listed_with_the_steps_to_connect_them(hook):
     assert {each["name"] for each in found["options"]} == {
         "branches",
         "ignore_private_repositories",
+        "map_pull_request_topics",
     }

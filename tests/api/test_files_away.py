@@ -10,11 +10,14 @@ import pytest
 import pytest_asyncio
 
 from queue_processors import deferred_work, thumbnails
+from server.actions import account_exports
+from server.actions.account_exports import AccountExportArguments
 from server.actions.realm_exports import STEP, ExportArguments
 from server.api.endpoint import FileUpload, StreamedContent
 from server.api.routes import ROUTES
 from server.api.tus import CONTENT_TYPE
 from server.domain.access import OWNER
+from server.domain.account_exports import path_of
 from server.jobs import DeferredWork, Thumbnails
 from storage.ids import AttachmentId
 from testkit.clients.api import Answer, Client, multipart
@@ -66,6 +69,11 @@ async def shelf(server, log_in, make):
         server.app, DeferredWork.of(make.realm_id, STEP, ExportArguments(export_id))
     )
     [export] = (await olga.get("/export/realm"))["exports"]
+    own_id = (await olga.post("/users/me/exports"))["id"]
+    own = AccountExportArguments(own_id)
+    await deferred_work.handle(
+        server.app, DeferredWork.of(make.realm_id, account_exports.STEP, own)
+    )
     small = url.replace("user_uploads", "user_uploads/thumbnail") + "/840x560.webp"
     bot = await olga.post("/bots", full_name="Robot", short_name="robot")
     begun = await shelf.tus("POST", "/tus", Upload_Length="10")
@@ -76,6 +84,7 @@ async def shelf(server, log_in, make):
         "link": (await olga.get(url))["url"],
         "small": small,
         "avatar": avatar,
+        "own data": path_of(own_id),
         "export": urlsplit(export["export_url"]).path,
         "bot": f"/bots/{bot['user_id']}",
         "tus": begun.headers["Location"].removeprefix("/api/v1"),
@@ -91,6 +100,7 @@ ASKED: dict[str, Callable[[Shelf], Awaitable[Answer]]] = {
     "GET /user_uploads/thumbnail/{realm_id}/{filename}/{format}": lambda s: s.fetch("small"),
     "GET /user_avatars/{realm_id}/{filename}": lambda s: s.fetch("avatar"),
     "GET /exports/{folder}/{secret}/{filename}": lambda s: s.fetch("export"),
+    "GET /account_exports/{export_id}/{filename}": lambda s: s.fetch("own data"),
     "POST /users/me/avatar": lambda s: s.upload("/users/me/avatar"),
     "POST /bots": lambda s: s.upload("/bots", full_name="Other", short_name="other"),
     "PATCH /bots/{bot_id}": lambda s: s.upload(s.places["bot"], "PATCH"),
@@ -109,6 +119,7 @@ NO_CONTENT = {
     "GET /user_avatars/identicon/{filename}",
     "GET /static/generated/emoji/images/emoji/unicode/zulip.png",
     "GET /static/images/loading/loader-black.svg",
+    *(f"{method} /scim/v2/{{filename}}" for method in ("GET", "POST", "PUT", "PATCH", "DELETE")),
     "GET /external_content/{digest}/{url}",
 }
 """Addresses of files that are elsewhere, or made when they are asked for."""

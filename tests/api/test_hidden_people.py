@@ -15,7 +15,7 @@ from server.domain.user_settings import (
     MODERATORS,
     NOBODY,
 )
-from storage import user_grants, users
+from storage import avatars, user_grants, users
 
 pytestmark = pytest.mark.asyncio
 
@@ -209,7 +209,7 @@ async def quillon(request, make):
     """A user who hides nothing: all who may know them know all of it."""
     row = await make.user(HIDDEN_NAME, email=HIDDEN_ADDRESS)
     if request.param == "with an avatar":
-        await users.update_avatar(
+        await avatars.update(
             make.connection,
             make.realm_id,
             row.user_id,

@@ -1,22 +1,34 @@
 """Owners bring the history of other programs: they send the file, look, and start the import."""
 
+import io
+import random
+import tarfile
 from datetime import timedelta
 from pathlib import Path
 
+import msgspec
 import pytest
 import pytest_asyncio
 
 from queue_processors import imports
 from queue_processors.blob_keeper import BlobKeeper
-from queue_processors.import_process import TEMPORARY, UNKNOWN, Errand
+from queue_processors.deferred_work import handle
+from queue_processors.import_process import TEMPORARY, UNKNOWN, Errand, perform
 from queue_processors.imports import run
 from queue_processors.processor import RetryLaterError
-from server.actions.imports import CRASHED, MAX_CRASHES, MAX_REQUESTS, RETENTION
+from server.actions.imports import ABANDONED, CRASHED, MAX_CRASHES, MAX_REQUESTS, RETENTION
 from server.api.tus import CONTENT_TYPE
 from server.domain.access import ADMINISTRATOR, OWNER
 from server.domain.clock import SystemClock
+from server.i18n import _
+from server.imports import profiles
 from server.imports.recognition import CUT
-from server.jobs import BlobRemoval, Imports
+from server.imports.report import ImportReport
+from server.jobs import BlobRemoval, DeferredWork, Imports
+from storage import import_requests
+from storage import imports as storage_imports
+from storage.ids import Position
+from storage.imports import ImportRow
 from testkit.clock import StoppedClock
 from testkit.factories import new_realm
 from testkit.slack_exports import channel, message, person, write_export
@@ -30,6 +42,17 @@ DAY = "2024-03-01"
 @pytest.fixture
 def clock():
     return StoppedClock(SystemClock().now())
+
+
+@pytest.fixture(autouse=True)
+def _in_this_process(monkeypatch):
+    """To start a process takes longer than most imports of these tests."""
+
+    async def perform_here(errand):
+        await perform(errand)
+        return 0
+
+    monkeypatch.setattr(imports, "run", perform_here)
 
 
 @pytest_asyncio.fixture
@@ -91,7 +114,10 @@ async def jobs(make, queue):
     )
 
 
-async def test_a_file_is_looked_into_and_then_imported(server, make, olga, export):
+async def test_a_process_looks_into_a_file_and_then_imports_it(
+    server, make, olga, export, monkeypatch
+):
+    monkeypatch.setattr(imports, "run", run)
     import_id = await requested(olga, export)
     assert (await one(olga, import_id))["state"] == "reading"
     assert [job["request_id"] for job in await jobs(make, "imports")] == [import_id]
@@ -143,7 +169,7 @@ async def test_a_file_that_came_before_is_refused_with_a_sentence(server, make, 
 
 async def test_a_job_that_comes_again_changes_nothing(server, make, olga, export):
     import_id = await requested(olga, export)
-    for _ in range(2):
+    for _time in range(2):
         await worked(server, make, import_id)
         assert (await one(olga, import_id))["state"] == "ready"
     await olga.delete(f"/imports/{import_id}")
@@ -185,6 +211,27 @@ async def test_a_damaged_export_fails_before_anything_is_changed(server, make, o
     assert f"plans/{DAY}.json" in failed["problem"]
 
 
+@pytest.mark.parametrize(
+    ("language", "problem"),
+    [
+        ("en", "a {b}.tar.gz is damaged, or not all of it is there: download it again."),
+        ("de", "a {b}.tar.gz ist beschädigt oder nicht vollständig: Lade die Datei noch einmal"),
+    ],
+)
+async def test_the_reason_is_in_the_language_of_the_reader(server, make, olga, language, problem):
+    content = io.BytesIO()
+    with tarfile.open(fileobj=content, mode="w:gz") as archive:
+        member = tarfile.TarInfo("picture.png")
+        member.size = 100_000
+        archive.addfile(member, io.BytesIO(random.Random(1).randbytes(member.size)))
+    import_id = await requested(olga, content.getvalue()[:50_000], "a {b}.tar.gz")
+    await olga.patch("/settings", default_language=language)
+    await worked(server, make, import_id)
+    failed = await one(olga, import_id)
+    assert failed["problem"].startswith(problem)
+    assert failed["contents"] is None
+
+
 async def test_only_owners_import(make, log_in, olga, export):
     import_id = await requested(olga, export)
     for client in (await log_in(role=ADMINISTRATOR), await log_in()):
@@ -196,10 +243,101 @@ async def test_only_owners_import(make, log_in, olga, export):
             ("GET", f"/imports/{import_id}"),
             ("POST", f"/imports/{import_id}/start"),
             ("DELETE", f"/imports/{import_id}"),
+            ("POST", "/imports/abandon?import_id=1"),
             ("POST", "/imports/invitations"),
         ):
             assert (await client.call(method, path)).status == 400
     assert (await one(olga, import_id))["state"] == "reading"
+
+
+async def begun(make, olga, source="Slack", fingerprint=b"lost"):
+    """An import that has not ended, as a killed command leaves it."""
+    report = ImportReport({"people": 3})
+    report.remark("what an older release had to say")
+    report.remark(profiles.INVALID, "Ada", count=2)
+    report.remark(_(profiles.FULL, limit=7), "Height")
+    report = ImportReport.of(report.without_examples().as_json())
+    report.add(report)
+    row = ImportRow(
+        import_id=0,
+        source=source,
+        options={"owner_id": (await olga.get("/users/me"))["user_id"], "topic": "t"},
+        phase="people",
+        done=3,
+        total=50,
+        first_position=Position(0),
+        report=report.as_json(),
+        ended_at=None,
+    )
+    now = SystemClock().now()
+    return await storage_imports.insert(
+        make.connection, make.realm_id, row, fingerprint=fingerprint, now=now
+    )
+
+
+async def test_an_import_whose_file_is_lost_is_abandoned(server, make, olga, log_in, export):
+    assert (await olga.get("/imports"))["unfinished"] is None
+    lost = await begun(make, olga)
+    import_id = await requested(olga, export)
+    await worked(server, make, import_id)
+    await olga.post(f"/imports/{import_id}/start")
+    await worked(server, make, import_id)
+    failed = await one(olga, import_id)
+    assert failed["state"] == "failed"
+    assert "abandon it" in failed["problem"]
+
+    unfinished = (await olga.get("/imports"))["unfinished"]
+    assert (unfinished["import_id"], unfinished["source"]) == (lost, "Slack")
+    assert (unfinished["messages_done"], unfinished["messages_total"]) == (0, 50)
+    admin = await log_in(role=ADMINISTRATOR)
+    assert (await admin.call("POST", "/imports/abandon", import_id=lost)).status == 400
+    assert (await olga.call("POST", "/imports/abandon", import_id=lost + 1)).status == 404
+    contents = unfinished["contents"]
+    assert [each["reason"] for each in contents["remarks"]] == [
+        each["text"] for each in contents["remarks"]
+    ]
+    german = await log_in(await make.user(role=OWNER, settings={"default_language": "de"}))
+    answer = await german.post("/imports/abandon", import_id=lost)
+    in_german = answer["abandoned"]["contents"]
+    assert in_german["imported"] == {"people": 6}
+    assert in_german["labels"] == {"people": "Personen"}
+    assert [each["reason"] for each in in_german["remarks"]] == [
+        each["reason"] for each in contents["remarks"]
+    ]
+    assert [(each["count"], each["text"]) for each in in_german["remarks"]] == [
+        (2, "what an older release had to say"),
+        (4, "Werte von Profilfeldern sind ungültig und wurden ausgelassen"),
+        (2, "Profilfelder wurden ausgelassen: Es gibt höchstens 7"),
+    ]
+    assert answer["channel_ids"] == []
+    assert (await olga.call("POST", "/imports/abandon", import_id=lost)).status == 404
+    assert (await olga.get("/imports"))["unfinished"] is None
+    [work] = await jobs(make, DeferredWork.queue)
+    await handle(server.app, msgspec.json.decode(msgspec.json.encode(work), type=DeferredWork))
+
+    again = await requested(olga, export)
+    await worked(server, make, again)
+    await olga.post(f"/imports/{again}/start")
+    await worked(server, make, again)
+    assert (await one(olga, again))["state"] == "done"
+    actions = [each["action"] for each in (await olga.get("/realm/audit_log"))["entries"]]
+    assert "realm_import_abandoned" in actions
+
+
+async def test_a_running_request_ends_with_its_import(server, make, olga, export):
+    import_id = await requested(olga, export)
+    await worked(server, make, import_id)
+    await olga.post(f"/imports/{import_id}/start")
+    request = await import_requests.by_id(make.connection, make.realm_id, import_id)
+    assert request is not None
+    assert request.fingerprint is not None
+    unfinished = await begun(make, olga, fingerprint=request.fingerprint)
+    await olga.post("/imports/abandon", import_id=unfinished)
+    ended = await one(olga, import_id)
+    assert (ended["state"], ended["problem"]) == ("failed", ABANDONED)
+    await worked(server, make, import_id)
+    assert (await one(olga, import_id))["state"] == "failed"
+    await olga.delete(f"/imports/{import_id}")
 
 
 async def test_imports_of_another_organization_are_not_there(server, make, connect, olga, export):

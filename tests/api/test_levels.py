@@ -18,8 +18,7 @@ async def realm_fields(client):
 async def test_register_has_every_field_of_level_489(log_in):
     owner = await log_in(role=OWNER)
     body = await owner.post("/register")
-    expected = ["realm_default_avatar_source: missing"] if contract.is_there() else []
-    assert contract.missing_in_register(body, 489) == expected
+    assert contract.missing_in_register(body, 489) == []
 
 
 async def test_the_home_view_is_called_recent(log_in):  # 454

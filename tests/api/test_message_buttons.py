@@ -10,13 +10,8 @@ import pytest
 import pytest_asyncio
 
 from server.domain.access import ADMINISTRATOR, GUEST
-from server.domain.message_buttons import (
-    ANSWER_SECONDS,
-    MAX_ANSWERS,
-    MAX_BUTTONS,
-    MAX_LABEL_LENGTH,
-    MAX_VALUE_LENGTH,
-)
+from server.domain.message_buttons import MAX_BUTTONS, MAX_LABEL_LENGTH, MAX_VALUE_LENGTH
+from server.domain.outgoing_webhooks import ANSWER_SECONDS, MAX_ANSWERS
 from storage.bots import ServiceRow, insert_service
 from testkit.clients.api import Answer, Client
 from testkit.factories import new_realm

@@ -113,6 +113,8 @@ async def test_resolving_tells_so_in_the_topic(alice, bob, channel):
     await quietly(bob, message_id, topic="t", propagate_mode="change_all")
     *_, notice = await contents(alice, channel, "t")
     assert notice == f"@_**Bob|{bob.user.user_id}** marked this topic as unresolved."
+    message = (await bob.get(f"/messages/{message_id}"))["message"]
+    assert "last_moved_timestamp" not in message
 
 
 @pytest.mark.parametrize("length", [57, 58, 59, 60])
@@ -371,11 +373,21 @@ async def test_times_run_out_for_members(make, log_in, alice, server, channel):
     ]
     (await move(alice, sent[0], topic="x")).refused()
     (await move(alice, sent[0], topic="x", propagate_mode="change_later")).refused()
-    told = (await move(alice, sent[2], topic="x", propagate_mode="change_all")).refused(
-        "MOVE_MESSAGES_TIME_LIMIT_EXCEEDED"
+    for message_id in sent:  # 505: also if the message itself is too old
+        refusal = (await move(alice, message_id, topic="x", propagate_mode="change_all")).refused(
+            "MOVE_MESSAGES_TIME_LIMIT_EXCEEDED"
+        )
+        assert refusal["first_message_id_allowed_to_move"] == sent[2]
+        assert (refusal["total_messages_in_topic"], refusal["total_messages_allowed_to_move"]) == (
+            3,
+            1,
+        )
+    ancient = await make.topic(channel, "ancient")
+    forgotten = await make.message(alice.user, ancient, sent_at=now - timedelta(days=10))
+    answer = await move(alice, forgotten, topic="x", propagate_mode="change_all")
+    assert answer.refused("BAD_REQUEST")["msg"] == (
+        "The time limit for moving this message has passed"
     )
-    assert told["first_message_id_allowed_to_move"] == sent[2]
-    assert (told["total_messages_in_topic"], told["total_messages_allowed_to_move"]) == (3, 1)
     (await move(alice, sent[0], topic=f"{RESOLVED}old", propagate_mode="change_all")).succeeded()
     (await move(alice, sent[0], topic="old", propagate_mode="change_all")).succeeded()
     moderator = await make.user(role=MODERATOR)
@@ -432,6 +444,31 @@ async def test_content_changes_where_the_place_is_named_as_it_is(make, alice, bo
         assert (await move(alice, message_id, **place)).refused()["msg"] == "Nothing to change"
         (await move(bob, message_id, content="x", **place)).refused()
     assert await contents(alice, channel, "t") == [f"as {places[-1]}"]
+
+
+async def test_a_channel_that_a_message_is_in_already_is_no_move_to_it(
+    make, server, alice, channel
+):  # 509
+    groups = await make.role_groups()
+    await make.change_settings(
+        can_move_messages_between_channels_group=groups["role:nobody"],
+        move_messages_between_streams_limit_seconds=3600,
+    )
+    topic = await make.topic(channel, "t")
+    yesterday = server.app.clock.now() - timedelta(days=1)
+    message_id = await make.message(alice.user, topic, sent_at=yesterday)
+    queue = await alice.register(event_types=["update_message"])
+    for name in ("u", f"{RESOLVED}u"):
+        there = {"stream_id": channel.channel_id, "topic": name}
+        await quietly(alice, message_id, propagate_mode="change_all", **there)
+        event = await queue.until("update_message")
+        assert (event["subject"], event["stream_id"]) == (name, channel.channel_id)
+        assert "new_stream_id" not in event
+    [last, first] = (await alice.get(f"/messages/{message_id}/history"))["message_history"][:0:-1]
+    assert (last["topic"], first["topic"]) == (f"{RESOLVED}u", "u")
+    assert not {"stream", "prev_stream"} & {*last, *first}
+    other = await make.channel("other", subscribers=[alice.user])
+    (await move(alice, message_id, stream_id=other.channel_id)).refused()
 
 
 PERMISSIONS = [

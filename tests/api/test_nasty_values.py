@@ -61,8 +61,10 @@ NASTY: tuple[str, ...] = (
 )
 
 OF_FEW_VALUES: tuple[str, ...] = ("", "\0", "null", "true", "0", "1", "2", '"x"', "[{}]")
-"""For a parameter with few accepted values, already tried at this endpoint: parsing
+"""For a parameter with few accepted values, already tried at some endpoint: parsing
 refuses all others in the same way."""
+OF_NUMBERS: tuple[str, ...] = ("", "1.5", "[1]", *map(str, INTEGERS))
+"""For a number, of which it is the same."""
 
 ELSEWHERE: dict[str, dict[str, Any]] = {
     "POST /messages": {"queue_id": None},
@@ -118,6 +120,9 @@ JSON_ROUTES = [
 ]
 
 
+_tried: set[object] = set()
+
+
 @pytest.mark.asyncio
 @pytest.mark.parametrize("route", JSON_ROUTES, ids=lambda route: f"{route.method} {route.path}")
 async def test_no_value_is_too_nasty(route, sound):
@@ -137,21 +142,30 @@ async def test_no_value_is_too_nasty(route, sound):
             answer = await client.call(route.method, path, **{**fields, name: nasty})
         assert answer.status < 500, (name, nasty, answer.content)
 
-    tried: set[object] = set()
     for reader in readers(route.params):
         kind = route.params.model_fields[reader.name].annotation
-        nasty_values = OF_FEW_VALUES if kind in tried else NASTY
-        if _has_few_values(kind):
-            tried.add(kind)
+        nasty_values = _nasty_values(kind)
         for name in reader.names:
             if name not in in_path:
                 await asyncio.gather(*(ask(name, nasty) for nasty in nasty_values))
 
 
-def _has_few_values(kind: object) -> bool:
+def _nasty_values(kind: object) -> tuple[str, ...]:
+    """The values to try for a parameter of this type; all of them the first time."""
+    if kind not in _tried:
+        _tried.add(kind)
+        return NASTY
+    if _consists_of(kind, bool, types.NoneType, Literal):
+        return OF_FEW_VALUES
+    if _consists_of(kind, int, types.NoneType):
+        return OF_NUMBERS
+    return NASTY
+
+
+def _consists_of(kind: object, *kinds: object) -> bool:
     if get_origin(kind) in (Union, types.UnionType):
-        return all(map(_has_few_values, get_args(kind)))
-    return kind in (bool, types.NoneType) or get_origin(kind) is Literal
+        return all(_consists_of(each, *kinds) for each in get_args(kind))
+    return kind in kinds or get_origin(kind) in kinds
 
 
 @pytest.mark.asyncio

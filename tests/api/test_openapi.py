@@ -147,6 +147,7 @@ async def test_what_is_required_is_missed(log_in):
             form = body.get("application/x-www-form-urlencoded", {}).get("schema", {})
             required = {p["name"] for p in operation["parameters"] if p["required"]}
             required |= {*form.get("required", ())}
+            required |= {each["anyOf"][0]["required"][0] for each in form.get("allOf", ())}
             required -= {*re.findall(r"\{(\w+)\}", path)}
             if not required:
                 continue

@@ -23,6 +23,8 @@ async def test_every_parameter_of_the_contract_is_taken(log_in, make):
         "bot_creation_policy": 1,
         "can_access_all_users_group": {"new": (await make.role_groups())["role:members"]},
         "create_public_stream_policy": 2,
+        "default_avatar_source": "J",
+        "media_preview_size": 150,
         "default_code_block_language": "python",
         "default_language": "de",
         "digest_weekday": 0,
@@ -33,6 +35,7 @@ async def test_every_parameter_of_the_contract_is_taken(log_in, make):
         "topics_policy": "disable_empty_topic",
         "video_chat_provider": 0,
         "wildcard_mention_policy": 1,
+        "workplace_users_group": {"new": (await make.role_groups())["role:members"]},
         "create_web_public_stream_policy": 4,
     }
     for parameter in contract.parameters("PATCH", "/realm"):

@@ -12,7 +12,7 @@ import pytest_asyncio
 from queue_processors import thumbnails
 from queue_processors.blob_keeper import BlobKeeper
 from queue_processors.deferred_work import handle
-from server.actions.realm_exports import RETENTION, STEP, ExportArguments
+from server.actions.realm_exports import RETENTION, STEP, ExportArguments, give_export_up
 from server.api.tus import CONTENT_TYPE
 from server.domain.access import ADMINISTRATOR, OWNER
 from server.domain.clock import SystemClock
@@ -43,6 +43,14 @@ async def made(server, make, export_id):
     await handle(server.app, DeferredWork.of(make.realm_id, STEP, ExportArguments(export_id)))
 
 
+async def give_up(server, make, export_id):
+    """What a worker does that cannot make it."""
+    now = server.app.clock.now()
+    await server.app.realm_services(make.realm_id).write(
+        lambda tx: give_export_up(tx, export_id, now=now)
+    )
+
+
 async def listed(client):
     return (await client.get("/export/realm"))["exports"]
 
@@ -67,7 +75,11 @@ async def test_a_file_is_asked_for_made_fetched_and_taken_away(server, make, olg
 
     export_id = (await olga.post("/export/realm"))["id"]
     [waiting] = await listed(olga)
-    assert (waiting["pending"], waiting["export_url"], waiting["export_type"]) == (True, None, 1)
+    assert (waiting["pending"], waiting["export_url"], waiting["export_type"]) == (
+        True,
+        None,
+        "public",
+    )
     (await olga.call("POST", "/export/realm")).refused()
     (await olga.call("DELETE", f"/export/realm/{export_id}")).refused()
     for _ in range(2):
@@ -113,7 +125,7 @@ async def test_who_allows_it_has_their_own_in_it(server, make, olga, bob):
     export_id = (await olga.post("/export/realm", export_type="full_with_consent"))["id"]
     await made(server, make, export_id)
     [there] = await listed(olga)
-    assert there["export_type"] == 2
+    assert there["export_type"] == "full_with_consent"
     content = (await olga.fetch(urlsplit(there["export_url"]).path)).content
     assert [row["content"] for row in rows(content, "messages")] == ["between us"]
     assert {row["api_key"] for row in rows(content, "users")} == {None}
@@ -162,9 +174,44 @@ async def test_only_administrators_and_only_what_there_is(log_in, olga, bob):
         ("DELETE", "/export/realm/1"),
     ):
         (await bob.call(method, path)).refused()
-    for kind in (0, 3, "full_without_consent", "everything"):
+    for kind in (0, 3, "", "everything"):
         answer = await olga.call("POST", "/export/realm", export_type=kind)
         assert answer.refused("REQUEST_VARIABLE_INVALID")["var_name"] == "export_type"
+    everything = await olga.call("POST", "/export/realm", export_type="full_without_consent")
+    assert "consent" in everything.refused()["msg"]
+
+
+@pytest.mark.parametrize(("asked", "name"), [(1, "public"), (2, "full_with_consent")])
+async def test_kinds_have_names_and_may_be_asked_for_by_number(
+    server, make, olga, asked, name
+):  # 449
+    for kind in (asked, name):
+        queue = await olga.register(event_types=["realm_export"])
+        export_id = (await olga.post("/export/realm", export_type=kind))["id"]
+        [export] = [each for each in await listed(olga) if each["pending"]]
+        assert (export["id"], export["export_type"]) == (export_id, name)
+        assert (await queue.until("realm_export"))["exports"][-1] == export
+        assert export["export_from_prior_server"] is False
+        await give_up(server, make, export_id)
+
+
+async def test_exports_of_another_server_are_only_listed(make, olga):  # 499, 506
+    queue = await olga.register(event_types=["realm_export"])
+    export_id = await make.connection.value(
+        "INSERT INTO realm_exports"
+        " (realm_id, export_type, acting_user_id, requested_at, from_prior_server)"
+        " VALUES (%(realm_id)s, 2, %(user_id)s, now() - interval '1 year', true)"
+        " RETURNING export_id",
+        realm_id=make.realm_id,
+        user_id=olga.user.user_id,
+    )
+    [there] = await listed(olga)
+    expected = {"export_from_prior_server": True, "pending": False, "export_url": None}
+    assert {name: there[name] for name in expected} == expected
+    answer = await olga.call("DELETE", f"/export/realm/{export_id}")
+    assert answer.refused()["msg"] == "Export already deleted"
+    await olga.post("/export/realm")
+    assert (await queue.until("realm_export"))["exports"][0] == there
 
 
 async def test_it_ends_with_who_asked_for_it_and_after_a_week(server, make, olga, clock, log_in):

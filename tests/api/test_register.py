@@ -35,7 +35,7 @@ async def test_a_fresh_queue(alice):
     body = await alice.post("/register")
     contract.validate_register(body, "all")
     assert body["last_event_id"] == -1
-    assert body["zulip_feature_level"] == body["service_feature_level"] == 421
+    assert body["zulip_feature_level"] == body["service_feature_level"] == 500
     assert body["idle_queue_timeout_secs"] == 24 * 3600
 
 

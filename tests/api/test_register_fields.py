@@ -21,6 +21,7 @@ NEWEST: Final = {
     "include_deactivated_groups": True,
     "linkifier_url_template": True,
     "notification_settings_null": True,
+    "reaction_notifications": True,
     "slash_commands": True,
     "user_settings_object": True,
 }
@@ -48,6 +49,7 @@ NEVER: Final[dict[str, tuple[str, ...]]] = {
         "zulip_merge_base",
         "zulip_version",
     ),
+    "what an owner without a second factor may not require": ("realm_second_factor_required_of",),
     "what there is to choose from": (
         *_CHOICES,
         *(f"{of}.{name}" for of in ("user_settings", DEFAULTS) for name in _CHOICES),
@@ -56,9 +58,11 @@ NEVER: Final[dict[str, tuple[str, ...]]] = {
         "giphy_rating_options",
         "realm_default_external_accounts",
         "realm_incoming_webhook_bots",
+        "server_supported_permission_settings",
         "server_thumbnail_formats",
     ),
     "what this server has not, or not otherwise": (
+        "has_webex_token",
         "has_zoom_token",
         "realm_billing",
         "realm_embedded_bots",

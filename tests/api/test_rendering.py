@@ -8,9 +8,7 @@ from server.domain.messages import MAX_MESSAGE_LENGTH
 
 pytestmark = pytest.mark.asyncio
 
-EVERYTHING = (
-    "@**Alice** #**general>t** :smile: :)\n```py\nx = 1\n```\n$$x^2$$ [p](/user_uploads/2/a.png)"
-)
+EVERYTHING = "@**Alice** #**general>t** :smile: :)\n```py\nx = 1\n```\n$$x^2$$ [p]({film})"
 
 
 @pytest_asyncio.fixture
@@ -27,20 +25,25 @@ async def rendered(client, content):
     return (await client.post("/messages/render", content=content))["rendered"]
 
 
+async def uploaded(client, name):
+    return (await client.upload("/user_uploads", file=(name, b"content"))).succeeded()["url"]
+
+
 async def test_a_message_is_rendered_as_it_would_be_sent(alice, channel):
-    html = await rendered(alice, EVERYTHING)
+    text = EVERYTHING.format(film=await uploaded(alice, "p.mp4"))
+    html = await rendered(alice, text)
     for part in (
         f'<span class="user-mention" data-user-id="{alice.user.user_id}">@Alice</span>',
         f'<a class="stream-topic" data-stream-id="{channel.channel_id}"',
         '<span class="mi">1</span>',
         '<span class="katex">',
-        '<div class="message_inline_image">',
+        '<div class="message_inline_image message_inline_video">',
     ):
         assert part in html
     assert html.count("emoji-1f642") == 2
 
     sent = await alice.post(
-        "/messages", type="channel", to=channel.channel_id, topic="t", content=EVERYTHING
+        "/messages", type="channel", to=channel.channel_id, topic="t", content=text
     )
     message = (await alice.get(f"/messages/{sent['id']}"))["message"]
     assert message["content"] == html
@@ -82,15 +85,15 @@ async def test_an_edit_looks_as_a_send_would(alice, channel):
     sent = await alice.post(
         "/messages", type="channel", to=channel.channel_id, topic="t", content="plain"
     )
-    await alice.patch(f"/messages/{sent['id']}", content=EVERYTHING)
+    await alice.patch(f"/messages/{sent['id']}", content=EVERYTHING.format(film="x"))
     message = (await alice.get(f"/messages/{sent['id']}"))["message"]
-    assert message["content"] == await rendered(alice, EVERYTHING)
+    assert message["content"] == await rendered(alice, EVERYTHING.format(film="x"))
     assert '<span class="mi">1</span>' in message["content"]
 
 
 async def test_addresses_of_the_organizations_own_files_are_those_below_it(alice, server, make):
     url = (await server.app.realm_caches.of(make.realm_id).address()).url
-    path = "/user_uploads/2/a.png"
+    path = await uploaded(alice, "a.png")
     html = await rendered(alice, f"[p]({url}{path})")
     assert html == await rendered(alice, f"[p]({path})")
     assert "<img" in html

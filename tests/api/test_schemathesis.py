@@ -30,7 +30,7 @@ from testkit.clients.server import ROOT_DOMAIN, serve
 from testkit.factories import new_realm
 from testkit.oracles import openapi
 
-EXAMPLES = 8
+EXAMPLES = 5
 """Of each kind and operation: this is a check, not a search."""
 CHECKS = [
     not_a_server_error,

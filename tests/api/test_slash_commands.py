@@ -1,19 +1,30 @@
 """Slash commands of bots, registered and called over HTTP."""
 
-from dataclasses import dataclass
+import asyncio
+import json
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from itertools import count
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 import pytest_asyncio
 
 from server.domain.access import ADMINISTRATOR, GUEST
-from testkit.clients.api import Client
+from server.domain.clock import SystemClock
+from server.domain.outgoing_webhooks import ANSWER_SECONDS, MAX_ANSWERS
+from storage import command_calls
+from storage.command_calls import CommandCallRow
+from storage.ids import UserId
+from testkit.clients.api import Answer, Client
 from testkit.factories import new_realm
 
 pytestmark = pytest.mark.asyncio
 
 CAPABLE = {"slash_commands": True}
 PATH = "/realm/slash_commands"
+_numbers = count(1)
 INVALID = "REQUEST_VARIABLE_INVALID"
 DEPLOY = {"name": "deploy", "description": "Deploy a service", "parameter_hint": "[service]"}
 
@@ -219,3 +230,86 @@ async def other_realm_member(database, server, connect):
     async with database.connection() as connection:
         other = await new_realm(connection)
         yield await connect(server, other.realm_id, await other.user(role=ADMINISTRATOR))
+
+
+# -- answers to the address of a call
+
+
+async def address(make, office: Office, caller: Client, **place: Any) -> str:
+    """The end of the address that the bot's service has got with a call."""
+    user_id = (await caller.get("/users/me"))["user_id"]
+    token = f"token {next(_numbers)}"
+    row = CommandCallRow(
+        call_id=token,
+        bot_id=UserId(office.bot_id),
+        caller_id=user_id,
+        command="deploy",
+        answers_left=MAX_ANSWERS,
+        **{"channel_id": None, "topic": "", "user_ids": (user_id,), **place},
+    )
+    here, now = (make.connection, make.realm_id), SystemClock().now()
+    known = await command_calls.open_address(*here, row, token=token, now=now)
+    assert await command_calls.open_address(*here, row, token="another", now=now) == known
+    return quote(known)
+
+
+async def test_later_answers(office, make, connect, server, database):
+    visitor: Client = replace(office.other, email=None, api_key=None)
+
+    async def answer(path: str, body: bytes | None = None, /, **said: Any) -> Answer:
+        content = json.dumps(said).encode() if body is None else body
+        return await visitor.send("POST", f"/slash_commands/answers/{path}", body=content)
+
+    channel = await make.channel("news", subscribers=[office.member.user, office.other.user])
+    path = await address(make, office, office.other, channel_id=channel.channel_id, topic="lunch")
+    queue = await office.other.register(client_capabilities=CAPABLE)
+    (await answer(path, text="Soon *done*.")).succeeded()
+    first = await queue.until("slash_command_answer")
+    assert (first["content"], first["call_id"][-2:]) == ("Soon *done*.", "-1")
+    (await answer(path, text="Half.", replace_original=True)).succeeded()
+    second = await queue.until("slash_command_answer")
+    assert second["call_id"] == first["call_id"].removesuffix("-1")
+    (await answer(path, text="Done.", response_type="in_channel")).succeeded()
+    posted = (await queue.until("message"))["message"]
+    assert (posted["content"], posted["subject"]) == ("Done.", "lunch")
+    await office.admin.delete(f"/streams/{channel.channel_id}")
+    (await answer(path, text="Late.", response_type="in_channel")).succeeded()
+    refused = await queue.until("slash_command_answer")
+    assert refused["content"].startswith("Late.\n\nOnly you see this")
+    async with database.connection() as connection:
+        other = await new_realm(connection)
+        stranger = await connect(server, other.realm_id, await other.user())
+    elsewhere = await stranger.send(
+        "POST", f"/slash_commands/answers/{path}", body=b'{"text": "a"}'
+    )
+    assert elsewhere.status == 404
+    assert "`text`" in (await answer(path, text=7)).refused()["msg"]
+    assert (await answer(path, text="a")).status == 404
+
+    path = await address(make, office, office.other)
+    assert (await answer(path, b"<html>")).status == 400
+    assert "`response_type`" in (await answer(path, text="a", response_type="all")).refused()["msg"]
+    assert (
+        "`replace_original`" in (await answer(path, text="a", replace_original=1)).refused()["msg"]
+    )
+    assert (await answer(path, text="a" * 70_000)).status == 413
+
+    path = await address(make, office, office.other)
+    given = await asyncio.gather(*(answer(path, text="a") for _ in range(MAX_ANSWERS + 3)))
+    assert sorted(each.status for each in given) == [200] * MAX_ANSWERS + [404] * 3
+
+    path = await address(make, office, office.other)
+    await make.connection.execute(
+        "UPDATE command_calls SET called_at = called_at - %(age)s WHERE realm_id = %(r)s",
+        age=timedelta(seconds=ANSWER_SECONDS),
+        r=make.realm_id,
+    )
+    assert (await answer(path, text="a")).status == 404
+
+    of_user = await address(make, office, office.other)
+    of_bot = await address(make, office, office.admin)
+    await office.admin.delete(f"/users/{office.other.user.user_id}")
+    assert (await answer(of_user, text="a")).status == 404
+    visitor = replace(office.admin, email=None, api_key=None)
+    await office.admin.delete(f"/bots/{office.bot_id}")
+    assert (await answer(of_bot, text="a")).status == 404

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 import pytest_asyncio
 
-from storage import users
+from storage import avatars
 from testkit.factories import Make
 from testkit.oracles.contract import validate_register
 
@@ -130,7 +130,7 @@ async def test_addresses_are_shown_no_wider_than_avatars_are(hall, make, sent, l
     address = "quillon-4711@hidden.example.com"
     quillon = await make.user("Quillon", email=address)
     if has_avatar:
-        await users.update_avatar(
+        await avatars.update(
             make.connection,
             make.realm_id,
             quillon.user_id,

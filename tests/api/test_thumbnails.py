@@ -135,6 +135,26 @@ async def test_a_lie_in_the_text_becomes_a_link(alice, work):
     assert not await has_thumbnail(alice, url)
 
 
+@pytest.mark.parametrize("name", ["a.png", "a.wav", "a.mp4", "a"])
+async def test_files_that_the_author_may_not_read_are_links(alice, bob, name):
+    to = {"type": "channel", "to": "general", "topic": "pictures"}
+    theirs, gone = await uploaded(alice, name, b"it"), f"/user_uploads/1/00/{'x' * 22}/{name}"
+    for url in (theirs, gone, f"/user_uploads/{name}"):
+        for text, shown in (
+            (f"![<a>]({url}?x)", f'<a href="{url}?x">&lt;a&gt;</a>'),
+            (f"[a]({url})", f'<a href="{url}">a</a>'),
+        ):
+            message = (await bob.post("/messages", **to, content=f"{text}\nb"))["id"]
+            for found in (
+                await html(alice, message),
+                (await bob.post("/messages/render", content=f"{text}\nb"))["rendered"],
+            ):
+                assert found == f"<p>{shown}<br>\nb</p>"
+    own = (await alice.post("/messages", **to, content=f"![a]({theirs})"))["id"]
+    is_link = await html(bob, own) == f'<p><a href="{theirs}">a</a></p>'
+    assert is_link == (name == "a")
+
+
 async def test_what_browsers_cannot_display_has_a_large_thumbnail(alice, work):
     url = await uploaded(alice, "scan.tiff", picture("TIFF", size=(3000, 2000)))
     common = await uploaded(alice)

@@ -43,10 +43,15 @@ class Hook:
         return bool((await self.secret("GET")).succeeded()["is_set"])
 
     async def deliver(
-        self, secret: str | None = None, service: str = "github", delivery: str = "1"
+        self,
+        secret: str | None = None,
+        service: str = "github",
+        delivery: str = "1",
+        stream: str = "kitchen",
+        **changed: Any,
     ) -> Answer:
-        body = json.dumps(STARRED).encode()
-        query = urlencode({"api_key": self.bot["api_key"], "stream": "kitchen"})
+        body = json.dumps({**STARRED, **changed}).encode()
+        query = urlencode({"api_key": self.bot["api_key"], "stream": stream})
         headers = {
             "Content-Type": "application/json",
             "X-GitHub-Event": "star",
@@ -91,6 +96,34 @@ async def test_a_bot_with_a_secret_posts_what_is_signed_alone(hook):
     notes = await hook.messages("private")
     assert len(notes) == 1, "the owner is notified once an hour"
     assert "signed deliveries only" in notes[0]
+
+
+async def test_what_was_signed_once_is_not_posted_again_under_another_id(hook, make):
+    await hook.set_secret(SECRET)
+    for delivery in ("1", "2", ""):
+        (await hook.deliver(SECRET, delivery=delivery)).succeeded()
+    assert len(await hook.messages("stream")) == 1
+    # Another body is another delivery, also with an id that was used; so is another channel.
+    (await hook.deliver(SECRET, starred_at="2026-11-28T03:00:10Z")).succeeded()
+    await make.channel("cellar", subscribers=[hook.member.user])
+    (await hook.deliver(SECRET, stream="cellar")).succeeded()
+    assert len(await hook.messages("stream")) == 3
+    # Without a signature, an id is all there is.
+    (await hook.secret("DELETE")).succeeded()
+    for delivery in ("8", "9"):
+        (await hook.deliver(delivery=delivery)).succeeded()
+    assert len(await hook.messages("stream")) == 5
+
+
+@pytest.mark.parametrize("service", ["json", "dropbox"])
+async def test_bodies_that_may_be_the_same_are_posted_each_time(hook, service):
+    body = b'{"list_folder": {"accounts": ["a"]}}'
+    digest = hmac.new(SECRET.encode(), body, hashlib.sha256).hexdigest()
+    headers = {"X-Hub-Signature-256": f"sha256={digest}", "X-Dropbox-Signature": digest}
+    await hook.set_secret(SECRET)
+    for _ in range(2):
+        (await send(hook, service, body, headers)).succeeded()
+    assert len(await hook.messages("stream")) == 2
 
 
 async def test_the_last_delivery_is_shown_to_those_who_look_after_the_bot(hook, log_in):

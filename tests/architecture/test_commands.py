@@ -28,7 +28,7 @@ SYSTEM_PROGRAMS: Final = frozenset(
         *("apt-get", "useradd", "python3", "cp", "ln", "chmod", "install", "sed", "openssl"),
         *("systemctl", "journalctl", "nginx", "promtool", "fail2ban-client", "docker"),
         *("createuser", "createdb", "psql", "rabbitmqctl", "curl", "echo", "set", ".", "export"),
-        *("id", "[", "pip", "zulip-term", "python"),
+        *("kubectl", "id", "[", "pip", "pipx", "zulip-term", "python"),
     ]
 )
 """What the documentation uses beside Parley's own programs."""
@@ -108,9 +108,10 @@ def test_files_and_units_exist(page: str):
 
 
 def is_unit(name: str) -> bool:
-    template = re.sub(r"@.*", "@", name.removesuffix(".service").removesuffix(".timer"))
+    template = re.sub(r"@.*", "@", re.sub(r"\.(service|timer|socket)$", "", name))
     files = {path.name for path in (ROOT / "docs" / "deploy").iterdir()}
-    return template in OTHER_UNITS or bool({f"{template}.service", f"{template}.timer"} & files)
+    units = {f"{template}.{kind}" for kind in ("service", "timer", "socket")}
+    return template in OTHER_UNITS or bool(units & files)
 
 
 def test_benchmarks_have_the_names_and_options(page: str):

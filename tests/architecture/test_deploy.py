@@ -49,9 +49,9 @@ def expressions(value: Any) -> list[str]:
 def asked() -> list[str]:
     """What the dashboard and the rules ask; a rule's text between its `expr` and the next key."""
     rules = re.findall(
-        r"^ +expr: (?:>-\n)?(.*?)(?=^ +\w+:)", RULES.read_text(), re.DOTALL | re.MULTILINE
+        r"^ +expr: (?:>-\n)?(.*?)(?=^ +\w+:|^$)", RULES.read_text(), re.DOTALL | re.MULTILINE
     )
-    assert len(rules) == RULES.read_text().count("- alert:")
+    assert len(rules) == len(re.findall("- (?:alert|record):", RULES.read_text()))
     return [*rules, *expressions(json.loads(DASHBOARD.read_text()))]
 
 
@@ -102,9 +102,9 @@ def test_commands_in_ready_files_are_commands():
         for pattern in (
             r"bin/parley ([a-z-]+)",
             r"`parley ([a-z-]+)",
-            r'(?:command|CMD):? \["([a-z-]+)',
+            r'(?:command:|^CMD) \["([a-z-]+)',
         )
-        for word in re.findall(pattern, path.read_text())
+        for word in re.findall(pattern, path.read_text(), re.MULTILINE)
     }
     assert {"serve", "worker", "run", "backup", "migrate"} <= found
     assert found <= set(cli.commands)
@@ -119,6 +119,7 @@ def test_units_may_open_ports_and_files():
         assert "AmbientCapabilities=CAP_NET_BIND_SERVICE" in units[name], name
     for name in {*listening, "parley-worker@.service"}:
         assert "LimitNOFILE=65536" in units[name], name
+        assert {"Type=notify", "WatchdogSec=60"} <= set(units[name]), name
 
 
 def test_containers_migrate_what_the_old_release_works_with():

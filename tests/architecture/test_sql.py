@@ -13,6 +13,7 @@ MIGRATIONS = sorted((ROOT / "storage" / "migrations").glob("*.sql"))
 
 ACROSS_REALMS = {
     "channel_traffic.realms_to_count": "finds what is to do in all realms",
+    "command_calls.forget": "by age, in all realms",
     "event_log.trim": "drops whole days",
     "event_queues.delete_expired": "by age, in all realms",
     "event_queues.touch": "takes pairs of realm and queue",
@@ -20,6 +21,7 @@ ACROSS_REALMS = {
     "history._in_conversation": "puts together SQL, which names its realm",
     "message_buttons.forget": "by age, in all realms",
     "name_duplicates.realm_ids": "finds the realms that have duplicates",
+    "load.progress_of_realms": "shows the operator which realms are busy",
     "loading.restore": "restores all realms, and begins an epoch of each",
     "loading._is_new": "asks whether there is any realm",
     "loading._make_log_days": "makes whole days",
@@ -33,6 +35,8 @@ ACROSS_REALMS = {
     "notifications.forget": "by age, in all realms",
     "realms.insert": "makes the realm",
     "realms.only_open": "finds whether the server has one organization",
+    "reaction_notifications.among": "takes pairs of realm and timer",
+    "reaction_notifications.due": "finds what is due in all realms",
     "reminders.among": "takes pairs of realm and timer",
     "reminders.due": "finds what is due in all realms",
     "scheduled_messages.among": "takes pairs of realm and timer",
@@ -40,6 +44,7 @@ ACROSS_REALMS = {
     "retention.forget": "by age, in all realms",
     "search.lagging": "finds realms with a stale index",
     "sends.forget_idempotency_keys": "by age, in all realms",
+    "mapped_groups.lacked_groups": "reports to the operator",
     "shared_addresses.fill_foldings": "fills what migrations could not, in all realms",
     "shared_addresses.shared_addresses": "reports to the operator",
     "shipping.entries_between": "takes a cursor, which names its realm",

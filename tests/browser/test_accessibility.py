@@ -29,6 +29,9 @@ OPENED_BY_ACTIONS: Final = {
     "Mark as unread from here": None,
     "Remind me": DIALOG,
     "Copy link": None,
+    "Pin message": None,
+    "Unpin message": None,
+    "Select messages": ".selection-bar",
     "View read receipts": DIALOG,
     "View edit history": DIALOG,
     "Report": DIALOG,
@@ -272,6 +275,18 @@ async def test_feeds_on_a_phone_in_forced_colors(narrow: Page, place: Furnished,
     await show(narrow, {"topic": place.topic, "direct": place.direct, "channel": channel}[feed])
     await narrow.get_by_role("feed", name="Messages").wait_for()
     report(await faults(narrow))
+
+
+async def test_selected_messages_on_a_phone_in_forced_colors(narrow: Page, place: Furnished):
+    await show(narrow, place.topic)
+    await open_actions(narrow, place.own_message)
+    await narrow.get_by_role("menuitem", name="Select messages").click()
+    bar = narrow.get_by_role("region", name="Selected messages")
+    await expect(bar.get_by_role("status")).to_have_text("1 message selected")
+    problems = await faults(narrow)
+    await narrow.keyboard.press("Escape")
+    await expect(bar).to_have_count(0)
+    report(problems)
 
 
 @pytest.mark.parametrize("side", ["Conversations", "People"])

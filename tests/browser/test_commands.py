@@ -89,8 +89,18 @@ async def test_a_command_is_set_up_called_and_answered(chat: Server, make: Make,
     await expect(answers).not_to_contain_text("Deploying web.")
     await expect(page.get_by_text("/deploy was called.")).to_have_count(0)
     await expect(answers).to_contain_text("Deployer /deploy · Only you see this")
+    await person.go(f"#narrow/channel/{channel.channel_id}-engines/topic/other")
+    await expect(page.get_by_role("heading", name="other")).to_be_visible()
+    await expect(answers).to_have_count(0)
+    await person.go(f"#narrow/channel/{channel.channel_id}-engines/topic/notes")
     await answers.get_by_role("button", name="Close the notice").click()
     await expect(answers).to_have_count(0)
+
+    await box.press_sequentially("/todo")
+    await expect(page.get_by_role("option")).to_have_count(1)
+    await page.keyboard.press("Control+Enter")
+    await expect(box).to_have_value("")
+    await expect(page.get_by_role("option")).to_have_count(0)
 
 
 async def test_what_could_not_be_called_is_in_the_box_again(

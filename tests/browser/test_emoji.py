@@ -22,7 +22,7 @@ async def test_a_skin_tone_is_chosen_and_remembered(chat: Server, make: Make, si
     await page.get_by_role("button", name="Emoji", exact=True).click()
     await expect(picker.get_by_role("radio", name="No skin tone")).to_be_checked()
     await picker.get_by_title("Medium skin tone", exact=True).click()
-    await picker.get_by_role("button", name=":+1:").first.click()
+    await picker.get_by_role("button", name="+1").first.click()
     await expect(box).to_have_value("👍🏽 ")
     await page.get_by_role("button", name="Send", exact=True).click()
     message = person.message("👍🏽")
@@ -31,7 +31,7 @@ async def test_a_skin_tone_is_chosen_and_remembered(chat: Server, make: Make, si
     await page.get_by_role("button", name="Emoji", exact=True).click()
     await expect(picker.get_by_role("radio", name="Medium skin tone", exact=True)).to_be_checked()
     # What has no tone is written by its name.
-    await picker.get_by_role("button", name=":rocket:").first.click()
+    await picker.get_by_role("button", name="rocket").first.click()
     await expect(box).to_have_value(":rocket: ")
     await box.fill("")
     await box.press_sequentially(":clap")
@@ -41,7 +41,7 @@ async def test_a_skin_tone_is_chosen_and_remembered(chat: Server, make: Make, si
     # Reactions have no tones in the protocol.
     await message.hover()
     await message.get_by_role("button", name="React").click()
-    await expect(picker.get_by_role("button", name=":+1:").first).to_have_text("👍")
+    await expect(picker.get_by_role("button", name="+1").first).to_have_text("👍")
     await expect(picker.get_by_role("radio")).to_have_count(0)
 
 

@@ -75,6 +75,11 @@ async def test_a_place_in_history_stays_while_messages_arrive(
     await reader.page.mouse.wheel(0, -1500)
     newest = reader.page.get_by_role("button", name=re.compile("newest|new message"))
     await expect(newest).to_have_text("Jump to newest")
+    # It covers no message.
+    end, button = await scroller(reader).bounding_box(), await newest.bounding_box()
+    assert end
+    assert button
+    assert end["y"] + end["height"] <= button["y"]
     seen = await reader.page.locator("[role=feed] > article").evaluate_all(
         "(all) => all.find((each) => each.getBoundingClientRect().top > 200).innerText"
     )

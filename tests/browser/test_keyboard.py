@@ -207,10 +207,41 @@ async def test_move_and_delete(keyboard: Keyboard):
     await keyboard.tab_to(deleted.get_by_role("button", name="Message actions"))
     await keyboard.press("Enter", "End")
     await expect(page.get_by_role("menuitem", name="Delete")).to_be_focused()
-    await keyboard.opens("Delete this message?", "Enter")
+    question = await keyboard.opens("Delete this message?", "Enter")
+    await keyboard.tab_to(question.get_by_role("button", name="Delete"))
     await keyboard.press("Enter")
     await expect(deleted).to_have_count(0)
     await expect(page.locator("[data-message-id]:focus")).to_have_count(1)
+
+
+async def test_selecting_messages(keyboard: Keyboard):
+    page = keyboard.page
+    await keyboard.press("c")
+    for text in ("First of three", "Second of three", "Third of three"):
+        await keyboard.write(text)
+        await keyboard.press("Control+Enter")
+        await expect(message_of(page, text)).to_have_count(1)
+    await keyboard.press("Escape")
+    first, third = message_of(page, "First of three"), message_of(page, "Third of three")
+    await to_message(keyboard, int(str(await third.get_attribute("data-message-id"))))
+    await keyboard.press("s", "k", "k", "Shift+S")
+    bar = page.get_by_role("region", name="Selected messages")
+    await expect(bar.get_by_role("status")).to_have_text("3 messages selected")
+    await keyboard.tab_to(first.get_by_role("checkbox"))
+    await keyboard.press(" ")
+    await expect(bar.get_by_role("status")).to_have_text("2 messages selected")
+    await keyboard.press("j", "k", "s")
+    await expect(bar.get_by_role("status")).to_have_text("3 messages selected")
+    await keyboard.tab_to(bar.get_by_role("button", name="Move"))
+    move = await keyboard.opens("Move 3 messages", "Enter")
+    await keyboard.closes(move, bar.get_by_role("button", name="Move"))
+    await keyboard.tab_to(bar.get_by_role("button", name="Delete"))
+    question = await keyboard.opens("Delete 3 messages?", "Enter")
+    await keyboard.tab_to(question.get_by_role("button", name="Delete"))
+    await keyboard.press("Enter")
+    await expect(bar).to_have_count(0)
+    await expect(third).to_have_count(0)
+    await expect(page.locator("[data-message-id]:focus, .feed-scroller:focus")).to_have_count(1)
 
 
 async def test_new_conversations(keyboard: Keyboard):
@@ -285,6 +316,9 @@ async def test_channel_and_invitation(keyboard: Keyboard):
     revoke = organization.get_by_role("button", name="Revoke Link")
     count = await revoke.count()
     await keyboard.tab_to(revoke.first)
+    await keyboard.press("Enter")
+    question = page.get_by_role("dialog", name="Revoke Link?")
+    await keyboard.tab_to(question.get_by_role("button", name="Revoke", exact=True))
     await keyboard.press("Enter")
     await expect(revoke).to_have_count(count - 1)
     await keyboard.press("Tab")

@@ -1,15 +1,16 @@
 """Many people at once: added to channels and groups, and to a channel as it is created."""
 
+import asyncio
 from typing import Any
 
 import pytest
-from playwright.async_api import Page, expect
+from playwright.async_api import Page, Route, expect
 
 from server.domain.access import OWNER
 from testkit.clients.api import Client
 from testkit.clients.server import Server
 from testkit.factories import Make
-from tests.browser.conftest import SignIn
+from tests.browser.conftest import SignIn, show
 
 pytestmark = pytest.mark.asyncio
 
@@ -37,7 +38,7 @@ async def test_a_pasted_list_and_a_channel_are_added_at_once(
     mary, joan = await make.user("Mary Somerville"), await make.user("Joan Clarke")
     await make.user("Luigi Menabrea", is_active=False)
     engines = await make.channel("engines", subscribers=[ada, grace])
-    await make.channel("looms", subscribers=[ada, joan])
+    looms = await make.channel("looms", subscribers=[ada, joan])
     owner = await sign_in(ada)
     page = owner.page
     requests: list[Any] = []
@@ -50,9 +51,18 @@ async def test_a_pasted_list_and_a_channel_are_added_at_once(
         ),
     )
     await owner.go(f"#channels/{engines.channel_id}/members")
-    await paste(page, f"{mary.email}\nGrace Hopper; Luigi Menabrea, Nemo")
+    # What is pasted while the server is asked who is in a channel stays.
+    is_pasted = asyncio.Event()
+
+    async def answer_late(route: Route) -> None:
+        await is_pasted.wait()
+        await route.continue_()
+
+    await page.route(f"**/streams/{looms.channel_id}/members", answer_late)
     await choose(page, "#loo", "All of the channel looms")
-    await paste(page, "Luigi Menabrea, Nemo, Grace Hopper")
+    await paste(page, f"{mary.email}\nGrace Hopper; Luigi Menabrea, Nemo")
+    is_pasted.set()
+    await expect(page.get_by_role("button", name="Add 2 people")).to_be_visible()
     refused = page.locator(".refused")
     await expect(refused).to_contain_text("Luigi Menabrea: is deactivated")
     await expect(refused).to_contain_text("Nemo: is not known here")
@@ -81,6 +91,27 @@ async def test_a_group_takes_all_of_another_group(chat: Server, make: Make, sign
     members = owner.page.get_by_role("list", name="Members")
     await expect(members.get_by_role("link", name="Grace Hopper")).to_be_visible()
     await expect(members.get_by_role("listitem")).to_have_count(1)
+
+    page, path = owner.page, f"/user_groups/{made['group_id']}"
+    inner = (await client.get("/user_groups"))["user_groups"]
+    [engineers] = [each["id"] for each in inner if each["name"] == "engineers"]
+    await client.post(f"{path}/subgroups", add=[engineers])
+    await show(page, f"#groups/{engineers}/members")
+    offered = page.get_by_role("combobox", name="Group", exact=True)
+    await expect(offered).not_to_contain_text("readers")
+    await show(page, f"#groups/{engineers}/general")
+    await page.get_by_role("button", name="Deactivate group").click()
+    await page.get_by_role("dialog").last.get_by_role("button", name="Deactivate").click()
+    await expect(page.get_by_role("alert")).to_contain_text("It is used by: group readers.")
+    owner.complaints.clear()
+
+    # What another one has changed meanwhile is not replaced unnoticed.
+    name = page.get_by_label("Name", exact=True)
+    await name.fill("Engineers")
+    await client.patch(f"/user_groups/{engineers}", name="builders")
+    await expect(page.get_by_text("Changed meanwhile to “builders”.")).to_be_visible()
+    await show(page, "#groups")
+    await expect(page.get_by_role("link", name="builders")).to_be_visible()
 
 
 async def test_a_channel_is_created_with_what_it_shall_have(

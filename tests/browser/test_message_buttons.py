@@ -172,6 +172,9 @@ async def test_a_question_is_asked_first(deployer: Deployer, ada: UserRow, sign_
     await expect(button(page, "Stop")).to_be_focused()
     assert not [url for url in sent if "buttons/click" in url]
     await page.keyboard.press("Enter")
+    # The focus is where Enter does no harm.
+    await expect(dialog.get_by_role("button", name="Let it run")).to_be_focused()
+    await page.keyboard.press("Tab")
     await expect(dialog.get_by_role("button", name="Stop it")).to_be_focused()
     async with page.expect_response("**/buttons/click"):
         await page.keyboard.press("Enter")

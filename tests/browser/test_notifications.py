@@ -7,9 +7,12 @@ from typing import Any
 import pytest
 from playwright.async_api import CDPSession, Page, expect
 
+from server.domain.reaction_notifications import WINDOW
+from testkit.clients.api import Client
 from testkit.clients.server import Server
 from testkit.factories import Make
 from testkit.test_services import NOTIFYING_BROWSERS
+from testkit.timers import due_item_runner_at
 from tests.browser.conftest import Person, SignIn
 
 pytestmark = [
@@ -160,3 +163,39 @@ async def test_an_edit_that_mentions_one_is_notified_of(chat: Server, make: Make
     await shows(
         reader.page, [["#engines > notes", "Grace Hopper: Who has our plans, @Ada Lovelace?"]]
     )
+
+
+async def test_reactions_to_a_message_are_one_notification(
+    chat: Server, make: Make, sign_in: SignIn
+):
+    ada = await make.user("Ada Lovelace", settings={"enable_reaction_notifications": True})
+    grace = await make.user("Grace Hopper")
+    writer = await sign_in(ada, **ALLOWED)
+    pushes = await worker_of(writer)
+    host = await chat.host_of(make.realm_id)
+    author, client = (Client(chat, host, each.email, each.api_key, each) for each in (ada, grace))
+    sent = await author.post(
+        "/messages", type="direct", to=[grace.user_id], content="The engine **works**"
+    )
+    message_id = sent["id"]
+    await writer.go("#inbox")
+    await writer.page.get_by_role("navigation", name="Conversations").wait_for()
+    await look_away(writer.page)
+    await client.post(f"/messages/{message_id}/reactions", emoji_name="tada")
+    await client.post(f"/messages/{message_id}/reactions", emoji_name="rocket")
+    later = chat.app.clock.now().timestamp() + WINDOW.total_seconds()
+    assert await due_item_runner_at(chat.app, later).catch_up() == 1
+    shown = [["Reactions to your message", "Grace Hopper: 🎉 🚀\nThe engine works"]]
+    await shows(writer.page, shown)
+    # Pushed too, it replaces what the page has shown; what was in an earlier window does not.
+    await writer.page.goto(f"{writer.url}/channels")
+    reactions = {
+        "type": "reactions",
+        "user_id": ada.user_id,
+        "message_ids": [message_id],
+        "title": "Reactions to your message",
+        "tag": f"reactions:{message_id}",
+    }
+    await pushes.push(**reactions, window_id=1, body="late")
+    await pushes.push(**reactions, window_id=10**9, body="Grace Hopper: 👍")
+    await shows(writer.page, [["Reactions to your message", "Grace Hopper: 👍"]])

@@ -1,5 +1,7 @@
 """Pages of the organization: folders, groups of channels, linkifiers, playgrounds."""
 
+import re
+
 import pytest
 from playwright.async_api import Page, expect
 
@@ -197,7 +199,7 @@ async def test_guests_are_offered_what_they_may_do(chat: Server, make: Make, sig
     await expect(dialog.get_by_role("textbox")).to_have_count(0)
     await show(page, "#organization")
     links = dialog.get_by_role("navigation", name="Sections").get_by_role("link")
-    await expect(links).to_have_text(["Profile", "Users", "Groups", "Bots", "Emoji"])
+    await expect(links).to_have_text(["Organization profile", "Users", "Groups", "Bots", "Emoji"])
     for name in await links.all_text_contents():
         await links.get_by_text(name, exact=True).click()
         await expect(dialog.get_by_role("heading", name=name, exact=True)).to_be_visible()
@@ -313,3 +315,39 @@ async def test_a_name_that_is_refused_stays_to_be_corrected(
     await expect(page.get_by_text("Saved", exact=True)).to_be_visible()
     await expect(name).to_have_value("Engines")
     owner.complaints.clear()  # the browser reports each refused request
+
+
+async def test_an_owner_deactivates_an_account_with_its_messages(
+    chat: Server, make: Make, sign_in: SignIn
+):
+    ada = await make.user("Ada", role=OWNER, settings={"default_language": "de"})
+    grace = await make.user("Grace Hopper")
+    channel = await make.channel("engines", subscribers=[ada, grace])
+    topic = await make.topic(channel, "")
+    await make.message(grace, topic, content="<p>cog</p>")
+    await make.message(ada, topic, content="<p>wheel</p>")
+    person = await sign_in(ada)
+    page = person.page
+    await person.go("#recent")
+    table = page.get_by_role("table", name="Letzte Unterhaltungen")
+    await expect(table.get_by_role("columnheader", name="Unterhaltung")).to_be_visible()
+    await table.get_by_role("link", name="allgemeiner Chat").click()
+    await expect(person.message("cog")).to_be_visible()
+    search = page.get_by_role("combobox", name="Search")
+    await search.press("End")
+    await search.press_sequentially(" date:2000-01-01")
+    await search.press("Enter")
+    await page.wait_for_url(re.compile(r"/near/\d+$"))
+    await expect(person.message("cog")).to_be_focused()
+
+    await person.go(f"#user/{grace.user_id}")
+    await page.get_by_role("button", name="Deaktivieren").click()
+    dialog = page.get_by_role("dialog", name="Grace Hopper deaktivieren?")
+    await dialog.get_by_label("Nachrichten in öffentlichen Kanälen").check()
+    await dialog.get_by_role("button", name="Deaktivieren und löschen").click()
+    await expect(dialog).to_have_count(0)
+    await page.keyboard.press("Escape")
+    await expect(person.message("cog")).to_have_count(0)
+    await expect(person.message("wheel")).to_be_visible()
+    # The address is of a message that is gone.
+    person.complaints.clear()

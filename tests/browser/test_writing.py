@@ -186,6 +186,7 @@ async def test_a_limit_is_shown_before_it_cuts(chat: Server, make: Make, sign_in
 async def test_filters_that_do_not_exist_are_named(chat: Server, make: Make, sign_in: SignIn):
     ada = await make.user("Ada Lovelace")
     channel = await make.channel("engines", subscribers=[ada])
+    other = await make.channel("other", subscribers=[ada])
     topic = await make.topic(channel, "notes")
     await make.message(ada, topic, content="<p>before the cogs</p>")
     person = await sign_in(ada)
@@ -200,6 +201,32 @@ async def test_filters_that_do_not_exist_are_named(chat: Server, make: Make, sig
     await search.press("Enter")
     await expect(page.get_by_role("heading", name="Nothing found")).to_be_visible()
     await expect(note).to_have_count(0)
+    await search.fill("channel:nixda cogs")
+    await search.press("Enter")
+    await expect(page.get_by_text("There is no channel “nixda”, or you do")).to_be_visible()
+    person.complaints.clear()  # the browser reports each refused request
+    await person.go(f"#narrow/channel/{other.channel_id}")
+    await search.click(position={"x": 12, "y": 12})
+    await page.keyboard.type("cogs")
+    await expect(search).to_have_value("channel:other cogs")
+    await page.keyboard.press("Enter")
+    await page.get_by_role("link", name="Search everywhere").click()
+    await expect(search).to_have_value("cogs ")
+    await expect(page.locator(".message-body .highlight")).to_have_text("cogs")
+    await person.go(f"#narrow/channel/{channel.channel_id}")
+    await expect(person.message("before the cogs")).to_be_visible()
+    await expect(page.locator(".message-body .highlight")).to_have_count(0)
+
+    await person.go("#inbox")
+    await page.reload()
+    await expect(page.get_by_role("heading", name="Inbox")).to_be_visible()
+    await page.keyboard.press("Control+k")
+    palette = page.get_by_role("dialog", name="Go to")
+    await expect(palette.get_by_role("combobox")).to_be_focused()
+    await page.keyboard.type("notes")
+    await expect(palette.get_by_role("option")).to_contain_text(["notes"])
+    await page.keyboard.type(" on nothing")
+    await expect(palette.get_by_text("Nothing found")).to_be_visible()
 
 
 async def test_blocks_run_as_their_texts_do(chat: Server, make: Make, sign_in: SignIn):

@@ -28,7 +28,7 @@ from testkit.services.job_brokers import SHORT_LEASE_SECONDS, Place
 
 MANY = 150
 """More than a broker hears of at once."""
-QUEUE = "deferred_work"
+QUEUE, OTHER = "deferred_work", "other"
 
 
 @pytest_asyncio.fixture
@@ -439,7 +439,7 @@ async def test_the_dead_may_be_looked_at_again_and_again(
     assert await place.desk.drop(QUEUE, [first[0].id]) == 1
     assert await place.desk.dead(QUEUE, limit=9) == first[1:]
 
-    publisher = await Publisher.open(amqp_url)
+    publisher = await Publisher.open(amqp_url, "test")
     headers: asyncio.Future[dict[str, object]] = asyncio.get_running_loop().create_future()
     publisher.link.channel.basic_get(
         dead_letter_queue_of(QUEUE), lambda *got: headers.set_result(got[2].headers)
@@ -478,7 +478,7 @@ async def test_a_deleted_queue_is_made_again(broker: JobBroker, place: Place, am
     await broker.publish(job(b"one"), job(b"two"))
     async with broker.consume(QUEUE, prefetch=2) as deliveries:
         taken = [await next_of(deliveries), await next_of(deliveries)]
-        publisher = await Publisher.open(amqp_url)
+        publisher = await Publisher.open(amqp_url, "test")
         for name in (dead_letter_queue_of(QUEUE), delay_queue(0.05)[0]):
             gone = publisher.link.request(publisher.link.channel.queue_delete, queue=name)
             await publisher.link.answered(gone)
@@ -496,12 +496,16 @@ async def test_a_deleted_queue_is_made_again(broker: JobBroker, place: Place, am
 async def test_a_consumer_of_a_deleted_queue_goes_on_with_a_new_one(
     broker: JobBroker, place: Place, amqp_url: str
 ):
-    async with broker.consume(QUEUE, prefetch=2) as deliveries:
-        await broker.publish(job(b"one"))
+    async with (
+        broker.consume(OTHER, prefetch=1) as others,
+        broker.consume(QUEUE, prefetch=2) as deliveries,
+    ):
+        await broker.publish(job(b"one"), job(b"other", queue=OTHER))
+        undisturbed = await next_of(others)
         await (await next_of(deliveries)).ack()
         for lane in lanes_of(QUEUE)[:2]:
             waiting = asyncio.create_task(next_of(deliveries))
-            publisher = await Publisher.open(amqp_url)
+            publisher = await Publisher.open(amqp_url, "test")
             gone = publisher.link.request(publisher.link.channel.queue_delete, queue=lane)
             await publisher.link.answered(gone)
             await publisher.link.close()
@@ -511,13 +515,16 @@ async def test_a_consumer_of_a_deleted_queue_goes_on_with_a_new_one(
             delivery = await waiting
             assert delivery.body == lane.encode()
             await delivery.ack()
+        # It has a channel of its own on the same connection, which has stayed.
+        await undisturbed.ack()
+    assert not [row for row in await place.desk.stats([OTHER]) if row.waiting]
 
 
 async def until_there(amqp_url: str, name: str) -> None:
     """Wait until the queue exists."""
     async with asyncio.timeout(60):
         while True:
-            publisher = await Publisher.open(amqp_url)
+            publisher = await Publisher.open(amqp_url, "test")
             with suppress(LinkLostError):  # the answer to who asks for what is not there
                 await publisher.topology.ready(name)
                 return await publisher.link.close()
@@ -530,7 +537,7 @@ async def test_a_job_that_kills_its_consumers_is_set_aside_by_the_broker(
     broker: JobBroker, place: Place, amqp_url: str
 ):
     await broker.publish(job(b"killer"))
-    publisher = await Publisher.open(amqp_url)
+    publisher = await Publisher.open(amqp_url, "test")
     browser = Browser(amqp_url, publisher.topology)
     async with asyncio.timeout(60):
         while not (dead := await place.desk.dead(QUEUE, limit=9)):

@@ -23,7 +23,12 @@ from testkit.database import new_database
 
 LAST_MIGRATION_WITH_FUNCTIONS = 81
 
-CHANGED_SINCE = frozenset({"flag_names", "history_page", "send_message", "shown_attachment"})
+CHANGED_SINCE = frozenset(
+    {
+        *("flag_names", "history_page", "send_message", "shown_attachment"),
+        *("delete_orphan", "is_orphan", "set_attachments"),
+    }
+)
 """Functions that have another text than migration 81 left; removed ones until they are dropped."""
 
 OF_INDEXES = frozenset({"search_keys"})
@@ -141,6 +146,31 @@ def test_a_migrated_database_has_the_same_functions_as_a_built_one(url: str, ser
             build_functions(connection)
         assert functions_in(built) == functions_in(url)
         assert pending(built, after_deploy=True) == pending(url, after_deploy=True) == []
+
+
+FORMER = (
+    "append_pinned_topics(bigint, bigint, bigint[], bigint, boolean, uuid)",
+    "append_renamed_topic(bigint, bigint, uuid)",
+    "append_pins(bigint, text, bigint, bigint[], jsonb, uuid)",
+    "append_gained_pins(bigint, bigint[], bigint[], uuid)",
+    "append_topic_descriptions(bigint, bigint, bigint[], bigint[], text, uuid)",
+    "append_forgotten_descriptions(bigint, bigint, bigint[], text[], uuid)",
+    "append_renamed_description(bigint, bigint, text, uuid)",
+    "append_gained_descriptions(bigint, bigint[], bigint[], uuid)",
+)
+"""Functions that files had once."""
+
+
+def test_functions_that_no_file_has_any_more_are_dropped(url: str):
+    with connected(url) as connection, connection.transaction():
+        build(connection, [each for each in known_migrations() if each.number < 110])
+        for each in FORMER:
+            _ = connection.execute(
+                f"CREATE FUNCTION {each} RETURNS void LANGUAGE sql AS 'SELECT'".encode()
+            )
+        build_functions(connection)
+    migrate(url)
+    assert functions_in(url).keys().isdisjoint(each.partition("(")[0] for each in FORMER)
 
 
 def test_functions_of_indexes_are_those_that_are_listed(url: str):

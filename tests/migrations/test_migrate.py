@@ -10,6 +10,8 @@ from storage.migrate import (
     ADVISORY_LOCK,
     MigrationError,
     Patience,
+    alone,
+    connected,
     known_migrations,
     migrate,
     needed_before_deploy,
@@ -146,6 +148,17 @@ def test_a_held_lock_is_waited_for_in_small_portions(url: str, tmp_path: Path):
         holder.rollback()
 
     assert migrate(url, directory=directory, patience=IMPATIENT) == ["0002_b"]
+
+
+def test_an_interrupt_amid_a_statement_ends_the_migration_as_one(url: str, tmp_path: Path):
+    def interrupted() -> None:
+        with connected(url) as connection, alone(connection, IMPATIENT):
+            connection.pgconn.send_query(b"SELECT pg_sleep(0.1)")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert migrate(url, directory=write(tmp_path, _0001_a="CREATE TABLE a ()")) == ["0001_a"]
 
 
 def test_one_process_migrates_at_a_time(url: str, tmp_path: Path):

@@ -9,7 +9,7 @@ import pytest_asyncio
 from server.egress import Egress
 from server.egress.guard import Guard
 from server.egress.resolving import SystemResolver
-from server.parsing import Parser, open_parser
+from server.parsing.parser import Parser, open_parser
 from server.previews import Previews
 from server.previews.fetching import FAILURES_KEPT_SECONDS, KEPT_SECONDS, REMEMBERED
 from server.previews.page import PageMetadata

@@ -59,6 +59,21 @@ async def test_work_of_the_named_kind_is_finished_from_where_it_is(server, make)
     assert await stepped_work.by_id(make.connection, make.realm_id, work_id) is None
 
 
+@pytest.mark.asyncio
+async def test_one_write_may_leave_several_works(server, make):
+    work = Work()
+    kind = work.kinds["finish"]
+
+    async def leave_two(tx: Tx) -> list[str | None]:
+        return [await put_off(tx, kind, Plan(channel_id=each), done=2) for each in (8, 9)]
+
+    found = await server.app.writers.of(make.realm_id).write(leave_two)
+    for each in found:
+        job = as_the_worker_reads(kind.job(make.realm_id, each))
+        await deferred_work.handle(server.app, job, kinds=work.kinds)
+    assert work.done == [(make.realm_id, 8, 2), (make.realm_id, 9, 2)]
+
+
 @pytest.mark.parametrize(
     "job",
     [

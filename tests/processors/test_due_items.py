@@ -247,7 +247,7 @@ CASES = (
     Case("failed", ("message", "scheduled_messages/update")),
     Case("reminder", ("message", "reminders/remove")),
 )
-STEP = 173
+STEP = 431
 """Bytes between one death and the next."""
 
 

@@ -15,7 +15,7 @@ from server.egress.resolving import SystemResolver
 from server.events.base import ClientView
 from server.history.edit_history import fetch_history
 from server.jobs import EmbedLinks, outgoing
-from server.parsing import open_parser
+from server.parsing.parser import open_parser
 from server.previews import Previews
 from server.settings.network_types import Destinations, Ports
 from storage import message_previews

@@ -32,7 +32,7 @@ from server.egress.resolving import SystemResolver
 from server.events.message_buttons import ButtonClickAnswered, MessageButtonsChanged
 from server.events.message_changes import MessagesChanged
 from server.jobs import ButtonClick
-from server.parsing import Parser, open_parser
+from server.parsing.parser import Parser, open_parser
 from server.realm_cache.keys import user_key
 from server.settings.network_types import Destinations, Ports
 from storage import bots
@@ -367,6 +367,7 @@ async def test_a_repeated_job_waits_for_a_process_that_was_killed(hall, panel):
     ("answer", "reason"),
     [
         (answering(200, "hello"), "The answer is not JSON."),
+        (answering(200, b'{"text": "\xff"}'), "The answer is not JSON."),
         (answering_json({"text": "a", "response_type": "loud"}), "The answer is not valid"),
         (answering_json({"text": 7}), "The answer is not valid"),
         (answering_json([]), "The answer is not valid"),

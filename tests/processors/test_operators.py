@@ -110,7 +110,7 @@ async def test_what_others_have_published_can_be_named_and_goes(
     dead = [Message("", dead_letter_queue_of(QUEUE), body, strange) for body in (b"1", b"2")]
     async with place.open_directly() as broker:
         await broker.publish(OutgoingJob(queue=QUEUE, body=b"{}", key="ours"))
-        publisher = await Publisher.open(amqp_url)
+        publisher = await Publisher.open(amqp_url, "test")
         to_lane = Message("", lanes_of(QUEUE)[0], b"3", strange)
         await publisher.confirms.publish([*dead, to_lane])
         await publisher.link.close()

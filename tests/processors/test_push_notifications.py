@@ -37,7 +37,7 @@ from server.push.courier import Courier
 from server.push.service import NeedsOperatorError
 from server.settings import load_settings
 from server.telemetry.metrics import Metrics
-from storage import push_devices, users
+from storage import avatars, push_devices, users
 from storage.ids import MessageId, Position
 from storage.push_devices import DeviceRow, Kind
 from storage.users import UserRow
@@ -261,7 +261,7 @@ async def test_the_senders_picture_has_an_address_that_phones_can_fetch(
 ):
     realm_id = hall.make.realm_id
     key = f"avatars/{realm_id}/face.png"
-    await users.update_avatar(
+    await avatars.update(
         hall.make.connection, realm_id, hall.member.user_id, avatar_key=key, avatar_version=2
     )
     await pushes.phone(hall.other, "android")

@@ -71,7 +71,7 @@ async def lose(place: Place, request: pytest.FixtureRequest) -> None:
         async with place.database.connection() as connection:
             await connection.execute("TRUNCATE jobs")
         return
-    publisher = await Publisher.open(request.getfixturevalue("amqp_url"))
+    publisher = await Publisher.open(request.getfixturevalue("amqp_url"), "test")
     for queue in QUEUES:
         for name in (*lanes_of(queue), dead_letter_queue_of(queue)):
             deleted = publisher.link.request(publisher.link.channel.queue_delete, queue=name)

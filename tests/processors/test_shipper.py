@@ -32,6 +32,7 @@ from storage.database import Connection, Database, DatabaseUnavailableError
 from storage.ids import Position, RealmId
 from storage.shipping import CursorRow, ShippableRow
 from storage.wakeups import listening
+from testkit.clients.raw_sockets import until
 from testkit.factories import Make, new_realm
 from testkit.stage import Stage
 
@@ -264,6 +265,7 @@ async def test_nothing_that_stands_by_or_waits_holds_back_vacuum(stage: Stage, d
         async with database.connection() as connection:
             dead_below = await connection.value("SELECT pg_current_xact_id()::text::bigint")
         await _until_no_snapshot_before(database, dead_below)
+        await until(lambda: any(shipper.lag_seconds is not None for shipper in shippers))
         assert sum(shipper.lag_seconds is not None for shipper in shippers) == 1
 
 

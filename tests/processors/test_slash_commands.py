@@ -130,6 +130,7 @@ async def test_the_service_is_called_and_the_caller_alone_sees_the_answer(hall, 
     assert (payload["command"], payload["data"]) == ("/deploy", "web 7")
     assert payload["call_id"] == call_id
     assert payload["user"]["user_id"] == hall.other.user_id
+    assert "/api/v1/slash_commands/answers/" in payload["response_url"]
     assert payload["conversation"]["type"] == "channel"
     assert payload["conversation"]["name"] == "news"
     assert payload["conversation"]["topic"] == "lunch"
@@ -157,6 +158,7 @@ async def test_the_format_of_slack(hall, bridge):
     assert (form["command"], form["text"]) == ("/deploy", "ä&b=c")
     assert form["user_id"] == f"U{hall.other.user_id}"
     assert form["channel_name"] == "news"
+    assert "/api/v1/slash_commands/answers/" in form["response_url"]
     timestamp = request.headers["x-slack-request-timestamp"]
     text = f"v0:{timestamp}:".encode() + request.body
     digest = hmac.new(TOKEN.encode(), text, hashlib.sha256).hexdigest()

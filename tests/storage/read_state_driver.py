@@ -22,6 +22,7 @@ from storage.conversations import TopicRow
 from storage.database import Connection, Statement
 from storage.ids import ChannelId, MessageId, TopicId, UserId
 from storage.message_bits import CHANNEL_WILDCARD, READ_BY_SENDER, TELLS_OF_RESOLVING
+from storage.message_moves import TopicMove
 from storage.users import UserRow
 from testkit.factories import Make, new_realm
 from tests.storage.read_state_model import GUEST, Channel
@@ -110,7 +111,7 @@ class Driver:
 
     async def choose_notices(self, user: int, policy: str) -> None:
         person = UserId(user)
-        await unread_notices.keep_past(self.connection, self.realm_id, person)
+        await unread_notices.keep_past(self.connection, self.realm_id, [person])
         await self.connection.execute(
             """
             UPDATE users
@@ -123,7 +124,7 @@ class Driver:
             policy=policy,
         )
         change = unread_notices.begin if policy == "never" else unread_notices.end
-        await self.clocked(change(self.realm_id, person))
+        await self.clocked(change(self.realm_id, [person]))
 
     async def topic(self, channel: int, name: str) -> TopicRow | None:
         return await conversations.topic_named(
@@ -243,7 +244,7 @@ class Driver:
         return list(changed)
 
     async def topic_for_move(self, channel: int, name: str) -> int:
-        await self.clocked(message_moves.ensure_topic(self.realm_id, ChannelId(channel), name))
+        await self.clocked(message_moves.ensure_topics(self.realm_id, ChannelId(channel), [name]))
         known = await self.topic(channel, name)
         assert known is not None
         return known.topic_id
@@ -258,18 +259,15 @@ class Driver:
             realm_id=self.realm_id,
             ids=list(ids),
         )
-        for old_topic, some in wanted:
-            moved = await message_moves.move(
-                self.connection,
-                self.realm_id,
-                [MessageId(i) for i in some],
-                old_topic_id=TopicId(old_topic),
-                channel_id=ChannelId(channel),
-                topic_id=TopicId(topic),
-                moved_at=NOW,
-                history_entry={"timestamp": 0},
-            )
-            assert moved == len(some)
+        moved = await message_moves.move(
+            self.connection,
+            self.realm_id,
+            [MessageId(i) for _, some in wanted for i in some],
+            [TopicMove(TopicId(old), TopicId(topic), {"timestamp": 0}) for old, _ in wanted],
+            channel_id=ChannelId(channel),
+            moved_at=NOW,
+        )
+        assert moved == sum(len(some) for _, some in wanted)
 
     async def rename(self, topic: int, name: str) -> str:
         [row] = await message_moves.topics(self.realm_id, [TopicId(topic)]).waiting(self.connection)
@@ -290,7 +288,7 @@ class Driver:
             job=None,
             write_id=WRITE_ID,
         )
-        [(outcome,)], _ = await self.clocked(rename.statement())
+        [(outcome, *_)], _ = await self.clocked(rename.statement())
         return str(outcome)
 
     async def delete(self, ids: Iterable[int]) -> None:

@@ -17,8 +17,9 @@ from psycopg.pq import PipelineStatus
 from psycopg.types.json import Jsonb
 
 from storage.database import Connection, Statement
-from storage.driver import MAX_PREPARED, PREPARED_AFTER, PgConnection
+from storage.driver import PgConnection
 from storage.sockets import Sockets
+from storage.statement_plans import MAX_PREPARED, PREPARED_AFTER
 
 MEGABYTE = 1024 * 1024
 
@@ -366,3 +367,27 @@ async def test_who_gives_up_at_the_end_of_a_pipeline_leaves_a_connection_that_an
         async with asyncio.timeout(60):
             await raw.rollback()
             assert await rows(raw, "SELECT 2") == [(2,)]
+
+
+@pytest.mark.asyncio
+async def test_a_cancellation_that_came_too_early_is_asked_for_again(
+    raw: PgConnection, killer: psycopg.AsyncConnection[Any], monkeypatch: pytest.MonkeyPatch
+):
+    """Postgres ignores a request that arrives before it has begun the statement."""
+    cancel = raw.cancel_safe
+    lost: list[object] = []
+
+    async def cancel_second(**options: Any) -> None:
+        if lost:
+            await cancel(**options)
+        lost.append(options)
+
+    monkeypatch.setattr(raw, "cancel_safe", cancel_second)
+    waiting = asyncio.create_task(rows(raw, "SELECT pg_sleep(60)"))
+    await until_asleep(killer, raw)
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    assert len(lost) == 2
+    await raw.rollback()
+    assert await rows(raw, "SELECT 2") == [(2,)]

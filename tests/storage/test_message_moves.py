@@ -6,6 +6,7 @@ import pytest_asyncio
 from storage import message_moves
 from storage.database import Connection
 from storage.ids import ChannelId, MessageId, TopicId
+from storage.message_moves import TopicMove
 from tests.storage.read_state_driver import NOW, Driver
 from tests.storage.read_state_model import Channel
 
@@ -50,11 +51,9 @@ async def test_the_latest_edit_comes_first(driver: Driver):
             driver.connection,
             driver.realm_id,
             [MessageId(message_id)],
-            old_topic_id=TopicId(old_topic_id),
+            [TopicMove(TopicId(old_topic_id), TopicId(topic_id), {"timestamp": number})],
             channel_id=ChannelId(target),
-            topic_id=TopicId(topic_id),
             moved_at=NOW,
-            history_entry={"timestamp": number},
         )
 
     [row] = await driver.connection.tuples(

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from storage import conversations, message_moves
+from storage.message_moves import TopicMove
 from testkit.factories import Make
 
 pytestmark = pytest.mark.asyncio
@@ -78,11 +79,9 @@ async def test_what_is_moved_in_comes_to_those_who_are_there(make_here: Make, is
         make.connection,
         make.realm_id,
         [message_id],
-        old_topic_id=away.topic_id,
+        [TopicMove(away.topic_id, topic.topic_id, {"timestamp": 0})],
         channel_id=here.channel_id,
-        topic_id=topic.topic_id,
         moved_at=datetime(2026, 1, 1, tzinfo=UTC),
-        history_entry={"timestamp": 0},
     )
     await make.subscribe(here, [late])
 

@@ -224,7 +224,7 @@ async def test_an_answer_to_a_connection_that_closes_is_the_end_of_waiting_once(
     """Under TLS a client may have ended its half, and the connection not be lost yet."""
     server, later = MagicMock(waiting=0), MagicMock()
     for ends in (["take"], ["close"], ["take", "close"], ["close", "take"]):
-        waiting = _DeferredExchange(server, MagicMock(), MagicMock(), 0.0, {}, later)
+        waiting = _DeferredExchange(server, MagicMock(), MagicMock(), 0.0, {}, later, None)
         assert server.waiting == 1
         for end in ends:
             if end == "take":

@@ -11,7 +11,7 @@ from server.domain.markdown.links import safe_href
 from server.domain.markdown.nodes import Element
 from server.domain.markdown.tags import ALLOWED
 from server.domain.markdown.typesetting import TypesetJob
-from server.typesetting import ProcessTypesetter
+from server.typesetting.process import ProcessTypesetter
 from server.typesetting.wire import TypesetRequest
 from server.typesetting.worker import deliver
 from testkit.markdown.typesetting import typeset_here

@@ -40,7 +40,7 @@ class Poll(Waiter):
         queue.waiter = self
 
     @override
-    def wake(self, events, position):
+    def wake(self, events, position, span):
         self.events, self.reached = events, position
 
 

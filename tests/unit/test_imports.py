@@ -14,6 +14,7 @@ import pytest
 from typing_extensions import override
 
 from server.domain.messages import MAX_TOPIC_LENGTH
+from server.i18n import _, translated
 from server.imports import json_streams
 from server.imports.accounts import planned_accounts
 from server.imports.bson_streams import MalformedBsonError, documents_in
@@ -23,7 +24,7 @@ from server.imports.json_streams import MalformedJsonError, objects_in
 from server.imports.readers.slack import time_of
 from server.imports.recognition import source_of
 from server.imports.records import PersonRecord, StatusRecord
-from server.imports.report import STATUSES_THAT_END, ImportReport
+from server.imports.report import STATUSES_THAT_END, ImportReport, example
 from server.imports.slack_markup import emoji_name, markdown_of_slack
 from server.imports.slack_web import is_on_slack, is_picture_of_slack
 from server.imports.sorting import SortedRecord, sorted_records
@@ -31,6 +32,24 @@ from server.imports.survey import Survey, survey
 from server.imports.topics import dated_name, numbered_name, topic_name
 from testkit.rocketchat_exports import bson, chunks_of, write_dump
 from testkit.slack_exports import channel, message, person, write_export
+
+
+def test_examples_of_a_report_can_be_translated_after_they_were_stored():
+    report = ImportReport()
+    report.remark(STATUSES_THAT_END, "Ada\0")
+    name = "a/b.png\0" + "c" * 1_000
+    why = _("{name} in the archive is damaged: {error}.", name=name, error=_("no JSON"))
+    report.remark(STATUSES_THAT_END, example("Ada " * 100, why))
+    stored = json.loads(json.dumps(report.as_json()))
+    [remark] = stored["remarks"]
+    assert remark["examples"][1].endswith("cc in the archive is damaged: no JSON.")
+    for _again in range(2):
+        [(_reason, remark)] = ImportReport.of(stored).remarks.items()
+        stored = ImportReport.of(stored).as_json()
+    name, in_german = (translated(each, "de") for each in remark.examples)
+    assert name == "Ada"
+    person, file = ("Ada " * 50), "a/b.png" + "c" * 192
+    assert in_german == f"{person}: {file} im Archiv ist beschädigt: kein JSON."
 
 
 @pytest.mark.parametrize("size", [1, 2, 7, 64, 100_000])
@@ -605,14 +624,14 @@ def test_no_bytes_are_read_beyond_a_document():
         element(0x03, "d", document(element(0x05, "b", struct.pack("<i", 1) + b"\0x"))),
     )
     choose = random.Random(2)
-    for _ in range(3_000):
+    for _case in range(3_000):
         broken = bytearray(good)
-        for _ in range(choose.randrange(1, 4)):
+        for _change in range(choose.randrange(1, 4)):
             broken[choose.randrange(len(broken))] = choose.randrange(256)
         with suppress(MalformedBsonError):
             list(documents_in(io.BytesIO(broken)))
     nested = b""
-    for _ in range(500):
+    for _level in range(500):
         nested = element(0x03, "d", document(nested))
     for wrong in (good[:-1], good + b"\1", b"\xff\xff\xff\x7f" + good, document(nested)):
         with pytest.raises(MalformedBsonError):

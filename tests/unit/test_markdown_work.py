@@ -9,7 +9,7 @@ from types import FrameType
 
 import pytest
 
-from server.domain.markdown import render
+from server.domain.markdown import Rendered, render
 from testkit.markdown.pathological import PATHOLOGICAL
 from testkit.markdown.reader import read
 from testkit.markdown.realm import STYLE, Realm
@@ -23,12 +23,11 @@ SECONDS = 5.0
 the code, and what this looks for takes seconds."""
 
 
-def calls_of(source: str) -> int:
-    """How many functions a rendering calls, Python's and the interpreter's own."""
-    realm = Realm()
+def render_counted(source: str) -> tuple[Rendered, int]:
+    """Render, and count the calls of functions, Python's and the interpreter's own."""
     profile = Profile()
-    profile.runcall(render, source, realm, STYLE)
-    return sum(each.callcount for each in profile.getstats())
+    rendered: Rendered = profile.runcall(render, source, Realm(), STYLE)
+    return rendered, sum(each.callcount for each in profile.getstats())
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -54,17 +53,12 @@ def few_frames() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("name", PATHOLOGICAL)
-def test_calls_and_nesting_are_bounded(name):
-    source = PATHOLOGICAL[name](SIZE)[:SIZE]
-    with few_frames():
-        assert calls_of(source) <= CALLS_PER_CHARACTER * SIZE
-
-
-@pytest.mark.parametrize("name", PATHOLOGICAL)
-def test_time_and_output_are_bounded_and_readable(name):
+def test_calls_nesting_time_and_output_are_bounded(name):
     source = PATHOLOGICAL[name](SIZE)[:SIZE]
     start = time.thread_time()
-    rendered = render(source, Realm(), STYLE)
+    with few_frames():
+        rendered, calls = render_counted(source)
     assert time.thread_time() - start < SECONDS
+    assert calls <= CALLS_PER_CHARACTER * SIZE
     assert len(rendered.html) <= OUTPUT_PER_CHARACTER * SIZE
     read(rendered.html)

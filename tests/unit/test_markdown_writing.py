@@ -59,6 +59,7 @@ NAMES = (
     "<b> &amp;",
     "a>b",
     ":smile: \\ #123",
+    "*\ufe0f\u20e3 #\ufe0f\u20e3",
 )
 
 

@@ -7,7 +7,7 @@ import pytest_asyncio
 
 from server.domain.webhook_payloads import Said
 from server.mail import incoming
-from server.parsing import Parser, open_parser
+from server.parsing.parser import Parser, open_parser
 from server.parsing.reading import read_webhook
 from server.parsing.wire import MailOrder, WebhookOrder
 from server.previews.page import PageMetadata, read_page

@@ -9,7 +9,7 @@ import pytest
 
 from server.domain.passwords import NICENESS, Passwords
 
-pytestmark = pytest.mark.asyncio
+pytestmark = [pytest.mark.asyncio, pytest.mark.usefixtures("production_hashes")]
 
 
 @pytest.fixture

@@ -20,6 +20,7 @@ OFFSETS = {sequence: (index + 1) * 1_000 for index, sequence in enumerate(sorted
         ("playground_added", "playground_ids"),
         ("default_channel_group_changed", "default_channel_group_ids"),
         ("topic_renamed", "conversation_ids"),
+        ("realm_exported", "realm_export_ids"),
     ],
 )
 def test_a_subject_is_numbered_as_what_it_is(action: str, sequence: str):
@@ -29,6 +30,6 @@ def test_a_subject_is_numbered_as_what_it_is(action: str, sequence: str):
 
 
 def test_what_has_no_numbers_of_its_own_stays():
-    row = {"action": "realm_exported", "subject_id": 7}
+    row = {"action": "realm_import_abandoned", "subject_id": 7}
     assert Renumbering(OFFSETS, realm_id=1).row("audit_log", row) == row
     assert subject_type("robot_painted") is None

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from server.domain.access import ROLE_NAMES
 from server.settings import (
     Settings,
     SettingsError,
@@ -322,6 +323,13 @@ def test_a_certificate_for_saml_has_a_key(tmp_path: Path):
 
 
 PROVIDER = {"client_id": "x", "client_secret": "canary", "issuer": "https://id.example.com"}
+FORUM = {
+    "kind": "oauth2",
+    "client_id": "x",
+    "client_secret": "canary",
+    **{f"{name}_url": "https://x" for name in ("authorize", "token", "user")},
+}
+WEB_ADDRESS = "must be an address that starts with https://"
 SAML = {"kind": "saml", "entity_id": "x", "sign_in_url": "https://x", "certificate": "MA=="}
 
 
@@ -339,13 +347,16 @@ SAML = {"kind": "saml", "entity_id": "x", "sign_in_url": "https://x", "certifica
         ({"x": {**PROVIDER, "issuer": ""}}, "`issuer` of `x` is missing"),
         (
             {"x": {**PROVIDER, "issuer": "http://["}},
-            "`issuer` of `x` must be an address that starts with https://",
+            f"`issuer` of `x` {WEB_ADDRESS}",
         ),
         (
             {"x": {**PROVIDER, "trusts_addresses": "canary"}},
             "`trusts_addresses` of `x` must be true or false",
         ),
-        ({"x": {**PROVIDER, "kind": "oidc"}}, "`kind` of `x` can only be saml"),
+        ({"x": {**PROVIDER, "kind": "oidc"}}, "`kind` of `x` must be one of oauth2, saml"),
+        ({"oauth2": PROVIDER}, "`kind` of `oauth2` must be oauth2"),
+        ({"x": {**FORUM, "user_url": "me"}}, f"`user_url` of `x` {WEB_ADDRESS}"),
+        ({"x": {**FORUM, "email_field": ""}}, "`email_field` of `x` is empty"),
         ({"saml": PROVIDER}, "`kind` of `saml` must be saml"),
         (
             {"apple": {"client_id": "x", "team_id": "y"}},
@@ -357,6 +368,20 @@ SAML = {"kind": "saml", "entity_id": "x", "sign_in_url": "https://x", "certifica
             "`certificate` of `idp` must be a certificate in PEM",
         ),
         ({"idp": {**SAML, "domains": 1}}, "`domains` of `idp` must be a list of texts"),
+        ({"idp": {**SAML, "groups": 1}}, "`groups` of `idp` must be a table of texts"),
+        ({"idp": {**SAML, "groups": {"a": 1}}}, "`groups` of `idp` must be a table of texts"),
+        ({"idp": {**SAML, "groups": {"a": ""}}}, "`groups` of `idp` has an empty name"),
+        (
+            {"idp": {**SAML, "roles": {"a": "god"}}},
+            (
+                "`roles` of `idp` is wrong: `god` is no role:"
+                f" it must be one of {', '.join(ROLE_NAMES)}"
+            ),
+        ),
+        (
+            {"github": {**PROVIDER, "roles": {"a": "guest"}}},
+            "`roles` of `github` cannot be: it asserts no groups",
+        ),
     ],
 )
 def test_what_is_wrong_with_a_provider_is_said(given: object, why: str):
@@ -406,11 +431,11 @@ def test_what_is_wrong_with_a_key_for_tokens_is_said(given: object, why: str):
 def test_whatever_toml_has_is_a_value_or_a_sentence(tmp_path: Path):
     file = tmp_path / "parley.toml"
     values = ('"x"', '""', r'"\u0000"', "5", "-1.5", "nan", "true", "1979-05-27", "[]", "[1]")
-    for name in (*Settings.__struct_encode_fields__, "operator_password_file", "nothing"):
-        for value in (*values, "[[]]", "{}", "{x = 1}", "{x = {}}", '{"" = []}'):
-            file.write_text(f"{name} = {value}\n")
-            with suppress(SettingsError):
-                load_settings(environ={}, config=file)
+    names = (*Settings.__struct_encode_fields__, "operator_password_file", "nothing")
+    for value in (*values, "[[]]", "{}", "{x = 1}", "{x = {}}", '{"" = []}'):
+        file.write_text("".join(f"{name} = {value}\n" for name in names))
+        with suppress(SettingsError):
+            load_settings(environ={}, config=file)
 
 
 @pytest.mark.parametrize("value", ["\0", "x\0", "\udcff"])

@@ -148,3 +148,24 @@ def test_channels_are_named_as_slack_names_them():
     assert channel_of({"channel": 7}) == "7"
     assert channel_of({"channel": "#"}) is None
     assert channel_of([]) is None
+
+
+@pytest.mark.parametrize(
+    ("payload", "name"),
+    [
+        ({"channel": "C1H9RESGL"}, None),
+        ({"channel": " G024BE91L "}, None),
+        ({"channel": "D024BE91LQZ", "channel_name": "#builds"}, "builds"),
+        ({"channel": {"id": "C1H9RESGL", "name": "builds"}}, "builds"),
+        ({"channel": {"id": "C1H9RESGL"}}, None),
+        ({"channel": "builds", "channel_name": "C1H9RESGL"}, "builds"),
+        ({"channel_name": ["x"], "channel": "builds"}, "builds"),
+        # What is written by hand is a name.
+        ({"channel": "#C1H9RESGL"}, "C1H9RESGL"),
+        ({"channel": "DEPLOYMENTS"}, "DEPLOYMENTS"),
+        ({"channel": "c1h9resgl"}, "c1h9resgl"),
+        ({"channel": "C1H9"}, "C1H9"),
+    ],
+)
+def test_ids_of_slack_are_no_names(payload, name):
+    assert channel_of(payload) == name

@@ -116,7 +116,10 @@ def test_underscores_within_a_word_are_part_of_the_italics():
         ({"type": "team", "team_id": "T1"}, "@T1"),
         ({"type": "broadcast", "range": "here"}, "@here"),
         ({"type": "color", "value": "#F405B3"}, "#F405B3"),
-        ({"type": "date", "timestamp": 1720710212, "fallback": "then"}, "<time:1720710212>"),
+        (
+            {"type": "date", "timestamp": 1720710212, "fallback": "then"},
+            "<time:2024-07-11T15:03:32Z>",
+        ),
         ({"type": "date", "timestamp": None, "fallback": "then"}, "then"),
         ({"type": "hologram", "fallback": "a *thing*"}, r"a \*thing\*"),
         ({"type": "hologram", "text": {"type": "mrkdwn", "text": "*x*"}}, "**x**"),
@@ -232,7 +235,7 @@ def test_links_of_authors_buttons_and_menus():
         "[image](https://t.org/t.png)",
         "[View](https://v.org)",
         r"*by \*CI\**",
-        "<time:1655945306>",
+        "<time:2022-06-23T00:48:26Z>",
         "**B**",
         "## [FIRING:2] Up",
     ]
@@ -295,8 +298,11 @@ def test_text_without_marks_is_plain():
         ("&gt; a\nb", "> a\n\nb"),
         ("&amp;lt; &amp;", r"\&lt; &"),
         ("<!subteam^S1|@ops> <!subteam^S1>", "@ops @S1"),
-        ("<!date^1392734382^On {date} at {time}|then>", "On <time:1392734382>"),
-        ("<!date^1392734382^{date}^https://e.org|then>", "[<time:1392734382>](https://e.org)"),
+        ("<!date^1392734382^On {date} at {time}|then>", "On <time:2014-02-18T14:39:42Z>"),
+        (
+            "<!date^1392734382^{date}^https://e.org|then>",
+            "[<time:2014-02-18T14:39:42Z>](https://e.org)",
+        ),
         ("<!date^x^{date}|then *x*>", r"then \*x\*"),
     ],
 )
@@ -315,6 +321,7 @@ def test_plain_text_is_shown_as_it_is(text):
 
 
 @settings(max_examples=400)
+@example("\\_\\_")
 @given(st.text(alphabet=SYNTAX.replace(":", ""), min_size=1, max_size=30).filter(str.strip))
 def test_the_text_of_a_link_is_shown_as_it_is(text):
     [_, *elements] = descendants(read(render(link(text, "https://e.org/"), EmptyResolver()).html))
@@ -343,7 +350,6 @@ json_values = st.recursive(
 )
 
 
-@settings(max_examples=400)
 @given(st.lists(json_values, max_size=3), st.lists(json_values, max_size=3))
 def test_whatever_is_sent_is_read(blocks, attachments):
     assert isinstance(markdown_of({"blocks": blocks, "attachments": attachments}), str)
@@ -359,7 +365,7 @@ def test_depth_and_length_are_bounded():
 
 
 def test_moments():
-    assert time_of(1655945306) == "<time:1655945306>"
+    assert time_of(1655945306) == "<time:2022-06-23T00:48:26Z>"
     others: list[object] = [None, "", "x", True, -1, 10**15, []]
     assert not any(time_of(value) for value in others)
 

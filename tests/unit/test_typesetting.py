@@ -11,7 +11,7 @@ import pytest_asyncio
 from server.domain.markdown import jobs_in
 from server.domain.markdown.nodes import Element
 from server.domain.markdown.typesetting import Typeset, TypesetJob
-from server.typesetting import ProcessTypesetter
+from server.typesetting.process import ProcessTypesetter
 
 CODE = TypesetJob("code", "x = 1\n", "python")
 SPANS = (("n", "x"), ("", " "), ("o", "="), ("", " "), ("mi", "1"), ("", "\n"))

@@ -303,7 +303,14 @@ def grafana(sent: str) -> dict[str, str]:
     return {"X-Grafana-Alerting-Timestamp": sent, "X-Grafana-Alerting-Signature": signature}
 
 
+def front(sent: str) -> dict[str, str]:
+    """An app's webhook; those of rules sign the body alone."""
+    signature = b64encode(hmac_of(f"{sent}000:".encode() + BODY)).decode()
+    return {"X-Front-Signature": signature, "X-Front-Request-Timestamp": f"{sent}000"}
+
+
 TIMED: list[tuple[str, Callable[[str], dict[str, str]]]] = [
+    ("front", front),
     ("gitlab", standard),
     ("grafana", grafana),
     ("stripe", stripe),
@@ -350,7 +357,7 @@ def test_a_signed_time_cannot_be_exchanged_or_left_out():
     "sent", [SENT, f"{SENT}123", "2026-11-28T03:00:10Z", "2026-11-28T04:00:00+01:00"]
 )
 def test_times_are_read_in_the_forms_in_which_services_send_them(sent: str):
-    scheme = Signature(header="S", signed="{timestamp}", timestamp="T")
+    scheme = Signature(header="S", preamble="{timestamp}", timestamp="T")
     headers = {"S": hmac_of(sent.encode() + BODY).hex(), "T": sent}
     accept([scheme], headers)
 

@@ -119,6 +119,7 @@ OURS = "https://new.example/#narrow/channel/3-plans"
         ("/#narrow/channel/9-gone", None),
         ("[a](https://old.example/user_uploads/2/ab/x/a.png)", "[a](/user_uploads/2/ab/x/a.png)"),
         ("https://else.example/user_uploads/2/ab/y/b.png", None),
+        ("<time:1496701800> <time:2024-02-29>", "<time:2017-06-05T22:30:00Z> <time:2024-02-29>"),
     ],
 )
 def test_references_in_texts_are_ours(text: str, expected: str | None):
@@ -291,7 +292,7 @@ def test_odd_records_are_counted_and_no_reason_to_stop(tmp_path: Path):
         "pictures are not in the export": 1,
         "channels without a number were left out": 1,
         "memberships of unknown conversations were left out": 1,
-        "reactions of nobody, or to nothing, were left out": 1,
+        "reactions without a user or a message were left out": 1,
     }
 
 

@@ -131,7 +131,7 @@ async def test_a_service_that_makes_no_call_is_told_and_keeps_its_secret(hall, a
     for trouble in (UNMADE, answering(500, "oops")):
         hall.service.answers = [trouble]
         answer = await browser.look(path)
-        assert (answer.status, "does not make the call" in browser.text) == (502, True)
+        assert (answer.status, "does not create the call" in browser.text) == (502, True)
         assert SECRET not in browser.page
 
 

@@ -284,6 +284,7 @@ async def test_a_link_takes_all_users_with_confirmed_addresses(reception: Recept
         browser, count = await reception.visitor(), len(reception.sink.mails)
         await browser.look(f"/{place}")
         assert "Boss has made this link." in browser.text
+        assert "You join as a guest" in browser.text
         await browser.follow(await browser.submit(f"/{place}", email=email))
         assert "Read your email" in browser.text
         mail = (await reception.mails(count + 1))[-1]

@@ -5,14 +5,16 @@ import asyncio
 import pytest
 import pytest_asyncio
 
+import server.identity.ldap
 from server.domain.access import MODERATOR
 from server.identity.ldap import MAX_PASSWORD_LENGTH
-from storage import realm_domains, users
+from storage import realm_domains, second_factors, users
 from storage.realm_domains import DomainRow
 from testkit.clients.invitations import invite
 from testkit.clients.ldap_server import SECRET
 from testkit.clients.page_client import PASSWORD, Visitor
 from testkit.factories import JOINED
+from testkit.services.ldap import GROUPS, PEOPLE, READER, READER_PASSWORD
 
 pytestmark = pytest.mark.asyncio
 
@@ -44,6 +46,15 @@ async def test_people_of_the_directory_get_an_account_and_keep_it(
 
 async def test_an_address_is_as_good_as_a_name(ask, grace):
     (await ask("Grace@Example.com", SECRET)).succeeded()
+
+
+async def test_the_second_factor_is_asked_for(ask, grace, make):
+    user_id = (await ask("grace", SECRET)).succeeded()["user_id"]
+    await second_factors.insert_totp(
+        make.connection, make.realm_id, user_id, name="Phone", secret=b"sealed", step=0
+    )
+    (await ask("grace", SECRET)).refused("SECOND_FACTOR_REQUIRED", 403)
+    (await ask("grace", "wrong")).refused("AUTHENTICATION_FAILED", 401)
 
 
 TRIES = [
@@ -335,6 +346,26 @@ async def test_an_entry_has_its_id_where_ids_count(asking, ldap_search, of_direc
         "SELECT directory_id FROM directory_ids WHERE realm_id = %(r)s", r=make.realm_id
     )
     assert ids == ["c3a437"]
+
+
+@pytest.mark.parametrize("way", ["ldap_search", "ldap_names"])
+async def test_a_listing_goes_on_to_the_last_page(monkeypatch, serving_with, request, people, way):
+    monkeypatch.setattr(server.identity.ldap, "PAGE_SIZE", 2)
+    for uid in "abcde":
+        people.put(uid, None, mail=f"{uid}@example.com", ou="visitors")
+    people.change("b", mail="x")
+    names = {"ldap_bind_dn": READER, "ldap_bind_password": READER_PASSWORD}
+    settings = {"ldap_id_attribute": "uid", "ldap_group_attribute": "ou", "ldap_group_base": GROUPS}
+    roles = {"ldap_roles": {"visitors": "guest"}}
+    here = {**request.getfixturevalue(way), **names, **settings, **roles}
+    async with serving_with(**here) as running:
+        listing = await running.app.identities.ldap.listing(["a", "b", "e", "gone"])
+    assert (listing.count, set(listing.entries)) == (5, {"a", "b", "e"})
+    assert listing.entries["b"] is None
+    assert [each.partition(" has no address")[0] for each in listing.problems] == [
+        f"uid=b,{PEOPLE}"
+    ]
+    assert listing.entries["e"].identity.groups == ("visitors",)
 
 
 # -- beside passwords of our own

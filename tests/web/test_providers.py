@@ -11,6 +11,7 @@ from joserfc.jwk import ECKey, RSAKey
 
 from server.domain.access import GUEST
 from server.domain.clock import SystemClock
+from storage import second_factors
 from testkit.clients.invitations import invite
 from testkit.clients.page_client import PASSWORD, Visitor
 from testkit.factories import new_realm
@@ -18,7 +19,8 @@ from testkit.services.oauth_provider import CLIENT_ID, SECRET, Provider
 
 pytestmark = pytest.mark.asyncio
 
-ALL = ["Email", "Google", "GitHub", "GitLab", "AzureAD", "Apple", "OpenID Connect"]
+ALL = ["Email", "Google", "GitHub", "GitLab", "AzureAD", "Apple", "Discord"]
+ALL += ["OAuth 2", "OpenID Connect"]
 NOW = int(SystemClock().now().timestamp())
 BEGIN = "/accounts/login/social/"
 
@@ -33,10 +35,22 @@ async def server(serving_with, provider, make, facts):
     provider.claims = facts
     provider.apple_key = None
     common = {"client_id": CLIENT_ID, "client_secret": SECRET, "issuer": provider.url}
-    names = ("google", "gitlab", "azuread", "own", "github", "apple")
+    names = ("google", "gitlab", "azuread", "own", "github", "apple", "discord")
     providers = {name: dict(common) for name in names}
     providers["own"]["label"] = "Our RealmCache"
     providers["github"]["api_url"] = provider.url
+    providers["forum"] = {
+        "kind": "oauth2",
+        "client_id": CLIENT_ID,
+        "client_secret": SECRET,
+        "authorize_url": f"{provider.url}/authorize?theme=dark",
+        "token_url": f"{provider.url}/token",
+        "user_url": f"{provider.url}/api/users/@me",
+        "email_field": "user.email",
+        "verified_field": "user.verified",
+        "name_fields": ["user.first", "user.last"],
+        "label": "Forum",
+    }
     await make.change_settings(authentication_methods=ALL)
     async with serving_with(sign_in_providers=providers) as running:
         yield running
@@ -71,6 +85,35 @@ async def test_users_known_to_another_site_are_let_in(visitor, ada, provider, na
     assert "parley_flow" not in browser.cookies
     me = (await browser.send("GET", "/json/users/me")).succeeded()
     assert me["user_id"] == ada.user_id
+
+
+async def test_the_second_factor_is_the_providers_unless_the_organization_wants_it(
+    visitor, ada, provider, make, server
+):
+    await second_factors.insert_totp(
+        make.connection, make.realm_id, ada.user_id, name="Phone", secret=b"sealed", step=0
+    )
+    assert "parley_session" in (await signs_in(visitor, provider)).cookies
+    await make.change_settings(
+        authentication_methods=["Email", "OpenID Connect"], second_factor_after_provider=True
+    )
+    server.forget(make.realm_id)
+    browser = await signs_in(visitor, provider)
+    assert "parley_session" not in browser.cookies
+    assert "Second factor" in browser.text
+
+
+async def test_a_required_factor_does_not_limit_sessions_by_providers(
+    visitor, ada, provider, make, server
+):
+    await make.change_settings(
+        authentication_methods=["Email", "OpenID Connect"],
+        second_factor_required_of="everyone",
+        second_factor_grace_days=0,
+    )
+    server.forget(make.realm_id)
+    browser = await signs_in(visitor, provider)
+    assert (await browser.send("GET", "/json/users/me")).status == 200
 
 
 async def test_an_app_gets_its_key_that_way_too(visitor, ada, provider):
@@ -254,6 +297,56 @@ async def test_github_says_which_address_is_the_first_and_verified(visitor, ada,
     assert "parley_session" not in browser.cookies
 
 
+async def test_discord_says_whether_the_address_is_verified(visitor, ada, provider):
+    provider.profile = {"username": "ada", "email": ada.email, "verified": True}
+    browser = await signs_in(visitor, provider, "discord")
+    me = (await browser.send("GET", "/json/users/me")).succeeded()
+    assert me["user_id"] == ada.user_id
+    for change in ({"verified": False}, {"verified": "yes"}, {"email": None}):
+        provider.profile = {"username": "ada", "email": ada.email, "verified": True, **change}
+        browser = await signs_in(visitor, provider, "discord")
+        assert "has not been verified there" in browser.problem
+        assert "parley_session" not in browser.cookies
+
+
+async def test_names_of_discord_are_proposed_to_new_users(visitor, provider, make, server):
+    await make.change_settings(authentication_methods=ALL, invite_required=False)
+    server.forget(make.realm_id)
+    names = {"global_name": "Grace Hopper", "username": "grace"}
+    provider.profile = {"email": "grace@example.com", "verified": True, **names}
+    browser = await visitor()
+    answer = await browser.look(await go_there(browser, provider, "discord"))
+    await browser.look(answer.headers["Location"])
+    assert 'value="Grace Hopper"' in browser.page
+
+
+async def test_a_site_of_which_only_addresses_and_fields_are_known(
+    visitor, ada, provider, make, server, connect
+):
+    user = {"email": ada.email, "verified": True, "first": "Grace", "last": "Hopper"}
+    provider.profile = {"user": user}
+    methods = await (await connect(server, make.realm_id)).get("/server_settings")
+    names = [each["name"] for each in methods["external_authentication_methods"]]
+    assert "oauth2:forum" in names
+    browser = await signs_in(visitor, provider, "forum")
+    me = (await browser.send("GET", "/json/users/me")).succeeded()
+    assert me["user_id"] == ada.user_id
+    lies = [{"user": {**user, "verified": each}} for each in (False, "yes", None, 1)]
+    for profile in (*lies, {"user": {**user, "email": [ada.email]}}, {"user": []}, {}):
+        provider.profile = profile
+        browser = await signs_in(visitor, provider, "forum")
+        assert "has not been verified there" in browser.problem, profile
+        assert "parley_session" not in browser.cookies
+
+    await make.change_settings(authentication_methods=ALL, invite_required=False)
+    server.forget(make.realm_id)
+    provider.profile = {"user": {**user, "email": "grace@example.com"}}
+    browser = await visitor()
+    answer = await browser.look(await go_there(browser, provider, "forum"))
+    await browser.look(answer.headers["Location"])
+    assert 'value="Grace Hopper"' in browser.page
+
+
 async def test_who_has_no_account_joins_an_open_organization(visitor, provider, make, server):
     provider.claims["email"] = "grace@example.com"
     browser = await signs_in(visitor, provider)
@@ -314,7 +407,14 @@ async def test_an_organization_chooses_where_its_people_sign_in(
             "display_icon": None,
             "login_url": "/accounts/login/social/google",
             "signup_url": "/accounts/register/social/google",
-        }
+        },
+        {
+            "name": "browser",
+            "display_name": "your browser",
+            "display_icon": None,
+            "login_url": "/login/",
+            "signup_url": "/register/",
+        },
     ]
 
 

@@ -389,6 +389,7 @@ async def test_an_organization_chooses_it_and_clients_are_told(spectator, make, 
     ] == [
         ("saml:ours", "Our Site", BEGIN),
         ("saml:other", "Our Site", BEGIN.replace("ours", "other")),
+        *([("browser", "your browser", "/login/")] if body["email_auth_enabled"] else []),
     ]
     await make.change_settings(authentication_methods=["Email"])
     server.forget(make.realm_id)

@@ -402,3 +402,24 @@ async def test_who_has_a_password_twice_is_who_they_say(visitor, ada, make):
     await give_password(make, bob)
     browser = await signed_in(visitor, bob)
     assert (await browser.send("GET", "/json/users/me")).succeeded()["user_id"] == bob.user_id
+
+
+async def test_the_first_session_of_an_imported_person_begins_the_account(
+    visitor, make, log_in
+):  # levels 433 and 475
+    stub = await make.user("Ada", email="ada@example.com", stub="imported")
+    await give_password(make, stub)
+    other = await log_in()
+    queue = await other.register(event_types=["realm_user"])
+    browser = await visitor()
+    await browser.look("/login/")
+    await browser.submit("/login/", username=stub.email, password="wrong")
+    assert await queue.poll(dont_block=True) == []
+    for _ in range(2):
+        await signed_in(visitor, stub)
+    changes = [each["person"] for each in await queue.poll()]
+    assert [sorted(each) for each in changes] == [
+        ["is_imported_stub", "user_id"],
+        ["date_joined", "user_id"],
+    ]
+    assert list((await kept(make)).values()) == [stub.user_id] * 2

@@ -154,7 +154,8 @@ async def test_usual_addresses_are_not_disposable():
     [
         ({"full_name": " "}, "Name too short!"),
         ({"full_name": "x" * 101}, "Name too long!"),
-        ({"full_name": "<b>*"}, "Invalid characters in name!"),
+        ({"full_name": "<b>*"}, "Invalid characters in name: * >"),
+        ({"full_name": "Gr\u200face"}, "Invalid characters in name!"),
         ({"new_password": "grace@example.com"}, "too easy to guess"),
         ({"new_password": ""}, "6 to 100 characters"),
     ],

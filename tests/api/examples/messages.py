@@ -36,10 +36,34 @@ async def messages(stage: Stage) -> None:
     reported = {"report_type": "spam", "description": "The third advertisement today."}
     await stage.see(f"POST {ONE}/report", ravi, message_id=lunch, **reported)
     await stage.see(f"DELETE {ONE}", message_id=await stage.say("Never mind.", stage.olivia))
+    off_topic = [await stage.say(text) for text in ("Is the lift broken?", "Yes, since noon.")]
+    await stage.see("PATCH /messages", message_ids=off_topic, topic="lift")
+    twice = [await stage.say("Hello?", stage.olivia) for _ in range(2)]
+    await stage.see("POST /messages/delete", message_ids=twice)
     await widgets(stage)
+    await pins(stage, answer)
+    await descriptions(stage)
     topic = {"stream_id": stage.general.channel_id, "topic_name": "old news"}
     await stage.say("Yesterday", topic="old news")
     await stage.see("POST /streams/{stream_id}/delete_topic", **topic)
+
+
+async def pins(stage: Stage, message_id: int) -> None:
+    general = stage.general.channel_id
+    topic = {"stream_id": general, "topic": "lunch"}
+    await stage.see(f"PUT {ONE}/pin", stage.olivia, message_id=message_id)
+    await stage.see("PUT /streams/{stream_id}/pinned_topics", stage.olivia, **topic)
+    await stage.see("GET /streams/{stream_id}/pins", stream_id=general)
+    await stage.see("DELETE /streams/{stream_id}/pinned_topics", stage.olivia, **topic)
+    await stage.see(f"DELETE {ONE}/pin", stage.olivia, message_id=message_id)
+
+
+async def descriptions(stage: Stage) -> None:
+    here = {"stream_id": stage.general.channel_id}
+    text = "Where we eat, **today** and tomorrow"
+    path = "/streams/{stream_id}/topic_descriptions"
+    await stage.see(f"PUT {path}", **here, topic="lunch", description=text)
+    await stage.see(f"GET {path}", **here)
 
 
 async def flags(stage: Stage, message_id: int) -> None:

@@ -7,11 +7,16 @@ from server.actions.imports import finish, note_contents
 from server.actions.realm_exports import STEP, ExportArguments
 from server.imports.report import ImportReport
 from server.jobs import DeferredWork
+from storage import compliance as compliance_rows
 from storage import import_requests
+from storage import imports as import_rows
+from storage import second_factors as rows
 from storage.blobs import new_key
-from storage.ids import UserId
+from storage.compliance import CaseRow
+from storage.ids import ComplianceCaseId, Position, UserId
+from storage.imports import ImportRow
 from testkit.images import picture
-from tests.api.examples.stage import Stage, user_id
+from tests.api.examples.stage import PASSWORD, Stage, user_id
 
 PATTERN = {"pattern": "#(?P<id>[0-9]+)", "url_template": "https://tracker.example.com/{id}"}
 
@@ -78,6 +83,89 @@ async def unconfirmed_addresses(stage: Stage) -> None:
     await stage.see("DELETE /realm/unconfirmed_addresses/{user_id}", user_id=made.user_id)
 
 
+async def second_factors(stage: Stage) -> None:
+    made = await stage.make.user("Otto", email="otto@example.com")
+    await rows.insert_totp(
+        stage.make.connection,
+        stage.make.realm_id,
+        made.user_id,
+        name="Phone",
+        secret=b"sealed",
+        step=0,
+    )
+    await stage.see("DELETE /users/{user_id}/second_factors", user_id=made.user_id)
+
+
+async def directories(stage: Stage) -> None:
+    made = await stage.see("POST /realm/scim/tokens", name="Okta")
+    await stage.see("GET /realm/scim/tokens")
+    await stage.see("DELETE /realm/scim/tokens/{token_id}", token_id=made["id"])
+    await stage.see("POST /realm/scim/closures")
+
+
+async def legal_holds(stage: Stage) -> None:
+    made = await stage.see(
+        "POST /compliance/legal_holds",
+        name="Smith v. Jones",
+        reason="Case 4711, asked for by our lawyers",
+        channel_ids=[stage.general.channel_id],
+        sent_from=1_700_000_000,
+    )
+    await stage.see("GET /compliance/legal_holds")
+    await stage.see("GET /realm/retention_preview", days=30)
+    await stage.see(
+        "POST /compliance/legal_holds/{hold_id}/release",
+        hold_id=made["id"],
+        reason="The case is closed",
+    )
+
+
+async def compliance(stage: Stage) -> None:
+    proof = {"old_password": PASSWORD}
+    own_id = user_id(stage.olivia)
+    await stage.see("POST /compliance/officers", user_id=own_id, **proof)
+    await stage.see("GET /compliance/officers")
+    other = await stage.make.user("Quinn", email="quinn@example.com")
+    await compliance_rows.appoint(
+        stage.make.connection,
+        stage.make.realm_id,
+        other.user_id,
+        creator_id=UserId(own_id),
+        now=stage.server.app.clock.now(),
+    )
+    await stage.see("PATCH /compliance/rules", needs_two_persons=False, **proof)
+    made = await stage.see("POST /compliance/cases", reason="Case 4711", hours=8, **proof)
+    await stage.see(
+        "POST /compliance/cases/{case_id}/search",
+        case_id=made["id"],
+        narrow=[{"operator": "channel", "operand": "general"}],
+        limit=1,
+    )
+    await stage.see("POST /compliance/cases/{case_id}/close", case_id=made["id"])
+    waiting = await compliance_rows.insert_case(
+        stage.make.connection, stage.make.realm_id, waiting_case(stage, other.user_id)
+    )
+    await stage.see("POST /compliance/cases/{case_id}/approve", case_id=waiting, **proof)
+    await stage.see("GET /compliance/cases")
+    await stage.see("DELETE /compliance/officers/{user_id}", user_id=own_id)
+
+
+def waiting_case(stage: Stage, creator_id: UserId) -> CaseRow:
+    """A case that waits for the approval of another officer."""
+    return CaseRow(
+        case_id=ComplianceCaseId(0),
+        creator_id=creator_id,
+        reason="Case 4712",
+        hours=24,
+        needs_approval=True,
+        opened_at=stage.server.app.clock.now(),
+        approver_id=None,
+        ends_at=None,
+        closed_at=None,
+        searches=0,
+    )
+
+
 async def profile_fields(stage: Stage) -> None:
     made = await stage.see(
         "POST /realm/profile_fields", field_type=1, name="Favorite dish", hint="In a few words"
@@ -141,6 +229,21 @@ async def imports(stage: Stage) -> None:
     await services.write(lambda tx: finish(tx, request_id, report.as_json(), now))
     await stage.see("POST /imports/invitations")
     await stage.see("DELETE /imports/{request_id}", request_id=request_id)
+    row = ImportRow(
+        import_id=0,
+        source="Slack",
+        options={},
+        phase="messages",
+        done=1_200,
+        total=48_210,
+        first_position=Position(0),
+        report=ImportReport({"people and bots": 12, "messages": 1_200}).as_json(),
+        ended_at=None,
+    )
+    import_id = await import_rows.insert(
+        stage.make.connection, realm_id, row, fingerprint=b"lost", now=now
+    )
+    await stage.see("POST /imports/abandon", import_id=import_id)
 
 
 async def ending(stage: Stage) -> None:

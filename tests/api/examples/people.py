@@ -4,10 +4,14 @@ import msgspec
 from joserfc import jwt
 from joserfc.jwk import OctKey
 
+from queue_processors.deferred_work import handle
 from queue_processors.push_registrations import handle as register_devices
+from server.actions import account_exports
+from server.actions.account_exports import AccountExportArguments
 from server.domain.unsubscribing import PURPOSE, Subscriber, token_for
-from server.jobs import PushRegistration
-from storage import server_keys
+from server.jobs import DeferredWork, PushRegistration
+from storage import command_calls, server_keys
+from storage.command_calls import CommandCallRow
 from storage.ids import UserId
 from testkit.clients.phone import Key, Phone
 from testkit.images import picture
@@ -35,6 +39,16 @@ async def own_account(stage: Stage) -> None:
     await stage.see("GET /navigation_views")
     await stage.see("PATCH /navigation_views/{fragment}", **view, is_pinned=False)
     await stage.see("DELETE /navigation_views/{fragment}", **view)
+
+
+async def own_data(stage: Stage) -> None:
+    made = await stage.see("POST /users/me/exports")
+    work = DeferredWork.of(
+        stage.make.realm_id, account_exports.STEP, AccountExportArguments(made["id"])
+    )
+    await handle(stage.server.app, work)
+    await stage.see("GET /users/me/exports")
+    await stage.see("DELETE /users/me/exports/{export_id}", export_id=made["id"])
 
 
 async def keys(stage: Stage) -> None:
@@ -109,7 +123,10 @@ async def bots(stage: Stage) -> None:
     await stage.see("GET /bots/{bot_id}/webhook_secret", **one)
     await stage.see("DELETE /bots/{bot_id}/webhook_secret", **one)
     await stage.see("GET /bots/{bot_id}/last_delivery", **one)
-    made = await stage.olivia.post(
+
+
+async def slash_commands(stage: Stage) -> None:
+    bot = await stage.olivia.post(
         "/bots",
         full_name="Deployer",
         short_name="deployer",
@@ -118,7 +135,7 @@ async def bots(stage: Stage) -> None:
     )
     made = await stage.see(
         "POST /realm/slash_commands",
-        bot_id=made["user_id"],
+        bot_id=bot["user_id"],
         name="deploy",
         description="Deploy a service",
         parameter_hint="[service] [version]",
@@ -132,8 +149,34 @@ async def bots(stage: Stage) -> None:
         type="direct",
         to=[user_id(stage.ravi)],
     )
+    caller_id = UserId(user_id(stage.olivia))
+    call = CommandCallRow(
+        call_id="0f2b",
+        bot_id=bot["user_id"],
+        caller_id=caller_id,
+        command="deploy",
+        channel_id=None,
+        topic="",
+        user_ids=(caller_id, UserId(user_id(stage.ravi))),
+        answers_left=5,
+    )
+    token, now = "token-of-the-call", stage.server.app.clock.now()
+    here = (stage.make.connection, stage.make.realm_id)
+    await command_calls.open_address(*here, call, token=token, now=now)
+    await stage.see(
+        "POST /slash_commands/answers/{answer_token}",
+        stage.visitor,
+        answer_token=token,
+        payload={"text": "The website is deployed."},
+    )
     await stage.see("DELETE /realm/slash_commands/{command_id}", **one)
+
+
+async def calls(stage: Stage) -> None:
     await stage.see("GET /calls/bigbluebutton/create", meeting_name="Lunch")
+    await stage.see("POST /calls/constructorgroups/create")
+    await stage.see("POST /calls/nextcloud_talk/create", room_name="Lunch")
+    await stage.see("POST /calls/webex/create")
     await stage.see("POST /calls/zoom/create")
 
 

@@ -16,6 +16,7 @@ EVERYONE: Final = "OAMmgb"
 PEOPLE: Final = "OAMmg"
 NOT_GUESTS: Final = "OAMmb"
 ADMINISTRATORS: Final = "OA"
+MODERATORS: Final = "OAM"
 OWNERS: Final = "O"
 NO_ONE: Final = ""
 ANYONE: Final = EVERYONE + "x-"
@@ -191,6 +192,14 @@ may(
 )
 for path in ("/settings", "/settings/display", "/settings/notifications"):
     may(f"PATCH {path}", "one's own", allowed=EVERYONE, fields={"starred_message_counts": True})
+    may(
+        f"PATCH {path}",
+        "those of others: for administrators",
+        world.settings_of_other,
+        fields={"starred_message_counts": False},
+        others=ADMINISTRATORS,
+        archived=ADMINISTRATORS,
+    )
 may(
     "POST /users/me/muted_users/{muted_user_id}",
     "all but oneself",
@@ -273,6 +282,69 @@ may(
     world.person_of_address,
     ADMINISTRATORS,
 )
+may(
+    "DELETE /users/{user_id}/second_factors",
+    "administrators reset what users have lost; of owners, owners",
+    world.person_with_factor,
+    ADMINISTRATORS,
+)
+OWNERS_ADMIT = "owners admit directories, which act on their behalf"
+may("GET /realm/scim/tokens", OWNERS_ADMIT, allowed=OWNERS)
+may("POST /realm/scim/tokens", OWNERS_ADMIT, fields={"name": "Okta"}, allowed=OWNERS)
+may("DELETE /realm/scim/tokens/{token_id}", OWNERS_ADMIT, world.scim_token, OWNERS)
+may("POST /realm/scim/closures", "owners alone let directories close more", allowed=OWNERS)
+for method in ("GET", "POST", "PUT", "PATCH", "DELETE"):
+    may(
+        f"{method} /scim/v2/{{filename}}",
+        "directories, with tokens of their own",
+        fields={"filename": "Users"},
+        allowed=NO_ONE,
+    )
+may(
+    "GET /realm/retention_preview",
+    "owners set the retention",
+    allowed=OWNERS,
+    fields={"days": 30},
+)
+OWN_DATA = "one's own, of people"
+may("GET /users/me/exports", OWN_DATA, allowed=PEOPLE)
+may("POST /users/me/exports", OWN_DATA, world.no_own_exports, PEOPLE)
+may(
+    "DELETE /users/me/exports/{export_id}",
+    OWN_DATA,
+    world.own_export,
+    own=PEOPLE,
+    others=NO_ONE,
+)
+may(
+    "GET /account_exports/{export_id}/{filename}",
+    OWN_DATA,
+    world.own_export,
+    fields={"filename": "account.zip"},
+    own=PEOPLE,
+    others=NO_ONE,
+)
+HOLDERS = "owners place and release legal holds, and officers, whom they appoint"
+may("GET /compliance/legal_holds", HOLDERS, world.no_officers, OWNERS)
+may("POST /compliance/legal_holds", HOLDERS, world.new_hold, OWNERS)
+may("POST /compliance/legal_holds/{hold_id}/release", HOLDERS, world.legal_hold, OWNERS)
+APPOINT = "owners appoint officers; being an owner is not enough to search"
+PROVEN: Words = {"old_password": world.PASSWORD}
+may("GET /compliance/officers", APPOINT, world.no_officers, OWNERS)
+may("POST /compliance/officers", APPOINT, world.future_officer, OWNERS, fields=PROVEN)
+may("DELETE /compliance/officers/{user_id}", APPOINT, world.officer, OWNERS)
+rule: Words = {"needs_two_persons": False, **PROVEN}
+may("PATCH /compliance/rules", APPOINT, allowed=OWNERS, fields=rule)
+OFFICERS = "for officers, whom owners appoint: no guests, no bots"
+may("GET /compliance/cases", "for owners and officers", world.no_officers, OWNERS)
+opening: Words = {"reason": "Case 7", **PROVEN}
+may("POST /compliance/cases", OFFICERS, world.no_officers, NO_ONE, fields=opening)
+search = "POST /compliance/cases/{case_id}/search"
+may(search, OFFICERS, world.compliance_case, own="OAMm", others=NO_ONE)
+approve = "POST /compliance/cases/{case_id}/approve"
+may(approve, OFFICERS, world.waiting_case, "OAMm", fields=PROVEN)
+close = "POST /compliance/cases/{case_id}/close"
+may(close, "for owners and officers", world.compliance_case, own="OAMm", others="OAMm")
 INVITES = "members invite, guests do not; links are for administrators to make"
 may(
     "GET /invites",
@@ -567,6 +639,37 @@ may(
     own=ADMINISTRATORS,
     private=NO_ONE,
 )
+for method in ("PUT", "DELETE"):
+    may(
+        f"{method} /streams/{{stream_id}}/pinned_topics",
+        "can_pin_group is for moderators; those who administer the channel; content access",
+        world.channel,
+        fields={"topic": "t"},
+        own=NOT_GUESTS,
+        private=NO_ONE,
+    )
+may(
+    "PUT /streams/{stream_id}/topic_descriptions",
+    "can_move_messages_between_topics_group is for members; content access",
+    world.channel,
+    fields={"topic": "t", "description": "News"},
+    own=EVERYONE,
+    private=NO_ONE,
+)
+may(
+    "GET /streams/{stream_id}/topic_descriptions",
+    "readers of the channel",
+    world.channel,
+    **READ,
+    web=EVERYONE,
+)
+may(
+    "GET /streams/{stream_id}/pins",
+    "readers of the channel",
+    world.channel,
+    **READ,
+    web=EVERYONE,
+)
 ADMINISTER = "spec, channel: the creator administers it by default, administrators always"
 ADMINISTERED: Kinds = {"own": NOT_GUESTS, "others": ADMINISTRATORS, "private": ADMINISTRATORS}
 may(
@@ -617,6 +720,9 @@ for method in ("GET", "POST"):
     )
 CALLS = "all may have a call; this server has no such service configured"
 may("GET /calls/bigbluebutton/create", CALLS, fields={"meeting_name": "Lunch"}, allowed=NO_ONE)
+may("POST /calls/constructorgroups/create", CALLS, allowed=NO_ONE)
+may("POST /calls/nextcloud_talk/create", CALLS, fields={"room_name": "Lunch"}, allowed=NO_ONE)
+may("POST /calls/webex/create", CALLS, allowed=NO_ONE)
 may("POST /calls/zoom/create", CALLS, allowed=NO_ONE)
 CHANNEL_GROUPS = "what newcomers may choose is for administrators to say"
 may("POST /default_stream_groups/create", CHANNEL_GROUPS, world.new_channel_group, ADMINISTRATORS)
@@ -784,6 +890,33 @@ may(
     others=ADMINISTRATORS,
     private=NO_ONE,
 )
+for method in ("PUT", "DELETE"):
+    may(
+        f"{method} /messages/{{message_id}}/pin",
+        "can_pin_group is for moderators; content access",
+        world.message,
+        own=MODERATORS,
+        others=MODERATORS,
+        private=NO_ONE,
+    )
+may(
+    "PATCH /messages",
+    "those who may move each of the messages",
+    world.message_in_bulk,
+    fields={"topic": "elsewhere"},
+    own=EVERYONE,
+    others=EVERYONE,
+    private=NO_ONE,
+)
+may(
+    "POST /messages/delete",
+    "those who may delete each; what one may not read is gone already",
+    world.message_in_bulk,
+    idle="private",
+    own=EVERYONE,
+    others=ADMINISTRATORS,
+    private=EVERYONE,
+)
 may(
     "POST /messages/{message_id}/report",
     MESSAGE,
@@ -854,6 +987,13 @@ may(
     "POST /message_buttons/answers/{answer_token}",
     "services that know the address",
     world.answer_token,
+    true=ANYONE,
+    false=NO_ONE,
+)
+may(
+    "POST /slash_commands/answers/{answer_token}",
+    "services that know the address",
+    world.command_answer_token,
     true=ANYONE,
     false=NO_ONE,
 )
@@ -980,6 +1120,7 @@ may("GET /imports", "for owners", allowed=OWNERS)
 may("GET /imports/{request_id}", "for owners", world.import_request, OWNERS)
 may("POST /imports/{request_id}/start", "for owners", world.import_request, OWNERS)
 may("DELETE /imports/{request_id}", "for owners", world.import_request, OWNERS)
+may("POST /imports/abandon", "for owners", world.unfinished_import, OWNERS)
 may("POST /imports/invitations", "for owners", allowed=OWNERS)
 may("GET /export/realm", "for administrators", allowed=ADMINISTRATORS)
 may("GET /export/realm/consents", "for administrators", allowed=ADMINISTRATORS)

@@ -197,6 +197,15 @@ def narrow(operator: str, given: Given) -> Given:
     return value
 
 
+def targets(name: str, given: Given) -> Given:
+    """Users to change settings of, named like this."""
+
+    async def value(there: World) -> dict[str, Any]:
+        return {name: await given(there), "skip_if_already_edited": False}
+
+    return value
+
+
 PERMISSION: Final = (group_id, direct(user_id, members=True), direct(group_id, members=False))
 NEW_PERMISSION: Final = tuple(new(each) for each in PERMISSION)
 NARROWS: Final = (
@@ -220,6 +229,9 @@ for name in CHANNEL_PERMISSIONS:
 for name in GROUP_PERMISSIONS:
     swap("POST /user_groups/create", name, *PERMISSION, base=world.new_group)
     swap("PATCH /user_groups/{user_group_id}", name, *NEW_PERMISSION, base=world.group)
+for path in ("/settings", "/settings/display", "/settings/notifications"):
+    named = (targets("user_ids", user_ids), targets("group_ids", group_ids))
+    swap(f"PATCH {path}", "target_users", *named, fields={"starred_message_counts": False})
 path = "GET /streams/{stream_id}/email_address"
 swap(path, "sender_id", owner_id, base=world.one_channel)
 swap("POST /channels/create", "folder_id", folder_id, base=world.new_channel)
@@ -237,6 +249,19 @@ for name in ("add", "delete"):
 path = "POST /user_groups/{user_group_id}/members"
 swap(path, "add", user_ids, base=world.group)
 swap(path, "delete", user_ids, base=world.group_of_other)
+for term in NARROWS[:-2]:
+    path = "POST /compliance/cases/{case_id}/search"
+    swap(path, "narrow", term, base=world.compliance_case)
+swap(
+    "POST /compliance/officers",
+    "user_id",
+    user_id,
+    base=world.future_officer,
+    fields={"old_password": world.PASSWORD},
+)
+swap("POST /compliance/legal_holds", "user_ids", user_ids, base=world.new_hold)
+swap("POST /compliance/legal_holds", "channel_ids", listed(channel_id), base=world.new_hold)
+swap("GET /realm/retention_preview", "stream_id", channel_id, fields={"days": 30})
 swap("POST /invites", "stream_ids", listed(channel_id), base=world.new_invitation)
 nowhere: Mapping[str, Any] = {"stream_ids": []}
 swap("POST /invites", "group_ids", group_ids, base=world.new_invitation, fields=nowhere)
@@ -250,6 +275,7 @@ swap(path, "to", channel_id, base=world.scheduled_message, fields={"type": "chan
 swap(path, "to", user_ids, base=world.scheduled_message, fields={"type": "direct"})
 swap("POST /typing", "to", user_ids, fields={"op": "start", "type": "direct"})
 swap("PATCH /messages/{message_id}", "stream_id", open_channel_id, base=world.message)
+swap("PATCH /messages", "stream_id", open_channel_id, base=world.message_in_bulk)
 swap("GET /messages", "narrow", *NARROWS, fields=PAGE)
 swap("GET /messages", "message_ids", message_ids)
 swap("GET /messages", "anchor", message_id, fields={"num_before": 1, "num_after": 0})
@@ -307,6 +333,7 @@ LENIENT: Final = {
     "POST /drafts drafts": "a draft is text: where it leads is looked at when it is sent",
     "PATCH /drafts/{draft_id} draft": "a draft is text",
     "POST /messages queue_id": "a queue that is not one's own hears no local_id",
+    "POST /messages/delete message_ids": "what one may not read is gone already",
     "POST /messages/flags messages": "spec 12: the answer lists those that have changed",
     "POST /messages/flags/narrow anchor": "any number is a place in a history",
     "POST /messages/flags/narrow narrow": "some operators only choose",

@@ -5,24 +5,34 @@ import itertools
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from server.domain.access import ADMINISTRATOR, GUEST, MEMBER, MODERATOR, OWNER
+from server.domain.clock import SystemClock
 from server.domain.message_buttons import Button, encode_buttons
 from server.domain.passwords import Passwords
 from server.domain.realm_settings import NO_CHANNEL
 from server.domain.system_bots import WELCOME_BOT
 from server.domain.thumbnails import STILL, key_of
 from server.domain.unsubscribing import PURPOSE, Subscriber, token_for
+from server.imports.report import ImportReport
 from server.previews.pictures import LinkedPicture
 from storage import (
+    account_exports,
     bots,
+    command_calls,
+    compliance,
     credentials,
     default_channel_groups,
     import_requests,
+    imports,
     invitations,
+    legal_holds,
     realm_emoji,
     realm_exports,
+    scim,
+    second_factors,
     server_keys,
     user_grants,
     users,
@@ -30,9 +40,13 @@ from storage import (
 from storage.blobs import new_key
 from storage.bots import ServiceRow, insert_service
 from storage.channels import ChannelRow
+from storage.command_calls import CommandCallRow
+from storage.compliance import CaseRow
 from storage.conversations import TopicRow
-from storage.ids import GroupId
+from storage.ids import ComplianceCaseId, GroupId, LegalHoldId, Position, UserId
+from storage.imports import ImportRow
 from storage.invitations import InvitationTerms
+from storage.legal_holds import LegalHoldRow
 from storage.realms import by_id
 from storage.users import UserRow
 from testkit.clients.api import Client
@@ -170,10 +184,7 @@ async def no_exports(world: World, who: str, kind: str) -> Values:
 async def export(world: World, who: str, kind: str) -> Values:
     """One that is there, with its content."""
     del who, kind
-    key = new_key("exports", world.make.realm_id)
-    incoming = await world.server.app.blobs.receive()
-    await incoming.write(b"content")
-    await incoming.keep(key)
+    key = await _stored(world, "exports")
     connection, realm_id = world.make.connection, world.make.realm_id
     export_id = await realm_exports.insert(
         connection,
@@ -188,6 +199,15 @@ async def export(world: World, who: str, kind: str) -> Values:
         connection, realm_id, replace(row, blob_key=key, size=7, digest=b"7")
     )
     return {"export_id": export_id}
+
+
+async def _stored(world: World, kind: str) -> str:
+    """Store some content under a new key of this kind, and return the key."""
+    key = new_key(kind, world.make.realm_id)
+    incoming = await world.server.app.blobs.receive()
+    await incoming.write(b"content")
+    await incoming.keep(key)
+    return key
 
 
 async def import_request(world: World, who: str, kind: str) -> Values:
@@ -207,6 +227,26 @@ async def import_request(world: World, who: str, kind: str) -> Values:
     assert row is not None
     await import_requests.update(connection, realm_id, replace(row, state="ready", source="Slack"))
     return {"request_id": request_id}
+
+
+async def unfinished_import(world: World, who: str, kind: str) -> Values:
+    """One that was begun and has not ended."""
+    del who, kind
+    connection, realm_id = world.make.connection, world.make.realm_id
+    row = ImportRow(
+        import_id=0,
+        source="Slack",
+        options={},
+        phase="people",
+        done=0,
+        total=7,
+        first_position=Position(0),
+        report=ImportReport().as_json(),
+        ended_at=None,
+    )
+    now = world.server.app.clock.now()
+    import_id = await imports.insert(connection, realm_id, row, fingerprint=b"slack", now=now)
+    return {"import_id": import_id}
 
 
 async def export_file(world: World, who: str, kind: str) -> Values:
@@ -270,6 +310,10 @@ async def direct_message(world: World, who: str, kind: str) -> Values:
     letter = who if kind == "own" else "O" if who != "O" else "A"
     fields = {"type": "direct", "to": [world.people[letter].user_id], "content": world.text()}
     return {"message_id": (await world.clients[OTHER].post("/messages", **fields))["id"]}
+
+
+async def message_in_bulk(world: World, who: str, kind: str) -> Values:
+    return {"message_ids": [(await message(world, who, kind))["message_id"]]}
 
 
 async def message_in_list(world: World, who: str, kind: str) -> Values:
@@ -396,6 +440,11 @@ async def user(world: World, who: str, kind: str) -> Values:
     return {"user_id": world.people[world.owner_of(who, kind)].user_id}
 
 
+async def settings_of_other(world: World, who: str, kind: str) -> Values:
+    ids = [(await user(world, who, kind))["user_id"]]
+    return {"target_users": {"user_ids": ids, "skip_if_already_edited": False}}
+
+
 async def person(world: World, who: str, kind: str) -> Values:
     """A user of no other request."""
     del who
@@ -408,6 +457,20 @@ async def person_of_address(world: World, who: str, kind: str) -> Values:
     found = await person(world, who, kind)
     await world.make.connection.execute(
         "UPDATE users SET email_confirmed = false WHERE user_id = %(user_id)s", **found
+    )
+    return found
+
+
+async def person_with_factor(world: World, who: str, kind: str) -> Values:
+    """A user with a second factor."""
+    found = await person(world, who, kind)
+    await second_factors.insert_totp(
+        world.make.connection,
+        world.make.realm_id,
+        found["user_id"],
+        name="Phone",
+        secret=b"sealed",
+        step=0,
     )
     return found
 
@@ -427,6 +490,131 @@ async def new_person(world: World, who: str, kind: str) -> Values:
     )
     address = f"{world.text().replace(' ', '.')}@example.com"
     return {"email": address, "full_name": world.text(), "password": PASSWORD}
+
+
+async def no_own_exports(world: World, who: str, kind: str) -> Values:
+    """Nobody has asked for an export of their own data yet."""
+    await world.make.connection.execute(
+        "DELETE FROM account_exports WHERE realm_id = %(r)s", r=world.make.realm_id
+    )
+    return {}
+
+
+async def own_export(world: World, who: str, kind: str) -> Values:
+    """An export of their own data that is ready."""
+    make = world.make
+    key = await _stored(world, "exports")
+    owner = world.people[world.owner_of(who, kind)]
+    export_id = await account_exports.insert(
+        make.connection, make.realm_id, owner.user_id, SystemClock().now()
+    )
+    row = await account_exports.by_id(make.connection, make.realm_id, export_id)
+    assert row is not None
+    ready = replace(row, blob_key=key, size=7, digest=b"7")
+    await account_exports.update(make.connection, make.realm_id, ready)
+    return {"export_id": export_id}
+
+
+async def no_officers(world: World, who: str, kind: str) -> Values:
+    """Nobody has been appointed."""
+    await world.make.connection.execute(
+        "DELETE FROM compliance_officers WHERE realm_id = %(r)s", r=world.make.realm_id
+    )
+    return {}
+
+
+async def future_officer(world: World, who: str, kind: str) -> Values:
+    """Someone who may be appointed."""
+    return {"user_id": (await world.make.user(world.text())).user_id}
+
+
+async def officer(world: World, who: str, kind: str) -> Values:
+    values = await future_officer(world, who, kind)
+    await _appoint(world, UserId(values["user_id"]))
+    return values
+
+
+async def _appoint(world: World, user_id: UserId) -> None:
+    make, now = world.make, SystemClock().now()
+    creator = world.people["O"].user_id
+    await compliance.appoint(make.connection, make.realm_id, user_id, creator_id=creator, now=now)
+
+
+async def compliance_case(world: World, who: str, kind: str) -> Values:
+    """An open case of the user, who is an officer, or of another one."""
+    creator = await _officers(world, who, is_own=kind == "own")
+    return await _case(world, creator, SystemClock().now() + timedelta(hours=1))
+
+
+async def waiting_case(world: World, who: str, kind: str) -> Values:
+    """A case of another officer than the user, which waits for an approval."""
+    return await _case(world, await _officers(world, who, is_own=False), None)
+
+
+async def _officers(world: World, who: str, *, is_own: bool) -> UserId:
+    """Make the user an officer, if there is one, and another one; return one of them."""
+    other = UserId((await officer(world, who, ""))["user_id"])
+    row = world.people.get(who)
+    if row is None:
+        return other
+    await _appoint(world, row.user_id)
+    return row.user_id if is_own else other
+
+
+async def _case(world: World, creator_id: UserId, ends_at: datetime | None) -> Values:
+    row = CaseRow(
+        case_id=ComplianceCaseId(0),
+        creator_id=creator_id,
+        reason="Case 7",
+        hours=1,
+        needs_approval=ends_at is None,
+        opened_at=SystemClock().now(),
+        approver_id=None,
+        ends_at=ends_at,
+        closed_at=None,
+        searches=0,
+    )
+    make = world.make
+    return {"case_id": await compliance.insert_case(make.connection, make.realm_id, row)}
+
+
+async def new_hold(world: World, who: str, kind: str) -> Values:
+    await no_officers(world, who, kind)
+    return {"name": "Case 7", "reason": "Asked for", "user_ids": [world.gone.user_id]}
+
+
+async def legal_hold(world: World, who: str, kind: str) -> Values:
+    """An active legal hold."""
+    await no_officers(world, who, kind)
+    make = world.make
+    row = LegalHoldRow(
+        hold_id=LegalHoldId(0),
+        name="Case 7",
+        reason="Asked for",
+        is_realm_wide=False,
+        user_ids=[world.gone.user_id],
+        channel_ids=[],
+        sent_from=None,
+        sent_until=None,
+        creator_id=world.people["O"].user_id,
+        created_at=SystemClock().now(),
+    )
+    hold_id = await legal_holds.insert(make.connection, make.realm_id, row)
+    return {"hold_id": hold_id, "reason": "It is over"}
+
+
+async def scim_token(world: World, who: str, kind: str) -> Values:
+    """A token of a directory."""
+    make = world.make
+    token_id = await scim.insert_token(
+        make.connection,
+        make.realm_id,
+        digest=world.text().encode(),
+        hint="plyscim_",
+        name="Okta",
+        creator_id=None,
+    )
+    return {"token_id": token_id}
 
 
 async def api_key(world: World, who: str, kind: str) -> Values:
@@ -865,6 +1053,30 @@ async def call_of_command(world: World, who: str, kind: str) -> Values:
     await world.clients["O"].post("/realm/slash_commands", **values)
     to = [world.people[who].user_id]
     return {"command": f"/{values['name']}", "type": "direct", "to": to}
+
+
+async def command_answer_token(world: World, who: str, kind: str) -> Values:
+    """From the address for answers to a call of a command."""
+    owner = world.people[world.owner_of(who, kind)]
+    bot = await world.make.user(world.text(), bot_type=3, bot_owner=owner)
+    connection, realm_id = world.make.connection, world.make.realm_id
+    service = ServiceRow(
+        bot_id=bot.user_id, interface=1, base_url="https://bots.example.com/", token="t"
+    )
+    await insert_service(connection, realm_id, service)
+    call = CommandCallRow(
+        call_id=world.text(),
+        bot_id=bot.user_id,
+        caller_id=world.people[OTHER].user_id,
+        command="deploy",
+        channel_id=None,
+        topic="",
+        user_ids=(world.people[OTHER].user_id,),
+        answers_left=5,
+    )
+    now, token = SystemClock().now(), f"token of {call.call_id}"
+    await command_calls.open_address(connection, realm_id, call, token=token, now=now)
+    return {"answer_token": token if kind == "true" else f"{token}x"}
 
 
 async def bot_and_name(world: World, who: str, kind: str) -> Values:
