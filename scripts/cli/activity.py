@@ -36,7 +36,7 @@ def activity(
 
         settings = settings_beside(config, data)
         rows = with_app(settings, lambda app: _read(app, realm, email=email, limit=limit))
-    show(rows, as_json=as_json, nothing="Nobody has asked for anything.")
+    show(rows, as_json=as_json, nothing="There were no requests.")
 
 
 async def _read(

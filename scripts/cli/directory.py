@@ -175,7 +175,7 @@ def _lines(plan: "SyncPlan", graph: "GroupGraph") -> Iterator[str]:
     """Describe the plan, a line for each account."""
     names = {group_id: name for name, group_id in graph.ids_by_name.items()}
     if plan.kept is not None:
-        yield f"keep        {plan.kept.email}: the last owner, whose entry is gone"
+        yield f"keep        {plan.kept.email}: the last owner, without an entry"
     for row in plan.closures:
         yield f"deactivate  {row.email}"
     for change in plan.changes:

@@ -42,7 +42,7 @@ async def person_named(connection: "Connection", realm_id: "RealmId", email: str
 
     found = await users.by_emails(connection, realm_id, [email])
     if not found:
-        raise Failure(f"Nobody has the address {email}.")
+        raise Failure(f"No account has the address {email}.")
     return found[0].user_id
 
 

@@ -204,7 +204,7 @@ def _import_own(
     where = f"at the subdomain `{place}`" if place else "at the server's own address"
     click.echo(f"{_amount(manifest)} of {manifest.name!r} are here, {where}.")
     if not manifest.secrets:
-        click.echo("Nobody has a password, and API keys are new: they were not in the export.")
+        click.echo("No account has a password, and API keys are new: they were not in the export.")
 
 
 async def _import(app: "App", file: Path, subdomain: str) -> None:

@@ -92,7 +92,7 @@ async def follow_claims(
 
 
 async def acting_owner(tx: Tx, user_id: UserId) -> Actor | None:
-    """Return the owner on behalf of whom a directory changes this user; None without any owner.
+    """Return an owner as the actor of a change by a directory; None without any owner.
 
     It is the one with the oldest account, and the user alone only if there is no other.
     """

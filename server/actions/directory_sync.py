@@ -91,7 +91,7 @@ async def plan_sync(
 ) -> SyncPlan:
     """Compare accounts with `people`, by their `ids` in the directory, for which it was asked.
 
-    None stands for a person of whom the directory says too little: the account stays as it is.
+    None: the entry lacks a required attribute, and the account stays as it is.
     Accounts that were deactivated here stay so.
     """
     owners = (await users.ids_by_role(connection, realm_id, without_bots=True)).get(OWNER, ())

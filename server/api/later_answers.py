@@ -15,7 +15,7 @@ from storage.users import UserRow
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parties:
-    """The bot whose service answers, its owner if it has one, and the user who is answered."""
+    """The bot of the service, its owner if it has one, and the recipient of the answer."""
 
     bot: UserRow
     owner: UserRow | None

@@ -71,7 +71,7 @@ async def answer(request: Request, params: ScimParams) -> RawResult:
 
 
 async def _owner_behind(request: Request) -> Actor:
-    """Return the owner for whom the directory acts: its token's creator, else another.
+    """Return the actor of the directory's requests: the token's creator, else another owner.
 
     Raises ScimTokenError without a valid token, and RealmDeactivatedError.
     """

@@ -51,7 +51,7 @@ class VouchedClaims(msgspec.Struct, frozen=True, array_like=True):
 
     @classmethod
     def of_token(cls, token: str) -> "VouchedClaims | None":
-        """Return the claims in the token of a confirmation, whose digest has been compared."""
+        """Return the claims in the token of a confirmation. The caller has compared its digest."""
         content = token.partition(".")[2]
         if not content:
             return None

@@ -64,7 +64,7 @@ _ALL: Final = (
         "pause",
         "Pause",
         "Pause {queue}?",
-        "Nobody begins work on it until it is resumed. What is in hand is finished; jobs are kept.",
+        "No worker starts its jobs until it is resumed. Those in hand are finished; jobs are kept.",
         "The queue is paused: workers stop within seconds.",
         _pause,
     ),

@@ -77,7 +77,7 @@ class ShardView(msgspec.Struct, frozen=True, kw_only=True):
     def problem(self) -> str | None:
         """The problem with it, as a sentence."""
         if self.leader is None or self.lag_seconds is None:
-            return "Nobody ships the jobs of the log: start a worker."
+            return "No worker ships the jobs of the log: start one."
         if self.lag_seconds < LAG_SECONDS:
             return None
         return f"{self.leader}, ships and is {span(self.lag_seconds)} behind the log."

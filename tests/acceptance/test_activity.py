@@ -32,4 +32,4 @@ async def test_an_operator_sees_who_uses_what(server, log_in, make, database_url
     assert "cook@example.com" in done.out
     assert "baker@example.com" not in done.out
     done = await asyncio.to_thread(activity, "--of", "nobody@example.com")
-    assert "Nobody has the address" in str(done)
+    assert "No account has the address" in str(done)

@@ -40,4 +40,4 @@ async def test_an_operator_sees_who_changed_what(stage, make, database_url):
     assert done.out.strip() == "Nothing has been changed."
     done = await asyncio.to_thread(audit, "--by", "nobody@example.com")
     assert done.status == 1
-    assert "Nobody has the address" in str(done)
+    assert "No account has the address" in str(done)

@@ -105,8 +105,8 @@ async def test_many_closures_are_confirmed(sync, make, people):
         await sync(),
         await sync("--dry-run"),
         await sync("--max-closures", "3"),
-        await sync(PARLEY_LDAP_FILTER="(&(cn=Nobody)(uid=%s))"),
-        await sync("--yes", PARLEY_LDAP_FILTER="(&(cn=Nobody)(uid=%s))"),
+        await sync(PARLEY_LDAP_FILTER="(&(cn=Unknown)(uid=%s))"),
+        await sync("--yes", PARLEY_LDAP_FILTER="(&(cn=Unknown)(uid=%s))"),
         await sync("--yes", PARLEY_LDAP_URL="ldap://127.0.0.1:1"),
         await sync("--yes", PARLEY_LDAP_BASE=f"ou=nowhere,{PEOPLE}"),
     ):

@@ -222,7 +222,7 @@ async def test_only_who_may_go_is_erased(server: Server, make: Make, people: dic
         "DATABASE_URL": server.app.settings.database_url or "",
         "PARLEY_DATA": str(server.app.settings.data_directory),
     }
-    unknown = "Nobody has the address x@y.zz. An erased account has none any more."
+    unknown = "No account has the address x@y.zz. An erased account has none any more."
     for email, why in ((people["alice"].email, "only organization owner"), ("x@y.zz", unknown)):
         said = await asyncio.to_thread(refusal, "user", "erase", "--email", email, "--yes", **place)
         assert why in said

@@ -371,7 +371,7 @@ async def test_what_cannot_be_added_is_refused_with_a_line(
     before = await office.rows("SELECT count(*) FROM users WHERE realm_id = %(realm_id)s")
     assert "--name" in await office.refused(file, "--name", "X")
     assert "no owner" in await office.refused(file, "--owner", "u2@example.com")
-    assert "Nobody has" in await office.refused(file, "--owner", "none@example.com")
+    assert "No account has" in await office.refused(file, "--owner", "none@example.com")
     cut = tmp_path / "cut.zip"
     cut.write_bytes(file.read_bytes()[:-100])
     assert await office.refused(cut) != ""

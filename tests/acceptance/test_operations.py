@@ -350,7 +350,7 @@ def test_top_prints_one_view_without_a_terminal(url: str, migrated: str):
     assert "The database lacks migrations" in parley("top", "--interval=0.5", DATABASE_URL=url).out
     found = parley("top", "--interval=0.5", DATABASE_URL=migrated)
     assert (found.status, found.out.count("Parley ")) == (0, 1), found
-    assert "problem: Nobody ships the jobs of the log: start a worker." in found.out
+    assert "problem: No worker ships the jobs of the log: start one." in found.out
 
 
 def test_serve_refuses_a_database_that_lacks_migrations(url: str):

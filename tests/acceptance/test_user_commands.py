@@ -117,4 +117,4 @@ async def test_an_operator_closes_opens_and_lets(make, database_url):
         assert told[-1].startswith("parley: ")
         assert not [line for line in told[:-1] if not line.startswith("{")]
     unknown = await run("deactivate", email="nobody@example.com")
-    assert (unknown.status, "Nobody has the address" in str(unknown)) == (1, True)
+    assert (unknown.status, "No account has the address" in str(unknown)) == (1, True)

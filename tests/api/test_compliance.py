@@ -1,4 +1,4 @@
-"""Compliance officers: who appoints them, what they find, and who is told."""
+"""Compliance officers: appointment, searches, and notices to owners."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -62,7 +62,7 @@ async def say(client, to, content):
     return (await client.post("/messages", type=kind, to=to, topic="plan", content=content))["id"]
 
 
-async def told(owner):
+async def notices(owner):
     """What the notification bot has written to the owner."""
     answer = await owner.get("/messages", anchor="newest", num_before=50, num_after=0)
     return [message["content"] for message in answer["messages"]]
@@ -100,7 +100,7 @@ async def said(make, owner, alice, bob):
     return ids
 
 
-async def test_an_officer_finds_all_messages_and_owners_are_told(
+async def test_an_officer_finds_all_messages_and_owners_are_notified(
     owner, appointed, said, alice, make
 ):
     officer = await appointed()
@@ -139,7 +139,7 @@ async def test_an_officer_finds_all_messages_and_owners_are_told(
     entries = (await owner.get("/realm/audit_log", action="compliance_searched"))["entries"]
     assert entries[-1]["after"]["narrow"][0]["operand"] == "schlüssel"
     assert (entries[-1]["after"]["count"], entries[-1]["subject_id"]) == (5, case_id)
-    messages = await told(owner)
+    messages = await notices(owner)
     assert any("appointed" in text for text in messages)
     assert any("Case *4711*" in text or "4711" in text for text in messages)
     assert any("(5 found): search:schlüssel" in text for text in messages)

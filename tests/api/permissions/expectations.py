@@ -324,7 +324,7 @@ may(
     own=PEOPLE,
     others=NO_ONE,
 )
-HOLDERS = "owners place and release legal holds, and officers, whom they appoint"
+HOLDERS = "owners and compliance officers place and release legal holds"
 may("GET /compliance/legal_holds", HOLDERS, world.no_officers, OWNERS)
 may("POST /compliance/legal_holds", HOLDERS, world.new_hold, OWNERS)
 may("POST /compliance/legal_holds/{hold_id}/release", HOLDERS, world.legal_hold, OWNERS)
@@ -335,7 +335,7 @@ may("POST /compliance/officers", APPOINT, world.future_officer, OWNERS, fields=P
 may("DELETE /compliance/officers/{user_id}", APPOINT, world.officer, OWNERS)
 rule: Words = {"needs_two_persons": False, **PROVEN}
 may("PATCH /compliance/rules", APPOINT, allowed=OWNERS, fields=rule)
-OFFICERS = "for officers, whom owners appoint: no guests, no bots"
+OFFICERS = "for compliance officers, which neither guests nor bots can be"
 may("GET /compliance/cases", "for owners and officers", world.no_officers, OWNERS)
 opening: Words = {"reason": "Case 7", **PROVEN}
 may("POST /compliance/cases", OFFICERS, world.no_officers, NO_ONE, fields=opening)

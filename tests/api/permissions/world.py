@@ -493,7 +493,7 @@ async def new_person(world: World, who: str, kind: str) -> Values:
 
 
 async def no_own_exports(world: World, who: str, kind: str) -> Values:
-    """Nobody has asked for an export of their own data yet."""
+    """There is no export of the user's own data yet."""
     await world.make.connection.execute(
         "DELETE FROM account_exports WHERE realm_id = %(r)s", r=world.make.realm_id
     )
@@ -516,7 +516,7 @@ async def own_export(world: World, who: str, kind: str) -> Values:
 
 
 async def no_officers(world: World, who: str, kind: str) -> Values:
-    """Nobody has been appointed."""
+    """There are no compliance officers."""
     await world.make.connection.execute(
         "DELETE FROM compliance_officers WHERE realm_id = %(r)s", r=world.make.realm_id
     )
