@@ -57,6 +57,8 @@ class Delivered:
     """From each send to each of its deliveries."""
     a_second: float
     """Deliveries, from the first send to the last of them."""
+    cpu_seconds: float
+    """Of the server, for each delivery: with its share of the send, and with the next poll."""
 
 
 async def deliveries_at(
@@ -77,14 +79,15 @@ async def deliveries_at(
     try:
         for rate in rates:
             readers.taken.clear()
-            begin = time.perf_counter()
+            begin, cpu_before = time.perf_counter(), server.cpu_seconds()
             sent = int(rate * seconds)
             await _send(readers, free, channel_id, sent, rate)
             async with asyncio.timeout(PATIENCE_SECONDS):
                 while len(readers.taken) < sent * len(queue_ids):  # noqa: ASYNC110 - nothing tells
                     await asyncio.sleep(0.01)
             a_second = len(readers.taken) / (time.perf_counter() - begin)
-            yield Delivered([*readers.taken], a_second)
+            cpu_seconds = (server.cpu_seconds() - cpu_before) / len(readers.taken)
+            yield Delivered([*readers.taken], a_second, cpu_seconds)
     finally:
         readers.leave()
 

@@ -85,6 +85,7 @@ def delivery() -> Figures:
         name = f"delivery to 200 queues at {rate}/s"
         figures |= milliseconds(name, each.seconds)
         figures[f"{name}, deliveries a second"] = each.a_second
+        figures[f"{name}, CPU ms of the server each"] = each.cpu_seconds * 1000
     return figures
 
 
