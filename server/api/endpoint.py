@@ -150,6 +150,23 @@ class DeferredResponse(ABC):
     def deliver_to(self, sink: ResponseSink) -> None:
         """Set the receiver. Must be called before other code runs."""
 
+    @property
+    def parameter(self) -> bytes:
+        """The query parameter, with an equals sign, in which requests for `repeat` may differ.
+
+        Empty if no other request may be answered.
+        """
+        return b""
+
+    def repeat(self, value: int) -> "RawResult | DeferredResponse | None":
+        """Answer the next request of the client, which differs in the parameter's value only.
+
+        Return None, without an effect, if it has to be handled as any other request: the caller's
+        credentials may have ended since, for example.
+        """
+        del value
+        return None
+
     @abstractmethod
     def give_up(self) -> None:
         """The client has disconnected: drop the response."""

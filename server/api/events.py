@@ -2,6 +2,7 @@
 
 import asyncio
 from contextlib import aclosing
+from sys import intern
 from typing import Any, Final
 
 import structlog
@@ -21,6 +22,8 @@ from server.api.endpoint import (
 )
 from server.api.envelopes import error_body
 from server.api.params import Params
+from server.app import App
+from server.domain.actor import Actor
 from server.domain.api_keys import Scope
 from server.domain.errors import (
     DomainError,
@@ -33,9 +36,11 @@ from server.realtime.queue import WireEvent
 from server.realtime.stream import follow
 from storage.database import RETRYABLE_ERRORS
 from storage.ids import QueueId
+from storage.users import UserRow
 
 logger = structlog.get_logger(__name__)
 
+PATH: Final = "/events"
 EVENT_STREAM: Final = "text/event-stream"
 RECONNECT_MILLISECONDS: Final = 2_000
 _STREAM_HEADERS: Final = {
@@ -79,7 +84,7 @@ async def get_events(request: Request, params: PollParams) -> RawResult | Deferr
     queue_id = QueueId(params.queue_id)
     begun = await polls.begin(
         request.app.realtime,
-        _DeferredPoll,
+        _RepeatablePoll if request.credential is None else _CheckedPoll,
         realm_id=request.actor.realm_id,
         user_id=request.actor.user_id,
         queue_id=queue_id,
@@ -87,8 +92,13 @@ async def get_events(request: Request, params: PollParams) -> RawResult | Deferr
         may_know_secrets=request.may_know_secrets,
         dont_block=params.dont_block,
     )
-    if isinstance(begun, _DeferredPoll):
+    if isinstance(begun, _RepeatablePoll):
+        begun.app, begun.row = request.app, request.actor.row
+        begun.client = intern(request.actor.client)
+    elif isinstance(begun, _CheckedPoll):
+        assert request.credential is not None, "it would be repeatable"
         begun.credential = request.credential
+    if isinstance(begun, _DeferredPoll):
         return begun
     await _check(request.credential)
     return RawResult(polls.answer(queue_id, begun))
@@ -97,22 +107,73 @@ async def get_events(request: Request, params: PollParams) -> RawResult | Deferr
 class _DeferredPoll(polls.WaitingPoll, DeferredResponse):
     """A waiting poll, which is answered by a deferred response."""
 
-    __slots__ = ("_checking", "_sink", "credential")
-
-    credential: Credential | None
-    """Credential of the poll, if it may end while the poll waits."""
+    __slots__ = ("_sink",)
 
     @override
     def deliver_to(self, sink: ResponseSink) -> None:
-        self._sink = sink
+        self._sink: ResponseSink | None = sink
+
+    @override
+    def deliver_events(self, events: list[WireEvent]) -> None:
+        self._take_sink().deliver(polls.answer(self.queue.queue_id, events))
+
+    def _take_sink(self) -> ResponseSink:
+        """Return the sink, which is called once, and break the reference cycle with it."""
+        sink, self._sink = self._sink, None
+        assert sink is not None, "a poll is answered once"
+        return sink
+
+
+class _RepeatablePoll(_DeferredPoll):
+    """A poll by the account's own key."""
+
+    __slots__ = ("app", "client", "row")
+
+    app: App
+    row: UserRow
+    """The caller."""
+    client: str
+
+    @property
+    @override
+    def parameter(self) -> bytes:
+        return b"last_event_id="
+
+    @override
+    def repeat(self, value: int) -> RawResult | DeferredResponse | None:
+        """Answer the poll that acknowledges the events of this one.
+
+        The key is valid as long as the rows that it was compared with are current: the log entry
+        that changes one of them removes it from the cache.
+        """
+        realm_cache = self.follower.realm_cache
+        if not realm_cache.holds(self.row):
+            return None
+        events = self.begin_again(value)
+        if events is None:
+            return None
+        self.app.activity.note(Actor(realm_cache.realm_id, self.row, self.client), PATH)
+        return RawResult(polls.answer(self.queue.queue_id, events)) if events else self
+
+
+class _CheckedPoll(_DeferredPoll):
+    """A poll by a session or a named key, which may end while it waits, without a log entry."""
+
+    __slots__ = ("_checking", "credential")
+
+    credential: Credential
+
+    @override
+    def deliver_to(self, sink: ResponseSink) -> None:
+        super().deliver_to(sink)
         self._checking: asyncio.Task[None] | None = None
 
     @override
     def deliver_events(self, events: list[WireEvent]) -> None:
-        if self.credential is None or self.credential.is_trusted:
-            self._sink.deliver(polls.answer(self.queue.queue_id, events))
+        if self.credential.is_trusted:
+            super().deliver_events(events)
         else:
-            self._checking = asyncio.create_task(self._deliver_checked(self.credential, events))
+            self._checking = asyncio.create_task(self._deliver_checked(events))
 
     @override
     def give_up(self) -> None:
@@ -120,19 +181,19 @@ class _DeferredPoll(polls.WaitingPoll, DeferredResponse):
         if self._checking is not None:
             self._checking.cancel()
 
-    async def _deliver_checked(self, credential: Credential, events: list[WireEvent]) -> None:
+    async def _deliver_checked(self, events: list[WireEvent]) -> None:
         try:
-            await credential.check()
+            await self.credential.check()
         except DomainError as error:
-            self._sink.fail(error)
+            self._take_sink().fail(error)
         except RETRYABLE_ERRORS as error:
-            logger.warning("http.database_unavailable", endpoint="/events", error=str(error))
-            self._sink.fail(_not_ready())
+            logger.warning("http.database_unavailable", endpoint=PATH, error=str(error))
+            self._take_sink().fail(_not_ready())
         except Exception:
-            logger.exception("http.unexpected_error", endpoint="/events")
-            self._sink.fail(_not_ready())
+            logger.exception("http.unexpected_error", endpoint=PATH)
+            self._take_sink().fail(_not_ready())
         else:
-            self._sink.deliver(polls.answer(self.queue.queue_id, events))
+            super().deliver_events(events)
 
 
 def _not_ready() -> DomainError:
@@ -201,7 +262,7 @@ async def delete_queue(request: Request, params: QueueParams) -> Empty:
 ENDPOINTS = (
     Endpoint(
         "GET",
-        "/events",
+        PATH,
         Access.USER,
         PollParams,
         get_events,
@@ -220,7 +281,7 @@ ENDPOINTS = (
     ),
     Endpoint(
         "DELETE",
-        "/events",
+        PATH,
         Access.USER,
         QueueParams,
         delete_queue,

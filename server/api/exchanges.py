@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterable, Mapping
+from functools import partial
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -20,6 +21,7 @@ from server.api.routes import Router
 from server.app import App
 from server.domain.errors import DomainError
 from server.telemetry import traces
+from server.telemetry.logs import new_request_id
 from server.telemetry.metrics import METHODS
 
 logger = structlog.get_logger(__name__)
@@ -252,6 +254,7 @@ class _DeferredExchange:
         "_caller",
         "_endpoint",
         "_headers",
+        "_is_waiting",
         "_later",
         "_request_id",
         "_server",
@@ -278,9 +281,32 @@ class _DeferredExchange:
         self._headers = headers or None
         self._span = span
         self._later: DeferredResponse | None = later
-        server.waiting += 1
-        writer.hand_over(self)
+        if self.parameter and not handler.has_request_id and not traces.is_on():
+            writer.may_repeat(self)
+        self._wait()
         later.deliver_to(self)
+
+    @property
+    def parameter(self) -> bytes:
+        """The query parameter in which requests for `repeat` may differ."""
+        return b"" if self._later is None else self._later.parameter
+
+    def repeat(self, value: int) -> bool:
+        """Begin again; False if the request has to be handled as any other."""
+        if self._later is None or self._server.is_draining:
+            return False
+        began = self._server.app.clock.monotonic()
+        result = self._later.repeat(value)
+        if result is None:
+            return False
+        self._began = began
+        self._request_id = new_request_id()
+        self._wait()
+        if isinstance(result, DeferredResponse):
+            result.deliver_to(self)
+        else:
+            self.deliver(result.body)
+        return True
 
     def deliver(self, body: bytes) -> None:
         """Write the response."""
@@ -292,21 +318,19 @@ class _DeferredExchange:
         self._respond(refusal.status, headers, error_body(refusal))
 
     def on_connection_close(self) -> None:
-        later = self._end()
-        if later is not None:
+        later, self._later = self._later, None
+        if self._end() and later is not None:
             later.give_up()
             if self._span is not None:
                 self._span.end()
 
     def _respond(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
-        if self._end() is None:
+        if not self._end():
             return
+        if not self.parameter:
+            self._later = None  # breaks a reference cycle
         try:
-            caller = self._caller or {}
-            with bound_contextvars(request_id=self._request_id):
-                self._server.measure(
-                    "GET", self._endpoint, status, self._began, self._span, **caller
-                )
+            self._measure(status)
             if self._span is not None:
                 traces.link_to_answer(self._span)
                 self._span.end()
@@ -316,12 +340,26 @@ class _DeferredExchange:
             logger.exception("http.response_failed", endpoint=self._endpoint)
             self._writer.close()
 
-    def _end(self) -> DeferredResponse | None:
-        """End the wait; the deferred response, or None if the wait is over already.
+    def _measure(self, status: int) -> None:
+        measure = partial(
+            self._server.measure, "GET", self._endpoint, status, self._began, self._span
+        )
+        if self._caller is None:
+            measure()
+        else:  # it is logged
+            with bound_contextvars(request_id=self._request_id):
+                measure(**self._caller)
+
+    def _wait(self) -> None:
+        self._is_waiting = True
+        self._server.waiting += 1
+        self._writer.hand_over(self)
+
+    def _end(self) -> bool:
+        """End the wait; False if it is over already.
 
         A response may arrive while the connection closes, before `on_connection_close`.
         """
-        later, self._later = self._later, None  # breaks a reference cycle
-        if later is not None:
-            self._server.waiting -= 1
-        return later
+        was_waiting, self._is_waiting = self._is_waiting, False
+        self._server.waiting -= was_waiting
+        return was_waiting

@@ -188,6 +188,11 @@ class RequestHandler:
         return self._refuse(refusal, headers)
 
     @property
+    def has_request_id(self) -> bool:
+        """Whether the client or a proxy has named the request."""
+        return REQUEST_ID in self._headers
+
+    @property
     def caller_for_log(self) -> dict[str, object]:
         """Fields of the access log that identify the caller."""
         caller = self._caller

@@ -50,6 +50,22 @@ class Responder(Protocol):
         ...
 
 
+class Repeatable(Protocol):
+    """A request that can begin again with another value of one query parameter."""
+
+    @property
+    def parameter(self) -> bytes:
+        """The name of the parameter, and an equals sign."""
+        ...
+
+    def repeat(self, value: int) -> bool:
+        """Begin again with this value, and be responsible for the response.
+
+        Return False if it has to be handled as any other request.
+        """
+        ...
+
+
 class ResponseWriter(Protocol):
     """Writes the response to the current request of a connection.
 
@@ -94,6 +110,14 @@ class ResponseWriter(Protocol):
 
     def set_body_timeout(self, seconds: float) -> None:
         """Limit the time for the rest of the request's body."""
+        ...
+
+    def may_repeat(self, request: Repeatable) -> None:
+        """Let the connection repeat the current request. Must be called before `hand_over`.
+
+        If the next request is the same but for the parameter's value, the connection may call
+        `repeat` instead of reading it.
+        """
         ...
 
     def hand_over(self, answerer: Responder) -> None:

@@ -189,6 +189,12 @@ class RealmCache(CachedRows):
                 found[row.user_id] = row
         return found
 
+    def holds(self, row: UserRow) -> bool:
+        """Return whether the user's row, and one of the active organization, are still cached."""
+        realm: RealmRow | None = self._rows.get(REALM)
+        is_active = realm is not None and not realm.deactivated
+        return is_active and self._rows.get(user_key(row.user_id)) is row
+
     async def user_by_email(self, email: str) -> UserRow | None:
         """The user with this address. Concurrent look-ups share a query."""
         key = ("email", fold_address(email))

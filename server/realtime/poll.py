@@ -44,22 +44,16 @@ class WaitingPoll(ABC):
     server stops. It is small, since there may be thousands. Subclasses implement `deliver_events`.
     """
 
-    __slots__ = ("_asked_id", "_follower", "_is_over", "_realtime", "due", "examined", "queue")
+    __slots__ = ("_asked_id", "_is_over", "_realtime", "due", "examined", "follower", "queue")
 
     def __init__(
         self, realtime: Realtime, follower: RealmFollower, queue: EventQueue, asked_id: int
     ) -> None:
         self._realtime = realtime
-        self._follower = follower
+        self.follower = follower
         self.queue = queue
-        self._asked_id = asked_id
-        self._is_over = False
-        self.examined = follower.position
-        jitter = random.uniform(0, HEARTBEAT_JITTER_SECONDS)  # noqa: S311 - spreads load, no secret
         self.due = 0
-        realtime.deadlines.set(self, HEARTBEAT_SECONDS + jitter)
-        queue.waiter = self
-        queue.idle_since = 0.0
+        self._wait(asked_id)
 
     @abstractmethod
     def deliver_events(self, events: list[WireEvent]) -> None:
@@ -71,6 +65,43 @@ class WaitingPoll(ABC):
         answered = _finished(self._realtime, self.queue, self._asked_id, events, position)
         answer = partial(self._answer, answered)
         self._realtime.scheduler.add(answer if span is None else partial(_traced, span, answer))
+
+    def begin_again(self, asked_id: int) -> list[WireEvent] | None:
+        """As `begin`, for the poll that follows this one, which has been answered.
+
+        Return its events if there are any; if there are none, wait, and return an empty list.
+        Return None, without an effect, if it cannot be begun from what is in memory.
+        """
+        follower, queue = self.follower, self.queue
+        cursor, k = queue.cursor_of(asked_id)
+        is_served = follower.queues.get(queue.queue_id) is queue and queue.waiter is None
+        if not is_served or asked_id < queue.last_id or cursor > follower.position:
+            return None
+        start, after_k = _start(queue, cursor, k)
+        events: list[WireEvent] = []
+        if start < follower.position:
+            are_few = follower.position - start <= ENTRIES_PER_STEP
+            if not are_few or not follower.tail.holds_after(start):
+                return None
+            events, start = follower.collect(
+                queue, follower.tail.after(start), after_k=after_k, limit=MAX_EVENTS
+            )
+        queue.reader = None
+        queue.last_id = asked_id
+        events = _answered(follower, queue, events, start)
+        if not events and start == follower.position:
+            self._wait(asked_id)
+            return events
+        return _finished(self._realtime, queue, asked_id, events, start)
+
+    def _wait(self, asked_id: int) -> None:
+        self._asked_id = asked_id
+        self._is_over = False
+        self.examined = self.follower.position
+        jitter = random.uniform(0, HEARTBEAT_JITTER_SECONDS)  # noqa: S311 - spreads load, no secret
+        self._realtime.deadlines.set(self, HEARTBEAT_SECONDS + jitter)
+        self.queue.waiter = self
+        self.queue.idle_since = 0.0
 
     def give_up(self) -> None:
         """The client has disconnected: end the wait without a response."""
@@ -84,11 +115,11 @@ class WaitingPoll(ABC):
         """Answer with a heartbeat as soon as there is an event id for it."""
         if self.queue.waiter is not self:
             return
-        if self.queue.next_ephemeral_id(self._follower.position) is None:
-            self._realtime.need_position(self._follower.realm_id)
+        if self.queue.next_ephemeral_id(self.follower.position) is None:
+            self._realtime.need_position(self.follower.realm_id)
             asyncio.get_running_loop().call_later(NO_IDS_LEFT_SECONDS, self.expired)
             return
-        self._follower.release(self.queue)
+        self.follower.release(self.queue)
 
     def _answer(self, events: list[WireEvent]) -> None:
         if not self._is_over:
@@ -219,11 +250,7 @@ async def _ready_events(
     """
     if queue.user_id not in follower.users.by_id:
         return [], cursor  # it moved to another process meanwhile
-    # A response may have ended inside an entry of several events: start with that one.
-    start = Position(cursor - 1) if k < FIRST_EPHEMERAL_K - 1 and cursor > queue.base else cursor
-    after_k = k if start < cursor else -1
-    if queue.scanned > cursor and after_k < 0:
-        start = queue.scanned
+    start, after_k = _start(queue, cursor, k)
     events: list[WireEvent] = []
     scanned = 0
     while start < follower.position and scanned < MAX_SCANNED and len(events) < MAX_EVENTS:
@@ -238,12 +265,29 @@ async def _ready_events(
         events.extend(found)
         after_k = -1
         scanned += len(chunk)
+    return _answered(follower, queue, events, start), start
+
+
+def _start(queue: EventQueue, cursor: Position, k: int) -> tuple[Position, int]:
+    """Return the position after which to collect, and the k after which within its first entry."""
+    # A response may have ended inside an entry of several events: start with that one.
+    start = Position(cursor - 1) if k < FIRST_EPHEMERAL_K - 1 and cursor > queue.base else cursor
+    after_k = k if start < cursor else -1
+    if queue.scanned > cursor and after_k < 0:
+        start = queue.scanned
+    return start, after_k
+
+
+def _answered(
+    follower: RealmFollower, queue: EventQueue, events: list[WireEvent], reached: Position
+) -> list[WireEvent]:
+    """Return the events that fit into one response, with the ephemeral ones that are pending."""
     if not events:
-        queue.scanned = start
+        queue.scanned = reached
     answered = _within_bytes(events)
-    if len(answered) == len(events) and start == follower.position:
-        answered.extend(queue.take_pending(answered, start))
-    return answered, start
+    if len(answered) == len(events) and reached == follower.position:
+        answered.extend(queue.take_pending(answered, reached))
+    return answered
 
 
 async def _next_entries(follower: RealmFollower, start: Position) -> list[TailEntry]:

@@ -117,7 +117,7 @@ class HttpConnection(ResponseSide):
         if self._unread or len(data) > MAX_AHEAD_BYTES:
             self._unread += data
             self._read_on()
-        else:
+        elif self._reader is not None or not self._repeats(data):
             self._read(data)
 
     @override
@@ -138,6 +138,7 @@ class HttpConnection(ResponseSide):
         self._server.forget(self)
         self._reader = None
         self._incoming = None
+        self._repeatable = None
         self._backlog = None
         self._unread = b""
         if self._on_drained is not None and not self._on_drained.done():
@@ -234,6 +235,8 @@ class HttpConnection(ResponseSide):
 
     def _read(self, data: bytes | memoryview) -> None:
         reader = self._reader
+        is_first = reader is None and self._responder is None
+        self._raw = data if is_first and isinstance(data, bytes) else b""
         if reader is None:
             reader = self._reader = RequestReader(self)
         was_in_head, delivered = reader.is_in_head, self._delivered
@@ -287,6 +290,7 @@ class HttpConnection(ResponseSide):
         )
 
     def _begin(self, incoming: Incoming) -> None:
+        self._repeatable = None
         self._incoming = incoming
         self._keeps_alive = incoming.keeps_alive
         self._is_old = incoming.is_old
@@ -340,6 +344,7 @@ class HttpConnection(ResponseSide):
     @override
     def _finish_exchange(self) -> None:
         self._responder = self._exchange = None
+        self._raw = b""
         self._has_begun = False
         if not self._keeps_alive or self._incoming is not None:
             self.close()

@@ -8,10 +8,11 @@ from typing import Protocol
 
 from typing_extensions import override
 
-from server.api.response_writer import ClientGoneError, HttpExchange, Responder
+from server.api.response_writer import ClientGoneError, HttpExchange, Repeatable, Responder
 from server.runtime.timer_wheel import TimerWheel
 from server.transport.limits import STALLED_BYTES, STALLED_SECONDS
 from server.transport.reading import Incoming
+from server.transport.repeats import split
 from server.transport.states import State
 from server.transport.writing import CHUNKED, CHUNKS_END, CLOSE, KEEP, as_chunk, head
 
@@ -26,6 +27,7 @@ class ResponseSide(asyncio.Protocol, ABC):
     """Write the responses to the requests that the subclass reads, one at a time."""
 
     __slots__ = (
+        "_digest",
         "_exchange",
         "_has_begun",
         "_incoming",
@@ -36,6 +38,8 @@ class ResponseSide(asyncio.Protocol, ABC):
         "_keeps_alive",
         "_lingers",
         "_on_drained",
+        "_raw",
+        "_repeatable",
         "_responder",
         "_server",
         "_state",
@@ -55,6 +59,12 @@ class ResponseSide(asyncio.Protocol, ABC):
         """Receives its body, until it is complete."""
         self._incoming: Incoming | None = None
         """The current request, for as long."""
+        self._raw = b""
+        """What was received with the first byte of the current request."""
+        self._repeatable: Repeatable | None = None
+        """The newest request that may be repeated, until another one begins."""
+        self._digest = b""
+        """Of that request."""
         self._on_drained: asyncio.Future[None] | None = None
         """Pending while the client does not read what was written."""
         self._keeps_alive = self._is_old = self._is_chunked = self._lingers = False
@@ -129,8 +139,27 @@ class ResponseSide(asyncio.Protocol, ABC):
     def linger(self) -> None:
         self._lingers = True
 
+    def may_repeat(self, request: Repeatable) -> None:
+        found = split(self._raw, request.parameter)
+        if found is not None:
+            self._repeatable, self._digest = request, found[0]
+
+    def _repeats(self, data: bytes) -> bool:
+        """Begin the newest request again, if this is the same but for its parameter's value."""
+        request = self._repeatable
+        if request is None or self._responder is not None or self._on_drained is not None:
+            return False
+        found = split(data, request.parameter)
+        if found is None or found[0] != self._digest:
+            return False
+        self._is_chunked = self._is_endless = False
+        self._server.deadlines.clear(self)
+        return request.repeat(int(found[1]))
+
     def hand_over(self, responder: Responder) -> None:
         self._is_of_many = responder is not self._responder
+        if self._is_of_many:
+            self._raw = b""
         self._responder = responder
         self._look_for_end()
 

@@ -24,7 +24,13 @@ from tornado.iostream import IOStream, SSLIOStream, StreamClosedError, Unsatisfi
 from typing_extensions import override
 
 from server.api.envelopes import REASONS, error_body
-from server.api.response_writer import ClientGoneError, ExchangeFactory, HttpExchange, Responder
+from server.api.response_writer import (
+    ClientGoneError,
+    ExchangeFactory,
+    HttpExchange,
+    Repeatable,
+    Responder,
+)
 from server.domain.errors import DomainError
 from server.transport.limits import BODY_SECONDS, IDLE_SECONDS, MAX_HEAD_BYTES, TransportServer
 from server.transport.refusals import (
@@ -150,6 +156,9 @@ class _TornadoWriter:
 
     def set_body_timeout(self, seconds: float) -> None:
         self._connection.set_body_timeout(seconds)
+
+    def may_repeat(self, request: Repeatable) -> None:
+        """Every request is read: Tornado does not pass on how it was written."""
 
     def hand_over(self, responder: Responder) -> None:
         self._connection.set_close_callback(responder.on_connection_close)
