@@ -5,7 +5,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
@@ -173,22 +173,18 @@ class EmbeddedPostgres:
             self._socket_directory = choose_socket_directory(layout, account, last)
             seen = door.path(self._socket_directory, layout)
             command = server_command(door.layout, binaries, seen, self._settings)
-            # In a thread, since Ctrl-C interrupts only the main one: what was started is known here
-            # in any case, and stopped.
+            # In a thread, since Ctrl-C interrupts only the main one: whatever the main thread was
+            # about to do, the executor waits for the thread, which notes what it has started.
             with ThreadPoolExecutor(1) as starter:
-                starting = starter.submit(self._spawn, command, account, door)
-                try:
-                    wait([starting])
-                finally:
-                    self._process = starting.result()
+                starter.submit(self._spawn, command, account, door).result()
 
-    def _spawn(self, command: list[str], account: Account, door: Door) -> "subprocess.Popen[bytes]":
+    def _spawn(self, command: list[str], account: Account, door: Door) -> None:
         switch = account.switch()
         with open(self._layout.log, "ab", opener=_private) as log:
             if log.tell() > LOG_LIMIT_BYTES:
                 log.truncate(0)
             self._log_start = log.tell()
-            return subprocess.Popen(
+            self._process = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,
                 stdout=log,

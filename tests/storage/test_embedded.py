@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -395,19 +396,33 @@ def test_variables_for_another_postgres_do_not_lead_us_there(tmp_path, monkeypat
         assert connection.info.dbname == "parley"
 
 
-def test_an_interrupt_while_it_is_launched_leaves_nothing_running(
-    data: Path, monkeypatch: pytest.MonkeyPatch
-):
-    launched: list[subprocess.Popen[bytes]] = []
+def interrupt_while_it_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     spawn = EmbeddedPostgres._spawn
 
-    def interrupted(*arguments: Any) -> "subprocess.Popen[bytes]":
-        launched.append(spawn(*arguments))
+    def interrupted(*arguments: Any) -> None:
+        spawn(*arguments)
         os.kill(os.getpid(), signal.SIGINT)
         time.sleep(0.2)
-        return launched[0]
 
     monkeypatch.setattr(EmbeddedPostgres, "_spawn", interrupted)
+
+
+def interrupt_before_it_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    submit = ThreadPoolExecutor.submit
+
+    def interrupted(*arguments: Any) -> None:
+        submit(*arguments).result()
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.2)
+
+    monkeypatch.setattr(ThreadPoolExecutor, "submit", interrupted)
+
+
+@pytest.mark.parametrize("interrupt", [interrupt_while_it_waits, interrupt_before_it_waits])
+def test_an_interrupt_while_it_is_launched_leaves_nothing_running(
+    data: Path, monkeypatch: pytest.MonkeyPatch, interrupt: Callable[[pytest.MonkeyPatch], None]
+):
+    interrupt(monkeypatch)
     postgres = EmbeddedPostgres(data)
     # A shell that runs the tests in the background has it ignored.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -416,6 +431,7 @@ def test_an_interrupt_while_it_is_launched_leaves_nothing_running(
             postgres.start()
     finally:
         signal.signal(signal.SIGINT, before)
+    process = postgres._process
+    assert process is not None
     postgres.stop()
-    [process] = launched
     assert process.poll() is not None
