@@ -29,10 +29,14 @@ def sends() -> Figures:
         for subscribers, channel_id in channels.items():
             for senders in (1, 8, 16):
                 uvloop.run(_send_for(clients(server, world, 1), channel_id, 0.5))
+                before = server.cpu_seconds(), server.database_cpu_seconds()
                 taken = uvloop.run(_measure_sends(server, world, senders, channel_id))
+                after = server.cpu_seconds(), server.database_cpu_seconds()
                 name = f"send to {subscribers}, {senders} senders"
                 figures |= milliseconds(name, taken)
                 figures[f"{name}, a second"] = len(taken) / SECONDS
+                for part, begin, end in zip(("server", "database"), before, after, strict=True):
+                    figures[f"{name}, CPU ms of the {part}"] = (end - begin) / len(taken) * 1000
     return figures
 
 
