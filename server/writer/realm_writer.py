@@ -49,6 +49,8 @@ class RealmWriter:
         self._position = Position(0)
         self._at_once = 0
         """Number of writes during the last commit, or waiting for it."""
+        self._has_rivals = False
+        """Whether others have written between the last two commits."""
         self.commits = 0
         self.writes = 0
 
@@ -128,9 +130,12 @@ class RealmWriter:
         Clients that write continuously return together with those that shared their commit. So
         only half of them run at once: while the database commits these, the requests of the others
         are read and decided; otherwise server and database would wait for each other in turn.
+        If other processes write to the realm too, the database commits for these meanwhile, and
+        small batches would only lengthen the queue for the clock.
         """
         waiting = len(self._waiting)
-        size = waiting if waiting > self._at_once else (self._at_once + 1) // 2
+        is_half = waiting <= self._at_once and not self._has_rivals
+        size = (self._at_once + 1) // 2 if is_half else waiting
         return min(size, MAX_BATCH_WRITES)
 
     async def _find_position(self) -> None:
@@ -188,6 +193,7 @@ class RealmWriter:
     async def _finish(self, batch: Batch, writes: list[PendingWrite]) -> None:
         epoch, entries = await batch.finish(writes)
         if entries and not self._alone:
+            self._has_rivals = entries[0].first != self._position + 1
             self._position = entries[-1].position
         self.commits += 1
         self.writes += len(writes)

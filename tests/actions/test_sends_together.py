@@ -282,3 +282,25 @@ async def test_an_answer_that_is_cut_at_any_byte_costs_and_doubles_nothing(
         )
     assert sorted(found) == sorted(ids)
     assert len(set(ids)) == 1 + 4 * len(range(0, ANSWER_BYTES, STEP))
+
+
+async def test_all_that_waits_shares_a_commit_if_other_processes_write_too(
+    stage: Stage, database, make: Make, people, channel
+):
+    """Alone, half of it is committed while the requests of the others are read."""
+    alice = await make.actor(people[0])
+    elsewhere = Stage(database, StoppedClock())
+    writer = stage.writers.of(make.realm_id)
+
+    async def commits_of_eight() -> int:
+        """Of as many as shared the commit before."""
+        writer._at_once = 8
+        before = writer.commits
+        await together(stage, *[(alice, to(channel)) for _ in range(8)])
+        return writer.commits - before
+
+    await send(stage, alice, to(channel))
+    assert await commits_of_eight() == 2
+    await send(elsewhere, alice, to(channel))
+    await send(stage, alice, to(channel))
+    assert await commits_of_eight() == 1
