@@ -11,6 +11,8 @@ import { DefaultsPanel, OrganizationProfile, PermissionsPanel, SettingsPanel } f
 import { ExportsPanel } from "./exports";
 import { ImportsPanel } from "./imports";
 import { AuditLog } from "./audit-log";
+import { CompliancePanel } from "./compliance/panel";
+import { DirectoryTokensPanel } from "./directory-tokens";
 import { InvitationsPanel } from "./invitations";
 
 /**
@@ -40,6 +42,8 @@ export function panelsOffered(): Panel[] {
     { id: "domains", title: i18n.t("Domains"), isFor: isAdmin, render: () => <DomainsPanel /> },
     { id: "exports", title: i18n.t("Exports"), isFor: isAdmin, render: () => <ExportsPanel /> },
     { id: "imports", title: i18n.t("Imports"), isFor: Boolean(state().fields.is_owner), render: () => <ImportsPanel /> },
+    { id: "directories", title: i18n.t("Directories"), isFor: Boolean(state().fields.is_owner), render: () => <DirectoryTokensPanel /> },
+    { id: "compliance", title: i18n.t("Compliance"), isFor: isMember, render: () => <CompliancePanel /> },
     { id: "audit-log", title: i18n.t("Audit log"), isFor: isAdmin, render: () => <AuditLog /> },
   ];
   return all.filter(({ isFor = true }) => isFor);

@@ -8,6 +8,7 @@ import { confirm } from "../../ui/dialog";
 import { watch } from "../../ui/watch";
 import { OwnData } from "./own-data";
 import { roleName } from "./parts/names";
+import { PasswordField } from "./parts/password-field";
 import { ActionButton, SaveNote, useSubmit } from "./parts/saving";
 
 /** Email address, password, sessions and keys, and the end of the account. */
@@ -116,23 +117,6 @@ function EmailForm() {
         </div>
       </form>
     </section>
-  );
-}
-
-interface PasswordFieldProps {
-  label: string;
-  autocomplete: "current-password" | "new-password";
-  value: string;
-  onInput: (text: string) => void;
-  min?: number;
-}
-
-function PasswordField({ label, autocomplete, value, onInput, min }: PasswordFieldProps) {
-  return (
-    <label>
-      <span>{label}</span>
-      <input type="password" autocomplete={autocomplete} minLength={min} value={value} onInput={(event) => onInput(event.currentTarget.value)} />
-    </label>
   );
 }
 
