@@ -132,14 +132,14 @@ class BlobKeeper:
             )
 
     async def _delete_orphans(self, realm_id: RealmId, before: datetime) -> None:
-        bench = self._workbench(realm_id)
+        services = self._workbench(realm_id)
         while True:
             async with self._database.connection() as connection:
                 rows = await attachments.orphans(
                     connection, realm_id, before=before, limit=MAX_BATCH
                 )
             for row in rows:
-                went = await bench.write(partial(actions.delete_orphan, row=row, before=before))
+                went = await services.write(partial(actions.delete_orphan, row=row, before=before))
                 if went is not None and went.result:
                     for key in actions.blob_keys(row):
                         await self._blobs.delete(key)

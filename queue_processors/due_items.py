@@ -134,15 +134,15 @@ class DueItemRunner:
         """Deliver the items; return how many this call has delivered."""
         slots = asyncio.Semaphore(MAX_CONCURRENT_DELIVERIES)
 
-        async def deliver(bench: RealmServices, row: Row) -> bool:
+        async def deliver(services: RealmServices, row: Row) -> bool:
             async with slots:
-                return await self._deliver(kind, bench, row)
+                return await self._deliver(kind, services, row)
 
         done = 0
         try:
-            bench = self._workbench(realm_id)
+            services = self._workbench(realm_id)
             for together in in_turns(rows, kind.place_of):
-                done += sum(await asyncio.gather(*(deliver(bench, row) for row in together)))
+                done += sum(await asyncio.gather(*(deliver(services, row) for row in together)))
         except Exception:
             logger.exception("due_items.realm_failed", kind=kind.name, realm_id=realm_id)
         finally:
@@ -151,13 +151,13 @@ class DueItemRunner:
             self._has_more.set()
         return done
 
-    async def _deliver(self, kind: DueItemKind[Row], bench: RealmServices, row: Row) -> bool:
+    async def _deliver(self, kind: DueItemKind[Row], services: RealmServices, row: Row) -> bool:
         retries = self._retries[kind.name]
         if retries.waits(row):
             return False
         log = logger.bind(kind=kind.name, realm_id=row.realm_id, timer_id=kind.id_of(row))
         try:
-            is_ours = await kind.deliver(bench, row)
+            is_ours = await kind.deliver(services, row)
         except (KeepsChangingError, StatementTimeoutError) as error:
             log.warning("due_items.deferred", error=str(error))
             retries.count(row, holds_up=True)
@@ -171,16 +171,16 @@ class DueItemRunner:
         else:
             retries.forget(row)
             if is_ours:
-                late = (bench.clock.now() - row.due_at).total_seconds()
+                late = (services.clock.now() - row.due_at).total_seconds()
                 self._metrics.timer_done(kind.name, max(0.0, late))
             return is_ours
         if retries.attempts(row) >= MAX_ATTEMPTS:
-            await self._give_up(kind, bench, row)
+            await self._give_up(kind, services, row)
         return False
 
-    async def _give_up(self, kind: DueItemKind[Row], bench: RealmServices, row: Row) -> None:
+    async def _give_up(self, kind: DueItemKind[Row], services: RealmServices, row: Row) -> None:
         try:
-            await kind.give_up(bench, row)
+            await kind.give_up(services, row)
         except Exception:
             logger.exception("due_items.give_up_failed", kind=kind.name, timer_id=kind.id_of(row))
         else:

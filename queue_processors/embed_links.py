@@ -20,20 +20,20 @@ from storage.ids import MessageId, RealmId
 
 @dataclass(frozen=True, slots=True)
 class Embedder:
-    bench: RealmServices
+    services: RealmServices
     previews: Previews
 
     async def handle(self, job: EmbedLinks) -> None:
         """Fetch the pages, then update the message unless its content has changed meanwhile."""
-        bench, message_id = self.bench, job.message_id
-        async with bench.read() as connection:
-            row = await message_previews.current(connection, bench.realm_id, message_id)
+        services, message_id = self.services, job.message_id
+        async with services.read() as connection:
+            row = await message_previews.current(connection, services.realm_id, message_id)
         if row is None:
             return
-        own = (await bench.realm_cache.address()).host
+        own = (await services.realm_cache.address()).host
         links = [link for link in links_to_preview(row.content) if _host(link) != own]
         pages = await asyncio.gather(*map(self.previews.page, links))
-        proxy = bench.realm_cache.rendering.proxy
+        proxy = services.realm_cache.rendering.proxy
         drawn = [
             preview(link, page.image, page.title, page.description, proxy)
             for link, page in zip(links, pages, strict=True)
@@ -41,8 +41,8 @@ class Embedder:
         shown = [each for each in drawn if each is not None]
         if with_previews(row.rendered_content, shown) == row.rendered_content:
             return
-        content, now = row.content, bench.clock.now()
-        await bench.write(lambda tx: show_previews(tx, message_id, content, shown, now))
+        content, now = row.content, services.clock.now()
+        await services.write(lambda tx: show_previews(tx, message_id, content, shown, now))
 
 
 def _host(link: str) -> str:

@@ -67,7 +67,7 @@ class _OpenClick:
 class ClickDeliverer:
     """Deliver clicks to services, and carry out the answers or say why there is none."""
 
-    bench: RealmServices
+    services: RealmServices
     broker: JobPublisher
     egress: Egress
     parser: Parser
@@ -77,11 +77,11 @@ class ClickDeliverer:
 
     @property
     def _realm_id(self) -> RealmId:
-        return self.bench.realm_id
+        return self.services.realm_id
 
     async def handle(self, job: ButtonClick) -> None:
         """Deliver the click if it is the message's oldest open one; repeats change nothing."""
-        async with self.bench.read() as connection:
+        async with self.services.read() as connection:
             row = await message_buttons.first_open(connection, self._realm_id, job.message_id)
         if row is None:
             return
@@ -90,9 +90,9 @@ class ClickDeliverer:
                 # This one has ended, perhaps just before the job of the next one was published.
                 await self._publish(row, 0.0)
             return
-        now = self.bench.clock.now()
+        now = self.services.clock.now()
         until = now + timedelta(seconds=self.seconds + CLAIM_SECONDS)
-        async with self.bench.read() as connection:
+        async with self.services.read() as connection:
             is_claimed = await message_buttons.claim(
                 connection, self._realm_id, row.click_id, now=now, until=until
             )
@@ -110,7 +110,7 @@ class ClickDeliverer:
         if case is None:
             await self._end(row, "obsolete")
             return True
-        answerer = ClickAnswerer(self.bench, case.click)
+        answerer = ClickAnswerer(self.services, case.click)
         try:
             answer = await self._ask(case)
         except ServiceUnavailableError as trouble:
@@ -135,23 +135,23 @@ class ClickDeliverer:
 
         If the bot was deactivated after the click, the user is told so.
         """
-        realm_cache = self.bench.realm_cache
+        realm_cache = self.services.realm_cache
         user, bot = await realm_cache.user(row.user_id), await realm_cache.user(row.bot_id)
         is_over = (await realm_cache.realm()).deactivated
         if user is None or not user.is_active or bot is None or is_over:
             return None
         owner = None if bot.bot_owner_id is None else await realm_cache.user(bot.bot_owner_id)
         click = Click(row=row, bot=bot, owner=owner, user=user)
-        place = await place_of(self.bench, click)
+        place = await place_of(self.services, click)
         if place is None:
             return None
-        async with self.bench.read() as connection:
+        async with self.services.read() as connection:
             found = await bots.services(connection, self._realm_id, [bot.user_id])
         service = found.get(bot.user_id)
         is_orphaned = owner is not None and not owner.is_active
         if service is None or not bot.is_active or is_orphaned:
             gone = _("{bot} is deactivated, and was not called.", bot=mention(bot))
-            await ClickAnswerer(self.bench, click).say(gone)
+            await ClickAnswerer(self.services, click).say(gone)
             return None
         return _OpenClick(click=click, service=service, place=place)
 
@@ -160,7 +160,7 @@ class ClickDeliverer:
     async def _ask(self, case: _OpenClick) -> ButtonAnswer:
         """Send the request; return the answer."""
         click, place = case.click, case.place
-        address = await self.bench.realm_cache.address()
+        address = await self.services.realm_cache.address()
         path = ANSWER_PATH.format(answer_token=click.row.answer_token)
         request = ButtonCall(
             click_id=click.id,
@@ -175,7 +175,7 @@ class ClickDeliverer:
             user_email=public_email(click.user, address.domain),
             is_direct=place.channel_id is None,
             conversation=await conversation_of(
-                self.bench,
+                self.services,
                 click.bot,
                 click.owner,
                 channel_id=place.channel_id,
@@ -188,7 +188,7 @@ class ClickDeliverer:
             organization_host=address.host,
         )
         call_id = f"btn_{self._realm_id}_{click.id}"
-        client = ServiceClient(self.egress, self.bench.clock, self.seconds)
+        client = ServiceClient(self.egress, self.services.clock, self.seconds)
         body = await client.post(case.service, request, call_id=call_id)
         try:
             return await read_answer(
@@ -204,7 +204,7 @@ class ClickDeliverer:
     # -- what follows
 
     def _may_try_again(self, row: ClickRow, trouble: ServiceUnavailableError) -> bool:
-        age = (self.bench.clock.now() - row.clicked_at).total_seconds()
+        age = (self.services.clock.now() - row.clicked_at).total_seconds()
         return (
             row.failures < len(self.pauses)
             and trouble.seconds <= max(self.pauses)
@@ -213,10 +213,10 @@ class ClickDeliverer:
 
     async def _try_again(self, row: ClickRow, trouble: ServiceUnavailableError) -> None:
         pause = max(self.pauses[row.failures], trouble.seconds)
-        not_before = self.bench.clock.now() + timedelta(seconds=pause)
+        not_before = self.services.clock.now() + timedelta(seconds=pause)
         # First the job: if this process is killed before the row is written, the job waits for it.
         await self._publish(row, pause, attempt=row.failures + 1)
-        async with self.bench.read() as connection:
+        async with self.services.read() as connection:
             await message_buttons.failed(
                 connection, self._realm_id, row.click_id, not_before=not_before
             )
@@ -230,7 +230,7 @@ class ClickDeliverer:
             button=literal(decode_button(click.row.button).label),
         )
         key = f"button:{click.id}:told"
-        await notify_owner(self.bench, case.service, click.owner, text, reason, key=key)
+        await notify_owner(self.services, case.service, click.owner, text, reason, key=key)
 
     async def _end(self, row: ClickRow, outcome: str) -> None:
         logger.info(
@@ -239,11 +239,11 @@ class ClickDeliverer:
             message_id=row.message_id,
             outcome=outcome,
         )
-        async with self.bench.read() as connection:
+        async with self.services.read() as connection:
             await message_buttons.end(connection, self._realm_id, row.click_id)
 
     async def _publish_next(self, row: ClickRow) -> None:
-        async with self.bench.read() as connection:
+        async with self.services.read() as connection:
             following = await message_buttons.first_open(connection, self._realm_id, row.message_id)
         if following is not None:
             await self._publish(following, 0.0)
@@ -253,15 +253,15 @@ class ClickDeliverer:
     ) -> None:
         job = ButtonClick(realm_id=self._realm_id, message_id=row.message_id, click_id=row.click_id)
         number = row.failures if attempt is None else attempt
-        now = self.bench.clock.now().timestamp()
+        now = self.services.clock.now().timestamp()
         key = f"{row.click_id}:{number}:{now}"
         await self.broker.publish(outgoing(job, key=key, after_seconds=after_seconds))
 
 
 async def handle(app: App, job: ButtonClick) -> None:
-    bench = app.uncached_realm_services(job.realm_id)
+    services = app.uncached_realm_services(job.realm_id)
     seconds = app.settings.outgoing_webhook_seconds
-    await ClickDeliverer(bench, app.jobs, app.egress, app.parser, seconds).handle(job)
+    await ClickDeliverer(services, app.jobs, app.egress, app.parser, seconds).handle(job)
 
 
 PROCESSOR = Processor(ButtonClick, handle, prefetch=MAX_CONCURRENT_REQUESTS)

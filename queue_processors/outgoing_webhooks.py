@@ -78,7 +78,7 @@ class _PendingCall:
 class Caller:
     """Send requests; retry each until there is a response, the schedule ends or the bot is gone."""
 
-    bench: RealmServices
+    services: RealmServices
     broker: JobPublisher
     egress: Egress
     seconds: float
@@ -87,11 +87,11 @@ class Caller:
 
     @property
     def _realm_id(self) -> RealmId:
-        return self.bench.realm_id
+        return self.services.realm_id
 
     async def handle(self, job: OutgoingWebhook) -> None:
         """Send the bot's request and post its response. A finished or newer attempt is skipped."""
-        async with self.bench.read() as connection:
+        async with self.services.read() as connection:
             call = await webhook_calls.of_bot(
                 connection, self._realm_id, job.message_id, job.bot_id
             )
@@ -123,7 +123,7 @@ class Caller:
         service = (await bots.services(connection, self._realm_id, [call.bot_id])).get(call.bot_id)
         owner = await self._owner(connection, bot)
         is_orphaned = owner is not None and not owner.is_active
-        is_over = (await self.bench.realm_cache.realm()).deactivated
+        is_over = (await self.services.realm_cache.realm()).deactivated
         if service is None or not bot.is_active or is_orphaned or is_over:
             return None
         # Like its answer, what a bot is told rests on its own rights, or else on its owner's.
@@ -153,7 +153,7 @@ class Caller:
         """Return the message if the bot may read it and its channel is not archived."""
         actor = Actor(self._realm_id, reader)
         [*found] = await fetch.by_ids(
-            self.bench.realm_cache, connection, actor, [call.message_id], _VIEW
+            self.services.realm_cache, connection, actor, [call.message_id], _VIEW
         )
         if not found:
             return None
@@ -163,7 +163,7 @@ class Caller:
             if name != "flags" and value is not msgspec.UNSET
         }
         if "stream_id" in message:
-            channel = await self.bench.realm_cache.channel(message["stream_id"])
+            channel = await self.services.realm_cache.channel(message["stream_id"])
             if channel is None or channel.is_archived:
                 return None
         return message
@@ -172,7 +172,7 @@ class Caller:
 
     async def _ask(self, case: _PendingCall) -> str | None:
         """Send the request; return the content of the response, if any."""
-        address = await self.bench.realm_cache.address()
+        address = await self.services.realm_cache.address()
         call = Call(
             bot_email=public_email(case.bot, address.domain),
             bot_full_name=case.bot.full_name,
@@ -184,7 +184,7 @@ class Caller:
             organization_host=address.host,
         )
         call_id = f"msg_{self._realm_id}_{case.call.message_id}_{case.call.bot_id}"
-        client = ServiceClient(self.egress, self.bench.clock, self.seconds)
+        client = ServiceClient(self.egress, self.services.clock, self.seconds)
         return reply_in(await client.post(case.service, call, call_id=call_id))
 
     # -- what follows
@@ -193,11 +193,11 @@ class Caller:
         """Post the bot's response to the conversation of the request. Idempotent."""
         actor = Actor(self._realm_id, case.bot, CLIENT)
         draft = _reply(case, said)
-        bench = self.bench
-        decision = await send.prepare(bench.realm_cache, actor, draft, bench.read)
-        now = bench.clock.now()
+        services = self.services
+        decision = await send.prepare(services.realm_cache, actor, draft, services.read)
+        now = services.clock.now()
         try:
-            await bench.write(lambda tx: send.send_message(tx, actor, draft, decision, now))
+            await services.write(lambda tx: send.send_message(tx, actor, draft, decision, now))
         except DomainError as refusal:
             raise ServiceRefusedError(f"Its answer was not posted: {refusal.message}") from refusal
 
@@ -209,7 +209,7 @@ class Caller:
             return
         pause = max(self.pauses[failures], trouble.seconds)
         await self.broker.publish(_job(self._realm_id, case.call, failures + 1, pause))
-        async with self.bench.read() as connection:
+        async with self.services.read() as connection:
             await webhook_calls.failed(connection, self._realm_id, case.call)
         if failures == MAX_SILENT_FAILURES:
             await self._notify_owner(case, _CALLED_AGAIN, str(trouble))
@@ -221,16 +221,16 @@ class Caller:
             message_id=call.message_id,
             outcome=outcome,
         )
-        async with self.bench.read() as connection:
+        async with self.services.read() as connection:
             await webhook_calls.end(connection, self._realm_id, call, outcome)
 
     async def _notify_owner(self, case: _PendingCall, text: str, reason: str) -> None:
         """Notify the owner by the notification bot, unless it has just done so."""
-        owner, realm_cache = case.owner, self.bench.realm_cache
+        owner, realm_cache = case.owner, self.services.realm_cache
         if owner is None:
             return
         language = await realm_cache.language_of(owner.user_id)
-        async with self.bench.read() as connection:
+        async with self.services.read() as connection:
             row = await message_edits.visible(
                 connection, self._realm_id, owner.user_id, case.call.message_id
             )
@@ -239,7 +239,7 @@ class Caller:
                 link = await link_to(realm_cache, connection, owner.user_id, row, language)
         said = _(text, bot=mention(case.bot), message=link)
         key = _key(case, f"told:{case.call.failures}")
-        await notify_owner(self.bench, case.service, owner, said, reason, key=key)
+        await notify_owner(self.services, case.service, owner, said, reason, key=key)
 
 
 def _reply(case: _PendingCall, said: str) -> OutgoingMessage:
@@ -296,8 +296,8 @@ def _job(
 
 
 async def handle(app: App, job: OutgoingWebhook) -> None:
-    bench = app.uncached_realm_services(job.realm_id)
-    caller = Caller(bench, app.jobs, app.egress, app.settings.outgoing_webhook_seconds)
+    services = app.uncached_realm_services(job.realm_id)
+    caller = Caller(services, app.jobs, app.egress, app.settings.outgoing_webhook_seconds)
     await caller.handle(job)
 
 

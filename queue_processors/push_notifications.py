@@ -65,14 +65,14 @@ class Pusher:
 
     @property
     def realm_id(self) -> RealmId:
-        return self.courier.bench.realm_id
+        return self.courier.services.realm_id
 
     async def handle(self, job: PushNotification) -> None:
         """Deliver a notification to the devices of a job, or remove notifications from them.
 
         Raises RetryLaterError or another PushError if no device was reached.
         """
-        async with self.courier.bench.read() as connection:
+        async with self.courier.services.read() as connection:
             rows = await push_devices.of_user(connection, self.realm_id, job.user_id)
             devices = [row for row in rows if not job.devices or row.device_id in job.devices]
             reader = await notified_user(self.courier, connection, job.user_id) if devices else None
@@ -88,7 +88,7 @@ class Pusher:
         await self._deliver(job, reader, devices, parcel)
         if job.op == "remove":
             return
-        async with self.courier.bench.read() as connection:
+        async with self.courier.services.read() as connection:
             await notifications.pushed(connection, self.realm_id, job.user_id, job.message_ids)
         if not await self._is_unread(job):
             await self._take_back(job, reader, devices)
@@ -117,7 +117,7 @@ class Pusher:
         row = await push_notifications.message(connection, self.realm_id, message_id, job.group_id)
         if row is None:
             return None
-        realm_cache = self.courier.bench.realm_cache
+        realm_cache = self.courier.services.realm_cache
         sight = await realm_cache.sight(reader.row, [row.sender_id, *row.user_ids])
         message = self._as_known(job, reader, row, sight)
         plain = (
@@ -137,7 +137,7 @@ class Pusher:
         sight: PeopleVisibility,
     ) -> PushedMessage:
         """Return the message without user data that its recipient may not see."""
-        address = self.courier.bench.realm_cache.address_of(reader.realm)
+        address = self.courier.services.realm_cache.address_of(reader.realm)
         unknown = reader.to.phrases.unknown_user
         sender = sight.shown(row.sender, address, unknown=unknown)
         return PushedMessage(
@@ -163,7 +163,7 @@ class Pusher:
     async def _is_unread(self, job: PushNotification) -> bool:
         """Whether the recipient has not read the message; once read, a later job removes it."""
         [message_id] = job.message_ids
-        async with self.courier.bench.read() as connection:
+        async with self.courier.services.read() as connection:
             return await push_notifications.is_unread(
                 connection, self.realm_id, job.user_id, message_id
             )
@@ -172,7 +172,7 @@ class Pusher:
         self, job: PushNotification, reader: "NotifiedUser", devices: Sequence[DeviceRow]
     ) -> None:
         removal = replace(job, op="remove")
-        async with self.courier.bench.read() as connection:
+        async with self.courier.services.read() as connection:
             badge = await self._badge(connection, removal, devices)
         await self._deliver(removal, reader, devices, _removal(reader, removal, badge))
 
@@ -224,8 +224,8 @@ async def notified_user(
     courier: Courier, connection: Connection, user_id: UserId
 ) -> NotifiedUser | None:
     """Return the recipient of a notification; None if there is no such user any more."""
-    realm_cache = courier.bench.realm_cache
-    realm = await realms.by_id(connection, courier.bench.realm_id)
+    realm_cache = courier.services.realm_cache
+    realm = await realms.by_id(connection, courier.services.realm_id)
     assert realm is not None, "a realm is never removed"
     realm_cache.remember(REALM, realm)
     found = await users.by_ids(connection, realm.realm_id, [user_id])

@@ -40,8 +40,8 @@ class Registrar:
     courier: Courier
 
     @property
-    def bench(self) -> RealmServices:
-        return self.courier.bench
+    def services(self) -> RealmServices:
+        return self.courier.services
 
     @property
     def service(self) -> PushService:
@@ -49,8 +49,8 @@ class Registrar:
 
     async def handle(self, job: PushRegistration) -> None:
         """Handle a job. Raises a PushError."""
-        async with self.bench.read() as connection:
-            realm = await realms.by_id(connection, self.bench.realm_id)
+        async with self.services.read() as connection:
+            realm = await realms.by_id(connection, self.services.realm_id)
         assert realm is not None, "a realm is never removed"
         recipient = recipient_of(realm, job.user_id)
         if job.all_gone:
@@ -59,9 +59,9 @@ class Registrar:
             await self._unregister(job, recipient, job.gone)
         if job.device_id is None:
             return
-        async with self.bench.read() as connection:
+        async with self.services.read() as connection:
             row = await push_devices.by_id(
-                connection, self.bench.realm_id, job.user_id, job.device_id
+                connection, self.services.realm_id, job.user_id, job.device_id
             )
         if row is None:
             return
@@ -75,8 +75,8 @@ class Registrar:
     async def _forget(self, recipient: PushRecipient) -> None:
         """Remove all devices from the service, then register those that were added meanwhile."""
         await self.service.forget(recipient)
-        async with self.bench.read() as connection:
-            rows = await push_devices.of_user(connection, self.bench.realm_id, recipient.user_id)
+        async with self.services.read() as connection:
+            rows = await push_devices.of_user(connection, self.services.realm_id, recipient.user_id)
         for row in rows:
             if row.plain is not None:
                 await self.courier.register(recipient, row.plain)
@@ -127,9 +127,9 @@ class Registrar:
     async def _unregister(
         self, job: PushRegistration, recipient: PushRecipient, gone: GoneDevice
     ) -> None:
-        async with self.bench.read() as connection:
+        async with self.services.read() as connection:
             is_back = await push_devices.with_token(
-                connection, self.bench.realm_id, job.user_id, gone.kind, gone.token
+                connection, self.services.realm_id, job.user_id, gone.kind, gone.token
             )
         if is_back is None:
             await self.service.unregister(recipient, gone.kind, gone.token)

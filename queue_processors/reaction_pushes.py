@@ -43,14 +43,14 @@ class ReactionPusher:
 
     @property
     def realm_id(self) -> RealmId:
-        return self.courier.bench.realm_id
+        return self.courier.services.realm_id
 
     async def handle(self, job: ReactionPush) -> None:
         """Deliver a notification of the reactions that are still new to the user's browsers.
 
         Raises RetryLaterError or PermanentError if no browser was reached.
         """
-        async with self.courier.bench.read() as connection:
+        async with self.courier.services.read() as connection:
             rows = await push_devices.of_user(connection, self.realm_id, job.user_id)
             browsers = [
                 row
@@ -109,7 +109,7 @@ class ReactionPusher:
     ) -> list[str]:
         """Return the names of the users who have reacted, as far as the reader may know them."""
         ids: list[UserId] = list(dict.fromkeys(each.user_id for each in new))
-        sight = await self.courier.bench.realm_cache.sight(reader.row, ids)
+        sight = await self.courier.services.realm_cache.sight(reader.row, ids)
         found = await users.by_ids(connection, self.realm_id, ids[:MAX_SHOWN])
         names = {row.user_id: row.full_name for row in found}
         unknown = reader.to.phrases.unknown_user

@@ -29,7 +29,7 @@ async def make_export(app: App, realm_id: RealmId, arguments: bytes) -> None:
         row = await realm_exports.by_id(connection, realm_id, export_id)
     if row is None or not row.is_pending:
         return
-    bench, url = app.realm_services(realm_id), app.settings.database_url
+    services, url = app.realm_services(realm_id), app.settings.database_url
     assert url is not None
     wanted = ExportRequest(
         realm_id=realm_id,
@@ -45,9 +45,9 @@ async def make_export(app: App, realm_id: RealmId, arguments: bytes) -> None:
             key, size, digest = await keep_file(app, KEYS, realm_id, path)
     except (BackupError, OSError) as error:
         logger.exception("realm_export.failed", realm_id=realm_id, error=str(error))
-        await bench.write(lambda tx: give_export_up(tx, export_id, now=app.clock.now()))
+        await services.write(lambda tx: give_export_up(tx, export_id, now=app.clock.now()))
         return
-    if not await bench.write(
+    if not await services.write(
         lambda tx: keep_export(tx, export_id, blob_key=key, size=size, digest=digest)
     ):
         await app.blobs.delete(key)

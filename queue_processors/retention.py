@@ -82,27 +82,27 @@ class RetentionKeeper:
     async def _in_realm(self, realm: RealmRow) -> int:
         now, total = self._clock.now(), 0
         days = RealmSettings.of(realm.settings).message_retention_days
-        bench = self._workbench(realm.realm_id)
+        services = self._workbench(realm.realm_id)
         # They have changed since, or cannot be deleted now: in an hour they are looked at again.
         left: list[int] = []
         while found := await self._found(realm.realm_id, days, now, left):
             for each in found:
-                done = await self._expire(bench, each, now)
+                done = await self._expire(services, each, now)
                 if not done:
                     left.append(each.conversation_id)
                 total += done
                 await asyncio.sleep(self._pause_seconds)
         return total
 
-    async def _expire(self, bench: RealmServices, found: Expired, now: datetime) -> int:
+    async def _expire(self, services: RealmServices, found: Expired, now: datetime) -> int:
         try:
-            count: int = await bench.write(lambda tx: expire(tx, found, now))
+            count: int = await services.write(lambda tx: expire(tx, found, now))
         except DatabaseUnavailableError:
             raise
         except Exception:
             logger.exception(
                 "retention.failed",
-                realm_id=bench.realm_id,
+                realm_id=services.realm_id,
                 channel_id=found.channel_id,
                 conversation_id=found.conversation_id,
             )
@@ -132,12 +132,12 @@ class RetentionKeeper:
                     connection, realm_id, limit=MAX_BATCH
                 )
             await asyncio.sleep(self._pause_seconds)
-        bench, count = self._workbench(realm_id), MAX_GONE
+        services, count = self._workbench(realm_id), MAX_GONE
         async with self._database.connection() as connection:
             if not await legal_holds.has_kept_files(connection, realm_id):
                 return
         while count == MAX_GONE:
-            count = await bench.write(lambda tx: drop_released_files(tx, limit=MAX_GONE))
+            count = await services.write(lambda tx: drop_released_files(tx, limit=MAX_GONE))
 
     async def _forget(self) -> None:
         before = self._clock.now() - self._kept_aside

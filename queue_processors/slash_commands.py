@@ -63,7 +63,7 @@ class _OpenCall:
 class CommandCaller:
     """Call the service of a command's bot, and deliver the answer or say why there is none."""
 
-    bench: RealmServices
+    services: RealmServices
     broker: JobPublisher
     egress: Egress
     seconds: float
@@ -101,14 +101,14 @@ class CommandCaller:
 
         If the bot was deactivated after the call, the caller gets an answer that says so.
         """
-        realm_cache = self.bench.realm_cache
+        realm_cache = self.services.realm_cache
         caller, bot = await realm_cache.user(job.caller_id), await realm_cache.user(job.bot_id)
         is_over = (await realm_cache.realm()).deactivated
         if caller is None or not caller.is_active or bot is None or is_over:
             return None
         owner = None if bot.bot_owner_id is None else await realm_cache.user(bot.bot_owner_id)
-        async with self.bench.read() as connection:
-            found = await bots.services(connection, self.bench.realm_id, [bot.user_id])
+        async with self.services.read() as connection:
+            found = await bots.services(connection, self.services.realm_id, [bot.user_id])
         service = found.get(bot.user_id)
         is_orphaned = owner is not None and not owner.is_active
         if service is None or not bot.is_active or is_orphaned:
@@ -122,7 +122,7 @@ class CommandCaller:
     async def _ask(self, call: _OpenCall) -> CommandAnswer | None:
         """Send the request; return the response, if any."""
         job = call.job
-        address = await self.bench.realm_cache.address()
+        address = await self.services.realm_cache.address()
         path = ANSWER_PATH.format(answer_token=await self._answer_token(job))
         request = CommandCall(
             call_id=job.call_id,
@@ -136,7 +136,7 @@ class CommandCaller:
             caller_email=public_email(call.caller, address.domain),
             is_direct=job.channel_id is None,
             conversation=await conversation_of(
-                self.bench,
+                self.services,
                 call.bot,
                 call.owner,
                 channel_id=job.channel_id,
@@ -144,11 +144,11 @@ class CommandCaller:
                 user_ids=job.user_ids,
             ),
             response_url=f"{address.url}{API_PREFIX}{path}",
-            organization_id=self.bench.realm_id,
+            organization_id=self.services.realm_id,
             organization_host=address.host,
         )
-        call_id = f"cmd_{self.bench.realm_id}_{job.call_id}"
-        client = ServiceClient(self.egress, self.bench.clock, self.seconds)
+        call_id = f"cmd_{self.services.realm_id}_{job.call_id}"
+        client = ServiceClient(self.egress, self.services.clock, self.seconds)
         return answer_in(await client.post(call.service, request, call_id=call_id))
 
     async def _answer_token(self, job: SlashCommandCall) -> str:
@@ -162,10 +162,10 @@ class CommandCaller:
             user_ids=job.user_ids,
             answers_left=MAX_ANSWERS,
         )
-        token, now = secrets.token_urlsafe(32), self.bench.clock.now()
-        async with self.bench.read() as connection:
+        token, now = secrets.token_urlsafe(32), self.services.clock.now()
+        async with self.services.read() as connection:
             return await command_calls.open_address(
-                connection, self.bench.realm_id, row, token=token, now=now
+                connection, self.services.realm_id, row, token=token, now=now
             )
 
     async def _try_again(self, job: SlashCommandCall, trouble: ServiceUnavailableError) -> None:
@@ -189,16 +189,16 @@ class CommandCaller:
             command=f"/{call.job.command}",
         )
         key = f"command:{call.job.call_id}:told"
-        await notify_owner(self.bench, call.service, call.owner, text, reason, key=key)
+        await notify_owner(self.services, call.service, call.owner, text, reason, key=key)
 
     def _answerer(self, job: SlashCommandCall, bot: UserRow, caller: UserRow) -> CommandAnswerer:
-        return CommandAnswerer(services=self.bench, call=job, bot=bot, caller=caller)
+        return CommandAnswerer(services=self.services, call=job, bot=bot, caller=caller)
 
 
 async def handle(app: App, job: SlashCommandCall) -> None:
-    bench = app.uncached_realm_services(job.realm_id)
+    services = app.uncached_realm_services(job.realm_id)
     seconds = app.settings.outgoing_webhook_seconds
-    await CommandCaller(bench, app.jobs, app.egress, seconds).handle(job)
+    await CommandCaller(services, app.jobs, app.egress, seconds).handle(job)
 
 
 PROCESSOR = Processor(SlashCommandCall, handle, prefetch=MAX_CONCURRENT_REQUESTS)

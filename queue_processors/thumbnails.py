@@ -35,14 +35,14 @@ _NO_PICTURE: Final = Made()
 
 
 async def handle(app: App, job: Thumbnails) -> None:
-    bench = app.uncached_realm_services(job.realm_id)
-    async with bench.read() as connection:
+    services = app.uncached_realm_services(job.realm_id)
+    async with services.read() as connection:
         row = await attachments.by_id(connection, job.realm_id, job.attachment_id)
     if row is None or not has_thumbnails(row.content_type):
         return
     if row.width is None:
         await _make(app, job.realm_id, row)
-    await _show(bench, job.attachment_id)
+    await _show(services, job.attachment_id)
 
 
 async def _make(app: App, realm_id: RealmId, row: AttachmentRow) -> None:
@@ -74,19 +74,21 @@ async def _keep(blobs: BlobStore, row: AttachmentRow, wanted: Format, picture: P
         await incoming.discard()
 
 
-async def _show(bench: RealmServices, attachment_id: AttachmentId) -> None:
-    async for message_id in _waiting(bench, attachment_id):
-        now = bench.clock.now()
-        await bench.write(partial(show_thumbnails, message_id=message_id, now=now))
+async def _show(services: RealmServices, attachment_id: AttachmentId) -> None:
+    async for message_id in _waiting(services, attachment_id):
+        now = services.clock.now()
+        await services.write(partial(show_thumbnails, message_id=message_id, now=now))
 
 
-async def _waiting(bench: RealmServices, attachment_id: AttachmentId) -> AsyncIterator[MessageId]:
+async def _waiting(
+    services: RealmServices, attachment_id: AttachmentId
+) -> AsyncIterator[MessageId]:
     before: MessageId | None = None
     while True:
-        async with bench.read() as connection:
+        async with services.read() as connection:
             found = await attachments.waiting_messages(
                 connection,
-                bench.realm_id,
+                services.realm_id,
                 attachment_id,
                 pending=PENDING_CLASS,
                 before=before,

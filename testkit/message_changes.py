@@ -63,8 +63,8 @@ class Changes:
 
     async def finish(self, work_id: str) -> None:
         """Go on with a move until it is done and told."""
-        bench = self.hall.realm_services()
-        await stepped_work.finish(bench, MOVING, work_id, size=self.steps)
+        services = self.hall.realm_services()
+        await stepped_work.finish(services, MOVING, work_id, size=self.steps)
 
     async def begin(self, row: UserRow, message_id: MessageId, **request: Any) -> str | None:
         """The first step alone; the id of what is left."""

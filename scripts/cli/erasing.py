@@ -33,14 +33,14 @@ def erase(
         from server.actions.erasing import ERASING, erase_person
         from server.actions.stepped_work import finish
 
-        bench = app.realm_services(await realm_named(app, realm))
+        services = app.realm_services(await realm_named(app, realm))
         try:
-            async with bench.read() as connection:
-                user_id = await person_named(connection, bench.realm_id, email)
+            async with services.read() as connection:
+                user_id = await person_named(connection, services.realm_id, email)
         except Failure as failure:
             raise Failure(f"{failure.message} An erased account has none any more.") from failure
-        work_id = await bench.write(lambda tx: erase_person(tx, user_id, now=app.clock.now()))
-        await finish(bench, ERASING, work_id)
+        work_id = await services.write(lambda tx: erase_person(tx, user_id, now=app.clock.now()))
+        await finish(services, ERASING, work_id)
 
     with sentences():
         from scripts.cli.session import with_app

@@ -75,49 +75,49 @@ class Renamed:
     new_name: str
 
 
-async def rename_duplicates(bench: RealmServices) -> list[Renamed]:
+async def rename_duplicates(services: RealmServices) -> list[Renamed]:
     """Rename all duplicates of a realm, each in a transaction of its own. Idempotent."""
-    async with bench.read() as connection:
-        rows = await name_duplicates.of_realm(connection, bench.realm_id)
+    async with services.read() as connection:
+        rows = await name_duplicates.of_realm(connection, services.realm_id)
     done = []
     for row in rows:
-        renamed = Renamed(row, await _free_name(bench, row))
-        await _rename(bench, renamed)
+        renamed = Renamed(row, await _free_name(services, row))
+        await _rename(services, renamed)
         done.append(renamed)
         logger.warning(
             "duplicate_names.renamed",
-            realm_id=bench.realm_id,
+            realm_id=services.realm_id,
             kind=row.kind,
             id=row.id,
             old=row.name,
             new=renamed.new_name,
         )
     if done:
-        await _report(bench, done)
+        await _report(services, done)
     return done
 
 
-async def _free_name(bench: RealmServices, row: DuplicateRow) -> str:
+async def _free_name(services: RealmServices, row: DuplicateRow) -> str:
     """Return the name with the first number that makes it unique, cut to the maximum length."""
-    async with bench.read() as connection:
+    async with services.read() as connection:
         for number in count(2):
             suffix = f" ({number})"
             name = row.name[: MAX_LENGTHS[row.kind] - len(suffix)].rstrip() + suffix
             folded = fold_name(name)
-            if not await name_duplicates.is_taken(connection, bench.realm_id, row, folded):
+            if not await name_duplicates.is_taken(connection, services.realm_id, row, folded):
                 return name
     raise AssertionError("numbers do not end")
 
 
-async def _rename(bench: RealmServices, renamed: Renamed) -> None:
-    now = bench.clock.now()
-    await bench.write(lambda tx: _RENAMES[renamed.row.kind](tx, renamed, now))
+async def _rename(services: RealmServices, renamed: Renamed) -> None:
+    now = services.clock.now()
+    await services.write(lambda tx: _RENAMES[renamed.row.kind](tx, renamed, now))
     if renamed.row.kind == "topic":
         # A write that may be stale writes nothing else.
-        await bench.write(lambda tx: _record_topic(tx, renamed))
+        await services.write(lambda tx: _record_topic(tx, renamed))
 
 
-async def _report(bench: RealmServices, done: Sequence[Renamed]) -> None:
+async def _report(services: RealmServices, done: Sequence[Renamed]) -> None:
     """Send the list to every administrator, as direct messages of the notification bot."""
     lines = [
         f"* {each.row.kind} {literal(each.row.name)}: now {literal(each.new_name)}"
@@ -130,14 +130,14 @@ async def _report(bench: RealmServices, done: Sequence[Renamed]) -> None:
         " stored), so that messages could reach the wrong place. The newer ones have been"
         " renamed:\n\n" + "\n".join(lines)
     )
-    async with bench.read() as connection:
+    async with services.read() as connection:
         people = await users.up_to_role(
-            connection, bench.realm_id, least_role=ADMINISTRATOR, or_among=()
+            connection, services.realm_id, least_role=ADMINISTRATOR, or_among=()
         )
     for person in people:
         if person.bot_type is None:
             await deliver(
-                bench,
+                services,
                 OutgoingMessage(type="direct", to=[person.user_id], topic=None, content=content),
             )
 

@@ -25,51 +25,51 @@ WELCOME: Final = marked(
 
 
 async def greet(
-    bench: RealmServices, user_id: UserId, text: str | None, inviter_id: UserId | None
+    services: RealmServices, user_id: UserId, text: str | None, inviter_id: UserId | None
 ) -> None:
     """Send the greetings, each once however often this is called.
 
     `text` is the welcome bot's addition; None: the realm's default.
     """
-    async with bench.read() as connection:
-        found = await users.by_ids(connection, bench.realm_id, [user_id])
+    async with services.read() as connection:
+        found = await users.by_ids(connection, services.realm_id, [user_id])
     if not found or not found[0].is_active:
         return
     [row] = found
-    realm, settings = await bench.realm_cache.realm(), await bench.realm_cache.settings()
+    realm, settings = await services.realm_cache.realm(), await services.realm_cache.settings()
     own = settings.welcome_message_custom_text if text is None else text
     own_language = catalogue_language(UserSettings.of(row.settings).default_language)
     names = {"name": literal(row.full_name), "realm": literal(realm.name)}
     welcome = translated(_(WELCOME, **names), own_language)
     for name, content in (("welcome", welcome), ("custom", own)):
         if content.strip():
-            await _say(bench, WELCOME_BOT, [user_id], content, f"{name}:{user_id}")
+            await _say(services, WELCOME_BOT, [user_id], content, f"{name}:{user_id}")
     place = settings.signup_announcements_stream_id
     if place != NO_CHANNEL:
         joined = _("{person} joined this organization.", person=mention(row))
         content = translated(joined, settings.language)
-        await _say(bench, NOTIFICATION_BOT, ChannelId(place), content, f"signup:{user_id}")
+        await _say(services, NOTIFICATION_BOT, ChannelId(place), content, f"signup:{user_id}")
     if inviter_id is not None:
         accepted = _("{person} accepted your invitation to join.", person=mention(row))
         content = translated(accepted, settings.language)
-        await _say(bench, NOTIFICATION_BOT, [inviter_id], content, f"joined:{user_id}")
+        await _say(services, NOTIFICATION_BOT, [inviter_id], content, f"joined:{user_id}")
 
 
-async def try_out(bench: RealmServices, actor: Actor, text: str) -> MessageId:
+async def try_out(services: RealmServices, actor: Actor, text: str) -> MessageId:
     """Send the welcome bot's text to the actor as a preview. Raises a DomainError."""
-    bot = await system_bot(bench.realm_cache, WELCOME_BOT)
+    bot = await system_bot(services.realm_cache, WELCOME_BOT)
     draft = OutgoingMessage(
         type="direct", to=[actor.user_id], topic=None, content=text, read_by_sender=True
     )
-    now = bench.clock.now()
-    decision = await send.prepare(bench.realm_cache, bot, draft, bench.read)
-    sent = await bench.write(lambda tx: send.send_message(tx, bot, draft, decision, now))
+    now = services.clock.now()
+    decision = await send.prepare(services.realm_cache, bot, draft, services.read)
+    sent = await services.write(lambda tx: send.send_message(tx, bot, draft, decision, now))
     message_id: MessageId = sent.result.message_id
     return message_id
 
 
 async def _say(
-    bench: RealmServices, bot: SystemBot, to: list[UserId] | ChannelId, content: str, name: str
+    services: RealmServices, bot: SystemBot, to: list[UserId] | ChannelId, content: str, name: str
 ) -> None:
     is_direct = isinstance(to, list)
     draft = OutgoingMessage(
@@ -81,4 +81,4 @@ async def _say(
         # A retry may have another text: it is the same greeting.
         idempotency_digest=sha256(name.encode()).digest(),
     )
-    await deliver(bench, draft, bot)
+    await deliver(services, draft, bot)

@@ -40,27 +40,27 @@ async def collect_reaction(
     tx.at_position(entry, opening)
 
 
-async def deliver(bench: RealmServices, row: ReactionWindow) -> bool:
+async def deliver(services: RealmServices, row: ReactionWindow) -> bool:
     """End a window: notify the sender of what is new and still there, exactly once.
 
     The event, the job that pushes it and the end of the window are one commit. Return False if
     another process ends it.
     """
     try:
-        await bench.write(lambda tx: _end(tx, row))
+        await services.write(lambda tx: _end(tx, row))
     except TakenError:
         return False
     return True
 
 
-async def give_up(bench: RealmServices, row: ReactionWindow) -> None:
+async def give_up(services: RealmServices, row: ReactionWindow) -> None:
     """End the window without a notification after the last attempt."""
 
     async def drop(tx: Tx) -> None:
         await _claim(tx, row)
 
     with suppress(TakenError):
-        await bench.write(drop)
+        await services.write(drop)
 
 
 async def _end(tx: Tx, row: ReactionWindow) -> None:

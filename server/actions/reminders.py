@@ -95,30 +95,30 @@ async def delete_reminder(tx: Tx, actor: Actor, reminder_id: ReminderId) -> None
     tx.append(ReminderRemoved(reminder_id=reminder_id), to_users(actor.user_id))
 
 
-async def deliver(bench: RealmServices, row: ReminderRow) -> bool:
+async def deliver(services: RealmServices, row: ReminderRow) -> bool:
     """Send a due reminder, or mark it as failed: once, despite concurrent attempts.
 
     The message, the reminder's deletion and the events of both are one commit. A message that is
     gone, or that its reader lost, is not shown; the reminder is sent all the same. Return False if
     another process delivers it.
     """
-    realm_cache = bench.realm_cache
-    async with bench.read() as connection:
+    realm_cache = services.realm_cache
+    async with services.read() as connection:
         content = await _full(realm_cache, connection, row)
     draft = OutgoingMessage(
         type="direct", to=[row.user_id], topic=None, content=content, read_by_sender=True
     )
     bot = await notification_bot(realm_cache)
-    decision = await prepare(realm_cache, bot, draft, bench.read)
-    now = bench.clock.now()
+    decision = await prepare(realm_cache, bot, draft, services.read)
+    now = services.clock.now()
     try:
-        await bench.write(lambda tx: _deliver(tx, bot, row, draft, decision, now))
+        await services.write(lambda tx: _deliver(tx, bot, row, draft, decision, now))
     except TakenError:
         return False
     return True
 
 
-async def give_up(bench: RealmServices, row: ReminderRow) -> None:
+async def give_up(services: RealmServices, row: ReminderRow) -> None:
     """Mark it as failed after the last attempt."""
 
     async def fail(tx: Tx) -> None:
@@ -126,7 +126,7 @@ async def give_up(bench: RealmServices, row: ReminderRow) -> None:
         await _fail(tx, row, GIVEN_UP)
 
     with suppress(TakenError):
-        await bench.write(fail)
+        await services.write(fail)
 
 
 async def _deliver(

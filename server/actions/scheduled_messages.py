@@ -125,28 +125,28 @@ async def delete_scheduled_message(tx: Tx, actor: Actor, message_id: ScheduledMe
     tx.append(ScheduledMessageRemoved(scheduled_message_id=message_id), to_users(actor.user_id))
 
 
-async def deliver(bench: RealmServices, row: ScheduledMessageRow) -> bool:
+async def deliver(services: RealmServices, row: ScheduledMessageRow) -> bool:
     """Send a due message, or mark it as failed with a notice: once, despite concurrent attempts.
 
     The message, its removal from the schedule and the events of both are one commit. Return False
     if another process delivers it, or if it is not the same as `row`.
     """
-    sender = await bench.realm_cache.user(row.sender_id)
+    sender = await services.realm_cache.user(row.sender_id)
     assert sender is not None, "users are never removed"
     actor = Actor(row.realm_id, sender, row.client)
     draft = _draft(row)
-    decision = await prepare(bench.realm_cache, actor, draft, bench.read)
-    now = bench.clock.now()
+    decision = await prepare(services.realm_cache, actor, draft, services.read)
+    now = services.clock.now()
     try:
-        await bench.write(lambda tx: _deliver(tx, actor, row, draft, decision, now))
+        await services.write(lambda tx: _deliver(tx, actor, row, draft, decision, now))
     except TakenError:
         return False
     return True
 
 
-async def give_up(bench: RealmServices, row: ScheduledMessageRow) -> None:
+async def give_up(services: RealmServices, row: ScheduledMessageRow) -> None:
     """Mark it as failed after the last attempt."""
-    now = bench.clock.now()
+    now = services.clock.now()
 
     async def fail(tx: Tx) -> None:
         tx.must_be_exact()
@@ -154,7 +154,7 @@ async def give_up(bench: RealmServices, row: ScheduledMessageRow) -> None:
         await _fail(tx, row, GIVEN_UP, now)
 
     with suppress(TakenError):
-        await bench.write(fail)
+        await services.write(fail)
 
 
 async def _deliver(

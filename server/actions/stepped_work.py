@@ -69,7 +69,7 @@ async def put_off(
 
 
 async def finish(
-    bench: RealmServices,
+    services: RealmServices,
     kind: SteppedWorkKind[Plan, Message],
     work_id: str | None,
     *,
@@ -83,18 +83,18 @@ async def finish(
     if work_id is None:
         return
     size = size or kind.size
-    while await bench.write(lambda tx: take_step(tx, kind, work_id, size)):
+    while await services.write(lambda tx: take_step(tx, kind, work_id, size)):
         if steps is not None:
             steps -= 1
             if steps == 0:
                 return
-    async with bench.read() as connection:
-        work = await stepped_work.by_id(connection, bench.realm_id, work_id)
+    async with services.read() as connection:
+        work = await stepped_work.by_id(connection, services.realm_id, work_id)
     if work is None:
         return
     for message in kind.messages(msgspec.convert(work.plan, kind.plan), work_id):
-        await kind.deliver(bench, message)
-    await bench.write(lambda tx: _end(tx, work_id))
+        await kind.deliver(services, message)
+    await services.write(lambda tx: _end(tx, work_id))
 
 
 async def take_step(tx: Tx, kind: SteppedWorkKind[Plan, Message], work_id: str, size: int) -> bool:

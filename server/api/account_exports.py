@@ -6,7 +6,7 @@ import msgspec
 
 from server.actions import account_exports as actions
 from server.api.endpoint import Access, Empty, Endpoint, NoParams, Request, Result
-from server.api.files import File, send_file
+from server.api.files import send_export
 from server.api.params import Params
 from server.domain.account_exports import PATH, RETENTION, path_of
 from server.domain.api_keys import Scope
@@ -94,16 +94,7 @@ async def download(request: Request, params: AccountExportFileParams) -> None:
         row = await account_exports.by_id(connection, actor.realm_id, export_id)
     if row is None or row.user_id != actor.user_id or not row.is_there:
         raise NotFoundError(_("This file does not exist."))
-    assert row.blob_key is not None
-    file = File(
-        blob_key=row.blob_key,
-        size=row.size or 0,
-        digest=row.digest or b"",
-        content_type="application/zip",
-        disposition='attachment; filename="account.zip"',
-        cache_control="private, no-store",
-    )
-    await send_file(request, file)
+    await send_export(request, row, params.filename)
 
 
 ENDPOINTS = (

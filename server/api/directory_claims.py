@@ -75,6 +75,6 @@ async def follow_groups(
 
 async def finish_access_changes(app: App, realm_id: RealmId, work_ids: Iterable[str]) -> None:
     """Finish the ACCESS_CHANGEs that changes of groups have left."""
-    bench = app.realm_services(realm_id)
+    services = app.realm_services(realm_id)
     for work_id in work_ids:
-        await stepped_work.finish(bench, ACCESS_CHANGE, work_id)
+        await stepped_work.finish(services, ACCESS_CHANGE, work_id)

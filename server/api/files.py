@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
 from server.api.endpoint import Request
 from server.domain.attachments import PDF
@@ -38,6 +38,31 @@ class File:
     content_type: str
     disposition: str
     cache_control: str
+
+
+class StoredExport(Protocol):
+    """An export with a file, which is a ZIP archive."""
+
+    @property
+    def blob_key(self) -> str | None: ...
+    @property
+    def size(self) -> int | None: ...
+    @property
+    def digest(self) -> bytes | None: ...
+
+
+async def send_export(request: Request, export: StoredExport, filename: str) -> None:
+    """Send the archive, which no cache may keep. Raises NotFoundError if it is gone."""
+    assert export.blob_key is not None, "the caller has found its file"
+    file = File(
+        blob_key=export.blob_key,
+        size=export.size or 0,
+        digest=export.digest or b"",
+        content_type="application/zip",
+        disposition=f'attachment; filename="{filename}"',
+        cache_control="private, no-store",
+    )
+    await send_file(request, file)
 
 
 async def send_file(request: Request, file: File) -> None:

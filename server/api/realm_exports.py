@@ -6,7 +6,7 @@ import msgspec
 
 from server.actions import realm_exports as actions
 from server.api.endpoint import Access, Empty, Endpoint, NoParams, Request, Result
-from server.api.files import File, send_file
+from server.api.files import send_export
 from server.api.params import JsonOrBareStr, Params
 from server.domain.access import ADMINISTRATOR
 from server.domain.errors import BadRequestError, InvalidParameterError, NotFoundError
@@ -123,16 +123,7 @@ async def read(request: Request, params: FileParams) -> None:
     closed = (await realm_cache.realm()).deactivated
     if closed or asker is None or not asker.is_active or asker.role > ADMINISTRATOR:
         raise NotFoundError(_("This file does not exist."))
-    assert row.blob_key is not None
-    file = File(
-        blob_key=row.blob_key,
-        size=row.size or 0,
-        digest=row.digest or b"",
-        content_type="application/zip",
-        disposition='attachment; filename="organization.zip"',
-        cache_control="private, no-store",
-    )
-    await send_file(request, file)
+    await send_export(request, row, params.filename)
 
 
 ENDPOINTS = (

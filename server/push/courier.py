@@ -58,7 +58,7 @@ class Parcel:
 class Courier:
     """Deliveries for one organization: to phones through one push service, and to browsers."""
 
-    bench: RealmServices
+    services: RealmServices
     phones: PushService | None
     """None: no phone is reached."""
     browsers: Browsers
@@ -146,7 +146,7 @@ class Courier:
         error_code: str | None = None,
     ) -> bool:
         """Store that the device is registered, or the error. Returns False if it was removed."""
-        is_there: bool = await self.bench.write(
+        is_there: bool = await self.services.write(
             lambda tx: settle_device(
                 tx, recipient.user_id, device_id, bouncer_id=bouncer_id, error_code=error_code
             )
@@ -161,15 +161,15 @@ class Courier:
         error_code: str | None = None,
     ) -> None:
         """Store that the bouncer has taken the token, or the error, if it is still awaited."""
-        await self.bench.write(
+        await self.services.write(
             lambda tx: settle_token(tx, recipient.user_id, device_id, token_id, error_code)
         )
 
     async def test(self, realm: RealmRow, row: UserRow, devices: Sequence[DeviceRow]) -> None:
         """Send a test notification to each device. Raises a PushError."""
         recipient = recipient_of(realm, row.user_id)
-        to = addressee_of(realm, self.bench.realm_cache.address_of(realm), row)
-        notice = test_notice(to, self.bench.clock.now())
+        to = addressee_of(realm, self.services.realm_cache.address_of(realm), row)
+        notice = test_notice(to, self.services.clock.now())
         for device in (each.plain for each in devices):
             if device is None or device.kind not in self.service.kinds:
                 continue
@@ -186,8 +186,8 @@ class Courier:
     ) -> None:
         """Send an encrypted test notification to all devices at once. Raises a PushError."""
         recipient = recipient_of(realm, row.user_id)
-        to = addressee_of(realm, self.bench.realm_cache.address_of(realm), row)
-        parcel = Parcel([], [test_to_seal(to, self.bench.clock.now())])
+        to = addressee_of(realm, self.services.realm_cache.address_of(realm), row)
+        parcel = Parcel([], [test_to_seal(to, self.services.clock.now())])
         found = await asyncio.gather(*self._sealed_tries(recipient, devices, parcel))
         outcome = _merged(one for one, _ in found)
         await self._heed(realm, row.user_id, outcome)
@@ -207,8 +207,8 @@ class Courier:
         self, realm: RealmRow, row: UserRow, devices: Sequence[DeviceRow]
     ) -> None:
         """Send a test notification to all of these browsers at once. Raises a PushError."""
-        to = addressee_of(realm, self.bench.realm_cache.address_of(realm), row)
-        notice = test_to_browser(to, self.bench.clock.now())
+        to = addressee_of(realm, self.services.realm_cache.address_of(realm), row)
+        notice = test_to_browser(to, self.services.clock.now())
         browsers = [each.browser for each in devices if each.browser is not None]
         outcome = await self.browsers.push(row.user_id, [notice], browsers)
         await self._heed(realm, row.user_id, outcome)
@@ -269,15 +269,15 @@ class Courier:
         dead = outcome.dead_tokens
         if dead:
             logger.info("push.tokens_forgotten", user_id=user_id, count=len(dead))
-            await self.bench.write(lambda tx: forget_tokens(tx, user_id, dead))
+            await self.services.write(lambda tx: forget_tokens(tx, user_id, dead))
         status = outcome.status
         if status is not None and not status.is_kept_in(RealmSettings.of(realm.settings)):
-            await self.bench.write(lambda tx: keep_push_status(tx, status))
+            await self.services.write(lambda tx: keep_push_status(tx, status))
 
     async def _drop(self, user_id: UserId, device_ids: Iterable[PushDeviceId]) -> None:
         ids = list(device_ids)
         logger.info("push.devices_removed", user_id=user_id, count=len(ids))
-        await self.bench.write(lambda tx: drop_devices(tx, user_id, ids))
+        await self.services.write(lambda tx: drop_devices(tx, user_id, ids))
 
 
 async def _tried(

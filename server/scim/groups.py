@@ -45,8 +45,8 @@ Known = tuple[GroupRow, ScimGroupRow | None]
 class GroupStorage:
     """Reads and changes user groups for a directory."""
 
-    def __init__(self, bench: RealmServices, actor: Actor) -> None:
-        self._bench = bench
+    def __init__(self, services: RealmServices, actor: Actor) -> None:
+        self._bench = services
         self._actor = actor
 
     async def get(

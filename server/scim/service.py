@@ -95,9 +95,9 @@ class TooManyRequestsException(SCIMException):
 class RealmStorage(AsyncScimStorage):
     """One organization as the storage of a SCIM service."""
 
-    def __init__(self, bench: RealmServices, actor: Actor, max_closures: int) -> None:
-        self._users = UserStorage(bench, actor, max_closures)
-        self._groups = GroupStorage(bench, actor)
+    def __init__(self, services: RealmServices, actor: Actor, max_closures: int) -> None:
+        self._users = UserStorage(services, actor, max_closures)
+        self._groups = GroupStorage(services, actor)
 
     @override
     async def get(
@@ -158,17 +158,17 @@ class RealmStorage(AsyncScimStorage):
 
 
 async def answer(
-    bench: RealmServices, actor: Actor, request: ScimRequest, *, max_closures: int
+    services: RealmServices, actor: Actor, request: ScimRequest, *, max_closures: int
 ) -> ScimResponse:
     """Answer the request of a directory on behalf of an owner.
 
     Errors of the request are SCIM errors; others are raised.
     """
-    handler = AsyncScimHandler(SERVICE, RealmStorage(bench, actor, max_closures))
+    handler = AsyncScimHandler(SERVICE, RealmStorage(services, actor, max_closures))
     is_conditional = bool(request.header("If-Match") or request.header("If-None-Match"))
     for attempt in range(1, MAX_ATTEMPTS + 1):
         try:
-            return await _handle(bench, handler, request)
+            return await _handle(services, handler, request)
         except SCIMException as error:
             is_overtaken = isinstance(error, PreconditionFailedException) and not is_conditional
             if not is_overtaken or attempt == MAX_ATTEMPTS:
@@ -177,14 +177,14 @@ async def answer(
 
 
 async def _handle(
-    bench: RealmServices, handler: AsyncScimHandler, request: ScimRequest
+    services: RealmServices, handler: AsyncScimHandler, request: ScimRequest
 ) -> ScimResponse:
     """Handle the request. Raises SCIMException."""
     _check_size(request)
     try:
         return await handler.handle(request)
     except TooManyClosuresError as refusal:
-        await _notify_owners(bench, refusal)
+        await _notify_owners(services, refusal)
         raise TooManyRequestsException(detail=refusal.message) from refusal
     except (AccountTakenError, GroupTakenError) as refusal:
         raise UniquenessException(detail=refusal.message) from refusal
@@ -208,17 +208,17 @@ def _check_size(request: ScimRequest) -> None:
         raise PayloadTooLargeException(detail=f"A search has at most {MAX_SEARCH_CHARACTERS} bytes")
 
 
-async def _notify_owners(bench: RealmServices, refusal: TooManyClosuresError) -> None:
+async def _notify_owners(services: RealmServices, refusal: TooManyClosuresError) -> None:
     """Tell the owners, once an hour, that the directory wants to deactivate more accounts."""
-    async with bench.read() as connection:
-        owners = await owners_of(connection, bench.realm_id)
+    async with services.read() as connection:
+        owners = await owners_of(connection, services.realm_id)
     for user_id in owners:
-        language = await bench.realm_cache.language_of(user_id)
+        language = await services.realm_cache.language_of(user_id)
         content = translated(_(TOO_MANY, limit=refusal.limit), language)
-        key = f"scim-closures:{user_id}:{bench.clock.now():%Y-%m-%dT%H}"
+        key = f"scim-closures:{user_id}:{services.clock.now():%Y-%m-%dT%H}"
         draft = OutgoingMessage(type="direct", to=[user_id], topic=None, content=content)
         digest = sha256(key.encode()).digest()
-        await deliver(bench, replace(draft, idempotency_key=key, idempotency_digest=digest))
+        await deliver(services, replace(draft, idempotency_key=key, idempotency_digest=digest))
 
 
 def selecting_by_value(body: bytes) -> bytes:

@@ -35,8 +35,8 @@ MAX_DIGITS: Final = 18
 class UserStorage:
     """Reads and changes accounts for a directory."""
 
-    def __init__(self, bench: RealmServices, actor: Actor, max_closures: int) -> None:
-        self._bench = bench
+    def __init__(self, services: RealmServices, actor: Actor, max_closures: int) -> None:
+        self._bench = services
         self._actor = actor
         self._max_closures = max_closures
 

@@ -112,10 +112,10 @@ async def fill(server: Server, people: dict[str, Any]) -> None:
         realm_id=people["realm id"], user_id=people["carol id"], inviter_id=people["bob id"]
     )
     await greetings.PROCESSOR.handle(server.app, greeting)
-    bench = server.app.realm_services(people["realm id"])
-    async with bench.read() as connection:
-        [row] = await users.by_ids(connection, bench.realm_id, [people["carol id"]])
-    await bench.write(lambda tx: _mail(tx, row))
+    services = server.app.realm_services(people["realm id"])
+    async with services.read() as connection:
+        [row] = await users.by_ids(connection, services.realm_id, [people["carol id"]])
+    await services.write(lambda tx: _mail(tx, row))
     carol, bob = people["carol"], people["bob"]
     told = await bob.get("/messages", anchor="newest", num_before=9, num_after=0)
     named = [each["content"] for each in told["messages"] if CANARY in each["content"]]
@@ -202,11 +202,11 @@ async def test_a_resumed_erasure_ends_with_the_same(
 ):
     """The command dies after a few steps; a job of a worker does the rest, twice."""
     await fill(server, people)
-    bench = server.app.realm_services(make.realm_id)
+    services = server.app.realm_services(make.realm_id)
     user_id = people["carol id"]
-    work_id = await bench.write(lambda tx: erase_person(tx, user_id, now=server.app.clock.now()))
+    work_id = await services.write(lambda tx: erase_person(tx, user_id, now=server.app.clock.now()))
     for _ in range(3):
-        assert await bench.write(lambda tx: take_step(tx, ERASING, work_id, 2))
+        assert await services.write(lambda tx: take_step(tx, ERASING, work_id, 2))
     assert places_of(database_url, CANARY)
     job: DeferredWork = ERASING.job(make.realm_id, work_id)
     await asyncio.gather(

@@ -185,12 +185,12 @@ async def drinkers(office, make):
 
 async def test_many_values_of_a_removed_choice_disappear_in_steps(office, drinkers):
     many, field = drinkers
-    bench = office.stage.realm_services(office.make.realm_id)
+    services = office.stage.realm_services(office.make.realm_id)
 
     work_id = await office.do(change_field, field, FieldWish(field_data=ONLY_TEA))
     first = len(await office.said())
-    await finish(bench, WITHDRAWING, work_id)
-    await finish(bench, WITHDRAWING, work_id)
+    await finish(services, WITHDRAWING, work_id)
+    await finish(services, WITHDRAWING, work_id)
 
     told = [each.event for each in office.stage.happened]
     told = [each for each in told if isinstance(each, ProfileValueWithdrawn)]
@@ -206,22 +206,22 @@ async def test_many_values_of_a_removed_choice_disappear_in_steps(office, drinke
 
 async def test_what_is_a_choice_again_meanwhile_is_withdrawn_no_more(office, drinkers):
     _, field = drinkers
-    bench = office.stage.realm_services(office.make.realm_id)
+    services = office.stage.realm_services(office.make.realm_id)
 
     work_id = await office.do(change_field, field, FieldWish(field_data=ONLY_TEA))
     await office.do(change_field, field, FieldWish(field_data=CHOICES))
-    await finish(bench, WITHDRAWING, work_id)
+    await finish(services, WITHDRAWING, work_id)
 
     assert len(await office.said()) == 3
 
 
 async def test_who_chooses_something_else_meanwhile_keeps_it(office, drinkers):
     many, field = drinkers
-    bench = office.stage.realm_services(office.make.realm_id)
+    services = office.stage.realm_services(office.make.realm_id)
 
     work_id = await office.do(change_field, field, FieldWish(field_data=ONLY_TEA))
     await office.say(many[-1], **{f"f{field}": "t"})
-    await finish(bench, WITHDRAWING, work_id)
+    await finish(services, WITHDRAWING, work_id)
 
     assert await office.said() == {many[-1].user_id: {field: "t"}}
 

@@ -108,10 +108,10 @@ async def test_a_deactivated_realm_sends_no_reminders(hall, timers, make):
 async def test_what_is_given_up_is_told_and_stays_in_the_list(hall, timers, witnesses, make):
     reminder_id = await timers.remind(hall.member, None, "note")
     [row] = await reminders.of_user(make.connection, make.realm_id, hall.member.user_id)
-    bench = hall.stage.realm_services(make.realm_id)
+    services = hall.stage.realm_services(make.realm_id)
 
     own, _, other, _ = await witnesses.watch(
-        lambda: actions.give_up(bench, row), [hall.member, hall.other]
+        lambda: actions.give_up(services, row), [hall.member, hall.other]
     )
     removed, added = own.events
     assert (removed["op"], removed["reminder_id"]) == ("remove", reminder_id)
@@ -125,14 +125,14 @@ async def test_what_is_given_up_is_told_and_stays_in_the_list(hall, timers, witn
 async def test_what_was_dropped_or_sent_meanwhile_is_not_sent(hall, timers, make):
     reminder_id = await timers.remind(hall.member, None, "note")
     [row] = await reminders.of_user(make.connection, make.realm_id, hall.member.user_id)
-    bench = hall.stage.realm_services(make.realm_id)
-    assert await actions.deliver(bench, row)
-    assert not await actions.deliver(bench, row)
-    await actions.give_up(bench, row)
+    services = hall.stage.realm_services(make.realm_id)
+    assert await actions.deliver(services, row)
+    assert not await actions.deliver(services, row)
+    await actions.give_up(services, row)
     assert len(await sent(hall)) == 1
     await timers.remind(hall.member, None, "other")
     [row] = await reminders.of_user(make.connection, make.realm_id, hall.member.user_id)
     await hall.stage.write(actions.delete_reminder, hall.actor(hall.member), row.reminder_id)
     assert row.reminder_id != reminder_id
-    assert not await actions.deliver(bench, row)
+    assert not await actions.deliver(services, row)
     assert len(await sent(hall)) == 1

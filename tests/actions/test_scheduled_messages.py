@@ -334,12 +334,12 @@ async def test_what_is_changed_while_it_is_prepared_is_sent_as_it_is_now(hall, t
     message_id = await timers.schedule(hall.member, channel.channel_id, "old")
     [row] = await scheduled_messages.of_user(make.connection, make.realm_id, hall.member.user_id)
     await timers.edit(hall.member, message_id, content="new")
-    bench = hall.stage.realm_services(make.realm_id)
-    assert not await deliver(bench, row)
+    services = hall.stage.realm_services(make.realm_id)
+    assert not await deliver(services, row)
     assert await sent(hall) == []
     await timers.pass_by()
     assert await sent(hall) == [(hall.member.user_id, "new")]
-    assert not await deliver(bench, row)
+    assert not await deliver(services, row)
     with pytest.raises(NotFoundError):
         await timers.edit(hall.member, message_id, content="newer")
 

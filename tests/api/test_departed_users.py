@@ -175,9 +175,9 @@ async def begun(server, office):
     """Deactivate Gus as a request does that dies at once; return the work's id."""
     actor = await office.make.actor(office.boss.user)
     request = DeletionRequest(places=("public channel", "private channel", "direct"))
-    bench = server.app.realm_services(office.make.realm_id)
+    services = server.app.realm_services(office.make.realm_id)
     now = server.app.clock.now()
-    return bench, await bench.write(
+    return services, await services.write(
         lambda tx: deactivate_and_delete(
             tx, actor, office.gus.user.user_id, request, comment=None, now=now
         )
@@ -185,9 +185,9 @@ async def begun(server, office):
 
 
 async def test_a_worker_finishes_what_a_request_began(server, office):
-    bench, work_id = await begun(server, office)
+    services, work_id = await begun(server, office)
     for _ in range(2):
-        assert await bench.write(lambda tx: take_step(tx, DELETING, work_id, 1))
+        assert await services.write(lambda tx: take_step(tx, DELETING, work_id, 1))
     assert sum(not each for some in (await office.left()).values() for each in some) == 1
     job = DELETING.job(office.make.realm_id, work_id)
     for _ in range(2):
@@ -196,9 +196,9 @@ async def test_a_worker_finishes_what_a_request_began(server, office):
 
 
 async def test_who_is_reactivated_meanwhile_keeps_the_rest(server, office):
-    bench, work_id = await begun(server, office)
+    services, work_id = await begun(server, office)
     for _ in range(2):
-        await bench.write(lambda tx: take_step(tx, DELETING, work_id, 1))
+        await services.write(lambda tx: take_step(tx, DELETING, work_id, 1))
     await office.boss.post(f"{office.path}/reactivate")
     await deferred_work.handle(server.app, DELETING.job(office.make.realm_id, work_id))
     left = await office.left()

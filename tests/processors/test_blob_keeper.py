@@ -112,13 +112,15 @@ async def test_a_message_that_comes_while_it_is_about_to_go_keeps_it(
     clock.advance(ORPHAN_RETENTION + SOON)
     before = clock.now() - ORPHAN_RETENTION
     [row] = await attachments.orphans(make.connection, make.realm_id, before=before, limit=9)
-    bench = server.app.realm_services(make.realm_id)
+    services = server.app.realm_services(make.realm_id)
     async with database.transaction() as sending:
         await sending.execute(
             "SELECT FROM realm_clock WHERE realm_id = %(realm_id)s FOR UPDATE",
             realm_id=make.realm_id,
         )
-        deleting = asyncio.create_task(bench.write(partial(delete_orphan, row=row, before=before)))
+        deleting = asyncio.create_task(
+            services.write(partial(delete_orphan, row=row, before=before))
+        )
         await until_blocked_on_lock(make.connection)
         await sending.execute(
             "INSERT INTO attachment_messages VALUES (%(realm_id)s, 1, %(attachment_id)s)",

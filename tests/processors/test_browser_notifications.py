@@ -249,7 +249,7 @@ async def test_a_message_read_while_it_is_sent_is_withdrawn_at_once(
             return outcome
 
     courier = web.pusher.courier
-    slow = Slow(courier.bench, courier.phones, courier.browsers, courier.metrics)
+    slow = Slow(courier.services, courier.phones, courier.browsers, courier.metrics)
     await Pusher(slow, web.desk.basket).handle(job)
     assert [each["type"] for each in browser.payloads] == ["message", "remove"]
 
@@ -272,7 +272,7 @@ async def test_a_job_that_is_repeated_after_a_kill_shows_nothing_twice(
             raise KilledError
 
     courier = web.pusher.courier
-    killed = Killed(courier.bench, courier.phones, courier.browsers, courier.metrics)
+    killed = Killed(courier.services, courier.phones, courier.browsers, courier.metrics)
     with pytest.raises(KilledError):
         await Pusher(killed, web.desk.basket).handle(job)
     await web.pusher.handle(job)

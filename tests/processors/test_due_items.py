@@ -371,9 +371,9 @@ class Failing:
         self._error = error
         self.kind = replace(KIND, deliver=self._deliver)
 
-    async def _deliver(self, bench: Any, row: Any) -> bool:
+    async def _deliver(self, services: Any, row: Any) -> bool:
         if row.content != self._content:
-            return await KIND.deliver(bench, row)
+            return await KIND.deliver(services, row)
         self.tries += 1
         raise self._error
 
@@ -455,13 +455,13 @@ async def test_a_realm_that_cannot_be_worked_off_is_tried_again(house: House, st
     stage.clock.advance(timedelta(seconds=HOUR))
     benches = iter([None, stage.realm_services(house.make.realm_id)])
 
-    def bench(_: RealmId) -> RealmServices:
+    def services(_: RealmId) -> RealmServices:
         found = next(benches)
         if found is None:
             raise ZeroDivisionError
         return found
 
-    keeper = DueItemRunner(stage.database, bench, Metrics(), [KIND], now=stage.clock.now)
+    keeper = DueItemRunner(stage.database, services, Metrics(), [KIND], now=stage.clock.now)
     assert await keeper.catch_up() == 0
     assert await keeper.catch_up() == 1
 

@@ -494,7 +494,7 @@ async def test_what_is_read_while_it_is_sent_is_taken_back_at_once(
             return outcome
 
     courier = whole.courier
-    slow = Slow(courier.bench, courier.phones, courier.browsers, courier.metrics)
+    slow = Slow(courier.services, courier.phones, courier.browsers, courier.metrics)
     await Pusher(slow, pushes.desk.basket).handle(job)
     events = [each["event"] for each in pushes.bouncer.got("android")]
     assert events == ["message", "remove"]
@@ -740,7 +740,7 @@ class _Parts:
         self._courier = pushes.courier
 
     def courier(self, services: Any) -> Courier:
-        return replace(self._courier, bench=services)
+        return replace(self._courier, services=services)
 
     def uncached_realm_services(self, _: int) -> Any:
         return self._hall.realm_services()

@@ -189,10 +189,10 @@ async def test_what_is_different_meanwhile_stays(hall, sent, changes, days):
         limit=9,
     )
     assert (found.channel_id, found.message_ids) == (week, [sent["week"]])
-    bench = hall.stage.realm_services(hall.make.realm_id)
+    services = hall.stage.realm_services(hall.make.realm_id)
 
     async def attempt(what=found):
-        return await bench.write(lambda tx: expire(tx, what, hall.stage.clock.now()))
+        return await services.write(lambda tx: expire(tx, what, hall.stage.clock.now()))
 
     newer = await changes.send(hall.member, "week")
     young = Expired(week, found.conversation_id, [newer])

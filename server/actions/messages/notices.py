@@ -59,24 +59,24 @@ async def system_bot(realm_cache: RealmCache, bot: SystemBot) -> Actor:
 
 
 async def post(
-    bench: RealmServices, draft: OutgoingMessage, sender: SystemBot = NOTIFICATION_BOT
+    services: RealmServices, draft: OutgoingMessage, sender: SystemBot = NOTIFICATION_BOT
 ) -> None:
     """Send a message of the bot. Raises a DomainError."""
     draft = replace(draft, read_by_sender=True)
-    now = bench.clock.now()
-    bot = await system_bot(bench.realm_cache, sender)
-    decision = await send.prepare(bench.realm_cache, bot, draft, bench.read)
+    now = services.clock.now()
+    bot = await system_bot(services.realm_cache, sender)
+    decision = await send.prepare(services.realm_cache, bot, draft, services.read)
     reader = draft.acting_user_id
-    then = None if reader is None else read_marks.read_from_the_start(bench.realm_id, reader)
-    await bench.write(lambda tx: send.send_message(tx, bot, draft, decision, now, then))
+    then = None if reader is None else read_marks.read_from_the_start(services.realm_id, reader)
+    await services.write(lambda tx: send.send_message(tx, bot, draft, decision, now, then))
 
 
 async def deliver(
-    bench: RealmServices, draft: OutgoingMessage, sender: SystemBot = NOTIFICATION_BOT
+    services: RealmServices, draft: OutgoingMessage, sender: SystemBot = NOTIFICATION_BOT
 ) -> None:
     """Send a message of the bot; ignore users that it cannot reach."""
     try:
-        await post(bench, draft, sender)
+        await post(services, draft, sender)
     except DomainError as refusal:
         logger.info("notice.undeliverable", reason=refusal.message)
 

@@ -79,13 +79,13 @@ async def report(
     )
 
 
-async def deliver(bench: RealmServices, draft: OutgoingMessage) -> None:
+async def deliver(services: RealmServices, draft: OutgoingMessage) -> None:
     """Send what `report` returned. Raises BadRequestError: then no message was sent.
 
     The reporter did not cause the error, so it is none of the codes that clients act upon.
     """
     try:
-        await notices.post(bench, draft)
+        await notices.post(services, draft)
     except DomainError as refusal:
         raise BadRequestError(
             _("The report was not delivered: {message}", message=refusal.message)
