@@ -54,25 +54,16 @@ def write_export(
 
 
 def write_large_export(
-    path: Path,
-    *,
-    messages: int,
-    days: int = 500,
-    channels: int = 50,
-    people: int = 500,
-    prefix: str = "",
+    path: Path, *, messages: int, days: int = 500, channels: int = 50, people: int = 500
 ) -> Path:
-    """Write an export of so many messages: a tenth in threads, with mentions, links and code.
-
-    `prefix`: of the names of channels.
-    """
+    """Write an export of so many messages: a tenth in threads, with mentions, links and code."""
     keys = [f"U{n:05}" for n in range(people)]
     users = [
         person(key, f"Person {n}", is_owner=n == 0, is_primary_owner=n == 0)
         for n, key in enumerate(keys)
     ]
     places = [
-        channel(f"C{n:05}", f"{prefix}channel-{n}", keys[n % 7 :: 7], is_general=n == 0)
+        channel(f"C{n:05}", f"channel-{n}", keys[n % 7 :: 7], is_general=n == 0)
         for n in range(channels)
     ]
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
@@ -85,7 +76,7 @@ def write_large_export(
                 count = min(a_file, messages - day * channels * a_file - n * a_file)
                 records = list(_day(n, day, max(count, 0), keys, numbers))
                 date = FIRST_DAY + timedelta(days=day)
-                archive.writestr(f"{prefix}channel-{n}/{date:%Y-%m-%d}.json", json.dumps(records))
+                archive.writestr(f"channel-{n}/{date:%Y-%m-%d}.json", json.dumps(records))
     return path
 
 

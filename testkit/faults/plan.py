@@ -2,16 +2,15 @@
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import psycopg
 
-from testkit.faults.clients import Surroundings
 from testkit.faults.history import Evidence
-from testkit.faults.nemesis import ENOUGH_IN_FLIGHT, Nemesis, Tally
+from testkit.faults.nemesis import ENOUGH_IN_FLIGHT, Tally
 
 SERVE = (sys.executable, "-m", "scripts.cli.main", "serve")
 WORK = (sys.executable, "-m", "scripts.cli.main", "worker")
@@ -49,10 +48,6 @@ class Plan:
     """The command of one worker."""
     sabotage: Callable[[psycopg.Connection], None] | None = None
     """Done to the database before anything starts: how a broken build is made."""
-    settings: Mapping[str, str] = field(default_factory=dict)
-    """Environment variables of all processes, beside those of the run."""
-    beside: Sequence[Callable[[Surroundings, Nemesis], Coroutine[Any, Any, None]]] = ()
-    """Done while the clients run, and cancelled then."""
     drain_seconds: float = 120.0
     """How long the clients may take to see everything after the last fault."""
     notices_seconds: float = 300.0

@@ -110,7 +110,6 @@ async def _begin(
         rabbit.url if rabbit else plan.amqp_url,
         PARLEY_SMTP_PORT=str(mail.port),
         PARLEY_PUSH_BOUNCER_URL=f"http://127.0.0.1:{bouncer.port}",
-        **plan.settings,
     )
     servers = stack.enter_context(
         _kept(Servers(plan.serve, environment, plan.processes, directory / "servers.log"))
@@ -177,13 +176,10 @@ async def _live(
     polling = _together(poller.run() for poller in pollers)
     writing = _together(writer.run() for writer in writers)
     breaking = _together([_break(plan, nemesis)])
-    beside = _together(each(around, nemesis) for each in plan.beside)
     reporting = asyncio.create_task(_report(plan, nemesis, say))
     respawning = asyncio.gather(nemesis.servers.keep_running(), nemesis.workers.keep_running())
     try:
-        await _until_done(breaking, polling, writing, *([beside] if plan.beside else []))
-        beside.cancel()
-        await asyncio.gather(beside, return_exceptions=True)
+        await _until_done(breaking, polling, writing)
         pace.stop()
         async with asyncio.timeout(plan.drain_seconds):
             await _until_done(writing, polling)
@@ -195,7 +191,7 @@ async def _live(
             f"{len(unfinished)} clients did not see the end within {plan.drain_seconds:.0f} s"
         )
     finally:
-        tasks = (breaking, beside, polling, writing, reporting, respawning)
+        tasks = (breaking, polling, writing, reporting, respawning)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
