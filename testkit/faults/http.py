@@ -70,9 +70,13 @@ class Client:
         kind: Kind,
         patience: float,
         headers: str = "",
+        body: bytes | None = None,
     ) -> Answer:
-        """Ask, and wait for the answer as long as that. Raises NoAnswerError."""
-        message = self._encoded(method, path, fields, headers)
+        """Ask, and wait for the answer as long as that. Raises NoAnswerError.
+
+        With a `body`, whose type is in `headers`, the fields are in the address.
+        """
+        message = self._encoded(method, path, fields, headers, body)
         try:
             async with asyncio.timeout(patience):
                 if self._streams and self._streams[0].at_eof():
@@ -97,16 +101,24 @@ class Client:
             self._streams[1].transport.abort()
             self._streams = None
 
-    def _encoded(self, method: str, path: str, fields: Mapping[str, object], headers: str) -> bytes:
+    def _encoded(
+        self,
+        method: str,
+        path: str,
+        fields: Mapping[str, object],
+        headers: str,
+        body: bytes | None,
+    ) -> bytes:
         form = urlencode({k: v if isinstance(v, str) else _json(v) for k, v in fields.items()})
-        target, body = f"/api/v1{path}", b""
-        if method == "GET":
+        target = f"/api/v1{path}"
+        if method == "GET" or body is not None:
             target += f"?{form}"
         else:
             body = form.encode()
             headers += "Content-Type: application/x-www-form-urlencoded\r\n"
+        if body is not None:
             headers += f"Content-Length: {len(body)}\r\n"
-        return f"{method} {target} HTTP/1.1\r\n{self._head}{headers}\r\n".encode() + body
+        return f"{method} {target} HTTP/1.1\r\n{self._head}{headers}\r\n".encode() + (body or b"")
 
     async def _connected(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         port = self.rng.choice(self.ports)

@@ -191,15 +191,15 @@ class Nemesis:
         return min(self.in_flight.write, self.in_flight.poll) >= ENOUGH_IN_FLIGHT
 
     async def _kill(self, processes: Workers) -> None:
-        self.rng.choice(processes.running()).kill()
+        self.rng.choice(processes.victims()).kill()
 
     async def _kill_all(self, processes: Workers) -> None:
-        for process in processes.running():
+        for process in processes.victims():
             process.kill()
 
     async def _pause(self, processes: Workers) -> None:
         """SIGSTOP, and SIGCONT later, when others have gone on without it."""
-        process = self.rng.choice(processes.running())
+        process = self.rng.choice(processes.victims())
         os.kill(process.pid, signal.SIGSTOP)
         try:
             await asyncio.sleep(self.rng.choice((0.1, 0.3, 1.0, 2.5)))
@@ -208,7 +208,7 @@ class Nemesis:
 
     async def _drain(self, processes: Workers) -> None:
         """SIGTERM: it finishes what is in hand, and goes; it has to go well."""
-        process = self.rng.choice(processes.running())
+        process = self.rng.choice(processes.victims())
         process.terminate()
         if not await ended(process, DRAIN_SECONDS):
             self.evidence.violation(f"no end of a process {DRAIN_SECONDS:.0f} s after SIGTERM")

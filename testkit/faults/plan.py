@@ -2,7 +2,7 @@
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -46,6 +46,10 @@ class Plan:
     """The command of one server process."""
     work: Sequence[str] = WORK
     """The command of one worker."""
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """More variables of the environment of servers and workers."""
+    spared: int = 0
+    """So many servers, and so many workers, suffer no faults of their own."""
     sabotage: Callable[[psycopg.Connection], None] | None = None
     """Done to the database before anything starts: how a broken build is made."""
     drain_seconds: float = 120.0

@@ -69,6 +69,8 @@ class Workers:
     environment: Mapping[str, str]
     count: int
     log: Path
+    spared: int = 0
+    """The oldest of them, which the nemesis leaves alone."""
     processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
     starts: int = 0
 
@@ -89,6 +91,10 @@ class Workers:
 
     def running(self) -> list[subprocess.Popen[bytes]]:
         return [p for p in self.processes if p.poll() is None]
+
+    def victims(self) -> list[subprocess.Popen[bytes]]:
+        """Those that may be killed, stopped and drained."""
+        return self.running()[self.spared :]
 
     def last_words(self) -> str:
         """The end of what they have logged."""

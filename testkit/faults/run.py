@@ -80,7 +80,7 @@ async def _run(plan: Plan, directory: Path, say: Callable[[str], None]) -> Repor
         away=plan.away,
     )
     async with AsyncExitStack() as stack:
-        around, nemesis = await _begin(stack, plan, directory, world, report)
+        around, nemesis = await begin(stack, plan, directory, world, report)
         started = time.monotonic()
         report.moves = await _live(plan, around, nemesis, say)
         report.seconds = time.monotonic() - started
@@ -94,7 +94,7 @@ async def _run(plan: Plan, directory: Path, say: Callable[[str], None]) -> Repor
     return report
 
 
-async def _begin(
+async def begin(
     stack: AsyncExitStack, plan: Plan, directory: Path, world: worlds.World, report: Report
 ) -> tuple[Surroundings, Nemesis]:
     """Start everything, with the world in it; the stack ends it again."""
@@ -110,12 +110,15 @@ async def _begin(
         rabbit.url if rabbit else plan.amqp_url,
         PARLEY_SMTP_PORT=str(mail.port),
         PARLEY_PUSH_BOUNCER_URL=f"http://127.0.0.1:{bouncer.port}",
+        **plan.settings,
     )
     servers = stack.enter_context(
-        _kept(Servers(plan.serve, environment, plan.processes, directory / "servers.log"))
+        _kept(
+            Servers(plan.serve, environment, plan.processes, directory / "servers.log", plan.spared)
+        )
     )
     workers = stack.enter_context(
-        _kept(Workers(plan.work, environment, plan.workers, directory / "workers.log"))
+        _kept(Workers(plan.work, environment, plan.workers, directory / "workers.log", plan.spared))
     )
     client_proxy = await stack.enter_async_context(proxy_to(servers.port))
     pace = Pace(plan.think_seconds)
@@ -173,16 +176,16 @@ async def _live(
     senders = [Sender(around, user) for user in world.present[: plan.senders]]
     movers = [Mover(around, world.users[0], n) for n in range(plan.movers)]
     writers: list[Sender | Mover] = [*senders, *movers]
-    polling = _together(poller.run() for poller in pollers)
-    writing = _together(writer.run() for writer in writers)
-    breaking = _together([_break(plan, nemesis)])
+    polling = together(poller.run() for poller in pollers)
+    writing = together(writer.run() for writer in writers)
+    breaking = together([_break(plan, nemesis)])
     reporting = asyncio.create_task(_report(plan, nemesis, say))
     respawning = asyncio.gather(nemesis.servers.keep_running(), nemesis.workers.keep_running())
     try:
-        await _until_done(breaking, polling, writing)
+        await until_done(breaking, polling, writing)
         pace.stop()
         async with asyncio.timeout(plan.drain_seconds):
-            await _until_done(writing, polling)
+            await until_done(writing, polling)
             await Sender(around, world.users[0]).finish()
             await polling
     except TimeoutError:
@@ -199,7 +202,7 @@ async def _live(
     return sum(mover.moves for mover in movers)
 
 
-def _together(coroutines: Iterable[Coroutine[Any, Any, None]]) -> asyncio.Task[None]:
+def together(coroutines: Iterable[Coroutine[Any, Any, None]]) -> asyncio.Task[None]:
     """Run them all; the task fails, and the others end, if one does."""
 
     async def all_of_them() -> None:
@@ -210,7 +213,7 @@ def _together(coroutines: Iterable[Coroutine[Any, Any, None]]) -> asyncio.Task[N
     return asyncio.create_task(all_of_them())
 
 
-async def _until_done(wanted: asyncio.Task[None], *others: asyncio.Task[None]) -> None:
+async def until_done(wanted: asyncio.Task[None], *others: asyncio.Task[None]) -> None:
     """Wait for the first of them; raises what any of them raises meanwhile."""
     await asyncio.wait([wanted, *others], return_when=asyncio.FIRST_COMPLETED)
     for task in (wanted, *others):
