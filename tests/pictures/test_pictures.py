@@ -171,8 +171,9 @@ async def test_it_learns_nothing_of_the_server(monkeypatch):
     monkeypatch.setenv("PARLEY_SECRET", "CANARY")
     process = await sandbox.start(WORKER, "emoji")
     try:
-        environ = Path(f"/proc/{process.pid}/environ")
-        environment = await asyncio.to_thread(environ.read_bytes)
+        environ, environment = Path(f"/proc/{process.pid}/environ"), b""
+        while not environment:  # the kernel says that exec has succeeded before it fills this in
+            environment = await asyncio.to_thread(environ.read_bytes)
     finally:
         process.kill()
         await process.wait()
