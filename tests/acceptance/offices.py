@@ -17,6 +17,8 @@ from testkit.clients.server import ROOT_DOMAIN, Server
 from testkit.factories import Make
 from testkit.slack_exports import channel, message, person, write_export
 
+PATIENCE_SECONDS = 180.0
+"""How long a test waits for what has to happen, on a machine with other work."""
 DAY = "2024-03-01"
 START = 1709280000
 """Of the messages in the file, in 2024; those that are there are of the server's clock."""
@@ -171,7 +173,7 @@ async def reached(
     office: Office, process: asyncio.subprocess.Process, phase: str, least: int
 ) -> None:
     """Wait until the import that the process runs is in this phase."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while True:
             assert process.returncode is None
             found = await office.rows(
@@ -182,7 +184,7 @@ async def reached(
             )
             if found and found[0][0] == phase and found[0][1] >= least:
                 break
-            await asyncio.sleep(0.002)
+            await asyncio.sleep(0.01)
 
 
 async def killed_in(

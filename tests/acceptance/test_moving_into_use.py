@@ -20,6 +20,7 @@ from testkit.zulip_exports import START as ZULIP_START
 from testkit.zulip_exports import ZulipExport
 from tests.acceptance.offices import (
     DAY,
+    PATIENCE_SECONDS,
     START,
     USERS,
     Office,
@@ -174,7 +175,7 @@ async def test_clients_of_another_process_see_the_same(
 async def all_until(queue: Any, message_id: int) -> list[dict[str, Any]]:
     """Events up to the message, which may have to come from another process."""
     events: list[dict[str, Any]] = []
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while not any(each.get("message", {}).get("id") == message_id for each in events):
             events += [each for each in await queue.poll() if each["type"] != "heartbeat"]
     return events
@@ -427,7 +428,7 @@ async def test_an_import_goes_on_after_kills_while_people_write(office: Office, 
     writing = False
     await working[0]
     sent.append(await say(office.ada, "the last"))
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         await working[1]
 
     assert heard == sent == sorted(set(sent))
