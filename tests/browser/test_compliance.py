@@ -69,12 +69,15 @@ async def test_an_officer_searches_what_a_legal_hold_has_kept(
         "/messages", type="stream", to='"engines"', topic="t", content="burn the papers"
     )
     await sender.delete(f"/messages/{sent['id']}")
+    await (await connect(chat, make.realm_id, ada)).delete(f"/users/{mallory.user_id}")
     await officer.go("#organization/compliance")
     page = officer.page
     await page.get_by_label("Your password, to open or approve a case").fill(PASSWORD)
     await page.get_by_label("Reason of the case").fill("Case 4711")
     await page.get_by_role("button", name="Open a case").click()
     await page.get_by_label("Words").fill("papers")
+    await page.get_by_role("combobox", name="Sent by").fill("Mallory")
+    await page.get_by_role("option", name=re.compile("Mallory")).click()
     await page.get_by_role("button", name="Search all messages").click()
     found = page.get_by_role("list", name="Messages found")
     await expect(found).to_contain_text("burn the papers")

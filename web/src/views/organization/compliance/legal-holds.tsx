@@ -10,6 +10,7 @@ import { userName } from "../../settings/parts/names";
 import { PeoplePicker } from "../../settings/parts/people-picker";
 import { SaveNote, useSubmit } from "../../settings/parts/saving";
 import { beginningOf, endOf } from "./moments";
+import { takesAll } from "./people";
 
 /** Data that is kept as evidence, whatever users and retention do. */
 export function LegalHolds() {
@@ -163,7 +164,7 @@ function Place({ onDone, onCancel }: { onDone: () => Promise<void>; onCancel: ()
         <>
           <div>
             <span class="field-name">{i18n.t("People whose data is held")}</span>
-            <PeoplePicker label={i18n.t("People whose data is held")} chosen={people} takesMany onChange={setPeople} />
+            <PeoplePicker label={i18n.t("People whose data is held")} chosen={people} takesMany unfit={takesAll} onChange={setPeople} />
           </div>
           <div>
             <span class="field-name">{i18n.t("Channels that are held")}</span>

@@ -9,6 +9,7 @@ import { userName } from "../../settings/parts/names";
 import { PasswordField } from "../../settings/parts/password-field";
 import { PeoplePicker } from "../../settings/parts/people-picker";
 import { ActionButton, SaveNote, useSubmit } from "../../settings/parts/saving";
+import { whyNoOfficer } from "./people";
 
 interface OfficersProps {
   officers: Officer[];
@@ -88,6 +89,7 @@ function Rules({ officers, needsTwo, onDone }: { officers: Officer[]; needsTwo: 
           label={i18n.t("New compliance officer")}
           chosen={chosen === undefined ? [] : [chosen]}
           without={new Set(officers.map(({ user_id }) => user_id))}
+          unfit={whyNoOfficer}
           onChange={(ids) => setChosen(ids.at(-1))}
         />
       </div>

@@ -9,6 +9,7 @@ import { userName } from "../../settings/parts/names";
 import { PeoplePicker } from "../../settings/parts/people-picker";
 import { SaveNote, useSubmit } from "../../settings/parts/saving";
 import { beginningOf, endOf } from "./moments";
+import { takesAll } from "./people";
 
 type Page = Answer<"POST /compliance/cases/{case_id}/search">;
 
@@ -68,7 +69,7 @@ export function Search({ caseId }: { caseId: number }) {
         </label>
         <div>
           <span class="field-name">{i18n.t("Sent by")}</span>
-          <PeoplePicker label={i18n.t("Sent by")} chosen={sender === undefined ? [] : [sender]} onChange={(ids) => setSender(ids.at(-1))} />
+          <PeoplePicker label={i18n.t("Sent by")} chosen={sender === undefined ? [] : [sender]} unfit={takesAll} onChange={(ids) => setSender(ids.at(-1))} />
         </div>
         <label>
           <span>{i18n.t("Sent from this day on (optional)")}</span>

@@ -28,7 +28,10 @@ export function partsOfText(text: string): string[] {
   return [...new Set(parts.filter(Boolean))];
 }
 
-/** Return why a person cannot be chosen; undefined if they can. */
+/** Why a person cannot be chosen; undefined if they can. */
+export type Unfit = (user: User, without?: ReadonlySet<number>) => string | undefined;
+
+/** Return why a person cannot be added to something; undefined if they can. */
 export function whyUnfit(user: User, without?: ReadonlySet<number>): string | undefined {
   if (!user.is_active) return i18n.t("is deactivated");
   if (user.is_system_bot) return i18n.t("belongs to the server");
@@ -48,7 +51,7 @@ function usersNamed(part: string, users: ReadonlyMap<number, User>): User[] {
 }
 
 /** Return the people that a text names, and what of it names no one who can be chosen. */
-export function peopleNamed(text: string, users: ReadonlyMap<number, User>, without?: ReadonlySet<number>): Found {
+export function peopleNamed(text: string, users: ReadonlyMap<number, User>, without?: ReadonlySet<number>, unfit: Unfit = whyUnfit): Found {
   const ids = new Set<number>();
   const refused: Refused[] = [];
   for (const part of partsOfText(text)) {
@@ -57,7 +60,7 @@ export function peopleNamed(text: string, users: ReadonlyMap<number, User>, with
     if (!user) refused.push({ name: part, reason: i18n.t("is not known here") });
     else if (found.length > 1) refused.push({ name: part, reason: i18n.t("is the name of several people: choose one, or use the email address") });
     else {
-      const reason = whyUnfit(user, without);
+      const reason = unfit(user, without);
       if (reason) refused.push({ name: user.full_name, reason });
       else ids.add(user.user_id);
     }

@@ -9,7 +9,7 @@ import { Avatar } from "../../../ui/avatar";
 import { Combobox, type Option } from "../../../ui/combobox";
 import { ChannelIcon, Icon } from "../../../ui/icons";
 import { Chip } from "./group-picker";
-import { type Found, partsOfText, peopleNamed, type Refused, whyUnfit } from "./named-people";
+import { type Found, partsOfText, peopleNamed, type Refused, type Unfit, whyUnfit } from "./named-people";
 import { groupName, userName } from "./names";
 
 const OPTIONS_SHOWN = 12;
@@ -24,12 +24,14 @@ interface PeoplePickerProps {
   without?: ReadonlySet<number>;
   /** Whether all members of a group or a channel can be chosen at once. */
   takesMany?: boolean;
+  /** Why others cannot be chosen: by default those who are deactivated. */
+  unfit?: Unfit;
 }
 
 type Choice = { kind: "user"; id: number } | { kind: "group"; group: Group } | { kind: "channel"; channel: Channel };
 
 /** People chosen by name or email address; many at once by a pasted list, a group, or a channel. */
-export function PeoplePicker({ label, chosen, onChange, without, takesMany }: PeoplePickerProps) {
+export function PeoplePicker({ label, chosen, onChange, without, takesMany, unfit = whyUnfit }: PeoplePickerProps) {
   const [text, setText] = useState("");
   const [refused, setRefused] = useState<Refused[]>([]);
   // Who is in a channel is asked for: more may be chosen, written or refused before that is answered.
@@ -47,11 +49,11 @@ export function PeoplePicker({ label, chosen, onChange, without, takesMany }: Pe
   const choose = async (choice: Choice) => {
     begin();
     if (choice.kind === "user") return add({ ids: [choice.id], refused: [] });
-    add(fitOf(choice.kind === "group" ? membersOf(choice.group) : await subscribersOf(choice.channel), without));
+    add(fitOf(choice.kind === "group" ? membersOf(choice.group) : await subscribersOf(choice.channel), without, unfit));
   };
   const onPaste = (event: ClipboardEvent) => {
     const pasted = event.clipboardData?.getData("text/plain") ?? "";
-    const found = peopleNamed(pasted, state().users, without);
+    const found = peopleNamed(pasted, state().users, without, unfit);
     // One word may be a part of what is still to be written.
     if (partsOfText(pasted).length < 2 && !found.ids.length) return;
     event.preventDefault();
@@ -73,7 +75,7 @@ export function PeoplePicker({ label, chosen, onChange, without, takesMany }: Pe
           placeholder={takesMany ? i18n.t("Names, addresses, groups or channels") : i18n.t("Name or email address")}
           text={text}
           onText={setText}
-          options={optionsFor(text, { chosen: new Set(chosen), without, takesMany })}
+          options={optionsFor(text, { chosen: new Set(chosen), without, takesMany, unfit })}
           opensOnFocus
           onChoose={(choice) => void choose(choice).catch((error: Error) => add({ ids: [], refused: [{ name: label, reason: error.message }] }))}
         />
@@ -108,9 +110,9 @@ async function subscribersOf(channel: Channel): Promise<number[]> {
 }
 
 /** Split people into those who can be chosen and the others; those who are in are what was asked for. */
-function fitOf(ids: readonly number[], without: ReadonlySet<number> | undefined): Found {
+function fitOf(ids: readonly number[], without: ReadonlySet<number> | undefined, unfit: Unfit): Found {
   const known = ids.flatMap((id) => state().users.get(id) ?? []).filter((user) => !without?.has(user.user_id));
-  const reasons = new Map(known.map((user) => [user, whyUnfit(user)]));
+  const reasons = new Map(known.map((user) => [user, unfit(user)]));
   return {
     ids: known.filter((user) => !reasons.get(user)).map((user) => user.user_id),
     refused: known.flatMap((user) => (reasons.get(user) ? { name: user.full_name, reason: reasons.get(user)! } : [])),
@@ -121,20 +123,22 @@ interface Offered {
   chosen: ReadonlySet<number>;
   without: ReadonlySet<number> | undefined;
   takesMany: boolean | undefined;
+  unfit: Unfit;
 }
 
-function optionsFor(text: string, { chosen, without, takesMany }: Offered): Option<Choice>[] {
+function optionsFor(text: string, { chosen, without, takesMany, unfit }: Offered): Option<Choice>[] {
   const wanted = foldText(text.trim().replace(/^[#@]/, ""));
   const options: Option<Choice>[] = [];
   for (const user of state().users.values()) {
     if (options.length >= OPTIONS_SHOWN || text.startsWith("#")) break;
-    if (whyUnfit(user, without) || chosen.has(user.user_id) || !isNamed(user, wanted)) continue;
+    if (unfit(user, without) || chosen.has(user.user_id) || !isNamed(user, wanted)) continue;
     options.push({
       key: String(user.user_id),
       value: { kind: "user", id: user.user_id },
       render: (
         <>
           <Avatar user={user} /> {user.full_name} {user.delivery_email ? <span class="faded">{user.delivery_email}</span> : null}
+          {user.is_active ? null : <span class="tag">{i18n.t("Deactivated")}</span>}
         </>
       ),
     });
