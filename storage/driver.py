@@ -377,6 +377,23 @@ class PgConnection(psycopg.AsyncConnection[Row]):
         if self._failure is not None:
             raise self.error_of(self._failure)
 
+    async def _ends(self, gen: PQGen[Any], seconds: float) -> bool:
+        """Wait until the statement has ended; False if it takes longer.
+
+        In a task of its own: in one that was cancelled before, as the caller's mostly was,
+        `asyncio.timeout` of Python 3.11.2 and older raises no TimeoutError.
+        """
+        waiting = asyncio.ensure_future(wait_async(gen, self.pgconn.socket, interval=0.1))
+        try:
+            done, _ = await asyncio.wait([waiting], timeout=seconds)
+        finally:
+            waiting.cancel()
+        if not done:
+            await asyncio.wait([waiting])
+            return False
+        waiting.result()
+        return True
+
     async def _cancel(self, gen: PQGen[Any]) -> None:
         """Cancel a statement that no task waits for; if that fails, close the connection."""
         if self.pgconn.transaction_status != TransactionStatus.ACTIVE:
@@ -388,9 +405,7 @@ class PgConnection(psycopg.AsyncConnection[Row]):
             for _ in range(CANCEL_TRIES):
                 # Postgres ignores a request that arrives before it has begun the statement.
                 await self.cancel_safe(timeout=CANCEL_SECONDS)
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(CANCEL_SECONDS / CANCEL_TRIES):
-                        await wait_async(gen, self.pgconn.socket, interval=0.1)
+                if await self._ends(gen, CANCEL_SECONDS / CANCEL_TRIES):
                     return
             self.pgconn.finish()
         except psycopg.errors.QueryCanceled:

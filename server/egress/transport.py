@@ -50,7 +50,9 @@ def open_pool(
 @cache
 def _system_trust() -> ssl.SSLContext:
     """Read the certificates that the system trusts: they are some hundred."""
-    return ssl.create_default_context()
+    trust = ssl.create_default_context()
+    trust.minimum_version = ssl.TLSVersion.TLSv1_2  # some builds of Python leave it to OpenSSL
+    return trust
 
 
 def _proxy(address: str) -> httpcore.Proxy:

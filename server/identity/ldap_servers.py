@@ -87,11 +87,13 @@ class LdapServers:
         try:
             if path is not None:
                 path.read_bytes()
-            return ssl.create_default_context(cafile=path)
+            trust = ssl.create_default_context(cafile=path)
         except ssl.SSLError as error:
             raise DirectoryAwayError(f"{place}, which holds no certificate in PEM") from error
         except OSError as error:
             raise DirectoryAwayError(f"{place}, but: {error.strerror}") from error
+        trust.minimum_version = ssl.TLSVersion.TLSv1_2  # some builds of Python leave it to OpenSSL
+        return trust
 
     def _new_connection(self, place: ServerAddress) -> Any:
         # So that there is time for the others if one does not respond.

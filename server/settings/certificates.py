@@ -105,6 +105,7 @@ def _loaded(certificate: _File, key: _File) -> ssl.SSLContext:
         )
 
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.minimum_version = ssl.TLSVersion.TLSv1_2  # some builds of Python leave it to OpenSSL
     tls.options |= ssl.OP_NO_RENEGOTIATION  # it costs the server much more than the client
     try:
         tls.load_cert_chain(certificate.path, key.path, refuse)

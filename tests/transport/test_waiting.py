@@ -19,7 +19,7 @@ from tests.transport.exchanges import ASK, serving
 pytestmark = pytest.mark.asyncio
 
 POLLS = 100
-BYTES = 1_100
+BYTES = 1_150
 """Our own objects for each: a connection, what answers on it, the poll, and its queue."""
 OURS = f"{Path(parley.__file__).parent}/*"
 
