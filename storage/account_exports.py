@@ -105,6 +105,7 @@ async def note_progress(
         """
         UPDATE account_exports SET percent = %(percent)s
          WHERE realm_id = %(realm_id)s AND export_id = %(export_id)s
+           AND blob_key IS NULL AND failed_at IS NULL AND deleted_at IS NULL
         """,
         realm_id=realm_id,
         export_id=export_id,
