@@ -46,13 +46,13 @@ class GroupStorage:
     """Reads and changes user groups for a directory."""
 
     def __init__(self, services: RealmServices, actor: Actor) -> None:
-        self._bench = services
+        self._services = services
         self._actor = actor
 
     async def get(
         self, resource_id: str, parameters: ResponseParameters[Any] | None = None
     ) -> Group:
-        async with self._bench.read() as connection:
+        async with self._services.read() as connection:
             known = await self._known(connection, resource_id)
             [group] = await self._shown(
                 connection, [known], with_members=_wants_members(parameters)
@@ -62,7 +62,7 @@ class GroupStorage:
     async def search(self, request: SearchRequest[Group]) -> SearchPage:
         required = required_values(request.filter)
         wants_members = request.filter is not None or _wants_members(request)
-        async with self._bench.read() as connection:
+        async with self._services.read() as connection:
             rows = await self._read(connection)
             if "id" in required:
                 rows = [each for each in rows if str(each[0].group_id) == required["id"]]
@@ -81,9 +81,9 @@ class GroupStorage:
 
     async def create(self, group: Group) -> Group:
         wanted = await self._wanted(group)
-        group_id, work = await self._bench.write(
+        group_id, work = await self._services.write(
             lambda tx: create_group_of_directory(
-                tx, self._actor, wanted, now=self._bench.clock.now()
+                tx, self._actor, wanted, now=self._services.clock.now()
             )
         )
         await self._finish(work)
@@ -93,9 +93,9 @@ class GroupStorage:
         assert group.id is not None, "it was read"
         row = await self._expected(group.id, expected_version)
         wanted = await self._wanted(group)
-        work = await self._bench.write(
+        work = await self._services.write(
             lambda tx: change_group_of_directory(
-                tx, self._actor, row, wanted, now=self._bench.clock.now()
+                tx, self._actor, row, wanted, now=self._services.clock.now()
             )
         )
         await self._finish(work)
@@ -104,16 +104,16 @@ class GroupStorage:
     async def delete(self, resource_id: str, expected_version: str | None) -> None:
         row = await self._expected(resource_id, expected_version)
         await self._finish(
-            await self._bench.write(lambda tx: delete_group_of_directory(tx, self._actor, row))
+            await self._services.write(lambda tx: delete_group_of_directory(tx, self._actor, row))
         )
 
     async def _finish(self, work: Iterable[str]) -> None:
         for work_id in work:
-            await stepped_work.finish(self._bench, ACCESS_CHANGE, work_id)
+            await stepped_work.finish(self._services, ACCESS_CHANGE, work_id)
 
     async def _read(self, connection: Connection) -> list[Known]:
         """Return the groups that directories see, by id."""
-        realm_id = self._bench.realm_id
+        realm_id = self._services.realm_id
         said = await scim.groups(connection, realm_id)
         return [
             (row, said.get(row.group_id))
@@ -125,14 +125,14 @@ class GroupStorage:
         group_id = id_of(resource_id)
         row = None
         if group_id is not None:
-            row = await groups.by_id(connection, self._bench.realm_id, GroupId(group_id))
+            row = await groups.by_id(connection, self._services.realm_id, GroupId(group_id))
         if row is None or row.is_system_group or row.deactivated:
             raise NotFoundException(detail="There is no such group.")
-        return row, (await scim.groups(connection, self._bench.realm_id)).get(row.group_id)
+        return row, (await scim.groups(connection, self._services.realm_id)).get(row.group_id)
 
     async def _expected(self, resource_id: str, version: str | None) -> GroupRow:
         """Return the group. Raises PreconditionFailedException if it has another version."""
-        async with self._bench.read() as connection:
+        async with self._services.read() as connection:
             known = await self._known(connection, resource_id)
         if version is not None and _version(known) != version:
             raise PreconditionFailedException
@@ -142,7 +142,7 @@ class GroupStorage:
         self, connection: Connection, rows: Sequence[Known], *, with_members: bool
     ) -> list[Group]:
         ids = {i for row, _ in rows for i in row.member_ids} if with_members else set()
-        found = await users.by_ids(connection, self._bench.realm_id, sorted(ids))
+        found = await users.by_ids(connection, self._services.realm_id, sorted(ids))
         people = {row.user_id: row for row in found if row.bot_type is None and not row.is_deleted}
         return [_shown(known, people) for known in rows]
 
@@ -153,8 +153,8 @@ class GroupStorage:
         given = [member.value or "" for member in group.members or ()]
         ids = {value: id_of(value) for value in given}
         wanted = {UserId(i) for i in ids.values() if i is not None}
-        async with self._bench.read() as connection:
-            found = await users.by_ids(connection, self._bench.realm_id, sorted(wanted))
+        async with self._services.read() as connection:
+            found = await users.by_ids(connection, self._services.realm_id, sorted(wanted))
         people = {row.user_id for row in found if row.bot_type is None and not row.is_deleted}
         for value, user_id in ids.items():
             if user_id not in people:

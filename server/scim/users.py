@@ -36,19 +36,19 @@ class UserStorage:
     """Reads and changes accounts for a directory."""
 
     def __init__(self, services: RealmServices, actor: Actor, max_closures: int) -> None:
-        self._bench = services
+        self._services = services
         self._actor = actor
         self._max_closures = max_closures
 
     async def get(self, resource_id: str) -> ScimUser:
-        async with self._bench.read() as connection:
+        async with self._services.read() as connection:
             [user] = await self._shown(connection, [await self._known(connection, resource_id)])
         return user
 
     async def search(self, request: SearchRequest[ScimUser]) -> SearchPage:
         start = (request.start_index or 1) - 1
         count = MAX_RESULTS if request.count is None else request.count
-        async with self._bench.read() as connection:
+        async with self._services.read() as connection:
             ids = await self._candidates(connection, request)
             if request.filter is None:
                 page = await self._read(connection, ids[start : start + count])
@@ -67,45 +67,45 @@ class UserStorage:
 
     async def create(self, user: ScimUser) -> ScimUser:
         wanted = wanted_account(user)
-        user_id = await self._bench.write(
+        user_id = await self._services.write(
             lambda tx: create_account(
                 tx,
                 self._actor,
                 wanted,
                 maximum=self._max_closures,
-                now=self._bench.clock.now(),
+                now=self._services.clock.now(),
             )
         )
         return await self.get(str(user_id))
 
     async def update(self, user: ScimUser, expected_version: str | None) -> ScimUser:
         assert user.id is not None, "it was read"
-        async with self._bench.read() as connection:
+        async with self._services.read() as connection:
             known = await self._expected(connection, user.id, expected_version)
             [old] = await self._shown(connection, [known])
         wanted = wanted_account(user, old)
-        await self._bench.write(
+        await self._services.write(
             lambda tx: change_account(
                 tx,
                 self._actor,
                 known,
                 wanted,
                 maximum=self._max_closures,
-                now=self._bench.clock.now(),
+                now=self._services.clock.now(),
             )
         )
         return await self.get(user.id)
 
     async def delete(self, resource_id: str, expected_version: str | None) -> None:
-        async with self._bench.read() as connection:
+        async with self._services.read() as connection:
             known = await self._expected(connection, resource_id, expected_version)
-        await self._bench.write(
+        await self._services.write(
             lambda tx: delete_account(
                 tx,
                 self._actor,
                 known,
                 maximum=self._max_closures,
-                now=self._bench.clock.now(),
+                now=self._services.clock.now(),
             )
         )
 
@@ -130,7 +130,7 @@ class UserStorage:
         self, connection: Connection, request: SearchRequest[ScimUser]
     ) -> list[UserId]:
         """Return the ids of all people that the filter may match, in order."""
-        realm_id = self._bench.realm_id
+        realm_id = self._services.realm_id
         required = required_values(request.filter)
         if not all(map(is_storable, required.values())):
             return []
@@ -155,7 +155,7 @@ class UserStorage:
 
     async def _read(self, connection: Connection, ids: Sequence[UserId]) -> list[AccountState]:
         """Return those of the accounts that the directory sees."""
-        realm_id = self._bench.realm_id
+        realm_id = self._services.realm_id
         said = await scim.accounts(connection, realm_id, ids)
         return [
             AccountState(row, said.get(row.user_id))
@@ -172,7 +172,7 @@ class UserStorage:
         ids = [state.row.user_id for state in states]
         by_user: dict[UserId, dict[GroupId, str]] = {user_id: {} for user_id in ids}
         names = await self._group_names()
-        members = await groups.memberships(connection, self._bench.realm_id, ids)
+        members = await groups.memberships(connection, self._services.realm_id, ids)
         for group_id, user_ids in members.items():
             for user_id in user_ids:
                 if group_id in names:
@@ -181,7 +181,7 @@ class UserStorage:
 
     async def _group_names(self) -> Mapping[GroupId, str]:
         """Return the names of the groups that directories see."""
-        graph = await self._bench.realm_cache.groups()
+        graph = await self._services.realm_cache.groups()
         hidden = graph.deactivated | graph.system_names.keys()
         return {i: name for name, i in graph.ids_by_name.items() if i not in hidden}
 
