@@ -8,7 +8,6 @@ from server.actions.clocked import ClockedOutcome
 from server.actions.locked_realm import lock_context, lock_realm
 from server.domain.actor import Actor
 from server.domain.attachments import MIB, clean_name, name_in_address, type_by_name
-from server.domain.clock import SystemClock
 from server.domain.errors import BadRequestError, NotFoundError, UploadQuotaError
 from server.domain.thumbnails import has_thumbnails, keys_of
 from server.events.attachments import AttachmentRemoved, AttachmentShown, GoneAttachment
@@ -97,13 +96,17 @@ def check_quota(quota_mib: int | None, used: int, size: int) -> None:
         raise UploadQuotaError(_("Upload would exceed your organization's upload quota."))
 
 
-async def delete_attachment(tx: Tx, actor: Actor, attachment_id: AttachmentId) -> None:
+async def delete_attachment(
+    tx: Tx, actor: Actor, attachment_id: AttachmentId, *, now: datetime
+) -> None:
     """Delete one's own file, even if messages refer to it. Raises BadRequestError."""
-    if not await delete_file_of(tx, actor.user_id, attachment_id):
+    if not await delete_file_of(tx, actor.user_id, attachment_id, now=now):
         raise BadRequestError(_("Invalid attachment"))
 
 
-async def delete_file_of(tx: Tx, owner_id: UserId, attachment_id: AttachmentId) -> bool:
+async def delete_file_of(
+    tx: Tx, owner_id: UserId, attachment_id: AttachmentId, *, now: datetime
+) -> bool:
     """Delete a file of this owner, and its content unless it is held. Return whether it existed."""
     tx.must_be_exact()
     await lock_realm(tx, alone=False)  # against a legal hold that is placed at the same time
@@ -111,7 +114,7 @@ async def delete_file_of(tx: Tx, owner_id: UserId, attachment_id: AttachmentId) 
     if row is None:
         return False
     connection = await tx.changing()
-    is_kept = await legal_holds.keep_file(connection, tx.realm_id, row, now=SystemClock().now())
+    is_kept = await legal_holds.keep_file(connection, tx.realm_id, row, now=now)
     await attachments.delete(connection, tx.realm_id, attachment_id)
     used = await upload_space.add(connection, tx.realm_id, -row.size)
     event = AttachmentRemoved(attachment=GoneAttachment(attachment_id), upload_space_used=used)

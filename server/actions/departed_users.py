@@ -18,7 +18,7 @@ from server.actions.erasing import (
 from server.actions.legal_holds import check_not_held
 from server.actions.locked_realm import LockedRealm, lock_realm_context
 from server.actions.messages.notices import deliver
-from server.actions.stepped_work import SteppedWorkKind, put_off
+from server.actions.stepped_work import Step, SteppedWorkKind, put_off
 from server.actions.user_activation import deactivate_as_administrator
 from server.actions.user_audiences import UserAudiences
 from server.domain.actor import Actor
@@ -90,15 +90,15 @@ async def deactivate_and_delete(
     return await put_off(tx, DELETING, plan, done=0)
 
 
-async def _take(tx: Tx, plan: DeletionPlan, done: int, size: int) -> int | None:
+async def _take(tx: Tx, plan: DeletionPlan, step: Step) -> int | None:
     """Delete the profiles, then messages, oldest first.
 
-    `done` is 0 before the profiles are deleted, then the id below which no message is left. An
-    account that has been reactivated meanwhile keeps what is left.
+    The progress is 0 before the profiles are deleted, then the id below which no message is left.
+    An account that has been reactivated meanwhile keeps what is left.
     """
     context = await lock_realm_context(tx, plan.user_ids)
     gone = [row for row in context.people.values() if not row.is_active]
-    if done == 0:
+    if step.done == 0:
         if plan.profile and gone:
             await _forget_profiles(tx, context, [row.user_id for row in gone])
         return 1
@@ -109,12 +109,12 @@ async def _take(tx: Tx, plan: DeletionPlan, done: int, size: int) -> int | None:
         tx.realm_id,
         [row.user_id for row in gone],
         plan.places,
-        since=MessageId(done),
-        limit=size,
+        since=MessageId(step.done),
+        limit=step.size,
     )
     if some is None:
         return None
-    await delete_written(tx, context, some, by=[plan.actor_id])
+    await delete_written(tx, context, some, now=step.now, by=[plan.actor_id])
     return some.message_ids[0]
 
 

@@ -19,12 +19,11 @@ from server.actions.messages.decide import OutgoingMessage
 from server.actions.messages.delete import delete_locked
 from server.actions.messages.notices import deliver
 from server.actions.realm_exports import drop_exports
-from server.actions.stepped_work import SteppedWorkKind, put_off
+from server.actions.stepped_work import Step, SteppedWorkKind, put_off
 from server.actions.user_activation import CLOSING, deactivate_user
 from server.actions.user_audiences import UserAudiences
 from server.domain.addresses import RealmAddress
 from server.domain.avatars import avatar_of, medium_key
-from server.domain.clock import SystemClock
 from server.domain.errors import BadRequestError
 from server.domain.shown_people import EVERYTHING
 from server.events.base import NO_AUDIENCE, Audience, Entry
@@ -101,7 +100,7 @@ async def erase_person(tx: Tx, user_id: UserId, *, now: datetime) -> str | None:
     return await put_off(tx, ERASING, plan, done=0)
 
 
-async def _take(tx: Tx, plan: ErasurePlan, done: int, size: int) -> int | None:
+async def _take(tx: Tx, plan: ErasurePlan, step: Step) -> int | None:
     """Erase the next part of any kind; the work is done when nothing is left.
 
     It ends if a legal hold has come meanwhile: what is left stays.
@@ -109,37 +108,36 @@ async def _take(tx: Tx, plan: ErasurePlan, done: int, size: int) -> int | None:
     context = await lock_realm_context(tx, [plan.user_id])
     connection = await tx.connection()
     realm_id, user_id = tx.realm_id, plan.user_id
-    messages = await _messages(connection, realm_id, user_id, limit=size)
+    messages = await _messages(connection, realm_id, user_id, limit=step.size)
     if await _is_held(connection, realm_id, user_id, messages):
         await _record_end(tx, user_id)
         return None
-    if done == 0:
-        await drop_account_exports(tx, now=SystemClock().now())
+    if step.done == 0:
+        await drop_account_exports(tx, now=step.now)
         await _forget_person(tx, context, plan.user_id)
         return 1
     if messages:
-        await delete_written(tx, context, messages)
-    elif reacted := await erasure.some_reacted(connection, realm_id, user_id, limit=size):
+        await delete_written(tx, context, messages, now=step.now)
+    elif reacted := await erasure.some_reacted(connection, realm_id, user_id, limit=step.size):
         await _take_off_reactions(tx, context.people[user_id], reacted)
-    elif files := await erasure.some_files(connection, realm_id, user_id, limit=size):
+    elif files := await erasure.some_files(connection, realm_id, user_id, limit=step.size):
         for attachment_id in files:
-            await delete_file_of(tx, user_id, AttachmentId(attachment_id))
+            await delete_file_of(tx, user_id, AttachmentId(attachment_id), now=step.now)
     elif tables := await erasure.tables_left(connection, realm_id, user_id):
         if tables[0] == UPLOADS_UNDER_WAY:
             await _drop_parts(tx, user_id)
         entry = tx.append(Tick(), NO_AUDIENCE)
         tx.at_position(entry, erasure.delete_own(realm_id, user_id, tables[0], limit=ROWS_PER_STEP))
-    elif (reached := await _blank_log(tx, plan, done)) is not None:
+    elif (reached := await _blank_log(tx, plan, step.done)) is not None:
         return reached
     else:
-        await _end(tx, user_id)
+        await _end(tx, user_id, now=step.now)
         return None
-    return done
+    return step.done
 
 
-async def _end(tx: Tx, user_id: UserId) -> None:
+async def _end(tx: Tx, user_id: UserId, *, now: datetime) -> None:
     """Delete what must not remain in exports, in the archive and in the audit log."""
-    now = SystemClock().now()
     await drop_exports(tx, now=now)
     await drop_account_exports(tx, now=now)
     await drop_released_files(tx, limit=KEYS_PER_STEP)
@@ -308,6 +306,7 @@ async def delete_written(
     context: LockedRealm,
     written: ConversationMessages,
     *,
+    now: datetime,
     by: Sequence[UserId] = (),
 ) -> None:
     """Delete messages of one conversation; publish it to their readers, and to `by`."""
@@ -316,7 +315,7 @@ async def delete_written(
     rows = [row for row in found if row.conversation_id == written.conversation_id]
     if rows:
         locked = LockedConversation(channel, topic, rows)
-        await delete_locked(tx, context, [locked], SystemClock().now(), by=by)
+        await delete_locked(tx, context, [locked], now, by=by)
 
 
 async def _take_off_reactions(tx: Tx, row: UserRow, reacted: ConversationMessages) -> None:

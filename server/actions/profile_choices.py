@@ -8,7 +8,7 @@ import msgspec
 from server.actions import audit
 from server.actions.locked_realm import LockedRealm, lock_realm_context
 from server.actions.messages.notices import deliver
-from server.actions.stepped_work import SteppedWorkKind, put_off
+from server.actions.stepped_work import Step, SteppedWorkKind, put_off
 from server.domain.access import GUEST
 from server.domain.profile_fields import FieldType, choices
 from server.events.base import EVERYONE, MEMBERS, Audience, to_users
@@ -59,15 +59,15 @@ async def withdraw_first(
     return await put_off(tx, WITHDRAWING, plan, done=len(user_ids))
 
 
-async def _take(tx: Tx, plan: ChoiceRemovalPlan, done: int, people_per_step: int) -> int | None:
+async def _take(tx: Tx, plan: ChoiceRemovalPlan, step: Step) -> int | None:
     """Withdraw the choice of the next few, unless it is one again."""
     context = await lock_realm_context(tx, [])
     fields = await profile_fields.of_realm(await tx.connection(), tx.realm_id)
     there = [choices_of(row) for row in fields if row.field_id == plan.field_id]
     left = msgspec.structs.replace(plan, gone=sorted(set(plan.gone).difference(*there)))
-    user_ids = await _lock_some(tx, left, people_per_step)
+    user_ids = await _lock_some(tx, left, step.size)
     await _withdraw(tx, context, left, user_ids)
-    return done + len(user_ids) if len(user_ids) == people_per_step else None
+    return step.done + len(user_ids) if len(user_ids) == step.size else None
 
 
 WITHDRAWING: Final = SteppedWorkKind(

@@ -5,6 +5,7 @@ The process that began continues; a job takes over if that fails. Both may run a
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final, Generic, TypeVar
 from uuid import uuid4
 
@@ -31,6 +32,17 @@ class Finish(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
+class Step:
+    """The step to take next."""
+
+    done: int
+    """The progress, as the step before returned it."""
+    size: int
+    """Size of the transaction, in the unit of the kind."""
+    now: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class SteppedWorkKind(Generic[Plan, Message]):
     """A kind of stepped work."""
 
@@ -39,10 +51,8 @@ class SteppedWorkKind(Generic[Plan, Message]):
     plan: type[Plan]
     size: int
     """Size of one transaction, in the unit of the kind."""
-    take: Callable[[Tx, Plan, int, int], Awaitable[int | None]]
-    """Takes the next step, given the progress and the size; returns the new progress, or None when
-    nothing is left to do.
-    """
+    take: Callable[[Tx, Plan, Step], Awaitable[int | None]]
+    """Takes the next step; returns the new progress, or None when nothing is left to do."""
     messages: Callable[[Plan, str], Sequence[Message]]
     """Returns the messages to send when all is done, given the work's id."""
     deliver: Callable[[RealmServices, Message], Awaitable[None]]
@@ -83,7 +93,9 @@ async def finish(
     if work_id is None:
         return
     size = size or kind.size
-    while await services.write(lambda tx: take_step(tx, kind, work_id, size)):
+    while await services.write(
+        lambda tx: take_step(tx, kind, work_id, size, now=services.clock.now())
+    ):
         if steps is not None:
             steps -= 1
             if steps == 0:
@@ -97,14 +109,16 @@ async def finish(
     await services.write(lambda tx: _end(tx, work_id))
 
 
-async def take_step(tx: Tx, kind: SteppedWorkKind[Plan, Message], work_id: str, size: int) -> bool:
+async def take_step(
+    tx: Tx, kind: SteppedWorkKind[Plan, Message], work_id: str, size: int, *, now: datetime
+) -> bool:
     """Take the next step. Return whether more is left to do."""
     tx.must_be_exact()
     work = await _lock(tx, work_id)
     if work is None or work.done is None:
         return False
     plan = msgspec.convert(work.plan, kind.plan)
-    done = await kind.take(tx, plan, work.done, size)
+    done = await kind.take(tx, plan, Step(work.done, size, now))
     connection = await tx.changing()
     if done is None and not kind.messages(plan, work_id):
         await stepped_work.delete(connection, tx.realm_id, work_id)

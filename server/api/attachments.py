@@ -64,7 +64,11 @@ class AttachmentParams(Params):
 
 
 async def delete(request: Request, params: AttachmentParams) -> Empty:
-    await request.write(actions.delete_attachment, AttachmentId(params.attachment_id))
+    await request.write(
+        actions.delete_attachment,
+        AttachmentId(params.attachment_id),
+        now=request.app.clock.now(),
+    )
     return Empty()
 
 

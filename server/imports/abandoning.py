@@ -15,7 +15,7 @@ from server.actions import audit
 from server.actions import imports as requests
 from server.actions.locked_realm import lock_as_owner, lock_realm
 from server.actions.realm_services import RealmServices
-from server.actions.stepped_work import SteppedWorkKind, put_off
+from server.actions.stepped_work import Step, SteppedWorkKind, put_off
 from server.domain.actor import Actor
 from server.domain.errors import NotFoundError
 from server.events.base import NO_AUDIENCE
@@ -115,26 +115,26 @@ async def _abandon(tx: Tx, import_id: int, actor_id: UserId | None, now: datetim
     return Abandonment(row=row, channel_ids=channel_ids, work_id=work_id)
 
 
-async def _take(tx: Tx, plan: AbandonPlan, done: int, size: int) -> int | None:
+async def _take(tx: Tx, plan: AbandonPlan, step: Step) -> int | None:
     """Take the next step: a channel's activity, some thumbnails, or some keys.
 
-    `done` counts the channels, and then adds the last attachment with a thumbnail.
+    The progress counts the channels, and then adds the last attachment with a thumbnail.
     """
     first_attachment = len(plan.channel_ids)
-    if done < first_attachment:
-        await publish_channel_activity(plan.channel_ids[done], tx)
-        return done + 1
+    if step.done < first_attachment:
+        await publish_channel_activity(plan.channel_ids[step.done], tx)
+        return step.done + 1
     connection = await tx.changing()
-    above = AttachmentId(done - first_attachment)
-    if ids := await attachments.without_thumbnails(connection, tx.realm_id, above, limit=size):
+    above = AttachmentId(step.done - first_attachment)
+    if ids := await attachments.without_thumbnails(connection, tx.realm_id, above, limit=step.size):
         for each in ids:
             enqueue(tx, Thumbnails(realm_id=tx.realm_id, attachment_id=each))
         return first_attachment + ids[-1]
     left = await import_keys.forget_some(
-        connection, tx.realm_id, plan.import_id, ("", ""), limit=size
+        connection, tx.realm_id, plan.import_id, ("", ""), limit=step.size
     )
     if left is not None:
-        return done
+        return step.done
     if plan.first_position is not None:
         await connection.run(imported_messages.index_again(tx.realm_id, plan.first_position))
     return None

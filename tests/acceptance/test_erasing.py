@@ -206,7 +206,9 @@ async def test_a_resumed_erasure_ends_with_the_same(
     user_id = people["carol id"]
     work_id = await services.write(lambda tx: erase_person(tx, user_id, now=server.app.clock.now()))
     for _ in range(3):
-        assert await services.write(lambda tx: take_step(tx, ERASING, work_id, 2))
+        assert await services.write(
+            lambda tx: take_step(tx, ERASING, work_id, 2, now=services.clock.now())
+        )
     assert places_of(database_url, CANARY)
     job: DeferredWork = ERASING.job(make.realm_id, work_id)
     await asyncio.gather(

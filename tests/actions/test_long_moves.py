@@ -110,7 +110,9 @@ async def test_a_long_move_is_bounded_seen_and_taken_over(hall: Hall, changes: C
         sent.append(await changes.send(hall.other, "plans", topic="t"))
         sent.append(await changes.send(hall.guest, "target", topic="t"))
         if step < 3:
-            assert await writer.write(lambda tx: take_step(tx, MOVING, work_id, changes.steps))
+            assert await writer.write(
+                lambda tx: take_step(tx, MOVING, work_id, changes.steps, now=hall.stage.clock.now())
+            )
 
     [job] = [each.event for each in hall.told("job")]
     payload = msgspec.json.decode(job.job, type=DeferredWork)

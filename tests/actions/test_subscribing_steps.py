@@ -220,7 +220,13 @@ async def test_who_makes_a_private_channel_for_others_need_not_be_in_it(hall):
 
 async def test_work_that_is_done_is_found_done(hall):
     tx_result = await hall.stage.writers.of(hall.make.realm_id).write(
-        lambda tx: take_step(tx, SUBSCRIBING, "00000000-0000-0000-0000-000000000000", FEW)
+        lambda tx: take_step(
+            tx,
+            SUBSCRIBING,
+            "00000000-0000-0000-0000-000000000000",
+            FEW,
+            now=hall.stage.clock.now(),
+        )
     )
     assert tx_result is False
 

@@ -187,7 +187,9 @@ async def begun(server, office):
 async def test_a_worker_finishes_what_a_request_began(server, office):
     services, work_id = await begun(server, office)
     for _ in range(2):
-        assert await services.write(lambda tx: take_step(tx, DELETING, work_id, 1))
+        assert await services.write(
+            lambda tx: take_step(tx, DELETING, work_id, 1, now=services.clock.now())
+        )
     assert sum(not each for some in (await office.left()).values() for each in some) == 1
     job = DELETING.job(office.make.realm_id, work_id)
     for _ in range(2):
@@ -198,7 +200,9 @@ async def test_a_worker_finishes_what_a_request_began(server, office):
 async def test_who_is_reactivated_meanwhile_keeps_the_rest(server, office):
     services, work_id = await begun(server, office)
     for _ in range(2):
-        await services.write(lambda tx: take_step(tx, DELETING, work_id, 1))
+        await services.write(
+            lambda tx: take_step(tx, DELETING, work_id, 1, now=services.clock.now())
+        )
     await office.boss.post(f"{office.path}/reactivate")
     await deferred_work.handle(server.app, DELETING.job(office.make.realm_id, work_id))
     left = await office.left()

@@ -11,7 +11,7 @@ from queue_processors.processor import PermanentError
 from queue_processors.registry import PROCESSORS, UnknownProcessorError, named
 from server.actions.messages.decide import OutgoingMessage
 from server.actions.messages.notices import deliver
-from server.actions.stepped_work import Finish, SteppedWorkKind, put_off
+from server.actions.stepped_work import Finish, Step, SteppedWorkKind, put_off
 from server.events.base import NO_AUDIENCE
 from server.events.log import Tick
 from server.jobs import DeferredWork
@@ -33,10 +33,10 @@ class Work:
             "finish": SteppedWorkKind("finish", Plan, 1, self._take, self._drafts, deliver)
         }
 
-    async def _take(self, tx: Tx, plan: Plan, done: int, size: int) -> int | None:
-        self.done.append((tx.realm_id, plan.channel_id, done))
+    async def _take(self, tx: Tx, plan: Plan, step: Step) -> int | None:
+        self.done.append((tx.realm_id, plan.channel_id, step.done))
         tx.append(Tick(), NO_AUDIENCE)
-        return done + size if done < 2 else None
+        return step.done + step.size if step.done < 2 else None
 
     def _drafts(self, _plan: Plan, _work_id: str) -> Sequence[OutgoingMessage]:
         return []

@@ -14,7 +14,7 @@ from server.actions.access.restored_content import (
 )
 from server.actions.locked_realm import lock_realm_context
 from server.actions.messages.notices import Notice, deliver, drafts
-from server.actions.stepped_work import SteppedWorkKind, put_off
+from server.actions.stepped_work import Step, SteppedWorkKind, put_off
 from server.events.base import NO_AUDIENCE
 from server.events.log import Tick
 from server.transactions import Tx
@@ -46,14 +46,14 @@ async def pairs_with_unread(
     return [(user_id, channel_id) for user_id in found]
 
 
-async def _take(tx: Tx, plan: Plan, done: int, pairs_per_step: int) -> int | None:
+async def _take(tx: Tx, plan: Plan, step: Step) -> int | None:
     """Publish the read state of the next pairs, as access is now; return how many are done.
 
     Access may have changed again since the plan was made, so it is computed anew. Content access
     that a user still has, or has again, is published even if they never lost it.
     """
-    until = done + pairs_per_step
-    pairs = plan.readers[done:until]
+    until = step.done + step.size
+    pairs = plan.readers[step.done : until]
     state = await _lock(tx, pairs)
     access = {pair: state.access(state.context.standing(pair[0]), pair) for pair in pairs}
     lost = [pair for pair in pairs if not access[pair].content]

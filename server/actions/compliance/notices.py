@@ -5,7 +5,7 @@ from typing import Final
 import msgspec
 
 from server.actions.messages.notices import Notice, deliver, drafts
-from server.actions.stepped_work import SteppedWorkKind, put_off
+from server.actions.stepped_work import Step, SteppedWorkKind, put_off
 from server.domain.access import OWNER
 from server.domain.user_settings import UserSettings
 from server.i18n import Text, catalogue_language, translated
@@ -36,8 +36,8 @@ async def notify_owners(tx: Tx, text: Text) -> str | None:
     return await put_off(tx, OWNER_NOTICES, OwnerNotices(notices=notices), done=None)
 
 
-async def _no_steps(tx: Tx, plan: OwnerNotices, done: int, size: int) -> int | None:
-    del tx, plan, done, size
+async def _no_steps(tx: Tx, plan: OwnerNotices, step: Step) -> int | None:
+    del tx, plan, step
     return None
 
 

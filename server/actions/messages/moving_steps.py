@@ -23,7 +23,7 @@ from server.actions.messages.audience import (
 from server.actions.messages.edit import PreparedEdit, write_edit
 from server.actions.messages.emptied_topics import LeftTopic, transfer
 from server.actions.messages.notices import Notice, deliver, drafts
-from server.actions.stepped_work import SteppedWorkKind, put_off
+from server.actions.stepped_work import Step, SteppedWorkKind, put_off
 from server.events.base import NO_AUDIENCE, Entry
 from server.events.log import Tick
 from server.events.message_changes import (
@@ -110,10 +110,10 @@ async def begin_plan(
     return await put_off(tx, MOVING, plan, done=done)
 
 
-async def _take(tx: Tx, plan: MovePlan, done: int, messages_per_step: int) -> int | None:
-    """Move the next messages. All up to the message `done` have been moved."""
+async def _take(tx: Tx, plan: MovePlan, step: Step) -> int | None:
+    """Move the next messages. All up to the message `step.done` have been moved."""
     await _lock_place(tx, plan)
-    return await _move_some(tx, plan, MessageId(done + 1), messages_per_step)
+    return await _move_some(tx, plan, MessageId(step.done + 1), step.size)
 
 
 MOVING: Final = SteppedWorkKind(

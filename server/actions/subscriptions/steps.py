@@ -7,7 +7,7 @@ import msgspec
 
 from server.actions.locked_realm import LockedRealm, lock_realm_context
 from server.actions.messages.notices import Notice, deliver, drafts
-from server.actions.stepped_work import SteppedWorkKind, put_off
+from server.actions.stepped_work import Step, SteppedWorkKind, put_off
 from server.actions.subscriptions.membership import MembershipChange, join
 from server.transactions import Tx
 from storage import channels, subscriptions
@@ -39,10 +39,10 @@ async def put_off_rest(tx: Tx, plan: SubscribePlan) -> str | None:
     return await put_off(tx, SUBSCRIBING, plan, done=0 if plan.user_ids else None)
 
 
-async def _take(tx: Tx, plan: SubscribePlan, done: int, pairs_per_step: int) -> int | None:
-    """Subscribe the next few of them, after the first `done`."""
-    until = done + people_per_step(len(plan.channel_ids), pairs_per_step)
-    context, change = await _next(tx, plan, plan.user_ids[done:until])
+async def _take(tx: Tx, plan: SubscribePlan, step: Step) -> int | None:
+    """Subscribe the next few of them, after the first `step.done`."""
+    until = step.done + people_per_step(len(plan.channel_ids), step.size)
+    context, change = await _next(tx, plan, plan.user_ids[step.done : until])
     await join(tx, context, change)
     return until if until < len(plan.user_ids) else None
 
