@@ -78,10 +78,7 @@ async def topics_of(
          WHERE t.realm_id = %(realm_id)s AND t.pinned_at IS NOT NULL
            AND CASE WHEN %(channel_id)s::bigint IS NULL THEN s.user_id IS NOT NULL
                     ELSE t.channel_id = %(channel_id)s END
-           AND (NOT protects_history(c) OR EXISTS (
-                SELECT FROM messages m
-                 WHERE m.realm_id = t.realm_id AND m.conversation_id = t.topic_id
-                   AND user_was_given(%(user_id)s, m)))
+           AND (NOT protects_history(c) OR user_was_given_topic(%(user_id)s, t))
          GROUP BY c.channel_id ORDER BY c.channel_id
         """,
         realm_id=realm_id,
