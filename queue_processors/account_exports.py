@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 import structlog
 
-from queue_processors.realm_exports import keep_file
+from queue_processors.archives import store_archive
 from server.actions.account_exports import (
     AccountExportArguments,
     give_own_data_up,
@@ -58,7 +58,7 @@ async def make_account_export(app: App, realm_id: RealmId, arguments: bytes) -> 
             with tempfile.TemporaryDirectory(prefix="parley-export-") as folder:
                 path = Path(folder) / "account.zip"
                 await export_account(url, path, request, app.blobs, progress.reach)
-                key, size, digest = await keep_file(app, KEYS, realm_id, path)
+                key, size, digest = await store_archive(app, KEYS, realm_id, path)
     except (BackupError, OSError) as error:
         logger.exception("account_export.failed", realm_id=realm_id, error=str(error))
         await services.write(lambda tx: give_own_data_up(tx, export_id, now=app.clock.now()))

@@ -2,24 +2,21 @@
 
 import tempfile
 from pathlib import Path
-from typing import Final
 
 import msgspec
 import structlog
 
+from queue_processors.archives import store_archive
 from server.actions.realm_exports import ExportArguments, give_export_up, keep_export
 from server.app import App
 from server.domain.realm_exports import KEYS, KINDS
 from server.runtime.version import VERSION
 from storage import exports, realm_exports
 from storage.backups import BackupError
-from storage.blobs import new_key
 from storage.exports import ExportRequest
 from storage.ids import RealmId
 
 logger = structlog.get_logger(__name__)
-
-CHUNK_BYTES: Final = 1024 * 1024
 
 
 async def make_export(app: App, realm_id: RealmId, arguments: bytes) -> None:
@@ -42,7 +39,7 @@ async def make_export(app: App, realm_id: RealmId, arguments: bytes) -> None:
         with tempfile.TemporaryDirectory(prefix="parley-export-") as folder:
             path = Path(folder) / "organization.zip"
             await exports.export(url, path, wanted, app.blobs, lambda *_: None)
-            key, size, digest = await keep_file(app, KEYS, realm_id, path)
+            key, size, digest = await store_archive(app, KEYS, realm_id, path)
     except (BackupError, OSError) as error:
         logger.exception("realm_export.failed", realm_id=realm_id, error=str(error))
         await services.write(lambda tx: give_export_up(tx, export_id, now=app.clock.now()))
@@ -51,16 +48,3 @@ async def make_export(app: App, realm_id: RealmId, arguments: bytes) -> None:
         lambda tx: keep_export(tx, export_id, blob_key=key, size=size, digest=digest)
     ):
         await app.blobs.delete(key)
-
-
-async def keep_file(app: App, kind: str, realm_id: RealmId, path: Path) -> tuple[str, int, bytes]:
-    """Store the archive; return its key, length and digest."""
-    incoming, key = await app.blobs.receive(), new_key(kind, realm_id)
-    try:
-        with path.open("rb") as file:
-            while piece := file.read(CHUNK_BYTES):
-                await incoming.write(piece)
-        await incoming.keep(key)
-    finally:
-        await incoming.discard()
-    return key, incoming.size, incoming.digest
