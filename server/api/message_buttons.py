@@ -64,7 +64,7 @@ async def click(request: Request, params: ClickParams) -> ClickResult:
 async def answer(request: Request, params: AnswerParams) -> Empty:
     """Carry out an answer that comes after the response, if the address still takes one."""
     realm_id = request.realm_cache.realm_id
-    async with request.read() as connection:
+    async with request.app.database.connection() as connection:
         row = await rows.use_answer(
             connection, realm_id, params.answer_token, clicked_after=earliest(request)
         )

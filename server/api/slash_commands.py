@@ -136,15 +136,15 @@ class AnswerParams(Params):
 async def answer(request: Request, params: AnswerParams) -> Empty:
     """Carry out an answer that comes after the response, if the address still takes one."""
     realm_id = request.realm_cache.realm_id
-    async with request.read() as connection:
+    if len(request.payload) > MAX_ANSWER_BYTES:
+        raise BodyTooLargeError(_("The answer is too large."))
+    async with request.app.database.connection() as connection:
         row = await command_calls.use_answer(
             connection, realm_id, params.answer_token, called_after=earliest(request)
         )
     if row is None:
         raise no_more()
     parties = await parties_of(request, row.bot_id, row.caller_id)
-    if len(request.payload) > MAX_ANSWER_BYTES:
-        raise BodyTooLargeError(_("The answer is too large."))
     try:
         said = answer_in(request.payload)
     except AnswerError as error:
