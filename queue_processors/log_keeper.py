@@ -36,7 +36,7 @@ INTEGRATION_MESSAGE_RETENTION: Final = timedelta(days=90)
 BUTTON_CLICK_RETENTION: Final = timedelta(hours=24)
 """The retention of clicks on buttons, by which repeated requests are detected."""
 COMMAND_CALL_RETENTION: Final = timedelta(hours=1)
-"""The retention of calls of slash commands, whose addresses take answers for half of it."""
+"""The retention of calls of slash commands. Their addresses take answers for half of it."""
 ACTIVITY_RETENTION: Final = timedelta(days=365)
 INTERVAL_SECONDS: Final = 3600.0
 

@@ -100,4 +100,4 @@ class Imports:
                 "UPDATE realms SET settings = settings || %s WHERE subdomain = %s",
                 [Jsonb({"message_retention_days": RETENTION_DAYS}), realm],
             )
-        self.counts["organizations whose messages expire"] += 1
+        self.counts["organizations with messages that expire"] += 1

@@ -92,7 +92,7 @@ class OAuth2Site(ABC):
 
 @dataclass(slots=True)
 class KnownSite(OAuth2Site):
-    """A site whose paths are known."""
+    """A site with paths that this server knows."""
 
     provider: Provider
     authorize_path: ClassVar[str]
@@ -113,7 +113,7 @@ class KnownSite(OAuth2Site):
 
 @dataclass(slots=True)
 class DescribedSite(OAuth2Site):
-    """A site whose addresses and fields the operator has described."""
+    """A site with addresses and fields from the operator's settings."""
 
     provider: OAuth2Provider
 

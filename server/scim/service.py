@@ -222,7 +222,7 @@ async def _notify_owners(services: RealmServices, refusal: TooManyClosuresError)
 
 
 def selecting_by_value(body: bytes) -> bytes:
-    """Return a PATCH whose removals select entries by their `value` alone.
+    """Return the PATCH with removals that select entries by their `value` alone.
 
     Entra and others name more of an entry, such as `"$ref": null`, which need not be as it is here.
     """

@@ -67,7 +67,7 @@ class CallSettings(msgspec.Struct, frozen=True, kw_only=True):
         Annotated[str, Meta(pattern=BASE_URL)],
         described("an address like https://meet.example.com"),
     ] = "https://meet.jit.si"
-    """Where people have calls whose organization names no server of Jitsi Meet of its own."""
+    """The server of Jitsi Meet for calls in organizations without a setting of their own."""
 
     @property
     def call_services(self) -> frozenset[str]:

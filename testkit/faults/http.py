@@ -74,7 +74,7 @@ class Client:
     ) -> Answer:
         """Ask, and wait for the answer as long as that. Raises NoAnswerError.
 
-        With a `body`, whose type is in `headers`, the fields are in the address.
+        With a `body`, the fields are in the address; `headers` has the type of the body.
         """
         message = self._encoded(method, path, fields, headers, body)
         try:

@@ -122,7 +122,7 @@ async def test_profiles_go_and_accounts_can_be_opened_again(office):
     assert "is_deleted" not in reactivated
 
 
-async def test_users_whose_messages_alone_are_deleted_are_not_deleted(office):
+async def test_deleting_messages_alone_keeps_the_profiles(office):
     await office.boss.delete(office.path, actions=EVERYTHING)
     user = (await office.boss.get(office.path))["user"]
     assert user["is_active"] is False

@@ -275,7 +275,7 @@ async def begun(make, olga, source="Slack", fingerprint=b"lost"):
     )
 
 
-async def test_an_import_whose_file_is_lost_is_abandoned(server, make, olga, log_in, export):
+async def test_an_import_is_abandoned_if_its_file_is_lost(server, make, olga, log_in, export):
     assert (await olga.get("/imports"))["unfinished"] is None
     lost = await begun(make, olga)
     import_id = await requested(olga, export)

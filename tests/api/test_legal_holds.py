@@ -231,7 +231,7 @@ async def test_held_accounts_are_not_erased(server, make, owner, alice, bob, cha
     assert CASE["reason"] not in body["msg"]
     assert said in await there(make)
 
-    # Bob, whose erasing began before, has said nothing there.
+    # Bob has sent no messages there; his erasing began before.
     await finish(services, ERASING, work_id)
     assert (
         await make.connection.value(

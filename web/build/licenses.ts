@@ -23,7 +23,7 @@ function licenseOf(name: string): License {
 }
 
 /**
- * Complete the list of licences that Vite writes: it knows the packages whose modules are in the
+ * Complete the list of licences that Vite writes: it knows the packages with modules in the
  * bundle, and not those of which only style sheets and fonts are.
  */
 export function licenses(file: string): Plugin {

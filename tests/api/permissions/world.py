@@ -524,7 +524,7 @@ async def no_officers(world: World, who: str, kind: str) -> Values:
 
 
 async def future_officer(world: World, who: str, kind: str) -> Values:
-    """Someone who may be appointed."""
+    """A member, who can be appointed."""
     return {"user_id": (await world.make.user(world.text())).user_id}
 
 

@@ -235,7 +235,7 @@ function TextControl({ id, described, isOff, save, value, max, placeholder, isLo
   const [text, setText] = useState<string>();
   const shown = text ?? value;
   const isChanged = shown !== value;
-  /** The value when writing began: another one since then is of someone else. */
+  /** The value when writing began: another one since then is of another user. */
   const begun = useRef(value);
   if (text === undefined) begun.current = value;
   const isContested = isChanged && begun.current !== value;
