@@ -4,8 +4,6 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-import psycopg
-
 UNKNOWN: Final = "no answer"
 FULL: Final = "its disk is full"
 
@@ -108,6 +106,7 @@ def first_line(error: BaseException) -> str:
     return text.removeprefix("connection failed: ") or type(error).__name__
 
 
-def is_full(error: psycopg.Error) -> bool:
-    """Return whether the error means that there is no room left."""
-    return error.sqlstate in {"53100", "53000"}
+def is_disconnected(error: BaseException) -> bool:
+    """Return whether the connection ended, for a reason that has nothing to do with its query."""
+    state = getattr(error, "sqlstate", None)
+    return state is None or state.startswith(("08", "57P"))

@@ -10,7 +10,8 @@ import msgspec
 from server.app import App
 from server.telemetry.overview import AWAY, LAG_SECONDS
 from storage import health, workers
-from storage.reasons import UNKNOWN, brief_of
+from storage.database import ConnectionLostError
+from storage.reasons import UNKNOWN, brief_of, is_disconnected
 from storage.refusals import RefusedError
 
 HEALTH: Final = "/health"
@@ -109,7 +110,11 @@ class Checks:
                     async with self._app.database.connection() as connection:
                         await health.has_room(connection)
             except AWAY as error:
-                self._probed = f"{NO_WRITES}: {brief_of(error.__cause__ or error)}"
+                cause = error.__cause__ or error
+                if isinstance(error, ConnectionLostError) and is_disconnected(cause):
+                    self._probed_at = None
+                    return self._why_no_answer()
+                self._probed = f"{NO_WRITES}: {brief_of(cause)}"
             else:
                 self._probed = WELL
         return self._probed
