@@ -24,6 +24,7 @@ BOT_KEY = "soak" * 8
 TOPICS = 20
 KEPT_EXPORTS = 2
 UPLOAD_BYTES = (1_000, 200_000)
+UNREAD = [["is", "unread"]]
 BOUNDARY = "a-boundary-of-the-soak"
 
 
@@ -51,6 +52,7 @@ class Activities:
     """The slowest response, in seconds, by activity."""
     _free: list[Client] = field(default_factory=list)
     """Connections of members, each for one activity at a time."""
+    _readers: list[Client] = field(default_factory=list)
     _samples: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     _rng: random.Random = field(default_factory=random.Random)
 
@@ -61,6 +63,9 @@ class Activities:
             around.client(user, f"activities of {user.user_id}")[0]
             for user in around.world.present
             if not user.is_guest
+        ]
+        self._readers = [
+            around.client(user, f"reading of {user.user_id}")[0] for user in around.world.present
         ]
         owner = around.world.users[0]
         self._deleting, _ = around.client(owner, "deletes messages")
@@ -79,6 +84,7 @@ class Activities:
             (1.0, self._read_and_search),
             (2.0, self._appear),
             (3.0, self._register_anew),
+            (3.0, self._catch_up),
             (5.0, self._upload),
             (5.0, self._write_later),
             (60.0, self._export_own_data),
@@ -181,6 +187,14 @@ class Activities:
         if ids:
             read = {"messages": ids, "op": "add", "flag": "read"}
             await self._ask(client, "POST", "/messages/flags", read)
+
+    async def _catch_up(self, _: Client) -> None:
+        """Read all that is unread: who never reads is looked after for hours."""
+        reader = self._rng.choice(self._readers)
+        page = {"anchor": "newest", "num_before": 5_000, "num_after": 0, "narrow": UNREAD}
+        await self._ask(
+            reader, "POST", "/messages/flags/narrow", {**page, "op": "add", "flag": "read"}
+        )
 
     async def _appear(self, client: Client) -> None:
         status = self._rng.choice(("active", "idle"))

@@ -2,8 +2,10 @@
 
 import asyncio
 import random
+import signal
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,10 +15,13 @@ from psycopg.types.json import Jsonb
 from benchmarks.soak.samples import command
 from testkit.slack_exports import write_large_export
 
-MESSAGES = 1_500
-SHORTEST_SECONDS = 1.0
-LONGEST_SECONDS = 4.0
-"""How long an import lives that is killed."""
+MESSAGES = 6_000
+LONGEST_SECONDS = 30.0
+"""An import that has brought no message by then is killed all the same."""
+LOOK_SECONDS = 0.05
+MOST_LOOKS = 10
+HAS_MESSAGES = """
+    SELECT EXISTS (SELECT FROM messages JOIN realms USING (realm_id) WHERE subdomain = %s)"""
 RETENTION_DAYS = 30
 """The messages of the export are years old."""
 ATTEMPTS = 5
@@ -54,17 +59,17 @@ class Imports:
         )
         chance = self.rng.random()
         if chance < 0.3:
-            await self._killed(arguments)
-            await self._until_it_works(
-                "abandoned", "realm", "abandon-import", "--realm", realm, "--yes"
-            )
+            if await self._killed(realm, arguments):
+                abandoning = ("realm", "abandon-import", "--realm", realm, "--yes")
+                await self._until_it_works("abandoned", *abandoning)
         elif chance < 0.5:
-            await self._killed(arguments)
-            await self._until_it_works("continued", *arguments)
+            if await self._killed(realm, arguments):
+                await self._until_it_works("continued", *arguments)
         elif await self._until_it_works("imported", *arguments) and chance < 0.8:
             await asyncio.to_thread(self._let_expire, realm)
 
-    async def _killed(self, arguments: tuple[str, ...]) -> None:
+    async def _killed(self, realm: str, arguments: tuple[str, ...]) -> bool:
+        """Start an import, and kill it while its messages come; whether it had not ended."""
         process = await asyncio.create_subprocess_exec(
             self.parley,
             *arguments,
@@ -74,12 +79,28 @@ class Imports:
             stderr=asyncio.subprocess.DEVNULL,
         )
         try:
-            await asyncio.sleep(self.rng.uniform(SHORTEST_SECONDS, LONGEST_SECONDS))
+            with suppress(TimeoutError):
+                async with asyncio.timeout(LONGEST_SECONDS):
+                    while process.returncode is None:
+                        if await self._has_messages(realm):
+                            break
+                        await asyncio.sleep(LOOK_SECONDS)
+            await asyncio.sleep(self.rng.randrange(MOST_LOOKS) * LOOK_SECONDS)
         finally:
             if process.returncode is None:
                 process.kill()
             await process.wait()
-        self.counts["imports killed"] += 1
+        was_killed = process.returncode == -signal.SIGKILL
+        self.counts["imports killed" if was_killed else "imports that ended too early"] += 1
+        return was_killed
+
+    async def _has_messages(self, realm: str) -> bool:
+        try:
+            database = await psycopg.AsyncConnection.connect(self.database_url, connect_timeout=5)
+            async with database:
+                return await (await database.execute(HAS_MESSAGES, [realm])).fetchone() == (True,)
+        except psycopg.OperationalError:  # a fault
+            return False
 
     async def _until_it_works(self, outcome: str, *arguments: str) -> bool:
         """Repeat a command that a fault has ended, as a person would."""

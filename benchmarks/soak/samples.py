@@ -79,10 +79,14 @@ class Samples:
 def of_processes(
     samples: Samples, minute: float, groups: Mapping[str, Sequence[int]], amqp_port: int
 ) -> dict[str, Any]:
-    """Sample each process; connections to the broker in all."""
+    """Sample the memory of each process, and what a group of them has open in all.
+
+    Clients move from process to process with each fault, and their connections with them.
+    """
     shown: dict[str, Any] = {}
     channels = 0
     for group, pids in groups.items():
+        open_files = running_threads = 0
         for pid in pids:
             with contextlib.suppress(psutil.NoSuchProcess, psutil.AccessDenied):
                 process = psutil.Process(pid)
@@ -94,9 +98,11 @@ def of_processes(
                 )
                 name = f"{group} {pid}"
                 samples.note(f"{name} memory", "memory", minute, memory.pss)
-                samples.note(f"{name} descriptors", "count", minute, descriptors)
-                samples.note(f"{name} threads", "count", minute, threads)
+                open_files += descriptors
+                running_threads += threads
                 shown[name] = {"pss": memory.pss, "fds": descriptors, "threads": threads}
+        samples.note(f"{group}s: descriptors", "count", minute, open_files)
+        samples.note(f"{group}s: threads", "count", minute, running_threads)
     samples.note("connections to RabbitMQ", "count", minute, channels)
     return {"processes": shown, "amqp": channels}
 

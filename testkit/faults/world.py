@@ -113,6 +113,7 @@ def create(url: str, world: World) -> None:
         for channel in world.channels:
             _create_channel(database, channel, world.members[channel.channel_id])
         for sequence, used in (
+            ("realms_realm_id_seq", REALM),
             ("user_ids", len(world.users)),
             ("channel_ids", len(world.channels)),
         ):
