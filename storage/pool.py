@@ -22,8 +22,8 @@ logger = logging.getLogger(__name__)
 RECONNECT_SECONDS = 0.25
 """Delay between attempts to reconnect: a restarted server is found at once."""
 IDLE_TIMEOUT_SECONDS = 15.0
-"""A connection that was idle for so long is closed, one each time: each is a process of Postgres
-with its memory.
+"""How often the connections are closed that were idle all the time since: each is a process of
+Postgres with its memory.
 """
 
 
@@ -40,7 +40,7 @@ async def opened_pool(
     reconnecting = _Reconnecting(connector)
     refused: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
-    pool: AsyncConnectionPool[PgConnection] = AsyncConnectionPool(
+    pool = _Pool(
         connection_class=cast(
             "type[PgConnection]", _CheckedConnections(connector, reconnecting, refused)
         ),
@@ -54,7 +54,6 @@ async def opened_pool(
         reconnect_timeout=0,
         reconnect_failed=reconnecting,
     )
-    pool._pool = _LastUsedFirst()  # noqa: SLF001 - there is no hook for the order
     await pool.open()
     try:
         await _first_of(pool.wait(CONNECT_SECONDS), refused)
@@ -113,12 +112,38 @@ class _LastUsedFirst(deque[PgConnection]):
     """The free connections of a pool, of which the one that was used last is given first.
 
     Its backend has tables and plans in its caches: in turn, a send takes 20 to 50 % longer
-    (docs/adr/0031-statements.md). psycopg_pool has no documented hook for the order.
+    (docs/adr/0031-statements.md).
     """
 
     @override
     def popleft(self) -> PgConnection:
         return self.pop()
+
+    def pop_coldest(self) -> PgConnection:
+        """Remove and return the one that was used longest ago."""
+        return super().popleft()
+
+
+class _Pool(AsyncConnectionPool[PgConnection]):
+    """Gives the connection that was used last, and closes all idle ones, the coldest, at once.
+
+    psycopg_pool has no documented hook for either. It closes one connection each time, and so
+    needs minutes until the backends of a burst are gone.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self._free = self._pool = _LastUsedFirst()
+
+    @override
+    async def _shrink_pool(self) -> None:
+        async with self._lock:
+            unused = min(self._nconns_min, self._nconns - self._min_size, len(self._free))
+            closing = [self._free.pop_coldest() for _ in range(unused)]
+            self._nconns -= len(closing)
+            self._nconns_min = len(self._free)
+        for each in closing:
+            await self._close_connection(each)
 
 
 class _Reconnecting:

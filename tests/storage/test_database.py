@@ -5,6 +5,7 @@ import logging
 import os
 import socket
 from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -57,6 +58,28 @@ async def test_the_connection_that_was_used_last_is_used_again(server_url: str):
         assert len(used) == 1
         async with database.connection() as one, database.connection() as another:
             assert one.backend != another.backend
+
+
+@pytest.mark.asyncio
+async def test_idle_connections_are_closed_together_and_not_the_one_in_use(
+    server_url: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("storage.pool.IDLE_TIMEOUT_SECONDS", 0.5)
+    async with open_database(server_url, min_size=1, max_size=2 * POOL) as database:
+        async with AsyncExitStack() as burst:
+            held = [await burst.enter_async_context(database.connection()) for _ in range(POOL)]
+            assert len({each.backend for each in held}) == POOL
+        async with database.connection() as connection:
+            in_use = connection.backend
+        sizes = [database.pool_use()["size"]]
+        async with asyncio.timeout(10.0):
+            while sizes[-1] > 1:
+                async with database.connection() as connection:
+                    assert connection.backend == in_use
+                await asyncio.sleep(0.01)
+                if (size := database.pool_use()["size"]) != sizes[-1]:
+                    sizes.append(size)
+        assert sizes == [POOL, 1]
 
 
 @pytest.mark.asyncio
