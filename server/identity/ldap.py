@@ -40,6 +40,9 @@ PAGE_SIZE: Final = 500
 PAGED_RESULTS: Final = "1.2.840.113556.1.4.319"
 """The control with which a server continues a listing (RFC 2696)."""
 
+UID: Final = "uid"
+"""The attribute by which groups of RFC 2307 name their members."""
+
 SUCCESS, TOO_MANY, NO_SUCH_ENTRY = 0, 4, 32
 REFUSED_RESULT_CODES: Final = frozenset({19, NO_SUCH_ENTRY, 34, 48, 49, 50, 53})
 """Result codes for a wrong password, an unknown entry, or a locked account."""
@@ -80,11 +83,13 @@ class Ldap:
         self.mapping = GroupMapping.of(
             settings.ldap_groups.by_name, settings.ldap_roles.by_name, folded_name
         )
+        self._names_groups_by_uid = "%u" in settings.ldap_group_filter and bool(self.mapping)
         self._attributes = (
             settings.ldap_name_attribute,
             settings.ldap_email_attribute,
             settings.ldap_id_attribute,
             settings.ldap_group_attribute if self.mapping else None,
+            UID if self._names_groups_by_uid else None,
             *settings.ldap_profile_fields.by_name,
         )
         self._threads = ThreadPoolExecutor(settings.ldap_connections, thread_name_prefix="ldap")
@@ -306,8 +311,11 @@ class Ldap:
         values: list[bytes] = found["raw_attributes"].get(settings.ldap_group_attribute) or []
         names = [value.decode(errors="replace") for value in values]
         if self._searches_groups:
-            base = settings.ldap_group_base
-            wanted = settings.ldap_group_filter.replace("%s", escape_filter_chars(found["dn"]))
+            base, uid = settings.ldap_group_base, _first_of(found["raw_attributes"], UID)
+            if self._names_groups_by_uid and not uid:
+                return tuple(names)
+            values_of = {"%s": escape_filter_chars(found["dn"]), "%u": escape_filter_chars(uid)}
+            wanted = re.sub("%[su]", lambda place: values_of[place[0]], settings.ldap_group_filter)
             most = MAX_ASSERTED_GROUPS + 1
             groups = self._found(connection, base, wanted, ldap3.SUBTREE, ["1.1"], at_most=most)
             if groups is None:

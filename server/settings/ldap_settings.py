@@ -91,7 +91,7 @@ class LdapSettings(ScimSettings, frozen=True, kw_only=True):
     ] = None
     """Base of a search for groups. None: the attribute has them all."""
     ldap_group_filter: Annotated[
-        Annotated[str, Meta(pattern=r"^\(.*%s.*\)$")],
-        described("a filter with %s in it, like (member=%s)"),
+        Annotated[str, Meta(pattern=r"^\(.*%[su].*\)$")],
+        described("a filter with %s or %u in it, like (member=%s) or (memberUid=%u)"),
     ] = "(member=%s)"
-    """Filter of that search; %s is the name of the user's entry."""
+    """Filter of that search; %s is the name of the user's entry, %u its `uid`."""

@@ -6,7 +6,7 @@ import socketserver
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +23,8 @@ SUFFIX = "dc=example,dc=com"
 PEOPLE = f"ou=people,{SUFFIX}"
 GROUPS = f"ou=groups,{SUFFIX}"
 READER, READER_PASSWORD = f"cn=parley,{SUFFIX}", "reader password canary"
+LISTER = f"cn=lister,{SUFFIX}"
+"""Has the password of the reader, and no limit of size, which is 500 for all others."""
 ADMIN, ADMIN_PASSWORD = f"cn=admin,{SUFFIX}", "admin"
 START_SECONDS = 60
 
@@ -30,6 +32,7 @@ CONFIGURATION = """
 include {schema}/core.schema
 include {schema}/cosine.schema
 include {schema}/inetorgperson.schema
+include {schema}/nis.schema
 modulepath {modules}
 moduleload back_mdb
 moduleload memberof
@@ -44,7 +47,8 @@ rootpw {admin_password}
 directory {folder}/data
 overlay memberof
 access to attrs=userPassword by anonymous auth by * none
-access to * by dn.exact="{reader}" read by self read by * none
+access to * by dn.exact="{reader}" read by dn.exact="{lister}" read by self read by * none
+limits dn.exact="{lister}" size=unlimited
 """
 
 ENTRIES = f"""
@@ -58,6 +62,12 @@ dn: {READER}
 objectClass: organizationalRole
 objectClass: simpleSecurityObject
 cn: parley
+userPassword: {READER_PASSWORD}
+
+dn: {LISTER}
+objectClass: organizationalRole
+objectClass: simpleSecurityObject
+cn: lister
 userPassword: {READER_PASSWORD}
 
 dn: {PEOPLE}
@@ -96,6 +106,14 @@ class People:
             assert connection.add(dn, "inetOrgPerson", facts), connection.result
         return dn
 
+    def put_many(self, people: Mapping[str, Mapping[str, Any]]) -> None:
+        """Add people without passwords, by their names."""
+        with self._changing() as connection:
+            for uid, attributes in people.items():
+                facts = {"cn": uid, "sn": uid, **attributes}
+                dn = f"uid={uid},{PEOPLE}"
+                assert connection.add(dn, "inetOrgPerson", facts), connection.result
+
     def change(self, uid: str, /, **attributes: Any) -> None:
         """Their entry is the same, with other attributes."""
         changes = {
@@ -113,6 +131,14 @@ class People:
             connection.delete(dn)
             if members:
                 assert connection.add(dn, "groupOfNames", {"member": members}), connection.result
+        return dn
+
+    def put_posix_group(self, cn: str, number: int, /, *uids: str) -> str:
+        """Add the group of users with these names; returns its DN."""
+        dn = f"cn={cn},{GROUPS}"
+        facts = {"gidNumber": number, "memberUid": list(uids)}
+        with self._changing() as connection:
+            assert connection.add(dn, "posixGroup", facts), connection.result
         return dn
 
     def remove(self, uid: str) -> None:
@@ -158,6 +184,7 @@ def running_directory(
             admin=ADMIN,
             admin_password=ADMIN_PASSWORD,
             reader=READER,
+            lister=LISTER,
         )
     )
     libraries = ":".join(map(str, root.glob("usr/lib/*-linux-gnu")))

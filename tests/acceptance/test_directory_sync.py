@@ -8,7 +8,7 @@ import pytest_asyncio
 
 from server.domain.access import MODERATOR, OWNER
 from storage import directory_ids, groups, users
-from testkit.services.ldap import GROUPS, PEOPLE, READER, READER_PASSWORD
+from testkit.services.ldap import GROUPS, LISTER, PEOPLE, READER, READER_PASSWORD
 from tests.acceptance.test_operations import parley
 
 pytestmark = pytest.mark.asyncio
@@ -132,8 +132,7 @@ async def test_the_last_owner_stays(sync, make, people):
 
 async def test_a_part_of_the_people_is_not_taken_for_all(sync, make, people):
     """The limit of size of this directory is 500."""
-    for number in range(501):
-        people.put(f"n{number}", None, employeeNumber=f"n{number}")
+    people.put_many({f"n{number}": {"employeeNumber": f"n{number}"} for number in range(501)})
     answer = await sync("--yes")
     assert "Nothing was changed. The directory failed: it does not list all people" in answer.err
     for number in range(10):
@@ -141,6 +140,34 @@ async def test_a_part_of_the_people_is_not_taken_for_all(sync, make, people):
     people.remove("ada")
     answer = await sync()
     assert answer.out.splitlines()[0] == "deactivate  ada@example.com", answer
+
+
+async def test_all_pages_of_a_large_directory_are_read(sync, make, people):
+    """Where the account that searches has no limit of size."""
+    people.put_many({f"n{number}": {"employeeNumber": f"n{number}"} for number in range(1_100)})
+    people.remove("bob")
+    last = await make.user("Last", email="last@example.com")
+    people.put("zz", None, mail="last@example.com", cn="Zoe", employeeNumber="zz")
+    await directory_ids.insert(make.connection, make.realm_id, last.user_id, "zz")
+    answer = await sync(PARLEY_LDAP_BIND_DN=LISTER)
+    assert answer.out.splitlines() == [
+        "deactivate  bob@example.com",
+        "change      last@example.com: name Zoe",
+        "Done: deactivate 1 and change 1 of 6 accounts.",
+    ], answer
+
+
+async def test_groups_that_list_names_put_people_into_groups(sync, make, people):
+    group_id = await make.group("engineers")
+    people.put_posix_group("engineers", 1, "ada", "dan")
+    answer = await sync(PARLEY_LDAP_GROUP_BASE=GROUPS, PARLEY_LDAP_GROUP_FILTER="(memberUid=%u)")
+    assert answer.out.splitlines()[-1] == "Done: deactivate 0 and change 2 of 5 accounts.", answer
+    group = await groups.by_id(make.connection, make.realm_id, group_id)
+    members = await users.by_emails(
+        make.connection, make.realm_id, ["ada@example.com", "dan@example.com"]
+    )
+    assert group is not None
+    assert sorted(group.member_ids) == sorted(each.user_id for each in members)
 
 
 async def test_operators_are_told_what_is_missing(sync, make):
