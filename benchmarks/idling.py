@@ -1,4 +1,4 @@
-"""Measure the memory of an idle installation with RabbitMQ."""
+"""Measure the memory of an idle installation: with RabbitMQ, and after much work."""
 
 import asyncio
 import os
@@ -7,16 +7,24 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import psutil
+import psycopg
 
-from benchmarks.server import PARLEY, free_port, pss, temporary_data, wait_for_answer
+from benchmarks import world as worlds
+from benchmarks.client import Client, clients
+from benchmarks.server import PARLEY, Server, free_port, pss, temporary_data, wait_for_answer
 from storage.embedded import embedded_postgres
 from testkit.faults.rabbitmq import PrivateRabbit, rabbitmq_script
 
 SECONDS: Final = 30.0
 """After the start: spare connections are closed by then."""
+PEOPLE: Final = 1_000
+CLIENTS: Final = 48
+"""Three times as many as the server has connections to its database."""
+LOAD_SECONDS: Final = 20.0
+REST_SECONDS: Final = 60.0
 OWNER: Final = ("--owner-email", "owner@example.com", "--owner-name", "Olivia Owner")
 
 
@@ -38,6 +46,47 @@ def measure() -> dict[str, float]:
                 }
         finally:
             rabbit.close()
+
+
+def fill(database: psycopg.Connection[Any]) -> tuple[worlds.World, int]:
+    """An organization, and a channel of all its people."""
+    world = worlds.fill(database, people=PEOPLE)
+    return world, worlds.channel(database, world, "busy", PEOPLE)
+
+
+async def after_load(
+    server: Server, world: worlds.World, channel_id: int
+) -> dict[str, tuple[float, float]]:
+    """MiB (PSS) of the server and of Postgres before, at the end of, and a minute after the load.
+
+    Half of the clients send, the others register and read history.
+    """
+    found = {"before load": server.pss_mib_by_part()}
+    end = time.monotonic() + LOAD_SECONDS
+    crowd = clients(server, world, CLIENTS)
+    await asyncio.gather(
+        *[_send_until(end, client, channel_id) for client in crowd[::2]],
+        *[_read_until(end, client) for client in crowd[1::2]],
+    )
+    found["at the end of load"] = server.pss_mib_by_part()
+    for client in crowd:
+        client.close()
+    await asyncio.sleep(REST_SECONDS)
+    found["a minute after load"] = server.pss_mib_by_part()
+    return found
+
+
+async def _send_until(end: float, client: Client, channel_id: int) -> None:
+    request = client.send_request(channel_id, "load", "A message of an ordinary length.")
+    while time.monotonic() < end:
+        await client.timed(request)
+
+
+async def _read_until(end: float, client: Client) -> None:
+    while time.monotonic() < end:
+        queue = await client.register()
+        await client.get("/messages", anchor="newest", num_before=100, num_after=0)
+        await client.timed(client.request("DELETE", "/events", queue_id=queue))
 
 
 Popen = subprocess.Popen[bytes]

@@ -263,6 +263,20 @@ def idling() -> Figures:
     return {"idle with RabbitMQ, server and worker, MiB (PSS)": ours} | parts
 
 
+def after_load() -> Figures:
+    """The memory of an embedded server before, at the end of, and a minute after much work."""
+    with running() as server:
+        with server.database() as database:
+            world, channel_id = benchmarks.idling.fill(database)
+        taken = uvloop.run(benchmarks.idling.after_load(server, world, channel_id))
+    figures: Figures = {}
+    for name, (ours, postgres) in taken.items():
+        figures[f"memory {name}, MiB (PSS)"] = ours + postgres
+        figures[f"memory {name}, of the server"] = ours
+        figures[f"memory {name}, of Postgres"] = postgres
+    return figures
+
+
 def web() -> Figures:
     """The browser client's budgets, among 1,000 people, and of typing among 10,000."""
     with running() as server:
@@ -275,6 +289,7 @@ def web() -> Figures:
 MEASURES: dict[str, Callable[[], Figures]] = {
     "starts": starts,
     "idling": idling,
+    "after-load": after_load,
     "sends": sends,
     "log": log,
     "slow-disk": slow_disk,

@@ -1,7 +1,10 @@
 """Sends: how long one takes, and how many a second there are, alone and in bad times."""
 
 import asyncio
+import random
 import time
+from collections.abc import Iterator
+from itertools import accumulate, repeat
 from typing import cast
 
 import psycopg
@@ -14,6 +17,8 @@ from benchmarks.figures import Figures, milliseconds, percentile
 from benchmarks.server import Server, running
 
 SECONDS = 5.0
+VOCABULARY = 20_000
+SAME = repeat("A message of an ordinary length.")
 
 
 def sends() -> Figures:
@@ -47,27 +52,42 @@ async def _measure_sends(
 
 
 def log() -> Figures:
-    """Bytes of write-ahead log a send, and of what follows: who is notified, and the index."""
+    """Bytes of write-ahead log a send, and of what follows: who is notified, and the index.
+
+    Each message has words of its own, as people's do: the index grows with different words.
+    """
     figures: Figures = {}
+    texts = varied_texts(random.Random(1))
     with running() as server, server.database() as database:
         world = worlds.fill(database, people=1_000)
         channel_id = worlds.channel(database, world, "log", 1_000)
         for senders in (1, 8):
-            uvloop.run(_send_for(clients(server, world, senders), channel_id, 1.0))
+            uvloop.run(_send_for(clients(server, world, senders), channel_id, 1.0, texts))
             uvloop.run(settled(server))
             with server.database() as holder, holder.transaction():
                 # What follows begins with these.
                 holder.execute("LOCK TABLE search_progress, shipper_cursors IN SHARE MODE")
                 before = _log_bytes(database)
-                taken = uvloop.run(_measure_sends(server, world, senders, channel_id))
+                crowd = clients(server, world, senders)
+                count = len(uvloop.run(_send_for(crowd, channel_id, SECONDS, texts)))
                 sent = _log_bytes(database)
             uvloop.run(settled(server))
             name = f"write-ahead log a send, {senders} senders"
-            figures[f"{name}, bytes"] = (sent - before) / len(taken)
-            figures[f"{name}, with what follows, bytes"] = (_log_bytes(database) - before) / len(
-                taken
-            )
+            figures[f"{name}, bytes"] = (sent - before) / count
+            figures[f"{name}, with what follows, bytes"] = (_log_bytes(database) - before) / count
     return figures
+
+
+def varied_texts(rng: random.Random) -> Iterator[str]:
+    """Endless texts of about eleven words, each as frequent as its rank says (Zipf's law)."""
+    letters = "etaoinshrdlucmfwypvbgk"
+    words = [
+        "".join(rng.choices(letters, range(len(letters), 0, -1), k=rng.randint(2, 9)))
+        for _ in range(VOCABULARY)
+    ]
+    weights = list(accumulate(1 / rank for rank in range(1, VOCABULARY + 1)))
+    while True:
+        yield " ".join(rng.choices(words, cum_weights=weights, k=rng.randint(3, 19)))
 
 
 def _log_bytes(database: psycopg.Connection[tuple[object, ...]]) -> float:
@@ -127,14 +147,16 @@ def snapshot() -> Figures:
     return figures
 
 
-async def _send_for(senders: list[Client], channel_id: int, seconds: float) -> list[float]:
+async def _send_for(
+    senders: list[Client], channel_id: int, seconds: float, texts: Iterator[str] = SAME
+) -> list[float]:
     """Each client sends one message after another."""
     end = time.perf_counter() + seconds
     taken: list[float] = []
 
     async def one(client: Client) -> None:
-        request = client.send_request(channel_id, "benchmark", "A message of an ordinary length.")
         while time.perf_counter() < end:
+            request = client.send_request(channel_id, "benchmark", next(texts))
             taken.append(await client.timed(request))
 
     await asyncio.gather(*[one(client) for client in senders])

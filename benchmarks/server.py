@@ -86,12 +86,16 @@ class Server:
         os.kill(int((cluster / "postmaster.pid").read_text().split()[0]), signal.SIGHUP)
 
     def pss_mib(self) -> float:
-        """SeenValues of the server and its Postgres, shared pages counted once."""
+        """MiB (PSS) of the server and its Postgres, shared pages counted once."""
+        return sum(self.pss_mib_by_part())
+
+    def pss_mib_by_part(self) -> tuple[float, float]:
+        """The same of the server's processes, and of those of its Postgres."""
         assert self._process is not None
         parent = psutil.Process(self._process.pid)
-        postgres = [p for p in psutil.process_iter() if _belongs_to(p, self.data)]
-        every = {parent, *parent.children(recursive=True), *postgres}
-        return sum(pss(p) for p in every) / 1024
+        postgres = {p for p in psutil.process_iter() if _belongs_to(p, self.data)}
+        servers = {parent, *parent.children(recursive=True)} - postgres
+        return sum(map(pss, servers)) / 1024, sum(map(pss, postgres)) / 1024
 
     def cpu_seconds(self) -> float:
         """Processor seconds of the serving process so far."""
@@ -112,7 +116,7 @@ class Server:
         return total
 
     def rss_kib(self) -> int:
-        """SeenValues of the serving process alone."""
+        """KiB (RSS) of the serving process alone."""
         assert self._process is not None
         rss: int = psutil.Process(self._process.pid).memory_info().rss
         return rss // 1024
