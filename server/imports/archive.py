@@ -1,14 +1,20 @@
 """Read members of ZIP archives that may be damaged or hostile."""
 
+import io
 import zipfile
 import zlib
 from collections.abc import Collection, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import IO, Final, Protocol
+from typing import IO, TYPE_CHECKING, Final, Protocol
+
+from typing_extensions import override
 
 from server.i18n import _
 from server.imports.errors import FileRefusedError
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
 
 MAX_MEMBERS: Final = 2_000_000
 MAX_RATIO: Final = 200
@@ -72,18 +78,44 @@ class ImportArchive:
             return file.read()
 
 
+def unreadable(path: Path, error: OSError) -> FileRefusedError:
+    """Return the error for a file that the operating system does not read."""
+    reason = str(error.strerror or error)
+    return FileRefusedError(_("{path} cannot be read: {error}.", path=str(path), error=reason))
+
+
+class ReadableFile(io.FileIO):
+    """A file whose reads raise FileRefusedError, at any time: a disk may fail in the middle.
+
+    An OSError would be taken for one of whoever writes what was read.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        try:
+            super().__init__(path)
+        except OSError as error:
+            raise unreadable(path, error) from error
+
+    @override
+    def readinto(self, buffer: "WriteableBuffer", /) -> int | None:
+        try:
+            return super().readinto(buffer)
+        except OSError as error:
+            raise unreadable(self._path, error) from error
+
+
 @contextmanager
 def open_archive(path: Path) -> Iterator[ImportArchive]:
-    """Open a ZIP archive. Raises FileRefusedError."""
+    """Open a ZIP archive. Raises FileRefusedError, also while it is read."""
+    with io.BufferedReader(ReadableFile(path)) as content, _opened(path, content) as file:
+        yield ImportArchive(file)
+
+
+def _opened(path: Path, content: IO[bytes]) -> zipfile.ZipFile:
     try:
-        file = zipfile.ZipFile(path)
-    except OSError as error:
-        raise FileRefusedError(
-            _("{path} cannot be read: {error}.", path=str(path), error=str(error.strerror or error))
-        ) from error
+        return zipfile.ZipFile(content)
     except (zipfile.BadZipFile, EOFError, ValueError) as error:
         raise FileRefusedError(
             _("{path} is no ZIP archive, or not all of one: download it again.", path=str(path))
         ) from error
-    with file:
-        yield ImportArchive(file)

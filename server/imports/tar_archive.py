@@ -16,7 +16,7 @@ from typing import IO, Any, Final, cast
 from typing_extensions import override
 
 from server.i18n import _
-from server.imports.archive import MAX_MEMBERS, MAX_RATIO, MIN_BOMB_BYTES
+from server.imports.archive import MAX_MEMBERS, MAX_RATIO, MIN_BOMB_BYTES, unreadable
 from server.imports.errors import FileRefusedError
 
 CHUNK_BYTES: Final = 1024 * 1024
@@ -215,6 +215,4 @@ def _damage_refused(path: Path) -> Iterator[None]:
                     place=place,
                 )
             ) from error
-        raise FileRefusedError(
-            _("{path} cannot be read: {error}.", path=str(path), error=str(error.strerror or error))
-        ) from error
+        raise unreadable(path, error) from error

@@ -17,6 +17,7 @@ from server.domain.messages import MAX_TOPIC_LENGTH
 from server.i18n import _, translated
 from server.imports import json_streams
 from server.imports.accounts import planned_accounts
+from server.imports.archive import ReadableFile
 from server.imports.bson_streams import MalformedBsonError, documents_in
 from server.imports.errors import FileRefusedError
 from server.imports.gridfs import GridFsBucket
@@ -321,6 +322,16 @@ def test_only_addresses_of_slack_are_its_own():
         assert not is_on_slack(url)
     assert is_picture_of_slack("https://ca.slack-edge.com/T1-U1-512")
     assert not is_picture_of_slack("https://x.example/p.png")
+
+
+def test_a_disk_that_fails_amid_a_file_is_a_refusal_and_no_fault_of_ours():
+    memory = Path("/proc/self/mem")  # where nothing is mapped at the beginning
+    with (
+        io.BufferedReader(ReadableFile(memory)) as failing,
+        pytest.raises(FileRefusedError) as refused,
+    ):
+        failing.read(1)
+    assert str(refused.value) == "/proc/self/mem cannot be read: Input/output error."
 
 
 def test_invalid_characters_are_replaced(tmp_path: Path):
