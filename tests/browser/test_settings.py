@@ -78,6 +78,17 @@ async def test_a_text_is_saved_by_its_button_alone(chat: Server, make: Make, sig
     await expect(question.get_by_role("button", name="Keep editing")).to_be_focused()
     await page.keyboard.press("Enter")
     await expect(name).to_have_value("looms")
+    address = page.url
+    await page.go_back()
+    await question.get_by_role("button", name="Keep editing").click()
+    await expect(name).to_have_value("looms")
+    assert page.url == address
+    await page.go_back()
+    await question.get_by_role("button", name="Discard").click()
+    await expect(page.get_by_role("dialog")).to_have_count(0)
+    await page.go_back()
+    await expect(name).to_have_value("engines")
+    await name.fill("looms")
     await page.get_by_role("button", name="Close").click()
     await question.get_by_role("button", name="Discard").click()
     await expect(page.get_by_role("dialog")).to_have_count(0)

@@ -61,11 +61,30 @@ function placeOf(hash: string): Place {
   return { kind: "view", view: HOME_VIEWS[String(stateOf().settings.web_home_view)] ?? "inbox" };
 }
 
+/** Asks whether another place may be shown; undefined if there is nothing to ask. */
+type Guard = () => Promise<boolean> | undefined;
+let guard: Guard = () => undefined;
+/** Whether the address that comes is one that `go` has chosen: only the browser's buttons are guarded. */
+let isChosen = false;
+
+/** Ask before the browser's buttons, or another address, leave a place. */
+export function guardPlace(asking: Guard): void {
+  guard = asking;
+}
+
 /** Follow the address from now on. */
 export function startRouter(state: () => State): void {
   stateOf = state;
   let shown = "";
   const follow = () => {
+    const asked = isChosen ? undefined : guard();
+    isChosen = false;
+    if (asked) {
+      const wanted = location.hash;
+      history.pushState(null, "", shown);
+      void asked.then((may) => may && go(wanted));
+      return;
+    }
     const next = parse(location.hash);
     const before = place.peek();
     const isProfile = isOfProfile(next);
@@ -89,6 +108,8 @@ export function channelAddress(id: number): string {
 }
 
 export function go(hash: string, { replace = false } = {}): void {
+  // The same address again is no event that would take the mark away.
+  isChosen = replace || new URL(hash, location.href).hash !== location.hash;
   if (replace) {
     history.replaceState(null, "", hash);
     dispatchEvent(new HashChangeEvent("hashchange"));

@@ -1,13 +1,13 @@
 /** Texts that were written in a dialog and not saved. Their forms have the attribute `data-unsaved`. */
 
-import { closeDialog } from "../../../router";
+import { closeDialog, go, guardPlace } from "../../../router";
 import { i18n } from "../../../i18n";
 import { confirm } from "../../../ui/dialog";
 
 const hasUnsaved = () => document.querySelector("[data-unsaved]") !== null;
 
 /** Return whether unsaved texts, if there are some, may be discarded: the user is asked. */
-export async function mayDiscard(): Promise<boolean> {
+async function mayDiscard(): Promise<boolean> {
   return (
     !hasUnsaved() ||
     (await confirm({
@@ -20,6 +20,8 @@ export async function mayDiscard(): Promise<boolean> {
   );
 }
 
+guardPlace(() => (hasUnsaved() ? mayDiscard() : undefined));
+
 /** Close the dialog of an address unless the user keeps editing. */
 export async function closeUnlessEditing(close = closeDialog): Promise<void> {
   if (await mayDiscard()) close();
@@ -30,5 +32,5 @@ export function guardLinks(event: MouseEvent): void {
   const link = (event.target as Element).closest<HTMLAnchorElement>('a[href^="#"]');
   if (!link || event.ctrlKey || event.metaKey || event.shiftKey || !hasUnsaved()) return;
   event.preventDefault();
-  void closeUnlessEditing(() => (location.hash = link.hash));
+  void closeUnlessEditing(() => go(link.hash));
 }
