@@ -163,6 +163,38 @@ async def set_message(
     )
 
 
+async def unpin_oldest(
+    connection: Connection, realm_id: RealmId, channel_id: ChannelId, *, kept: int
+) -> int:
+    """Unpin all messages of a locked channel but the newest ones; return how many."""
+    unpinned = await connection.values(
+        """
+        UPDATE messages SET traits = traits & ~{PINNED}
+         WHERE realm_id = %(realm_id)s
+           AND id IN (SELECT m.id FROM messages m
+                       WHERE m.realm_id = %(realm_id)s AND m.channel_id = %(channel_id)s
+                         AND m.traits & {PINNED} <> 0
+                       ORDER BY m.id DESC OFFSET %(kept)s)
+        RETURNING id
+        """,
+        realm_id=realm_id,
+        channel_id=channel_id,
+        kept=kept,
+    )
+    return len(unpinned)
+
+
+def append_all_messages(realm_id: RealmId, channel_id: ChannelId, *, write_id: str) -> Statement:
+    """Under the clock's lock: append the channel's pinned messages, if there are some."""
+    return Statement(
+        """
+        SELECT append_pinned_messages(
+            %(realm_id)s, %(channel_id)s, NULL, NULL, false, %(write_id)s::uuid)
+        """,
+        {"realm_id": realm_id, "channel_id": channel_id, "write_id": write_id},
+    )
+
+
 def append_messages(
     realm_id: RealmId, channel_id: ChannelId, message_id: MessageId, *, write_id: str
 ) -> Statement:

@@ -209,6 +209,12 @@ class BatchWriter:
         if message.sent_at > self._now:
             report.remark(marked("messages have a time in the future: they got that of the import"))
         files = [stored[file.key] for file in message.files if file.key in stored]
+        traits = traits_of(rendered) & self._traits | message_bits.READ_BY_SENDER
+        if message.is_pinned and channel_id is not None:
+            traits |= message_bits.PINNED
+            report.count(marked("pinned messages"))
+        elif message.is_pinned:
+            report.remark(marked("pinned direct messages are not pinned here"))
         rows.messages.append(
             ImportedMessage(
                 message_id=message_id,
@@ -219,7 +225,7 @@ class BatchWriter:
                 else rows.topics.by_thread[thread_of(message)],
                 sent_at=min(message.sent_at, self._now),
                 edited_at=message.edited_at and min(message.edited_at, self._now),
-                traits=traits_of(rendered) & self._traits | message_bits.READ_BY_SENDER,
+                traits=traits,
                 content=text.content,
                 rendered_content=with_thumbnails(
                     rendered.html, {file.row.path_id: file.row for file in files}

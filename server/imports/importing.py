@@ -265,7 +265,8 @@ class Importer:
             converter, places, url = await self._converter(realm_id, row, reader)
             if row.phase == MESSAGES:
                 row = await self._write_messages(realm_id, row, converter, places)
-                await publish_activity(self._services.of_realm(realm_id), places.channels.values())
+                services = self._services.of_realm(realm_id)
+                row = await publish_activity(services, row, places.channels.values())
                 row = await self._advance(realm_id, row, LINKS)
             if row.phase == LINKS:
                 writer = LinkWriter(self._services.database, realm_id, converter, url)

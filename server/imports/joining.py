@@ -15,6 +15,7 @@ from server.actions.locked_realm import lock_realm, lock_realm_context
 from server.actions.realm_services import RealmServices
 from server.actions.user_roles import owners_of
 from server.actions.users import create_users
+from server.domain.pins import MAX_PINNED_MESSAGES
 from server.domain.realm_settings import RealmSettings
 from server.events.base import NO_AUDIENCE, PositionsReserved
 from server.events.channels import RECENTLY
@@ -40,7 +41,7 @@ from server.imports.report import ImportReport
 from server.imports.survey import Progress, Survey
 from server.runtime.version import VERSION
 from server.transactions import Tx
-from storage import channels, import_joining, import_keys, imports, upload_space, workers
+from storage import channels, import_joining, import_keys, imports, pins, upload_space, workers
 from storage.channels import ActivityRow
 from storage.database import Database
 from storage.ids import ChannelId, Position, UserId
@@ -56,6 +57,9 @@ JOINING: Final = (PEOPLE, CHANNELS, POSITIONS, CONVERSATIONS)
 PEOPLE_BATCH: Final = 5
 """Accounts in a write."""
 CONVERSATION_BATCH: Final = 50
+SURPLUS_PINS: Final = marked(
+    "pinned messages are more than a channel may have: its newest ones stay pinned"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -293,14 +297,29 @@ class Joining:
         return replace(row, phase=phase, done=0)
 
 
-async def publish_activity(services: RealmServices, channel_ids: Iterable[ChannelId]) -> None:
-    """Publish the first messages of these channels, and whether they are active."""
+async def publish_activity(
+    services: RealmServices, row: ImportRow, channel_ids: Iterable[ChannelId]
+) -> ImportRow:
+    """Publish what the messages of these channels make of them; return the progress."""
     for channel_id in sorted(set(channel_ids)):
-        await services.write(partial(publish_channel_activity, channel_id))
+        row = await services.write(partial(_activity_step, row, channel_id))
+    return row
 
 
-async def publish_channel_activity(channel_id: ChannelId, tx: Tx) -> None:
-    """Publish the first message of the channel, and whether it is active."""
+async def _activity_step(row: ImportRow, channel_id: ChannelId, tx: Tx) -> ImportRow:
+    unpinned = await publish_channel_activity(channel_id, tx)
+    if not unpinned:
+        return row
+    report = ImportReport.of(row.report)
+    report.remark(SURPLUS_PINS, count=unpinned)
+    return await finish_step(tx, row, replace(row, report=report.as_json()))
+
+
+async def publish_channel_activity(channel_id: ChannelId, tx: Tx) -> int:
+    """Publish the channel's first and pinned messages, and whether it is active.
+
+    Of more pinned messages than a channel may have, the oldest are unpinned; return how many.
+    """
     context = await lock_realm_context(tx, [])
     connection = await tx.connection()
     rows = await channels.by_ids(connection, tx.realm_id, [channel_id])
@@ -320,6 +339,12 @@ async def publish_channel_activity(channel_id: ChannelId, tx: Tx) -> None:
             write_id=tx.write_id,
         )
         tx.at_position(tx.append(Tick(), NO_AUDIENCE), statement)
+    unpinned = await pins.unpin_oldest(
+        await tx.changing(), tx.realm_id, channel_id, kept=MAX_PINNED_MESSAGES
+    )
+    published = pins.append_all_messages(tx.realm_id, channel_id, write_id=tx.write_id)
+    tx.at_position(tx.append(Tick(), NO_AUDIENCE), published)
+    return unpinned
 
 
 async def finish_step(tx: Tx, row: ImportRow, after: ImportRow) -> ImportRow:

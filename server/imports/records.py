@@ -237,6 +237,7 @@ class PostedMessage:
     reactions: Sequence[Reaction] = ()
     starred_by: Sequence[str] = ()
     """Keys of people."""
+    is_pinned: bool = False
 
 
 class References(Protocol):

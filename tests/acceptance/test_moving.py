@@ -96,7 +96,8 @@ async def test_a_real_export_comes_as_it_was(server: Server, tmp_path: Path):
     assert "https://plan8team.slack.com/files/" in linked["content"]
     shown = json.loads(report.read_text())
     assert shown["imported"]["messages"] == len(messages)
-    assert {each["count"] for each in shown["remarks"]} == {1, 2, 3, 9}
+    assert shown["imported"]["pinned messages"] == 1
+    assert {each["count"] for each in shown["remarks"]} == {2, 3, 9}
 
 
 USERS = [

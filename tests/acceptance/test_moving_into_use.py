@@ -9,6 +9,7 @@ import pytest
 import pytest_asyncio
 
 from server.domain.access import GUEST, MEMBER, OWNER
+from server.domain.pins import MAX_PINNED_MESSAGES
 from storage import channel_traffic, digests, retention
 from testkit.clients.api import Client, LogIn
 from testkit.clients.commands import refusal, run
@@ -95,6 +96,32 @@ async def test_history_comes_to_an_organization_in_use(office: Office, tmp_path:
         assert unread_ids(unread) <= live
         assert unread["mentions"] == []
     assert direct["id"] < old["id"]
+
+
+async def test_pinned_messages_stay_pinned_as_far_as_a_channel_may_have_them(
+    office: Office, tmp_path: Path
+):
+    surplus = 2
+    count = MAX_PINNED_MESSAGES + surplus
+    pins = [{"id": at(n), "type": "C", "user": "U1"} for n in range(count)]
+    file = write_export(
+        tmp_path / "slack.zip",
+        users=USERS,
+        channels=[channel("C1", "rules", ["U1", "U2"], pins=pins)],
+        dms=[{"id": "D1", "members": ["U2", "U3"], "pins": [{"id": at(0), "type": "C"}]}],
+        messages={
+            f"rules/{DAY}": [message("U1", f"rule {n}", at(n)) for n in range(count + 1)],
+            f"D1/{DAY}": [message("U2", "directly", at(0))],
+        },
+    )
+    queue = await office.bob.register(client_capabilities={"pins": True})
+    said = await office.add(file)
+    assert f"{count} pinned messages" in said
+    assert f"{surplus} pinned messages are more than a channel may have" in said
+    assert "1 pinned direct messages are not pinned here" in said
+    pinned = await history_of(office.ada, ["channel", "rules"], ["is", "pinned"])
+    assert texts(pinned) == [f"rule {n}" for n in range(surplus, count)]
+    assert (await queue.until("pinned_messages"))["message_ids"] == [each["id"] for each in pinned]
 
 
 async def test_queues_hear_of_the_changes_that_concern_them_and_of_no_message(

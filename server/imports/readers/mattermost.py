@@ -191,8 +191,6 @@ class MattermostReader(Reader):
     def _message(self, place: str, post: Mapping[str, Any]) -> PostedMessage:
         moment = time_of(post.get("create_at"))
         assert moment is not None, "others were left out before"
-        if post.get("is_pinned"):
-            self._report.remark(marked("pinned messages are not pinned here"))
         people: dict[str, list[str]] = {}
         for each in _dicts(post.get("reactions")):
             people.setdefault(_text(each.get("emoji_name")), []).append(_text(each.get("user")))
@@ -211,6 +209,7 @@ class MattermostReader(Reader):
                 "attachments": _dicts(_properties(post).get("attachments")),
             },
             files=tuple(map(self._file, _dicts(post.get("attachments")))),
+            is_pinned=bool(post.get("is_pinned")),
             reactions=tuple(Reaction(emoji=name, people=who) for name, who in people.items()),
         )
 

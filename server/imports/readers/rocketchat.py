@@ -257,6 +257,7 @@ class RocketChatReader(Reader):
                 "attachments": _dicts(record.get("attachments")),
             },
             files=tuple(self._files(record)),
+            is_pinned=bool(record.get("pinned")),
             reactions=tuple(self._reactions(reactions if isinstance(reactions, dict) else {})),
         )
 

@@ -41,6 +41,8 @@ from server.imports.slack_web import (
 from server.imports.sorting import SortedRecord, sorted_records
 
 USERS: Final = "users.json"
+_LISTS: Final = ("channels.json", "groups.json", "mpims.json", "dms.json")
+"""Files that list conversations."""
 MAX_WHOLE_BYTES: Final = 1024 * 1024
 """Larger files are read object by object."""
 _UPLOADS: Final = "__uploads"
@@ -118,9 +120,6 @@ class SlackReader(Reader):
         if not key:
             self._report.remark(marked("channels without an id were left out"))
             return
-        pins = each.get("pins")
-        if isinstance(pins, list) and pins:
-            self._report.remark(marked("pinned messages are not pinned here"), count=len(pins))
         topic, purpose = _purpose(each.get("topic")), _purpose(each.get("purpose"))
         yield Channel(
             key=key,
@@ -154,7 +153,7 @@ class SlackReader(Reader):
     def _days(self) -> dict[str, list[tuple[str, str]]]:
         """The archive's files of messages by day, each with the key of its conversation."""
         keys: dict[str, str] = {}
-        for file in ("channels.json", "groups.json", "mpims.json", "dms.json"):
+        for file in _LISTS:
             for each in self._objects(file):
                 key = text_of(each.get("id"))
                 keys[text_of(each.get("name")) or key] = key
@@ -191,6 +190,7 @@ class SlackReader(Reader):
         sender, name = _sender(record)
         sender = self._bots.get(sender, sender)
         edited, thread = record.get("edited"), text_of(record.get("thread_ts"))
+        files = tuple(self._files(record))
         return PostedMessage(
             key=f"{place}/{stamp}",
             place=place,
@@ -201,11 +201,24 @@ class SlackReader(Reader):
             thread=f"{place}/{thread}" if thread else None,
             body={k: record[k] for k in ("text", "blocks", "attachments") if record.get(k)}
             | ({"is_me": True} if subtype == "me_message" else {}),
-            files=tuple(self._files(record)),
+            files=files,
+            is_pinned=not self._pins.isdisjoint(
+                (place, key) for key in (stamp, *(file.key for file in files))
+            ),
             reactions=tuple(
                 Reaction(emoji=text_of(each.get("name")), people=_texts(each.get("users")))
                 for each in _dicts(record.get("reactions"))
             ),
+        )
+
+    @cached_property
+    def _pins(self) -> frozenset[tuple[str, str]]:
+        """The pinned messages and files, each as the key of its conversation and its time or id."""
+        return frozenset(
+            (text_of(place.get("id")), text_of(pin.get("id")))
+            for file in _LISTS
+            for place in self._objects(file)
+            for pin in _dicts(place.get("pins"))
         )
 
     @cached_property
