@@ -97,7 +97,12 @@ async def test_a_real_export_comes_as_it_was(server: Server, tmp_path: Path):
     shown = json.loads(report.read_text())
     assert shown["imported"]["messages"] == len(messages)
     assert shown["imported"]["pinned messages"] == 1
-    assert {each["count"] for each in shown["remarks"]} == {2, 3, 9}
+    assert {each["count"] for each in shown["remarks"]} == {1, 2, 3, 9}
+    [other] = [each for each in shown["remarks"] if each["count"] == 1]
+    assert (other["reason"], other["examples"]) == (
+        "files of other kinds were left out",
+        ["integration_logs.json"],
+    )
 
 
 USERS = [

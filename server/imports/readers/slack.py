@@ -47,6 +47,10 @@ MAX_WHOLE_BYTES: Final = 1024 * 1024
 """Larger files are read object by object."""
 _UPLOADS: Final = "__uploads"
 """Folder of files, in archives that other tools have completed."""
+_KNOWN: Final = re.compile(
+    rf"{USERS}|{'|'.join(_LISTS)}|{_UPLOADS}/.*|(?:.*/)?(?:\.DS_Store|__MACOSX/.*)"
+)
+"""Names of files that hold something else than messages, or that computers leave in archives."""
 _DAY: Final = re.compile(r"(.+)/(\d{4}-\d{2}-\d{2})\.json")
 _LINK: Final = re.compile(
     r"https://[\w-]+(?:\.enterprise)?\.slack\.com/archives/([A-Z0-9]+)/p(\d{10})(\d{6})"
@@ -162,6 +166,8 @@ class SlackReader(Reader):
         for name in self._archive.names:
             found = _DAY.fullmatch(name.removeprefix(self._root))
             if found is None:
+                if not _KNOWN.fullmatch(name.removeprefix(self._root)):
+                    self._report.remark(marked("files of other kinds were left out"), name)
                 continue
             if found[1] not in keys:
                 self._report.remark(marked("files of unlisted conversations were left out"), name)
