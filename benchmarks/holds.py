@@ -21,7 +21,7 @@ import psycopg
 from benchmarks import hostile
 from benchmarks import world as worlds
 from benchmarks.hostile import Sender
-from benchmarks.server import Server, free_port
+from benchmarks.server import Server
 from benchmarks.world import World
 from scripts.cli.loading import set_start_apart
 from server.app import App, open_app
@@ -36,6 +36,7 @@ from server.parsing.lane import Lane
 from server.runtime.sockets import open_sockets
 from server.settings import load_settings
 from storage.ids import MessageId, RealmId, UserId
+from testkit.free_ports import free_port
 
 BEAT_SECONDS: Final = 0.001
 BOT_KEY: Final = "b" * 32

@@ -14,9 +14,10 @@ import psycopg
 
 from benchmarks import world as worlds
 from benchmarks.client import Client, clients
-from benchmarks.server import PARLEY, Server, free_port, pss, temporary_data, wait_for_answer
+from benchmarks.server import PARLEY, Server, pss, temporary_data, wait_for_answer
 from storage.embedded import embedded_postgres
 from testkit.faults.rabbitmq import PrivateRabbit, rabbitmq_script
+from testkit.free_ports import free_port
 
 SECONDS: Final = 30.0
 """After the start: spare connections are closed by then."""

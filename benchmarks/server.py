@@ -3,7 +3,6 @@
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -18,6 +17,7 @@ import psutil
 import psycopg
 
 from storage.embedded import running_url
+from testkit.free_ports import free_port
 
 PARLEY = Path(sys.executable).parent / "parley"
 START_SECONDS = 60
@@ -152,14 +152,6 @@ def pss(process: psutil.Process) -> int:
     except (OSError, psutil.Error):
         return 0
     return next(int(line.split()[1]) for line in rollup.splitlines() if line.startswith("Pss:"))
-
-
-def free_port() -> int:
-    """An unused port of loopback."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
-        return port
 
 
 @contextmanager

@@ -8,7 +8,8 @@ from typing import Final
 
 import psutil
 
-from benchmarks.server import PARLEY, Server, free_port, pss, wait_for_answer
+from benchmarks.server import PARLEY, Server, pss, wait_for_answer
+from testkit.free_ports import free_port
 
 POOL: Final = 4
 """Connections of each to the database: the private Postgres has room for 40 in all."""

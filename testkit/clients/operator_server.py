@@ -1,6 +1,5 @@
 """A server with the operator's pages, and something in its queues to look at."""
 
-import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from storage import workers
 from storage.database import Database
 from storage.workers import WorkerRow
 from testkit.clients.server import Server, serve
+from testkit.free_ports import free_port
 
 PASSWORD = "correct horse battery staple"
 QUEUE = "deferred_work"
@@ -53,7 +53,7 @@ class Operated:
 
 @asynccontextmanager
 async def operated(database_url: str, **settings: Any) -> AsyncIterator[Operated]:
-    settings = {"operator_password": PASSWORD, "metrics_port": _free_port(), **settings}
+    settings = {"operator_password": PASSWORD, "metrics_port": free_port(), **settings}
     async with (
         serve(database_url, **settings) as server,
         metrics_port(server.app, all_queues=queue_names()) as port,
@@ -81,8 +81,3 @@ async def operators(
         )
     async with operated(database_url) as found:
         yield found
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        return int(free.getsockname()[1])

@@ -14,7 +14,8 @@ import psycopg
 
 from storage.embedded.account import choose_account
 from storage.embedded.binaries import Binaries, find_binaries, reachable
-from testkit.faults.processes import ended, free_port, kill_session, spawn
+from testkit.faults.processes import ended, kill_session, spawn
+from testkit.free_ports import free_port
 
 READY_SECONDS = 60.0
 FAST = signal.SIGINT

@@ -32,13 +32,6 @@ def spawn(
     )
 
 
-def free_port() -> int:
-    """An unused port."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 async def ended(process: subprocess.Popen[bytes], seconds: float = ENDING_SECONDS) -> bool:
     """Wait until the process has ended; whether it did in time."""
     loop = asyncio.get_running_loop()

@@ -7,7 +7,8 @@ import subprocess
 import time
 from pathlib import Path
 
-from testkit.faults.processes import free_port, kill_session, spawn
+from testkit.faults.processes import kill_session, spawn
+from testkit.free_ports import free_port
 
 READY_SECONDS = 90.0
 SCRIPTS = (

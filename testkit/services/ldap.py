@@ -16,6 +16,7 @@ import ldap3
 import pytest
 from typing_extensions import override
 
+from testkit.free_ports import free_port
 from testkit.services.mail_server import Certificate
 from testkit.test_services import DIRECTORY_SERVER, PROGRAMS
 
@@ -196,7 +197,7 @@ def running_directory(
         env=environment,
         check=True,
     )
-    people = People(*_free_ports(2))
+    people = People(free_port(), free_port())
     places = f"{people.url} {people.tls_url}"
     command = [program, "-d", "0", "-f", str(configuration), "-h", places]
     with subprocess.Popen(command, env=environment) as process:
@@ -230,14 +231,6 @@ def no_directory() -> Iterator[str]:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"ldap://127.0.0.1:{server.server_address[1]}"
         server.shutdown()
-
-
-def _free_ports(count: int) -> list[int]:
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [each.getsockname()[1] for each in sockets]
-    for each in sockets:
-        each.close()
-    return ports
 
 
 def _wait_for(port: int, process: "subprocess.Popen[bytes]") -> None:

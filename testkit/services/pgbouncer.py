@@ -14,7 +14,8 @@ import psycopg
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from testkit.faults.processes import free_port, spawn
+from testkit.faults.processes import spawn
+from testkit.free_ports import free_port
 from testkit.test_services import POOLER, PROGRAMS
 
 START_SECONDS = 30

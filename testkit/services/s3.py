@@ -1,6 +1,5 @@
 """A bucket on a server that speaks as S3 does."""
 
-import socket
 import subprocess
 import sys
 import time
@@ -16,6 +15,7 @@ import pytest
 import pytest_asyncio
 
 from storage.s3_blobs import Bucket
+from testkit.free_ports import free_port
 from testkit.services.proxy import Proxy, proxy_to
 
 START_SECONDS = 60
@@ -24,9 +24,7 @@ START_SECONDS = 60
 @pytest.fixture(scope="session")
 def s3_server() -> Iterator[str]:
     """The address of the server."""
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        port = taken.getsockname()[1]
+    port = free_port()
     command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         url = f"http://127.0.0.1:{port}"

@@ -20,7 +20,7 @@ import pytest
 from storage.embedded import embedded_postgres
 from testkit.clients.parley_run import ROOT, Run, started
 from testkit.documented_commands import shell_blocks
-from testkit.faults.processes import free_port
+from testkit.free_ports import free_port
 from testkit.images import picture
 
 SECONDS: Final = 120

@@ -25,10 +25,10 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 
 from scripts.cli.main import cli
 from server.domain.clock import SystemClock
-from server.runtime.sockets import open_sockets, port_of
 from storage.connector import CONNECT_SECONDS
 from testkit import fork_server
 from testkit.database import new_database
+from testkit.free_ports import free_port
 
 PARLEY = (sys.executable, "-m", "scripts.cli.main")
 
@@ -62,13 +62,6 @@ def parley(*arguments: str, **settings: str) -> Done:
     unset = {name: None for name in os.environ if "PARLEY" in name}  # noqa: TID251
     done = CliRunner().invoke(cli, arguments, env={**unset, **settings}, prog_name="parley")
     return Done(done.exit_code, done.stdout, done.stderr)
-
-
-def free_port() -> str:
-    sockets = open_sockets("127.0.0.1", 0)
-    port = port_of(sockets)
-    sockets[0].close()
-    return str(port)
 
 
 def status_of(port: str, path: str = "/server_settings") -> int:
@@ -366,7 +359,7 @@ class Serving:
     """`parley serve` and what it logs."""
 
     def __init__(self, url: str, *options: str) -> None:
-        self.port = free_port()
+        self.port = str(free_port())
         command = [*PARLEY, "serve", "--port", self.port, *options]
         self.process: subprocess.Popen[str] = fork_server.Popen(
             command, stderr=subprocess.PIPE, text=True, env=environment(DATABASE_URL=url)
@@ -459,7 +452,7 @@ def test_who_takes_mail_is_known_and_told(migrated: str):
     settings = {
         "DATABASE_URL": migrated,
         "PARLEY_MAIL_IN_PORT": "0",
-        "PARLEY_METRICS_PORT": (port := free_port()),
+        "PARLEY_METRICS_PORT": (port := str(free_port())),
         "PARLEY_OPERATOR_PASSWORD": "correct horse battery",
     }
     with fork_server.Popen(

@@ -21,10 +21,10 @@ from urllib.parse import urlencode
 
 import pytest
 
-from server.runtime.sockets import open_sockets, port_of
 from testkit import fork_server
 from testkit.faults import world as worlds
 from testkit.faults.world import User, World
+from testkit.free_ports import free_port
 from testkit.services.mail_server import Certificate
 from testkit.sources import ROOT
 from testkit.test_services import PROGRAMS
@@ -41,20 +41,12 @@ SETTLING_SECONDS = 3
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
 
-def free_ports(count: int) -> list[int]:
-    opened = [open_sockets("127.0.0.1", 0)[0] for _ in range(count)]
-    ports = [port_of([each]) for each in opened]
-    for each in opened:
-        each.close()
-    return ports
-
-
 class Served:
     """Two server processes on ports of their own, restarted one after the other."""
 
     def __init__(self, database_url: str, data: Path, delay: int) -> None:
         self._settles_in = min(delay, SETTLING_SECONDS)
-        self.ports = free_ports(2)
+        self.ports = [free_port(), free_port()]
         kept = {name: value for name, value in os.environ.items() if "PARLEY" not in name}  # noqa: TID251
         self._environment = {**kept, "DATABASE_URL": database_url, "PARLEY_DATA": str(data)}
         self._environment["PARLEY_RATE_LIMITS"] = "off"
@@ -303,7 +295,7 @@ def test_a_rolling_restart_behind_a_proxy_is_no_error_for_any_client(
     proxy: str, database_url: str, world: World, certificate: Certificate, tmp_path: Path
 ):
     served = Served(database_url, tmp_path, DELAYS[proxy])
-    [port] = free_ports(1)
+    port = free_port()
     try:
         with proxying(PROXIES[proxy](tmp_path, port, served.ports, certificate), tmp_path, port):
             traffic = Traffic(port, list(world.users))

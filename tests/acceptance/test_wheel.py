@@ -22,7 +22,8 @@ from scripts.cli.main import cli
 from testkit.clients.parley_run import Run
 from testkit.clients.web_build import BUILD, write_build
 from testkit.faults.postgres import PrivatePostgres
-from testkit.faults.processes import free_port, kill_session, spawn
+from testkit.faults.processes import kill_session, spawn
+from testkit.free_ports import free_port
 from testkit.sources import ROOT
 
 PATIENCE_SECONDS = 60
