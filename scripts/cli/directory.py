@@ -1,9 +1,9 @@
 """`parley directory`: bring accounts to the state of the LDAP directory."""
 
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import click
 
@@ -16,11 +16,15 @@ if TYPE_CHECKING:
     from server.app import App
     from server.domain.access import GroupGraph
     from server.identity.ldap import DirectoryListing, Ldap
-    from storage.ids import GroupId, RealmId
+    from storage.ids import GroupId, RealmId, UserId
     from storage.users import UserRow
+
+Found = TypeVar("Found")
+FollowPicture = Callable[["UserRow"], Awaitable[None]]
 
 PROGRESS_STEP = 100
 """Number of changed accounts after which the progress is shown."""
+PICTURES_AT_ONCE = 20
 
 
 class _Wanted(NamedTuple):
@@ -90,6 +94,7 @@ async def _sync(app: "App", wanted: _Wanted) -> None:
     listing = await _listing(ldap, list(ids.values()))
     for problem in listing.problems:
         click.echo(f"note: {problem}", err=True)
+    differing = await _differing_pictures(app, realm_id, ldap, ids, listing)
     graph = await app.realm_caches.of(realm_id).groups()
     async with app.database.connection() as connection:
         plan = await plan_sync(
@@ -97,7 +102,7 @@ async def _sync(app: "App", wanted: _Wanted) -> None:
             realm_id,
             graph,
             ids,  # as it was asked for: accounts that are made meanwhile are none of those gone
-            _people(ldap, listing),
+            _people(ldap, listing, differing),
             maximum=app.settings.scim_max_closures,
             now=app.clock.now(),
         )
@@ -113,7 +118,10 @@ async def _sync(app: "App", wanted: _Wanted) -> None:
     if wanted.is_trial:
         click.echo(f"Would {counts}.")
         return
-    failures = await _carry_out(app, realm_id, plan, is_limited=wanted.max_closures is None)
+    follow_picture = partial(_follow_picture, app, realm_id, ldap, ids, listing)
+    failures = await _carry_out(
+        app, realm_id, plan, follow_picture, is_limited=wanted.max_closures is None
+    )
     if failures:
         raise Failure(f"{counted(failures, 'account', 'accounts')} could not be changed.")
     click.echo(f"Done: {counts}.")
@@ -131,20 +139,59 @@ async def _check_realm(app: "App", realm_id: "RealmId") -> None:
         raise Failure(f"{realm.name} does not use the directory; its owners choose LDAP.")
 
 
-async def _listing(ldap: "Ldap", ids: list[str]) -> "DirectoryListing":
-    """Return the directory's entries. Raises Failure if they are not known to be all."""
+async def _asked(answer: "Awaitable[Found]") -> "Found":
+    """Return what the directory answers, before anything is changed. Raises Failure."""
     from server.identity.identities import DirectoryAwayError
 
     try:
-        listing = await ldap.listing(ids)
+        return await answer
     except DirectoryAwayError as error:
         raise Failure(f"Nothing was changed. The directory failed: {error.reason}.") from error
+
+
+async def _listing(ldap: "Ldap", ids: list[str]) -> "DirectoryListing":
+    """Return the directory's entries. Raises Failure if they are not known to be all."""
+    listing = await _asked(ldap.listing(ids))
     if not listing.count:
         raise Failure("Nothing was changed: the directory lists no entries with an id.")
     return listing
 
 
-def _people(ldap: "Ldap", listing: "DirectoryListing") -> "dict[str, DirectoryPerson | None]":
+async def _differing_pictures(
+    app: "App",
+    realm_id: "RealmId",
+    ldap: "Ldap",
+    ids: "Mapping[UserId, str]",
+    listing: "DirectoryListing",
+) -> set[str]:
+    """Return the ids of entries with another picture than their account."""
+    from server.api.directory_pictures import DirectoryPictures
+    from storage import users
+
+    if not ldap.has_pictures:
+        return set()
+    pictures = await DirectoryPictures.of(app, realm_id)
+    entries = {user_id: listing.entries.get(directory_id) for user_id, directory_id in ids.items()}
+    known = [(user_id, entry.dn) for user_id, entry in entries.items() if entry is not None]
+    differing: set[str] = set()
+    for at in range(0, len(known), PICTURES_AT_ONCE):
+        some = dict(known[at : at + PICTURES_AT_ONCE])
+        async with app.database.connection() as connection:
+            rows = await users.by_ids(connection, realm_id, list(some))
+        found = await _asked(ldap.pictures([some[row.user_id] for row in rows]))
+        differing |= {
+            ids[row.user_id]
+            for row, picture in zip(rows, found, strict=True)
+            if pictures.differs(row, picture)
+        }
+        if (at // PICTURES_AT_ONCE + 1) % PROGRESS_STEP == 0:
+            click.echo(f"{at + len(some):,} of {len(known):,} pictures read ...", err=True)
+    return differing
+
+
+def _people(
+    ldap: "Ldap", listing: "DirectoryListing", differing: set[str]
+) -> "dict[str, DirectoryPerson | None]":
     from server.actions.directory_sync import DirectoryPerson
 
     return {
@@ -155,6 +202,7 @@ def _people(ldap: "Ldap", listing: "DirectoryListing") -> "dict[str, DirectoryPe
             entry.identity.full_name,
             ldap.mapping.claims(entry.identity.groups),
             entry.profile,
+            has_other_picture=directory_id in differing,
         )
         for directory_id, entry in listing.entries.items()
     }
@@ -191,6 +239,8 @@ def _facts(change: "AccountDifference", names: "dict[GroupId, str]") -> Iterator
         yield f"name {change.full_name}"
     if change.email is not None:
         yield f"address {change.email}"
+    if change.person.has_other_picture:
+        yield "picture"
     if change.profile:
         yield counted(len(change.profile), "profile field", "profile fields")
     if change.claimed is not None:
@@ -200,11 +250,38 @@ def _facts(change: "AccountDifference", names: "dict[GroupId, str]") -> Iterator
             yield f"role {name_of_role(change.claimed.role)}"
 
 
-async def _carry_out(app: "App", realm_id: "RealmId", plan: "SyncPlan", *, is_limited: bool) -> int:
+async def _follow_picture(
+    app: "App",
+    realm_id: "RealmId",
+    ldap: "Ldap",
+    ids: "Mapping[UserId, str]",
+    listing: "DirectoryListing",
+    row: "UserRow",
+) -> None:
+    """Give the account the picture of its entry. Raises DirectoryAwayError."""
+    from server.api.directory_pictures import DirectoryPictures
+
+    entry = listing.entries[ids[row.user_id]]
+    assert entry is not None, "otherwise the account stays as it is"
+    [picture] = await ldap.pictures([entry.dn])
+    pictures = await DirectoryPictures.of(app, realm_id)
+    if reason := await pictures.follow(row, picture):
+        click.echo(f"note: {row.email}: the picture was refused: {reason}", err=True)
+
+
+async def _carry_out(
+    app: "App",
+    realm_id: "RealmId",
+    plan: "SyncPlan",
+    follow_picture: FollowPicture,
+    *,
+    is_limited: bool,
+) -> int:
     """Change the accounts, each in a transaction; return how many could not be changed."""
     from server.actions.directory_sync import close_account, follow_person
     from server.api.directory_claims import finish_access_changes
     from server.domain.errors import DomainError
+    from server.identity.identities import DirectoryAwayError
 
     writer, failures = app.writers.of(realm_id), 0
     maximum = app.settings.scim_max_closures if is_limited else None
@@ -219,9 +296,14 @@ async def _carry_out(app: "App", realm_id: "RealmId", plan: "SyncPlan", *, is_li
             else:
                 follow = partial(follow_person, user_id=user_id, person=person, now=now)
                 await finish_access_changes(app, realm_id, await writer.write(follow))
+                if person.has_other_picture:
+                    await follow_picture(row)
         except DomainError as error:
             failures += 1
             click.echo(f"parley: {row.email}: {error.message}", err=True)
+        except DirectoryAwayError as error:
+            failures += 1
+            click.echo(f"parley: {row.email}: the directory failed: {error.reason}", err=True)
         if done % PROGRESS_STEP == 0:
             click.echo(f"{done:,} of {counted(len(steps), 'account', 'accounts')} ...", err=True)
     return failures

@@ -41,6 +41,8 @@ class DirectoryPerson:
     claims: Claims | None
     profile: Mapping[str, str]
     """Values of profile fields by their names."""
+    has_other_picture: bool = False
+    """Whether it is another one than the account has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +59,7 @@ class AccountDifference:
 
     def __bool__(self) -> bool:
         changes = (self.full_name, self.email, self.claimed, self.profile)
-        return self.reactivate or any(changes)
+        return self.reactivate or self.person.has_other_picture or any(changes)
 
 
 @dataclass(slots=True)

@@ -40,6 +40,7 @@ PAGE_SIZE: Final = 500
 PAGED_RESULTS: Final = "1.2.840.113556.1.4.319"
 """The control with which a server continues a listing (RFC 2696)."""
 
+ANY_ENTRY: Final = "(objectClass=*)"
 UID: Final = "uid"
 """The attribute by which groups of RFC 2307 name their members."""
 
@@ -125,6 +126,17 @@ class Ldap:
         work = partial(self._list, ids=frozenset(ids))
         return await self._run(work)
 
+    @property
+    def has_pictures(self) -> bool:
+        return self._settings.ldap_picture_attribute is not None
+
+    async def pictures(self, dns: Sequence[str]) -> list[bytes]:
+        """Return the pictures of these entries, empty where there is none.
+
+        Raises DirectoryAwayError.
+        """
+        return await self._run(partial(self._pictures, dns=dns))
+
     async def check(self) -> None:
         """Raise DirectoryAwayError unless one of the servers responds."""
         await self._ask(self._greet)
@@ -183,6 +195,18 @@ class Ldap:
                     entries[directory_id] = None
                     problems.append(error.reason)
         return DirectoryListing(count, entries, problems)
+
+    def _pictures(self, place: ServerAddress, dns: Sequence[str]) -> list[bytes]:
+        name = self._settings.ldap_picture_attribute
+        assert name is not None, "otherwise nobody asks"
+        with self._servers.connection(place) as connection:
+            self._introduce(connection)
+            every = [
+                self._found(connection, dn, ANY_ENTRY, ldap3.BASE, [name], at_most=1) for dn in dns
+            ]
+        return [
+            _first_picture(found[0]["raw_attributes"], name) if found else b"" for found in every
+        ]
 
     def _all_entries(self, connection: Any) -> Iterator[dict[str, Any]]:
         """Yield the entries that any name signs in to, page by page. Raises DirectoryAwayError."""
@@ -249,7 +273,7 @@ class Ldap:
 
     def _read(self, connection: Any, dn: str) -> DirectoryEntry | None:
         """Return the entry with this distinguished name."""
-        found = self._entries(connection, dn, "(objectClass=*)", ldap3.BASE)
+        found = self._entries(connection, dn, ANY_ENTRY, ldap3.BASE)
         return self._entry(connection, found[0]) if found else None
 
     def _read_own(self, connection: Any, dn: str) -> DirectoryEntry:
@@ -343,8 +367,8 @@ class Ldap:
             field_name: _first_of(attributes, attribute).replace("\0", "")
             for attribute, field_name in settings.ldap_profile_fields.by_name.items()
         }
-        pictures: list[bytes] = attributes.get(settings.ldap_picture_attribute) or [b""]
-        return DirectoryEntry(found["dn"], identity, self._id_in(found), profile, pictures[0])
+        picture = _first_picture(attributes, settings.ldap_picture_attribute)
+        return DirectoryEntry(found["dn"], identity, self._id_in(found), profile, picture)
 
     def _id_in(self, found: dict[str, Any]) -> str | None:
         """Return the entry's id. Raises IdentityError if it lacks the one that others have."""
@@ -388,3 +412,9 @@ def _first_of(attributes: Any, name: str) -> str:
     """Return the first value of the attribute; empty if there is none."""
     values: list[bytes] = attributes.get(name) or [b""]
     return values[0].decode(errors="replace").strip()
+
+
+def _first_picture(attributes: Any, name: str | None) -> bytes:
+    """Return the first picture of the attribute; empty if there is none."""
+    pictures: list[bytes] = attributes.get(name) or [b""]
+    return pictures[0]

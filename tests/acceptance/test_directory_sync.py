@@ -8,6 +8,7 @@ import pytest_asyncio
 
 from server.domain.access import MODERATOR, OWNER
 from storage import directory_ids, groups, users
+from testkit.images import picture
 from testkit.services.ldap import GROUPS, LISTER, PEOPLE, READER, READER_PASSWORD
 from tests.acceptance.test_operations import parley
 
@@ -168,6 +169,29 @@ async def test_groups_that_list_names_put_people_into_groups(sync, make, people)
     )
     assert group is not None
     assert sorted(group.member_ids) == sorted(each.user_id for each in members)
+
+
+async def test_pictures_follow_their_entries(sync, make, people):
+    async def picture_of(name: str) -> tuple[int, str | None]:
+        [row] = await users.by_emails(make.connection, make.realm_id, [f"{name}@example.com"])
+        return row.avatar_version, row.avatar_key
+
+    attribute = {"PARLEY_LDAP_PICTURE_ATTRIBUTE": "jpegPhoto"}
+    people.change("ada", jpegPhoto=picture("JPEG", color="red"))
+    people.change("bob", jpegPhoto=b"no picture")
+    expected = [f"change      {name}@example.com: picture" for name in ("ada", "bob")]
+    before = await picture_of("ada")
+    trial = await sync("--dry-run", **attribute)
+    assert trial.out.splitlines()[:2] == expected, trial
+    assert await picture_of("ada") == before
+    done = await sync(**attribute)
+    assert done.out.splitlines()[:2] == expected, done
+    assert "note: bob@example.com: the picture was refused" in done.err
+    version, key = await picture_of("ada")
+    assert (version, bool(key)) == (before[0] + 1, True)
+    again = await sync(**attribute)
+    assert again.out.splitlines()[:-1] == expected[1:], again
+    assert await picture_of("ada") == (version, key)
 
 
 async def test_operators_are_told_what_is_missing(sync, make):
