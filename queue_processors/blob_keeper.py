@@ -65,7 +65,7 @@ class BlobKeeper:
     ) -> None:
         self._database = database
         self._blobs = blobs
-        self._workbench = realm_services
+        self._services_of = realm_services
         self._now = now
         self._first_look_seconds = first_look_seconds
 
@@ -107,7 +107,7 @@ class BlobKeeper:
         async with self._database.connection() as connection:
             old = await realm_exports.too_old(connection, realm_id, before=now - RETENTION)
         for export_id in old:
-            await self._workbench(realm_id).write(
+            await self._services_of(realm_id).write(
                 partial(expire_export, export_id=export_id, now=now)
             )
 
@@ -118,7 +118,7 @@ class BlobKeeper:
             old = await account_exports.too_old(connection, realm_id, before=before)
             await account_exports.forget(connection, realm_id, before=before)
         for export_id in old:
-            await self._workbench(realm_id).write(
+            await self._services_of(realm_id).write(
                 partial(expire_own_data, export_id=export_id, now=now)
             )
 
@@ -127,12 +127,12 @@ class BlobKeeper:
         async with self._database.connection() as connection:
             old = await import_requests.ended_before(connection, realm_id, before)
         for request_id in old:
-            await self._workbench(realm_id).write(
+            await self._services_of(realm_id).write(
                 partial(imports.expire, request_id=request_id, before=before)
             )
 
     async def _delete_orphans(self, realm_id: RealmId, before: datetime) -> None:
-        services = self._workbench(realm_id)
+        services = self._services_of(realm_id)
         while True:
             async with self._database.connection() as connection:
                 rows = await attachments.orphans(

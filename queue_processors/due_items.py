@@ -57,7 +57,7 @@ class DueItemRunner:
         pause_after: Callable[[int], float] = pause_after,
     ) -> None:
         self._database = database
-        self._workbench = realm_services
+        self._services_of = realm_services
         self._metrics = metrics
         self._kinds = kinds
         self._now = now
@@ -140,7 +140,7 @@ class DueItemRunner:
 
         done = 0
         try:
-            services = self._workbench(realm_id)
+            services = self._services_of(realm_id)
             for together in in_turns(rows, kind.place_of):
                 done += sum(await asyncio.gather(*(deliver(services, row) for row in together)))
         except Exception:

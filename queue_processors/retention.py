@@ -42,7 +42,7 @@ class RetentionKeeper:
         pause_seconds: float = BATCH_PAUSE_SECONDS,
     ) -> None:
         self._database = database
-        self._workbench = realm_services
+        self._services_of = realm_services
         self._clock = clock
         self._kept_aside = kept_aside
         self._pause_seconds = pause_seconds
@@ -82,7 +82,7 @@ class RetentionKeeper:
     async def _in_realm(self, realm: RealmRow) -> int:
         now, total = self._clock.now(), 0
         days = RealmSettings.of(realm.settings).message_retention_days
-        services = self._workbench(realm.realm_id)
+        services = self._services_of(realm.realm_id)
         # They have changed since, or cannot be deleted now: in an hour they are looked at again.
         left: list[int] = []
         while found := await self._found(realm.realm_id, days, now, left):
@@ -132,7 +132,7 @@ class RetentionKeeper:
                     connection, realm_id, limit=MAX_BATCH
                 )
             await asyncio.sleep(self._pause_seconds)
-        services, count = self._workbench(realm_id), MAX_GONE
+        services, count = self._services_of(realm_id), MAX_GONE
         async with self._database.connection() as connection:
             if not await legal_holds.has_kept_files(connection, realm_id):
                 return
