@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from server.imports import importing
+from storage.message_bits import PINNED
 from testkit.clients.api import Client
 from testkit.clients.commands import refusal, run
 from testkit.clients.mailing_server import Posting
@@ -497,6 +498,7 @@ async def test_everything_in_an_archive_of_mattermost_has_its_place(server: Serv
         ("post", {**place, **post("ada", "_root_ `_x_ @bob`", 1, replies=replies)}),
         ("post", {**place, **post("robot", "~plans, @all :ours:", 2, reactions=reactions)}),
         ("post", {**place, **post("ada", "look", 3, attachments=[{"path": "f/a.png"}])}),
+        ("post", {**place, **post("ada", "the rules", 5, is_pinned=True)}),
         ("direct_post", {"channel_members": ["eve", "ada"], **post("eve", "hi", 6, edit_at=8)}),
         **{"ours.png": picture(), "broken.png": b"no", "ada.png": picture(), "f/a.png": picture()},
     )
@@ -517,7 +519,7 @@ async def test_everything_in_an_archive_of_mattermost_has_its_place(server: Serv
     async with server.app.database.connection() as connection:
         found = await connection.tuples(
             """
-            SELECT m.content, t.name, m.rendered_content FROM messages m
+            SELECT m.content, t.name, m.rendered_content, m.traits FROM messages m
               JOIN topics t ON t.realm_id = m.realm_id AND t.topic_id = m.conversation_id
               JOIN imports i ON i.realm_id = m.realm_id ORDER BY m.id
             """
@@ -525,11 +527,12 @@ async def test_everything_in_an_archive_of_mattermost_has_its_place(server: Serv
         kinds = await connection.values(
             "SELECT reaction_type FROM reactions JOIN imports USING (realm_id)"
         )
-    texts = [(content, topic) for content, topic, _ in found]
+    texts = [(content, topic) for content, topic, _, _ in found]
+    assert [each[0] for each in found if each[3] & PINNED] == ["the rules"]
     assert texts[0] == ("*root* `_x_ @bob`", "root _x_ @bob")
     assert texts[1] == ("#**Plans**, @**all** :ours:", "imported from Mattermost")
     assert texts[3] == (f"answer to @**ada|{people['ada']['user_id']}**.", "root _x_ @bob")
-    assert len(found) == 4
+    assert len(found) == 5
     assert 'alt=":ours:"' in found[1][2]
     assert "message_inline_image" in found[2][2]
     assert kinds == ["realm_emoji"]
@@ -622,7 +625,9 @@ async def test_files_that_are_in_the_database_of_rocketchat_are_whole(
                 "m1", "u1", "files", moment, files=[*held, {"_id": "t", "name": "thumb-x"}]
             ),
             room_message(
-                "m2", "u2", ":ours: :same:", moment, reactions={":ours:": {"usernames": ["ada"]}}
+                *("m2", "u2", ":ours: :same:", moment),
+                reactions={":ours:": {"usernames": ["ada"]}},
+                pinned=True,
             ),
         ],
         rocketchat_uploads__files=[
@@ -648,6 +653,8 @@ async def test_files_that_are_in_the_database_of_rocketchat_are_whole(
     assert people["Ada"]["avatar_url"].startswith("/user_avatars/")
     assert {each["name"] for each in state["realm_emoji"].values()} == {"ours", "same", "umlaut"}
     seen = {each["content"].partition("\n")[0]: each for each in await history_of(ada)}
+    pinned = await history_of(ada, [["is", "pinned"]])
+    assert [each["id"] for each in pinned] == [seen[":ours: :same:"]["id"]]
     lines = seen["files"]["content"].split("\n")[1:]
     assert lines[2:] == ["F3.png", "F4.png"]
     for line, content in zip(lines[:2], files.values(), strict=False):

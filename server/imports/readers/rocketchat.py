@@ -54,7 +54,9 @@ _REFERENCE: Final = re.compile(r"(?<![\w@#/.])([@#])([\w][\w.-]{0,99})")
 _BOLD: Final = re.compile(r"(?<![*\w])\*(?![\s*])([^*\n]+?)(?<!\s)\*(?![*\w])")
 _STRUCK: Final = re.compile(r"(?<![~\w])~(?![\s~])([^~\n]+?)(?<!\s)~(?![~\w])")
 _ROLES: Final = {"admin": OWNER, "owner": ADMINISTRATOR, "moderator": MODERATOR, "guest": GUEST}
-_KEPT: Final = ("_id", "tmid", "tcount", "msg", "u", "attachments", "file", "files", "reactions")
+_KEPT: Final = frozenset(
+    ["_id", "tmid", "tcount", "msg", "u", "attachments", "file", "files", "reactions", "pinned"]
+)
 _PROFILE_FIELDS: Final = (
     ProfileFieldRecord(key="nickname", name="Nickname", in_summary=True),
     ProfileFieldRecord(key="bio", name="Bio", field_type=FieldType.LONG_TEXT),
