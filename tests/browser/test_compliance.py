@@ -90,3 +90,50 @@ async def test_an_officer_searches_what_a_legal_hold_has_kept(
     await page.get_by_label("Reason of the release").fill("Settled")
     await page.get_by_role("button", name="Release the hold", exact=True).click()
     await expect(holds).to_contain_text("Settled")
+
+
+async def test_where_two_persons_are_needed_another_officer_approves_the_case(
+    chat: Server, make: Make, sign_in: SignIn
+):
+    ada, grace = await make.user("Ada Lovelace", role=OWNER), await make.user("Grace Hopper")
+    await make.channel("engines", subscribers=[ada])
+    owner, officer = await sign_in(ada), await sign_in(grace)
+    page = owner.page
+    await owner.go("#organization/compliance")
+    officers = page.get_by_role("list", name="Compliance officers")
+    for name in ("Ada Lovelace", "Grace Hopper"):
+        await page.get_by_label("New compliance officer").fill(name)
+        await page.get_by_role("option", name=re.compile(name)).click()
+        await page.get_by_label("Your password", exact=True).fill(PASSWORD)
+        await page.get_by_role("button", name="Appoint", exact=True).click()
+        await expect(officers).to_contain_text(name)
+    await page.get_by_label("Your password", exact=True).fill(PASSWORD)
+    await page.get_by_role("button", name="Require the approval of another officer").click()
+    await expect(page.get_by_text("Another officer has to approve each case.")).to_be_visible()
+
+    page = officer.page
+    await officer.go("#organization/compliance")
+    await page.get_by_label("Your password, to open or approve a case").fill(PASSWORD)
+    await page.get_by_label("Reason of the case").fill("Case 4711")
+    await page.get_by_role("button", name="Open a case").click()
+    cases = page.get_by_role("list", name="Cases")
+    await expect(cases).to_contain_text("Waits for an approval")
+    await expect(cases.get_by_role("button", name="Approve the case Case 4711")).to_have_count(0)
+    await expect(page.get_by_role("button", name="Search all messages")).to_have_count(0)
+
+    page = owner.page
+    await page.reload()
+    approve = page.get_by_role("button", name="Approve the case Case 4711")
+    await approve.click()  # without the password
+    await expect(page.get_by_role("list", name="Cases")).to_contain_text("Waits for an approval")
+    owner.complaints.clear()  # the browser reports each refused request
+    await page.get_by_label("Your password, to open or approve a case").fill(PASSWORD)
+    await approve.click()
+    await expect(approve).to_have_count(0)
+    await expect(page.get_by_role("list", name="Cases")).to_contain_text("Open until")
+
+    page = officer.page
+    await page.reload()
+    await expect(cases).to_contain_text("approved by Ada Lovelace")
+    await page.get_by_role("button", name="Search all messages").click()
+    await expect(page.get_by_text("No message was found.")).to_be_visible()
