@@ -17,7 +17,7 @@ from benchmarks.server import Server, running
 
 
 def queue_memory() -> Figures:
-    """SeenValues of the serving process for each of 5,000 waiting queues with their connections."""
+    """KiB (RSS) of the serving process for each of 5,000 waiting queues with their connections."""
     count = 5_000
     with running() as server:
         with server.database() as database:

@@ -189,7 +189,7 @@ class Activities:
             await self._ask(client, "POST", "/messages/flags", read)
 
     async def _catch_up(self, _: Client) -> None:
-        """Read all that is unread: who never reads is looked after for hours."""
+        """Read all that is unread: workers look again for hours at messages that stay unread."""
         reader = self._rng.choice(self._readers)
         page = {"anchor": "newest", "num_before": 5_000, "num_after": 0, "narrow": UNREAD}
         await self._ask(

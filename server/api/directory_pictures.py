@@ -44,7 +44,7 @@ class DirectoryPictures:
             return cls(app, realm_id, await server_keys.key_for(connection, PURPOSE))
 
     def differs(self, row: UserRow, picture: bytes) -> bool:
-        """Return whether the user has another picture; one that is empty differs from none."""
+        """Return whether the user has another picture; an empty one never differs."""
         current = row.avatar_key or ""
         return bool(picture) and not current.startswith(
             f"{self._key(row.user_id, picture, salt_in(current))}."
