@@ -2,6 +2,7 @@ import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { catalogues } from "./build/catalogues";
+import { emojiWordModules } from "./build/emoji-words";
 import { icons } from "./build/icons";
 import { licenses } from "./build/licenses";
 import { serviceWorker } from "./build/worker";
@@ -63,6 +64,7 @@ export default defineConfig({
   plugins: [
     preact({ prefreshEnabled: false }),
     catalogues(),
+    emojiWordModules(),
     icons(),
     finishAssets(),
     licenses(join(import.meta.dirname, OUTPUT, LICENSES)),

@@ -82,3 +82,25 @@ async def choose_set(page: Page, name: str) -> None:
         name,
     )
     assert done == 200
+
+
+@pytest.mark.parametrize(
+    ("language", "typed", "word"), [("de", ":flam", "Flamme"), ("ar", ":نار", "نار")]
+)
+async def test_emoji_are_found_by_words_of_the_page(
+    chat: Server, make: Make, sign_in: SignIn, language: str, typed: str, word: str
+):
+    noor = await make.user("Noor", settings={"default_language": language})
+    channel = await make.channel("engines", subscribers=[noor])
+    person = await sign_in(noor)
+    await person.go(f"#narrow/channel/{channel.channel_id}-engines/topic/notes")
+    box = person.page.locator(".compose textarea")
+    await box.press_sequentially(typed)
+    fire = person.page.get_by_role("option").filter(has_text=":fire:")
+    await expect(fire).to_contain_text(word)
+    await fire.click()
+    await expect(box).to_have_value(":fire: ")
+    # Names go on being English.
+    await box.fill("")
+    await box.press_sequentially(":rock")
+    await expect(person.page.get_by_role("option").filter(has_text=":rocket:")).to_be_visible()

@@ -3,6 +3,11 @@ declare module "virtual:catalogue/*" {
   export default catalogue;
 }
 
+declare module "virtual:emoji-words/*" {
+  const words: Record<string, string[]>;
+  export default words;
+}
+
 /** Adds the English texts of a module to those that the page knows. */
 declare module "virtual:texts/*";
 

@@ -18,6 +18,8 @@ describe("the token at the caret", () => {
     ["see #**general>pla|", { kind: "topic", from: 4, to: 18, query: "pla", channel: "general" }],
     ["see #>pla|", { kind: "topic", from: 4, to: 9, query: "pla", channel: undefined }],
     [":tad|", { kind: "emoji", from: 0, to: 4, query: "tad" }],
+    [":Übel|", { kind: "emoji", from: 0, to: 5, query: "übel" }],
+    [":نار|", { kind: "emoji", from: 0, to: 4, query: "نار" }],
     ["/po|", { kind: "command", from: 0, to: 3, query: "po" }],
     ["/bühne_2-ح|", { kind: "command", from: 0, to: 10, query: "bühne_2-ح" }],
     ["at <time|", { kind: "time", from: 3, to: 8, query: "" }],

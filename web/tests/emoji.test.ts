@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { emojiWords } from "../build/emoji-words";
 import { charactersOf, grouped } from "../src/model/emoji";
 
 it("code points become characters", () => {
@@ -16,4 +17,10 @@ it("reactions are grouped by emoji, in the order of the first of each", () => {
     ["unicode_emoji", "2", [5]],
     ["realm_emoji", "1", [7]],
   ]);
+});
+
+it("words of a language are by the code points of the server's list", () => {
+  expect(emojiWords("de")["1f525"]).toContain("Feuer");
+  expect(emojiWords("de")["2764"]).toContain("Herz");
+  expect(emojiWords("ar")["1f525"]).toContain("نار");
 });

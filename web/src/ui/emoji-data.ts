@@ -2,7 +2,8 @@
 
 import { signal } from "@preact/signals";
 import { state } from "../app";
-import { best, type Entry } from "../model/names-index";
+import { i18n } from "../i18n";
+import { best, type Entry, fold } from "../model/names-index";
 
 export interface Emoji {
   /** The name that is written. */
@@ -19,8 +20,21 @@ export interface Emoji {
 /** Changes when the list was fetched. */
 export const emojiVersion = signal(0);
 
+/** What matched: a name of an emoji, or a word of the page's language for it. */
+export interface FoundEmoji {
+  emoji: Emoji;
+  name: string;
+  word?: string;
+}
+
+/** What loads the words of each language but English, in which the names are. */
+const WORDS: Readonly<Record<string, () => Promise<{ default: Record<string, string[]> }>>> = {
+  ar: () => import("virtual:emoji-words/ar"),
+  de: () => import("virtual:emoji-words/de"),
+};
+
 let unicode: Emoji[] = [];
-let entries: Entry<{ emoji: Emoji; name: string }>[] = [];
+let entries: Entry<FoundEmoji>[] = [];
 let fetching: Promise<void> | undefined;
 
 /** Emoji that are meant most often: first where names match alike, and in a picker that is new. */
@@ -47,13 +61,26 @@ async function fetchEmoji(): Promise<void> {
     }));
     entries = unicode.flatMap(entriesOf);
     emojiVersion.value += 1;
+    await addWords();
   } catch {
     // It is tried again with the next look.
     fetching = undefined;
   }
 }
 
-function entriesOf(emoji: Emoji): Entry<{ emoji: Emoji; name: string }>[] {
+async function addWords(): Promise<void> {
+  const fetchWords = WORDS[i18n.locale.split("-")[0]!];
+  if (!fetchWords) return;
+  const words = (await fetchWords()).default;
+  entries = entries.concat(
+    unicode.flatMap((emoji) =>
+      (words[emoji.code] ?? []).map((word) => ({ item: { emoji, name: emoji.name, word }, folded: fold(word), also: "" })),
+    ),
+  );
+  emojiVersion.value += 1;
+}
+
+function entriesOf(emoji: Emoji): Entry<FoundEmoji>[] {
   return emoji.names.map((name) => ({ item: { emoji, name }, folded: name.replace(/_/g, " "), also: "" }));
 }
 
@@ -90,12 +117,13 @@ export function emojiNamed(name: string): Emoji | undefined {
   return ownEmoji().find((each) => each.name === name) ?? unicode.find((each) => each.names.includes(name));
 }
 
-/** Return the emoji for what is typed, each with the name that matched; own ones until the list is there. */
-export function findEmoji(query: string, limit: number): { emoji: Emoji; name: string }[] {
+/** Return the emoji for what is typed, each with what matched; own ones until the list is there. */
+export function findEmoji(query: string, limit: number): FoundEmoji[] {
   void loadEmoji();
   const all = [...ownEmoji().flatMap(entriesOf), ...entries];
-  const typed = query.toLowerCase().replace(/_/g, " ").trim();
-  const found = best(all, typed, limit * 3, ({ emoji, name }) => (emoji.url ? 200 : (RANKS.get(name) ?? 0)));
+  const typed = fold(query).replace(/_/g, " ").trim();
+  // Several words of an emoji may match.
+  const found = best(all, typed, limit * 5, ({ emoji, name }) => (emoji.url ? 200 : (RANKS.get(name) ?? 0)));
   // Of the names of one emoji the best is enough.
   const seen = new Set<string>();
   return found

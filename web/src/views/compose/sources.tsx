@@ -72,11 +72,12 @@ export function completionsOf(token: Token, to: Target, score: (user: User) => n
     case "topic":
       return topics(token, to);
     case "emoji":
-      return findEmoji(token.query, LIMIT).map(({ emoji, name }) => {
+      return findEmoji(token.query, LIMIT).map(({ emoji, name, word }) => {
         const characters = toned(emoji.glyph, tone.value);
         return {
           key: `${emoji.type} ${emoji.code}`,
           label: `:${name}:`,
+          ...(word === undefined ? {} : { detail: word }),
           picture: emoji.url ? <img class="completion-emoji" src={emoji.url} alt="" /> : <span class="completion-emoji">{characters ?? emoji.glyph}</span>,
           text: `${characters ?? `:${name}:`} `,
         };
